@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view firstLine = "sluice algorithms 1";
 constexpr int wordCount = 8;
 
-/// A whole word as a number.
+/// Parses all of a word as a number.
 bool parse(const std::string &word, std::uint64_t &value, int base) {
   const char *const end = word.data() + word.size();
   return !word.empty() && std::from_chars(word.data(), end, value, base) == std::from_chars_result{end, std::errc()};
@@ -85,7 +85,7 @@ Status Algorithms::read(const std::string &text) {
     return bad("'end " + std::to_string(choices.size()) + "'");
   if (next())
     return bad("the end of the file");
-  // The choices of another plan, device or library are nobody's.
+  // Choices for a different plan, device or library are not used.
   if (!unused.empty())
     choices.clear();
   return {};

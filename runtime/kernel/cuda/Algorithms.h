@@ -1,14 +1,14 @@
 //===- Algorithms.h - measured choices of cuBLASLt's algorithms, kept in a file ---------------------------------===//
 //
-// Two measurements may choose differently, and two algorithms may add up in different orders, so a choice that is
-// measured is kept: runs with one file give the same bits. A file holds for one plan, device and version of the
-// library. Where there is none yet, each product's candidates are timed as it is prepared and finish() writes the
-// choices; all of them add up a result in one place, without splitting its sum over blocks. A file for something else
-// is left alone and not used.
+// Two measurements may choose different algorithms, and two algorithms may add in different orders, so measured choices
+// are stored: runs with one file give the same bits. A file is valid for one plan, device and version of the library.
+// If there is no file, the candidates of each product are timed when it is prepared, and finish() writes the choices;
+// no candidate splits a sum over blocks. A file that is not valid is neither used nor changed.
 //
-// Thread-safe; one for all the devices of a process, so that virtual ranks take one choice. Where ranks are processes,
-// rank 0 reads or measures, and sends its choices to the others when it has prepared its kernels; they wait for them at
-// their first product. A product that rank 0 does not have takes the library's heuristic. A file has a line for each:
+// Thread-safe; one object for all devices of a process, so that virtual ranks use the same choices. If ranks are
+// processes, rank 0 reads or measures, and sends its choices to the others after it has prepared its kernels; they wait
+// for them at their first product. A product that rank 0 does not have uses the library's heuristic. The lines of a
+// file:
 //
 //   sluice algorithms 1
 //   plan DIGEST
@@ -58,7 +58,7 @@ public:
   Result<std::optional<AlgorithmChoice>> choose(const std::string &product,
                                                 const std::function<Result<AlgorithmChoice>()> &measure);
   /// Once all kernels are prepared: sends the choices to the other processes, and writes what was measured; the file is
-  /// there as a whole or not at all.
+  /// complete or absent.
   Status finish();
   /// Why the file is not used; empty where it is.
   std::string whyUnused() const;

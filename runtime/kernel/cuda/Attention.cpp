@@ -1,8 +1,8 @@
 //===- Attention.cpp - attention on a GPU ------------------------------------------------------------===//
 //
-// By cuDNN where it is asked for and has an engine (DnnKernels.h). Else by kernels of ours: on tensor cores where q, k,
-// v and all that is like them are bf16, or are f16, and heads have at most 256 elements; else on plain cores. The
-// derivative is always ours.
+// cuDNN computes the forward if it is enabled and has an engine (DnnKernels.h). Otherwise Sluice's kernels do: on
+// tensor cores if q, k, v and the results are all bf16 or all f16 and heads have at most 256 elements, else on plain
+// cores. The gradient is always Sluice's.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
@@ -20,14 +20,8 @@ namespace {
 /// Shared memory that a block may have on every architecture from sm_80 on.
 constexpr int sharedMemory = 163 << 10;
 
-AttentionArgs argsOf(const cpu::AttentionShape &shape, const Operand &q, const Operand &k, const Operand &v,
-                     const Operand &out, const Operand &lse) {
+AttentionArgs argsOf(const cpu::AttentionShape &shape) {
   AttentionArgs args;
-  args.q = viewOf(q);
-  args.k = viewOf(k);
-  args.v = viewOf(v);
-  args.out = viewOf(out);
-  args.lse = viewOf(lse);
   args.batch = shape.batch;
   args.queries = shape.queries;
   args.keys = shape.keys;
@@ -57,8 +51,8 @@ std::uint64_t blocksOf(Index rows, Index heads) {
   return static_cast<std::uint64_t>((rows + attentionWarps - 1) / attentionWarps * heads);
 }
 
-/// "_bf16" or "_f16" where tensor cores take the operands, else nothing. Bits never depend on addresses: which rows can
-/// be copied by chunks is for the kernel to see.
+/// "_bf16" or "_f16" if tensor cores take the operands, else empty. Bits do not depend on addresses: the kernel decides
+/// which rows it copies by chunks.
 std::string tensorType(const AttentionArgs &args, std::initializer_list<const Operand *> rows, const Operand &lse) {
   const DType type = (*rows.begin())->dtype;
   constexpr Index most = Index(1) << 30;
@@ -69,7 +63,7 @@ std::string tensorType(const AttentionArgs &args, std::initializer_list<const Op
   return type == DType::bf16 ? "_bf16" : "_f16";
 }
 
-/// The smallest form that has room for the head.
+/// The smallest form that fits the head.
 const HeadForm &formOf(std::span<const HeadForm> forms, int size) {
   return *std::ranges::find_if(forms, [&](const HeadForm &form) { return form.D >= size; });
 }
@@ -81,81 +75,61 @@ LaunchShape tensorShape(const HeadForm &form, Index rows, Index heads, int share
 }
 
 Bound attention(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("attention", request));
+  using A = AttentionArgs;
   if (Bound other = byDnn("attention", request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
                           cpu::AttentionShape::of(request, in[0], in[1], in[2], {&out[0]}, out[1]));
-  const AttentionArgs args = argsOf(resolved, in[0], in[1], in[2], out[0], out[1]);
-  const auto bind = [](AttentionArgs &args, const RunAddresses &run) {
-    args.q.data = run.inputs[0];
-    args.k.data = run.inputs[1];
-    args.v.data = run.inputs[2];
-    args.out.data = run.outputs[0];
-    args.lse.data = run.outputs[1];
-  };
+  AttentionArgs args = argsOf(resolved);
+  const auto bind = bindViews(args, request, {&A::q, &A::k, &A::v}, {&A::out, &A::lse});
   if (const std::string type = tensorType(args, {&in[0], &in[1], &in[2], &out[0]}, out[1]); !type.empty()) {
     const HeadForm &form = formOf(headForms, args.size);
-    return oneLaunch<AttentionArgs>(
-        request, "sluice_attentionTensor" + std::to_string(form.D) + type,
-        tensorShape(form, args.queries, args.batch * args.heads, attentionTensorShared(form)), args, bind);
+    return oneLaunch(request, "sluice_attentionTensor" + std::to_string(form.D) + type,
+                     tensorShape(form, args.queries, args.batch * args.heads, attentionTensorShared(form)), args, bind);
   }
   std::string form;
   LaunchShape shape;
   SLUICE_RETURN_IF_ERROR(
       chooseForm(cpu::Check(request), args, policyOf({&in[0], &in[1], &in[2], &out[0]}), form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
-  return oneLaunch<AttentionArgs>(request, "sluice_attention" + form, shape, args, bind);
+  return oneLaunch(request, "sluice_attention" + form, shape, args, bind);
 }
 
-void bindGrad(AttentionArgs &args, const RunAddresses &run) {
-  View *const views[] = {&args.dout, &args.q, &args.k, &args.v, &args.out, &args.lse};
-  for (int i = 0; i < 6; ++i)
-    views[i]->data = run.inputs[i];
-  args.dq.data = run.outputs[0];
-  args.dk.data = run.outputs[1];
-  args.dv.data = run.outputs[2];
-  args.delta = run.workspace;
-}
-
-/// Queries first: they leave dout.out for the keys.
+/// Queries first: they store dout.out for the keys.
 Bound attentionGrad(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("attention_grad", request));
+  using A = AttentionArgs;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
                           cpu::AttentionShape::of(request, in[1], in[2], in[3], {&in[0], &in[4], &out[0]}, in[5]));
-  AttentionArgs args = argsOf(resolved, in[1], in[2], in[3], in[4], in[5]);
-  args.dout = viewOf(in[0]);
-  args.dq = viewOf(out[0]);
-  args.dk = viewOf(out[1]);
-  args.dv = viewOf(out[2]);
+  AttentionArgs args = argsOf(resolved);
+  const auto bind =
+      bindViews(args, request, {&A::dout, &A::q, &A::k, &A::v, &A::out, &A::lse}, {&A::dq, &A::dk, &A::dv}, &A::delta);
   const cpu::Check check(request);
   SLUICE_RETURN_IF_ERROR(check.workspace(attentionGradWorkspace(args.batch, args.heads, args.queries)));
   const auto rows = {&in[0], &in[1], &in[2], &in[3], &in[4], &out[0], &out[1], &out[2]};
-  auto list = std::make_unique<LaunchList>(*request.cuda);
+  LaunchList list(*request.cuda);
   if (const std::string type = tensorType(args, rows, in[5]); !type.empty()) {
     const HeadForm &queries = formOf(queryForms, args.size), &keys = formOf(keyForms, args.size);
     const std::string size = std::to_string(queries.D) + type;
-    SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>(
-        "sluice_attentionTensorQueries" + size,
-        tensorShape(queries, args.queries, args.batch * args.heads, queriesTensorShared(queries)), args, bindGrad));
+    list.add("sluice_attentionTensorQueries" + size,
+             tensorShape(queries, args.queries, args.batch * args.heads, queriesTensorShared(queries)), args, bind);
     const LaunchShape shape = tensorShape(keys, args.keys, args.batch * args.keyHeads, keysTensorShared(keys));
-    SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionTensorKeys" + size, shape, args, bindGrad));
+    list.add("sluice_attentionTensorKeys" + size, shape, args, bind);
     if (keys.D > 128)
-      SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionTensorValues" + size, shape, args, bindGrad));
-    return std::unique_ptr<BoundKernel>(std::move(list));
+      list.add("sluice_attentionTensorValues" + size, shape, args, bind);
+    return std::move(list).finish();
   }
   std::string form;
   LaunchShape shape;
   SLUICE_RETURN_IF_ERROR(chooseForm(check, args, policyOf(rows), form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
-  SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionQueries" + form, shape, args, bindGrad));
+  list.add("sluice_attentionQueries" + form, shape, args, bind);
   shape.blocks = blocksOf(args.keys, args.batch * args.keyHeads);
-  SLUICE_RETURN_IF_ERROR(list->add<AttentionArgs>("sluice_attentionKeys" + form, shape, args, bindGrad));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  list.add("sluice_attentionKeys" + form, shape, args, bind);
+  return std::move(list).finish();
 }
 
 } // namespace

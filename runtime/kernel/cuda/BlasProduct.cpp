@@ -27,7 +27,7 @@ std::uint64_t spanOf(const Operand &operand) {
   return (static_cast<std::uint64_t>(last) + 1) * dtypeBytes(operand.dtype);
 }
 
-/// Normally distributed values, the same run of them again and again.
+/// Normally distributed values, a sequence that repeats.
 Status fillRandom(const Table &table, std::span<const Operand> operands, Stream stream) {
   constexpr std::size_t values = 1 << 16;
   for (const Operand &operand : operands) {
@@ -67,7 +67,7 @@ Status fillZero(const Table &table, const KernelRequest &request, Stream stream)
 
 std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
                                std::int64_t columnStride) {
-  // The stride of a dim of one element says nothing.
+  // The stride of a dim of one element has no meaning.
   if (rowStride == 1 || rows == 1) {
     const std::int64_t leading = columns == 1 ? rows : columnStride;
     if (leading >= rows)
@@ -105,7 +105,7 @@ BlasProduct::~BlasProduct() {
       blas.layoutDestroy(layout);
 }
 
-/// Addresses are set before an algorithm is asked for, which goes by their alignment.
+/// Sets addresses before the heuristic runs, because it depends on their alignment.
 Status BlasProduct::setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu,
                                 const Stored &geluStored) {
   const std::uint32_t behind = !gelu ? 0 : gelu->isGrad ? blas::epilogueGeluGrad : blas::epilogueGeluAux;
@@ -156,14 +156,14 @@ Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first
         blasStatus(blas.layoutSet(layouts[i], blas::layoutBatchStride, &strides[i], sizeof strides[i]),
                    "cublasLtMatrixLayoutSetAttribute"));
   }
-  // Without an algorithm there is another way for a gelu, whatever a file of algorithms has.
+  // Without an algorithm for the epilogue the caller launches GELU separately, whatever a file of algorithms contains.
   if (gelu && !choose(request).isOk())
     return false;
   if (!context.algorithms()) {
     SLUICE_RETURN_IF_ERROR(gelu ? Status::ok() : choose(request));
     return true;
   }
-  // Whatever the choice may depend on, in a word.
+  // Everything that the choice may depend on, without blanks.
   std::string problem = std::string(dtypeName(in)) + "," + std::string(dtypeName(out)) + "," + std::to_string(compute) +
                         (bias ? ",bias" : "") + (residualData ? ",residual" : "") +
                         (request.smMargin != 0 ? ",sms" + std::to_string(sms) : "");
@@ -201,7 +201,7 @@ Status BlasProduct::run(const Addresses &at, void *workspace, Stream stream) {
                     "cublasLtMatmul");
 }
 
-/// A choice that was kept; the library says whether it is one of its own.
+/// Takes a stored choice if the library accepts it.
 Status BlasProduct::take(const KernelRequest &request, const AlgorithmChoice &kept) {
   blas::Heuristic result{};
   const Code code = context.table().blas.check(context.blasHandle(), desc, layouts[0], layouts[1], layouts[2],
@@ -215,9 +215,9 @@ Status BlasProduct::take(const KernelRequest &request, const AlgorithmChoice &ke
   return {};
 }
 
-/// The fastest of the library's candidates, each timed a few times on the operands' memory. Kernels are prepared before
-/// any value is in memory: it is zero, and a GPU multiplies zeros at less power and so at a higher clock. The inputs
-/// are random while products are timed; all operands are zero again after.
+/// The fastest of the library's candidates, each timed a few times on the operands' memory. This memory is zero when
+/// kernels are prepared, and a GPU multiplies zeros with less power and so at a higher clock: the inputs are random
+/// while products are timed, and all operands are zero afterwards.
 Result<AlgorithmChoice> BlasProduct::measure(const KernelRequest &request, const Addresses &at) {
   std::vector<blas::Heuristic> candidates;
   SLUICE_RETURN_IF_ERROR(findCandidates(request, true, candidates));

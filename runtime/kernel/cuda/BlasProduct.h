@@ -1,8 +1,8 @@
 //===- BlasProduct.h - one product of cuBLASLt ------------------------------------------------------------===//
 //
-// Descriptors, epilogue and algorithm of a product, made once. The library's matrices are column-major, ours row-major:
-// it computes c^T = op(b)^T op(a)^T, so that b comes first. It chooses the algorithm by its heuristic, within the
-// plan's workspace, or the fastest of its candidates is taken (Algorithms.h).
+// Descriptors, epilogue and algorithm of a product. The library's matrices are column-major and Sluice's row-major, so
+// the library computes c^T = op(b)^T op(a)^T, with b as its first operand. The algorithm is the choice of the library's
+// heuristic within the plan's workspace, or the fastest of its candidates (Algorithms.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_BLASPRODUCT_H
@@ -19,13 +19,12 @@ struct Stored {
   std::int64_t rows = 0, columns = 0, leading = 0;
   std::int32_t operation = blas::operationN;
 };
-/// The matrix of `rows` x `columns` whose element (i, j) lies at i rowStride + j columnStride.
+/// The matrix of `rows` x `columns` whose element (i, j) is at i rowStride + j columnStride.
 std::optional<Stored> storedAs(std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
                                std::int64_t columnStride);
 std::optional<int> libraryType(DType dtype);
 
-/// The gelu behind a product, in its tanh form: its input `x` is written beside the result, or, of the derivative,
-/// read.
+/// The tanh form of GELU after a product, which also writes GELU's input `x`; or its gradient, which reads `x`.
 struct GeluEpilogue {
   const Operand &x;
   bool isGrad;
@@ -38,19 +37,19 @@ public:
   BlasProduct(const BlasProduct &) = delete;
   BlasProduct &operator=(const BlasProduct &) = delete;
 
-  /// Of batches one behind the other.
+  /// The number of batches, and the strides between them.
   struct Batch {
     std::int32_t count = 1;
     std::int64_t first = 0, second = 0, residual = 0, result = 0;
   };
-  /// What a run reads and writes; null where there is none.
+  /// Operands of a run; null: none.
   struct Addresses {
     const void *first = nullptr, *second = nullptr, *residual = nullptr, *bias = nullptr;
     void *result = nullptr, *gelu = nullptr;
   };
 
-  /// Of a request of `matmul`. `residualData`: null where there is no residual. `gelu` stands in a matrix laid out as
-  /// `geluStored`. False where the library has no algorithm with that epilogue.
+  /// Prepares a request of `matmul`. `residualData`: null without a residual. GELU's input has the layout `geluStored`.
+  /// False if the library has no algorithm with that epilogue.
   Result<bool> make(const KernelRequest &request, const Stored &first, const Stored &second, const Stored &residual,
                     const Stored &result, const Batch &batch, bool bias, const void *residualData,
                     const GeluEpilogue *gelu, const Stored &geluStored);

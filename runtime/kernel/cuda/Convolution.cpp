@@ -1,6 +1,6 @@
 //===- Convolution.cpp - convolution and its derivatives on a GPU -------------------------------------------===//
 //
-// By cuDNN where it is asked for and has an engine (DnnKernels.h), else by kernels of ours.
+// cuDNN computes it if it is enabled and has an engine (DnnKernels.h), else Sluice's kernels do.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Convolution.h"
@@ -12,15 +12,12 @@
 namespace sluice::cuda {
 namespace {
 
-/// The arguments, or a refusal where a number of places does not fit the kernels' 32 bits.
+/// The arguments, or a refusal if a number of positions does not fit the kernels' 32 bits.
 Result<ConvolutionArgs> argsOf(const KernelRequest &request, const Operand &x, const Operand &weight,
                                const Operand &y) {
   const cpu::Check check(request);
   SLUICE_ASSIGN_OR_RETURN(cpu::ConvolutionShape s, cpu::ConvolutionShape::of(request, x, weight, y));
   ConvolutionArgs args;
-  args.x = viewOf(x);
-  args.weight = viewOf(weight);
-  args.y = viewOf(y);
   args.images = s.images;
   args.groups = s.groups;
   args.inputs = s.inputs / s.groups;
@@ -51,68 +48,51 @@ LaunchShape tilesFor(const ConvolutionArgs &args, const std::string &policy) {
 }
 
 Bound convolutionOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d", request));
+  using A = ConvolutionArgs;
   if (Bound other = byDnn("conv2d", request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, in[0], in[1], request.outputs[0]));
   args.hasBias = in.size() == 3;
+  std::vector<View A::*> inputs = {&A::x, &A::weight};
   if (args.hasBias)
-    args.bias = viewOf(in[2]);
+    inputs.push_back(&A::bias);
+  const auto bind = bindViews(args, request, inputs, {&A::y});
   const std::string policy = policyOf({&in[0], &in[1], &in[args.hasBias ? 2 : 1], &request.outputs[0]});
-  return oneLaunch<ConvolutionArgs>(request, "sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy),
-                                    args, [](ConvolutionArgs &args, const RunAddresses &run) {
-                                      args.x.data = run.inputs[0];
-                                      args.weight.data = run.inputs[1];
-                                      if (args.hasBias)
-                                        args.bias.data = run.inputs[2];
-                                      args.y.data = run.outputs[0];
-                                    });
+  return oneLaunch(request, "sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy), args, bind);
 }
 
 Bound inputGradOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d_input_grad", request));
+  using A = ConvolutionArgs;
   if (Bound other = byDnn("conv2d_input_grad", request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, request.outputs[0], in[1], in[0]));
+  const auto bind = bindViews(args, request, {&A::y, &A::weight}, {&A::x});
   const std::string policy = policyOf({&in[0], &in[1], &request.outputs[0]});
-  return oneLaunch<ConvolutionArgs>(request, "sluice_convolutionInput_" + policy,
-                                    tilesFor<ConvolutionInput>(args, policy), args,
-                                    [](ConvolutionArgs &args, const RunAddresses &run) {
-                                      args.y.data = run.inputs[0];
-                                      args.weight.data = run.inputs[1];
-                                      args.x.data = run.outputs[0];
-                                    });
+  return oneLaunch(request, "sluice_convolutionInput_" + policy, tilesFor<ConvolutionInput>(args, policy), args, bind);
 }
 
-/// In runs, where the weight alone would leave most of the device idle.
+/// In runs, because the weight alone would leave most of the device idle.
 Bound weightGradOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("conv2d_weight_grad", request));
+  using A = ConvolutionArgs;
   if (Bound other = byDnn("conv2d_weight_grad", request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   const Operand &dy = in[0], &dweight = request.outputs[0];
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, in[1], dweight, dy));
   args.runs = convolutionRuns(args.groups, dweight.shape.data(), dy.shape.data());
-  const Index places = args.images * args.out[0] * args.out[1];
-  args.runLength = (places + args.runs - 1) / args.runs;
+  const Index positions = args.images * args.out[0] * args.out[1];
+  args.runLength = (positions + args.runs - 1) / args.runs;
   SLUICE_RETURN_IF_ERROR(
       cpu::Check(request).workspace(convolutionWorkspace(args.groups, dweight.shape.data(), dy.shape.data())));
   const std::string policy = policyOf({&dy, &in[1], &dweight});
-  const auto bind = [](ConvolutionArgs &args, const RunAddresses &run) {
-    args.y.data = run.inputs[0];
-    args.x.data = run.inputs[1];
-    args.weight.data = run.outputs[0];
-    args.partial = static_cast<double *>(run.workspace);
-  };
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolutionWeight_" + policy,
-                                                    tilesFor<ConvolutionWeight>(args, policy), args, bind));
+  const auto bind = bindViews(args, request, {&A::y, &A::x}, {&A::weight}, &A::partial);
+  LaunchList list(*request.cuda);
+  list.add("sluice_convolutionWeight_" + policy, tilesFor<ConvolutionWeight>(args, policy), args, bind);
   if (args.runs > 1)
-    SLUICE_RETURN_IF_ERROR(list->add<ConvolutionArgs>("sluice_convolutionWeightEnd",
-                                                      gridFor(*request.cuda, dweight.elements()), args, bind));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+    list.add("sluice_convolutionWeightEnd", gridFor(*request.cuda, dweight.elements()), args, bind);
+  return std::move(list).finish();
 }
 
 } // namespace

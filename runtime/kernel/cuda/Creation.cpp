@@ -9,12 +9,11 @@ namespace sluice::cuda {
 namespace {
 
 std::int64_t globalExtent(const Operand &operand, int d) {
-  // A dim whose global extent is not told is whole.
+  // A dim without a global extent is not sharded.
   return operand.global[d] > 0 ? operand.global[d] : operand.shape[d];
 }
 
-Bound randomOf(std::string_view name, const KernelRequest &request, bool normal, double offset, double spread) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+Bound randomOf(const KernelRequest &request, bool normal, double offset, double spread) {
   const Operand &y = request.outputs[0];
   NumberedArgs args;
   args.y = viewOf(y);
@@ -31,38 +30,33 @@ Bound randomOf(std::string_view name, const KernelRequest &request, bool normal,
   const cpu::ZeroElements zeros(request);
   args.zeroBegin = static_cast<Key>(std::max<std::int64_t>(zeros.begin, 0));
   args.zeroEnd = static_cast<Key>(std::max<std::int64_t>(zeros.end, 0));
-  return oneLaunch<NumberedArgs>(request, "sluice_random", gridFor(*request.cuda, y.elements()), args,
-                                 [](NumberedArgs &args, const RunAddresses &run) {
-                                   args.seed = static_cast<const Index *>(run.inputs[0]);
-                                   args.y.data = run.outputs[0];
-                                 });
+  return oneLaunch(request, "sluice_random", gridFor(*request.cuda, y.elements()), args,
+                   [](NumberedArgs &args, const RunAddresses &run) {
+                     args.seed = static_cast<const Index *>(run.inputs[0]);
+                     args.y.data = run.outputs[0];
+                   });
 }
 
 Bound randomNormal(const KernelRequest &request) {
-  return randomOf("random_normal", request, true, request.attributes->number("mean"),
-                  request.attributes->number("stddev"));
+  return randomOf(request, true, request.attributes->number("mean"), request.attributes->number("stddev"));
 }
 Bound randomUniform(const KernelRequest &request) {
   const double low = request.attributes->number("low");
-  return randomOf("random_uniform", request, false, low, request.attributes->number("high") - low);
+  return randomOf(request, false, low, request.attributes->number("high") - low);
 }
 
 Bound iotaOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("iota", request));
   NumberedArgs args;
-  args.y = viewOf(request.outputs[0]);
+  const auto bind = bindViews(args, request, {}, {&NumberedArgs::y});
   args.global[request.attributes->integer("dim")] = 1;
-  return oneLaunch<NumberedArgs>(request, "sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args,
-                                 [](NumberedArgs &args, const RunAddresses &run) { args.y.data = run.outputs[0]; });
+  return oneLaunch(request, "sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args, bind);
 }
 
 Bound dropoutOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("dropout", request));
   SLUICE_ASSIGN_OR_RETURN(cpu::DropoutMask mask, cpu::DropoutMask::of(request));
   const Operand &y = request.outputs[0];
   NumberedArgs args;
-  args.x = viewOf(request.inputs[0]);
-  args.y = viewOf(y);
+  const auto bind = bindViews(args, request, {&NumberedArgs::x}, {&NumberedArgs::y});
   const cpu::StepIndex index(y, 0);
   for (int d = 0; d < y.rank; ++d)
     args.global[d] = index.strides[d];
@@ -71,33 +65,26 @@ Bound dropoutOf(const KernelRequest &request) {
   args.key = mask.key;
   args.threshold = mask.threshold;
   args.spread = mask.factor;
-  return oneLaunch<NumberedArgs>(request, "sluice_dropout", gridFor(*request.cuda, y.elements()), args,
-                                 [](NumberedArgs &args, const RunAddresses &run) {
-                                   args.x.data = run.inputs[0];
-                                   args.seed = static_cast<const Index *>(run.inputs[1]);
-                                   args.step = static_cast<const Index *>(run.inputs[2]);
-                                   args.row = static_cast<const Index *>(run.inputs[3]);
-                                   args.y.data = run.outputs[0];
-                                 });
+  return oneLaunch(request, "sluice_dropout", gridFor(*request.cuda, y.elements()), args,
+                   [bind](NumberedArgs &args, const RunAddresses &run) {
+                     bind(args, run);
+                     args.seed = static_cast<const Index *>(run.inputs[1]);
+                     args.step = static_cast<const Index *>(run.inputs[2]);
+                     args.row = static_cast<const Index *>(run.inputs[3]);
+                   });
 }
 
 Bound ropeOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("rope", request));
   SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
   if (shape.size / 2 > ropeFrequencies)
     return cpu::Check(request).refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) +
                                       " on cuda but got " + std::to_string(shape.size));
   RopeArgs args;
-  args.x = viewOf(request.inputs[0]);
-  args.y = viewOf(request.outputs[0]);
+  const auto bind = bindViews(args, request, {&RopeArgs::x}, {&RopeArgs::y});
   args.position = shape.position;
   args.inverse = shape.inverse;
   std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
-  return oneLaunch<RopeArgs>(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args,
-                             [](RopeArgs &args, const RunAddresses &run) {
-                               args.x.data = run.inputs[0];
-                               args.y.data = run.outputs[0];
-                             });
+  return oneLaunch(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args, bind);
 }
 
 } // namespace

@@ -1,10 +1,9 @@
-//===- DnnAttention.cpp - attention in cuDNN's operations
-//------------------------------------------------------------------===//
+//===- DnnAttention.cpp - attention with cuDNN ---------------------------------------------===//
 //
-// The graph that cuDNN knows as flash attention: scores, their mask, a softmax in its parts, the product with the
-// values. None of what lies between is memory. What it leaves of each row beside the result is the logarithm of the sum
-// of exponentials of its scores, as ours. dims are batch, heads, queries or keys, elements; a key head is read by its
-// group of query heads.
+// The graph that cuDNN recognises as flash attention: scores, mask, the parts of a softmax, the product with the
+// values. Intermediate tensors are not in memory. The second result is the logarithm of the sum of exponentials of each
+// row, as in Sluice's kernel. Dims are batch, heads, queries or keys, elements; a group of query heads reads one key
+// head.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionShape.h"

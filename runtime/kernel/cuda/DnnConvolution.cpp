@@ -1,8 +1,8 @@
-//===- DnnConvolution.cpp - convolution and its derivatives in cuDNN's operations
-//---------------------------------------===//
+//===- DnnConvolution.cpp - convolution and its gradients with cuDNN -----------------------===//
 //
-// cuDNN's dims are images, channels, height and width; strides say that channels lie innermost. A weight's dims are
-// ours: its engines bring it into the order that they like, in the workspace. Groups are what the channels' counts say.
+// cuDNN's dims are images, channels, height and width; by the strides channels are innermost. The weight has Sluice's
+// layout: an engine that needs another one copies the weight in the workspace. cuDNN derives the groups from the
+// numbers of channels.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"

@@ -1,5 +1,4 @@
-//===- DnnGraph.cpp - a graph of cuDNN's operations
-//---------------------------------------------------------------------===//
+//===- DnnGraph.cpp - a graph of cuDNN operations ------------------------------------------===//
 #include "runtime/kernel/cuda/DnnGraph.h"
 
 #include <algorithm>
@@ -74,7 +73,10 @@ void DnnGraph::finalize(dnn::Descriptor descriptor, const char *what) {
     check(dnn->finalize(descriptor), std::string("cudnnBackendFinalize of ") + what);
 }
 
-void DnnGraph::addOperation(dnn::Descriptor operation, const char *what) {
+void DnnGraph::addOperation(dnn::Descriptor operation, const char *what, Descriptors descriptors) {
+  for (const auto &[attribute, descriptor] : descriptors)
+    if (descriptor)
+      setOne(operation, static_cast<dnn::Attribute>(attribute), dnn::descriptorValue, descriptor);
   finalize(operation, what);
   operations.push_back(operation);
 }
@@ -110,18 +112,14 @@ DnnTensor DnnGraph::between(int type, DnnDims extent, DnnDims strides) {
   return tensor(nextNumber++, type, std::move(extent), std::move(strides), true, false);
 }
 
-DnnTensor DnnGraph::constant(float value) {
+template <typename T> DnnTensor DnnGraph::constant(int type, T value) {
   constants.push_back(0);
   std::memcpy(&constants.back(), &value, sizeof value);
   arguments.push_back({nextNumber, -1, &constants.back()});
-  return tensor(nextNumber++, dnn::f32, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true);
+  return tensor(nextNumber++, type, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true);
 }
-DnnTensor DnnGraph::constant(std::int32_t value) {
-  constants.push_back(0);
-  std::memcpy(&constants.back(), &value, sizeof value);
-  arguments.push_back({nextNumber, -1, &constants.back()});
-  return tensor(nextNumber++, dnn::i32, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true);
-}
+template DnnTensor DnnGraph::constant(int, float);
+template DnnTensor DnnGraph::constant(int, std::int32_t);
 
 void DnnGraph::convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight,
                         const DnnTensor &y, bool wide) {
@@ -138,7 +136,6 @@ void DnnGraph::convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor
   const int first = kind == dnn::convolutionForward     ? dnn::forwardAlpha
                     : kind == dnn::convolutionInputGrad ? dnn::inputGradAlpha
                                                         : dnn::weightGradAlpha;
-  const bool forward = kind == dnn::convolutionForward;
   const auto attribute = [&](int offset) { return static_cast<dnn::Attribute>(first + offset); };
   const dnn::Descriptor operation = make(kind);
   if (wide) {
@@ -148,11 +145,9 @@ void DnnGraph::convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor
     setOne(operation, attribute(0), dnn::floatValue, 1.0F);
     setOne(operation, attribute(1), dnn::floatValue, 0.0F);
   }
-  setOne(operation, attribute(2), dnn::descriptorValue, made);
-  setTensor(operation, attribute(3), weight);
-  setTensor(operation, attribute(4), x);
-  setTensor(operation, attribute(5), y);
-  addOperation(operation, forward ? "a convolution's operation" : "a convolution's gradient");
+  addOperation(
+      operation, kind == dnn::convolutionForward ? "a convolution's operation" : "a convolution's gradient",
+      {{first + 2, made}, {first + 3, weight.descriptor}, {first + 4, x.descriptor}, {first + 5, y.descriptor}});
 }
 
 void DnnGraph::pointwise(dnn::PointwiseMode mode, int computeType, const DnnTensor &x, const DnnTensor *b,
@@ -163,15 +158,12 @@ void DnnGraph::pointwise(dnn::PointwiseMode mode, int computeType, const DnnTens
   if (axis >= 0)
     setOne(made, dnn::pointwiseAxis, dnn::int64Value, static_cast<std::int64_t>(axis));
   finalize(made, "a pointwise mode");
-  const dnn::Descriptor operation = make(dnn::pointwiseOperation);
-  setOne(operation, dnn::pointwiseDescriptor, dnn::descriptorValue, made);
-  setTensor(operation, dnn::pointwiseX, x);
-  if (b)
-    setTensor(operation, dnn::pointwiseB, *b);
-  if (t)
-    setTensor(operation, dnn::pointwiseT, *t);
-  setTensor(operation, dnn::pointwiseY, y);
-  addOperation(operation, "a pointwise operation");
+  addOperation(make(dnn::pointwiseOperation), "a pointwise operation",
+               {{dnn::pointwiseDescriptor, made},
+                {dnn::pointwiseX, x.descriptor},
+                {dnn::pointwiseB, b ? b->descriptor : nullptr},
+                {dnn::pointwiseT, t ? t->descriptor : nullptr},
+                {dnn::pointwiseY, y.descriptor}});
 }
 
 void DnnGraph::reduce(dnn::ReductionMode mode, const DnnTensor &x, const DnnTensor &y) {
@@ -179,23 +171,19 @@ void DnnGraph::reduce(dnn::ReductionMode mode, const DnnTensor &x, const DnnTens
   setOne(made, dnn::reductionMode, dnn::reductionValue, mode);
   setOne(made, dnn::reductionType, dnn::typeValue, static_cast<int>(dnn::f32));
   finalize(made, "a reduction");
-  const dnn::Descriptor operation = make(dnn::reductionOperation);
-  setOne(operation, dnn::reductionDescriptor, dnn::descriptorValue, made);
-  setTensor(operation, dnn::reductionX, x);
-  setTensor(operation, dnn::reductionY, y);
-  addOperation(operation, "a reduction's operation");
+  addOperation(make(dnn::reductionOperation), "a reduction's operation",
+               {{dnn::reductionDescriptor, made}, {dnn::reductionX, x.descriptor}, {dnn::reductionY, y.descriptor}});
 }
 
 void DnnGraph::multiply(const DnnTensor &a, const DnnTensor &b, const DnnTensor &c) {
   const dnn::Descriptor made = make(dnn::matmul);
   setOne(made, dnn::matmulType, dnn::typeValue, static_cast<int>(dnn::f32));
   finalize(made, "a product");
-  const dnn::Descriptor operation = make(dnn::matmulOperation);
-  setOne(operation, dnn::matmulDescriptor, dnn::descriptorValue, made);
-  setTensor(operation, dnn::matmulA, a);
-  setTensor(operation, dnn::matmulB, b);
-  setTensor(operation, dnn::matmulC, c);
-  addOperation(operation, "a product's operation");
+  addOperation(make(dnn::matmulOperation), "a product's operation",
+               {{dnn::matmulDescriptor, made},
+                {dnn::matmulA, a.descriptor},
+                {dnn::matmulB, b.descriptor},
+                {dnn::matmulC, c.descriptor}});
 }
 
 void DnnGraph::resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x,
@@ -216,11 +204,10 @@ void DnnGraph::resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow 
   fractions(dnn::resamplePaddingBehind, window.behind);
   finalize(made, "a pooling");
   const bool forward = kind == dnn::resampleForward;
-  const dnn::Descriptor operation = make(kind);
-  setOne(operation, forward ? dnn::resampleForwardDescriptor : dnn::resampleGradDescriptor, dnn::descriptorValue, made);
-  setTensor(operation, forward ? dnn::resampleForwardX : dnn::resampleGradX, x);
-  setTensor(operation, forward ? dnn::resampleForwardY : dnn::resampleGradY, y);
-  addOperation(operation, "a pooling's operation");
+  addOperation(make(kind), "a pooling's operation",
+               {{forward ? dnn::resampleForwardDescriptor : dnn::resampleGradDescriptor, made},
+                {forward ? dnn::resampleForwardX : dnn::resampleGradX, x.descriptor},
+                {forward ? dnn::resampleForwardY : dnn::resampleGradY, y.descriptor}});
 }
 
 std::optional<std::string> DnnGraph::unfit(dnn::Descriptor engine, const DnnLimits &limits) {
@@ -293,7 +280,7 @@ bool DnnGraph::tryHeuristic(dnn::HeuristicMode mode, const DnnLimits &limits, st
     setOne(heuristic, dnn::heuristicDevice, dnn::descriptorValue, device);
   if (!failure.isOk())
     return false;
-  // A heuristic that knows nothing of the graph says so here.
+  // A heuristic that does not support the graph fails here.
   if (const Code code = dnn->finalize(heuristic); code != 0) {
     if (why.empty())
       why = dnnStatus(*dnn, code, "cudnnBackendFinalize of a heuristic").message();

@@ -1,12 +1,11 @@
-//===- DnnGraph.h - a graph of cuDNN's operations, and one engine that runs it
-//----------------------------------------===//
+//===- DnnGraph.h - a graph of cuDNN operations and the engine that runs it ----------------===//
 //
-// A graph is put together operation by operation, then an engine is chosen and run. The first call that fails is kept
-// and all later ones do nothing: status() is asked once, at the end.
+// Operations are added to a graph, then an engine is chosen and run. After the first call that fails all later ones do
+// nothing; status() returns the failure.
 //
-// The choice depends on nothing but the graph, the library and the device: the engines of heuristic A in its order,
-// then those of its fallback, and of these the first that says of itself that it is deterministic, that computes in the
-// type it was asked to, and whose workspace fits.
+// The choice depends only on the graph, the library and the device: the engines of heuristic A in its order, then those
+// of its fallback, and of these the first one that is deterministic by its notes, computes in the requested type, and
+// fits the workspace.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DNNGRAPH_H
@@ -17,6 +16,7 @@
 
 #include <array>
 #include <deque>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <vector>
@@ -60,8 +60,8 @@ public:
   DnnTensor between(int type, DnnDims extent);
   DnnTensor between(int type, DnnDims extent, DnnDims strides);
   /// One number, kept in the graph.
-  DnnTensor constant(float value);
-  DnnTensor constant(std::int32_t value);
+  DnnTensor constant(float value) { return constant(dnn::f32, value); }
+  DnnTensor constant(std::int32_t value) { return constant(dnn::i32, value); }
 
   /// One of dnn::convolutionForward, InputGrad, WeightGrad.
   void convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight,
@@ -93,11 +93,11 @@ private:
   template <typename T> void setOne(dnn::Descriptor on, dnn::Attribute attribute, dnn::ValueType type, T value) {
     set(on, attribute, type, 1, &value);
   }
-  void setTensor(dnn::Descriptor on, dnn::Attribute attribute, const DnnTensor &tensor) {
-    setOne(on, attribute, dnn::descriptorValue, tensor.descriptor);
-  }
   void finalize(dnn::Descriptor descriptor, const char *what);
-  void addOperation(dnn::Descriptor operation, const char *what);
+  /// Adds `operation` with its descriptors: of its mode, then of its tensors; null for none.
+  using Descriptors = std::initializer_list<std::pair<int, dnn::Descriptor>>;
+  void addOperation(dnn::Descriptor operation, const char *what, Descriptors descriptors);
+  template <typename T> DnnTensor constant(int type, T value);
   DnnTensor tensor(std::int64_t number, int type, DnnDims extent, DnnDims strides, bool isVirtual, bool isByValue);
   void check(Code code, const std::string &call);
   /// Whether the engines of one heuristic have one that fits; takes it.

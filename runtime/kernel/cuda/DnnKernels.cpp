@@ -1,5 +1,4 @@
-//===- DnnKernels.cpp - kernels of the catalogue as graphs of cuDNN
-//-----------------------------------------------------===//
+//===- DnnKernels.cpp - kernels of the catalogue as cuDNN graphs ---------------------------===//
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
@@ -28,8 +27,8 @@ private:
   std::vector<void *> addresses;
 };
 
-/// What the graphs take for granted of every operand: cuDNN's types, elements that are there once, addresses and
-/// lengths in multiples of 16 bytes (repetitions lie behind each other).
+/// The graphs require of every operand: a type of cuDNN, distinct elements, address and length in multiples of 16 bytes
+/// (the operands of repetitions are adjacent).
 Status checkOperands(const KernelRequest &request) {
   for (const std::span<const Operand> operands : {request.inputs, request.outputs})
     for (const Operand &operand : operands) {
@@ -81,7 +80,7 @@ Result<std::unique_ptr<BoundKernel>> byDnn(std::string_view kernel, const Kernel
       return refusedError("kernel '" + std::string(kernel) + "' with --cudnn on: " + why.message());
     return std::unique_ptr<BoundKernel>();
   };
-  // A handle takes memory of the device: it is made for what needs it alone.
+  // A handle takes device memory, so it is created only for a request that cuDNN may take.
   const auto form = std::ranges::find(dnnForms(), kernel, &DnnForm::kernel);
   if (const Status checked = checkDnn(*form, request); !checked.isOk())
     return leave(checked);

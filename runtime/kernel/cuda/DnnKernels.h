@@ -1,8 +1,7 @@
-//===- DnnKernels.h - kernels of the catalogue as graphs of cuDNN
-//-------------------------------------------------------===//
+//===- DnnKernels.h - kernels of the catalogue as cuDNN graphs -----------------------------===//
 //
-// Each form says a kernel's request in cuDNN's operations, or refuses it in words; it needs no device. byDnn() makes
-// the kernel that runs it.
+// A form builds the graph of a kernel's request, or refuses the request; it needs no device. byDnn() prepares the
+// kernel that runs the graph.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DNNKERNELS_H
@@ -23,13 +22,13 @@ struct DnnForm {
 };
 std::span<const DnnForm> dnnForms();
 
-/// Refused where the form does not say the request; asks nothing of the library.
+/// Refuses a request that the form does not support; does not call the library.
 Status checkDnn(const DnnForm &form, const KernelRequest &request);
-/// Builds and chooses. `tf32`: products of f32 may be rounded to it.
+/// Builds the graph and chooses an engine. `tf32`: the inputs of f32 products may be rounded to TF32.
 Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, DnnGraph &graph);
 
-/// The kernel by cuDNN; null where it is not asked for, or where it has nothing for this request and need not. The
-/// request is one that checkAsReference() has accepted.
+/// The kernel with cuDNN; null if cuDNN is disabled, or not required and without an engine for the request. The CPU
+/// reference has accepted the request.
 Result<std::unique_ptr<BoundKernel>> byDnn(std::string_view kernel, const KernelRequest &request);
 
 Status dnnConvolution(const KernelRequest &request, DnnGraph &graph);

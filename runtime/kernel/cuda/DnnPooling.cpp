@@ -1,5 +1,4 @@
-//===- DnnPooling.cpp - maxima and means of windows in cuDNN's operations
-//------------------------------------------------===//
+//===- DnnPooling.cpp - pooling with cuDNN -------------------------------------------------===//
 //
 // The gradient of a maximum is not among them: cuDNN's reads which element was the largest from memory that its forward
 // writes, and a plan keeps the image alone.

@@ -1,5 +1,4 @@
-//===- DnnUse.cpp - what of a run is computed by cuDNN
-//-------------------------------------------------------------===//
+//===- DnnUse.cpp - which kernels of a run cuDNN computes ----------------------------------===//
 #include "runtime/kernel/cuda/DnnUse.h"
 
 namespace sluice::cuda {

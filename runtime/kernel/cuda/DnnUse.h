@@ -1,8 +1,7 @@
-//===- DnnUse.h - what of a run is computed by cuDNN
-//---------------------------------------------------------------===//
+//===- DnnUse.h - which kernels of a run cuDNN computes ------------------------------------===//
 //
-// One for the executors of a run: whether cuDNN is asked for, and which kernels took which of its engines or did not
-// and why. Thread-safe.
+// One object for the executors of a run: the mode, and for each kernel the engine that it uses or the reason why it
+// uses none. Thread-safe.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DNNUSE_H
@@ -19,7 +18,7 @@
 
 namespace sluice::cuda {
 
-/// `automatic`: where cuDNN is there and has an engine; `on`: that it is not there, or has none, is an error.
+/// `automatic`: use cuDNN if it is installed and has an engine; `on`: it is an error otherwise.
 enum class DnnMode : std::uint8_t { automatic, on };
 
 class DnnUse {
@@ -27,12 +26,12 @@ public:
   explicit DnnUse(DnnMode mode) : chosenMode(mode) {}
 
   DnnMode mode() const { return chosenMode; }
-  /// A kernel was made that runs one of cuDNN's engines.
+  /// A kernel uses an engine of cuDNN.
   void took(std::string_view kernel, std::int64_t engine, const std::string &version);
-  /// A kernel that cuDNN could have is one of our own.
+  /// A kernel that cuDNN could compute does not use it.
   void left(std::string_view kernel, const std::string &why);
-  /// What a user should know: "cudnn 9.19.0 computes 3 of 4 kernels ...", then each reason once. Nothing where no
-  /// kernel asked.
+  /// Notes for the user: "cudnn 9.19.0 computes 3 of 4 kernels ...", then each reason once. Empty if there is no such
+  /// kernel.
   std::vector<std::string> notes() const;
 
 private:

@@ -19,123 +19,99 @@ View tailOf(const View &view, int first) {
   return tail;
 }
 
-/// Where the part of the table that is here lies along the indexed dim.
-void setPart(IndexedArgs &args, const Operand &table) {
-  args.first = table.origin[args.dim];
-  args.total = std::max(table.global[args.dim], table.extent[args.dim]);
-}
-
-IndexedArgs rowsOf(const Operand &table, const Operand &indices, const Operand &values) {
+struct IndexedLaunch {
   IndexedArgs args;
-  args.table = viewOf(table);
-  args.indices = viewOf(indices);
-  args.values = viewOf(values);
+  Bind<IndexedArgs> bind;
+};
+
+/// Reads the table at indices if `reads`, else adds to it; the shard of the table is along `dim`.
+IndexedLaunch launchOf(const KernelRequest &request, bool reads, int dim) {
+  using A = IndexedArgs;
+  IndexedLaunch launch;
+  A &args = launch.args;
+  launch.bind = reads ? bindViews(args, request, {&A::table, &A::indices}, {&A::values})
+                      : bindViews(args, request, {&A::values, &A::indices}, {&A::table});
+  const Operand &table = reads ? request.inputs[0] : request.outputs[0];
+  args.dim = dim;
+  args.first = table.origin[dim];
+  args.total = std::max(table.global[dim], table.extent[dim]);
+  return launch;
+}
+
+/// The same with rows of the table.
+IndexedLaunch rowsOf(const KernelRequest &request, bool reads) {
+  IndexedLaunch launch = launchOf(request, reads, 0);
+  IndexedArgs &args = launch.args;
   args.row = tailOf(args.table, 1);
-  args.valueRow = tailOf(args.values, indices.rank);
-  args.count = indices.elements();
+  args.valueRow = tailOf(args.values, args.indices.rank);
+  args.count = request.inputs[1].elements();
   args.rowElements = countOf(args.row);
-  setPart(args, table);
-  return args;
+  return launch;
 }
 
-Bound take(std::string_view name, const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
-  const IndexedArgs args = rowsOf(request.inputs[0], request.inputs[1], request.outputs[0]);
-  return oneLaunch<IndexedArgs>(request, "sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args,
-                                [](IndexedArgs &args, const RunAddresses &run) {
-                                  args.table.data = run.inputs[0];
-                                  args.indices.data = run.inputs[1];
-                                  args.values.data = run.outputs[0];
-                                });
+Bound take(const KernelRequest &request) {
+  const auto [args, bind] = rowsOf(request, true);
+  return oneLaunch(request, "sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args, bind);
 }
 
-void bindAdd(IndexedArgs &args, const RunAddresses &run) {
-  args.values.data = run.inputs[0];
-  args.indices.data = run.inputs[1];
-  args.table.data = run.outputs[0];
-}
-
-Status addClear(LaunchList &list, const IndexedArgs &args) {
-  return list.add<IndexedArgs>("sluice_clearRows", gridFor(list.owner(), countOf(args.table)), args, bindAdd);
+void addClear(LaunchList &list, const IndexedLaunch &launch) {
+  list.add("sluice_clearRows", gridFor(list.owner(), countOf(launch.args.table)), launch.args, launch.bind);
 }
 
 /// `padding`: the index whose updates add nothing; -1: no index.
-Bound add(std::string_view name, std::int64_t padding, const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
-  IndexedArgs args = rowsOf(request.outputs[0], request.inputs[1], request.inputs[0]);
-  args.skipped = padding;
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(addClear(*list, args));
+Bound add(std::int64_t padding, const KernelRequest &request) {
+  IndexedLaunch launch = rowsOf(request, false);
+  launch.args.skipped = padding;
+  LaunchList list(*request.cuda);
+  addClear(list, launch);
   constexpr int threads = 256;
-  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>(
-      "sluice_addRows", {static_cast<std::uint64_t>(args.count), threads, reduceBytes + threads / warpSize * 4}, args,
-      bindAdd));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  list.add("sluice_addRows",
+           {static_cast<std::uint64_t>(launch.args.count), threads, reduceBytes + threads / warpSize * 4}, launch.args,
+           launch.bind);
+  return std::move(list).finish();
 }
 
+int dimOf(const KernelRequest &request) { return static_cast<int>(request.attributes->integer("dim")); }
+
 Bound takeAlongOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("take_along", request));
-  IndexedArgs args;
-  args.table = viewOf(request.inputs[0]);
-  args.indices = viewOf(request.inputs[1]);
-  args.values = viewOf(request.outputs[0]);
-  args.dim = static_cast<int>(request.attributes->integer("dim"));
-  setPart(args, request.inputs[0]);
-  return oneLaunch<IndexedArgs>(request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args,
-                                [](IndexedArgs &args, const RunAddresses &run) {
-                                  args.table.data = run.inputs[0];
-                                  args.indices.data = run.inputs[1];
-                                  args.values.data = run.outputs[0];
-                                });
+  const auto [args, bind] = launchOf(request, true, dimOf(request));
+  return oneLaunch(request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args, bind);
 }
 
 Bound addAlongOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("add_along", request));
-  IndexedArgs args;
-  args.values = viewOf(request.inputs[0]);
-  args.indices = viewOf(request.inputs[1]);
-  args.table = viewOf(request.outputs[0]);
-  args.dim = static_cast<int>(request.attributes->integer("dim"));
-  setPart(args, request.outputs[0]);
+  IndexedLaunch launch = launchOf(request, false, dimOf(request));
+  IndexedArgs &args = launch.args;
   args.row = args.indices;
   args.row.extent[args.dim] = 1;
   args.count = request.inputs[1].elements() == 0 ? 0 : countOf(args.row);
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(addClear(*list, args));
-  SLUICE_RETURN_IF_ERROR(list->add<IndexedArgs>("sluice_addAlong", exactGrid(args.count, 128), args, bindAdd));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  LaunchList list(*request.cuda);
+  addClear(list, launch);
+  list.add("sluice_addAlong", exactGrid(args.count, 128), args, launch.bind);
+  return std::move(list).finish();
 }
 
 Bound argmaxOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("argmax", request));
   IndexedArgs args;
-  args.table = viewOf(request.inputs[0]);
-  args.values = viewOf(request.outputs[0]);
-  args.dim = static_cast<int>(request.attributes->integer("dim"));
+  const auto bind = bindViews(args, request, {&IndexedArgs::table}, {&IndexedArgs::values});
+  args.dim = dimOf(request);
   for (int d = 0; d < args.table.rank; ++d)
     if (d != args.dim) {
       args.row.extent[args.row.rank] = args.table.extent[d];
       args.row.strides[args.row.rank++] = args.table.strides[d];
     }
   args.count = countOf(args.row);
-  return oneLaunch<IndexedArgs>(request, "sluice_argmax", exactGrid(args.count, 128), args,
-                                [](IndexedArgs &args, const RunAddresses &run) {
-                                  args.table.data = run.inputs[0];
-                                  args.values.data = run.outputs[0];
-                                });
+  return oneLaunch(request, "sluice_argmax", exactGrid(args.count, 128), args, bind);
 }
 
 } // namespace
 
 CudaKernels indexedKernels() {
   static constexpr CudaKernel kernels[] = {
-      {KernelId::gather, [](const KernelRequest &request) { return take("gather", request); }},
-      {KernelId::embedding, [](const KernelRequest &request) { return take("embedding", request); }},
-      {KernelId::scatter_add, [](const KernelRequest &request) { return add("scatter_add", -1, request); }},
+      {KernelId::gather, take},
+      {KernelId::embedding, take},
+      {KernelId::scatter_add, [](const KernelRequest &request) { return add(-1, request); }},
       {KernelId::embedding_grad,
-       [](const KernelRequest &request) {
-         return add("embedding_grad", request.attributes->integer("padding"), request);
-       }},
+       [](const KernelRequest &request) { return add(request.attributes->integer("padding"), request); }},
       {KernelId::take_along, takeAlongOf},
       {KernelId::add_along, addAlongOf},
       {KernelId::argmax, argmaxOf},

@@ -1,4 +1,4 @@
-//===- KernelContext.cpp - the GPU that kernels are made for --------------------------------------===//
+//===- KernelContext.cpp - the GPU for which kernels are prepared --------------------------------===//
 #include "runtime/kernel/cuda/KernelContext.h"
 
 namespace sluice::cuda {

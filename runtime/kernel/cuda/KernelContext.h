@@ -1,4 +1,4 @@
-//===- KernelContext.h - the GPU that kernels are made for --------------------------------------===//
+//===- KernelContext.h - the GPU for which kernels are prepared ----------------------------------===//
 //
 // What prepare functions of CUDA kernels need: the device code, cuBLASLt, cuDNN, and how large the device is. One a
 // device of an executor; it outlives the kernels made with it.
@@ -31,9 +31,9 @@ public:
   /// Null where the library's heuristic chooses.
   Algorithms *algorithms() const { return paused ? nullptr : chosen.get(); }
 
-  /// Null where cuDNN is not asked for.
+  /// Null if cuDNN is disabled.
   DnnUse *dnnUse() const { return dnn.get(); }
-  /// Made when the first kernel asks for it, since it takes memory of the device; or why there is none.
+  /// Created at the first call, because it takes device memory; or the reason why there is none.
   Result<dnn::Handle> dnnHandle();
 
   /// While it lives the heuristic chooses: for products whose addresses are none yet.

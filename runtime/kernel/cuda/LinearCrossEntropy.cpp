@@ -1,9 +1,9 @@
-//===- LinearCrossEntropy.cpp - a projection and its cross entropy on a GPU, chunk by chunk
-//--------------------------===//
+//===- LinearCrossEntropy.cpp - chunked cross entropy on a GPU ------------------===//
 //
-// Each chunk of rows is a product into scratch memory and the loss kernels on it; the gradient makes the chunk's logits
-// again, turns them into their gradient in place, and ends in two products, that of the weight with what earlier chunks
-// gave as its residual. Only one chunk's logits exist at a time. Rows that do not lie evenly are taken one by one.
+// Each chunk of rows is a product into scratch memory, followed by the loss kernels. The gradient computes the chunk's
+// logits again, replaces them by their gradient, and ends in two products; that of the weight adds the sum of earlier
+// chunks as its residual. Only one chunk's logits exist at a time. Rows without a constant stride are chunks of one
+// row.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
@@ -20,7 +20,7 @@ namespace {
 using cpu::LinearLossOperands;
 using cpu::LinearLossShape;
 
-/// The distance of rows, the first `dims` dims, where it is the same everywhere.
+/// The stride of rows (the first `dims` dims), if it is constant.
 std::optional<std::int64_t> pitchOf(const Operand &operand, int dims) {
   const View view = joined(viewOf(operand), dims);
   const int left = view.rank - (operand.rank - dims);
@@ -42,7 +42,7 @@ Operand matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_
   return operand;
 }
 
-/// Rows of an operand, of which a chunk is a matrix of its own.
+/// Rows of an operand; a chunk of them is a matrix.
 struct RowRange {
   const Operand operand;
   const int dims;
@@ -73,20 +73,19 @@ struct RowRange {
   }
 };
 
-/// What the chunks of one length run.
+/// The kernels of chunks of one length.
 struct Steps {
   std::int64_t rows = 0;
-  std::unique_ptr<BoundKernel> logits, dx, firstWeight, nextWeight;
-  std::unique_ptr<LaunchList> loss;
+  std::unique_ptr<BoundKernel> logits, loss, dx, firstWeight, nextWeight;
 };
 
 struct Chunks {
   LinearLossShape s;
   LinearLossWorkspace space;
   RowRange x, dx, targets, lse;
-  /// Whole chunks, and a shorter last one.
+  /// Full chunks, and a shorter last one.
   Steps steps[2];
-  std::unique_ptr<LaunchList> total;
+  std::unique_ptr<BoundKernel> total;
 
   char *numbers(const RunAddresses &run) const { return static_cast<char *>(run.workspace) + space.logits; }
   void *rest(const RunAddresses &run) const { return static_cast<char *>(run.workspace) + space.own(); }
@@ -144,28 +143,27 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
     const int first = dx ? 1 : 0;
     args.in[first] = viewOf(logits);
     args.in[first + 1] = chunks->targets.numbers(rows);
-    steps.loss = std::make_unique<LaunchList>(*request.cuda);
     const LaunchShape shape = rowGrid(rows, s.classes);
     if (!dx) {
       args.out[1] = chunks->lse.numbers(rows);
-      SLUICE_RETURN_IF_ERROR(steps.loss->add<RowArgs>("sluice_crossEntropy_" + policy, shape, args,
-                                                      [](RowArgs &args, const RunAddresses &run) {
-                                                        args.in[0].data = run.inputs[0];
-                                                        args.in[1].data = run.inputs[1];
-                                                        args.out[1].data = run.outputs[0];
-                                                        args.scratch = run.workspace;
-                                                      }));
+      SLUICE_ASSIGN_OR_RETURN(steps.loss, oneLaunch(request, "sluice_crossEntropy_" + policy, shape, args,
+                                                    [](RowArgs &args, const RunAddresses &run) {
+                                                      args.in[0].data = run.inputs[0];
+                                                      args.in[1].data = run.inputs[1];
+                                                      args.out[1].data = run.outputs[0];
+                                                      args.scratch = run.workspace;
+                                                    }));
       continue;
     }
     args.in[3] = chunks->lse.numbers(rows);
     args.out[0] = args.in[1];
-    SLUICE_RETURN_IF_ERROR(steps.loss->add<RowArgs>("sluice_crossEntropyGrad_" + policy, shape, args,
-                                                    [](RowArgs &args, const RunAddresses &run) {
-                                                      args.in[1].data = args.out[0].data = run.inputs[0];
-                                                      args.in[2].data = run.inputs[1];
-                                                      args.in[3].data = run.inputs[2];
-                                                      args.scratch = run.workspace;
-                                                    }));
+    SLUICE_ASSIGN_OR_RETURN(steps.loss, oneLaunch(request, "sluice_crossEntropyGrad_" + policy, shape, args,
+                                                  [](RowArgs &args, const RunAddresses &run) {
+                                                    args.in[1].data = args.out[0].data = run.inputs[0];
+                                                    args.in[2].data = run.inputs[1];
+                                                    args.in[3].data = run.inputs[2];
+                                                    args.scratch = run.workspace;
+                                                  }));
     const Operand &dweight = request.outputs[1];
     SLUICE_ASSIGN_OR_RETURN(steps.dx,
                             product(request, space.own(), {logits, o.weight}, chunks->dx.chunk(rows, s.columns), {}));
@@ -180,21 +178,19 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
 char *shifted(void *data, std::int64_t bytes) { return static_cast<char *>(data) + bytes; }
 
 Bound forward(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("linear_cross_entropy", request));
   SLUICE_ASSIGN_OR_RETURN(auto chunks,
                           prepare(request, LinearLossOperands::ofForward(request.inputs, request.outputs), nullptr));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
   args.in[1] = viewOf(request.inputs[2]);
   args.out[0] = viewOf(request.outputs[0]);
-  chunks->total = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(chunks->total->add<RowArgs>("sluice_crossEntropyEnd", {1, 512, reduceBytes}, args,
-                                                     [](RowArgs &args, const RunAddresses &run) {
-                                                       args.in[1].data = run.inputs[2];
-                                                       args.out[0].data = run.outputs[0];
-                                                       args.scratch = run.workspace;
-                                                     }));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  list->addStep([chunks](const RunAddresses &run) {
+  SLUICE_ASSIGN_OR_RETURN(chunks->total, oneLaunch(request, "sluice_crossEntropyEnd", {1, 512, reduceBytes}, args,
+                                                   [](RowArgs &args, const RunAddresses &run) {
+                                                     args.in[1].data = run.inputs[2];
+                                                     args.out[0].data = run.outputs[0];
+                                                     args.scratch = run.workspace;
+                                                   }));
+  LaunchList list(*request.cuda);
+  list.addStep([chunks](const RunAddresses &run) {
     const Chunks &c = *chunks;
     SLUICE_RETURN_IF_ERROR(c.forEachChunk([&](std::int64_t at, const Steps &steps) {
       void *const product[] = {shifted(run.inputs[0], c.x.offset(at)), run.inputs[1]}, *const logits[] = {
@@ -206,25 +202,23 @@ Bound forward(const KernelRequest &request) {
     }));
     return c.total->enqueue(run.stream, run.inputs, run.outputs, c.numbers(run));
   });
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return std::move(list).finish();
 }
 
 Bound backward(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("linear_cross_entropy_grad", request));
   SLUICE_ASSIGN_OR_RETURN(auto chunks,
                           prepare(request, LinearLossOperands::ofGradient(request.inputs), &request.outputs[0]));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
   args.in[0] = viewOf(request.inputs[0]);
   args.in[2] = viewOf(request.inputs[3]);
-  chunks->total = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(chunks->total->add<RowArgs>("sluice_crossEntropyFactor", {1, 512, reduceBytes}, args,
-                                                     [](RowArgs &args, const RunAddresses &run) {
-                                                       args.in[0].data = run.inputs[0];
-                                                       args.in[2].data = run.inputs[3];
-                                                       args.scratch = run.workspace;
-                                                     }));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  list->addStep([chunks](const RunAddresses &run) {
+  SLUICE_ASSIGN_OR_RETURN(chunks->total, oneLaunch(request, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args,
+                                                   [](RowArgs &args, const RunAddresses &run) {
+                                                     args.in[0].data = run.inputs[0];
+                                                     args.in[2].data = run.inputs[3];
+                                                     args.scratch = run.workspace;
+                                                   }));
+  LaunchList list(*request.cuda);
+  list.addStep([chunks](const RunAddresses &run) {
     const Chunks &c = *chunks;
     SLUICE_RETURN_IF_ERROR(c.total->enqueue(run.stream, run.inputs, run.outputs, c.numbers(run)));
     return c.forEachChunk([&](std::int64_t at, const Steps &steps) {
@@ -242,7 +236,7 @@ Bound backward(const KernelRequest &request) {
                      : steps.nextWeight->enqueue(run.stream, outer, whole, c.rest(run));
     });
   });
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return std::move(list).finish();
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 //===- Matmul.cpp - matrix products by cuBLASLt -------------------------------------------------------------===//
 //
-// A bias is the product's epilogue, a residual its C. What the library does not take (no dense dim, a mix of types,
-// nothing to add up) a kernel of ours does. Gelu and its derivative are epilogues as well; where the library does not
-// take them they are a launch of their own behind the product.
+// A bias is the product's epilogue, a residual its C. Sluice's kernel computes requests that the library does not take
+// (no dense dim, mixed types, an empty sum). GELU and its gradient are epilogues as well; if the library does not take
+// them, a separate launch follows the product.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/Choices.h"
@@ -18,18 +18,18 @@ namespace {
 
 using cpu::MatmulShape;
 
-/// Any strides, by our own kernel.
+/// Any strides, by Sluice's kernel.
 Bound plainProduct(const KernelRequest &request, const MatmulShape &s) {
-  ProductArgs args;
-  args.a = viewOf(request.inputs[0]);
-  args.b = viewOf(request.inputs[1]);
-  args.c = viewOf(request.outputs[0]);
+  using A = ProductArgs;
+  A args;
   args.hasBias = s.bias >= 0;
   args.hasResidual = s.residual >= 0;
+  std::vector<View A::*> inputs = {&A::a, &A::b};
   if (args.hasBias)
-    args.bias = viewOf(request.inputs[static_cast<std::size_t>(s.bias)]);
+    inputs.push_back(&A::bias);
   if (args.hasResidual)
-    args.residual = viewOf(request.inputs[static_cast<std::size_t>(s.residual)]);
+    inputs.push_back(&A::residual);
+  const auto bind = bindViews(args, request, inputs, {&A::c});
   args.m = s.m, args.n = s.n, args.k = s.k;
   args.aM = s.aM, args.aK = s.aK, args.bK = s.bK, args.bN = s.bN, args.cM = s.cM, args.cN = s.cN;
   args.rM = s.rM, args.rN = s.rN, args.biasN = s.biasN;
@@ -42,20 +42,12 @@ Bound plainProduct(const KernelRequest &request, const MatmulShape &s) {
   }
   const Operand &bias = request.inputs[static_cast<std::size_t>(std::max(s.bias, 0))];
   const Operand &residual = request.inputs[static_cast<std::size_t>(std::max(s.residual, 0))];
-  return oneLaunch<ProductArgs>(
-      request, symbol("product", {&request.inputs[0], &request.inputs[1], &request.outputs[0], &bias, &residual}),
-      gridFor(*request.cuda, args.batches * args.m * args.n), args, [s](ProductArgs &args, const RunAddresses &run) {
-        args.a.data = run.inputs[0];
-        args.b.data = run.inputs[1];
-        args.c.data = run.outputs[0];
-        if (s.bias >= 0)
-          args.bias.data = run.inputs[static_cast<std::size_t>(s.bias)];
-        if (s.residual >= 0)
-          args.residual.data = run.inputs[static_cast<std::size_t>(s.residual)];
-      });
+  return oneLaunch(request,
+                   symbol("product", {&request.inputs[0], &request.inputs[1], &request.outputs[0], &bias, &residual}),
+                   gridFor(*request.cuda, args.batches * args.m * args.n), args, bind);
 }
 
-/// Batch dims of more than one element, neighbours that lie alike joined.
+/// Batch dims of more than one element, neighbours with matching strides joined.
 struct BatchDim {
   std::int64_t extent, a, b, c, r;
 };
@@ -89,20 +81,20 @@ bool libraryTakes(const KernelRequest &request, const MatmulShape &s) {
   return s.m > 0 && s.n > 0 && s.k > 0 && s.batches() > 0 && (s.bias < 0 || s.biasN == 1 || s.n == 1);
 }
 
-/// Types whose gelu the library may make. How exact its gelu is its documentation does not say: in f32 ours is, unless
-/// inputs are rounded to TF32 anyway.
+/// True if the library may compute GELU in this type. Its documentation does not state the precision, so f32 uses it
+/// only if inputs may be rounded to TF32.
 bool takesGelu(const KernelRequest &request, const Operand &x) {
   const DType type = request.outputs[0].dtype;
   return x.dtype == type && request.inputs[0].dtype == type &&
          (type == DType::bf16 || type == DType::f16 || (type == DType::f32 && request.cuda->usesTf32()));
 }
 
-/// A request of `matmul` by the library; null where it does not take it. The address of a gelu's operand comes behind
+/// A request of `matmul` by the library; null if it does not take it. A run passes the address of GELU's input after
 /// the inputs.
 Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpilogue *gelu) {
   if (!libraryTakes(request, s) || (gelu && !takesGelu(request, gelu->x)))
     return std::unique_ptr<BoundKernel>();
-  // What stands beside the result, element by element.
+  // A matrix of the result's shape: a residual or GELU's input.
   const bool beside = gelu || s.residual >= 0;
   if (gelu) {
     s.rBatch = gelu->x.strides;
@@ -151,9 +143,9 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
   }
   const auto in = static_cast<std::int64_t>(dtypeBytes(request.inputs[0].dtype));
   const auto out = static_cast<std::int64_t>(dtypeBytes(request.outputs[0].dtype));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  list->addStep([product, offsets = std::move(offsets), in, out, bias = s.bias, residual = s.residual,
-                 hasGelu = gelu != nullptr](const RunAddresses &run) {
+  LaunchList list(*request.cuda);
+  list.addStep([product, offsets = std::move(offsets), in, out, bias = s.bias, residual = s.residual,
+                hasGelu = gelu != nullptr](const RunAddresses &run) {
     const auto input = [&](int i) { return static_cast<char *>(run.inputs[static_cast<std::size_t>(i)]); };
     for (const BatchDim &at : offsets)
       SLUICE_RETURN_IF_ERROR(
@@ -163,54 +155,52 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
                        run.workspace, run.stream));
     return Status::ok();
   });
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return std::move(list).finish();
 }
 
 Bound matmul(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("matmul", request));
   SLUICE_ASSIGN_OR_RETURN(const MatmulShape s, MatmulShape::of(request));
   SLUICE_ASSIGN_OR_RETURN(auto kernel, libraryProduct(request, s, nullptr));
   return kernel ? Bound(std::move(kernel)) : plainProduct(request, s);
 }
 
-/// A product and gelu, or its derivative: as an epilogue, else behind it.
+/// A product and GELU, or its gradient: an epilogue, or a launch after the product.
 Bound withGelu(const KernelRequest &request, bool isGrad) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(isGrad ? "matmul_gelu_grad" : "matmul_gelu", request));
   const std::size_t count = isGrad ? 2 : request.inputs.size();
   KernelRequest product = request;
   product.inputs = request.inputs.first(count);
   product.outputs = request.outputs.last(1);
   SLUICE_ASSIGN_OR_RETURN(const MatmulShape s, MatmulShape::of(product));
   const GeluEpilogue gelu{isGrad ? request.inputs[2] : request.outputs[0], isGrad};
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> whole, libraryProduct(product, s, &gelu));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  if (whole) {
-    list->addStep([whole, count, isGrad](const RunAddresses &run) {
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> fused, libraryProduct(product, s, &gelu));
+  LaunchList list(*request.cuda);
+  if (fused) {
+    list.addStep([fused, count, isGrad](const RunAddresses &run) {
       std::array<void *, 4> inputs{};
       std::copy_n(run.inputs.begin(), count, inputs.begin());
       inputs[count] = isGrad ? run.inputs[2] : run.outputs[0];
-      return whole->enqueue(run.stream, std::span(inputs).first(count + 1), run.outputs.last(1), run.workspace);
+      return fused->enqueue(run.stream, std::span(inputs).first(count + 1), run.outputs.last(1), run.workspace);
     });
-    return std::unique_ptr<BoundKernel>(std::move(list));
+    return std::move(list).finish();
   }
   product.outputs = request.outputs.first(1);
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> alone, matmul(product));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> plain, matmul(product));
   const Attributes tanhForm({{"approximate", static_cast<std::int64_t>(kernel::GeluForm::tanh), 0, {}}});
   const Operand slopes[] = {request.outputs[0], request.inputs.back()};
-  KernelRequest behind = request;
-  behind.attributes = &tanhForm;
-  behind.inputs = isGrad ? std::span<const Operand>(slopes) : request.outputs.first(1);
-  behind.outputs = request.outputs.last(1);
+  KernelRequest activationRequest = request;
+  activationRequest.attributes = &tanhForm;
+  activationRequest.inputs = isGrad ? std::span<const Operand>(slopes) : request.outputs.first(1);
+  activationRequest.outputs = request.outputs.last(1);
   SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> activation,
-                          findCudaKernel(isGrad ? KernelId::gelu_grad : KernelId::gelu)(behind));
-  list->addStep([alone, activation, count, isGrad](const RunAddresses &run) {
-    SLUICE_RETURN_IF_ERROR(alone->enqueue(run.stream, run.inputs.first(count), run.outputs.first(1), run.workspace));
+                          findCudaKernel(isGrad ? KernelId::gelu_grad : KernelId::gelu)(activationRequest));
+  list.addStep([plain, activation, count, isGrad](const RunAddresses &run) {
+    SLUICE_RETURN_IF_ERROR(plain->enqueue(run.stream, run.inputs.first(count), run.outputs.first(1), run.workspace));
     if (!isGrad)
       return activation->enqueue(run.stream, run.outputs.first(1), run.outputs.last(1), run.workspace);
     void *const slopes[] = {run.outputs[0], run.inputs[2]};
     return activation->enqueue(run.stream, slopes, run.outputs, run.workspace);
   });
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return std::move(list).finish();
 }
 
 } // namespace

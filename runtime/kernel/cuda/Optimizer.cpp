@@ -45,7 +45,7 @@ struct Updated {
   const Operand &input(std::size_t i) const { return request.inputs[update.inputOf(parameter) + i]; }
   const Operand &output(std::size_t i) const { return request.outputs[update.outputOf(parameter) + i]; }
   std::size_t states() const { return static_cast<std::size_t>(update.states); }
-  /// A state's place among the inputs; the parameter's where there is no such state.
+  /// The operand of a state; the parameter's if there is no such state.
   const Operand &state(std::size_t s) const { return input(s < states() ? 2 + s : 0); }
   bool isDense() const {
     bool dense = true;
@@ -65,7 +65,7 @@ struct Updated {
   }
 };
 
-Status addAlone(LaunchList &list, const Updated &each) {
+void addAlone(LaunchList &list, const Updated &each) {
   OptimizerArgs args;
   args.numbers = numbersOf(each.update, each.request);
   args.parameter = viewOf(each.input(0));
@@ -76,23 +76,22 @@ Status addAlone(LaunchList &list, const Updated &each) {
     args.newState[s] = viewOf(each.output(1 + s));
   }
   const std::size_t input = each.update.inputOf(each.parameter), output = each.update.outputOf(each.parameter);
-  return list.add<OptimizerArgs>(each.symbolOf("optimizer"), gridFor(*each.request.cuda, each.input(0).elements()),
-                                 args,
-                                 [input, output, states = each.states(),
-                                  scalars = each.update.scalars()](OptimizerArgs &args, const RunAddresses &run) {
-                                   bindNumbers(args.numbers, run, scalars);
-                                   args.parameter.data = run.inputs[input];
-                                   args.gradient.data = run.inputs[input + 1];
-                                   args.newParameter.data = run.outputs[output];
-                                   for (std::size_t s = 0; s < states; ++s) {
-                                     args.state[s].data = run.inputs[input + 2 + s];
-                                     args.newState[s].data = run.outputs[output + 1 + s];
-                                   }
-                                 });
+  list.add(each.symbolOf("optimizer"), gridFor(*each.request.cuda, each.input(0).elements()), args,
+           [input, output, states = each.states(), scalars = each.update.scalars()](OptimizerArgs &args,
+                                                                                    const RunAddresses &run) {
+             bindNumbers(args.numbers, run, scalars);
+             args.parameter.data = run.inputs[input];
+             args.gradient.data = run.inputs[input + 1];
+             args.newParameter.data = run.outputs[output];
+             for (std::size_t s = 0; s < states; ++s) {
+               args.state[s].data = run.inputs[input + 2 + s];
+               args.newState[s].data = run.outputs[output + 1 + s];
+             }
+           });
 }
 
 /// One launch for dense parameters of equal types, at most listedParameters of them.
-Status addListed(LaunchList &list, std::span<const Updated> listed) {
+void addListed(LaunchList &list, std::span<const Updated> listed) {
   const Updated &first = listed[0];
   OptimizerListArgs args;
   args.numbers = numbersOf(first.update, first.request);
@@ -116,29 +115,28 @@ Status addListed(LaunchList &list, std::span<const Updated> listed) {
     shape.blocks += static_cast<std::uint64_t>((args.parameters[i].count + args.span - 1) / args.span);
     places.emplace_back(first.update.inputOf(listed[i].parameter), first.update.outputOf(listed[i].parameter));
   }
-  return list.add<OptimizerListArgs>(first.symbolOf("optimizerOfList"), shape, args,
-                                     [places, states = first.states(), scalars = first.update.scalars()](
-                                         OptimizerListArgs &args, const RunAddresses &run) {
-                                       bindNumbers(args.numbers, run, scalars);
-                                       for (std::size_t i = 0; i < places.size(); ++i) {
-                                         const auto [input, output] = places[i];
-                                         ListedParameter &to = args.parameters[i];
-                                         to.parameter = run.inputs[input];
-                                         to.gradient = run.inputs[input + 1];
-                                         to.newParameter = run.outputs[output];
-                                         for (std::size_t s = 0; s < states; ++s) {
-                                           to.state[s] = run.inputs[input + 2 + s];
-                                           to.newState[s] = run.outputs[output + 1 + s];
-                                         }
-                                       }
-                                     });
+  list.add(first.symbolOf("optimizerOfList"), shape, args,
+           [places, states = first.states(), scalars = first.update.scalars()](OptimizerListArgs &args,
+                                                                               const RunAddresses &run) {
+             bindNumbers(args.numbers, run, scalars);
+             for (std::size_t i = 0; i < places.size(); ++i) {
+               const auto [input, output] = places[i];
+               ListedParameter &to = args.parameters[i];
+               to.parameter = run.inputs[input];
+               to.gradient = run.inputs[input + 1];
+               to.newParameter = run.outputs[output];
+               for (std::size_t s = 0; s < states; ++s) {
+                 to.state[s] = run.inputs[input + 2 + s];
+                 to.newState[s] = run.outputs[output + 1 + s];
+               }
+             }
+           });
 }
 
-/// Dense parameters of equal types by one launch, up to as many as fit its arguments; others each by its own.
+/// One launch for dense parameters of equal types, up to as many as fit its arguments; one for each other parameter.
 Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   SLUICE_ASSIGN_OR_RETURN(cpu::OptimizerUpdate update, cpu::OptimizerUpdate::of(kind, request));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
+  LaunchList list(*request.cuda);
   std::map<std::array<int, 4>, std::vector<Updated>> alike;
   for (std::size_t p = 0; p < update.parameters; ++p) {
     const Updated each{update, request, p};
@@ -147,13 +145,12 @@ Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const Kerne
     if (each.isDense())
       alike[each.types()].push_back(each);
     else
-      SLUICE_RETURN_IF_ERROR(addAlone(*list, each));
+      addAlone(list, each);
   }
   for (const auto &[types, listed] : alike)
     for (std::size_t begin = 0; begin < listed.size(); begin += listedParameters)
-      SLUICE_RETURN_IF_ERROR(addListed(
-          *list, std::span(listed).subspan(begin, std::min<std::size_t>(listedParameters, listed.size() - begin))));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+      addListed(list, std::span(listed).subspan(begin, std::min<std::size_t>(listedParameters, listed.size() - begin)));
+  return std::move(list).finish();
 }
 
 } // namespace

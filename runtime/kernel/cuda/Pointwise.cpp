@@ -9,9 +9,8 @@ namespace {
 bool isDenseAlike(const Operand &a, const Operand &b) { return a.isDense() && cpu::sameExtent(a, b); }
 
 /// A launch over the output with one to three inputs.
-Bound pointwise(std::string_view name, const KernelRequest &request, const std::string &function, int operation,
-                double p = 0, double q = 0) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+Bound pointwise(const KernelRequest &request, const std::string &function, int operation = 0, double p = 0,
+                double q = 0) {
   const Operand &y = request.outputs[0];
   PointwiseArgs args;
   args.y = viewOf(y);
@@ -23,128 +22,111 @@ Bound pointwise(std::string_view name, const KernelRequest &request, const std::
     args.x[i] = broadcastView(request.inputs[i], y);
     args.dense = args.dense && isDenseAlike(request.inputs[i], y);
   }
-  return oneLaunch<PointwiseArgs>(request, function, gridFor(*request.cuda, y.elements()), args,
-                                  [](PointwiseArgs &args, const RunAddresses &run) {
-                                    args.y.data = run.outputs[0];
-                                    for (std::size_t i = 0; i < run.inputs.size(); ++i)
-                                      args.x[i].data = run.inputs[i];
-                                  });
+  return oneLaunch(request, function, gridFor(*request.cuda, y.elements()), args,
+                   [](PointwiseArgs &args, const RunAddresses &run) {
+                     args.y.data = run.outputs[0];
+                     for (std::size_t i = 0; i < run.inputs.size(); ++i)
+                       args.x[i].data = run.inputs[i];
+                   });
 }
 
-Bound unary(std::string_view name, const KernelRequest &request, Unary operation, double p = 0) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
-  return pointwise(name, request, symbol("unary", {&request.inputs[0], &request.outputs[0]}),
-                   static_cast<int>(operation), p);
+Bound unary(const KernelRequest &request, Unary operation, double p = 0) {
+  return pointwise(request, symbol("unary", {&request.inputs[0], &request.outputs[0]}), static_cast<int>(operation), p);
 }
 
-Bound binary(std::string_view name, const KernelRequest &request, Binary operation, double p = 0, double q = 0) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+Bound binary(const KernelRequest &request, Binary operation, double p = 0, double q = 0) {
   const bool integers = !isFloat(request.outputs[0].dtype);
-  return pointwise(name, request,
+  return pointwise(request,
                    integers ? "sluice_binaryInteger"
                             : symbol("binary", {&request.inputs[0], &request.inputs[1], &request.outputs[0]}),
                    static_cast<int>(operation), p, q);
 }
 
+template <Unary operation> Bound unaryOf(const KernelRequest &request) { return unary(request, operation); }
+template <Binary operation> Bound binaryOf(const KernelRequest &request) { return binary(request, operation); }
+
 Bound swigluGradOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("swiglu_grad", request));
+  using A = SwigluGradArgs;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
-  const SwigluGradArgs args{viewOf(in[0]), viewOf(in[1]), viewOf(in[2]), viewOf(out[0]), viewOf(out[1])};
-  return oneLaunch<SwigluGradArgs>(request, symbol("swigluGrad", {&in[0], &in[1], &in[2], &out[0], &out[1]}),
-                                   gridFor(*request.cuda, out[0].elements()), args,
-                                   [](SwigluGradArgs &args, const RunAddresses &run) {
-                                     args.dy.data = run.inputs[0];
-                                     args.gate.data = run.inputs[1];
-                                     args.up.data = run.inputs[2];
-                                     args.dgate.data = run.outputs[0];
-                                     args.dup.data = run.outputs[1];
-                                   });
+  A args;
+  const auto bind = bindViews(args, request, {&A::dy, &A::gate, &A::up}, {&A::dgate, &A::dup});
+  return oneLaunch(request, symbol("swigluGrad", {&in[0], &in[1], &in[2], &out[0], &out[1]}),
+                   gridFor(*request.cuda, out[0].elements()), args, bind);
 }
 
 bool usesTanh(const KernelRequest &request) {
   return request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh;
 }
 
-#define SLUICE_UNARY(name, operation)                                                                                  \
-  {KernelId::name, [](const KernelRequest &request) { return unary(#name, request, Unary::operation); }}
-#define SLUICE_BINARY(name, operation)                                                                                 \
-  {KernelId::name, [](const KernelRequest &request) { return binary(#name, request, Binary::operation); }}
-
 } // namespace
 
 CudaKernels pointwiseKernels() {
   static constexpr CudaKernel kernels[] = {
-      SLUICE_UNARY(negate, negate),
-      SLUICE_UNARY(exp, exp),
-      SLUICE_UNARY(log, log),
-      SLUICE_UNARY(tanh, tanh),
-      SLUICE_UNARY(erf, erf),
-      SLUICE_UNARY(sin, sin),
-      SLUICE_UNARY(cos, cos),
-      SLUICE_UNARY(sqrt, sqrt),
-      SLUICE_UNARY(rsqrt, rsqrt),
-      SLUICE_UNARY(relu, relu),
-      SLUICE_UNARY(sigmoid, sigmoid),
-      SLUICE_UNARY(softplus, softplus),
-      SLUICE_UNARY(silu, silu),
-      SLUICE_BINARY(add, add),
-      SLUICE_BINARY(subtract, subtract),
-      SLUICE_BINARY(multiply, multiply),
-      SLUICE_BINARY(divide, divide),
-      SLUICE_BINARY(maximum, maximum),
-      SLUICE_BINARY(relu_grad, reluGrad),
-      SLUICE_BINARY(silu_grad, siluGrad),
-      SLUICE_BINARY(swiglu, swiglu),
+      {KernelId::negate, unaryOf<Unary::negate>},
+      {KernelId::exp, unaryOf<Unary::exp>},
+      {KernelId::log, unaryOf<Unary::log>},
+      {KernelId::tanh, unaryOf<Unary::tanh>},
+      {KernelId::erf, unaryOf<Unary::erf>},
+      {KernelId::sin, unaryOf<Unary::sin>},
+      {KernelId::cos, unaryOf<Unary::cos>},
+      {KernelId::sqrt, unaryOf<Unary::sqrt>},
+      {KernelId::rsqrt, unaryOf<Unary::rsqrt>},
+      {KernelId::relu, unaryOf<Unary::relu>},
+      {KernelId::sigmoid, unaryOf<Unary::sigmoid>},
+      {KernelId::softplus, unaryOf<Unary::softplus>},
+      {KernelId::silu, unaryOf<Unary::silu>},
+      {KernelId::add, binaryOf<Binary::add>},
+      {KernelId::subtract, binaryOf<Binary::subtract>},
+      {KernelId::multiply, binaryOf<Binary::multiply>},
+      {KernelId::divide, binaryOf<Binary::divide>},
+      {KernelId::maximum, binaryOf<Binary::maximum>},
+      {KernelId::relu_grad, binaryOf<Binary::reluGrad>},
+      {KernelId::silu_grad, binaryOf<Binary::siluGrad>},
+      {KernelId::swiglu, binaryOf<Binary::swiglu>},
       {KernelId::power,
        [](const KernelRequest &request) {
-         return unary("power", request, Unary::power, request.attributes->number("exponent"));
+         return unary(request, Unary::power, request.attributes->number("exponent"));
        }},
       {KernelId::scale,
-       [](const KernelRequest &request) {
-         return unary("scale", request, Unary::scale, request.attributes->number("factor"));
-       }},
+       [](const KernelRequest &request) { return unary(request, Unary::scale, request.attributes->number("factor")); }},
       {KernelId::gelu,
        [](const KernelRequest &request) {
-         return unary("gelu", request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf);
+         return unary(request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf);
        }},
       {KernelId::gelu_grad,
        [](const KernelRequest &request) {
-         return binary("gelu_grad", request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
+         return binary(request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
        }},
       {KernelId::swiglu_grad, swigluGradOf},
       {KernelId::running_average,
        [](const KernelRequest &request) {
          const double momentum = request.attributes->number("momentum");
-         return binary("running_average", request, Binary::runningAverage, 1 - momentum,
-                       momentum * request.attributes->number("factor"));
+         return binary(request, Binary::runningAverage, 1 - momentum, momentum * request.attributes->number("factor"));
        }},
       {KernelId::compare,
        [](const KernelRequest &request) {
-         return pointwise("compare", request, "sluice_compare",
-                          static_cast<int>(request.attributes->integer("predicate")));
+         return pointwise(request, "sluice_compare", static_cast<int>(request.attributes->integer("predicate")));
        }},
-      {KernelId::select, [](const KernelRequest &request) { return pointwise("select", request, "sluice_select", 0); }},
+      {KernelId::select, [](const KernelRequest &request) { return pointwise(request, "sluice_select"); }},
       {KernelId::cast,
        [](const KernelRequest &request) -> Bound {
-         SLUICE_RETURN_IF_ERROR(checkAsReference("cast", request));
          const Operand &x = request.inputs[0], &y = request.outputs[0];
          // What computes in float casts in float.
          if (isFloat(x.dtype) && isFloat(y.dtype) && policyOf({&x, &y}) != "wide")
-           return unary("cast", request, Unary::identity);
-         return pointwise("cast", request, "sluice_cast", 0);
+           return unary(request, Unary::identity);
+         return pointwise(request, "sluice_cast");
        }},
-      {KernelId::copy, [](const KernelRequest &request) { return pointwise("copy", request, "sluice_strided", 0); }},
+      {KernelId::copy, [](const KernelRequest &request) { return pointwise(request, "sluice_strided"); }},
       {KernelId::constant,
        [](const KernelRequest &request) {
-         return pointwise("constant", request, "sluice_constant", 0, request.attributes->number("value"));
+         return pointwise(request, "sluice_constant", 0, request.attributes->number("value"));
        }},
       {KernelId::accumulate,
        [](const KernelRequest &request) {
-         return pointwise("accumulate", request, "sluice_accumulate", request.attributes->integer("first") != 0);
+         return pointwise(request, "sluice_accumulate", request.attributes->integer("first") != 0);
        }},
-      {KernelId::count_up,
-       [](const KernelRequest &request) { return pointwise("count_up", request, "sluice_countUp", 0); }},
+      {KernelId::count_up, [](const KernelRequest &request) { return pointwise(request, "sluice_countUp"); }},
   };
   return kernels;
 }

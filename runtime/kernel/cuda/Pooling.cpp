@@ -1,7 +1,7 @@
-//===- Pooling.cpp - maxima and means of windows on a GPU -----------------------------------------------------===//
+//===- Pooling.cpp - pooling on a GPU -------------------------------------------------------------------------===//
 //
-// By cuDNN where it is asked for and has an engine (DnnKernels.h), else by kernels of ours, as the gradient of a
-// maximum is always.
+// cuDNN computes it if it is enabled and has an engine (DnnKernels.h), else Sluice's kernels do. The gradient of a
+// maximum is always Sluice's.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/device/Pooling.h"
@@ -12,11 +12,10 @@
 namespace sluice::cuda {
 namespace {
 
-/// One launch, a thread an element of `result`. x and y are what windows lie over and one number a window, or their
+/// One launch with one thread per element of the result. x is the image, y has one element per window; or their
 /// gradients.
 Bound pool(std::string_view name, std::string_view function, const KernelRequest &request, const Operand &x,
-           const Operand &y, void (*bind)(PoolArgs &, const RunAddresses &)) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+           const Operand &y, Bind<PoolArgs> bind) {
   if (name != "max_pool2d_grad")
     if (Bound other = byDnn(name, request); !other.isOk() || *other)
       return other;
@@ -24,7 +23,7 @@ Bound pool(std::string_view name, std::string_view function, const KernelRequest
   PoolArgs args;
   args.x = args.dx = viewOf(x);
   args.y = args.dy = viewOf(y);
-  // The image beside its gradient.
+  // The gradient of a maximum also reads the image.
   if (request.inputs.size() == 2)
     args.dx = viewOf(request.outputs[0]);
   args.images = s.images;
@@ -36,8 +35,8 @@ Bound pool(std::string_view name, std::string_view function, const KernelRequest
     args.stride[d] = s.stride[d], args.padding[d] = s.padding[d];
   }
   const Operand &result = request.outputs[0];
-  return oneLaunch<PoolArgs>(request, symbol(function, {&x, &y, &result}), gridFor(*request.cuda, result.elements()),
-                             args, bind);
+  return oneLaunch(request, symbol(function, {&x, &y, &result}), gridFor(*request.cuda, result.elements()), args,
+                   std::move(bind));
 }
 
 void bindForward(PoolArgs &args, const RunAddresses &run) {

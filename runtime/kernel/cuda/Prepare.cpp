@@ -9,15 +9,6 @@ static_assert(viewRank == maxRank);
 static_assert(static_cast<int>(typeU8) == static_cast<int>(DType::u8) &&
               static_cast<int>(typeBf16) == static_cast<int>(DType::bf16));
 
-Status checkAsReference(std::string_view name, const KernelRequest &request) {
-  if (!request.cuda)
-    return internalError("a kernel of the cuda device was prepared without one");
-  KernelRequest onCpu = request;
-  // The references' scratch memory is their own affair.
-  onCpu.workspace = ~std::uint64_t(0);
-  return findCpuKernel(name, KernelFlavour::reference)(onCpu).status();
-}
-
 View viewOf(const Operand &operand) {
   View view;
   view.data = operand.data;
@@ -73,6 +64,34 @@ std::string policyOf(std::initializer_list<const Operand *> operands) {
 
 std::string symbol(std::string_view function, std::initializer_list<const Operand *> operands) {
   return "sluice_" + std::string(function) + "_" + policyOf(operands);
+}
+
+namespace {
+
+class LaunchKernel final : public BoundKernel {
+public:
+  explicit LaunchKernel(std::vector<std::function<Status(const RunAddresses &)>> steps) : steps(std::move(steps)) {}
+
+  Status run(std::span<void *const>, std::span<void *const>, void *) override {
+    return internalError("a kernel of the cuda device was run without a stream");
+  }
+  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
+                 void *workspace) override {
+    const RunAddresses run{inputs, outputs, workspace, nativeStream};
+    for (const auto &step : steps)
+      SLUICE_RETURN_IF_ERROR(step(run));
+    return {};
+  }
+
+private:
+  const std::vector<std::function<Status(const RunAddresses &)>> steps;
+};
+
+} // namespace
+
+Bound LaunchList::finish() && {
+  SLUICE_RETURN_IF_ERROR(std::move(failure));
+  return std::unique_ptr<BoundKernel>(std::make_unique<LaunchKernel>(std::move(steps)));
 }
 
 LaunchShape gridFor(const KernelContext &context, std::int64_t count, int threads) {

@@ -1,8 +1,7 @@
-//===- Prepare.h - making CUDA kernels --------------------------------------------------------===//
+//===- Prepare.h - prepare functions of CUDA kernels ------------------------------------------===//
 //
-// A request is checked by preparing the reference of the CPU for it: what that one refuses, this one refuses in the
-// same words, and what it accepts has sound operands. Then a kernel is a list of launches, each with its struct of
-// arguments, whose addresses are set anew at every run.
+// The CPU reference of the kernel has accepted the request (Registry.cpp), so its operands are valid. A kernel is a
+// list of launches, each with a struct of arguments; every run sets their addresses.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_PREPARE_H
@@ -13,21 +12,19 @@
 #include "runtime/kernel/cuda/KernelContext.h"
 
 #include <functional>
+#include <type_traits>
 
 namespace sluice::cuda {
 
 using Bound = Result<std::unique_ptr<BoundKernel>>;
 
-/// Refuses what the CPU's reference of that name refuses.
-Status checkAsReference(std::string_view name, const KernelRequest &request);
-
 View viewOf(const Operand &operand);
-/// With the first `dims` dims as few as say the same: for kernels that number what lies along them.
+/// Joins the first `dims` dims where their strides allow it: for kernels that number the elements along them.
 View joined(const View &view, int dims);
 /// With the strides that repeat it over `frame`.
 View broadcastView(const Operand &operand, const Operand &frame);
 
-/// "f32", "bf16", "mixed" or "wide": which policy of a kernel takes these operands.
+/// "f32", "bf16", "mixed" or "wide": the policy of a kernel for these operands.
 std::string policyOf(std::initializer_list<const Operand *> operands);
 std::string symbol(std::string_view function, std::initializer_list<const Operand *> operands);
 
@@ -38,53 +35,70 @@ struct RunAddresses {
   Stream stream = nullptr;
 };
 
-/// A kernel as a list of launches.
-class LaunchList final : public BoundKernel {
+template <typename Args> using Bind = std::function<void(Args &, const RunAddresses &)>;
+
+/// Sets views of the arguments to the first inputs and outputs of the request. The result sets their addresses in a
+/// run, and that of the workspace.
+template <typename Args, typename T = void>
+Bind<Args> bindViews(Args &args, const KernelRequest &request, std::vector<View Args::*> inputs,
+                     std::vector<View Args::*> outputs, T *Args::*workspace = nullptr) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    args.*inputs[i] = viewOf(request.inputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    args.*outputs[i] = viewOf(request.outputs[i]);
+  return [inputs = std::move(inputs), outputs = std::move(outputs), workspace](Args &args, const RunAddresses &run) {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      (args.*inputs[i]).data = run.inputs[i];
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      (args.*outputs[i]).data = run.outputs[i];
+    if (workspace)
+      args.*workspace = static_cast<T *>(run.workspace);
+  };
+}
+
+/// A kernel that runs a list of launches.
+class LaunchList {
 public:
   explicit LaunchList(KernelContext &context) : context(context) {}
 
-  /// Adds a launch of `function`; `bind` writes a run's addresses into the arguments.
+  /// Adds a launch of `function`; `bind` writes a run's addresses into the arguments. After a failure nothing is added.
   template <typename Args>
-  Status add(const std::string &function, LaunchShape shape, const Args &args,
-             std::function<void(Args &, const RunAddresses &)> bind) {
-    SLUICE_ASSIGN_OR_RETURN(Function found, context.code().find(function));
-    auto held = std::make_shared<Args>(args);
-    steps.push_back([this, found, shape, held, bind = std::move(bind)](const RunAddresses &run) {
+  void add(const std::string &function, LaunchShape shape, const Args &args, std::type_identity_t<Bind<Args>> bind) {
+    if (!failure.isOk())
+      return;
+    Result<Function> found = context.code().find(function);
+    if (!found.isOk()) {
+      failure = found.takeStatus();
+      return;
+    }
+    steps.push_back([&code = context.code(), found = *found, shape, held = std::make_shared<Args>(args),
+                     bind = std::move(bind)](const RunAddresses &run) {
       bind(*held, run);
-      return context.code().launch(found, shape, held.get(), run.stream);
+      return code.launch(found, shape, held.get(), run.stream);
     });
-    return {};
   }
-  /// Adds what is no launch.
   void addStep(std::function<Status(const RunAddresses &)> step) { steps.push_back(std::move(step)); }
-
-  Status run(std::span<void *const>, std::span<void *const>, void *) override {
-    return internalError("a kernel of the cuda device was run without a stream");
-  }
-  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
-                 void *workspace) override {
-    const RunAddresses run{inputs, outputs, workspace, nativeStream};
-    for (const auto &step : steps)
-      SLUICE_RETURN_IF_ERROR(step(run));
-    return {};
-  }
   KernelContext &owner() const { return context; }
+
+  /// The kernel, or the first failure.
+  Bound finish() &&;
 
 private:
   KernelContext &context;
+  Status failure;
   std::vector<std::function<Status(const RunAddresses &)>> steps;
 };
 
 /// A kernel that is one launch; the arguments are those of LaunchList::add.
 template <typename Args>
 Bound oneLaunch(const KernelRequest &request, const std::string &function, LaunchShape shape, const Args &args,
-                std::function<void(Args &, const RunAddresses &)> bind) {
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(list->add<Args>(function, shape, args, std::move(bind)));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+                std::type_identity_t<Bind<Args>> bind) {
+  LaunchList list(*request.cuda);
+  list.add(function, shape, args, std::move(bind));
+  return std::move(list).finish();
 }
 
-/// Blocks for `count` elements, so many that the device is full a few times; each thread then takes several.
+/// Blocks for `count` elements, at most a few times as many as run at once; each thread then computes several elements.
 LaunchShape gridFor(const KernelContext &context, std::int64_t count, int threads = 256);
 /// One thread for each of `count`.
 LaunchShape exactGrid(std::int64_t count, int threads = 256);

@@ -11,11 +11,10 @@ namespace {
 
 static_assert(powerSumWorkspace(1) == powerBlocks * 8);
 
-/// Results from which on a thread each fills the device.
+/// The number of results from which one thread per result fills the device.
 constexpr std::int64_t manyResults = 4096;
 
-Bound reduce(std::string_view name, const KernelRequest &request, bool largest) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
+Bound reduce(const KernelRequest &request, bool largest) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   std::array<bool, maxRank> reduced{};
   for (const std::int64_t dim : request.attributes->list("dims"))
@@ -44,7 +43,7 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
   if (request.attributes->integer("mean", 0) != 0)
     args.divisor = static_cast<double>(args.terms);
   const bool byThread = args.outputs >= manyResults || args.terms <= 32;
-  return oneLaunch<ReduceArgs>(
+  return oneLaunch(
       request, symbol(byThread ? "reduceByThread" : "reduceByBlock", {&x}),
       byThread ? exactGrid(args.outputs, 128)
                : LaunchShape{static_cast<std::uint64_t>(args.outputs), args.terms <= 512 ? 128 : 256, reduceBytes},
@@ -54,36 +53,33 @@ Bound reduce(std::string_view name, const KernelRequest &request, bool largest) 
       });
 }
 
-/// Dense tensors of one policy that a launch has to add up.
+/// Dense tensors of one policy for one launch.
 struct PowerList {
   PowerListArgs args;
   std::vector<std::size_t> inputs;
   std::uint64_t blocks = 0;
 };
 
-Status addList(LaunchList &list, const std::string &policy, PowerList &pending) {
+void addList(LaunchList &list, const std::string &policy, PowerList &pending) {
   if (pending.inputs.empty())
-    return {};
+    return;
   pending.args.count = static_cast<int>(pending.inputs.size());
-  SLUICE_RETURN_IF_ERROR(
-      list.add<PowerListArgs>("sluice_powerSumOfList_" + policy, {pending.blocks, 256, reduceBytes}, pending.args,
-                              [inputs = pending.inputs](PowerListArgs &args, const RunAddresses &run) {
-                                for (std::size_t i = 0; i < inputs.size(); ++i)
-                                  args.tensors[i].data = run.inputs[inputs[i]];
-                                args.partial = static_cast<double *>(run.workspace);
-                              }));
+  list.add("sluice_powerSumOfList_" + policy, {pending.blocks, 256, reduceBytes}, pending.args,
+           [inputs = pending.inputs](PowerListArgs &args, const RunAddresses &run) {
+             for (std::size_t i = 0; i < inputs.size(); ++i)
+               args.tensors[i].data = run.inputs[inputs[i]];
+             args.partial = static_cast<double *>(run.workspace);
+           });
   pending.inputs.clear();
   pending.blocks = 0;
-  return {};
 }
 
-/// One launch for all that are dense and alike, up to as many as fit its arguments; the partial results lie in the
-/// order of the inputs whichever launch makes them.
+/// One launch for all dense inputs of a policy, up to as many as fit its arguments. Partial results are in the order of
+/// the inputs, whichever launch computes them.
 Bound powerSumOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("power_sum", request));
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(powerSumWorkspace(request.inputs.size())));
   const double p = request.attributes->number("p");
-  auto list = std::make_unique<LaunchList>(*request.cuda);
+  LaunchList list(*request.cuda);
   std::map<std::string, PowerList> pending;
   std::int64_t partials = 0;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -104,7 +100,7 @@ Bound powerSumOf(const KernelRequest &request) {
       to.inputs.push_back(i);
       to.blocks += shape.blocks;
       if (to.inputs.size() == listedTensors)
-        SLUICE_RETURN_IF_ERROR(addList(*list, policy, to));
+        addList(list, policy, to);
       continue;
     }
     ReduceArgs args;
@@ -112,66 +108,56 @@ Bound powerSumOf(const KernelRequest &request) {
     args.terms = x.elements();
     args.largest = std::isinf(p);
     args.p = p;
-    SLUICE_RETURN_IF_ERROR(list->add<ReduceArgs>(symbol("powerSum", {&x}), shape, args,
-                                                 [i, first](ReduceArgs &args, const RunAddresses &run) {
-                                                   args.inner.data = run.inputs[i];
-                                                   args.partial = static_cast<double *>(run.workspace) + first;
-                                                 }));
+    list.add(symbol("powerSum", {&x}), shape, args, [i, first](ReduceArgs &args, const RunAddresses &run) {
+      args.inner.data = run.inputs[i];
+      args.partial = static_cast<double *>(run.workspace) + first;
+    });
   }
   for (auto &[policy, rest] : pending)
-    SLUICE_RETURN_IF_ERROR(addList(*list, policy, rest));
+    addList(list, policy, rest);
   ReduceArgs args;
-  args.y = viewOf(request.outputs[0]);
+  const auto bind = bindViews(args, request, {}, {&ReduceArgs::y}, &ReduceArgs::partial);
   args.terms = partials;
   args.largest = std::isinf(p);
-  SLUICE_RETURN_IF_ERROR(list->add<ReduceArgs>("sluice_powerSumEnd", {1, 256, reduceBytes}, args,
-                                               [](ReduceArgs &args, const RunAddresses &run) {
-                                                 args.y.data = run.outputs[0];
-                                                 args.partial = static_cast<double *>(run.workspace);
-                                               }));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  list.add("sluice_powerSumEnd", {1, 256, reduceBytes}, args, bind);
+  return std::move(list).finish();
 }
 
-void bindScalar(ScalarArgs &args, const RunAddresses &run) {
-  args.x.data = run.inputs[0];
-  args.y.data = run.outputs[0];
-}
-
-Bound scalarOf(std::string_view name, const KernelRequest &request, Scalar operation, double p) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
-  ScalarArgs args{viewOf(request.inputs[0]), viewOf(request.outputs[0]), static_cast<int>(operation), p};
-  return oneLaunch<ScalarArgs>(request, "sluice_scalar", {1, 32, reduceBytes}, args, bindScalar);
+Bound scalarOf(const KernelRequest &request, Scalar operation, double p) {
+  ScalarArgs args;
+  const auto bind = bindViews(args, request, {&ScalarArgs::x}, {&ScalarArgs::y});
+  args.operation = static_cast<int>(operation);
+  args.p = p;
+  return oneLaunch(request, "sluice_scalar", {1, 32, reduceBytes}, args, bind);
 }
 
 Bound allFiniteOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("all_finite", request));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
+  LaunchList list(*request.cuda);
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     ScalarArgs args{viewOf(request.inputs[i]), viewOf(request.outputs[0])};
     args.goesOn = i > 0;
-    SLUICE_RETURN_IF_ERROR(list->add<ScalarArgs>("sluice_allFinite", {1, 256, reduceBytes}, args,
-                                                 [i](ScalarArgs &args, const RunAddresses &run) {
-                                                   args.x.data = run.inputs[i];
-                                                   args.y.data = run.outputs[0];
-                                                 }));
+    list.add("sluice_allFinite", {1, 256, reduceBytes}, args, [i](ScalarArgs &args, const RunAddresses &run) {
+      args.x.data = run.inputs[i];
+      args.y.data = run.outputs[0];
+    });
   }
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return std::move(list).finish();
 }
 
 } // namespace
 
 CudaKernels reductionKernels() {
   static constexpr CudaKernel kernels[] = {
-      {KernelId::reduce_sum, [](const KernelRequest &request) { return reduce("reduce_sum", request, false); }},
-      {KernelId::reduce_max, [](const KernelRequest &request) { return reduce("reduce_max", request, true); }},
+      {KernelId::reduce_sum, [](const KernelRequest &request) { return reduce(request, false); }},
+      {KernelId::reduce_max, [](const KernelRequest &request) { return reduce(request, true); }},
       {KernelId::power_sum, powerSumOf},
       {KernelId::norm_root,
        [](const KernelRequest &request) {
-         return scalarOf("norm_root", request, Scalar::normRoot, request.attributes->number("p"));
+         return scalarOf(request, Scalar::normRoot, request.attributes->number("p"));
        }},
       {KernelId::clip_coefficient,
        [](const KernelRequest &request) {
-         return scalarOf("clip_coefficient", request, Scalar::clipCoefficient, request.attributes->number("max_norm"));
+         return scalarOf(request, Scalar::clipCoefficient, request.attributes->number("max_norm"));
        }},
       {KernelId::all_finite, allFiniteOf},
   };

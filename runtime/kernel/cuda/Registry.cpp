@@ -16,7 +16,13 @@ PrepareFunction implementationOf(KernelId id) {
   return nullptr;
 }
 
+/// Prepares the CPU reference first: both refuse the same requests with the same messages.
 template <KernelId id> Bound prepareAs(const KernelRequest &request) {
+  if (!request.cuda)
+    return internalError("a kernel of the cuda device was prepared without one");
+  KernelRequest onCpu = request;
+  onCpu.workspace = ~std::uint64_t(0);
+  SLUICE_RETURN_IF_ERROR(findCpuKernel(id, KernelFlavour::reference)(onCpu).status());
   return prepareByRecord(kernelRecord(id), implementationOf(id), request);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 static_assert(normGradWorkspace(1) == normRuns * 2 * 8);
 
-/// A row, or what there is one of for each row.
+/// Rows of the operand, or one element per row.
 View rowView(const Operand &operand, const Operand &frame) {
   return joined(viewOf(operand), operand.rank == frame.rank ? operand.rank - 1 : operand.rank);
 }
@@ -35,68 +35,55 @@ void bindRow(RowArgs &args, const RunAddresses &run) {
   args.scratch = run.workspace;
 }
 
-Status addRows(LaunchList &list, const std::string &function, const LaunchShape &shape, const RowArgs &args) {
-  return list.add<RowArgs>(function, shape, args, bindRow);
+void addRows(LaunchList &list, const std::string &function, const LaunchShape &shape, const RowArgs &args) {
+  list.add(function, shape, args, bindRow);
 }
 
-/// One launch, a block a row.
-Bound perRow(std::string_view name, std::string_view function, const KernelRequest &request,
-             std::initializer_list<const Operand *> operands, const Operand &frame, double epsilon = 0) {
-  RowArgs args = rowArgs(request, frame);
+/// One launch, a block per row.
+Bound perRow(std::string_view function, const KernelRequest &request, std::initializer_list<const Operand *> operands,
+             double epsilon = 0) {
+  RowArgs args = rowArgs(request, request.inputs[0]);
   args.epsilon = epsilon;
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol(function, operands), rowGrid(args.rows, args.columns), args));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch(request, symbol(function, operands), rowGrid(args.rows, args.columns), args, bindRow);
 }
 
 Bound softmaxOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("softmax", request));
-  return perRow("softmax", "softmax", request, {&request.inputs[0], &request.outputs[0]}, request.inputs[0]);
+  return perRow("softmax", request, {&request.inputs[0], &request.outputs[0]});
 }
 Bound softmaxGradOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("softmax_grad", request));
-  return perRow("softmax_grad", "softmaxGrad", request, {&request.inputs[0], &request.inputs[1], &request.outputs[0]},
-                request.inputs[0]);
+  return perRow("softmaxGrad", request, {&request.inputs[0], &request.inputs[1], &request.outputs[0]});
 }
 Bound logSumExpOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("logsumexp", request));
-  RowArgs args = rowArgs(request, request.inputs[0]);
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  // A row of nothing still has a result.
+  const RowArgs args = rowArgs(request, request.inputs[0]);
+  // An empty row also has a result.
   LaunchShape shape = rowGrid(args.rows, args.columns);
   shape.blocks = static_cast<std::uint64_t>(args.rows);
-  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol("logSumExp", {&request.inputs[0]}), shape, args));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  return oneLaunch(request, symbol("logSumExp", {&request.inputs[0]}), shape, args, bindRow);
 }
 Bound layerNormOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("layer_norm", request));
   const auto &in = request.inputs;
-  return perRow("layer_norm", "layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]}, in[0],
+  return perRow("layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]},
                 request.attributes->number("epsilon"));
 }
 Bound rmsNormOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("rms_norm", request));
   const auto &in = request.inputs;
-  return perRow("rms_norm", "rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, in[0],
-                request.attributes->number("epsilon"));
+  return perRow("rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, request.attributes->number("epsilon"));
 }
 
-/// The vectors first: dx may stand in dy's place.
+/// The gradients of the vectors first: dx may be in dy's memory.
 Bound normGradOf(std::string_view name, const KernelRequest &request, bool mean) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference(name, request));
   const auto &in = request.inputs;
   RowArgs args = rowArgs(request, in[1]);
   args.mean = mean;
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(normGradWorkspace(args.columns)));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
+  LaunchList list(*request.cuda);
   constexpr int threads = 128;
   const auto tiles = static_cast<std::uint64_t>((args.columns + threads - 1) / threads);
-  SLUICE_RETURN_IF_ERROR(
-      addRows(*list, symbol("normVectors", {&in[0], &in[1]}), {tiles * normRuns, threads, reduceBytes}, args));
-  SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_normVectorsEnd", {tiles, threads, reduceBytes}, args));
-  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol("normGrad", {&in[0], &in[1], &in[2], &request.outputs[0]}),
-                                 rowGrid(args.rows, args.columns), args));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  addRows(list, symbol("normVectors", {&in[0], &in[1]}), {tiles * normRuns, threads, reduceBytes}, args);
+  addRows(list, "sluice_normVectorsEnd", {tiles, threads, reduceBytes}, args);
+  addRows(list, symbol("normGrad", {&in[0], &in[1], &in[2], &request.outputs[0]}), rowGrid(args.rows, args.columns),
+          args);
+  return std::move(list).finish();
 }
 
 void setLoss(const KernelRequest &request, RowArgs &args) {
@@ -107,19 +94,16 @@ void setLoss(const KernelRequest &request, RowArgs &args) {
 }
 
 Bound crossEntropyOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("cross_entropy", request));
   RowArgs args = rowArgs(request, request.inputs[0]);
   setLoss(request, args);
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyWorkspace(args.rows)));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(
-      addRows(*list, symbol("crossEntropy", {&request.inputs[0]}), rowGrid(args.rows, args.columns), args));
-  SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_crossEntropyEnd", {1, 512, reduceBytes}, args));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  LaunchList list(*request.cuda);
+  addRows(list, symbol("crossEntropy", {&request.inputs[0]}), rowGrid(args.rows, args.columns), args);
+  addRows(list, "sluice_crossEntropyEnd", {1, 512, reduceBytes}, args);
+  return std::move(list).finish();
 }
 
 Bound crossEntropyGradOf(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(checkAsReference("cross_entropy_grad", request));
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::CrossEntropyShape shape,
                           cpu::CrossEntropyShape::of(request, in[1], in[2], in[3], in[0]));
@@ -129,11 +113,11 @@ Bound crossEntropyGradOf(const KernelRequest &request) {
   args.classes = shape.total;
   args.firstClass = shape.first;
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyGradWorkspace));
-  auto list = std::make_unique<LaunchList>(*request.cuda);
-  SLUICE_RETURN_IF_ERROR(addRows(*list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args));
-  SLUICE_RETURN_IF_ERROR(addRows(*list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}),
-                                 rowGrid(args.rows, args.columns), args));
-  return std::unique_ptr<BoundKernel>(std::move(list));
+  LaunchList list(*request.cuda);
+  addRows(list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args);
+  addRows(list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}), rowGrid(args.rows, args.columns),
+          args);
+  return std::move(list).finish();
 }
 
 } // namespace
