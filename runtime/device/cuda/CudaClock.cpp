@@ -12,13 +12,13 @@ CudaClock::~CudaClock() {
     table.driver.eventDestroy(base);
 }
 
-/// Anew at each restart: an interval is told in single precision, which is a microsecond after sixteen seconds.
+/// Runs at each restart, because intervals are in single precision: a microsecond after sixteen seconds.
 Status CudaClock::start() {
   const cuda::Driver &driver = table.driver;
   if (!base)
     SLUICE_RETURN_IF_ERROR(driverStatus(table, driver.eventCreate(&base, cuda::eventDefault), "cuEventCreate"));
   const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); };
-  // The event's time lies between two of the host's: where another program had the processor in between, once more.
+  // The event's time is between two times of the host. Repeat if another program had the processor in between.
   constexpr int attempts = 8;
   constexpr std::int64_t near = 500000;
   for (int attempt = 0; attempt < attempts; ++attempt) {

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-/// Events with times, kept for later marks. The first mark sets the device's time beside the steady clock's, on a
-/// stream that does nothing else. Not for work that is recorded into a graph: its events have no times.
+/// Events with times, reused for later marks. The first mark relates the device's time to the steady clock, on an idle
+/// stream. Not for work that is captured into a graph: its events have no times.
 class CudaClock final : public StreamClock {
 public:
   CudaClock(const cuda::Table &table, cuda::Stream idle) : table(table), idle(idle) {}

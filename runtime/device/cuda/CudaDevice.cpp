@@ -4,6 +4,7 @@
 #include "runtime/device/cpu/FirstFailure.h"
 #include "runtime/device/cuda/CudaClock.h"
 #include "runtime/device/cuda/CudaMemory.h"
+#include "runtime/device/cuda/DeviceStreams.h"
 #include "runtime/device/cuda/HostCalls.h"
 #include "runtime/device/cuda/HostSignals.h"
 #include "runtime/device/cuda/StreamWaits.h"
@@ -24,19 +25,19 @@ DevicePointer pointerOf(const void *address) { return reinterpret_cast<DevicePoi
 class CudaStreams final : public CudaDevice {
 public:
   CudaStreams(const Table &table, const CudaDeviceOptions &options)
-      : table(table), options(options), waits(table, failure), hostCalls(failure, options.threads) {}
+      : table(table), options(options), waits(table, failure), hostCalls(failure, options.threads), streams(table) {}
 
   ~CudaStreams() override {
     if (!context || !use().isOk())
       return;
     const Driver &driver = table.driver;
-    for (const NamedStream &stream : streams)
+    for (const DeviceStream &stream : streams)
       driver.streamSynchronize(stream.stream);
     destroyGraphs();
     times.reset();
     for (Event event : events)
       driver.eventDestroy(event);
-    for (const NamedStream &stream : streams)
+    for (const DeviceStream &stream : streams)
       driver.streamDestroy(stream.stream);
     if (service)
       driver.streamDestroy(service);
@@ -100,11 +101,7 @@ public:
     streams.push_back({std::string(name), made});
     if (const Nvtx *names = nvtx(); names && names->nameStream)
       names->nameStream(made, streams.back().name.c_str());
-    // One event a stream brings it into captures and back.
-    Event event = nullptr;
-    SLUICE_RETURN_IF_ERROR(check(table.driver.eventCreate(&event, eventDisableTiming), "cuEventCreate"));
-    streams.back().join = event;
-    events.push_back(event);
+    SLUICE_ASSIGN_OR_RETURN(streams.back().join, createEvent());
     return static_cast<StreamId>(streams.size() - 1);
   }
 
@@ -117,10 +114,8 @@ public:
   Status createEvents(std::uint32_t count) override {
     SLUICE_RETURN_IF_ERROR(use());
     while (planEvents.size() < count) {
-      Event event = nullptr;
-      SLUICE_RETURN_IF_ERROR(check(table.driver.eventCreate(&event, eventDisableTiming), "cuEventCreate"));
+      SLUICE_ASSIGN_OR_RETURN(const Event event, createEvent());
       planEvents.push_back(event);
-      events.push_back(event);
     }
     signals.resize(count);
     return {};
@@ -137,31 +132,25 @@ public:
       return check(table.driver.hostCall(streams[stream].stream, HostCalls::run, &hostCalls.of(command, repetition)),
                    "cuLaunchHostFunc");
     Status status = command.execute(streams[stream].stream, repetition);
-    // A failed capture has run nothing; its caller decides.
+    // A failed capture has run nothing, so its caller decides.
     if (!status.isOk() && !capturing)
       failure.report(status);
     return status;
   }
 
   Status record(StreamId stream, EventId event) override {
-    SLUICE_RETURN_IF_ERROR(checkStream(stream));
-    SLUICE_RETURN_IF_ERROR(checkEvent(event));
-    SLUICE_RETURN_IF_ERROR(use());
-    return check(table.driver.eventRecord(planEvents[event], streams[stream].stream), "cuEventRecord");
+    SLUICE_RETURN_IF_ERROR(use(stream, event));
+    return streams.record(streams[stream], planEvents[event]);
   }
 
   Status wait(StreamId stream, EventId event) override {
-    SLUICE_RETURN_IF_ERROR(checkStream(stream));
-    SLUICE_RETURN_IF_ERROR(checkEvent(event));
-    SLUICE_RETURN_IF_ERROR(use());
-    return check(table.driver.streamWait(streams[stream].stream, planEvents[event], 0), "cuStreamWaitEvent");
+    SLUICE_RETURN_IF_ERROR(use(stream, event));
+    return streams.wait(streams[stream], planEvents[event]);
   }
 
   Status recordForHost(StreamId stream, EventId event) override {
-    SLUICE_RETURN_IF_ERROR(checkStream(stream));
-    SLUICE_RETURN_IF_ERROR(checkEvent(event));
-    SLUICE_RETURN_IF_ERROR(use());
-    // A recording runs nothing by itself: the host expects what each launch of it tells.
+    SLUICE_RETURN_IF_ERROR(use(stream, event));
+    // A capture runs nothing: the host expects the notifications of each launch of the graph.
     if (capturing)
       toldByGraph.push_back(event);
     else
@@ -173,11 +162,11 @@ public:
   Status await(EventId event) override {
     SLUICE_RETURN_IF_ERROR(checkEvent(event));
     SLUICE_RETURN_IF_ERROR(use());
-    // After an error of its context a stream runs no host function any more.
+    // After an error of the context a stream runs no host functions.
     const Clock::time_point since = Clock::now();
     while (!failure.known() && !signals.await(event, waits.pause())) {
       waits.check(since);
-      for (const NamedStream &stream : streams)
+      for (const DeviceStream &stream : streams)
         if (const Code code = table.driver.streamQuery(stream.stream); code != 0 && code != notReady)
           failure.report(check(code, "cuStreamQuery of stream '" + stream.name + "'"));
     }
@@ -186,7 +175,7 @@ public:
 
   Status synchronize() override {
     SLUICE_RETURN_IF_ERROR(use());
-    for (const NamedStream &stream : streams)
+    for (const DeviceStream &stream : streams)
       if (Status status = waits.waitFor(stream.stream, "cuStreamSynchronize of stream '" + stream.name + "'");
           !status.isOk())
         failure.report(status);
@@ -213,20 +202,17 @@ public:
     if (streams.empty())
       return internalError("a capture without streams");
     SLUICE_RETURN_IF_ERROR(use());
-    const Driver &driver = table.driver;
     toldByGraph.clear();
-    SLUICE_RETURN_IF_ERROR(check(driver.captureBegin(streams[0].stream, captureThreadLocal), "cuStreamBeginCapture"));
+    SLUICE_RETURN_IF_ERROR(
+        check(table.driver.captureBegin(streams[0].stream, captureThreadLocal), "cuStreamBeginCapture"));
     capturing = true;
-    SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[0].join, streams[0].stream), "cuEventRecord"));
-    for (std::size_t s = 1; s < streams.size(); ++s)
-      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[s].stream, streams[0].join, 0), "cuStreamWaitEvent"));
-    return {};
+    return streams.fork();
   }
 
   Event origin() const override { return streams[0].join; }
   std::vector<Event> joins() const override {
     std::vector<Event> found;
-    for (const NamedStream &stream : streams)
+    for (const DeviceStream &stream : streams)
       found.push_back(stream.join);
     return found;
   }
@@ -235,13 +221,13 @@ public:
     SLUICE_RETURN_IF_ERROR(use());
     capturing = true;
     toldByGraph.clear();
-    return waitAll(begun);
+    return streams.waitAll(begun);
   }
 
   Result<GraphId> leaveCapture() override {
     capturing = false;
     SLUICE_RETURN_IF_ERROR(offer());
-    // The graph is the other device's; what it tells the host of this one's streams is kept here.
+    // The graph belongs to the other device; this one stores the notifications of its streams.
     graphs.push_back(nullptr);
     tellings.push_back(toldByGraph);
     return static_cast<GraphId>(graphs.size() - 1);
@@ -249,33 +235,25 @@ public:
 
   Status offer() override {
     SLUICE_RETURN_IF_ERROR(use());
-    for (const NamedStream &stream : streams)
-      SLUICE_RETURN_IF_ERROR(check(table.driver.eventRecord(stream.join, stream.stream), "cuEventRecord"));
-    return {};
+    return streams.recordJoins();
   }
 
   Status follow(GraphId graph, Event launched) override {
     SLUICE_RETURN_IF_ERROR(use());
     for (EventId event : tellings[graph])
       signals.expect(event);
-    return waitAll(launched);
+    return streams.waitAll(launched);
   }
 
   Result<GraphId> endCapture(std::span<const Event> others) override {
     SLUICE_RETURN_IF_ERROR(use());
     const Driver &driver = table.driver;
     capturing = false;
-    Status status;
+    Status status = streams.join(others);
     const auto keep = [&](Code code, const char *call) {
       if (status.isOk())
         status = check(code, call);
     };
-    for (std::size_t s = 1; s < streams.size(); ++s) {
-      keep(driver.eventRecord(streams[s].join, streams[s].stream), "cuEventRecord");
-      keep(driver.streamWait(streams[0].stream, streams[s].join, 0), "cuStreamWaitEvent");
-    }
-    for (Event other : others)
-      keep(driver.streamWait(streams[0].stream, other, 0), "cuStreamWaitEvent");
     Graph graph = nullptr;
     keep(driver.captureEnd(streams[0].stream, &graph), "cuStreamEndCapture");
     GraphExec exec = nullptr;
@@ -312,31 +290,16 @@ public:
     if (failure.known())
       return failure.get();
     SLUICE_RETURN_IF_ERROR(use());
-    // The graph stands on the first stream: behind what all have been given, and before what they will be.
-    const Driver &driver = table.driver;
-    for (std::size_t s = 1; s < streams.size(); ++s) {
-      SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[s].join, streams[s].stream), "cuEventRecord"));
-      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[0].stream, streams[s].join, 0), "cuStreamWaitEvent"));
-    }
-    for (Event other : others)
-      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[0].stream, other, 0), "cuStreamWaitEvent"));
+    // The graph runs on the first stream, after all work before it and before all later work.
+    SLUICE_RETURN_IF_ERROR(streams.join(others));
     for (EventId event : tellings[graph])
       signals.expect(event);
-    SLUICE_RETURN_IF_ERROR(check(driver.graphLaunch(graphs[graph], streams[0].stream), "cuGraphLaunch"));
-    SLUICE_RETURN_IF_ERROR(check(driver.eventRecord(streams[0].join, streams[0].stream), "cuEventRecord"));
-    for (std::size_t s = 1; s < streams.size(); ++s)
-      SLUICE_RETURN_IF_ERROR(check(driver.streamWait(streams[s].stream, streams[0].join, 0), "cuStreamWaitEvent"));
-    return {};
+    SLUICE_RETURN_IF_ERROR(check(table.driver.graphLaunch(graphs[graph], streams[0].stream), "cuGraphLaunch"));
+    return streams.fork();
   }
 
 private:
-  struct NamedStream {
-    std::string name;
-    Stream stream = nullptr;
-    Event join = nullptr;
-    bool ofHost = false;
-  };
-  /// A delay that a stream will come to.
+  /// A delay that a stream has not reached yet.
   struct Pause {
     DelayInjector *delays;
     std::string stream;
@@ -345,12 +308,18 @@ private:
 
   Status check(Code code, std::string_view call) const { return driverStatus(table, code, call); }
 
-  Status waitAll(Event event) const {
-    for (const NamedStream &stream : streams)
-      SLUICE_RETURN_IF_ERROR(check(table.driver.streamWait(stream.stream, event, 0), "cuStreamWaitEvent"));
-    return {};
+  Result<Event> createEvent() {
+    Event event = nullptr;
+    SLUICE_RETURN_IF_ERROR(check(table.driver.eventCreate(&event, eventDisableTiming), "cuEventCreate"));
+    events.push_back(event);
+    return event;
   }
 
+  Status use(StreamId stream, EventId event) const {
+    SLUICE_RETURN_IF_ERROR(checkStream(stream));
+    SLUICE_RETURN_IF_ERROR(checkEvent(event));
+    return use();
+  }
   Status checkStream(StreamId stream) const {
     if (stream < streams.size())
       return {};
@@ -384,19 +353,19 @@ private:
   const CudaDeviceOptions options;
   int device = 0, major = 0, minor = 0, leastPriority = 0, greatestPriority = 0;
   Context context = nullptr;
-  /// For what no stream of the plan does.
+  /// For work that is on no stream of the plan.
   Stream service = nullptr;
   std::optional<CudaMemory> memory;
   std::optional<CudaClock> times;
   FirstFailure failure;
   StreamWaits waits;
   HostCalls hostCalls;
-  std::vector<NamedStream> streams;
+  DeviceStreams streams;
   std::vector<Event> events, planEvents;
   std::vector<GraphExec> graphs;
   HostSignals signals;
   bool capturing = false;
-  /// What the recording under way tells the host, and what each graph does.
+  /// Events of which the current capture, and each graph, notifies the host.
   std::vector<EventId> toldByGraph;
   std::vector<std::vector<EventId>> tellings;
   std::vector<std::unique_ptr<Pause>> pauses;

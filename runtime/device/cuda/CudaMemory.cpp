@@ -1,4 +1,4 @@
-//===- CudaMemory.cpp - a rank's memory of a GPU, and what is pinned for it -------------===//
+//===- CudaMemory.cpp - a rank's device memory and pinned memory ------------------------===//
 #include "runtime/device/cuda/CudaMemory.h"
 
 #include <cstring>
@@ -56,7 +56,7 @@ Status CudaMemory::clear(void *address, std::uint64_t bytes) const {
   return check(table.driver.streamSynchronize(idle), "cuStreamSynchronize");
 }
 
-/// One allocation. The driver aligns small ones less than plans want; so does NCCL without the virtual memory API.
+/// One allocation. The driver aligns small ones less than plans require; so does NCCL without the virtual memory API.
 template <typename Get, typename Give>
 Status CudaMemory::allocateAligned(std::uint64_t bytes, void *&address, std::vector<void *> &kept, Get get, Give give) {
   SLUICE_RETURN_IF_ERROR(checkFree(bytes));

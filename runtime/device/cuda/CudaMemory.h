@@ -1,4 +1,4 @@
-//===- CudaMemory.h - a rank's memory of a GPU, and what is pinned for it ---------------===//
+//===- CudaMemory.h - a rank's device memory and pinned memory --------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H
 #define SLUICE_RUNTIME_DEVICE_CUDA_CUDAMEMORY_H
 
@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-/// Allocations of zeros, aligned as plans want them, given back together at the end. All in the device's context.
+/// Allocations of zeros with the alignment of plans, freed together by the destructor. Called in the device's context.
 class CudaMemory {
 public:
   CudaMemory(const cuda::Table &table, cuda::Stream idle) : table(table), idle(idle) {}
@@ -20,9 +20,9 @@ public:
 
   /// Null for no bytes.
   Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose);
-  /// By NCCL, which takes it from the virtual memory API with handles that it can share. cuMemAlloc's memory has none.
+  /// From NCCL, which uses the virtual memory API with handles that it can share. Memory of cuMemAlloc has none.
   Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose);
-  /// What was asked for, without what borders took.
+  /// Requested bytes, without those for alignment.
   std::uint64_t allocatedBytes(MemorySpace space) const { return requested[static_cast<std::size_t>(space)]; }
 
 private:

@@ -1,9 +1,8 @@
 //===- HostCalls.h - commands that the host runs in the order of a GPU's stream -----------------===//
 //
-// A stream of the host is one of the device all the same, so that events order it with the others: what stands on it is
-// a host function of the driver's, which runs a command of the CPU's on memory of the host. Within such a function
-// nothing of CUDA may be called. What fails there is reported and nothing else: the function returns, no stream waits
-// for ever, and the rank's thread finds the failure at its next call.
+// A host stream is also a stream of the device, so that events order it with the others: its work are host functions of
+// the driver, which run CPU commands on host memory. Such a function may not call CUDA. If its command fails, it
+// reports the failure and returns, so that no stream blocks; the rank's thread finds the failure at its next call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_HOSTCALLS_H
@@ -20,7 +19,7 @@ namespace sluice {
 
 class HostCalls {
 public:
-  /// What the driver gives back to the function; it never changes, so any number of runs may be under way.
+  /// The argument of a host function; it does not change, so several runs may be in flight.
   struct Call {
     FirstFailure *failure;
     Command *command;
@@ -30,7 +29,7 @@ public:
 
   HostCalls(FirstFailure &failure, int threads) : failure(failure), threads(threads) {}
 
-  /// Made at the first issue of that command in that repetition.
+  /// Created at the first issue of that command in that repetition.
   Call &of(Command &command, std::uint32_t repetition) {
     return calls.try_emplace({&command, repetition}, Call{&failure, &command, repetition, threads}).first->second;
   }

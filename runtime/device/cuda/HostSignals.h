@@ -1,7 +1,7 @@
-//===- HostSignals.h - what streams of a GPU tell the host ---------------------------===//
+//===- HostSignals.h - notifications of the host by streams of a GPU ------------------===//
 //
-// For each event how often the host expects a stream to come to it, and how often one has. A stream tells by a host
-// function: unlike an event it also tells once a replay of a graph, and the host knows which telling it waits for.
+// Counts for each event how many notifications the host expects and how many it has received. A stream notifies by a
+// host function, because the replay of a graph gives an event no new record that the host could distinguish.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_DEVICE_CUDA_HOSTSIGNALS_H
@@ -18,7 +18,7 @@ namespace sluice {
 
 class HostSignals {
 public:
-  /// What a host function is given.
+  /// The argument of a host function.
   struct Bell {
     HostSignals *signals = nullptr;
     std::size_t index = 0;
@@ -39,7 +39,7 @@ public:
   Bell &bell(EventId event) { return bells[event]; }
   void expect(EventId event) { ++expected[event]; }
 
-  /// False where it has not been told within `patience`.
+  /// False without a notification within `patience`.
   bool await(EventId event, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, patience, [&] { return told[event] >= expected[event]; });
