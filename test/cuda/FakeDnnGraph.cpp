@@ -1,14 +1,13 @@
-//===- FakeDnnGraph.cpp - a graph of cuDNN's operations, computed
-//-------------------------------------------------------===//
+//===- FakeDnnGraph.cpp - computes a graph of cuDNN operations ------------------------------===//
 //
-// After cuDNN's documentation of each operation: images are N, C, H, W whatever their strides; a convolution crosses
-// correlates, its groups are what the channels' counts say; products broadcast the dims before the last two, where a
-// dim of fewer heads is read by as many behind each other as it lacks; a maximum of a window that no number gives is
-// none.
+// By cuDNN's documentation of each operation: images are N, C, H, W with any strides; a convolution is a cross
+// correlation, with groups by the numbers of channels; products broadcast the dims before the last two, and consecutive
+// heads read one head of a dim with fewer heads; a window without a number has no maximum.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/FakeDnnGraph.h"
 #include "runtime/kernel/cpu/Numbers.h"
+#include "test/cuda/FakeDnnOperations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +18,6 @@ namespace sluice::test {
 namespace {
 
 using namespace cuda;
-using Longs = std::vector<std::int64_t>;
-
 bool isOperation(int kind) {
   return kind == dnn::convolutionForward || kind == dnn::convolutionInputGrad || kind == dnn::convolutionWeightGrad ||
          kind == dnn::pointwiseOperation || kind == dnn::reductionOperation || kind == dnn::matmulOperation ||
@@ -79,101 +76,6 @@ double rounded(double value, int type) {
   double memory = 0;
   cpu::storeNumber(&memory, dnnDType(type), 0, value);
   return cpu::loadNumber(&memory, dnnDType(type), 0);
-}
-
-/// Calls `body(position, index)` for each element, row-major.
-template <typename Body> void forElements(const Longs &extent, Body body) {
-  Longs at(extent.size(), 0);
-  std::int64_t count = 1;
-  for (const std::int64_t e : extent)
-    count *= e;
-  for (std::int64_t i = 0; i < count; ++i) {
-    body(i, at);
-    for (std::size_t d = extent.size(); d-- > 0 && ++at[d] == extent[d];)
-      at[d] = 0;
-  }
-}
-
-/// The position of `at` in a tensor that may have fewer heads, or one of what is read by all.
-std::int64_t positionOf(const Longs &extent, const Longs &frame, const Longs &at) {
-  std::int64_t position = 0;
-  for (std::size_t d = 0; d < extent.size(); ++d)
-    position = position * extent[d] + at[d] / (frame[d] / extent[d]);
-  return position;
-}
-
-Longs windowNumbers(const FakeDescriptor &mode, int attribute) {
-  if (mode.kind == dnn::convolution)
-    return mode.all<std::int64_t>(attribute);
-  Longs numbers;
-  for (const dnn::Fraction &one : mode.all<dnn::Fraction>(attribute))
-    numbers.push_back(one.numerator / one.denominator);
-  return numbers;
-}
-
-struct Window {
-  Longs size, stride, before, behind, dilation;
-};
-Window windowOf(const FakeDescriptor &mode, const Longs &weight) {
-  if (mode.kind == dnn::convolution)
-    return {{weight[2], weight[3]},
-            windowNumbers(mode, dnn::convolutionStrides),
-            windowNumbers(mode, dnn::convolutionPaddingBefore),
-            windowNumbers(mode, dnn::convolutionPaddingBehind),
-            windowNumbers(mode, dnn::convolutionDilations)};
-  return {windowNumbers(mode, dnn::resampleWindow),
-          windowNumbers(mode, dnn::resampleStrides),
-          windowNumbers(mode, dnn::resamplePaddingBefore),
-          windowNumbers(mode, dnn::resamplePaddingBehind),
-          {1, 1}};
-}
-bool fitsWindow(const Window &w, const Longs &x, const Longs &y) {
-  for (std::size_t d = 0; d < 2; ++d) {
-    const std::int64_t reach = w.dilation[d] * (w.size[d] - 1) + 1, room = x[d + 2] + w.before[d] + w.behind[d] - reach;
-    if (room < 0 || room / w.stride[d] + 1 != y[d + 2])
-      return false;
-  }
-  return x[0] == y[0];
-}
-
-/// Calls `body(x place, h, w of the window)` for the elements of a window that are in the image.
-template <typename Body> void forWindow(const Window &w, const Longs &x, std::int64_t i, std::int64_t j, Body body) {
-  for (std::int64_t h = 0; h < w.size[0]; ++h)
-    for (std::int64_t v = 0; v < w.size[1]; ++v) {
-      const std::int64_t row = i * w.stride[0] - w.before[0] + h * w.dilation[0],
-                         column = j * w.stride[1] - w.before[1] + v * w.dilation[1];
-      if (row >= 0 && row < x[2] && column >= 0 && column < x[3])
-        body(row * x[3] + column, h, v);
-    }
-}
-
-Longs extentOf(const FakeDescriptor &operation, int attribute) {
-  return operation.descriptor(attribute)->all<std::int64_t>(dnn::tensorExtent);
-}
-
-double apply(int mode, double x, double b, double t, bool hasT) {
-  switch (mode) {
-  case dnn::add:
-    return x + b;
-  case dnn::multiply:
-    return x * b;
-  case dnn::subtract:
-    return x - b;
-  case dnn::divide:
-    return x / b;
-  case dnn::exponential:
-    return std::exp(x);
-  case dnn::logarithm:
-    return std::log(x);
-  case dnn::atLeast:
-    return x >= b;
-  case dnn::greater:
-    return x > b;
-  case dnn::select:
-    return hasT && t != 0 ? x : b;
-  default:
-    return std::nan("");
-  }
 }
 
 } // namespace

@@ -1,8 +1,7 @@
-//===- FakeDnnGraph.h - a graph of cuDNN's operations, computed
-//---------------------------------------------------------===//
+//===- FakeDnnGraph.h - computes a graph of cuDNN operations --------------------------------===//
 //
-// Operations run in the order that their tensors give: what one leaves for another is rounded to that tensor's type and
-// never written to memory.
+// Operations run in the order of their tensors. A tensor between two operations is rounded to its type and is never in
+// memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FAKEDNNGRAPH_H
@@ -47,7 +46,7 @@ struct FakeDescriptor {
   FakeDescriptor *descriptor(int attribute) const { return static_cast<FakeDescriptor *>(one<void *>(attribute)); }
 };
 
-/// "" or what is wrong with the extents of an operation.
+/// Empty, or the error in the extents of an operation.
 std::string checkFakeGraph(const FakeDescriptor &graph);
 
 struct FakeTensor {
@@ -59,7 +58,7 @@ struct FakeTensor {
   std::int64_t elements() const;
 };
 
-/// All that an execution needs, apart from the descriptors, which may be gone when the stream comes to it.
+/// A copy of what an execution reads from its descriptors, which may be destroyed before the stream runs it.
 class FakeGraphRun {
 public:
   std::string bind(const FakeDescriptor &graph, const std::vector<std::int64_t> &numbers,
@@ -76,7 +75,7 @@ private:
   };
   std::map<std::int64_t, FakeTensor> tensors;
   std::vector<Operation> operations;
-  /// Numbers by value lie in the caller's memory until the call returns.
+  /// Values passed by address are in the caller's memory only until the call returns.
   std::map<std::int64_t, std::vector<double>> constants;
 };
 
