@@ -263,6 +263,7 @@ Operation *Propagation::visitAdditive(Operation *op, const ShardingRule &rule) {
   Operation *reshard = value.getDefiningOp();
   if (!replicated)
     return reshard->getNextNode();
+  replicated->removeAttr(model::idsName);
   builder.setInsertionPointAfter(reshard);
   Value terms = replicated->getResult(0);
   Operation *sum = rule.reduction == PartialReduction::max

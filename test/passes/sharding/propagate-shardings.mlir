@@ -116,3 +116,24 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"do
     return
   }
 }
+
+// -----
+
+// The norm of a sharded and a replicated gradient: the term of the replicated one is added once, and only the sum has the
+// value number of the norm.
+
+#row = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"down" = "row"}}} {
+  model.parameter @down : tensor<8x4xf32> zeros {spmd.sharding = #row}
+  // CHECK-LABEL: func.func @norm
+  func.func @norm(%x: tensor<4xf32>) -> tensor<f32> attributes {model.entry = #model.entry<train>} {
+    %down = model.read @down {model.phase = #model.phase<update>} : tensor<8x4xf32>
+    // CHECK: %[[T:.*]] = model.power_sum %arg0 {model.phase = #model.phase<update>, p = 2.000000e+00 : f64}
+    // CHECK-NEXT: %[[P:.*]] = model.power_sum %{{.*}}partial sum over ["tensor"]
+    // CHECK-NEXT: %[[S:.*]] = spmd.reshard %[[P]] {{.*}} {model.phase = #model.phase<update>}
+    // CHECK-NEXT: model.add %[[S]], %[[T]] {model.ids = array<i64: 7>, model.phase = #model.phase<update>}
+    // expected-remark @below {{all_reduce over 'tensor': model.power_sum}}
+    %0 = model.power_sum %down, %x {p = 2.0, model.ids = array<i64: 7>, model.phase = #model.phase<update>} : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<f32>
+    return %0 : tensor<f32>
+  }
+}
