@@ -24,13 +24,6 @@ endif()
 # missing includes and recompiles only changed files.
 option(SLUICE_UNITY "compile several files of the runtime at once, and the largest headers once" ON)
 
-# sluice_memory(NAME): GCC may take a gigabyte before it collects garbage, which is a twentieth of its time.
-function(sluice_memory name)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${name} PRIVATE --param=ggc-min-heapsize=1048576)
-  endif()
-endfunction()
-
 # sluice_precompiled_headers(NAME; LINK libraries...; HEADERS...): a header that others' REUSE_FROM takes.
 function(sluice_precompiled_headers name)
   cmake_parse_arguments(ARG "" "" "LINK;HEADERS" ${ARGN})
@@ -47,10 +40,9 @@ endfunction()
 # A static library of all .cpp files in the calling folder (not below it; with RECURSE, also below). MLIR: its sources
 # share one precompiled header of MLIR's; MODEL: one of MLIR's and the model dialect's; PLAN: one of the plan's. The
 # compile options of PRIVATE libraries apply only here. UNITY: number of files that are compiled at once; their file-local names must
-# differ. APART: files that are compiled alone. COLD: not performance-critical; less optimisation saves a third of the build
-# time without a visible effect.
+# differ.
 function(sluice_library name)
-  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN;COLD" "UNITY" "LINK;PRIVATE;APART" ${ARGN})
+  cmake_parse_arguments(ARG "RECURSE;MLIR;MODEL;PLAN" "UNITY" "LINK;PRIVATE" ${ARGN})
   if(ARG_RECURSE)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   else()
@@ -64,14 +56,8 @@ function(sluice_library name)
   endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC sluice_options ${ARG_LINK} PRIVATE ${ARG_PRIVATE})
-  if(ARG_COLD)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    sluice_memory(${name})
-  endif()
   if(ARG_UNITY AND SLUICE_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${ARG_UNITY})
-    list(TRANSFORM ARG_APART PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-    set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   if(ARG_MLIR)
     target_precompile_headers(${name} REUSE_FROM sluice_mlir_headers)
@@ -133,7 +119,6 @@ function(sluice_test_program name)
   set(batch ${ARGN} 7)
   list(GET batch 0 batch)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-  sluice_memory(${name})
   if(SLUICE_UNITY)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
   endif()
