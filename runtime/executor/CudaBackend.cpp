@@ -52,8 +52,8 @@ public:
   Result<std::uint32_t> endRecording(const Status &issued) override {
     if (shared)
       return shared->end(issued);
-    Result<GraphId> made = issued.isOk() ? owned->endCapture() : Result<GraphId>(Status(issued));
-    return made.isOk() ? std::move(made) : Result<GraphId>(abandon(made.takeStatus()));
+    Result<GraphId> graph = issued.isOk() ? owned->endCapture() : Result<GraphId>(Status(issued));
+    return graph.isOk() ? std::move(graph) : Result<GraphId>(abandon(graph.takeStatus()));
   }
   Status replay(std::uint32_t graph) override { return shared ? shared->replay(graph) : owned->launch(graph); }
   void destroyRecordings() override { owned->destroyGraphs(); }

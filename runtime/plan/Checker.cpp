@@ -81,7 +81,7 @@ const std::vector<Stage> &stages() {
   return all;
 }
 
-/// Does the plan have anything that the property is about?
+/// True if the plan has anything that the property is about.
 bool applies(const plan::PlanT &plan, int property) {
   auto any = [&](plan::Operation kind) {
     bool found = false;

@@ -1,4 +1,4 @@
-//===- Profile.cpp - live bytes over a step, from the plan alone ------------------------===//
+//===- Profile.cpp - live bytes over a step, computed from the plan ------------------------===//
 //
 // See Profile.h.
 //

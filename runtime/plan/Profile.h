@@ -1,4 +1,4 @@
-//===- Profile.h - live bytes over a step, from the plan alone --------------------------===//
+//===- Profile.h - live bytes over a step, computed from the plan --------------------------===//
 //
 // For memory reports: the live bytes of a space at each instruction of an entry point, by class and by unit, and their
 // peak, computed from lifespans.

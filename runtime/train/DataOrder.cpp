@@ -1,4 +1,4 @@
-//===- DataOrder.cpp - which sequence goes to which row -------------------------===//
+//===- DataOrder.cpp - the assignment of sequences to rows -------------------------===//
 #include "runtime/train/DataOrder.h"
 
 #include <bit>

@@ -1,4 +1,4 @@
-//===- DataOrder.h - which sequence goes to which row ---------------------------===//
+//===- DataOrder.h - the assignment of sequences to rows ---------------------------===//
 //
 // A stateless map from (step, micro-batch, rank, row) to the index of a sequence in the data: a run can start at any
 // step, and any rank can read any row.

@@ -74,15 +74,15 @@ public:
   Status finish() override { return executor->synchronize(); }
 
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
-    if (alone && rank != ownRank) {
-      SLUICE_RETURN_IF_ERROR(ask({rank, buffer, offset, out.size()}));
+    if (inRoot && rank != ownRank) {
+      SLUICE_RETURN_IF_ERROR(sendRequest({rank, buffer, offset, out.size()}));
       return share(*pairs.at(rank), 1, out);
     }
     if (holds(rank)) {
       SLUICE_ASSIGN_OR_RETURN(const std::byte *data, table.locate(buffer, offset, out.size()));
       SLUICE_RETURN_IF_ERROR(executor->read(out.data(), data, out.size()));
     }
-    return alone ? Status::ok() : share(*all, rank, out);
+    return inRoot ? Status::ok() : share(*all, rank, out);
   }
 
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
@@ -95,10 +95,10 @@ public:
   Status onRoot(const std::function<Status()> &work) const override {
     if (ownRank != 0)
       return serve();
-    alone = true;
+    inRoot = true;
     Status status = work();
-    alone = false;
-    Status sent = ask({});
+    inRoot = false;
+    Status sent = sendRequest({});
     return status.isOk() ? sent : status;
   }
 
@@ -153,7 +153,7 @@ private:
     return value;
   }
 
-  Status ask(Request request) const { return share(*all, 0, std::as_writable_bytes(std::span(&request, 1))); }
+  Status sendRequest(Request request) const { return share(*all, 0, std::as_writable_bytes(std::span(&request, 1))); }
 
   /// Sends the root the ranges that it requests, until its last request.
   Status serve() const {
@@ -210,7 +210,7 @@ private:
   /// By the rank at the other end; the root has all of them.
   std::map<int, std::unique_ptr<Communicator>> pairs;
   /// True on the root within onRoot().
-  mutable bool alone = false;
+  mutable bool inRoot = false;
   bool traces = false;
   const std::shared_ptr<PageReport> pages = std::make_shared<PageReport>();
   std::int64_t traceStart = -1;

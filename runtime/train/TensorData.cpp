@@ -88,11 +88,11 @@ private:
       return inputError(fmt::format("'{}': shape of the tensor '{}', expected sequences of {} but got {}", file.path(),
                                     port.name, shapeText(row), shapeText(entry->shape)));
     std::optional<DType> dtype = dtypeOfFile(entry->dtype);
-    DType wanted = baseType(port.view->dtype);
-    if (!dtype || isFloat(*dtype) != isFloat(wanted))
+    DType expected = baseType(port.view->dtype);
+    if (!dtype || isFloat(*dtype) != isFloat(expected))
       return inputError(fmt::format("'{}': type of the tensor '{}', expected {} for an input of {} but got {}",
-                                    file.path(), port.name, isFloat(wanted) ? "floats" : "integers", dtypeName(wanted),
-                                    entry->dtype));
+                                    file.path(), port.name, isFloat(expected) ? "floats" : "integers",
+                                    dtypeName(expected), entry->dtype));
     return Column{entry, *dtype};
   }
 

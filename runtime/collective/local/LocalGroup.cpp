@@ -118,9 +118,9 @@ void LocalGroup::work(int member) const {
       }
       break;
     case CallKind::broadcast: {
-      const void *whole = calls[mine.root]->segments[s].source;
-      if (segment.destination != whole && bytes != 0)
-        std::memcpy(segment.destination, whole, bytes);
+      const void *rootSource = calls[mine.root]->segments[s].source;
+      if (segment.destination != rootSource && bytes != 0)
+        std::memcpy(segment.destination, rootSource, bytes);
       break;
     }
     case CallKind::reduceScatter: {

@@ -118,27 +118,27 @@ Result<std::unique_ptr<process::Link>> openMpiLink(const Launch &launch) {
 
 Result<std::optional<Launch>> readLaunch(const Environment &environment, const LaunchOptions &options) {
   const Variables variables(environment);
-  const std::string &wanted = options.communicator;
+  const std::string &requested = options.communicator;
   std::optional<Launch> launch;
-  if (wanted == "local")
+  if (requested == "local")
     return launch;
   const bool torchrun = variables.has("RANK") && variables.has("WORLD_SIZE");
   // A batch script has SLURM_PROCID too: only a step has a number of tasks. One task is how any program is run there.
   const bool srun = variables.has("SLURM_PROCID") && variables.has("SLURM_STEP_NUM_TASKS") &&
                     variables.text("SLURM_STEP_NUM_TASKS") != "1";
   const bool mpirun = variables.has("OMPI_COMM_WORLD_RANK") && variables.has("OMPI_COMM_WORLD_SIZE");
-  if (mpirun && wanted != "socket") {
+  if (mpirun && requested != "socket") {
     SLUICE_ASSIGN_OR_RETURN(launch, rankOf(variables, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"));
     launch->launcher = "mpirun";
     launch->transport = Transport::mpi;
     launch->oneMachine = variables.text("OMPI_COMM_WORLD_LOCAL_SIZE") == std::to_string(launch->size);
-  } else if (wanted == "mpi") {
+  } else if (requested == "mpi") {
     return usage("'--communicator mpi' requires a process started by mpirun: missing OMPI_COMM_WORLD_RANK");
   } else if (torchrun) {
     SLUICE_ASSIGN_OR_RETURN(launch, readTorchrun(variables));
   } else if (srun) {
     SLUICE_ASSIGN_OR_RETURN(launch, readSrun(variables));
-  } else if (wanted == "socket") {
+  } else if (requested == "socket") {
     return usage("'--communicator socket' requires RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT in the environment");
   }
   return launch;

@@ -277,11 +277,11 @@ private:
       const bool inHeader = connection.headerBytes < sizeof connection.header;
       std::byte *to = inHeader ? reinterpret_cast<std::byte *>(&connection.header) + connection.headerBytes
                                : connection.payload.data() + connection.payloadBytes;
-      const std::size_t wanted = inHeader ? sizeof connection.header - connection.headerBytes
+      const std::size_t needed = inHeader ? sizeof connection.header - connection.headerBytes
                                           : connection.header.bytes - connection.payloadBytes;
       ssize_t count = 0;
-      if (wanted != 0) {
-        count = recv(connection.socket.get(), to, std::min(wanted, budget), MSG_DONTWAIT);
+      if (needed != 0) {
+        count = recv(connection.socket.get(), to, std::min(needed, budget), MSG_DONTWAIT);
         if (count == 0)
           return reportLoss("connection closed");
         if (count < 0) {

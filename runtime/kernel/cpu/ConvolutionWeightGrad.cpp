@@ -60,9 +60,9 @@ WeightGrad::Task WeightGrad::taskOf(std::int64_t number) const {
 /// columns after them are also read where memory continues; products with them are not used.
 void WeightGrad::copyRows(const float *from, std::int64_t pitch, std::int64_t count, std::int64_t size,
                           const float *end, float *packed) const {
-  std::int64_t whole = end - from < panel ? 0 : std::min((end - from - panel) / pitch + 1, count);
-  loops().f32.packColumns(from, pitch, whole, panel, packed);
-  loops().f32.packColumns(from + whole * pitch, pitch, count - whole, size, packed + whole * panel);
+  std::int64_t fullRows = end - from < panel ? 0 : std::min((end - from - panel) / pitch + 1, count);
+  loops().f32.packColumns(from, pitch, fullRows, panel, packed);
+  loops().f32.packColumns(from + fullRows * pitch, pitch, count - fullRows, size, packed + fullRows * panel);
 }
 
 void WeightGrad::pack(const Task &task, const float *row, const float *end, float *packed) const {

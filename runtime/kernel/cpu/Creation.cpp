@@ -22,9 +22,9 @@ void fillRows(const Operand &y, double value, int threads) {
       return;
     char *to = y.as<char>() + at[0] * static_cast<std::int64_t>(bytes);
     storeNumber(to, y.dtype, 0, value);
-    std::size_t whole = bytes * static_cast<std::size_t>(count);
-    for (std::size_t done = bytes; done < whole; done *= 2)
-      std::memcpy(to + done, to, std::min(done, whole - done));
+    std::size_t total = bytes * static_cast<std::size_t>(count);
+    for (std::size_t done = bytes; done < total; done *= 2)
+      std::memcpy(to + done, to, std::min(done, total - done));
   });
 }
 

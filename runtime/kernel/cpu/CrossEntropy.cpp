@@ -35,11 +35,11 @@ template <typename T> Bound forwardOf(const KernelRequest &request, const CrossE
       double logSum = l.logSumRow(logits, s.classes);
       store(lse, offsetOf(lse, 0, lse.rank, row), logSum);
       std::int64_t target = s.target(targets, row);
-      double wanted = target == s.ignore ? 0 : static_cast<double>(static_cast<float>(logits[target]));
+      double targetLogit = target == s.ignore ? 0 : static_cast<double>(static_cast<float>(logits[target]));
       if (target != s.ignore && s.smoothing != 0)
-        wanted =
-            (1 - s.smoothing) * wanted + s.smoothing / static_cast<double>(s.classes) * l.rowSum(logits, s.classes);
-      losses[row] = target == s.ignore ? 0 : logSum - wanted;
+        targetLogit = (1 - s.smoothing) * targetLogit +
+                      s.smoothing / static_cast<double>(s.classes) * l.rowSum(logits, s.classes);
+      losses[row] = target == s.ignore ? 0 : logSum - targetLogit;
     });
     double loss = 0;
     for (std::int64_t row = 0; row < x.rows; ++row)

@@ -80,10 +80,10 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
     if (auto other = transposed(s)) {
       State::TransposedWeight weight{s.outputs, s.inputs, s.kernel[0] * s.kernel[1]};
       if (weight.bytes() <= workspace) {
-        auto made = make(Kind::forward, *other, false, threadCount, workspace - weight.bytes());
-        if (made.isOk()) {
-          (*made)->state->transposedWeight = weight;
-          return made;
+        auto transposed = make(Kind::forward, *other, false, threadCount, workspace - weight.bytes());
+        if (transposed.isOk()) {
+          (*transposed)->state->transposedWeight = weight;
+          return transposed;
         }
       }
     }
