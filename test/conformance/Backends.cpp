@@ -83,12 +83,12 @@ public:
     // kept and the leak checker finds the object.
     [[gnu::used]] static FakeCuda *const fake = emulated ? new FakeCuda : nullptr;
     cuda::setTable(emulated ? &fake->table() : nullptr);
-    auto made = CudaDevice::create({0, delays});
+    auto created = CudaDevice::create({0, delays});
     cuda::setTable(nullptr);
-    if (!made.isOk())
-      return made.takeStatus();
-    StreamCommand::device = made->get();
-    return std::unique_ptr<Device>(std::make_unique<Watched>(std::move(*made)));
+    if (!created.isOk())
+      return created.takeStatus();
+    StreamCommand::device = created->get();
+    return std::unique_ptr<Device>(std::make_unique<Watched>(std::move(*created)));
   }
   std::unique_ptr<Command> command(std::uint32_t instruction,
                                    std::function<Status(std::uint32_t)> body) const override {
@@ -169,10 +169,10 @@ public:
         }
       }
     for (std::size_t r = 0; r < count; ++r) {
-      auto made =
+      auto created =
           process::ProcessWorld::create(socket::createSocketLink(static_cast<int>(r), std::move(sockets[r])), {});
-      EXPECT_TRUE(made.isOk()) << made.status().message();
-      worlds.push_back(std::move(*made));
+      EXPECT_TRUE(created.isOk()) << created.status().message();
+      worlds.push_back(std::move(*created));
     }
   }
   ~SocketWorlds() override {
@@ -214,9 +214,9 @@ public:
     EXPECT_TRUE(link.isOk()) << link.status().message();
     if (!link.isOk() || !*link)
       return nullptr;
-    auto made = process::ProcessWorld::create(std::move(*link), {});
-    EXPECT_TRUE(made.isOk()) << made.status().message();
-    return std::move(*made);
+    auto created = process::ProcessWorld::create(std::move(*link), {});
+    EXPECT_TRUE(created.isOk()) << created.status().message();
+    return std::move(*created);
   }
 };
 

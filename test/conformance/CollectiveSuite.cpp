@@ -40,10 +40,10 @@ TEST_P(CollectiveSuite, AllGatherOrdersChunks) {
     Status status = communicator->allGather(segments, DType::f32, label, nullptr);
     ASSERT_TRUE(status.isOk()) << status.message();
     for (std::size_t s = 0; s < 4; ++s) {
-      const std::vector<float> whole = destinations[s]->values();
+      const std::vector<float> full = destinations[s]->values();
       for (int m = 0; m < 3; ++m)
         for (std::size_t i = 0; i < counts[s]; ++i)
-          ASSERT_EQ(whole[static_cast<std::size_t>(m) * counts[s] + i],
+          ASSERT_EQ(full[static_cast<std::size_t>(m) * counts[s] + i],
                     static_cast<float>(m * 10000) + static_cast<float>(i));
     }
   });
@@ -58,10 +58,10 @@ TEST_P(CollectiveSuite, AllGatherInPlace) {
     std::vector<std::int32_t> initial(4 * 33, -1);
     for (int i = 0; i < 33; ++i)
       initial[static_cast<std::size_t>(r * 33 + i)] = 100 * r + i;
-    RankArray<std::int32_t> whole(backend(), initial);
-    const SegmentPointers segment{whole.data() + r * 33, whole.data(), 33};
+    RankArray<std::int32_t> full(backend(), initial);
+    const SegmentPointers segment{full.data() + r * 33, full.data(), 33};
     ASSERT_TRUE(communicator->allGather({&segment, 1}, DType::i32, label, nullptr).isOk());
-    const std::vector<std::int32_t> values = whole.values();
+    const std::vector<std::int32_t> values = full.values();
     for (int m = 0; m < 4; ++m)
       for (int i = 0; i < 33; ++i)
         ASSERT_EQ(values[static_cast<std::size_t>(m * 33 + i)], 100 * m + i);
@@ -100,10 +100,10 @@ TEST_P(CollectiveSuite, ReduceScatterByFormula) {
     const std::size_t count = 2051;
     forRanks(backend(), 3, [&](int r) {
       auto communicator = join(*world, r, "reduce");
-      std::vector<float> whole(3 * count);
-      for (std::size_t i = 0; i < whole.size(); ++i)
-        whole[i] = rounding(r, i);
-      RankArray<float> source(backend(), whole), chunk(backend(), std::vector<float>(count));
+      std::vector<float> full(3 * count);
+      for (std::size_t i = 0; i < full.size(); ++i)
+        full[i] = rounding(r, i);
+      RankArray<float> source(backend(), full), chunk(backend(), std::vector<float>(count));
       const SegmentPointers segment{source.data(), chunk.data(), count};
       ASSERT_TRUE(communicator->reduceScatter({&segment, 1}, DType::f32, op, 0.3, label, nullptr).isOk());
       const std::vector<float> got = chunk.values();
@@ -119,10 +119,10 @@ TEST_P(CollectiveSuite, ReduceScatterInPlace) {
   auto world = backend().create(4);
   forRanks(backend(), 4, [&](int r) {
     auto communicator = join(*world, r);
-    std::vector<float> whole(4 * 100);
-    for (std::size_t i = 0; i < whole.size(); ++i)
-      whole[i] = rounding(r, i);
-    RankArray<float> memory(backend(), whole);
+    std::vector<float> full(4 * 100);
+    for (std::size_t i = 0; i < full.size(); ++i)
+      full[i] = rounding(r, i);
+    RankArray<float> memory(backend(), full);
     const SegmentPointers segment{memory.data(), memory.data() + r * 100, 100};
     ASSERT_TRUE(communicator->reduceScatter({&segment, 1}, DType::f32, Reduction::sum, 1, label, nullptr).isOk());
     const std::vector<float> got = memory.values();
@@ -190,10 +190,10 @@ template <typename T, typename Encode> void sumsOf(const CommunicatorBackend &ba
     RankArray<T> gathered(backend, std::vector<T>(150));
     const SegmentPointers gather{source.data(), gathered.data(), 50};
     ASSERT_TRUE((*communicator)->allGather({&gather, 1}, dtype, label, nullptr).isOk());
-    const std::vector<T> whole = gathered.values();
+    const std::vector<T> full = gathered.values();
     for (int m = 0; m < 3; ++m)
       for (int i = 0; i < 50; ++i)
-        EXPECT_EQ(whole[static_cast<std::size_t>(50 * m + i)], encode(i + m)) << dtypeName(dtype);
+        EXPECT_EQ(full[static_cast<std::size_t>(50 * m + i)], encode(i + m)) << dtypeName(dtype);
   });
 }
 
@@ -285,10 +285,10 @@ TEST_P(CollectiveSuite, SubgroupsOfAMesh) {
       ASSERT_TRUE((*across)->allReduce({&segment, 1}, DType::f32, Reduction::sum, 1, label, nullptr).isOk());
       EXPECT_EQ(value.values()[0], column == 0 ? 5.0f : 10.0f);
     });
-    RankArray<float> chunk(backend(), {static_cast<float>(r)}), whole(backend(), {-1.0f, -1.0f});
-    const SegmentPointers segment{chunk.data(), whole.data(), 1};
+    RankArray<float> chunk(backend(), {static_cast<float>(r)}), full(backend(), {-1.0f, -1.0f});
+    const SegmentPointers segment{chunk.data(), full.data(), 1};
     EXPECT_TRUE((*along)->allGather({&segment, 1}, DType::f32, label, nullptr).isOk());
-    EXPECT_EQ(whole.values(), std::vector<float>({static_cast<float>(2 * row), static_cast<float>(2 * row + 1)}));
+    EXPECT_EQ(full.values(), std::vector<float>({static_cast<float>(2 * row), static_cast<float>(2 * row + 1)}));
     reducing.join();
     RankArray<float> total(backend(), {static_cast<float>(r)});
     const SegmentPointers all{total.data(), total.data(), 1};
@@ -307,7 +307,7 @@ TEST_P(CollectiveSuite, ManyRanksWithCeilChunks) {
   auto world = backend().create(ranks);
   forRanks(backend(), ranks, [&](int r) {
     auto communicator = join(*world, r);
-    std::vector<std::unique_ptr<RankArray<float>>> chunks, wholes, backs;
+    std::vector<std::unique_ptr<RankArray<float>>> chunks, gatheredTensors, backs;
     std::vector<SegmentPointers> gathers, scatters;
     for (const auto &[rows, columns] : shapes) {
       const std::size_t chunk = (rows + ranks - 1) / ranks, count = chunk * columns;
@@ -317,17 +317,17 @@ TEST_P(CollectiveSuite, ManyRanksWithCeilChunks) {
         own[i] = row < rows ? static_cast<float>(row * columns + i % columns) : 0.0f;
       }
       chunks.push_back(std::make_unique<RankArray<float>>(backend(), own));
-      wholes.push_back(std::make_unique<RankArray<float>>(backend(), std::vector<float>(count * ranks, -1)));
+      gatheredTensors.push_back(std::make_unique<RankArray<float>>(backend(), std::vector<float>(count * ranks, -1)));
       backs.push_back(std::make_unique<RankArray<float>>(backend(), std::vector<float>(count, -1)));
-      gathers.push_back({chunks.back()->data(), wholes.back()->data(), count});
-      scatters.push_back({wholes.back()->data(), backs.back()->data(), count});
+      gathers.push_back({chunks.back()->data(), gatheredTensors.back()->data(), count});
+      scatters.push_back({gatheredTensors.back()->data(), backs.back()->data(), count});
     }
     ASSERT_TRUE(communicator->allGather(gathers, DType::f32, label, nullptr).isOk());
     for (std::size_t p = 0; p < shapes.size(); ++p) {
-      const std::vector<float> whole = wholes[p]->values();
+      const std::vector<float> full = gatheredTensors[p]->values();
       const std::size_t real = shapes[p].first * shapes[p].second;
-      for (std::size_t i = 0; i < whole.size(); ++i)
-        ASSERT_EQ(whole[i], i < real ? static_cast<float>(i) : 0.0f);
+      for (std::size_t i = 0; i < full.size(); ++i)
+        ASSERT_EQ(full[i], i < real ? static_cast<float>(i) : 0.0f);
     }
     ASSERT_TRUE(communicator->reduceScatter(scatters, DType::f32, Reduction::mean, 1, label, nullptr).isOk());
     for (std::size_t p = 0; p < shapes.size(); ++p)

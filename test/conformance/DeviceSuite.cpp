@@ -37,9 +37,9 @@ protected:
 
   void make(DelayInjector *delays) {
     commands.clear();
-    Result<std::unique_ptr<Device>> made = GetParam()->create(delays);
-    ASSERT_TRUE(made.isOk()) << made.status().message();
-    device = std::move(*made);
+    Result<std::unique_ptr<Device>> created = GetParam()->create(delays);
+    ASSERT_TRUE(created.isOk()) << created.status().message();
+    device = std::move(*created);
     for (int s = 0; s < 3; ++s) {
       Result<StreamId> stream = device->createStream("stream" + std::to_string(s), 0);
       ASSERT_TRUE(stream.isOk());
@@ -214,8 +214,8 @@ TEST_P(DeviceSuite, PingPong) {
 
 // Tests that the host waits for one record, the latest, and not for later work.
 TEST_P(DeviceSuite, HostAwaitsARecord) {
-  Gate first, second, behind;
-  Command &a = waitAt(first), &b = waitAt(second), &c = waitAt(behind);
+  Gate first, second, third;
+  Command &a = waitAt(first), &b = waitAt(second), &c = waitAt(third);
   EXPECT_TRUE(device->await(3).isOk()) << "nothing was recorded";
   ASSERT_TRUE(device->enqueue(0, a, 0).isOk());
   ASSERT_TRUE(device->recordForHost(0, 0).isOk());
@@ -233,7 +233,7 @@ TEST_P(DeviceSuite, HostAwaitsARecord) {
   EXPECT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(log, std::vector<int>({1}));
   opener.join();
-  behind.open();
+  third.open();
   ASSERT_TRUE(device->synchronize().isOk());
   EXPECT_TRUE(device->await(0).isOk());
 }

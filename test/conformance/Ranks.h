@@ -59,15 +59,15 @@ protected:
 
   /// The communicator of all ranks.
   std::unique_ptr<Communicator> join(World &world, int rank, std::string_view channel = "gather") const {
-    Result<std::unique_ptr<Communicator>> made = world.create(rank, allRanks(world.size()), channel);
-    EXPECT_TRUE(made.isOk()) << made.status().message();
-    return made.isOk() ? std::move(*made) : nullptr;
+    Result<std::unique_ptr<Communicator>> created = world.create(rank, allRanks(world.size()), channel);
+    EXPECT_TRUE(created.isOk()) << created.status().message();
+    return created.isOk() ? std::move(*created) : nullptr;
   }
 };
 
 } // namespace sluice::test
 
-// The rest of the test does not run where the machine is too small for `ranks`.
+// Skips the test if the machine is too small for `ranks`.
 #define SLUICE_NEEDS_RANKS(ranks)                                                                                      \
   if (backend().maxRanks() < (ranks))                                                                                  \
   GTEST_SKIP() << backend().name() << ": needs " << (ranks) << " ranks, this machine runs " << backend().maxRanks()

@@ -1,4 +1,4 @@
-//===- RendezvousSuite.cpp - ranks that meet in a call, and ranks that do not ------===//
+//===- RendezvousSuite.cpp - calls of all ranks, and missing or different calls ------===//
 #include "test/conformance/Ranks.h"
 
 #include <chrono>
@@ -123,25 +123,25 @@ TEST_P(RendezvousSuite, BarrierHolds) {
 TEST_P(RendezvousSuite, WorldAbortWakesAll) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
-  Outcomes gather(backend(), 3), later(backend(), 3), made(backend(), 3);
+  Outcomes gather(backend(), 3), later(backend(), 3), created(backend(), 3);
   forRanks(backend(), 3, [&](int r) {
     auto first = join(*world, r, "gather");
     auto second = join(*world, r, "reduce");
     const auto rank = static_cast<std::size_t>(r);
     if (r == 2) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      world->abort(failedError("rank 2 has fallen"));
+      world->abort(failedError("rank 2 has failed"));
       world->abort(failedError("a later reason"));
       gather.of[rank] = first->barrier({0, "gather"});
     } else {
       gather.of[rank] = (r == 0 ? first : second)->barrier({0, "gather"});
     }
     later.of[rank] = second->barrier({1, "later"});
-    made.of[rank] = world->create(r, allRanks(3), "new").status();
+    created.of[rank] = world->create(r, allRanks(3), "new").status();
   });
-  gather.expectAll("rank 2 has fallen");
-  later.expectAll("rank 2 has fallen");
-  made.expectAll("rank 2 has fallen");
+  gather.expectAll("rank 2 has failed");
+  later.expectAll("rank 2 has failed");
+  created.expectAll("rank 2 has failed");
 }
 
 // Tests that abort wakes a rank that waits for others to join.
@@ -193,7 +193,7 @@ TEST_P(RendezvousSuite, LeavingIsAnError) {
 }
 
 // Tests that a world can be used again by new communicators of the same names.
-TEST_P(RendezvousSuite, ChannelsCanBeMadeAgain) {
+TEST_P(RendezvousSuite, ChannelsCanBeRecreated) {
   SLUICE_NEEDS_RANKS(2);
   auto world = backend().create(2);
   for (int round = 0; round < 3; ++round)
@@ -219,7 +219,7 @@ TEST_P(RendezvousSuite, BadGroupsAreErrors) {
 }
 
 // Tests calls that no rank can make: the peers that wait get the error too.
-TEST_P(RendezvousSuite, ImpossibleCallsEndTheGroup) {
+TEST_P(RendezvousSuite, InvalidCallsEndTheGroup) {
   SLUICE_NEEDS_RANKS(2);
   const auto both = [&](auto &&call) {
     auto world = backend().create(2);

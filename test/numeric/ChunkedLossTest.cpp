@@ -26,7 +26,7 @@ void expectNearRun(const Training &a, const Training &b, double tolerance) {
 
 class ChunkedLoss : public testing::TestWithParam<std::string> {};
 
-TEST_P(ChunkedLoss, GivesTheNumbersOfTheTwoApart) {
+TEST_P(ChunkedLoss, MatchesSeparateOps) {
   const std::string &family = GetParam();
   struct Case {
     const char *label;
@@ -42,13 +42,13 @@ TEST_P(ChunkedLoss, GivesTheNumbersOfTheTwoApart) {
                         {"bf16", 1, "precision.compute = \"bf16\"\n", 2e-2}};
   for (const Case &c : cases) {
     SCOPED_TRACE(c.label);
-    Training apart = train(chunkedRun(family, std::string(c.label) + "-apart", c.parts, c.recipe), true);
+    Training separate = train(chunkedRun(family, std::string(c.label) + "-separate", c.parts, c.recipe), true);
     // Chunks of 7 rows: the last one is short.
     Training chunked =
         train(chunkedRun(family, c.label, c.parts, std::string(c.recipe) + "loss.chunk_rows = 7\n"), true);
-    expectNearRun(chunked, apart, c.tolerance);
-    ASSERT_EQ(chunked.weights.size(), apart.weights.size());
-    for (const auto &[name, tensor] : apart.weights)
+    expectNearRun(chunked, separate, c.tolerance);
+    ASSERT_EQ(chunked.weights.size(), separate.weights.size());
+    for (const auto &[name, tensor] : separate.weights)
       EXPECT_LE(compare(chunked.weights.at(name), tensor).largest, c.tolerance) << name;
   }
 }
@@ -80,13 +80,13 @@ TEST(ChunkedLossMemory, PeakIsLowerByTheLogits) {
   // The entry point that returns logits needs them in any case.
   std::string sed = "sed -i '/func.func @logits/,/^  }/d' " + base + ".mlir";
   ASSERT_EQ(runCommand(sed).code, 0);
-  auto [apart, apartWorkspace] = peakOf(base, "");
+  auto [separate, separateWorkspace] = peakOf(base, "");
   auto [chunked, chunkedWorkspace] = peakOf(base, " --set loss.chunk_rows=16");
   // The product of the weight's gradient reads the logits' gradient. The combined op reads the values from which it
   // computes that gradient: a target and a row statistic for each row, and the loss's cotangent.
-  EXPECT_EQ(apart - chunked, 512 * 4096 * 4 - 512 * (4 + 4) - 4);
+  EXPECT_EQ(separate - chunked, 512 * 4096 * 4 - 512 * (4 + 4) - 4);
   // A chunk of logits is in workspace instead.
-  EXPECT_LE(chunkedWorkspace, 16 * 4096 * 4 + 64 + std::max<std::int64_t>(apartWorkspace, std::int64_t(4) << 20));
+  EXPECT_LE(chunkedWorkspace, 16 * 4096 * 4 + 64 + std::max<std::int64_t>(separateWorkspace, std::int64_t(4) << 20));
 }
 
 } // namespace

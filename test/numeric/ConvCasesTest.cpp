@@ -88,17 +88,17 @@ TEST_P(ConvCases, Match) {
 }
 
 // At a rate of 0 a step of three micro-batches has the same inputs as three steps of one.
-TEST(RunningStatistics, MoveOnceAMicroBatchAndAreEachRanksOwn) {
+TEST(RunningStatistics, AreUpdatedOncePerMicrobatchOnEachRank) {
   auto run = [](int microbatches, int steps, const std::string &recipe) {
-    TrainingRun made;
-    made.label = "running-" + std::to_string(microbatches) + "-" + std::to_string(recipe.size());
-    made.zoo = "conv --set stem=4 --set hidden=6 --set height=12 --set width=12";
-    made.steps = steps;
-    made.options = "--data random:5";
-    made.recipe =
+    TrainingRun training;
+    training.label = "running-" + std::to_string(microbatches) + "-" + std::to_string(recipe.size());
+    training.zoo = "conv --set stem=4 --set hidden=6 --set height=12 --set width=12";
+    training.steps = steps;
+    training.options = "--data random:5";
+    training.recipe =
         "optimizer.name = \"sgd\"\noptimizer.lr = 0.0\ngradient.microbatches = " + std::to_string(microbatches) + "\n" +
         recipe;
-    return train(made, true).weights;
+    return train(training, true).weights;
   };
   TensorMap one = run(3, 1, ""), three = run(1, 3, "");
   std::size_t states = 0;

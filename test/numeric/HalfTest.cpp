@@ -19,7 +19,7 @@ constexpr const char *dynamicScale = "precision.compute = \"f16\"\nprecision.los
 class Half : public testing::TestWithParam<std::string> {};
 
 // f16 has 11 bits: a loss near 5 is off by a few thousandths at most.
-TEST_P(Half, StaysNearSinglePrecision) {
+TEST_P(Half, MatchesSinglePrecision) {
   Training single = train(halfRun(GetParam(), "f32", 1, ""), false);
   ASSERT_EQ(single.loss.size(), 4u);
   auto expectNear = [&](const std::string &label, int parts, const std::string &recipe) {
@@ -93,7 +93,7 @@ TEST(HalfOverflow, SkipsTheStepAndHalvesTheScale) {
 }
 
 // A static scale that is too large is an error that names the step.
-TEST(HalfOverflow, UnderAStaticScaleIsAnError) {
+TEST(HalfOverflow, IsAnErrorWithAStaticScale) {
   std::string base = scratchFolder() + "/half-static";
   ASSERT_TRUE(compileSum(base, "65536.0"));
   CommandResult result = runCommand("sluice-train " + base + ".plan --data random:3 --seed 3 --steps 2");

@@ -43,7 +43,7 @@ struct Mesh {
 
 class Knobs : public testing::TestWithParam<Mesh> {};
 
-TEST_P(Knobs, LeaveEveryBit) {
+TEST_P(Knobs, ChangeNoBit) {
   std::string label = std::string("knobs-") + GetParam().label, mesh = GetParam().recipe;
   Training base = train(baseRun(label, 2, mesh), true);
   const char *variants[] = {
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Meshes, Knobs,
                          [](const auto &info) { return info.param.label; });
 
 TEST(Sharded, AgreesWithUnsharded) {
-  Training whole = train(baseRun("whole", 12, "mesh.shard = 1\n"), true);
+  Training unsharded = train(baseRun("unsharded", 12, "mesh.shard = 1\n"), true);
   // Parts: ranks times micro-batches, which share the twelve rows of a step.
   const struct {
     int parts;
@@ -84,10 +84,11 @@ TEST(Sharded, AgreesWithUnsharded) {
   for (const auto &[parts, recipe] : splits) {
     SCOPED_TRACE(recipe);
     Training sharded = train(baseRun("sharded-" + std::to_string(number++), 12 / parts, recipe), false);
-    ASSERT_EQ(sharded.loss.size(), whole.loss.size());
-    for (std::size_t step = 0; step < whole.loss.size(); ++step) {
-      EXPECT_NEAR(sharded.loss[step], whole.loss[step], 1e-5) << step;
-      EXPECT_NEAR(sharded.gradientNorm[step], whole.gradientNorm[step], 1e-5 * whole.gradientNorm[step]) << step;
+    ASSERT_EQ(sharded.loss.size(), unsharded.loss.size());
+    for (std::size_t step = 0; step < unsharded.loss.size(); ++step) {
+      EXPECT_NEAR(sharded.loss[step], unsharded.loss[step], 1e-5) << step;
+      EXPECT_NEAR(sharded.gradientNorm[step], unsharded.gradientNorm[step], 1e-5 * unsharded.gradientNorm[step])
+          << step;
     }
   }
 }

@@ -17,10 +17,10 @@
 namespace sluice::numeric {
 namespace {
 
-class Twin {
+class OffloadPlan {
 public:
-  Twin() {
-    auto file = readCheckedPlan(compilePlan("offload-twin", "zoo transformer --set layers=3 --set dropout=0",
+  OffloadPlan() {
+    auto file = readCheckedPlan(compilePlan("offload-offload", "zoo transformer --set layers=3 --set dropout=0",
                                             "mesh.shard = 2\nsharding.reshard_after_forward = true\n"
                                             "memory.offload = [\"parameters\", \"optimizer\"]\n"));
     if (file.isOk())
@@ -68,37 +68,37 @@ public:
   plan::PlanT plan;
 };
 
-TEST(Offload, TheTwinItselfIsGood) {
-  Twin twin;
-  ASSERT_FALSE(twin.plan.entries.empty());
+TEST(Offload, AcceptsTheCompiledPlan) {
+  OffloadPlan offload;
+  ASSERT_FALSE(offload.plan.entries.empty());
   std::string message;
-  EXPECT_EQ(twin.refused(message), 0) << message;
+  EXPECT_EQ(offload.refused(message), 0) << message;
 }
 
-TEST(Offload, CopiesThatNobodyWaitsFor) {
+TEST(Offload, RefusesMissingWaits) {
   // The missing waits: of a gather for its shard, of a copy for the reduction after compute, of the host for gradients
   // after compute, of the next step's copy for the host's update.
   const std::vector<std::pair<std::string, std::string>> pairs = {
       {"gather", "fetch"}, {"offload", "compute"}, {"compute", "offload"}, {"host", "compute"}, {"fetch", "host"}};
   for (const auto &[from, of] : pairs) {
-    Twin twin;
-    ASSERT_FALSE(twin.plan.entries.empty());
-    EXPECT_GT(twin.dropWaits(from, of), 0) << from << " for " << of;
+    OffloadPlan offload;
+    ASSERT_FALSE(offload.plan.entries.empty());
+    EXPECT_GT(offload.dropWaits(from, of), 0) << from << " for " << of;
     std::string message;
-    const int property = twin.refused(message);
+    const int property = offload.refused(message);
     EXPECT_TRUE(property == 2 || property == 3 || property == 12)
         << from << " for " << of << ": P" << property << " " << message;
     EXPECT_NE(message.find("without waiting for"), std::string::npos) << message;
   }
 }
 
-TEST(Offload, OperandsInTheOtherMemory) {
-  Twin twin;
-  ASSERT_FALSE(twin.plan.entries.empty());
-  for (plan::InstructionT *instruction : twin.instructions())
-    if (const plan::CopyT *copy = instruction->operation.AsCopy(); copy && twin.streamOf(*instruction) == "fetch") {
+TEST(Offload, RefusesOperandsInTheWrongSpace) {
+  OffloadPlan offload;
+  ASSERT_FALSE(offload.plan.entries.empty());
+  for (plan::InstructionT *instruction : offload.instructions())
+    if (const plan::CopyT *copy = instruction->operation.AsCopy(); copy && offload.streamOf(*instruction) == "fetch") {
       // The gather reads the shard in host memory, from which it should be copied.
-      for (plan::InstructionT *other : twin.instructions())
+      for (plan::InstructionT *other : offload.instructions())
         if (plan::CollectiveT *collective = other->operation.AsCollective())
           for (auto &segment : collective->segments)
             if (segment->source->buffer == copy->destination->buffer)
@@ -106,18 +106,19 @@ TEST(Offload, OperandsInTheOtherMemory) {
       break;
     }
   std::string message;
-  EXPECT_EQ(twin.refused(message), 1);
+  EXPECT_EQ(offload.refused(message), 1);
   EXPECT_NE(message.find("expected operands in the memory of stream 'gather', device"), std::string::npos) << message;
 }
 
-TEST(Offload, CopiesIntoEachOthersPlace) {
-  Twin twin;
-  ASSERT_FALSE(twin.plan.entries.empty());
+TEST(Offload, RefusesOverlappingCopies) {
+  OffloadPlan offload;
+  ASSERT_FALSE(offload.plan.entries.empty());
   // Gradients of two units at one host offset: both are live until the update.
   plan::BufferT *first = nullptr;
-  for (plan::InstructionT *instruction : twin.instructions())
-    if (const plan::CopyT *copy = instruction->operation.AsCopy(); copy && twin.streamOf(*instruction) == "offload") {
-      plan::BufferT &target = twin.bufferOf(*copy->destination);
+  for (plan::InstructionT *instruction : offload.instructions())
+    if (const plan::CopyT *copy = instruction->operation.AsCopy();
+        copy && offload.streamOf(*instruction) == "offload") {
+      plan::BufferT &target = offload.bufferOf(*copy->destination);
       if (first && first != &target) {
         target.offset = first->offset;
         break;
@@ -126,10 +127,10 @@ TEST(Offload, CopiesIntoEachOthersPlace) {
     }
   ASSERT_NE(first, nullptr);
   std::string message;
-  EXPECT_EQ(twin.refused(message), 2) << message;
+  EXPECT_EQ(offload.refused(message), 2) << message;
 }
 
-TEST(Offload, AParameterThatIsNotCopiedBack) {
+TEST(Offload, RefusesAParameterThatIsNotCopiedBack) {
   // Only states on the host: a parameter is copied there for its update and back once.
   auto file = readCheckedPlan(compilePlan("offload-states", "zoo transformer --set layers=1 --set dropout=0",
                                           "mesh.shard = 2\nmemory.offload = [\"optimizer\"]\n"));

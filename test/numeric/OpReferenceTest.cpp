@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, OpReference, testing::ValuesIn(loadCases()), [](co
   return name;
 });
 
-TEST(OpReferenceIndex, HoldsOnlyOperationsThatAreBuiltOrListed) {
+TEST(OpReferenceIndex, HasOnlyBuiltOrListedOperations) {
   std::vector<OpCase> cases = loadCases();
   ASSERT_GE(cases.size(), 60u);
   const auto &without = operationsWithoutOp();

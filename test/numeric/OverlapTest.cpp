@@ -79,7 +79,7 @@ std::uint32_t findCollective(const Places &places, plan::CollectiveKind kind, pl
   return 0;
 }
 
-TEST(Overlap, GathersRunBesideComputeOfTheUnitBefore) {
+TEST(Overlap, GathersOverlapWithComputeOfThePreviousUnit) {
   auto file = readCheckedPlan(overlapPlanPath());
   ASSERT_TRUE(file.isOk()) << file.status().message();
   Places places(file->plan);
@@ -93,7 +93,7 @@ TEST(Overlap, GathersRunBesideComputeOfTheUnitBefore) {
   }
 }
 
-TEST(Overlap, ReductionsRunBesideTheBackwardOfTheUnitBefore) {
+TEST(Overlap, ReductionsOverlapWithBackwardOfThePreviousUnit) {
   auto file = readCheckedPlan(overlapPlanPath());
   ASSERT_TRUE(file.isOk()) << file.status().message();
   Places places(file->plan);

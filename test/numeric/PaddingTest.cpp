@@ -62,7 +62,7 @@ std::vector<double> rowOf(const Tensor &table, std::int64_t row) {
 constexpr const char *table = "model.embed_tokens.weight";
 
 // The values are those of the table, for every split of it.
-TEST(Padding, TheRowHasNoGradientAndAllElseIsAsWithout) {
+TEST(Padding, PaddingRowHasNoGradient) {
   for (const char *family : {"llama", "mistral", "qwen3"}) {
     SCOPED_TRACE(family);
     std::string folder = referenceFolder() + "/families/" + family;
@@ -102,12 +102,12 @@ TEST(Padding, TheRowHasNoGradientAndAllElseIsAsWithout) {
 }
 
 // The projection's gradient of a row is that of an untied projection with the same initial weights.
-TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
+TEST(Padding, TiedTableHasTheGradientOfTheProjection) {
   std::string folder = referenceFolder() + "/families/qwen2";
   TensorMap initial = readCheckpoint(folder);
   ASSERT_TRUE(initial.count(table));
-  std::string apart = scratchFolder() + "/padding-apart";
-  std::filesystem::create_directories(apart);
+  std::string untiedFolder = scratchFolder() + "/padding-untiedFolder";
+  std::filesystem::create_directories(untiedFolder);
   std::map<std::string, std::vector<float>> values;
   std::vector<SafetensorsTensor> tensors;
   initial["lm_head.weight"] = initial.at(table);
@@ -117,13 +117,13 @@ TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
     tensors.push_back({name, "F32", tensor.shape,
                        [&held](const SafetensorsTensor::Sink &sink) { return sink(std::as_bytes(std::span(held))); }});
   }
-  ASSERT_TRUE(writeSafetensors(apart + "/model.safetensors", tensors).isOk());
+  ASSERT_TRUE(writeSafetensors(untiedFolder + "/model.safetensors", tensors).isOk());
   for (int ranks : {1, 2}) {
     SCOPED_TRACE(ranks);
     std::string number = std::to_string(ranks);
     TrainingRun tied = descent("tied-" + number, configWith("qwen2", "pad_token_id", "5"), ranks);
     TrainingRun untied = descent("untied-" + number, configWith("qwen2", "tie_word_embeddings", "false"), ranks);
-    tied.options += " --init " + folder, untied.options += " --init " + apart;
+    tied.options += " --init " + folder, untied.options += " --init " + untiedFolder;
     Training a = train(tied, true), b = train(untied, true);
     ASSERT_EQ(a.loss.size(), 1u);
     EXPECT_EQ(a.loss, b.loss);
@@ -143,7 +143,7 @@ TEST(Padding, ATiedTableLearnsByTheProjectionAlone) {
 }
 
 // Random numbers are keyed by element index, so the row's zeros change no other number, for any split.
-TEST(Padding, TheRowBeginsAsZerosAndTheConfigKeepsIt) {
+TEST(Padding, RowIsInitializedWithZerosAndConfigIsSaved) {
   std::string plainConfig = referenceFolder() + "/families/llama/config.json";
   auto start = [](TrainingRun run) {
     run.recipe += "optimizer.lr = 0.0\n";
@@ -165,9 +165,10 @@ TEST(Padding, TheRowBeginsAsZerosAndTheConfigKeepsIt) {
         if (name != table) {
           EXPECT_EQ(found.at(name).values, tensor.values) << name;
         }
-      const Tensor &whole = plain.at(table), &rows = found.at(table);
-      for (std::int64_t row = 0; row < whole.shape[0]; ++row)
-        EXPECT_EQ(rowOf(rows, row), row == padding ? std::vector<double>(whole.shape[1], 0) : rowOf(whole, row)) << row;
+      const Tensor &complete = plain.at(table), &rows = found.at(table);
+      for (std::int64_t row = 0; row < complete.shape[0]; ++row)
+        EXPECT_EQ(rowOf(rows, row), row == padding ? std::vector<double>(complete.shape[1], 0) : rowOf(complete, row))
+            << row;
       nlohmann::json saved = nlohmann::json::parse(textOf(scratchFolder() + "/padding-" + label + ".out/config.json"));
       EXPECT_EQ(saved["pad_token_id"], nlohmann::json::parse(value));
     }
@@ -175,7 +176,7 @@ TEST(Padding, TheRowBeginsAsZerosAndTheConfigKeepsIt) {
 
 // The derivative of the op, in f64: that of the op without a padding row, which is compared with finite differences,
 // except in that row.
-TEST(Padding, TheDerivativeOfTheOp) {
+TEST(Padding, DerivativeOfTheOp) {
   auto derived = [](const std::string &attributes) {
     Function f;
     TensorMap inputs;
@@ -191,12 +192,12 @@ TEST(Padding, TheDerivativeOfTheOp) {
     Tensor gradient = program.run("f_vjp", inputs).at("grad.table");
     return std::pair(outputs.at("y"), gradient);
   };
-  auto [y, whole] = derived("");
+  auto [y, complete] = derived("");
   auto [same, without] = derived("{padding = 3 : i64}");
   EXPECT_EQ(y.values, same.values);
   for (std::int64_t row = 0; row < 5; ++row)
-    EXPECT_EQ(rowOf(without, row), row == 3 ? std::vector<double>(3, 0) : rowOf(whole, row)) << row;
-  EXPECT_NE(rowOf(whole, 3), std::vector<double>(3, 0));
+    EXPECT_EQ(rowOf(without, row), row == 3 ? std::vector<double>(3, 0) : rowOf(complete, row)) << row;
+  EXPECT_NE(rowOf(complete, 3), std::vector<double>(3, 0));
 }
 
 } // namespace

@@ -18,19 +18,19 @@ void expectNearAndNorm(const Training &a, const Training &b, double tolerance) {
 
 constexpr const char *allDouble = "precision.compute = \"f64\"\nprecision.parameter = \"f64\"\n";
 
-TEST(Precision, DoubleHasTheDigitsOfDouble) {
-  Training whole = train(preciseRun("f64", 1, allDouble), true);
+TEST(Precision, DoubleIsNotRounded) {
+  Training unsharded = train(preciseRun("f64", 1, allDouble), true);
   Training sharded =
       train(preciseRun("f64-sharded", 4, std::string(allDouble) + "mesh.shard = 2\ngradient.microbatches = 2\n"), true);
-  expectNearAndNorm(sharded, whole, 1e-12);
-  for (const auto &[name, tensor] : whole.weights)
+  expectNearAndNorm(sharded, unsharded, 1e-12);
+  for (const auto &[name, tensor] : unsharded.weights)
     EXPECT_LE(compare(sharded.weights.at(name), tensor).largest, 1e-9) << name;
   // It is the same model.
-  expectNearAndNorm(train(preciseRun("f32", 1, ""), false), whole, 1e-4);
+  expectNearAndNorm(train(preciseRun("f32", 1, ""), false), unsharded, 1e-4);
 }
 
 /// A scale changes nothing if no digits are lost.
-TEST(Precision, ScaleGoesInAndOut) {
+TEST(Precision, GradientsAreUnscaled) {
   Training plain = train(preciseRun("plain", 1, "gradient.clip_norm = 0.5\n"), true);
   Training scaled = train(preciseRun("scaled", 1, "gradient.clip_norm = 0.5\nprecision.loss_scale = 256.0\n"), true);
   expectNearAndNorm(scaled, plain, 1e-6);

@@ -166,15 +166,15 @@ Program::Program(const std::string &module, const std::string &passes, const std
     ADD_FAILURE() << label << ": " << file.status().message();
     return;
   }
-  auto made = std::make_shared<Loaded>();
-  made->file = std::move(*file);
-  auto group = RankGroup::create(made->file.plan);
+  auto program = std::make_shared<Loaded>();
+  program->file = std::move(*file);
+  auto group = RankGroup::create(program->file.plan);
   if (!group.isOk()) {
     ADD_FAILURE() << label << ": " << group.status().message();
     return;
   }
-  made->group = std::move(*group);
-  loaded = std::move(made);
+  program->group = std::move(*group);
+  loaded = std::move(program);
 }
 
 TensorMap Program::run(const std::string &entry, const TensorMap &inputs) const {

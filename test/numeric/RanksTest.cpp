@@ -47,7 +47,7 @@ double processorSeconds() {
 }
 
 /// Of eight ranks one sleeps in turn while seven wait, which takes no processor time.
-TEST(Ranks, IdleOnesSleep) {
+TEST(Ranks, IdleRanksSleep) {
   auto file = readCheckedPlan(compilePlan("idle", "zoo linear-mlps --set count=3 --set dim=8", "mesh.shard = 8\n"));
   ASSERT_TRUE(file.isOk()) << file.status().message();
   Places places(file->plan);

@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(Behaviours, SkewOf, testing::ValuesIn(behaviours),
                          [](const auto &info) { return std::string(info.param.name); });
 
 /// The tests above assume that delays change the results if compute does not wait.
-TEST(Skew, DelaysShowWaitsThatAreMissing) {
+TEST(Skew, DelaysRevealMissingWaits) {
   auto file = readCheckedPlan(tinyPlanPath());
   ASSERT_TRUE(file.isOk()) << file.status().message();
   Outcome base = runSteps(file->plan, nullptr);
@@ -231,7 +231,7 @@ TEST(Skew, DelaysShowWaitsThatAreMissing) {
 
 /// Steps that are issued one after the other: a gather of the next step waits for the update of what it gathers,
 /// however late that is, and all other work is ordered as well.
-TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
+TEST(Skew, StepsAreOrderedWithoutTheHost) {
   for (const char *recipe :
        {"mesh.shard = 2\n", "mesh.shard = 2\nschedule.forward_prefetch = 3\nsharding.reshard_after_forward = true\n",
         "mesh.replicate = 2\nmesh.shard = 2\nsharding.reshard_after_forward = false\n",
@@ -260,14 +260,14 @@ TEST(Skew, StepsFollowEachOtherWithoutTheHost) {
     // Inputs are overwritten as soon as they are read, so each step has different inputs.
     StepsOptions overlapping;
     overlapping.steps = 4;
-    StepsOptions apart = overlapping;
+    StepsOptions separate = overlapping;
     overlapping.overlaps = true;
     Sleeper late(updates);
     Outcome overlapped = runSteps(file->plan, &late, overlapping);
     ASSERT_TRUE(overlapped.status.isOk()) << overlapped.status.message();
-    Outcome alone = runSteps(file->plan, nullptr, apart);
-    ASSERT_EQ(overlapped.bytes.size(), alone.bytes.size());
-    EXPECT_EQ(std::memcmp(overlapped.bytes.data(), alone.bytes.data(), alone.bytes.size()), 0);
+    Outcome expected = runSteps(file->plan, nullptr, separate);
+    ASSERT_EQ(overlapped.bytes.size(), expected.bytes.size());
+    EXPECT_EQ(std::memcmp(overlapped.bytes.data(), expected.bytes.data(), expected.bytes.size()), 0);
     // The results are those of steps that the host waits for.
     StepsOptions waiting = options;
     waiting.sameInputs = waiting.waits = true;

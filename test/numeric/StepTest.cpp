@@ -62,28 +62,28 @@ protected:
   /// Eight rows a step; a rate of 0 is no dropout.
   TrainingRun run(const std::string &label, int parts, const std::string &recipe, const std::string &rate = "0.2",
                   const std::string &seed = "3") const {
-    TrainingRun made = stepRun("dropout-" + GetParam().label + "-" + label, parts, recipe);
-    made.config = GetParam().config;
-    made.importOptions = "--dropout " + rate;
-    made.options = "--data " + GetParam().data + " --seed " + seed + " --init " + GetParam().weights;
-    return made;
+    TrainingRun training = stepRun("dropout-" + GetParam().label + "-" + label, parts, recipe);
+    training.config = GetParam().config;
+    training.importOptions = "--dropout " + rate;
+    training.options = "--data " + GetParam().data + " --seed " + seed + " --init " + GetParam().weights;
+    return training;
   }
 };
 
-TEST_P(Dropout, MasksAreThoseOfTheRows) {
-  Training whole = train(run("whole", 1, ""), false);
-  ASSERT_FALSE(whole.loss.empty());
+TEST_P(Dropout, MasksDependOnlyOnRows) {
+  Training oneRank = train(run("whole", 1, ""), false);
+  ASSERT_FALSE(oneRank.loss.empty());
   int number = 0;
   for (const Split &split : splits) {
     SCOPED_TRACE(split.recipe);
-    expectNear(train(run(std::to_string(number++), split.parts, split.recipe), false), whole, 2e-5);
+    expectNear(train(run(std::to_string(number++), split.parts, split.recipe), false), oneRank, 2e-5);
   }
   // The mask is generated again for the derivative and in a recompute, with the same bits.
   std::string mesh = "mesh.shard = 2\ngradient.microbatches = 2\n";
   expectSameRuns(train(run("again", 4, mesh), true),
                  train(run("recompute", 4, mesh + "recompute.policy = \"block\"\n"), true));
   // Dropout has an effect, which depends on the seed.
-  double first = whole.loss.at(0);
+  double first = oneRank.loss.at(0);
   EXPECT_GT(std::abs(train(run("without", 1, "", "0"), false).loss.at(0) - first), 1e-3);
   EXPECT_GT(std::abs(train(run("seed", 1, "", "0.2", "4"), false).loss.at(0) - first), 1e-4);
 }
@@ -109,24 +109,24 @@ std::string unevenTargets() {
   return path;
 }
 
-TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
+TEST(LossMean, OverTokensMatchesTheGlobalBatch) {
   std::string data = unevenTargets();
   auto run = [&](const std::string &label, int parts, const std::string &recipe) {
-    TrainingRun made = stepRun("mean-" + label, parts, recipe);
-    made.options = "--data " + data + " --seed 3";
-    return made;
+    TrainingRun training = stepRun("mean-" + label, parts, recipe);
+    training.options = "--data " + data + " --seed 3";
+    return training;
   };
   // On one rank with all rows both means are the same.
-  Training whole = train(run("whole", 1, ""), false);
-  expectNear(train(run("tokens", 1, "loss.mean = \"tokens\"\n"), false), whole, 2e-5);
+  Training oneRank = train(run("whole", 1, ""), false);
+  expectNear(train(run("tokens", 1, "loss.mean = \"tokens\"\n"), false), oneRank, 2e-5);
   int number = 0;
   for (const Split &split : splits) {
     SCOPED_TRACE(split.recipe);
     std::string label = std::to_string(number++);
-    expectNear(train(run(label, split.parts, std::string(split.recipe) + "loss.mean = \"tokens\"\n"), false), whole,
+    expectNear(train(run(label, split.parts, std::string(split.recipe) + "loss.mean = \"tokens\"\n"), false), oneRank,
                2e-5);
     Training byRank = train(run(label + "-rank", split.parts, split.recipe), false);
-    EXPECT_GT(std::abs(byRank.loss[0] - whole.loss[0]), 1e-3) << "the rows do not tell the means apart";
+    EXPECT_GT(std::abs(byRank.loss[0] - oneRank.loss[0]), 1e-3) << "the means are equal for these rows";
   }
   // Clipping and evaluation use the same mean.
   Training clipped = train(run("clipped", 1, "gradient.clip_norm = 0.1\n"), false);
@@ -135,7 +135,7 @@ TEST(LossMean, OverTokensIsThatOfTheWholeBatch) {
       clipped, 2e-5);
 }
 
-TEST(Frozen, StaysAndCostsNothing) {
+TEST(Frozen, ParametersAreUnchangedAndNotReduced) {
   TrainingRun run = stepRun("frozen", 4, "mesh.shard = 4\nparameters.frozen = [\"wte.weight\", \"h.1.*\"]\n");
   Training frozen = train(run, true);
   run.label += "-start";
@@ -170,21 +170,21 @@ TEST(Frozen, StaysAndCostsNothing) {
   EXPECT_LT(optimizer(plan), optimizer(nlohmann::json::parse(all.out)));
 }
 
-TEST(Frozen, TheRestTrainsAsBefore) {
+TEST(Frozen, OtherParametersTrainUnchanged) {
   // Freezing is the same as a rate of zero for these parameters: in the first step nothing else differs.
-  Training whole = train(stepRun("all", 1, ""), false);
+  Training oneRank = train(stepRun("all", 1, ""), false);
   Training part =
       train(stepRun("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);
   ASSERT_FALSE(part.loss.empty());
-  EXPECT_EQ(part.loss[0], whole.loss[0]);
-  EXPECT_LT(part.gradientNorm[0], whole.gradientNorm[0]);
+  EXPECT_EQ(part.loss[0], oneRank.loss[0]);
+  EXPECT_LT(part.gradientNorm[0], oneRank.gradientNorm[0]);
 }
 
-TEST(NoDecay, LeavesOutWhatItNames) {
+TEST(NoDecay, ExcludesNamedParameters) {
   auto run = [](const std::string &label, const std::string &recipe) {
-    TrainingRun made = stepRun("decay-" + label, 2, "mesh.shard = 2\n" + recipe);
-    made.steps = 1;
-    return train(made, true);
+    TrainingRun training = stepRun("decay-" + label, 2, "mesh.shard = 2\n" + recipe);
+    training.steps = 1;
+    return train(training, true);
   };
   Training none = run("none", "optimizer.weight_decay = 0.0\n"), all = run("all", "optimizer.weight_decay = 0.5\n"),
            some = run("some", "optimizer.weight_decay = 0.5\noptimizer.no_decay = [\"*.bias\", \"wte.weight\"]\n");
@@ -199,7 +199,7 @@ TEST(NoDecay, LeavesOutWhatItNames) {
   }
 }
 
-TEST(Evaluation, SharesTheStateAndTheArena) {
+TEST(Evaluation, UsesTheStateAndTheArena) {
   TrainingRun run = stepRun("eval", 2, "mesh.shard = 2\n");
   run.importOptions = "--dropout 0.3";
   run.options += " --eval-data " + referenceFolder() + "/tokens.bin --eval-every 2 --eval-batches 2";
@@ -253,15 +253,15 @@ std::string twoEntries(int rows) {
          entry("train_first", layer("a", "%x", "%y"), "%y") + "}\n";
 }
 
-TEST(Entries, SeveralTrainOneState) {
+TEST(Entries, TrainSharedParameters) {
   auto run = [](const std::string &label, int ranks, const std::string &entries) {
-    TrainingRun made;
-    made.label = "entries-" + label;
-    made.module = twoEntries(8 / ranks);
-    made.steps = 4;
-    made.recipe = "optimizer.name = \"sgd\"\noptimizer.lr = 0.5\nmesh.shard = " + std::to_string(ranks) + "\n";
-    made.options = "--data random:5 --entries " + entries;
-    return made;
+    TrainingRun training;
+    training.label = "entries-" + label;
+    training.module = twoEntries(8 / ranks);
+    training.steps = 4;
+    training.recipe = "optimizer.name = \"sgd\"\noptimizer.lr = 0.5\nmesh.shard = " + std::to_string(ranks) + "\n";
+    training.options = "--data random:5 --entries " + entries;
+    return training;
   };
   Training both = train(run("both", 1, "train_step,train_first"), true);
   Training sharded = train(run("sharded", 2, "train_step,train_first"), true);

@@ -47,7 +47,7 @@ void saveInShards(const std::string &from, const std::string &to) {
   std::filesystem::copy_file(from + "/config.json", to + "/config.json");
 }
 
-TEST(Transformers, LogitsOfWhatIsSaved) {
+TEST(Transformers, LoadsSavedCheckpoints) {
   const char *looks = " -c 'import sys, importlib.util as u; "
                       "sys.exit(any(u.find_spec(m) is None for m in (\"torch\", \"transformers\")))'";
   if (runCommand(python() + looks).code != 0)

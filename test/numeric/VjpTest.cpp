@@ -66,7 +66,7 @@ TEST_P(Vjp, MatchesFiniteDifferences) {
 }
 
 // A case is a composite if decomposition changes its program.
-TEST_P(Vjp, IsACompositeWhereItDecomposes) {
+TEST_P(Vjp, CompositesHaveADecomposition) {
   const VjpCase &vjp = GetParam();
   Function f;
   TensorMap inputs;
@@ -81,7 +81,7 @@ TEST_P(Vjp, IsACompositeWhereItDecomposes) {
 /// Only composites: a primitive is its own decomposition.
 class Decomposition : public testing::TestWithParam<VjpCase> {};
 
-TEST_P(Decomposition, GivesTheSameValuesAndDerivatives) {
+TEST_P(Decomposition, HasTheSameValuesAndDerivatives) {
   const VjpCase &vjp = GetParam();
   Function f;
   TensorMap inputs;

@@ -55,7 +55,7 @@ std::string withoutShards(const std::string &name, const std::string &ranks) {
 
 class Zoo : public testing::TestWithParam<std::string> {};
 
-TEST_P(Zoo, GivesTheSameNumbersOnAnyNumberOfRanks) {
+TEST_P(Zoo, MatchesOnAnyNumberOfRanks) {
   for (int ranks : isLarge(GetParam()) ? std::vector<int>{2} : std::vector<int>{1, 2, 3}) {
     SCOPED_TRACE(ranks);
     std::string number = std::to_string(ranks);
@@ -80,7 +80,7 @@ TEST_P(Zoo, GivesTheSameNumbersOnAnyNumberOfRanks) {
   }
 }
 
-TEST_P(Zoo, KnobsLeaveEveryBit) {
+TEST_P(Zoo, KnobsChangeNoBit) {
   const std::string mesh = "mesh.shard = 3\n";
   Training base = train(runOf(GetParam(), "base", mesh), true);
   ASSERT_FALSE(base.weights.empty());
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(names()), [](const auto 
   return name;
 });
 
-TEST(ZooList, HoldsTheModelsOfTheReferenceTests) {
+TEST(ZooList, HasTheModelsOfTheReferenceTests) {
   std::vector<std::string> expected = {
       "conv",          "double-linear", "encoder-decoder", "linear-mlps", "linear-relu-linear", "memory-transformer",
       "mlp",           "mlp-sequence",  "mlp-stack",       "moe",         "multi-forward",      "nested-recompute",

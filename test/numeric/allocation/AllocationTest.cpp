@@ -104,7 +104,7 @@ std::string compilePlan(const std::string &precision) {
 
 class Allocation : public testing::TestWithParam<const char *> {};
 
-TEST_P(Allocation, NothingInAStepAndAllThatIsPredicted) {
+TEST_P(Allocation, PredictedBlocksAndNoneInAStep) {
   auto file = readCheckedPlan(compilePlan(GetParam()));
   ASSERT_TRUE(file.isOk()) << file.status().message();
   auto group = RankGroup::create(file->plan);

@@ -73,7 +73,7 @@ TEST(SocketTest, SendTimesOutOrIsClosed) {
 }
 
 // Rank 0 accepts, and is gone before it answers.
-TEST(SocketTest, RankZeroIsLostInTheRendezvous) {
+TEST(SocketTest, RankZeroEndsDuringTheRendezvous) {
   Result<Socket> listening = listenAt("127.0.0.1", 0);
   ASSERT_TRUE(listening.isOk());
   std::thread rankZero([&] {

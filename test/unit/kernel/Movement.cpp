@@ -178,7 +178,7 @@ TEST(Movement, LogSumExpOfInfinities) {
 }
 
 /// A larger number in a later block than in all earlier ones: the earlier sum is scaled down.
-TEST(Movement, LogSumExpOfRisingRows) {
+TEST(Movement, LogSumExpOfIncreasingRows) {
   for (KernelFlavour flavour : flavours) {
     Tensor x(DType::f32, {1, 5000}), y(DType::f32, {1});
     double sum = 0;

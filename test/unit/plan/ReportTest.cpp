@@ -301,7 +301,7 @@ TEST_F(Commands, ManyInstructionsAndFewEvents) {
       << status.message();
 }
 
-TEST(Issue, CountsAsTheStepIssues) {
+TEST(Issue, CountsIssuedInstructions) {
   HandPlan hand;
   hand.section(0).repeat = 5;
   const auto kinds = {plan::When::all,  plan::When::first,    plan::When::not_first,

@@ -54,19 +54,19 @@ TEST_F(CheckpointFiles, WrongIndicesAreRefused) {
 }
 
 // Nothing is read of an index that is too long for one: the file is a hole.
-TEST_F(CheckpointFiles, AnIndexThatIsTooLong) {
+TEST_F(CheckpointFiles, IndexThatIsTooLong) {
   folder.write(index, "{}");
   std::filesystem::resize_file(folder.path(index), 100'000'001);
   expectError(Checkpoint::open(folder.path("")).status(), StatusCode::refused,
               "size of the index, expected at most 100000000 bytes but got 100000001");
 }
 
-TEST_F(CheckpointFiles, ATensorInTwoShardsIsRefused) {
+TEST_F(CheckpointFiles, TensorInTwoShardsIsRefused) {
   ASSERT_TRUE(writeSafetensors(folder.path("two"), {tensor("a", 3), tensor("c", 3)}).isOk());
   refuses(R"({"weight_map": {"a": "one", "c": "two"}})", "tensor 'a' is in two shards,");
 }
 
-TEST_F(CheckpointFiles, AFolderWithoutACheckpoint) {
+TEST_F(CheckpointFiles, FolderWithoutACheckpoint) {
   TemporaryFolder other;
   expectError(Checkpoint::open(other.path("")).status(), StatusCode::input,
               "checkpoint folder has neither model.safetensors nor model.safetensors.index.json");

@@ -47,7 +47,7 @@ protected:
   std::vector<std::int32_t> seen;
 };
 
-TEST_F(EvaluationTest, RunsOverAllDataAtItsStepsAndTheEnd) {
+TEST_F(EvaluationTest, RunsOnAllDataAtItsStepsAndTheEnd) {
   FakeRanks fake = evaluating();
   TrainOptions given = evaluatingOptions(5);
   given.evaluation.every = 2;

@@ -129,7 +129,7 @@ TEST_F(ExecutorRanksTest, TrainsAndCountsRequestedMemory) {
   EXPECT_EQ(observer.summary.measuredPeak["device"], 192u);
 }
 
-TEST_F(ExecutorRanksTest, WeightsGoThroughTheShards) {
+TEST_F(ExecutorRanksTest, WeightsRoundTripThroughShards) {
   std::unique_ptr<Ranks> ranks = open();
   ASSERT_NE(ranks, nullptr);
   std::vector<float> row{1, 2, 3, 4};
