@@ -7,7 +7,7 @@ namespace {
 
 /// Position of an instruction set in a list where each includes the ones before; -1: unknown.
 int isaLevel(std::string_view isa) {
-  constexpr std::string_view names[] = {"sse2", "avx2", "avx512"};
+  constexpr std::string_view names[] = {"sse4", "avx2", "avx512"};
   for (int i = 0; i < 3; ++i)
     if (names[i] == isa)
       return i;

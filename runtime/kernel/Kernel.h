@@ -67,11 +67,11 @@ PrepareFunction findCpuKernel(std::string_view name, KernelFlavour flavour = Ker
 PrepareFunction findCpuKernel(KernelId id, KernelFlavour flavour = KernelFlavour::fast);
 
 /// Limits the CPU kernels of this process, the matrix library included, to an instruction set: "avx512", "avx2" or
-/// "sse2". Results depend on it to the bit, so all ranks of a plan use the plan's, on different machines too. Called
+/// "sse4". Results depend on it to the bit, so all ranks of a plan use the plan's, on different machines too. Called
 /// before kernels are prepared; the first call decides for the process. Refused if the machine lacks it, the process
 /// uses a different one, or the library was used and the machine has a larger one. Thread-safe.
 Status useInstructionSet(std::string_view isa);
-/// The best instruction set of this machine: "avx512", "avx2" or "sse2".
+/// The best instruction set of this machine: "avx512", "avx2" or "sse4".
 std::string_view machineIsa();
 
 /// The kernels of the CUDA device by catalogue name; null for a kernel that it does not have (docs/cuda-kernels.md

@@ -24,7 +24,7 @@ std::string_view machineIsa() {
   for (std::string_view isa : {"avx512", "avx2"})
     if (cpu::loopsFor(isa))
       return isa;
-  return "sse2";
+  return "sse4";
 }
 
 Status useInstructionSet(std::string_view isa) {
@@ -36,7 +36,7 @@ Status useInstructionSet(std::string_view isa) {
   if (!taken.empty())
     return refusedError("instruction set, expected " + taken + " (already used by this process) but got " +
                         std::string(isa));
-  const cpu::Loops *found = cpu::loopsFor(isa == "sse2" ? "baseline" : isa);
+  const cpu::Loops *found = cpu::loopsFor(isa == "sse4" ? "baseline" : isa);
   if (!found)
     return refusedError("instruction set, expected one that this machine has, " + std::string(machineIsa()) +
                         " at most, but got " + std::string(isa));

@@ -81,7 +81,7 @@ TEST(Refusal, InstructionSetOfTheMachine) {
   tooMany.threads = 3;
   if (runAlone(builder.plan, tooMany).isOk())
     std::exit(1);
-  builder.plan.target->isa = "sse2";
+  builder.plan.target->isa = "sse4";
   if (!runAlone(builder.plan).isOk() || !runAlone(builder.plan).isOk())
     std::exit(1);
   builder.plan.target->isa = machineIsa();
@@ -93,7 +93,7 @@ TEST(Refusal, InstructionSetOfTheMachine) {
 TEST(RefusalDeathTest, SecondInstructionSetOfAProcess) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(runPlansOfTwoInstructionSets(), testing::ExitedWithCode(0),
-              "target.isa of the plan: instruction set, expected sse2 .already used by this process. but got avx.*; "
+              "target.isa of the plan: instruction set, expected sse4 .already used by this process. but got avx.*; "
               "all plans of a process have one target.isa: run this one in a separate process");
 }
 

@@ -30,10 +30,10 @@ TEST(InstructionSet, NotAvailableOnTheMachine) {
 TEST(InstructionSet, LibraryUsedBefore) {
   Tensor a(DType::f32, {2, 2}), b(DType::f32, {2, 2}), c(DType::f32, {2, 2});
   mustRun({"matmul"}, {&a, &b}, {&c});
-  EXPECT_EQ(useInstructionSet("sse2").message(),
+  EXPECT_EQ(useInstructionSet("sse4").message(),
             "instruction set, expected " + testedIsa() +
-                (isKept() ? " (already used by this process) but got sse2"
-                          : ", with which this process has used the matrix library, but got sse2"));
+                (isKept() ? " (already used by this process) but got sse4"
+                          : ", with which this process has used the matrix library, but got sse4"));
 }
 
 } // namespace

@@ -8,15 +8,19 @@ namespace sluice::cpu {
 extern const Loops baselineLoops, avx2Loops, avx512Loops;
 
 const Loops *loopsFor(std::string_view isa) {
+#ifdef __x86_64__
+  const bool hasAvx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                       __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
   if (isa == "avx512")
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    return hasAvx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
                ? &avx512Loops
                : nullptr;
   if (isa == "avx2")
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c")
-               ? &avx2Loops
-               : nullptr;
+    return hasAvx2 ? &avx2Loops : nullptr;
+  if (!__builtin_cpu_supports("sse4.2"))
+    return nullptr;
+#endif
   return isa == "baseline" ? &baselineLoops : nullptr;
 }
 

@@ -1,0 +1,3 @@
+//===- ExponentialsAvx512.cpp - exponentials and nothing else, AVX-512 --------===//
+#define SLUICE_TARGET HWY_AVX3
+#include "test/bench/Exponentials.inc"
