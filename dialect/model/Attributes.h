@@ -42,7 +42,7 @@ inline std::optional<EntryKind> entryOf(mlir::Operation *function) {
   return entry ? std::optional(entry.getValue()) : std::nullopt;
 }
 
-/// True where the op has this phase.
+/// True if the op has this phase.
 inline bool isOfPhase(mlir::Operation *op, Phase phase) {
   auto attribute = op->getAttrOfType<PhaseAttr>(phaseName);
   return attribute && attribute.getValue() == phase;

@@ -15,7 +15,7 @@
 
 namespace sluice::model {
 
-/// True where the types have the same shapes and element types, whatever their encodings.
+/// True if the types have the same shapes and element types, whatever their encodings.
 bool typesAgree(mlir::TypeRange a, mlir::TypeRange b);
 
 } // namespace sluice::model

@@ -14,13 +14,13 @@ def Model_Dialect : Dialect {
   let cppNamespace = "::sluice::model";
   let summary = "the computation: tensors of one rank's micro-batch, unsharded parameters, no devices";
   let description = [{
-    The semantics and the constraints of each op of the `model` dialect. A label such as `matmul_c2` is here, at the check in
+    The semantics and the constraints of each op of the `model` dialect. A label such as `matmul_c2` is in this page, at the check in
     `dialect/model/ops/<Family>.cpp`, and above the test in `test/dialect/model/errors-<family>.mlir`.
 
     Every value is a static ranked tensor. Element types: *float* is `f32`, `f64`, `bf16` or `f16`; *integer* is `i32` or `i64`; *boolean* is `ui8`,
     0 or 1. *Scalar* means rank 0. Constraints compare shapes and element types; the encoding of a type (the valid extent of a shard) is not
     compared. *Statistics type* of an element type: `f64` for `f64`, else `f32`. Composites compute in the statistics type and round once, at the end.
-    Where a result type "follows", the op infers it, and a different one is an error.
+    If a result type "follows", the op infers it, and a different type is an error.
 
     Shapes *broadcast* as in numpy: trailing dims align, a missing leading dim or an extent of 1 repeats.
 
@@ -33,7 +33,7 @@ def Model_Dialect : Dialect {
 
     ## Movement
 
-    Results of broadcast, reshape, transpose, slice and split are windows of the operand's memory where strides can express it; then they cost nothing.
+    Results of broadcast, reshape, transpose, slice and split are windows of the operand's memory if strides can express it; then they need no instruction.
 
     ## Images
 
@@ -45,9 +45,9 @@ def Model_Dialect : Dialect {
 
     ## Optimizer
 
-    All inactive; the compute precision does not change the types. An update is of any number of parameters: `values` lists for each of them the parameter, its gradient and its states, one parameter after the other, and
+    All inactive; the compute precision does not change the types. An op updates any number of parameters: `values` lists for each of them the parameter, its gradient and its states, and
     `updated` lists the new parameter and its new states likewise; `lr`, `step`, `coefficient`, `guard` are shared by all. New parameters and states reuse the memory of the old ones. Each gradient is first multiplied by
-    `coefficient`. Where `guard` is 0 nothing changes. `lr` is an f32 or f64 scalar, `step` an i64 scalar that counts from 1. The importer's steps have an update for each parameter; `spmd-merge-updates` merges the updates of a unit.
+    `coefficient`. If `guard` is 0 nothing changes. `lr` is an f32 or f64 scalar, `step` an i64 scalar that counts from 1. The importer's steps have an update for each parameter; `spmd-merge-updates` merges the updates of a unit.
 
     **Constraints.** (update_c1) at least one parameter, and for each of them a gradient and as many states as the optimizer has, before and after. (update_c2) gradient, states, new parameter and new states have the type of their parameter.
     (update_c3) `lr`, `step`, `coefficient`, `guard` are scalars.
@@ -128,13 +128,47 @@ def Model_InferTypes : InferTypeOpAdaptorBase<[{
   }
 }]>;
 
-/// An op that implements every interface. `vjp` and `precision` are its implementations of those two.
-class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> traits>
+/// Result types follow by `body`, which appends them to `types`.
+class Model_InferBy<string body> : TraitList<[
+  DeclareOpInterfaceMethods<InferTypeOpInterface>,
+  NativeOpTrait<"InferTypeOpAdaptor", [], [{
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+      return ::sluice::model::typesAgree(inferred, actual);
+    }
+  }], [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *, std::optional<::mlir::Location> location, ::mlir::ValueRange operands,
+        ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      Adaptor adaptor(operands, attributes, properties, regions);
+      }] # body # [{
+    }
+  }]>]>;
+/// Result types are those of the named operands.
+class Model_ResultsLike<list<string> operands> : Model_InferBy<"types.append({" # !interleave(!foreach(operand, operands,
+    "adaptor.get" # !toupper(!substr(operand, 0, 1)) # !substr(operand, 1) # "().getType()"), ", ")
+  # "});\n      return ::mlir::success();">;
+
+/// An op that implements every interface. `vjp` and `precision` are its implementations of those two, and
+/// `definitions` methods that an op class defines.
+class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> traits, string definitions = "">
     : Model_AnyOp<mnemonic, !listconcat([Pure, vjp,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
         DeclareOpInterfaceMethods<CostOpInterface>,
         DeclareOpInterfaceMethods<KernelOpInterface>, precision], traits)> {
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  /// The kernel that executes the op, with the op's attributes that the kernel's record has. Empty: the family defines
+  /// getKernelCall.
+  string kernel = mnemonic;
+  /// An elementwise op has the number of operations for each element of the first result (a transcendental function is
+  /// one), and the function of its sharding rule. Empty: the family defines getCost and getShardingRule.
+  string flopsPerElement = "";
+  string rule = "pointwiseRule";
+  let extraClassDefinition = definitions
+    # !if(!empty(kernel), "", "::sluice::KernelCall $cppClass::getKernelCall() { return recordedCall(*this, ::sluice::KernelId::"
+                              # kernel # "); }\n")
+    # !if(!empty(flopsPerElement), "", "::sluice::ShardingRule $cppClass::getShardingRule() { return " # rule # "(*this); }\n"
+        # "::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this, " # flopsPerElement # "); }\n");
 }
 
 /// A compute op: a missing interface method is a link error.
@@ -145,18 +179,15 @@ class Model_Op<string mnemonic, list<Trait> traits = []>
 /// A compute op without a derivative: to differentiate it is an error that names the op.
 class Model_InactiveOp<string mnemonic, list<Trait> traits = []>
     : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
-                    DeclareOpInterfaceMethods<PrecisionOpInterface>, traits> {
-  let extraClassDefinition = "bool $cppClass::isDifferentiable() { return false; }";
-}
+                    DeclareOpInterfaceMethods<PrecisionOpInterface>, traits,
+                    "bool $cppClass::isDifferentiable() { return false; }\n">;
 
 /// An inactive op whose types the compute precision does not change: scalars of a step, optimizer updates.
 class Model_StepOp<string mnemonic, list<Trait> traits = []>
     : Model_RuledOp<mnemonic, DeclareOpInterfaceMethods<VjpOpInterface, ["isDifferentiable"]>,
-                    DeclareOpInterfaceMethods<PrecisionOpInterface, ["keepsResultTypes"]>, traits> {
-  let extraClassDefinition = [{
+                    DeclareOpInterfaceMethods<PrecisionOpInterface, ["keepsResultTypes"]>, traits, [{
     bool $cppClass::isDifferentiable() { return false; }
     bool $cppClass::keepsResultTypes() { return true; }
-  }];
-}
+  }]>;
 
 #endif // SLUICE_DIALECT_MODEL_MODELDIALECT_TD

@@ -23,11 +23,11 @@ void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
 /// gelu and its derivative into the products before them, in train functions that have a backward.
 void populateBackwardFusionPatterns(mlir::RewritePatternSet &patterns);
 
-/// Chunked cross entropy: a loss and the product of its logits into one op that computes `rows` rows at a time. `made`
-/// counts the fusions.
-void populateChunkPatterns(mlir::RewritePatternSet &patterns, std::int64_t rows, unsigned &made);
+/// Chunked cross entropy: a loss and the product of its logits into one op that computes `rows` rows at a time.
+/// `fusions` counts them.
+void populateChunkPatterns(mlir::RewritePatternSet &patterns, std::int64_t rows, unsigned &fusions);
 
-/// The fusions of all families that always pay. Each keeps the attributes of the op that it replaces.
+/// The fusions of all families without an option. Each keeps the attributes of the op that it replaces.
 void populateFusionPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace sluice::model

@@ -14,10 +14,10 @@ static std::string alternatives(llvm::ArrayRef<DiscardableAttribute> list) {
   return text;
 }
 
-llvm::LogicalResult sluice::verifyDiscardable(mlir::Operation *op, const llvm::Twine &what,
+llvm::LogicalResult sluice::verifyDiscardable(mlir::Operation *op, const llvm::Twine &owner,
                                               mlir::NamedAttribute attribute,
                                               llvm::ArrayRef<DiscardableAttribute> list) {
-  std::string place = what.str();
+  std::string place = owner.str();
   if (!place.empty()) {
     place.insert(0, " on ");
     if (auto symbol = op->getAttrOfType<mlir::StringAttr>(mlir::SymbolTable::getSymbolAttrName()))

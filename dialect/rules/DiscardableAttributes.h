@@ -2,7 +2,7 @@
 //
 // A dialect lists the discardable attributes that an op, an argument or a result may have. Its
 // verifyOperationAttribute, verifyRegionArgAttribute and verifyRegionResultAttribute check against the list, so that a
-// misspelt attribute is an error, not one that has no effect.
+// misspelt attribute is an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_DISCARDABLEATTRIBUTES_H
@@ -15,7 +15,7 @@ namespace sluice {
 
 struct DiscardableAttribute {
   llvm::StringLiteral name;
-  /// What the value is, with its article.
+  /// A valid value, with its article.
   llvm::StringLiteral expected;
   bool (*accepts)(mlir::Attribute value);
 };
@@ -28,9 +28,9 @@ template <int least> bool isIntegerFrom(mlir::Attribute value) {
   return integer && integer.getValue().sge(least);
 }
 
-/// An error where the attribute is not in the list, or its value is not accepted. `what` says where the attribute is,
-/// such as "argument 0"; empty for the op itself.
-llvm::LogicalResult verifyDiscardable(mlir::Operation *op, const llvm::Twine &what, mlir::NamedAttribute attribute,
+/// Verifies that the attribute is in the list and its value is accepted. `owner` has the attribute, such as
+/// "argument 0"; empty for the op.
+llvm::LogicalResult verifyDiscardable(mlir::Operation *op, const llvm::Twine &owner, mlir::NamedAttribute attribute,
                                       llvm::ArrayRef<DiscardableAttribute> list);
 
 } // namespace sluice

@@ -1,11 +1,32 @@
-//===- KernelCall.cpp - verification of kernel calls ------------------------------===//
+//===- KernelCall.cpp - kernel calls of ops ---------------------------------------===//
 #include "dialect/rules/KernelCall.h"
 
+#include "dialect/rules/Enums.h"
+
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
 
 namespace sluice {
+
+KernelCall recordedCall(Operation *op, KernelId kernel) {
+  Builder builder(op->getContext());
+  KernelCall call{kernel, {}, llvm::to_vector(op->getOperands())};
+  for (const AttributeRecord &attribute : kernelRecord(kernel).attributes) {
+    std::optional<Attribute> value = op->getInherentAttr(attribute.name);
+    if (!value)
+      continue;
+    if (attribute.kind == AttributeKind::flag)
+      value = builder.getI64IntegerAttr(*value && *value != builder.getBoolAttr(false));
+    else if (auto choice = dyn_cast_or_null<EnumAttrInterface>(*value))
+      value = builder.getI64IntegerAttr(llvm::find(attribute.choices, std::string_view(choice.getCaseName())) -
+                                        attribute.choices.begin());
+    if (*value)
+      call.attributes.push_back(builder.getNamedAttr(attribute.name, *value));
+  }
+  return call;
+}
 
 Attributes launchAttributes(ArrayRef<NamedAttribute> attributes) {
   std::vector<Attributes::Item> items;

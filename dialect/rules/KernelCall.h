@@ -31,6 +31,10 @@ struct KernelCall {
   AliasPairs mustAlias(mlir::ResultRange results) const;
 };
 
+/// The call of a kernel with all operands of the op in order, and with the op's attributes that the kernel's record
+/// has: a flag as 0 or 1, a choice as its number. An optional attribute that is absent is left out, but for a flag.
+KernelCall recordedCall(mlir::Operation *op, KernelId kernel);
+
 /// Attributes of a launch as the catalogue takes them. Names live as long as the context.
 Attributes launchAttributes(llvm::ArrayRef<mlir::NamedAttribute> attributes);
 

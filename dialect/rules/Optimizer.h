@@ -62,7 +62,7 @@ struct OptimizerInfo {
   llvm::SmallVector<llvm::StringRef> (*states)(const OptimizerSettings &settings);
   std::optional<SettingsConflict> (*findConflict)(const OptimizerSettings &settings);
   /// Results are the new parameter and states.
-  mlir::Operation *(*build)(mlir::OpBuilder &builder, mlir::Location location, const UpdateOperands &operands,
+  mlir::Operation *(*build)(mlir::ImplicitLocOpBuilder &builder, const UpdateOperands &operands,
                             const OptimizerSettings &settings);
 
   const HyperParameter *find(llvm::StringRef parameter) const {

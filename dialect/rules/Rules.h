@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-/// True where a discardable attribute states a sharding under which a rank holds a part of one of the op's tensors:
+/// True if a discardable attribute states a sharding under which a rank holds a part of one of the op's tensors:
 /// extents may then be those of a part.
 bool hasShardedTensor(mlir::Operation *op);
 

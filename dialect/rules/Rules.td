@@ -19,12 +19,11 @@ def VjpOpInterface : OpInterface<"VjpOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      Builds the vector-Jacobian product after the current insertion point. `cotangents` has one value per result, null
-      where the cotangent is zero; at least one is not null. `needed` has one flag per operand. Appends one value per
-      operand to `gradients`: the operand's cotangent, of the operand's type, or null for zero or not needed.
-    }], "::llvm::LogicalResult", "buildVjp",
-      (ins "::mlir::OpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$cotangents,
-           "::llvm::ArrayRef<bool>":$needed, "::llvm::SmallVectorImpl<::mlir::Value> &":$gradients), "",
+      Builds the vector-Jacobian product at the current insertion point. `cotangents` has one value per result, null where
+      the cotangent is zero; at least one is not null. Returns one value per operand: its cotangent, of the operand's type,
+      or null for zero. Cotangents that are not needed are erased by the caller.
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildVjp",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$cotangents), "",
       [{ return $_op->emitOpError("has no derivative"); }]>,
     InterfaceMethod<"True where the op has a derivative.", "bool", "isDifferentiable", (ins), "", "return true;">,
   ];
@@ -39,7 +38,7 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       Builds, before the op, an equivalent form with fewer whole factors, and returns one value per result; failure if
       the op has no such form.
     }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildShardableForm",
-      (ins "::mlir::OpBuilder &":$builder), "", [{ return ::llvm::failure(); }]>,
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder), "", [{ return ::llvm::failure(); }]>,
     InterfaceMethod<"Updates attributes that repeat extents after the types have become local.", "void",
       "adjustToTypes", (ins), "", "return;">,
   ];
@@ -91,7 +90,7 @@ def DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   let description = [{Composites: the same results from primitives, the reference in tests.}];
   let methods = [
     InterfaceMethod<"Builds the decomposition before the op and returns one value per result.",
-      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose", (ins "::mlir::OpBuilder &":$builder)>,
+      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose", (ins "::mlir::ImplicitLocOpBuilder &":$builder)>,
   ];
 }
 
@@ -122,8 +121,8 @@ def OptimizerOpInterface : OpInterface<"OptimizerOpInterface"> {
       "findConflict", (ins "const ::sluice::OptimizerSettings &":$settings), "", "return std::nullopt;">,
     StaticInterfaceMethod<"Builds the update of one parameter. Results are the new parameter and states.",
       "::mlir::Operation *", "buildUpdate",
-      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location,
-           "const ::sluice::UpdateOperands &":$operands, "const ::sluice::OptimizerSettings &":$settings)>,
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder, "const ::sluice::UpdateOperands &":$operands,
+           "const ::sluice::OptimizerSettings &":$settings)>,
   ];
 }
 
@@ -132,7 +131,7 @@ def EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
   let description = [{Ops that compute another function outside training (dropout is the identity).}];
   let methods = [
     InterfaceMethod<"Builds, before the op, its results outside training, and returns one value per result.",
-      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "evaluate", (ins "::mlir::OpBuilder &":$builder)>,
+      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "evaluate", (ins "::mlir::ImplicitLocOpBuilder &":$builder)>,
   ];
 }
 
@@ -146,7 +145,7 @@ def CountedMeanOpInterface : OpInterface<"CountedMeanOpInterface"> {
       Builds, before the op, the sum and the number of counted elements, as scalars of the loss's type, both divided by
       the same static number: over parts of a batch, the sum of the sums divided by the sum of the counts is the mean of
       the batch. Failure if the loss is not a mean.
-    }], "::llvm::FailureOr<std::pair<::mlir::Value, ::mlir::Value>>", "buildSumAndCount", (ins "::mlir::OpBuilder &":$builder)>,
+    }], "::llvm::FailureOr<std::pair<::mlir::Value, ::mlir::Value>>", "buildSumAndCount", (ins "::mlir::ImplicitLocOpBuilder &":$builder)>,
   ];
 }
 

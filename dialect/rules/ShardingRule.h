@@ -1,6 +1,6 @@
 //===- ShardingRule.h - sharding rules: factors of an op's dims ---------------===//
 //
-// Each dim of each operand and result is a list of factors, outermost first (after Shardy's sharding rules). A factor
+// Each dim of each operand and result is a list of factors, outermost first (as in Shardy's sharding rules). A factor
 // of operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced: splitting
 // it leaves partial results, which `reduction` combines. A factor of results alone is created: any part of it can be
 // computed alone. A factor marked `whole` must not be split.
@@ -22,7 +22,7 @@ namespace sluice {
 
 struct ShardingFactor {
   std::int64_t size = 1;
-  /// Must not be split: the op needs all of it in one place.
+  /// Must not be split: each rank needs all of it.
   bool whole = false;
   /// The kernel reads the offset of its part from views along the factor.
   bool positioned = false;
@@ -37,7 +37,7 @@ struct ShardingRule {
   llvm::SmallVector<TensorFactors> results;
   /// For factors that no result has.
   PartialReduction reduction = PartialReduction::none;
-  /// Linear in all operands together: of partial sums the results are partial sums.
+  /// Linear in all operands together: with partial sums as operands the results are partial sums.
   bool linear = false;
   /// The result combines one term of each operand: terms of unsplit operands count once.
   bool additive = false;
@@ -46,12 +46,12 @@ struct ShardingRule {
     factors.push_back({size, whole, positioned});
     return factors.size() - 1;
   }
-  /// One line for people and tests: `([i, j], [j, k]) -> ([i, k]) {i=2, j=4, k=8} reduce=sum`.
+  /// One line: `([i, j], [j, k]) -> ([i, k]) {i=2, j=4, k=8} reduce=sum`.
   std::string str() const;
 };
 
-/// Elementwise: every dim its own factor, trailing dims align; a dim of extent 1 that is repeated has no factor, and
-/// scalars have no dims.
+/// Elementwise: every dim is a separate factor, trailing dims align; a dim of extent 1 that is repeated has no factor,
+/// and scalars have no dims.
 ShardingRule elementwiseRule(llvm::ArrayRef<llvm::ArrayRef<std::int64_t>> operandShapes,
                              llvm::ArrayRef<llvm::ArrayRef<std::int64_t>> resultShapes);
 

@@ -33,7 +33,7 @@ public:
   WhenKind getKind() const { return kind; }
   /// The list; empty for a named set.
   llvm::ArrayRef<std::int64_t> getRepetitions() const { return repetitions; }
-  /// True where the op is issued in `repetition` of `repeat`.
+  /// True if the op is issued in `repetition` of `repeat`.
   bool includes(std::int64_t repetition, std::int64_t repeat) const;
 
   bool operator==(const When &other) const { return kind == other.kind && repetitions == other.repetitions; }

@@ -3,6 +3,7 @@
 #include "passes/import/ConfigFields.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -14,62 +15,16 @@ namespace json = llvm::json;
 static constexpr std::int64_t sizeLimit = 1 << 30, layerLimit = 100000;
 
 /// Fields for storage, names or generation, which do not affect the model's mathematics.
-static constexpr llvm::StringLiteral withoutMeaning[] = {"architectures",
-                                                         "auto_map",
-                                                         "begin_suppress_tokens",
-                                                         "bos_token_id",
-                                                         "cache_implementation",
-                                                         "chunk_size_feed_forward",
-                                                         "decoder_start_token_id",
-                                                         "diversity_penalty",
-                                                         "do_sample",
-                                                         "dtype",
-                                                         "early_stopping",
-                                                         "encoder_no_repeat_ngram_size",
-                                                         "eos_token_id",
-                                                         "exponential_decay_length_penalty",
-                                                         "finetuning_task",
-                                                         "forced_bos_token_id",
-                                                         "forced_eos_token_id",
-                                                         "gradient_checkpointing",
-                                                         "id2label",
-                                                         "label2id",
-                                                         "length_penalty",
-                                                         "max_length",
-                                                         "min_length",
-                                                         "model_type",
-                                                         "no_repeat_ngram_size",
-                                                         "num_beam_groups",
-                                                         "num_beams",
-                                                         "num_labels",
-                                                         "num_return_sequences",
-                                                         "output_attentions",
-                                                         "output_hidden_states",
-                                                         "output_past",
-                                                         "output_scores",
-                                                         "prefix",
-                                                         "problem_type",
-                                                         "remove_invalid_values",
-                                                         "repetition_penalty",
-                                                         "return_dict",
-                                                         "return_dict_in_generate",
-                                                         "sep_token_id",
-                                                         "suppress_tokens",
-                                                         "task_specific_params",
-                                                         "temperature",
-                                                         "tf_legacy_loss",
-                                                         "tie_encoder_decoder",
-                                                         "tokenizer_class",
-                                                         "top_k",
-                                                         "top_p",
-                                                         "torch_dtype",
-                                                         "torchscript",
-                                                         "transformers_version",
-                                                         "typical_p",
-                                                         "use_bfloat16",
-                                                         "use_cache",
-                                                         "bad_words_ids",
-                                                         "is_decoder"};
+static constexpr llvm::StringLiteral withoutMeaning =
+    "architectures auto_map begin_suppress_tokens bos_token_id cache_implementation chunk_size_feed_forward "
+    "decoder_start_token_id diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size "
+    "eos_token_id exponential_decay_length_penalty finetuning_task forced_bos_token_id forced_eos_token_id "
+    "gradient_checkpointing id2label label2id length_penalty max_length min_length model_type "
+    "no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences output_attentions "
+    "output_hidden_states output_past output_scores prefix problem_type remove_invalid_values repetition_penalty "
+    "return_dict return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature "
+    "tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript transformers_version "
+    "typical_p use_bfloat16 use_cache bad_words_ids is_decoder";
 
 std::string sluice::jsonText(const json::Value &value) {
   std::string out;
@@ -77,9 +32,9 @@ std::string sluice::jsonText(const json::Value &value) {
   return out;
 }
 
-void ConfigFields::fail(llvm::StringRef field, llvm::StringRef what, const json::Value *got) {
+void ConfigFields::fail(llvm::StringRef field, llvm::StringRef expected, const json::Value *got) {
   if (status.isOk())
-    status = inputError(file + ": field '" + prefix + field.str() + "', expected " + what.str() + " but got " +
+    status = inputError(file + ": field '" + prefix + field.str() + "', expected " + expected.str() + " but got " +
                         (got ? jsonText(*got) : std::string("nothing")));
 }
 
@@ -195,7 +150,7 @@ void ConfigFields::mustBeOff(llvm::StringRef field, llvm::StringRef why) {
 }
 
 void ConfigFields::allowCommon() {
-  for (llvm::StringRef field : withoutMeaning)
+  for (llvm::StringRef field : llvm::split(withoutMeaning, ' '))
     known.push_back(field.str());
   mustBeOff("add_cross_attention", "false (there is no encoder)");
   mustBeOff("is_encoder_decoder", "false (there is no encoder)");

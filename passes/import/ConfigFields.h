@@ -27,10 +27,10 @@ public:
 
   Status status;
 
-  void fail(llvm::StringRef field, llvm::StringRef what, const llvm::json::Value *got);
+  void fail(llvm::StringRef field, llvm::StringRef expected, const llvm::json::Value *got);
   /// The field, which is marked as known; null if it is missing or null.
   const llvm::json::Value *get(llvm::StringRef field);
-  /// True where the field is in the file, null or not.
+  /// True if the field is in the file, null or not.
   bool has(llvm::StringRef field) const { return object.get(field) != nullptr; }
   std::int64_t integer(llvm::StringRef field, std::int64_t otherwise);
   /// A required size; the family may have another name for it.
@@ -49,9 +49,9 @@ public:
   std::string activation(llvm::StringRef field, llvm::StringRef otherwise, bool mayBeSilu);
   /// An unsupported feature: it must be off (missing, null, false, empty).
   void mustBeOff(llvm::StringRef field, llvm::StringRef why);
-  /// Fields without meaning here.
+  /// Fields that do not change the computation.
   void allow(llvm::ArrayRef<llvm::StringRef> fields) { known.append(fields.begin(), fields.end()); }
-  /// Those that every family has and that say how to store, name or generate.
+  /// Fields of every family about storage, names or generation of text.
   void allowCommon();
   /// Refuses the remaining fields: they may change the mathematics.
   void refuseUnknown();

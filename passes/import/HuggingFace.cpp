@@ -4,6 +4,9 @@
 #include "passes/import/Gpt2.h"
 #include "passes/import/Llama.h"
 
+#include "dialect/model/Model.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -35,6 +38,7 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> sluice::importHuggingFace(mlir::MLIRCo
   // Only the folder's name, as a plan has no paths.
   std::optional<llvm::StringRef> given = object->getString("_name_or_path");
   llvm::StringRef name = given && !given->empty() ? llvm::sys::path::filename(*given) : *type;
+  context->loadDialect<mlir::func::FuncDialect, model::ModelDialect>();
   if (isLlamaFamily(*type)) {
     SLUICE_ASSIGN_OR_RETURN(LlamaConfig config, readLlamaConfig(*type, *object, file, options));
     return buildLlama(context, config, options, name, text);

@@ -44,7 +44,7 @@ RopeConfig readRope(ConfigFields &fields, std::int64_t positions) {
   auto mustRotateAll = [](ConfigFields &fields) {
     const json::Value *part = fields.get("partial_rotary_factor");
     if (part && part->getAsNumber() != std::optional<double>(1.0))
-      fields.fail("partial_rotary_factor", "1 (heads turn as a whole)", part);
+      fields.fail("partial_rotary_factor", "1 (all of a head is rotated)", part);
   };
   mustRotateAll(fields);
   const json::Value *older = fields.get("rope_scaling"), *newer = fields.get("rope_parameters");
@@ -169,7 +169,7 @@ Result<LlamaConfig> sluice::readLlamaConfig(llvm::StringRef modelType, const jso
     fields.mustBeOff("mlp_bias", "false (the family has no such field)");
   // The tensor parallelism of the pretraining: it changes no value.
   fields.allow({"pretraining_tp"});
-  fields.mustBeOff("per_layer_config", "nothing (all layers are alike)");
+  fields.mustBeOff("per_layer_config", "nothing (all layers are equal)");
   config.rope = readRope(fields, positions);
   config.windows = readWindows(fields, family, config.layers);
 

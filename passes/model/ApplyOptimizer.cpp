@@ -1,5 +1,6 @@
 //===- ApplyOptimizer.cpp - model-apply-optimizer -----------------------------------------------===//
 
+#include "dialect/model/ops/Helpers.h"
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -18,7 +19,7 @@ namespace {
 class Update {
 public:
   Update(func::FuncOp function, const Recipe &recipe)
-      : function(function), recipe(recipe), builder(function.getContext(), &recorder), location(function.getLoc()),
+      : function(function), recipe(recipe), builder(function.getLoc(), function.getContext(), &recorder),
         scalar(RankedTensorType::get({}, builder.getF32Type())) {}
 
   unsigned run(const llvm::StringSet<> &withoutDecay) {
@@ -35,10 +36,12 @@ public:
       Type element = cast<RankedTensorType>(parameter.getType()).getElementType();
       if (element.isF64())
         scalar = scalar.clone(element);
-      Value value = inElement(gradient.getMean(), element);
+      builder.setLoc(gradient.getLoc());
+      Value value = model::makeCast(builder, gradient.getMean(), element);
       gradientOf[gradient.getParameter()] = value;
       gradients.push_back(value);
     }
+    builder.setLoc(function.getLoc());
     lr = addInput(function, scalar, "lr");
     step = findInput(function, "step");
     if (!step)
@@ -49,32 +52,27 @@ public:
       loss = divideByCount(terminator);
     std::optional<double> clipNorm = recipe.gradient.clipNorm;
     FloatAttr p = builder.getF64FloatAttr(clipNorm ? recipe.gradient.clipType : 2.0);
-    Value sum = model::PowerSumOp::create(builder, location, TypeRange{scalar}, ValueRange(gradients), p).getResult();
-    Value norm = unscaled(model::NormRootOp::create(builder, location, scalar, sum, p).getNorm());
+    Value sum = model::PowerSumOp::create(builder, TypeRange{scalar}, ValueRange(gradients), p);
+    Value norm = unscaled(model::NormRootOp::create(builder, scalar, sum, p));
     if (clipNorm)
-      coefficient =
-          model::ClipCoefficientOp::create(builder, location, scalar, norm, builder.getF64FloatAttr(*clipNorm))
-              .getCoefficient();
+      coefficient = model::ClipCoefficientOp::create(builder, scalar, norm, builder.getF64FloatAttr(*clipNorm));
     else
-      coefficient = model::ConstantOp::create(builder, location, scalar, builder.getF64FloatAttr(1.0)).getResult();
+      coefficient = model::makeConstant(builder, 1.0, scalar);
     coefficient = unscaled(coefficient);
     auto flag = RankedTensorType::get({}, builder.getIntegerType(8, /*isSigned=*/false));
-    guard = model::AllFiniteOp::create(builder, location, TypeRange{flag}, ValueRange{loss, norm}).getGuard();
+    guard = model::AllFiniteOp::create(builder, TypeRange{flag}, ValueRange{loss, norm});
 
     unsigned updates = 0;
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (Value gradient = gradientOf.lookup(parameter.getSymName())) {
-        location = parameter.getLoc();
+        builder.setLoc(parameter.getLoc());
         update(parameter, gradient, !withoutDecay.contains(parameter.getSymName()));
         ++updates;
       }
 
-    returnAlso(norm, "grad_norm");
-    returnAlso(guard, "guard");
-    for (Operation *op : recorder.made) {
-      model::setPhase(op, Phase::update);
-      op->setAttr(model::blockName, builder.getStringAttr(""));
-    }
+    addOutput(function, norm, "grad_norm");
+    addOutput(function, guard, "guard");
+    setUpdatePhase(recorder.created);
     return updates;
   }
 
@@ -82,25 +80,17 @@ private:
   func::FuncOp function;
   const Recipe &recipe;
   InsertionRecorder recorder;
-  OpBuilder builder;
-  Location location;
+  ImplicitLocOpBuilder builder;
   RankedTensorType scalar;
   Value lr, step, coefficient, guard;
   /// The mean number of counted targets, if gradients are those of sums; else null.
   Value count;
 
-  Value inElement(Value value, Type element) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return type.getElementType() == element
-               ? value
-               : model::CastOp::create(builder, value.getLoc(), type.clone(element), value).getResult();
-  }
-
   /// The mean over all counted targets of the step, from the mean of sums.
   Value divideByCount(Operation *terminator) {
     Value mean = terminator->getOperand(1);
-    Value loss = model::DivideOp::create(builder, location, terminator->getOperand(0), mean).getResult();
-    count = inElement(mean, scalar.getElementType());
+    Value loss = model::DivideOp::create(builder, terminator->getOperand(0), mean);
+    count = model::makeCast(builder, mean, scalar.getElementType());
     terminator->setOperand(0, loss);
     terminator->eraseOperand(1);
     (void)function.eraseResult(1);
@@ -110,31 +100,21 @@ private:
   /// A number that is linear in the gradients, without loss scale and count.
   Value unscaled(Value value) {
     if (count)
-      value = model::DivideOp::create(builder, location, value, count).getResult();
+      value = model::DivideOp::create(builder, value, count);
     if (Value scale = findInput(function, "loss_scale"))
-      value = model::DivideOp::create(builder, location, value, inElement(scale, scalar.getElementType())).getResult();
+      value = model::DivideOp::create(builder, value, model::makeCast(builder, scale, scalar.getElementType()));
     else if (auto *constant = std::get_if<double>(&recipe.precision.lossScale))
-      value =
-          model::ScaleOp::create(builder, location, scalar, value, builder.getF64FloatAttr(1 / *constant)).getResult();
+      value = model::makeScale(builder, value, 1 / *constant);
     return value;
   }
 
-  void returnAlso(Value value, llvm::StringRef name) {
-    Operation *terminator = function.getBody().front().getTerminator();
-    auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::outputName, builder.getStringAttr(name)));
-    (void)function.insertResult(function.getNumResults(), value.getType(), attributes);
-    terminator->insertOperands(terminator->getNumOperands(), value);
-  }
-
   Value readOf(model::ParameterOp parameter, llvm::StringRef state) {
-    return model::ReadOp::create(builder, location, parameter.getType(),
-                                 FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
-                                 state.empty() ? StringAttr() : builder.getStringAttr(state))
-        .getValue();
+    return model::ReadOp::create(builder, parameter.getType(), FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+                                 state.empty() ? StringAttr() : builder.getStringAttr(state));
   }
 
   void write(model::ParameterOp parameter, llvm::StringRef state, Value value) {
-    model::WriteOp::create(builder, location, FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
+    model::WriteOp::create(builder, FlatSymbolRefAttr::get(parameter.getSymNameAttr()),
                            state.empty() ? StringAttr() : builder.getStringAttr(state), value);
   }
 
@@ -147,7 +127,7 @@ private:
     UpdateOperands operands{{readOf(parameter, ""), gradient}, lr, step, coefficient, guard};
     for (llvm::StringRef state : states)
       operands.values.push_back(readOf(parameter, state));
-    Operation *op = optimizer.build(builder, location, operands, settings);
+    Operation *op = optimizer.build(builder, operands, settings);
     write(parameter, "", op->getResult(0));
     for (auto [index, state] : llvm::enumerate(states))
       write(parameter, state, op->getResult(1 + index));

@@ -1,5 +1,6 @@
 //===- ApplyPrecision.cpp - model-apply-precision -----------------------------------------===//
 
+#include "dialect/model/ops/Helpers.h"
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -14,16 +15,18 @@ using namespace sluice;
 
 namespace {
 
-Type elementOf(Value value) { return cast<ShapedType>(value.getType()).getElementType(); }
+using model::elementOf;
 
-Type withElement(Type type, Type element) { return cast<RankedTensorType>(type).clone(element); }
+RankedTensorType withElement(Type type, Type element) { return cast<RankedTensorType>(type).clone(element); }
 
+/// A cast in the block of `like`; outside blocks for null.
 Value castTo(OpBuilder &builder, Value value, Type element, Operation *like) {
-  auto made = model::CastOp::create(builder, value.getLoc(), withElement(value.getType(), element), value);
-  made->setAttr(model::blockName, builder.getStringAttr(like ? model::blockOf(like) : ""));
-  if (like && like->hasAttr(model::checkpointName))
-    made->setAttr(model::checkpointName, like->getAttr(model::checkpointName));
-  return made.getResult();
+  auto cast = model::CastOp::create(builder, value.getLoc(), withElement(value.getType(), element), value);
+  if (like)
+    copyScope(cast.getOperation(), like);
+  else
+    cast->setAttr(model::blockName, builder.getStringAttr(""));
+  return cast;
 }
 
 struct Converter {
@@ -50,8 +53,8 @@ struct Converter {
       });
       if (elementOf(argument) != from || isCast)
         continue;
-      Value made = castTo(builder, argument, to, nullptr);
-      argument.replaceAllUsesExcept(made, made.getDefiningOp());
+      Value converted = castTo(builder, argument, to, nullptr);
+      argument.replaceAllUsesExcept(converted, converted.getDefiningOp());
       ++changed;
     }
   }
@@ -70,9 +73,7 @@ struct Converter {
   }
 
   LogicalResult convert(Operation &op, llvm::DenseMap<Value, Type> &elementBefore) {
-    SmallVector<Type> before;
-    for (Value operand : op.getOperands())
-      before.push_back(elementBefore.lookup(operand));
+    auto before = llvm::map_to_vector(op.getOperands(), [&](Value operand) { return elementBefore.lookup(operand); });
     for (Value result : op.getResults())
       elementBefore[result] = elementOf(result);
 
@@ -106,12 +107,8 @@ struct Converter {
         setType(result, type);
       return success();
     }
-    Type element = to;
-    for (Value operand : op.getOperands())
-      if (isa<FloatType>(elementOf(operand))) {
-        element = elementOf(operand);
-        break;
-      }
+    const auto floats = llvm::make_filter_range(op.getOperands(), model::isFloat);
+    Type element = floats.empty() ? to : elementOf(*floats.begin());
     for (Value result : op.getResults())
       if (elementOf(result) == from)
         setType(result, withElement(result.getType(), element));
@@ -165,8 +162,7 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
     for (auto parameter : getOperation().getOps<model::ParameterOp>())
       if (cast<RankedTensorType>(parameter.getType()).getElementType() == single) {
         Type kept = elementType(&getContext(), precision.parameter), statistics = compute.isF64() ? compute : single;
-        parameter.setType(
-            cast<RankedTensorType>(withElement(parameter.getType(), parameter.isState() ? statistics : kept)));
+        parameter.setType(withElement(parameter.getType(), parameter.isState() ? statistics : kept));
       }
     for (func::FuncOp function : entryFunctions(getOperation())) {
       // A function with phases has its precision already.

@@ -69,6 +69,29 @@ Value sluice::addInput(func::FuncOp function, Type type, llvm::StringRef name) {
   return function.getArgument(index);
 }
 
+void sluice::addOutput(func::FuncOp function, Value value, llvm::StringRef name) {
+  Builder builder(function.getContext());
+  Operation *terminator = function.getBody().front().getTerminator();
+  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::outputName, builder.getStringAttr(name)));
+  (void)function.insertResult(function.getNumResults(), value.getType(), attributes);
+  terminator->insertOperands(terminator->getNumOperands(), value);
+}
+
+void sluice::copyScope(llvm::ArrayRef<Operation *> ops, Operation *source) {
+  for (Operation *op : ops) {
+    op->setAttr(model::blockName, StringAttr::get(op->getContext(), model::blockOf(source)));
+    if (Attribute checkpoint = source->getAttr(model::checkpointName))
+      op->setAttr(model::checkpointName, checkpoint);
+  }
+}
+
+void sluice::setUpdatePhase(llvm::ArrayRef<Operation *> ops) {
+  for (Operation *op : ops) {
+    model::setPhase(op, Phase::update);
+    op->setAttr(model::blockName, StringAttr::get(op->getContext()));
+  }
+}
+
 llvm::StringRef sluice::textAttribute(Operation *op, llvm::StringRef name) {
   auto text = op->getAttrOfType<StringAttr>(name);
   return text ? text.getValue() : llvm::StringRef();

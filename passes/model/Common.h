@@ -32,11 +32,18 @@ bool isStepInput(llvm::StringRef name);
 mlir::Value findInput(mlir::func::FuncOp function, llvm::StringRef name);
 /// Appends an input.
 mlir::Value addInput(mlir::func::FuncOp function, mlir::Type type, llvm::StringRef name);
+/// Appends an output.
+void addOutput(mlir::func::FuncOp function, mlir::Value value, llvm::StringRef name);
 
 /// The text of a string attribute; empty if the attribute is missing.
 llvm::StringRef textAttribute(mlir::Operation *op, llvm::StringRef name);
 
-/// True where an op of the function is of the phase.
+/// The ops belong to the block and the checkpoint of `source`.
+void copyScope(llvm::ArrayRef<mlir::Operation *> ops, mlir::Operation *source);
+/// The ops belong to the phase `update` and to no block.
+void setUpdatePhase(llvm::ArrayRef<mlir::Operation *> ops);
+
+/// True if an op of the function is of the phase.
 bool hasPhase(mlir::func::FuncOp function, Phase phase);
 
 /// Inlines the blocks and checkpoint regions of a function; returns how many.
@@ -47,9 +54,9 @@ class InsertionRecorder : public mlir::OpBuilder::Listener {
 public:
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override {
     if (!previous.isSet())
-      made.push_back(op);
+      created.push_back(op);
   }
-  llvm::SmallVector<mlir::Operation *> made;
+  llvm::SmallVector<mlir::Operation *> created;
 };
 
 } // namespace sluice

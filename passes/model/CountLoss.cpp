@@ -35,10 +35,9 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
     Value loss = terminator->getOperand(0);
     auto counted = loss.getDefiningOp<CountedMeanOpInterface>();
     InsertionRecorder recorder;
-    OpBuilder builder(function.getContext(), &recorder);
     llvm::FailureOr<std::pair<Value, Value>> parts = failure();
     if (counted && cast<OpResult>(loss).getResultNumber() == 0) {
-      builder.setInsertionPoint(counted);
+      ImplicitLocOpBuilder builder(counted->getLoc(), counted, &recorder);
       parts = counted.buildSumAndCount(builder);
     }
     if (failed(parts))
@@ -46,17 +45,9 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
              << function.getName() << "', expected the mean of a loss that counts its targets but got "
              << (loss.getDefiningOp() ? loss.getDefiningOp()->getName().getStringRef()
                                       : llvm::StringRef("an argument"));
-    for (Operation *op : recorder.made) {
-      op->setAttr(model::blockName, builder.getStringAttr(model::blockOf(counted)));
-      if (Attribute checkpoint = counted->getAttr(model::checkpointName))
-        op->setAttr(model::checkpointName, checkpoint);
-    }
-    auto [sum, count] = *parts;
-    terminator->setOperand(0, sum);
-    terminator->insertOperands(1, count);
-    (void)function.insertResult(
-        1, count.getType(),
-        builder.getDictionaryAttr(builder.getNamedAttr(model::outputName, builder.getStringAttr("counted"))));
+    copyScope(recorder.created, counted);
+    terminator->setOperand(0, parts->first);
+    addOutput(function, parts->second, "counted");
     if (isOpTriviallyDead(counted))
       counted->erase();
     return success();

@@ -22,16 +22,16 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
     for (std::size_t next = 0; next < composites.size(); ++next) {
       DecomposeOpInterface composite = composites[next];
       InsertionRecorder recorder;
-      OpBuilder builder(composite, &recorder);
+      ImplicitLocOpBuilder builder(composite->getLoc(), composite, &recorder);
       FailureOr<llvm::SmallVector<Value>> values = composite.decompose(builder);
       if (failed(values))
         return signalPassFailure();
       // The primitives replace the op: they belong to its module and phase.
-      for (Operation *op : recorder.made)
+      for (Operation *op : recorder.created)
         for (llvm::StringRef name : {model::blockName, model::checkpointName, model::phaseName})
           if (Attribute attribute = composite->getAttr(name))
             op->setAttr(name, attribute);
-      for (Operation *op : recorder.made)
+      for (Operation *op : recorder.created)
         if (auto inner = dyn_cast<DecomposeOpInterface>(op))
           composites.push_back(inner);
       composite->replaceAllUsesWith(*values);

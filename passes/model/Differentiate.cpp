@@ -2,7 +2,7 @@
 
 #include "passes/model/Gradient.h"
 
-#include "dialect/model/Attributes.h"
+#include "dialect/model/ops/Helpers.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
 
@@ -50,7 +50,7 @@ public:
     if (failed(reverse.run(forward)))
       return failure();
     terminator->setOperands(means);
-    eraseDead(made);
+    eraseDead(backward);
     return success();
   }
 
@@ -79,22 +79,19 @@ private:
   OpBuilder builder;
   ReverseMode reverse;
   Operation *lossOp = nullptr;
-  llvm::SmallVector<Operation *> forward;
-  llvm::SmallVector<Operation *> made;
+  llvm::SmallVector<Operation *> forward, backward;
   llvm::MapVector<StringAttr, Parameter> parameters;
 
   /// The cotangent of a micro-batch's loss: its weight in the step, times the loss scale.
   Value seedOf(Value loss) {
     double part = 1.0 / static_cast<double>(recipe.gradient.microbatches);
-    bool isDynamic = std::holds_alternative<LossScaling>(recipe.precision.lossScale);
     if (auto *scale = std::get_if<double>(&recipe.precision.lossScale))
       part *= *scale;
-    Value seed =
-        model::ConstantOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(part)).getResult();
-    if (!isDynamic)
+    Value seed = model::ConstantOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(part));
+    if (!std::holds_alternative<LossScaling>(recipe.precision.lossScale))
       return seed;
     Value scale = addInput(function, loss.getType(), "loss_scale");
-    return model::MultiplyOp::create(builder, loss.getLoc(), loss.getType(), seed, scale).getResult();
+    return model::MultiplyOp::create(builder, loss.getLoc(), seed, scale);
   }
 
   void findParameters() {
@@ -126,30 +123,32 @@ private:
     }
   }
 
-  /// The ops made since the last call belong to the module of `source`.
+  /// The ops created since the last call belong to the module of `source`.
   void setAttributesOfNewOps(Operation *source, Phase phase) {
-    for (Operation *op : recorder.made) {
+    copyScope(recorder.created, source);
+    for (Operation *op : recorder.created) {
       model::setPhase(op, phase);
-      op->setAttr(model::blockName, builder.getStringAttr(model::blockOf(source)));
-      for (llvm::StringRef name : {model::checkpointName, model::invocationName})
-        if (Attribute attribute = source->getAttr(name))
-          op->setAttr(name, attribute);
-      made.push_back(op);
+      if (Attribute invocation = source->getAttr(model::invocationName))
+        op->setAttr(model::invocationName, invocation);
     }
-    recorder.made.clear();
+    backward.append(recorder.created);
+    recorder.created.clear();
+  }
+
+  Value castTo(Value gradient, Type element) {
+    ImplicitLocOpBuilder atGradient(gradient.getLoc(), builder);
+    return model::makeCast(atGradient, gradient, element);
   }
 
   void addToParameter(Value leaf, Value gradient) {
     Parameter &parameter = parameters[leaf.getDefiningOp<model::ReadOp>().getParameterAttr().getAttr()];
     Type element = elementType(builder.getContext(), recipe.precision.reduce);
-    auto type = cast<RankedTensorType>(gradient.getType());
     // Wider first, so that reads of one parameter add up in the precision of the reduction.
-    if (type.getElementType() != element && type.getElementTypeBitWidth() < element.getIntOrFloatBitWidth())
-      gradient = model::CastOp::create(builder, gradient.getLoc(), type.clone(element), gradient).getResult();
-    parameter.gradient = parameter.gradient ? model::AddOp::create(builder, gradient.getLoc(), gradient.getType(),
-                                                                   parameter.gradient, gradient)
-                                                  .getResult()
-                                            : gradient;
+    if (model::elementOf(gradient).getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+      gradient = castTo(gradient, element);
+    parameter.gradient = parameter.gradient
+                             ? Value(model::AddOp::create(builder, gradient.getLoc(), parameter.gradient, gradient))
+                             : gradient;
   }
 
   /// Gradients that are complete once the derivative of `op` is built.
@@ -164,11 +163,9 @@ private:
       if (!gradient)
         continue;
       Type element = elementType(builder.getContext(), recipe.precision.reduce);
-      auto type = cast<RankedTensorType>(gradient.getType());
       // Parameters of type f64 have f64 gradients.
-      bool isKept = element.isF32() && it->second.isDouble && type.getElementType().isF64();
-      if (type.getElementType() != element && !isKept)
-        gradient = model::CastOp::create(builder, gradient.getLoc(), type.clone(element), gradient).getResult();
+      if (!(element.isF32() && it->second.isDouble && model::elementOf(gradient).isF64()))
+        gradient = castTo(gradient, element);
       model::GradientOp::create(builder, gradient.getLoc(), gradient.getType(), FlatSymbolRefAttr::get(it->first),
                                 gradient);
       ++gradients;
@@ -207,17 +204,12 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
     OpBuilder builder(terminator, &recorder);
     llvm::SmallVector<Value> means = TrainDerivative::meansOf(terminator, builder);
     if (means.size() == 2) {
-      means[0] = model::DivideOp::create(builder, function.getLoc(), means[0], means[1]).getResult();
+      means[0] = model::DivideOp::create(builder, function.getLoc(), means[0], means[1]);
       means.pop_back();
-      terminator->setOperands(means);
       (void)function.eraseResult(1);
-    } else {
-      terminator->setOperands(means);
     }
-    for (Operation *op : recorder.made) {
-      model::setPhase(op, Phase::update);
-      op->setAttr(model::blockName, builder.getStringAttr(""));
-    }
+    terminator->setOperands(means);
+    setUpdatePhase(recorder.created);
   }
 };
 

@@ -47,10 +47,7 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
     flattenBlocks(derivative);
     Block &body = derivative.getBody().front();
     Operation *terminator = body.getTerminator();
-    llvm::SmallVector<Operation *> ops;
-    for (Operation &op : body.without_terminator())
-      ops.push_back(&op);
-
+    auto ops = llvm::to_vector(llvm::make_pointer_range(body.without_terminator()));
     InsertionRecorder recorder;
     OpBuilder builder(terminator, &recorder);
     ReverseMode reverse(builder);
@@ -83,8 +80,7 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
       Value gradient = reverse.cotangent(argument);
       if (!gradient)
         gradient =
-            model::ConstantOp::create(builder, argument.getLoc(), argument.getType(), builder.getF64FloatAttr(0.0))
-                .getResult();
+            model::ConstantOp::create(builder, argument.getLoc(), argument.getType(), builder.getF64FloatAttr(0.0));
       gradients.push_back(gradient);
       resultTypes.push_back(argument.getType());
       auto input = source.getArgAttrOfType<StringAttr>(index, model::inputName);
@@ -94,13 +90,10 @@ struct DifferentiateFunctionPass : sluice::impl::DifferentiateFunctionBase<Diffe
     terminator->setOperands(gradients);
     derivative.setFunctionType(builder.getFunctionType(derivative.getArgumentTypes(), resultTypes));
     derivative.setResAttrsAttr(builder.getArrayAttr(resultAttributes));
-    for (Operation *op : recorder.made)
+    for (Operation *op : recorder.created)
       if (!op->hasAttr(model::blockName))
         op->setAttr(model::blockName, builder.getStringAttr(""));
-    llvm::SmallVector<Operation *> all;
-    for (Operation &op : body.without_terminator())
-      all.push_back(&op);
-    eraseDead(all);
+    eraseDead(llvm::to_vector(llvm::make_pointer_range(body.without_terminator())));
     return success();
   }
 

@@ -24,8 +24,8 @@ struct Flattener {
   unsigned inlined = 0;
   unsigned checkpoints = 0;
   /// For each outermost block the number of invocations so far, and the current invocation.
-  llvm::StringMap<std::int64_t> met;
-  std::int64_t pass = 0;
+  llvm::StringMap<std::int64_t> counts;
+  std::int64_t invocation = 0;
 
   /// Ops of `block` are in the module `path` and the checkpoint region `checkpoint`.
   void flatten(Block &block, const std::string &path, const std::string &checkpoint) {
@@ -33,17 +33,17 @@ struct Flattener {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       if (auto inner = dyn_cast<model::BlockOp>(op)) {
         if (path.empty())
-          pass = met[inner.getName()]++;
+          invocation = counts[inner.getName()]++;
         inlineRegion(&op, inner.getBody().front(), join(path, inner.getName()), checkpoint);
         if (path.empty())
-          pass = 0;
+          invocation = 0;
       } else if (auto inner = dyn_cast<model::CheckpointOp>(op)) {
         inlineRegion(&op, inner.getBody().front(), path, join(checkpoint, std::to_string(checkpoints++)));
       } else if (!op.hasTrait<OpTrait::IsTerminator>()) {
         if (!op.hasAttr(model::blockName))
           op.setAttr(model::blockName, builder.getStringAttr(path));
-        if (pass > 0 && !op.hasAttr(model::invocationName))
-          op.setAttr(model::invocationName, builder.getI64IntegerAttr(pass));
+        if (invocation > 0 && !op.hasAttr(model::invocationName))
+          op.setAttr(model::invocationName, builder.getI64IntegerAttr(invocation));
         if (!checkpoint.empty() && !op.hasAttr(model::checkpointName))
           op.setAttr(model::checkpointName, builder.getStringAttr(checkpoint));
       }
@@ -63,25 +63,24 @@ struct Flattener {
 
 /// If blocks have several invocations, the ops between them belong to one as well: to the latest that they depend on,
 /// or the earliest that depends on them.
-void numberPasses(func::FuncOp function) {
-  llvm::DenseMap<Operation *, std::int64_t> passes;
+void numberInvocations(func::FuncOp function) {
+  llvm::DenseMap<Operation *, std::int64_t> invocations;
   llvm::SmallVector<Operation *> between;
   auto isNumbered = [](Operation *op) { return op && !model::blockOf(op).empty(); };
-  auto set = [&](Operation *op, std::int64_t pass) {
-    passes[op] = pass;
-    if (pass > 0)
-      op->setAttr(model::invocationName, Builder(op->getContext()).getI64IntegerAttr(pass));
+  auto set = [&](Operation *op, std::int64_t invocation) {
+    invocations[op] = invocation;
+    if (invocation > 0)
+      op->setAttr(model::invocationName, Builder(op->getContext()).getI64IntegerAttr(invocation));
   };
   Block &body = function.getBody().front();
   for (Operation &op : body.without_terminator()) {
     if (isNumbered(&op)) {
-      auto pass = op.getAttrOfType<IntegerAttr>(model::invocationName);
-      passes[&op] = pass ? pass.getInt() : 0;
+      invocations[&op] = model::invocationOf(&op);
       continue;
     }
     std::int64_t latest = -1;
     for (Value operand : op.getOperands())
-      if (auto found = passes.find(operand.getDefiningOp()); found != passes.end())
+      if (auto found = invocations.find(operand.getDefiningOp()); found != invocations.end())
         latest = std::max(latest, found->second);
     if (latest >= 0)
       set(&op, latest);
@@ -91,7 +90,7 @@ void numberPasses(func::FuncOp function) {
   for (Operation *op : llvm::reverse(between)) {
     std::int64_t earliest = -1;
     for (Operation *user : op->getUsers())
-      if (auto found = passes.find(user); found != passes.end())
+      if (auto found = invocations.find(user); found != invocations.end())
         earliest = earliest < 0 ? found->second : std::min(earliest, found->second);
     set(op, std::max<std::int64_t>(earliest, 0));
   }
@@ -109,7 +108,7 @@ struct FlattenBlocksPass : sluice::impl::FlattenBlocksBase<FlattenBlocksPass> {
 unsigned sluice::flattenBlocks(func::FuncOp function) {
   Flattener flattener;
   flattener.flatten(function.getBody().front(), "", "");
-  if (llvm::any_of(flattener.met, [](const auto &block) { return block.second > 1; }))
-    numberPasses(function);
+  if (llvm::any_of(flattener.counts, [](const auto &block) { return block.second > 1; }))
+    numberInvocations(function);
   return flattener.inlined;
 }

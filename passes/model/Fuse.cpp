@@ -26,12 +26,12 @@ struct FusePass : sluice::impl::FuseBase<FusePass> {
       return signalPassFailure();
     // First, before other fusions change the product.
     if (std::optional<std::int64_t> rows = recipe->loss.chunkRows) {
-      unsigned made = 0;
-      if (failed(run([&](RewritePatternSet &set) { model::populateChunkPatterns(set, *rows, made); })))
+      unsigned fusions = 0;
+      if (failed(run([&](RewritePatternSet &set) { model::populateChunkPatterns(set, *rows, fusions); })))
         return signalPassFailure();
-      if (made == 0) {
+      if (fusions == 0) {
         getOperation().emitError() << recipe->origin("loss.chunk_rows") << ": 'loss.chunk_rows' = " << *rows
-                                   << " requires the cross entropy of a product that nothing else reads";
+                                   << " requires a cross entropy of a product that no other op reads";
         return signalPassFailure();
       }
     }

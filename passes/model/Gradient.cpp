@@ -31,21 +31,20 @@ LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
     llvm::SmallVector<Value> results;
     for (Value result : op->getResults())
       results.push_back(cotangents.lookup(result));
-    llvm::SmallVector<bool> needed;
-    for (Value operand : op->getOperands())
-      needed.push_back(active.contains(operand));
-
-    if (llvm::any_of(results, [](Value value) { return value != nullptr; }) && llvm::is_contained(needed, true)) {
+    const auto isNeeded = [&](Value operand) { return active.contains(operand); };
+    if (llvm::any_of(results, [](Value value) { return value != nullptr; }) &&
+        llvm::any_of(op->getOperands(), isNeeded)) {
       auto vjp = dyn_cast<VjpOpInterface>(op);
       if (!vjp || !vjp.isDifferentiable())
         return op->emitError("op '") << op->getName() << "' between parameters and loss has no derivative";
-      llvm::SmallVector<Value> gradients;
-      if (failed(vjp.buildVjp(builder, results, needed, gradients)))
+      ImplicitLocOpBuilder atOp(op->getLoc(), builder);
+      FailureOr<llvm::SmallVector<Value>> gradients = vjp.buildVjp(atOp, results);
+      if (failed(gradients))
         return failure();
-      if (gradients.size() != op->getNumOperands())
+      if (gradients->size() != op->getNumOperands())
         llvm::reportFatalInternalError("buildVjp must return a gradient or null for each operand");
-      for (auto [operand, gradient, isNeeded] : llvm::zip(op->getOperands(), gradients, needed)) {
-        if (!gradient || !isNeeded)
+      for (auto [operand, gradient] : llvm::zip(op->getOperands(), *gradients)) {
+        if (!gradient || !isNeeded(operand))
           continue;
         if (gradient.getType() != operand.getType())
           llvm::reportFatalInternalError("buildVjp must return gradients of the operands' types");
@@ -61,13 +60,8 @@ LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
   return success();
 }
 
-void sluice::eraseDead(llvm::SmallVectorImpl<Operation *> &made) {
-  llvm::SmallVector<Operation *> kept;
-  for (Operation *op : llvm::reverse(made)) {
+void sluice::eraseDead(llvm::ArrayRef<Operation *> ops) {
+  for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op) && !isa<model::GradientOp>(op))
       op->erase();
-    else
-      kept.push_back(op);
-  }
-  made.assign(kept.rbegin(), kept.rend());
 }

@@ -50,7 +50,7 @@ private:
 };
 
 /// Erases the unused ops of `ops`, last first; an op with side effects is used.
-void eraseDead(llvm::SmallVectorImpl<mlir::Operation *> &made);
+void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);
 
 } // namespace sluice
 

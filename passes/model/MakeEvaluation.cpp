@@ -20,7 +20,7 @@ LogicalResult evaluateOps(func::FuncOp function) {
   llvm::SmallVector<Operation *> trained;
   function.walk([&](EvaluationOpInterface op) { trained.push_back(op); });
   for (Operation *op : trained) {
-    OpBuilder builder(op);
+    ImplicitLocOpBuilder builder(op->getLoc(), op);
     llvm::FailureOr<llvm::SmallVector<Value>> values = cast<EvaluationOpInterface>(op).evaluate(builder);
     if (failed(values))
       return failure();
@@ -37,23 +37,23 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     auto source = symbols.lookup<func::FuncOp>("train_step");
     if (!source || model::entryOf(source) != EntryKind::train || symbols.lookup("eval_step"))
       return;
-    func::FuncOp made = source.clone();
-    made.setName("eval_step");
-    made->setAttr(model::entryName, model::EntryKindAttr::get(&getContext(), EntryKind::eval));
-    module.push_back(made);
-    if (failed(evaluateOps(made)))
+    func::FuncOp evaluation = source.clone();
+    evaluation.setName("eval_step");
+    evaluation->setAttr(model::entryName, model::EntryKindAttr::get(&getContext(), EntryKind::eval));
+    module.push_back(evaluation);
+    if (failed(evaluateOps(evaluation)))
       return signalPassFailure();
     // A write of the value that was read is erased.
-    made.walk([](model::WriteOp write) {
+    evaluation.walk([](model::WriteOp write) {
       auto read = write.getValue().getDefiningOp<model::ReadOp>();
       if (read && read.getParameter() == write.getParameter() && read.getState() == write.getState())
         write.erase();
     });
     // Inputs that only training needs are removed.
-    for (unsigned i = made.getNumArguments(); i-- > 0;) {
-      bool isOfStep = isStepInput(made.getArgAttrOfType<StringAttr>(i, model::inputName).getValue());
-      if (isOfStep && made.getArgument(i).use_empty())
-        (void)made.eraseArgument(i);
+    for (unsigned i = evaluation.getNumArguments(); i-- > 0;) {
+      bool isOfStep = isStepInput(evaluation.getArgAttrOfType<StringAttr>(i, model::inputName).getValue());
+      if (isOfStep && evaluation.getArgument(i).use_empty())
+        (void)evaluation.eraseArgument(i);
     }
   }
 };

@@ -1,4 +1,4 @@
-//===- Passes.h - the model stage: from the forward to a whole train step ------------===//
+//===- Passes.h - the model stage: from the forward to the train step ----------------===//
 //
 // Phases of this stage, in order: input, prepare, differentiate, optimize, recompute. All are model to model.
 //

@@ -1,4 +1,4 @@
-//===- Passes.td - the model stage: from the forward to a whole train step -----------===//
+//===- Passes.td - the model stage: from the forward to the train step ---------------===//
 #ifndef SLUICE_PASSES_MODEL_PASSES_TD
 #define SLUICE_PASSES_MODEL_PASSES_TD
 
@@ -12,8 +12,8 @@ def VerifyInput : Pass<"model-verify-input", "::mlir::ModuleOp"> {
   let summary = "verifies the imported module";
   let description = [{
     Changes nothing. An error for: a recipe with unknown keys or values; a module without entry function; an entry kind
-    other than `train`, `eval` and `forward`; arguments and results without names or with one name twice; inputs `seed`,
-    `step`, `row` that are not i64 scalars; a train or eval entry whose one result is not an f32 scalar; ops that are not compute ops; a read of an optimizer state, a write of a parameter or a
+    other than `train`, `eval` and `forward`; arguments and results without names or with equal names; inputs `seed`,
+    `step`, `row` that are not i64 scalars; a train or eval entry whose only result is not an f32 scalar; ops that are not compute ops; a read of an optimizer state, a write of a parameter or a
     gradient, which only passes create.
   }];
 }
@@ -112,7 +112,8 @@ def Fuse : Pass<"model-fuse", "::mlir::ModuleOp"> {
 def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
   let summary = "appends loss derivative and backward to train functions";
   let description = [{
-    Reverse mode by the ops' own derivatives, in reverse order of the forward. The seed is 1 / `gradient.microbatches`.
+    Reverse mode by the ops' own derivatives, in reverse order of the forward. The cotangent of the loss is
+    1 / `gradient.microbatches`.
     Cotangents of several uses are added in the order in which the backward creates them; a zero cotangent has no op, and
     values that need no gradient have none. A parameter's gradient is cast to `precision.reduce`, summed over all reads,
     and passed to `model.gradient` as soon as it is complete; a parameter without influence on the loss has none. Ops carry
@@ -155,7 +156,7 @@ def DifferentiateFunction : Pass<"model-differentiate-function", "::mlir::Module
 def FuseBackward : Pass<"model-fuse-backward", "::mlir::ModuleOp"> {
   let summary = "runs the fusions of the op families for a forward and its backward";
   let description = [{
-    In train functions a product and its `gelu` (tanh form) become one op with both as results, if nothing else reads the
+    In train functions a product and its `gelu` (tanh form) become one op with both as results, if no other op reads the
     product and backward ops read both, so that the fusion keeps no additional value. A product whose only use is the
     cotangent of a `gelu_grad` is fused with it. Before `model-recompute`, so that a
     recomputed value has the same bits.

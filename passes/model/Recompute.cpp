@@ -58,26 +58,18 @@ private:
 
   void make(llvm::StringRef key, const Group &group) {
     llvm::DenseSet<Operation *> backward(group.backward.begin(), group.backward.end());
-    // Reads of parameters are not saved: regions capture them and the backward reads them directly.
-    llvm::DenseSet<Operation *> candidates;
-    for (Operation *op : group.forward)
-      if (!isa<model::ReadOp>(op))
-        candidates.insert(op);
+    const auto isBackward = [&](Operation *user) { return backward.contains(user); };
     llvm::SmallVector<Value> wanted;
     llvm::DenseSet<Operation *> needed;
-    for (Operation *op : llvm::reverse(group.forward)) {
-      if (!candidates.contains(op))
-        continue;
-      bool isNeeded = false;
-      for (Operation *user : op->getUsers())
-        isNeeded |= backward.contains(user) || needed.contains(user);
-      if (isNeeded)
+    // Reads of parameters are not saved: regions capture them and the backward reads them directly.
+    for (Operation *op : llvm::reverse(group.forward))
+      if (!isa<model::ReadOp>(op) &&
+          llvm::any_of(op->getUsers(), [&](Operation *user) { return isBackward(user) || needed.contains(user); }))
         needed.insert(op);
-    }
     for (Operation *op : group.forward)
       if (needed.contains(op))
         for (Value result : op->getResults())
-          if (llvm::any_of(result.getUsers(), [&](Operation *user) { return backward.contains(user); }))
+          if (llvm::any_of(result.getUsers(), isBackward))
             wanted.push_back(result);
     if (wanted.empty())
       return;
@@ -98,13 +90,11 @@ private:
         model::setPhase(clone, Phase::backward);
         ++recomputed;
       }
-    llvm::SmallVector<Value> yielded;
-    for (Value value : wanted)
-      yielded.push_back(mapping.lookup(value));
-    model::YieldOp::create(builder, first->getLoc(), yielded);
+    model::YieldOp::create(builder, first->getLoc(),
+                           llvm::map_to_vector(wanted, [&](Value value) { return mapping.lookup(value); }));
     for (auto [value, again] : llvm::zip(wanted, region.getResults())) {
       Value replaced = value;
-      replaced.replaceUsesWithIf(again, [&](OpOperand &use) { return backward.contains(use.getOwner()); });
+      replaced.replaceUsesWithIf(again, [&](OpOperand &use) { return isBackward(use.getOwner()); });
     }
     ++regions;
   }
@@ -122,10 +112,10 @@ struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
       // A group's regions are created once: their ops are not backward ops of another group.
       if (!function.getBody().front().getOps<model::RecomputeOp>().empty())
         continue;
-      Regions made(function, recipe->recompute.policy);
-      made.run();
-      regions += made.regions;
-      recomputed += made.recomputed;
+      Regions ofFunction(function, recipe->recompute.policy);
+      ofFunction.run();
+      regions += ofFunction.regions;
+      recomputed += ofFunction.recomputed;
     }
   }
 };

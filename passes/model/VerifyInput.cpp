@@ -85,9 +85,6 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     for (StringAttr name : op->getName().getAttributeNames())
       if (name.getValue() != "operandSegmentSizes" && name.getValue() != "resultSegmentSizes")
         known.push_back(name.getValue());
-    // The keyword `state` of a parameter is a discardable attribute.
-    if (isa<model::ParameterOp>(op))
-      known.push_back("state");
     for (NamedAttribute attribute : op->getDiscardableAttrs())
       if (!attribute.getName().strref().contains('.') && !llvm::is_contained(known, attribute.getName().strref()))
         return op->emitOpError("unknown attribute, expected ")
@@ -95,19 +92,19 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     return success();
   }
   static LogicalResult verifyNames(func::FuncOp function) {
-    auto check = [&](llvm::StringSet<> &seen, StringAttr name, llvm::StringRef what, llvm::StringRef attribute,
+    auto check = [&](llvm::StringSet<> &seen, StringAttr name, llvm::StringRef place, llvm::StringRef attribute,
                      unsigned index, Type type) -> LogicalResult {
       if (!isa<RankedTensorType>(type) || !cast<RankedTensorType>(type).hasStaticShape())
-        return function.emitError() << what << " " << index << " of '@" << function.getName()
+        return function.emitError() << place << " " << index << " of '@" << function.getName()
                                     << "', expected a static tensor but got " << type;
       if (isTooLarge(type))
-        return function.emitError() << what << " " << index << " of '@" << function.getName()
+        return function.emitError() << place << " " << index << " of '@" << function.getName()
                                     << "', expected at most 256 TiB but got " << type;
       if (!name || name.getValue().empty())
-        return function.emitError() << "missing '" << attribute << "' on " << what << " " << index << " of '@"
+        return function.emitError() << "missing '" << attribute << "' on " << place << " " << index << " of '@"
                                     << function.getName() << "'";
       if (!seen.insert(name.getValue()).second)
-        return function.emitError() << what << " " << index << " of '@" << function.getName()
+        return function.emitError() << place << " " << index << " of '@" << function.getName()
                                     << "' has the same name as another: '" << name.getValue() << "'";
       return success();
     };

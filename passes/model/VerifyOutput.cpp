@@ -45,8 +45,8 @@ private:
   LogicalResult verifyOp(Operation &op) {
     bool isStructure = isa<model::ReadOp, model::WriteOp, model::GradientOp, model::StepMeanOp>(op) ||
                        (isa<model::RecomputeOp>(op) && op.getParentOp() == function);
-    bool answers = isa<ShardingRuleOpInterface>(op) && isa<CostOpInterface>(op) && isa<KernelOpInterface>(op);
-    if (!isStructure && !answers)
+    bool isComputeOp = isa<ShardingRuleOpInterface>(op) && isa<CostOpInterface>(op) && isa<KernelOpInterface>(op);
+    if (!isStructure && !isComputeOp)
       return op.emitError("op '") << op.getName() << "' has no sharding rule, cost or kernel";
     for (llvm::StringRef attribute : {model::blockName, model::phaseName})
       if (!op.hasAttr(attribute))

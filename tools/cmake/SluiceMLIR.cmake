@@ -16,7 +16,8 @@ foreach(part MLIROptLib MLIRPluginsLib MLIRRemarkStreamer MLIRObservers MLIRDebu
         MLIRTransformUtils MLIRRewrite MLIRRewritePDL MLIRPDLToPDLInterp MLIRPDLInterpDialect MLIRPDLDialect MLIRAnalysis
         MLIRPass MLIRParser MLIRAsmParser MLIRBytecodeReader MLIRBytecodeWriter MLIRBytecodeOpInterface MLIRFuncDialect
         MLIRFunctionInterfaces MLIRCallInterfaces MLIRControlFlowInterfaces MLIRInferTypeOpInterface
-        MLIRSideEffectInterfaces MLIRIR MLIRSupport LLVMRemarks LLVMBitstreamReader LLVMSupport LLVMDemangle)
+        MLIRSideEffectInterfaces MLIRDialect MLIRDialectUtils MLIRIR MLIRSupport LLVMRemarks LLVMBitstreamReader
+        LLVMSupport LLVMDemangle)
   set(part ${LLVM_LIBRARY_DIR}/lib${part}.a)
   list(APPEND parts ${part})
   if(NOT EXISTS ${part})

@@ -10,29 +10,8 @@ using namespace mlir;
 
 namespace sluice::model {
 
-LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getOperand(), types);
+FailureOrValues AllReduceOp::buildVjp(ImplicitLocOpBuilder &, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{cotangents[0]};
 }
-
-//===----------------------------------------------------------------------===//
-// Derivative
-//===----------------------------------------------------------------------===//
-
-LogicalResult AllReduceOp::buildVjp(OpBuilder &, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(cotangents[0]);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Sharding, cost, kernel
-//===----------------------------------------------------------------------===//
-
-ShardingRule AllReduceOp::getShardingRule() { return linearRule(*this); }
-
-OpCost AllReduceOp::getCost() { return streamingCost(*this, elementsOf(getOperand())); }
-
-KernelCall AllReduceOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
 
 } // namespace sluice::model

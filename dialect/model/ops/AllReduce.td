@@ -1,14 +1,14 @@
-//===- AllReduce.td - model.all_reduce, a collective of the model -------------===//
+//===- AllReduce.td - model.all_reduce, an all-reduce written by the author -------===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_ALLREDUCE_TD
 #define SLUICE_DIALECT_MODEL_OPS_ALLREDUCE_TD
 
 include "dialect/model/ModelDialect.td"
 
-def Model_AllReduceOp : Model_Op<"all_reduce", [Model_InferTypes]> {
-  let summary = "each element combined over all ranks that have other rows of the batch";
+def Model_AllReduceOp : Model_Op<"all_reduce", [Model_ResultsLike<["operand"]>]> {
+  let summary = "the sum or mean of each element over the data-parallel ranks";
   let description = [{
-    **Semantics.** Each element's sum or mean over the data-parallel ranks (axes `replicate` and `shard`), each of which has other rows of the batch: a collective of the model. It belongs to no unit, is issued at its position, and is waited for at the first
-    read of its value. On one rank it is the identity. Units of the blocks in `unshard` are gathered at the same time, if they are gathered after it at all.
+    **Semantics.** The sum or mean of each element over the data-parallel ranks (axes `replicate` and `shard`), each of which has different rows of the batch. It belongs to no unit, is issued at its position, and compute waits for it
+    at the first read of its value. On one rank it is the identity. The units of the blocks in `unshard` are gathered during the all-reduce, unless they are gathered before it.
 
     **Inputs.** `operand`: tensor of float. **Attributes.** `reduction`: `sum` or `mean`; `unshard` (optional): names of blocks. **Outputs.** `result`: the type of the operand.
 
@@ -23,6 +23,9 @@ def Model_AllReduceOp : Model_Op<"all_reduce", [Model_InferTypes]> {
   }];
   let arguments = (ins Model_FloatTensor:$operand, Model_LossReductionAttr:$reduction, OptionalAttr<StrArrayAttr>:$unshard);
   let results = (outs Model_FloatTensor:$result);
+  let flopsPerElement = "1";
+  let rule = "linearRule";
+  let kernel = "copy";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ALLREDUCE_TD

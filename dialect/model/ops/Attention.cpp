@@ -49,8 +49,7 @@ static LogicalResult verifyHeads(Operation *op, Value q, Value k, Value v, bool 
                              << e.H;
   // attention_c4
   if (causal && e.S < e.T)
-    return op->emitOpError() << "a causal row would see nothing, expected at least " << e.T << " columns but got "
-                             << e.S;
+    return op->emitOpError() << "columns of causal attention, expected at least " << e.T << " but got " << e.S;
   // attention_c5
   if (window && !causal)
     return op->emitOpError("'window' requires 'causal'");
@@ -75,29 +74,19 @@ LogicalResult AttentionGradOp::verify() {
     return failure();
   // attention_grad_c3
   Extents e(getQ(), getK());
-  if (failed(expectShape(*this, "lse", getLse(), {e.B, e.H, e.T})))
-    return failure();
-  return expectElement(*this, "lse", getLse(), statisticsElement(elementOf(getQ())));
-}
-
-LogicalResult AttentionGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  types.append({adaptor.getQ().getType(), adaptor.getK().getType(), adaptor.getV().getType()});
-  return success();
+  return expectType(*this, "lse", getLse(), {e.B, e.H, e.T}, statisticsElement(elementOf(getQ())));
 }
 
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
+FailureOrValues AttentionOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of out only");
-  auto grad = AttentionGradOp::create(builder, getLoc(), cotangents[0], getQ(), getK(), getV(), getOut(), getLse(),
+  auto grad = AttentionGradOp::create(builder, cotangents[0], getQ(), getK(), getV(), getOut(), getLse(),
                                       getScaleAttr(), getCausalAttr(), getWindowAttr());
-  gradients.append(grad->result_begin(), grad->result_end());
-  return success();
+  return SmallVector<Value>(grad->getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,48 +94,40 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 //===----------------------------------------------------------------------===//
 
 // scores = scale q k^T, masked; lse over columns; out = exp(scores - lse) v
-FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
-  Location location = getLoc();
+FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
   Type element = statisticsElement(elementOf(getQ()));
   Extents e(getQ(), getK());
   int64_t shared = e.H / e.G;
   auto headsFirst = [&](Value value) -> Value {
-    return TransposeOp::create(builder, location, makeCast(builder, location, value, element),
-                               builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+    return TransposeOp::create(builder, makeCast(builder, value, element), builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
   };
-  Value q = makeReshape(builder, location, headsFirst(getQ()), {e.B, e.G, shared, e.T, e.D});
-  Value k = makeReshape(builder, location, headsFirst(getK()), {e.B, e.G, 1, e.S, e.D});
-  Value v = makeReshape(builder, location, headsFirst(getV()), {e.B, e.G, 1, e.S, e.D});
-  Value scores = makeScale(builder, location, MatmulOp::create(builder, location, q, k, false, true),
-                           getScale().convertToDouble());
+  Value q = makeReshape(builder, headsFirst(getQ()), {e.B, e.G, shared, e.T, e.D});
+  Value k = makeReshape(builder, headsFirst(getK()), {e.B, e.G, 1, e.S, e.D});
+  Value v = makeReshape(builder, headsFirst(getV()), {e.B, e.G, 1, e.S, e.D});
+  Value scores = makeScale(builder, MatmulOp::create(builder, q, k, false, true), getScale().convertToDouble());
   if (getCausal()) {
     Type index = builder.getI64Type();
-    Value rows = IotaOp::create(builder, location, tensorOf({e.T, 1}, index), builder.getI64IntegerAttr(0));
-    Value offset = makeConstant(builder, location, e.S - e.T, tensorOf({}, index));
-    Value last = AddOp::create(builder, location, rows, offset);
-    Value columns = IotaOp::create(builder, location, tensorOf({e.S}, index), builder.getI64IntegerAttr(0));
-    Value seen = CompareOp::create(builder, location, columns, last, ComparePredicate::le);
-    Value nothing = makeConstant(builder, location, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
-    scores = SelectOp::create(builder, location, seen, scores, nothing);
+    Value rows = IotaOp::create(builder, tensorOf({e.T, 1}, index), builder.getI64IntegerAttr(0));
+    Value offset = makeConstant(builder, e.S - e.T, tensorOf({}, index));
+    Value last = AddOp::create(builder, rows, offset);
+    Value columns = IotaOp::create(builder, tensorOf({e.S}, index), builder.getI64IntegerAttr(0));
+    Value seen = CompareOp::create(builder, columns, last, ComparePredicate::le);
+    Value nothing = makeConstant(builder, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
+    scores = SelectOp::create(builder, seen, scores, nothing);
     if (getWindow()) {
-      Value width = makeConstant(builder, location, static_cast<double>(*getWindow()), tensorOf({}, index));
-      Value before = SubtractOp::create(builder, location, last, width);
-      Value near = CompareOp::create(builder, location, columns, before, ComparePredicate::gt);
-      scores = SelectOp::create(builder, location, near, scores, nothing);
+      Value width = makeConstant(builder, static_cast<double>(*getWindow()), tensorOf({}, index));
+      Value before = SubtractOp::create(builder, last, width);
+      Value near = CompareOp::create(builder, columns, before, ComparePredicate::gt);
+      scores = SelectOp::create(builder, near, scores, nothing);
     }
   }
-  auto columns = builder.getDenseI64ArrayAttr({4});
-  Value largest = ReduceMaxOp::create(builder, location, scores, columns, builder.getUnitAttr());
-  Value shifted = SubtractOp::create(builder, location, scores, largest);
-  Value weights = ExpOp::create(builder, location, shifted);
-  Value sum = ReduceSumOp::create(builder, location, weights, columns, builder.getUnitAttr());
-  Value probabilities = DivideOp::create(builder, location, weights, sum);
-  Value lse = AddOp::create(builder, location, LogOp::create(builder, location, sum).getResult(), largest);
-  Value mixed = MatmulOp::create(builder, location, probabilities, v, false, false);
-  Value heads = makeReshape(builder, location, mixed, {e.B, e.H, e.T, e.D});
-  Value out = TransposeOp::create(builder, location, heads, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
-  return SmallVector<Value>{makeCast(builder, location, out, elementOf(getQ())),
-                            makeReshape(builder, location, lse, {e.B, e.H, e.T})};
+  RowExponentials columns(builder, scores);
+  Value probabilities = DivideOp::create(builder, columns.powers, columns.sum);
+  Value lse = columns.logSum(builder);
+  Value mixed = MatmulOp::create(builder, probabilities, v, false, false);
+  Value heads = makeReshape(builder, mixed, {e.B, e.H, e.T, e.D});
+  Value out = TransposeOp::create(builder, heads, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+  return SmallVector<Value>{makeCast(builder, out, elementOf(getQ())), makeReshape(builder, lse, {e.B, e.H, e.T})};
 }
 
 //===----------------------------------------------------------------------===//
@@ -154,8 +135,8 @@ FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Batch and heads are parallel; rows, columns and the head's size are whole. The heads of q split in groups, and heads
-/// in a group: a split of groups splits k and v alike.
+/// Batch and heads are parallel; rows, columns and the head's size are whole. The heads of q are groups x heads in a
+/// group: if groups are split, k and v are split in the same way.
 struct HeadFactors {
   ShardingRule rule;
   TensorFactors q, k, lse;
@@ -186,36 +167,33 @@ ShardingRule AttentionGradOp::getShardingRule() {
 }
 
 /// k or v with each head repeated for every head of q that shares it.
-static Value repeatHeads(OpBuilder &builder, Location location, Value value, const Extents &e) {
-  Value apart = makeReshape(builder, location, value, {e.B, e.S, e.G, 1, e.D});
-  Value repeated =
-      BroadcastOp::create(builder, location, tensorOf({e.B, e.S, e.G, e.H / e.G, e.D}, elementOf(value)), apart);
-  return makeReshape(builder, location, repeated, {e.B, e.S, e.H, e.D});
+static Value repeatHeads(ImplicitLocOpBuilder &builder, Value value, const Extents &e) {
+  Value groups = makeReshape(builder, value, {e.B, e.S, e.G, 1, e.D});
+  Value repeated = BroadcastOp::create(builder, tensorOf({e.B, e.S, e.G, e.H / e.G, e.D}, elementOf(value)), groups);
+  return makeReshape(builder, repeated, {e.B, e.S, e.H, e.D});
 }
 
 // If there are more parts than heads of k and v, only the heads of q are split.
-FailureOr<SmallVector<Value>> AttentionOp::buildShardableForm(OpBuilder &builder) {
+FailureOrValues AttentionOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   Extents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
-  auto op =
-      AttentionOp::create(builder, getLoc(), getQ(), repeatHeads(builder, getLoc(), getK(), e),
-                          repeatHeads(builder, getLoc(), getV(), e), getScaleAttr(), getCausalAttr(), getWindowAttr());
+  auto op = AttentionOp::create(builder, getQ(), repeatHeads(builder, getK(), e), repeatHeads(builder, getV(), e),
+                                getScaleAttr(), getCausalAttr(), getWindowAttr());
   return SmallVector<Value>(op->getResults());
 }
 
 // The gradient of a shared head is the sum over the heads of q that share it.
-FailureOr<SmallVector<Value>> AttentionGradOp::buildShardableForm(OpBuilder &builder) {
+FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   Extents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
-  Location location = getLoc();
-  auto op = AttentionGradOp::create(builder, location, getDout(), getQ(), repeatHeads(builder, location, getK(), e),
-                                    repeatHeads(builder, location, getV(), e), getOut(), getLse(), getScaleAttr(),
+  auto op = AttentionGradOp::create(builder, getDout(), getQ(), repeatHeads(builder, getK(), e),
+                                    repeatHeads(builder, getV(), e), getOut(), getLse(), getScaleAttr(),
                                     getCausalAttr(), getWindowAttr());
   auto sumOfShared = [&](Value value) -> Value {
-    Value apart = makeReshape(builder, location, value, {e.B, e.S, e.G, e.H / e.G, e.D});
-    return ReduceSumOp::create(builder, location, apart, builder.getDenseI64ArrayAttr({3}), UnitAttr());
+    Value groups = makeReshape(builder, value, {e.B, e.S, e.G, e.H / e.G, e.D});
+    return ReduceSumOp::create(builder, groups, builder.getDenseI64ArrayAttr({3}), UnitAttr());
   };
   return SmallVector<Value>{op.getDq(), sumOfShared(op.getDk()), sumOfShared(op.getDv())};
 }
@@ -235,20 +213,5 @@ OpCost AttentionGradOp::getCost() {
   Extents e(getQ(), getK());
   return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5) + 2 * elementsOf(getQ()));
 }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-template <typename Op> static KernelCall attentionCall(Op op, KernelId kernel) {
-  SmallVector<NamedAttribute> attributes = {numberAttribute(op, "scale", op.getScale().convertToDouble()),
-                                            integerAttribute(op, "causal", op.getCausal())};
-  if (op.getWindow())
-    attributes.push_back(integerAttribute(op, "window", static_cast<int64_t>(*op.getWindow())));
-  return makeCall(op, kernel, attributes);
-}
-
-KernelCall AttentionOp::getKernelCall() { return attentionCall(*this, KernelId::attention); }
-KernelCall AttentionGradOp::getKernelCall() { return attentionCall(*this, KernelId::attention_grad); }
 
 } // namespace sluice::model

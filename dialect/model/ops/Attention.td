@@ -7,8 +7,8 @@ include "dialect/model/ModelDialect.td"
 def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>, AllElementTypesMatch<["q", "k", "v"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
-    **Semantics.** For each batch b and head h, with `g = h / (H / G)` the head of k and v that h uses: `s = scale q k^T`; under `causal` row t sees columns up to `t + S - T`, with a `window` only the last `window` of them; `lse` is the logarithm of
-    each row's sum of `exp(s)`; `out = exp(s - lse) v`. `lse` is saved for the derivative in place of the probabilities.
+    **Semantics.** For each batch b and head h, with `g = h / (H / G)` the head of k and v that h uses: `s = scale q k^T`; under `causal`, row t reads columns up to `t + S - T`; with `window`, only the last `window` of these; `lse` is the logarithm of
+    each row's sum of `exp(s)`; `out = exp(s - lse) v`. `lse` is saved for the derivative instead of the probabilities.
 
     **Inputs.** `q [B, T, H, D]`, `k`, `v` `[B, S, G, D]`: tensors of float. **Outputs.** `out`: type of q; `lse [B, H, T]`: statistics type.
 
@@ -37,18 +37,18 @@ def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterf
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$out, Model_FloatTensor:$lse);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
 }
-def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_InferTypes, AllElementTypesMatch<["q", "k", "v"]>, Model_TypesAgree<["q", "out", "dout"]>]> {
+def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_ResultsLike<["q", "k", "v"]>, AllElementTypesMatch<["q", "k", "v"]>, Model_TypesAgree<["q", "out", "dout"]>]> {
   let summary = "VJP of attention: dq, dk, dv";
   let arguments = (ins Model_FloatTensor:$dout, Model_OfRank<Model_FloatTensor, 4>:$q, Model_OfRank<Model_FloatTensor, 4>:$k, Model_OfRank<Model_FloatTensor, 4>:$v,
                        Model_FloatTensor:$out, Model_FloatTensor:$lse, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$dq, Model_FloatTensor:$dk, Model_FloatTensor:$dv);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
 }

@@ -10,22 +10,17 @@ namespace sluice::model {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyChannels(Operation *op, Value x, ArrayRef<std::pair<StringRef, Value>> likeX,
-                                    ArrayRef<std::pair<StringRef, Value>> statistics) {
-  // batch_norm_c2
-  int64_t channels = shapeOf(x).back();
-  for (auto [name, value] : likeX)
-    if (failed(expectShape(op, name, value, {channels})) || failed(expectElement(op, name, value, elementOf(x))))
-      return failure();
-  for (auto [name, value] : statistics)
-    if (failed(expectShape(op, name, value, {channels})) ||
-        failed(expectElement(op, name, value, statisticsElement(elementOf(x)))))
-      return failure();
-  return success();
+/// Verifies that the values have one element of that type for each channel of x.
+static LogicalResult expectChannels(Operation *op, Value x, Type element,
+                                    ArrayRef<std::pair<StringRef, Value>> values) {
+  return success(llvm::all_of(values, [&](auto each) {
+    return succeeded(expectType(op, each.first, each.second, shapeOf(x).back(), element));
+  }));
 }
 
 LogicalResult BatchNormOp::verify() {
-  return verifyChannels(*this, getX(), {{"weight", getWeight()}, {"bias", getBias()}}, {});
+  // batch_norm_c2
+  return expectChannels(*this, getX(), elementOf(getX()), {{"weight", getWeight()}, {"bias", getBias()}});
 }
 
 LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -40,62 +35,37 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 
 LogicalResult BatchNormGradOp::verify() {
   // batch_norm_grad_c2
-  return verifyChannels(*this, getX(), {{"weight", getWeight()}}, {{"mean", getMean()}, {"variance", getVariance()}});
-}
-
-LogicalResult BatchNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  types.append({adaptor.getX().getType(), adaptor.getWeight().getType(), adaptor.getWeight().getType()});
-  return success();
-}
-
-LogicalResult RunningAverageOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                 SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getOld(), types);
+  return success(succeeded(expectChannels(*this, getX(), elementOf(getX()), {{"weight", getWeight()}})) &&
+                 succeeded(expectChannels(*this, getX(), statisticsElement(elementOf(getX())),
+                                          {{"mean", getMean()}, {"variance", getVariance()}})));
 }
 
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
+FailureOrValues BatchNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1] || cotangents[2])
     return emitOpError("has no derivative through its mean and variance, expected a use of y only");
-  auto grad = BatchNormGradOp::create(builder, getLoc(), cotangents[0], getX(), getWeight(), getMean(), getVariance(),
-                                      getEpsilonAttr());
-  gradients.append(grad->result_begin(), grad->result_end());
-  return success();
+  auto grad =
+      BatchNormGradOp::create(builder, cotangents[0], getX(), getWeight(), getMean(), getVariance(), getEpsilonAttr());
+  return SmallVector<Value>(grad->getResults());
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-/// (x - mean) / sqrt(variance + epsilon) * weight + bias.
-static Value normalized(OpBuilder &builder, BatchNormOp op, Value centred, Value variance) {
-  Location location = op.getLoc();
-  Type element = elementOf(centred);
-  Value epsilon = makeConstant(builder, location, op.getEpsilon().convertToDouble(), tensorOf({}, element));
-  Value rstd = RsqrtOp::create(builder, location, AddOp::create(builder, location, variance, epsilon).getResult());
-  Value unit = MultiplyOp::create(builder, location, centred, rstd);
-  Value scaled = MultiplyOp::create(builder, location, unit, makeCast(builder, location, op.getWeight(), element));
-  Value shifted = AddOp::create(builder, location, scaled, makeCast(builder, location, op.getBias(), element));
-  return makeCast(builder, location, shifted, elementOf(op.getX()));
-}
-
-FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
-  Location location = getLoc();
+FailureOrValues BatchNormOp::decompose(ImplicitLocOpBuilder &builder) {
   Type element = statisticsElement(elementOf(getX()));
   auto dims = builder.getDenseI64ArrayAttr(llvm::to_vector(llvm::seq<int64_t>(0, typeOf(getX()).getRank() - 1)));
-  auto meanOf = [&](Value value) -> Value {
-    return ReduceMeanOp::create(builder, location, value, dims, /*keep=*/UnitAttr());
-  };
-  Value x = makeCast(builder, location, getX(), element);
+  auto meanOf = [&](Value value) -> Value { return ReduceMeanOp::create(builder, value, dims, /*keep=*/UnitAttr()); };
+  Value x = makeCast(builder, getX(), element);
   Value mean = meanOf(x);
-  Value centred = SubtractOp::create(builder, location, x, mean);
-  Value variance = meanOf(MultiplyOp::create(builder, location, centred, centred));
-  return SmallVector<Value>{normalized(builder, *this, centred, variance), mean, variance};
+  Value centred = SubtractOp::create(builder, x, mean);
+  Value variance = meanOf(MultiplyOp::create(builder, centred, centred));
+  Value y = makeNormalized(builder, centred, variance, getEpsilon(), getWeight(), getBias()).first;
+  return SmallVector<Value>{y, mean, variance};
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,7 +81,7 @@ static Value runningAverageOf(Value statistic) {
 }
 
 /// Normalizes by the running statistics; without them by the statistics of the rows, as in training.
-FailureOr<SmallVector<Value>> BatchNormOp::evaluate(OpBuilder &builder) {
+FailureOrValues BatchNormOp::evaluate(ImplicitLocOpBuilder &builder) {
   Value mean = runningAverageOf(getMean()), variance = runningAverageOf(getVariance());
   if (!mean || !variance)
     return SmallVector<Value>(builder.clone(**this)->getResults());
@@ -124,14 +94,15 @@ FailureOr<SmallVector<Value>> BatchNormOp::evaluate(OpBuilder &builder) {
     return builder.clone(*producer)->getResult(0);
   };
   mean = readHere(mean), variance = readHere(variance);
-  Value x = makeCast(builder, getLoc(), getX(), elementOf(mean));
-  Value centred = SubtractOp::create(builder, getLoc(), x, mean);
-  return SmallVector<Value>{normalized(builder, *this, centred, variance), mean, variance};
+  Value x = makeCast(builder, getX(), elementOf(mean));
+  Value centred = SubtractOp::create(builder, x, mean);
+  Value y = makeNormalized(builder, centred, variance, getEpsilon(), getWeight(), getBias()).first;
+  return SmallVector<Value>{y, mean, variance};
 }
 
 // Outside training the running average keeps its value.
-FailureOr<SmallVector<Value>> RunningAverageOp::evaluate(OpBuilder &) { return SmallVector<Value>{getOld()}; }
-FailureOr<SmallVector<Value>> CountUpOp::evaluate(OpBuilder &) { return SmallVector<Value>{getOld()}; }
+FailureOrValues RunningAverageOp::evaluate(ImplicitLocOpBuilder &) { return SmallVector<Value>{getOld()}; }
+FailureOrValues CountUpOp::evaluate(ImplicitLocOpBuilder &) { return SmallVector<Value>{getOld()}; }
 
 //===----------------------------------------------------------------------===//
 // Sharding
@@ -155,8 +126,6 @@ static ShardingRule channelRule(Operation *op, ArrayRef<int64_t> x) {
 
 ShardingRule BatchNormOp::getShardingRule() { return channelRule(*this, shapeOf(getX())); }
 ShardingRule BatchNormGradOp::getShardingRule() { return channelRule(*this, shapeOf(getX())); }
-ShardingRule RunningAverageOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule CountUpOp::getShardingRule() { return pointwiseRule(*this); }
 
 //===----------------------------------------------------------------------===//
 // Cost
@@ -166,28 +135,5 @@ ShardingRule CountUpOp::getShardingRule() { return pointwiseRule(*this); }
 OpCost BatchNormOp::getCost() { return streamingCost(*this, 8 * elementsOf(getX())); }
 // Per element: normalized x 2, dbias 1, dweight 2, dx 5.
 OpCost BatchNormGradOp::getCost() { return streamingCost(*this, 10 * elementsOf(getX())); }
-OpCost RunningAverageOp::getCost() { return pointwiseCost(*this, 3); }
-OpCost CountUpOp::getCost() { return pointwiseCost(*this, 1); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall BatchNormOp::getKernelCall() {
-  return makeCall(*this, KernelId::batch_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
-}
-
-KernelCall BatchNormGradOp::getKernelCall() {
-  return makeCall(*this, KernelId::batch_norm_grad,
-                  {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
-}
-
-KernelCall RunningAverageOp::getKernelCall() {
-  return makeCall(*this, KernelId::running_average,
-                  {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
-                   numberAttribute(*this, "factor", getFactor().convertToDouble())});
-}
-
-KernelCall CountUpOp::getKernelCall() { return makeCall(*this, KernelId::count_up); }
 
 } // namespace sluice::model

@@ -9,8 +9,8 @@ def Model_BatchNormOp : Model_Op<"batch_norm", [Model_InferTypes, DeclareOpInter
   let summary = "norm over all dims but the last, by the statistics of this micro-batch";
   let description = [{
     **Semantics.** Over all dims but the last, of this micro-batch on this rank: `mean`, biased `variance`, `y = (x - mean) / sqrt(variance + epsilon) * weight + bias`. `mean` and
-    `variance` are saved for the derivative and for running statistics. Outside training (`eval_step`) the running statistics that mean and variance are averaged into take their places, and
-    neither they nor counts move.
+    `variance` are saved for the derivative and for running statistics. In `eval_step` the op reads the running statistics instead of `mean` and
+    `variance`, and running statistics and counts are not updated.
 
     **Inputs.** `x [..., C]`, `weight [C]`, `bias [C]`: tensors of float. **Outputs.** `y`: type of x; `mean`, `variance` `[C]`: statistics type.
 
@@ -37,14 +37,14 @@ def Model_BatchNormOp : Model_Op<"batch_norm", [Model_InferTypes, DeclareOpInter
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$variance);
   let hasVerifier = 1;
 }
-def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
+def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_ResultsLike<["x", "weight", "weight"]>, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of batch_norm: dx, dweight, dbias";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 2>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean,
                        Model_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
   let hasVerifier = 1;
 }
-def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_InferTypes,
+def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_ResultsLike<["old"]>,
                                                                      DeclareOpInterfaceMethods<EvaluationOpInterface>, Model_TypesAgree<["old", "value"]>]> {
   let summary = "a running statistic moved towards a new value: (1 - momentum) old + momentum factor value";
   let description = [{
@@ -59,9 +59,10 @@ def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_InferTyp
   let arguments = (ins Model_FloatTensor:$old, Model_FloatTensor:$value, Model_F64In<"value >= 0 && value <= 1", "0 to 1">:$momentum,
                        DefaultValuedAttr<F64Attr, "1.0">:$factor);
   let results = (outs Model_FloatTensor:$result);
+  let flopsPerElement = "3";
 }
 def Model_CountUpOp : Model_StepOp<"count_up", [DeclareOpInterfaceMethods<EvaluationOpInterface>, AllShapesMatch<["old", "result"]>]> {
-  let summary = "old + 1, in the old number's memory";
+  let summary = "old + 1, in the memory of old";
   let description = [{
     **Semantics.** `old + 1`, in the memory of `old`. *Inactive.* (count_up_c1) the result has the shape of `old`.
 
@@ -71,6 +72,7 @@ def Model_CountUpOp : Model_StepOp<"count_up", [DeclareOpInterfaceMethods<Evalua
   }];
   let arguments = (ins StaticShapeTensorOf<[I64]>:$old);
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
+  let flopsPerElement = "1";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_BATCHNORM_TD

@@ -71,9 +71,7 @@ LogicalResult Conv2dOp::verify() {
   // conv2d_c5
   if (!getBias())
     return success();
-  if (failed(expectShape(*this, "bias", getBias(), {shapeOf(getWeight())[0]})))
-    return failure();
-  return expectElement(*this, "bias", getBias(), elementOf(getX()));
+  return expectType(*this, "bias", getBias(), shapeOf(getWeight())[0], elementOf(getX()));
 }
 
 LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -112,21 +110,16 @@ LogicalResult Conv2dWeightGradOp::verify() { return verifyGrad(*this, getX(), ge
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult Conv2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                 SmallVectorImpl<Value> &gradients) {
+FailureOrValues Conv2dOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   Value dy = cotangents[0];
   auto like = [](Value value) { return tensorOf(shapeOf(value), elementOf(value)); };
-  gradients.assign(getNumOperands(), Value());
-  if (needed[0])
-    gradients[0] = Conv2dInputGradOp::create(builder, getLoc(), like(getX()), dy, getWeight(), getStrideAttr(),
-                                             getPaddingAttr(), getDilationAttr(), getGroupsAttr());
-  if (needed[1])
-    gradients[1] = Conv2dWeightGradOp::create(builder, getLoc(), like(getWeight()), dy, getX(), getStrideAttr(),
-                                              getPaddingAttr(), getDilationAttr(), getGroupsAttr());
-  if (getBias() && needed[2])
-    gradients[2] = ReduceSumOp::create(builder, getLoc(), dy, builder.getDenseI64ArrayAttr({0, 1, 2}),
-                                       /*keep=*/UnitAttr());
-  return success();
+  SmallVector<Value> gradients = {Conv2dInputGradOp::create(builder, like(getX()), dy, getWeight(), getStrideAttr(),
+                                                            getPaddingAttr(), getDilationAttr(), getGroupsAttr()),
+                                  Conv2dWeightGradOp::create(builder, like(getWeight()), dy, getX(), getStrideAttr(),
+                                                             getPaddingAttr(), getDilationAttr(), getGroupsAttr())};
+  if (getBias())
+    gradients.push_back(ReduceSumOp::create(builder, dy, builder.getDenseI64ArrayAttr({0, 1, 2}), /*keep=*/UnitAttr()));
+  return gradients;
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,20 +186,5 @@ OpCost Conv2dOp::getCost() {
 }
 OpCost Conv2dInputGradOp::getCost() { return streamingCost(*this, productsOf(getDy(), shapeOf(getWeight()))); }
 OpCost Conv2dWeightGradOp::getCost() { return streamingCost(*this, productsOf(getDy(), shapeOf(getDweight()))); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-template <typename Op> static KernelCall convolutionCall(Op op, KernelId kernel) {
-  Window window(op);
-  return makeCall(op, kernel,
-                  {listAttribute(op, "stride", window.stride), listAttribute(op, "padding", window.padding),
-                   listAttribute(op, "dilation", window.dilation), integerAttribute(op, "groups", window.groups)});
-}
-
-KernelCall Conv2dOp::getKernelCall() { return convolutionCall(*this, KernelId::conv2d); }
-KernelCall Conv2dInputGradOp::getKernelCall() { return convolutionCall(*this, KernelId::conv2d_input_grad); }
-KernelCall Conv2dWeightGradOp::getKernelCall() { return convolutionCall(*this, KernelId::conv2d_weight_grad); }
 
 } // namespace sluice::model

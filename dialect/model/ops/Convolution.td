@@ -8,15 +8,15 @@ def Model_Conv2dOp : Model_Op<"conv2d", [Model_InferTypes]> {
   let summary = "convolution over height and width, channels last";
   let description = [{
     **Semantics.** `y[n, i, j, o] = bias[o] + sum over c, h, w of x[n, i stride + h dilation - padding, j stride + w dilation - padding, c] weight[o, c, h, w]`, where x is 0 outside. With
-    `groups`, outputs and inputs are cut in as many runs, and a run of outputs sees its run of inputs.
+    `groups`, inputs and outputs are divided into as many equal ranges of channels, and each range of outputs reads one range of inputs.
 
     **Inputs.** `x [N, H, W, C]`, `weight [O, C / groups, h, w]`, optionally `bias [O]`. **Outputs.** `y [N, H', W', O]`, `H' = (H + 2 padding - dilation (h - 1) - 1) / stride + 1`, rounded down.
 
     **Constraints.** (conv2d_c1) x and the weight have four dims. (conv2d_c2) `stride`, `padding`, `dilation` are two numbers each, of at least 1, 0, 1. (conv2d_c3) `groups` divides C and O, and
     the weight has C / groups input channels. (conv2d_c4) the dilated window is no larger than the padded input. (conv2d_c5) `bias` is `[O]`; element types agree.
 
-    **Derivative.** `conv2d_input_grad` from dy and the weight, `conv2d_weight_grad` from dy and x, reduce_sum of dy for the bias. Both are inactive and are verified as the forward that they belong
-    to (conv2d_input_grad_c1, conv2d_weight_grad_c1).
+    **Derivative.** `conv2d_input_grad` from dy and the weight, `conv2d_weight_grad` from dy and x, reduce_sum of dy for the bias. Both are inactive and have the constraints of the forward
+    (conv2d_input_grad_c1, conv2d_weight_grad_c1).
 
     ```mlir
     %y = model.conv2d %x, %w, %b {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x7x9x4xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x4x9x6xf32>

@@ -16,6 +16,7 @@ def Model_ConstantOp : Model_InactiveOp<"constant", []> {
   let arguments = (ins F64Attr:$value);
   let results = (outs Model_Tensor:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
+  let flopsPerElement = "0";
 }
 def Model_IotaOp : Model_InactiveOp<"iota", []> {
   let summary = "the index along one dim";
@@ -32,21 +33,25 @@ def Model_IotaOp : Model_InactiveOp<"iota", []> {
   let results = (outs Model_Tensor:$result);
   let assemblyFormat = "$dim attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let flopsPerElement = "0";
+  let rule = "positionedRule";
 }
 class Model_RandomOp<string mnemonic> : Model_InactiveOp<mnemonic, []> {
   let description = [{
-    Keyed by seed, `key` and global element index (Philox 4x32-10): the same number whatever the sharding. Elements from
-    the first global index in `zeros` up to the second, which is not one of them, are 0.
+    A function of the seed, `key` and the global index of the element (Philox 4x32-10), so it does not depend on the sharding. Elements
+    with global indices in [`zeros`[0], `zeros`[1]) are 0.
   }];
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;
+  let flopsPerElement = "1";
+  let rule = "positionedRule";
 }
 def Model_RandomNormalOp : Model_RandomOp<"random_normal"> {
   let summary = "normally distributed numbers by counter";
   let description = [{
-    **Semantics.** Normally distributed numbers. Element `e` is a function of the seed, `key` and e's global row-major index alone (Philox 4x32-10), whatever the sharding.
+    **Semantics.** Normally distributed numbers. Element `e` is a function of the seed, `key` and e's global row-major index (Philox 4x32-10), so it does not depend on the sharding.
 
-    **Inputs.** `seed`: i64 scalar. **Attributes.** `key`, `mean`, `stddev`, and optionally `zeros`: global indices from the first up to the second, the latter left out, are 0.
+    **Inputs.** `seed`: i64 scalar. **Attributes.** `key`, `mean`, `stddev`, and optionally `zeros`: elements with global indices in [`zeros`[0], `zeros`[1]) are 0.
 
     **Constraints.** (random_normal_c1) `zeros` are two indices, the second no less than the first.
 

@@ -38,9 +38,7 @@ LogicalResult EmbeddingGradOp::verify() {
   // embedding_grad_c2
   SmallVector<int64_t> shape(shapeOf(getIndices()));
   shape.push_back(shapeOf(getDtable()).back());
-  if (failed(expectShape(*this, "dy", getDy(), shape)))
-    return failure();
-  if (failed(expectElement(*this, "dy", getDy(), elementOf(getDtable()))))
+  if (failed(expectType(*this, "dy", getDy(), shape, elementOf(getDtable()))))
     return failure();
   // embedding_grad_c3
   return verifyPadding(*this, getPadding(), getDtable());
@@ -50,23 +48,21 @@ LogicalResult EmbeddingGradOp::verify() {
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult EmbeddingOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(EmbeddingGradOp::create(builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())),
-                                              cotangents[0], getIndices(), getPaddingAttr()));
-  gradients.emplace_back();
-  return success();
+FailureOrValues EmbeddingOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{EmbeddingGradOp::create(builder, tensorOf(shapeOf(getTable()), elementOf(getTable())),
+                                                    cotangents[0], getIndices(), getPaddingAttr()),
+                            Value()};
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
+FailureOrValues EmbeddingOp::decompose(ImplicitLocOpBuilder &builder) {
   // No primitive reads a row and excludes it from the gradient.
   if (getPadding())
     return emitOpError() << "has no decomposition for padding row " << *getPadding();
-  return SmallVector<Value>{GatherOp::create(builder, getLoc(), getTable(), getIndices())};
+  return SmallVector<Value>{GatherOp::create(builder, getTable(), getIndices())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,18 +101,6 @@ OpCost EmbeddingOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(g
 // One addition per element of dy; the table's gradient is written once and each indexed row is read and written.
 OpCost EmbeddingGradOp::getCost() {
   return {elementsOf(getDy()), bytesOf(getIndices()) + 3 * bytesOf(getDy()) + bytesOf(getDtable())};
-}
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall EmbeddingOp::getKernelCall() { return makeCall(*this, KernelId::embedding); }
-KernelCall EmbeddingGradOp::getKernelCall() {
-  KernelCall call = makeCall(*this, KernelId::embedding_grad);
-  if (IntegerAttr padding = getPaddingAttr())
-    call.attributes.push_back(NamedAttribute(getPaddingAttrName(), padding));
-  return call;
 }
 
 } // namespace sluice::model

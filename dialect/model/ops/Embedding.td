@@ -7,10 +7,10 @@ include "dialect/model/ModelDialect.td"
 def Model_EmbeddingOp : Model_Op<"embedding", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "rows of a table by token";
   let description = [{
-    **Semantics.** `result[..., :] = table[indices[...], :]`. A token outside the table is refused at run time. With `padding` that row is read as any other and
-    has no gradient from here, as of torch's `padding_idx` (a table that is read elsewhere too, by an output projection, has that gradient in every row).
+    **Semantics.** `result[..., :] = table[indices[...], :]`. A token outside the table is refused at run time. With `padding`, that row is read like any other and
+    gets no gradient from this op, as torch's `padding_idx` (an output projection that reads the same table still adds its gradient).
 
-    **Inputs.** `table [V, C]`: float; `indices [...]`: integer. **Attributes.** `padding` (optional): a row of the whole table. **Outputs.** `result [..., C]`: follows.
+    **Inputs.** `table [V, C]`: float; `indices [...]`: integer. **Attributes.** `padding` (optional): a row of the unsharded table. **Outputs.** `result [..., C]`: follows.
 
     **Constraints.** (embedding_c1) the table has rank 2. (embedding_c2) `padding` is a row of the table.
 

@@ -23,10 +23,6 @@ ShardingRule PowerSumOp::getShardingRule() {
   return rule;
 }
 
-ShardingRule NormRootOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule ClipCoefficientOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule AllFiniteOp::getShardingRule() { return pointwiseRule(*this); }
-
 //===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
@@ -38,24 +34,5 @@ OpCost PowerSumOp::getCost() {
     elements += elementsOf(gradient);
   return streamingCost(*this, 2 * elements);
 }
-OpCost NormRootOp::getCost() { return pointwiseCost(*this); }
-OpCost ClipCoefficientOp::getCost() { return pointwiseCost(*this, 3); }
-OpCost AllFiniteOp::getCost() { return streamingCost(*this, getScalars().size()); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall PowerSumOp::getKernelCall() {
-  return makeCall(*this, KernelId::power_sum, {numberAttribute(*this, "p", getP().convertToDouble())});
-}
-KernelCall NormRootOp::getKernelCall() {
-  return makeCall(*this, KernelId::norm_root, {numberAttribute(*this, "p", getP().convertToDouble())});
-}
-KernelCall ClipCoefficientOp::getKernelCall() {
-  return makeCall(*this, KernelId::clip_coefficient,
-                  {numberAttribute(*this, "max_norm", getMaxNorm().convertToDouble())});
-}
-KernelCall AllFiniteOp::getKernelCall() { return makeCall(*this, KernelId::all_finite); }
 
 } // namespace sluice::model

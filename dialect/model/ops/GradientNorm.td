@@ -7,7 +7,7 @@ include "dialect/model/ModelDialect.td"
 def Model_PowerSumOp : Model_StepOp<"power_sum", [Rules_AtLeastOneOperand]> {
   let summary = "the sum of |g|^p over all elements of all operands; their maximum for p = infinity";
   let description = [{
-    **Semantics.** The sum of `|g|^p` over all elements of all operands, added up in f64; for `p = infinity` the largest `|g|`. On shards the result is partial: the sharding rule gives the reduction.
+    **Semantics.** The sum of `|g|^p` over all elements of all operands, accumulated in f64; for `p = infinity` the largest `|g|`. On shards the result is partial: the sharding rule gives the reduction.
 
     **Constraints.** (power_sum_c1) at least one operand. (power_sum_c2) the result is a scalar. (power_sum_c3) p is more than 0.
 
@@ -31,6 +31,7 @@ def Model_NormRootOp : Model_StepOp<"norm_root", []> {
   }];
   let arguments = (ins Model_Scalar:$sum, Model_NormExponent:$p);
   let results = (outs Model_Scalar:$norm);
+  let flopsPerElement = "1";
 }
 def Model_ClipCoefficientOp : Model_StepOp<"clip_coefficient", []> {
   let summary = "min(1, max_norm / (norm + 1e-6))";
@@ -45,11 +46,12 @@ def Model_ClipCoefficientOp : Model_StepOp<"clip_coefficient", []> {
   }];
   let arguments = (ins Model_Scalar:$norm, Model_F64In<"value > 0", "above 0">:$max_norm);
   let results = (outs Model_Scalar:$coefficient);
+  let flopsPerElement = "3";
 }
 def Model_AllFiniteOp : Model_StepOp<"all_finite", [Rules_AtLeastOneOperand]> {
-  let summary = "the guard: 1 where all scalars are finite";
+  let summary = "the guard: 1 if all scalars are finite";
   let description = [{
-    **Semantics.** The guard: 1 where all scalars are finite, else 0.
+    **Semantics.** The guard: 1 if all scalars are finite, else 0.
 
     **Constraints.** (all_finite_c1) at least one operand. (all_finite_c2) scalars.
 
@@ -59,6 +61,7 @@ def Model_AllFiniteOp : Model_StepOp<"all_finite", [Rules_AtLeastOneOperand]> {
   }];
   let arguments = (ins Variadic<Model_Scalar>:$scalars);
   let results = (outs Model_BoolScalar:$guard);
+  let flopsPerElement = "getScalars().size()";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_GRADIENTNORM_TD

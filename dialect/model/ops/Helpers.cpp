@@ -2,6 +2,8 @@
 
 #include "dialect/model/ops/Helpers.h"
 
+#include "mlir/Dialect/Traits.h"
+
 using namespace mlir;
 
 namespace sluice::model {
@@ -39,17 +41,9 @@ bool isUnsignedByte(Type element) { return element.isUnsignedInteger(8); }
 
 FailureOr<SmallVector<int64_t>> broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
   SmallVector<int64_t> full;
-  for (ArrayRef<int64_t> shape : shapes) {
-    if (shape.size() > full.size())
-      full.insert(full.begin(), shape.size() - full.size(), 1);
-    for (size_t d = 0; d < shape.size(); ++d) {
-      int64_t &extent = full[full.size() - shape.size() + d];
-      if (extent == 1)
-        extent = shape[d];
-      else if (shape[d] != 1 && shape[d] != extent)
-        return failure();
-    }
-  }
+  for (ArrayRef<int64_t> shape : shapes)
+    if (!OpTrait::util::getBroadcastedShape(SmallVector<int64_t>(full), shape, full))
+      return failure();
   return full;
 }
 
@@ -71,17 +65,12 @@ LogicalResult inferBroadcast(std::optional<Location> location, StringRef op, Val
   return success();
 }
 
-LogicalResult inferBinary(std::optional<Location> location, StringRef op, Value lhs, Value rhs,
+LogicalResult inferBinary(std::optional<Location> location, StringRef op, ValueRange operands,
                           SmallVectorImpl<Type> &results) {
-  if (elementOf(lhs) != elementOf(rhs))
-    return emitOptionalError(location, op, ": operands differ in element type, expected ", elementOf(lhs), " but got ",
-                             elementOf(rhs));
-  return inferBroadcast(location, op, {lhs, rhs}, elementOf(lhs), results);
-}
-
-LogicalResult inferSame(Value operand, SmallVectorImpl<Type> &results) {
-  results.push_back(operand.getType());
-  return success();
+  Type lhs = elementOf(operands[0]), rhs = elementOf(operands[1]);
+  if (lhs != rhs)
+    return emitOptionalError(location, op, ": operands differ in element type, expected ", lhs, " but got ", rhs);
+  return inferBroadcast(location, op, operands, lhs, results);
 }
 
 LogicalResult expectShape(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape) {
@@ -98,9 +87,12 @@ LogicalResult expectElement(Operation *op, StringRef name, Value value, Type ele
                            << elementOf(value);
 }
 
+LogicalResult expectType(Operation *op, StringRef name, Value value, ArrayRef<int64_t> shape, Type element) {
+  return success(succeeded(expectShape(op, name, value, shape)) && succeeded(expectElement(op, name, value, element)));
+}
+
 LogicalResult expectLike(Operation *op, StringRef name, Value value, Value like) {
-  return success(succeeded(expectShape(op, name, value, shapeOf(like))) &&
-                 succeeded(expectElement(op, name, value, elementOf(like))));
+  return expectType(op, name, value, shapeOf(like), elementOf(like));
 }
 
 LogicalResult expectDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank) {
@@ -121,28 +113,51 @@ LogicalResult expectDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank) {
 // Builders
 //===----------------------------------------------------------------------===//
 
-Value makeConstant(OpBuilder &builder, Location location, double value, RankedTensorType type) {
-  return ConstantOp::create(builder, location, type, builder.getF64FloatAttr(value));
+Value makeConstant(ImplicitLocOpBuilder &builder, double value, RankedTensorType type) {
+  return ConstantOp::create(builder, type, builder.getF64FloatAttr(value));
 }
 
-Value makeReshape(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> shape) {
+Value makeReshape(ImplicitLocOpBuilder &builder, Value value, ArrayRef<int64_t> shape) {
   if (shapeOf(value) == shape)
     return value;
-  return ReshapeOp::create(builder, location, tensorOf(shape, elementOf(value)), value);
+  return ReshapeOp::create(builder, tensorOf(shape, elementOf(value)), value);
 }
 
-Value makeCast(OpBuilder &builder, Location location, Value value, Type element) {
+Value makeCast(ImplicitLocOpBuilder &builder, Value value, Type element) {
   if (elementOf(value) == element)
     return value;
   RankedTensorType type = typeOf(value);
-  return CastOp::create(builder, location, RankedTensorType::get(type.getShape(), element, type.getEncoding()), value);
+  return CastOp::create(builder, RankedTensorType::get(type.getShape(), element, type.getEncoding()), value);
 }
 
-Value makeScale(OpBuilder &builder, Location location, Value value, double factor) {
-  return ScaleOp::create(builder, location, value, builder.getF64FloatAttr(factor));
+Value makeScale(ImplicitLocOpBuilder &builder, Value value, double factor) {
+  return ScaleOp::create(builder, value, builder.getF64FloatAttr(factor));
 }
 
-Value makeUnbroadcast(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> target) {
+std::pair<Value, Value> makeNormalized(ImplicitLocOpBuilder &builder, Value x, Value variance, const APFloat &epsilon,
+                                       Value weight, Value bias) {
+  Type element = elementOf(x);
+  Value floor = makeConstant(builder, epsilon.convertToDouble(), tensorOf({}, element));
+  Value rstd = RsqrtOp::create(builder, AddOp::create(builder, variance, floor).getResult());
+  Value normalized = MultiplyOp::create(builder, x, rstd);
+  Value y = MultiplyOp::create(builder, normalized, makeCast(builder, weight, element));
+  if (bias)
+    y = AddOp::create(builder, y, makeCast(builder, bias, element));
+  return {makeCast(builder, y, elementOf(weight)), rstd};
+}
+
+RowExponentials::RowExponentials(ImplicitLocOpBuilder &builder, Value x) {
+  auto last = builder.getDenseI64ArrayAttr({typeOf(x).getRank() - 1});
+  largest = ReduceMaxOp::create(builder, x, last, builder.getUnitAttr());
+  powers = ExpOp::create(builder, SubtractOp::create(builder, x, largest).getResult());
+  sum = ReduceSumOp::create(builder, powers, last, builder.getUnitAttr());
+}
+
+Value RowExponentials::logSum(ImplicitLocOpBuilder &builder) const {
+  return AddOp::create(builder, LogOp::create(builder, sum).getResult(), largest);
+}
+
+Value makeUnbroadcast(ImplicitLocOpBuilder &builder, Value value, ArrayRef<int64_t> target) {
   ArrayRef<int64_t> shape = shapeOf(value);
   if (shape == target)
     return value;
@@ -152,19 +167,19 @@ Value makeUnbroadcast(OpBuilder &builder, Location location, Value value, ArrayR
     if (d < missing || (target[d - missing] == 1 && shape[d] != 1))
       dims.push_back(d);
   Value sum = dims.empty() ? value
-                           : Value(ReduceSumOp::create(builder, location, value, builder.getDenseI64ArrayAttr(dims),
+                           : Value(ReduceSumOp::create(builder, value, builder.getDenseI64ArrayAttr(dims),
                                                        /*keep=*/UnitAttr()));
-  return makeReshape(builder, location, sum, target);
+  return makeReshape(builder, sum, target);
 }
 
-Value makeExpand(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> target, ArrayRef<int64_t> dims) {
+Value makeExpand(ImplicitLocOpBuilder &builder, Value value, ArrayRef<int64_t> target, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> kept(target);
   for (int64_t dim : dims)
     kept[dim] = 1;
-  Value aligned = makeReshape(builder, location, value, kept);
+  Value aligned = makeReshape(builder, value, kept);
   if (shapeOf(aligned) == target)
     return aligned;
-  return BroadcastOp::create(builder, location, tensorOf(target, elementOf(value)), aligned);
+  return BroadcastOp::create(builder, tensorOf(target, elementOf(value)), aligned);
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,6 +203,18 @@ ShardingRule positionedRule(Operation *op) {
   for (ShardingFactor &factor : rule.factors)
     factor.positioned = true;
   return rule;
+}
+
+RowFactors::RowFactors(Value value) : x(addFactors(rule, shapeOf(value), shapeOf(value).size() - 1)) {
+  rows.assign(x.begin(), x.end() - 1);
+  columns = {x.back()};
+}
+
+ShardingRule rowRule(Operation *op) {
+  RowFactors f(op->getResult(0));
+  f.rule.operands.assign(op->getNumOperands(), f.x);
+  f.rule.results.push_back(f.x);
+  return f.rule;
 }
 
 TensorFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, size_t wholeFrom) {
@@ -227,16 +254,6 @@ OpCost pointwiseCost(Operation *op, uint64_t flops) { return streamingCost(op, f
 NamedAttribute integerAttribute(Operation *op, StringRef name, int64_t value) {
   Builder builder(op->getContext());
   return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
-}
-
-NamedAttribute numberAttribute(Operation *op, StringRef name, double value) {
-  Builder builder(op->getContext());
-  return builder.getNamedAttr(name, builder.getF64FloatAttr(value));
-}
-
-NamedAttribute listAttribute(Operation *op, StringRef name, ArrayRef<int64_t> value) {
-  Builder builder(op->getContext());
-  return builder.getNamedAttr(name, builder.getDenseI64ArrayAttr(value));
 }
 
 KernelCall makeCall(Operation *op, KernelId kernel, ArrayRef<NamedAttribute> attributes) {

@@ -13,6 +13,9 @@
 
 namespace sluice::model {
 
+/// One value for each result or operand of an op.
+using FailureOrValues = llvm::FailureOr<llvm::SmallVector<mlir::Value>>;
+
 //===- Types -------------------------------------------------------------------===//
 
 inline mlir::RankedTensorType typeOf(mlir::Value value) { return mlir::cast<mlir::RankedTensorType>(value.getType()); }
@@ -38,43 +41,68 @@ llvm::LogicalResult inferBroadcast(std::optional<mlir::Location> location, llvm:
                                    mlir::ValueRange operands, mlir::Type element,
                                    llvm::SmallVectorImpl<mlir::Type> &results);
 /// As inferBroadcast for two operands of one element type.
-llvm::LogicalResult inferBinary(std::optional<mlir::Location> location, llvm::StringRef op, mlir::Value lhs,
-                                mlir::Value rhs, llvm::SmallVectorImpl<mlir::Type> &results);
-/// The operand's own type.
-llvm::LogicalResult inferSame(mlir::Value operand, llvm::SmallVectorImpl<mlir::Type> &results);
+llvm::LogicalResult inferBinary(std::optional<mlir::Location> location, llvm::StringRef op, mlir::ValueRange operands,
+                                llvm::SmallVectorImpl<mlir::Type> &results);
+/// The operand without `dims`, or with extent 1 in them if `keep`.
+llvm::LogicalResult inferReduction(mlir::Value operand, llvm::ArrayRef<std::int64_t> dims, bool keep,
+                                   llvm::SmallVectorImpl<mlir::Type> &results);
 /// Verifies `operand` against a shape or element type; the message names the operand.
 llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                 llvm::ArrayRef<std::int64_t> shape);
 llvm::LogicalResult expectElement(mlir::Operation *op, llvm::StringRef name, mlir::Value value, mlir::Type element);
-/// Both of them, as those of `like`.
+llvm::LogicalResult expectType(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
+                               llvm::ArrayRef<std::int64_t> shape, mlir::Type element);
+/// The shape and element type of `like`.
 llvm::LogicalResult expectLike(mlir::Operation *op, llvm::StringRef name, mlir::Value value, mlir::Value like);
 /// Verifies that `dims` are in [0, rank) and increase strictly.
 llvm::LogicalResult expectDims(mlir::Operation *op, llvm::ArrayRef<std::int64_t> dims, std::int64_t rank);
 
 //===- Builders for derivatives and decompositions --------------------------------===//
 
-mlir::Value makeConstant(mlir::OpBuilder &builder, mlir::Location location, double value, mlir::RankedTensorType type);
-mlir::Value makeReshape(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
-                        llvm::ArrayRef<std::int64_t> shape);
-mlir::Value makeCast(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value, mlir::Type element);
-mlir::Value makeScale(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value, double factor);
+mlir::Value makeConstant(mlir::ImplicitLocOpBuilder &builder, double value, mlir::RankedTensorType type);
+mlir::Value makeReshape(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, llvm::ArrayRef<std::int64_t> shape);
+mlir::Value makeCast(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, mlir::Type element);
+mlir::Value makeScale(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, double factor);
+/// x / sqrt(variance + epsilon) * weight + bias, of the weight's element type, and 1 / sqrt(variance + epsilon). `bias`
+/// may be null.
+std::pair<mlir::Value, mlir::Value> makeNormalized(mlir::ImplicitLocOpBuilder &builder, mlir::Value x,
+                                                   mlir::Value variance, const llvm::APFloat &epsilon,
+                                                   mlir::Value weight, mlir::Value bias);
+/// max x, exp(x - max x), and the sum of these, over the last dim, which is kept with extent 1.
+struct RowExponentials {
+  mlir::Value largest, powers, sum;
+  RowExponentials(mlir::ImplicitLocOpBuilder &builder, mlir::Value x);
+  /// log sum exp x.
+  mlir::Value logSum(mlir::ImplicitLocOpBuilder &builder) const;
+};
 /// Sums `value` over the dims along which `target` was broadcast to its shape.
-mlir::Value makeUnbroadcast(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
+mlir::Value makeUnbroadcast(mlir::ImplicitLocOpBuilder &builder, mlir::Value value,
                             llvm::ArrayRef<std::int64_t> target);
 /// The reverse of a reduction over `dims`: `value`, with or without them, repeated to `target`.
-mlir::Value makeExpand(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
-                       llvm::ArrayRef<std::int64_t> target, llvm::ArrayRef<std::int64_t> dims);
+mlir::Value makeExpand(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, llvm::ArrayRef<std::int64_t> target,
+                       llvm::ArrayRef<std::int64_t> dims);
 
 //===- Rules --------------------------------------------------------------------===//
 
 /// Elementwise with broadcasting over all operands and results.
 ShardingRule pointwiseRule(mlir::Operation *op);
-/// The same, where the op is linear in all operands together.
+/// The same for an op that is linear in all operands together.
 ShardingRule linearRule(mlir::Operation *op);
-/// The same, where the kernel reads the offset of its part.
+/// The same for an op whose kernel reads the offset of its part.
 ShardingRule positionedRule(mlir::Operation *op);
-/// A rule with one factor per dim of `value` for its leading `parallel` dims, and whole factors for the others.
-/// `factorsOf` of the rest is up to the caller.
+/// The factors of a tensor x of rows, of one value for each row, and of one for each column. Rows are parallel, columns
+/// are whole.
+struct RowFactors {
+  ShardingRule rule;
+  TensorFactors x, rows, columns;
+  explicit RowFactors(mlir::Value value);
+};
+/// The rule of an op whose operands and result are tensors of rows.
+ShardingRule rowRule(mlir::Operation *op);
+/// Reduced dims are factors of the operand alone, whole if `whole`.
+ShardingRule reductionRule(mlir::Value operand, llvm::ArrayRef<std::int64_t> dims, bool keep,
+                           PartialReduction reduction, bool whole);
+/// Adds one factor for each dim of a tensor; those of the dims from `wholeFrom` on are whole.
 TensorFactors addFactors(ShardingRule &rule, llvm::ArrayRef<std::int64_t> shape, std::size_t wholeFrom);
 
 //===- Cost ----------------------------------------------------------------------===//
@@ -89,14 +117,20 @@ OpCost pointwiseCost(mlir::Operation *op, std::uint64_t flops = 1);
 //===- Kernel --------------------------------------------------------------------===//
 
 mlir::NamedAttribute integerAttribute(mlir::Operation *op, llvm::StringRef name, std::int64_t value);
-mlir::NamedAttribute numberAttribute(mlir::Operation *op, llvm::StringRef name, double value);
-mlir::NamedAttribute listAttribute(mlir::Operation *op, llvm::StringRef name, llvm::ArrayRef<std::int64_t> value);
 /// All operands in order.
 KernelCall makeCall(mlir::Operation *op, KernelId kernel, llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
 
+//===- Syntax --------------------------------------------------------------------===//
+
+/// The initializer of a parameter with its numbers: `zeros`, `constant(a)`, `normal(a, b)`.
+mlir::ParseResult parseInitializer(mlir::OpAsmParser &parser, InitializerKindAttr &init, mlir::FloatAttr &a,
+                                   mlir::FloatAttr &b);
+void printInitializer(mlir::OpAsmPrinter &printer, mlir::Operation *op, InitializerKindAttr init, mlir::FloatAttr a,
+                      mlir::FloatAttr b);
+
 //===- Fusion --------------------------------------------------------------------===//
 
-/// True where both ops are in the same outermost module and checkpoint: a module's parameters are gathered only for the
+/// True if both ops are in the same outermost module and checkpoint: a module's parameters are gathered only for the
 /// module's ops.
 bool sharesScope(mlir::Operation *a, mlir::Operation *b);
 

@@ -49,60 +49,41 @@ LogicalResult LinearCrossEntropyGradOp::verify() {
     return failure();
   // linear_cross_entropy_grad_c2
   Type element = statisticsElement(elementOf(getX()));
-  if (failed(expectShape(*this, "dloss", getDloss(), {})) || failed(expectElement(*this, "dloss", getDloss(), element)))
+  if (failed(expectType(*this, "dloss", getDloss(), {}, element)))
     return failure();
   // linear_cross_entropy_grad_c3
-  if (failed(expectShape(*this, "lse", getLse(), shapeOf(getTargets()))))
-    return failure();
-  return expectElement(*this, "lse", getLse(), element);
-}
-
-LogicalResult LinearCrossEntropyGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                         SmallVectorImpl<Type> &types) {
-  types.append({adaptor.getX().getType(), adaptor.getWeight().getType()});
-  return success();
+  return expectType(*this, "lse", getLse(), shapeOf(getTargets()), element);
 }
 
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult LinearCrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                             SmallVectorImpl<Value> &gradients) {
+FailureOrValues LinearCrossEntropyOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of the loss only");
-  auto grad = LinearCrossEntropyGradOp::create(builder, getLoc(), cotangents[0], getX(), getWeight(), getTargets(),
-                                               getLse(), getRowsAttr(), getReductionAttr(), getIgnoreIndexAttr(),
+  auto grad = LinearCrossEntropyGradOp::create(builder, cotangents[0], getX(), getWeight(), getTargets(), getLse(),
+                                               getRowsAttr(), getReductionAttr(), getIgnoreIndexAttr(),
                                                getLabelSmoothingAttr());
-  gradients.append({grad.getDx(), grad.getDweight(), Value()});
-  return success();
+  return SmallVector<Value>{grad.getDx(), grad.getDweight(), Value()};
 }
 
 //===----------------------------------------------------------------------===//
 // Mean
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::buildSumAndCount(OpBuilder &builder) {
-  if (getReduction() != LossReduction::mean)
-    return failure();
-  Location location = getLoc();
-  double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
-  auto sum = LinearCrossEntropyOp::create(builder, location, getX(), getWeight(), getTargets(), getRowsAttr(),
-                                          builder.getAttr<LossReductionAttr>(LossReduction::sum), getIgnoreIndexAttr(),
-                                          getLabelSmoothingAttr());
-  Value count =
-      countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()), elementOf(getLoss()));
-  return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
+FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::buildSumAndCount(ImplicitLocOpBuilder &builder) {
+  return makeSumAndCount(builder, *this);
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Value>> LinearCrossEntropyOp::decompose(OpBuilder &builder) {
-  Value logits = MatmulOp::create(builder, getLoc(), getX(), getWeight(), /*transpose_lhs=*/false,
+FailureOrValues LinearCrossEntropyOp::decompose(ImplicitLocOpBuilder &builder) {
+  Value logits = MatmulOp::create(builder, getX(), getWeight(), /*transpose_lhs=*/false,
                                   /*transpose_rhs=*/true);
-  auto loss = CrossEntropyOp::create(builder, getLoc(), logits, getTargets(), getReductionAttr(), getIgnoreIndexAttr(),
+  auto loss = CrossEntropyOp::create(builder, logits, getTargets(), getReductionAttr(), getIgnoreIndexAttr(),
                                      getLabelSmoothingAttr());
   return SmallVector<Value>{loss.getLoss(), loss.getLse()};
 }
@@ -142,22 +123,19 @@ ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
   return f.rule;
 }
 
-// Rows are whole where the classes are split: a rank then has few logits.
-FailureOr<SmallVector<Value>> LinearCrossEntropyOp::buildShardableForm(OpBuilder &builder) {
-  return decompose(builder);
-}
+// If the classes are split, a rank has few logits and computes all rows at once.
+FailureOrValues LinearCrossEntropyOp::buildShardableForm(ImplicitLocOpBuilder &builder) { return decompose(builder); }
 
-FailureOr<SmallVector<Value>> LinearCrossEntropyGradOp::buildShardableForm(OpBuilder &builder) {
-  Location location = getLoc();
-  Value logits = MatmulOp::create(builder, location, getX(), getWeight(), /*transpose_lhs=*/false,
+FailureOrValues LinearCrossEntropyGradOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
+  Value logits = MatmulOp::create(builder, getX(), getWeight(), /*transpose_lhs=*/false,
                                   /*transpose_rhs=*/true);
-  Value dlogits = CrossEntropyGradOp::create(builder, location, getDloss(), logits, getTargets(), getLse(),
-                                             getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr());
-  Value dx = MatmulOp::create(builder, location, dlogits, getWeight(), /*transpose_lhs=*/false,
+  Value dlogits = CrossEntropyGradOp::create(builder, getDloss(), logits, getTargets(), getLse(), getReductionAttr(),
+                                             getIgnoreIndexAttr(), getLabelSmoothingAttr());
+  Value dx = MatmulOp::create(builder, dlogits, getWeight(), /*transpose_lhs=*/false,
                               /*transpose_rhs=*/false);
   auto rows = static_cast<int64_t>(elementsOf(getTargets()));
-  auto byRows = [&](Value value) { return makeReshape(builder, location, value, {rows, shapeOf(value).back()}); };
-  Value dweight = MatmulOp::create(builder, location, byRows(dlogits), byRows(getX()), /*transpose_lhs=*/true,
+  auto byRows = [&](Value value) { return makeReshape(builder, value, {rows, shapeOf(value).back()}); };
+  Value dweight = MatmulOp::create(builder, byRows(dlogits), byRows(getX()), /*transpose_lhs=*/true,
                                    /*transpose_rhs=*/false);
   return SmallVector<Value>{dx, dweight};
 }
@@ -177,33 +155,18 @@ OpCost LinearCrossEntropyOp::getCost() { return linearCost(*this, 1, 4); }
 OpCost LinearCrossEntropyGradOp::getCost() { return linearCost(*this, 3, 3); }
 
 //===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-template <typename OpT> static KernelCall linearCall(OpT op, KernelId kernel) {
-  SmallVector<NamedAttribute> attributes = {integerAttribute(op, "rows", op.getRows()),
-                                            integerAttribute(op, "reduction", op.getReduction() == LossReduction::sum),
-                                            integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
-  if (double smoothing = smoothingOf(op.getLabelSmoothing()))
-    attributes.push_back(numberAttribute(op, "label_smoothing", smoothing));
-  return makeCall(op, kernel, attributes);
-}
-
-KernelCall LinearCrossEntropyOp::getKernelCall() { return linearCall(*this, KernelId::linear_cross_entropy); }
-KernelCall LinearCrossEntropyGradOp::getKernelCall() { return linearCall(*this, KernelId::linear_cross_entropy_grad); }
-
-//===----------------------------------------------------------------------===//
 // Fusion
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// cross_entropy(matmul(x, weight^T), targets) ==> linear_cross_entropy(x, weight, targets), where nothing else reads
+/// cross_entropy(matmul(x, weight^T), targets) ==> linear_cross_entropy(x, weight, targets), if no other op reads
 /// the logits or the row statistics.
 struct ChunkLoss : OpRewritePattern<CrossEntropyOp> {
-  ChunkLoss(MLIRContext *context, int64_t rows, unsigned &made) : OpRewritePattern(context), rows(rows), made(made) {}
+  ChunkLoss(MLIRContext *context, int64_t rows, unsigned &fusions)
+      : OpRewritePattern(context), rows(rows), fusions(fusions) {}
   int64_t rows;
-  unsigned &made;
+  unsigned &fusions;
 
   LogicalResult matchAndRewrite(CrossEntropyOp loss, PatternRewriter &rewriter) const override {
     auto product = loss.getLogits().getDefiningOp<MatmulOp>();
@@ -218,15 +181,15 @@ struct ChunkLoss : OpRewritePattern<CrossEntropyOp> {
     fused->setDiscardableAttrs(llvm::to_vector(loss->getDiscardableAttrs()));
     rewriter.replaceOp(loss, fused);
     rewriter.eraseOp(product);
-    ++made;
+    ++fusions;
     return success();
   }
 };
 
 } // namespace
 
-void populateChunkPatterns(RewritePatternSet &patterns, int64_t rows, unsigned &made) {
-  patterns.add<ChunkLoss>(patterns.getContext(), rows, made);
+void populateChunkPatterns(RewritePatternSet &patterns, int64_t rows, unsigned &fusions) {
+  patterns.add<ChunkLoss>(patterns.getContext(), rows, fusions);
 }
 
 } // namespace sluice::model

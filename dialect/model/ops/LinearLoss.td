@@ -1,4 +1,4 @@
-//===- LinearLoss.td - the output projection and its loss, in chunks of rows ---===//
+//===- LinearLoss.td - chunked cross entropy ---===//
 #ifndef SLUICE_DIALECT_MODEL_OPS_LINEARLOSS_TD
 #define SLUICE_DIALECT_MODEL_OPS_LINEARLOSS_TD
 
@@ -7,10 +7,10 @@ include "dialect/model/ModelDialect.td"
 def Model_LinearCrossEntropyOp
     : Model_Op<"linear_cross_entropy", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>,
                                         DeclareOpInterfaceMethods<CountedMeanOpInterface>]> {
-  let summary = "cross entropy of x weight^T against class indices, whose logits are made a chunk of rows at a time";
+  let summary = "chunked cross entropy: the logits x weight^T exist for some rows at a time";
   let description = [{
-    **Semantics.** `cross_entropy` of the logits `x weight^T`, of which only `rows` rows exist at a time, in the kernel's workspace. What the recipe's `loss.chunk_rows` makes of a cross entropy and
-    the product that gives its logits, where nothing else reads either.
+    **Semantics.** `cross_entropy` of the logits `x weight^T`. The kernel computes the logits of `rows` rows at a time, in its workspace. With `loss.chunk_rows`, the compiler
+    replaces a cross entropy and the product that computes its logits by this op, if no other op reads the logits.
 
     **Inputs.** `x [..., C]`, `weight [V, C]`: tensors of float; `targets [...]`: integer. **Outputs.** `loss`: scalar, `lse [...]`: both of the statistics type.
 
@@ -27,7 +27,7 @@ def Model_LinearCrossEntropyOp
 
     #### linear_cross_entropy_grad
 
-    Makes the logits of each chunk again; with `d` their gradient as cross_entropy_grad has it, `dx = d weight`, `dweight = d^T x`. `dweight` is added up in its own type, chunk by chunk, in order. Inactive.
+    Computes the logits of each chunk again. With `d`, their gradient as in cross_entropy_grad: `dx = d weight`, `dweight = d^T x`. `dweight` is accumulated in its element type, chunk by chunk, in order. Inactive.
 
     **Constraints.** (linear_cross_entropy_grad_c1) as linear_cross_entropy_c1 to linear_cross_entropy_c4. (linear_cross_entropy_grad_c2) `dloss` is a scalar of the statistics type.
     (linear_cross_entropy_grad_c3) `lse` is `[...]` in the statistics type.
@@ -41,18 +41,18 @@ def Model_LinearCrossEntropyOp
                        OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_Scalar:$loss, Model_FloatTensor:$lse);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
 }
-def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", [Model_InferTypes]> {
+def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", [Model_ResultsLike<["x", "weight"]>]> {
   let summary = "VJP of linear_cross_entropy: dx, dweight";
   let arguments = (ins Model_Scalar:$dloss, Model_FloatTensor:$x, Model_FloatTensor:$weight,
                        Model_IntegerTensor:$targets, Model_FloatTensor:$lse, ConfinedAttr<I64Attr, [IntPositive]>:$rows, Model_LossReductionAttr:$reduction,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
 }

@@ -49,63 +49,44 @@ LogicalResult CrossEntropyGradOp::verify() {
     return failure();
   // cross_entropy_grad_c2
   Type element = statisticsElement(elementOf(getLogits()));
-  if (failed(expectShape(*this, "dloss", getDloss(), {})) || failed(expectElement(*this, "dloss", getDloss(), element)))
+  if (failed(expectType(*this, "dloss", getDloss(), {}, element)))
     return failure();
   // cross_entropy_grad_c3
-  if (failed(expectShape(*this, "lse", getLse(), shapeOf(getTargets()))))
-    return failure();
-  return expectElement(*this, "lse", getLse(), element);
-}
-
-LogicalResult CrossEntropyGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                   SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getLogits(), types);
+  return expectType(*this, "lse", getLse(), shapeOf(getTargets()), element);
 }
 
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult CrossEntropyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                       SmallVectorImpl<Value> &gradients) {
+FailureOrValues CrossEntropyOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of the loss only");
-  gradients.push_back(CrossEntropyGradOp::create(builder, getLoc(), cotangents[0], getLogits(), getTargets(), getLse(),
-                                                 getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr()));
-  gradients.emplace_back();
-  return success();
+  return SmallVector<Value>{CrossEntropyGradOp::create(builder, cotangents[0], getLogits(), getTargets(), getLse(),
+                                                       getReductionAttr(), getIgnoreIndexAttr(),
+                                                       getLabelSmoothingAttr()),
+                            Value()};
 }
 
 //===----------------------------------------------------------------------===//
 // Mean
 //===----------------------------------------------------------------------===//
 
-Value countTargets(OpBuilder &builder, Location location, Value targets, int64_t ignore, Type element) {
-  Value ignored = makeConstant(builder, location, static_cast<double>(ignore), tensorOf({}, elementOf(targets)));
-  Value counts = CompareOp::create(builder, location, targets, ignored, ComparePredicate::ne);
-  Value one = makeConstant(builder, location, 1, tensorOf({}, element));
-  Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
-  return sumAll(builder, location, SelectOp::create(builder, location, counts, one, zero));
+Value countTargets(ImplicitLocOpBuilder &builder, Value targets, int64_t ignore, Type element) {
+  Value ignored = makeConstant(builder, static_cast<double>(ignore), tensorOf({}, elementOf(targets)));
+  Value counts = CompareOp::create(builder, targets, ignored, ComparePredicate::ne);
+  Value one = makeConstant(builder, 1, tensorOf({}, element));
+  Value zero = makeConstant(builder, 0, tensorOf({}, element));
+  return sumAll(builder, SelectOp::create(builder, counts, one, zero));
 }
 
-Value sumAll(OpBuilder &builder, Location location, Value value) {
+Value sumAll(ImplicitLocOpBuilder &builder, Value value) {
   auto dims = llvm::to_vector(llvm::seq<int64_t>(shapeOf(value).size()));
-  return dims.empty() ? value
-                      : ReduceSumOp::create(builder, location, value, builder.getDenseI64ArrayAttr(dims), UnitAttr());
+  return dims.empty() ? value : ReduceSumOp::create(builder, value, builder.getDenseI64ArrayAttr(dims), UnitAttr());
 }
 
-// The sum of the losses and the number of counted targets, each divided by the number of all targets: near 1.
-FailureOr<std::pair<Value, Value>> CrossEntropyOp::buildSumAndCount(OpBuilder &builder) {
-  if (getReduction() != LossReduction::mean)
-    return failure();
-  Location location = getLoc();
-  double share = 1.0 / static_cast<double>(elementsOf(getTargets()));
-  auto sum = CrossEntropyOp::create(builder, location, getLogits(), getTargets(),
-                                    builder.getAttr<LossReductionAttr>(LossReduction::sum), getIgnoreIndexAttr(),
-                                    getLabelSmoothingAttr());
-  Value count =
-      countTargets(builder, location, getTargets(), static_cast<int64_t>(getIgnoreIndex()), elementOf(getLoss()));
-  return std::pair(makeScale(builder, location, sum.getLoss(), share), makeScale(builder, location, count, share));
+FailureOr<std::pair<Value, Value>> CrossEntropyOp::buildSumAndCount(ImplicitLocOpBuilder &builder) {
+  return makeSumAndCount(builder, *this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,53 +94,42 @@ FailureOr<std::pair<Value, Value>> CrossEntropyOp::buildSumAndCount(OpBuilder &b
 //===----------------------------------------------------------------------===//
 
 /// The mean or sum of lse - picked over targets that count.
-static Value lossOfRows(OpBuilder &builder, CrossEntropyOp op, Value lse, Value picked) {
-  Location location = op.getLoc();
+static Value lossOfRows(ImplicitLocOpBuilder &builder, CrossEntropyOp op, Value lse, Value picked) {
   Type element = elementOf(lse), index = elementOf(op.getTargets());
-  Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
-  Value losses = SubtractOp::create(builder, location, lse, picked);
-  Value ignored = makeConstant(builder, location, static_cast<int64_t>(op.getIgnoreIndex()), tensorOf({}, index));
-  Value counts = CompareOp::create(builder, location, op.getTargets(), ignored, ComparePredicate::ne);
-  Value loss = sumAll(builder, location, SelectOp::create(builder, location, counts, losses, zero));
+  Value zero = makeConstant(builder, 0, tensorOf({}, element));
+  Value losses = SubtractOp::create(builder, lse, picked);
+  Value ignored = makeConstant(builder, static_cast<int64_t>(op.getIgnoreIndex()), tensorOf({}, index));
+  Value counts = CompareOp::create(builder, op.getTargets(), ignored, ComparePredicate::ne);
+  Value loss = sumAll(builder, SelectOp::create(builder, counts, losses, zero));
   if (op.getReduction() == LossReduction::mean)
-    loss = DivideOp::create(
-        builder, location, loss,
-        countTargets(builder, location, op.getTargets(), static_cast<int64_t>(op.getIgnoreIndex()), element));
+    loss = DivideOp::create(builder, loss,
+                            countTargets(builder, op.getTargets(), static_cast<int64_t>(op.getIgnoreIndex()), element));
   return loss;
 }
 
 // lse = m + log sum exp(x - m); the loss is the mean or sum of lse - x[target] over targets that count.
-FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
-  Location location = getLoc();
+FailureOrValues CrossEntropyOp::decompose(ImplicitLocOpBuilder &builder) {
   Type element = statisticsElement(elementOf(getLogits()));
   ArrayRef<int64_t> shape = shapeOf(getLogits()), rows = shape.drop_back();
-  auto last = builder.getDenseI64ArrayAttr({static_cast<int64_t>(rows.size())});
-  auto sumOf = [&](Value value, DenseI64ArrayAttr dims, UnitAttr keep) -> Value {
-    return ReduceSumOp::create(builder, location, value, dims, keep);
+  auto sumOf = [&](Value value) -> Value {
+    return ReduceSumOp::create(builder, value, builder.getDenseI64ArrayAttr(static_cast<int64_t>(rows.size())),
+                               UnitAttr());
   };
-  auto compare = [&](Value lhs, Value rhs, ComparePredicate predicate) -> Value {
-    return CompareOp::create(builder, location, lhs, rhs, predicate);
-  };
-  Value x = makeCast(builder, location, getLogits(), element);
-  Value largest = ReduceMaxOp::create(builder, location, x, last, builder.getUnitAttr());
-  Value shifted = SubtractOp::create(builder, location, x, largest);
-  Value sum = sumOf(ExpOp::create(builder, location, shifted), last, builder.getUnitAttr());
-  Value keptLse = AddOp::create(builder, location, LogOp::create(builder, location, sum).getResult(), largest);
-  Value lse = makeReshape(builder, location, keptLse, rows);
+  Value x = makeCast(builder, getLogits(), element);
+  Value lse = makeReshape(builder, RowExponentials(builder, x).logSum(builder), rows);
 
   // x[target] by comparing each column's index with the target: only one term of the sum is not zero.
   Type index = elementOf(getTargets());
-  Value zero = makeConstant(builder, location, 0, tensorOf({}, element));
-  Value columns = IotaOp::create(builder, location, tensorOf(shape.back(), index), builder.getI64IntegerAttr(0));
+  Value zero = makeConstant(builder, 0, tensorOf({}, element));
+  Value columns = IotaOp::create(builder, tensorOf(shape.back(), index), builder.getI64IntegerAttr(0));
   SmallVector<int64_t> kept(rows);
   kept.push_back(1);
-  Value targets = makeReshape(builder, location, getTargets(), kept);
-  Value hit = compare(targets, columns, ComparePredicate::eq);
-  Value picked = sumOf(SelectOp::create(builder, location, hit, x, zero), last, UnitAttr());
+  Value targets = makeReshape(builder, getTargets(), kept);
+  Value hit = CompareOp::create(builder, targets, columns, ComparePredicate::eq);
+  Value picked = sumOf(SelectOp::create(builder, hit, x, zero));
   if (double smoothing = smoothingOf(getLabelSmoothing())) {
-    Value mean =
-        makeScale(builder, location, sumOf(x, last, UnitAttr()), smoothing / static_cast<double>(shape.back()));
-    picked = AddOp::create(builder, location, makeScale(builder, location, picked, 1 - smoothing), mean);
+    Value mean = makeScale(builder, sumOf(x), smoothing / static_cast<double>(shape.back()));
+    picked = AddOp::create(builder, makeScale(builder, picked, 1 - smoothing), mean);
   }
   return SmallVector<Value>{lossOfRows(builder, *this, lse, picked), lse};
 }
@@ -182,22 +152,21 @@ ShardingRule CrossEntropyOp::getShardingRule() {
 }
 
 // logsumexp, and each row's logit at its target: both can be computed on parts of the columns.
-FailureOr<SmallVector<Value>> CrossEntropyOp::buildShardableForm(OpBuilder &builder) {
-  Location location = getLoc();
+FailureOrValues CrossEntropyOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   ArrayRef<int64_t> shape = shapeOf(getLogits()), rows = shape.drop_back();
   auto last = static_cast<int64_t>(rows.size());
   Type element = elementOf(getLse());
-  Value x = makeCast(builder, location, getLogits(), element);
-  Value lse = LogSumExpOp::create(builder, location, x);
+  Value x = makeCast(builder, getLogits(), element);
+  Value lse = LogSumExpOp::create(builder, x);
   SmallVector<int64_t> kept(rows);
   kept.push_back(1);
-  Value targets = makeReshape(builder, location, getTargets(), kept);
-  Value taken = TakeAlongOp::create(builder, location, x, targets, builder.getI64IntegerAttr(last));
-  Value picked = makeReshape(builder, location, taken, rows);
+  Value targets = makeReshape(builder, getTargets(), kept);
+  Value taken = TakeAlongOp::create(builder, x, targets, builder.getI64IntegerAttr(last));
+  Value picked = makeReshape(builder, taken, rows);
   if (double smoothing = smoothingOf(getLabelSmoothing())) {
-    Value sum = ReduceSumOp::create(builder, location, x, builder.getDenseI64ArrayAttr({last}), UnitAttr());
-    picked = AddOp::create(builder, location, makeScale(builder, location, picked, 1 - smoothing),
-                           makeScale(builder, location, sum, smoothing / static_cast<double>(shape.back())));
+    Value sum = ReduceSumOp::create(builder, x, builder.getDenseI64ArrayAttr({last}), UnitAttr());
+    picked = AddOp::create(builder, makeScale(builder, picked, 1 - smoothing),
+                           makeScale(builder, sum, smoothing / static_cast<double>(shape.back())));
   }
   return SmallVector<Value>{lossOfRows(builder, *this, lse, picked), lse};
 }
@@ -227,21 +196,5 @@ OpCost CrossEntropyOp::getCost() {
 OpCost CrossEntropyGradOp::getCost() {
   return streamingCost(*this, 3 * elementsOf(getLogits()) + elementsOf(getTargets()));
 }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-template <typename OpT> static KernelCall makeEntropyCall(OpT op, KernelId kernel) {
-  SmallVector<NamedAttribute> attributes = {integerAttribute(op, "reduction", op.getReduction() == LossReduction::sum),
-                                            integerAttribute(op, "ignore_index", op.getIgnoreIndex())};
-  if (double smoothing = smoothingOf(op.getLabelSmoothing()))
-    attributes.push_back(numberAttribute(op, "label_smoothing", smoothing));
-  return makeCall(op, kernel, attributes);
-}
-
-KernelCall CrossEntropyOp::getKernelCall() { return makeEntropyCall(*this, KernelId::cross_entropy); }
-
-KernelCall CrossEntropyGradOp::getKernelCall() { return makeEntropyCall(*this, KernelId::cross_entropy_grad); }
 
 } // namespace sluice::model

@@ -37,11 +37,11 @@ def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferTypes, DeclareO
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$loss, Model_FloatTensor:$lse);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
 }
-def Model_CrossEntropyGradOp : Model_InactiveOp<"cross_entropy_grad", [Model_InferTypes]> {
+def Model_CrossEntropyGradOp : Model_InactiveOp<"cross_entropy_grad", [Model_ResultsLike<["logits"]>]> {
   let summary = "VJP of cross_entropy with respect to the logits";
   let arguments = (ins Model_FloatTensor:$dloss, Model_FloatTensor:$logits, Model_IntegerTensor:$targets,
                        Model_FloatTensor:$lse, Model_LossReductionAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);

@@ -7,6 +7,7 @@
 #include "dialect/model/Patterns.h"
 #include "dialect/model/ops/ProductRules.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -56,19 +57,14 @@ LogicalResult verifyProduct(Operation *op, const Product &product) {
   if (failed(expectElement(op, "rhs", product.rhs, elementOf(product.lhs))))
     return failure();
   // matmul_c5
-  if (product.bias && (failed(expectShape(op, "bias", product.bias, {extents.n})) ||
-                       failed(expectElement(op, "bias", product.bias, elementOf(product.lhs)))))
-    return failure();
-  return success();
+  return product.bias ? expectType(op, "bias", product.bias, extents.n, elementOf(product.lhs)) : success();
 }
 
 LogicalResult MatmulOp::verify() {
   if (failed(verifyProduct(*this, productOf(*this))))
     return failure();
   // matmul_c6
-  if (getResidual() && failed(expectLike(*this, "residual", getResidual(), getResult())))
-    return failure();
-  return success();
+  return getResidual() ? expectLike(*this, "residual", getResidual(), getResult()) : success();
 }
 
 FailureOr<RankedTensorType> inferProduct(std::optional<Location> location, StringRef op, const Product &product,
@@ -109,58 +105,46 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value
 //===----------------------------------------------------------------------===//
 
 /// dA of C = op(A) op(B), before the sum over broadcast batch dims.
-static Value lhsGradient(OpBuilder &builder, Location location, Value dc, Value b, bool transposeA, bool transposeB) {
+static Value lhsGradient(ImplicitLocOpBuilder &builder, Value dc, Value b, bool transposeA, bool transposeB) {
   if (!transposeA)
-    return MatmulOp::create(builder, location, dc, b, false, !transposeB);
-  return MatmulOp::create(builder, location, b, dc, transposeB, true);
+    return MatmulOp::create(builder, dc, b, false, !transposeB);
+  return MatmulOp::create(builder, b, dc, transposeB, true);
 }
 
 /// dB of C = op(A) op(B), before the sum over broadcast batch dims.
-static Value rhsGradient(OpBuilder &builder, Location location, Value dc, Value a, bool transposeA, bool transposeB) {
+static Value rhsGradient(ImplicitLocOpBuilder &builder, Value dc, Value a, bool transposeA, bool transposeB) {
   if (!transposeB)
-    return MatmulOp::create(builder, location, a, dc, !transposeA, false);
-  return MatmulOp::create(builder, location, dc, a, true, transposeA);
+    return MatmulOp::create(builder, a, dc, !transposeA, false);
+  return MatmulOp::create(builder, dc, a, true, transposeA);
 }
 
 /// [..., m, k] to [batch * m, k].
-static Value flattenRows(OpBuilder &builder, Location location, Value value) {
+static Value flattenRows(ImplicitLocOpBuilder &builder, Value value) {
   ArrayRef<int64_t> shape = shapeOf(value);
-  int64_t columns = shape.back(), rows = 1;
-  for (int64_t extent : shape.drop_back())
-    rows *= extent;
-  return makeReshape(builder, location, value, {rows, columns});
+  return makeReshape(builder, value, {computeProduct(shape.drop_back()), shape.back()});
 }
 
-void makeProductGradients(OpBuilder &builder, Location location, const Product &product, Value cotangent,
-                          ArrayRef<bool> needed, SmallVectorImpl<Value> &gradients) {
-  Value a = product.lhs, b = product.rhs, dc = makeCast(builder, location, cotangent, elementOf(a));
+SmallVector<Value> makeProductGradients(ImplicitLocOpBuilder &builder, const Product &product, Value cotangent) {
+  Value a = product.lhs, b = product.rhs, dc = makeCast(builder, cotangent, elementOf(a));
   bool ta = product.transposeLhs, tb = product.transposeRhs;
-  size_t first = gradients.size();
-  gradients.append(product.bias ? 3 : 2, Value());
-  if (needed[0])
-    gradients[first] = makeUnbroadcast(builder, location, lhsGradient(builder, location, dc, b, ta, tb), shapeOf(a));
-  if (needed[1]) {
-    if (typeOf(b).getRank() == 2 && !ta)
-      // One product over all rows of the batch, instead of one for each followed by a sum.
-      gradients[first + 1] = rhsGradient(builder, location, flattenRows(builder, location, dc),
-                                         flattenRows(builder, location, a), false, tb);
-    else
-      gradients[first + 1] =
-          makeUnbroadcast(builder, location, rhsGradient(builder, location, dc, a, ta, tb), shapeOf(b));
-  }
-  if (product.bias && needed[2])
-    gradients[first + 2] =
-        makeCast(builder, location, makeUnbroadcast(builder, location, cotangent, shapeOf(product.bias)),
-                 elementOf(product.bias));
+  SmallVector<Value> gradients = {makeUnbroadcast(builder, lhsGradient(builder, dc, b, ta, tb), shapeOf(a))};
+  if (typeOf(b).getRank() == 2 && !ta)
+    // One product over all rows of the batch, instead of one for each followed by a sum.
+    gradients.push_back(rhsGradient(builder, flattenRows(builder, dc), flattenRows(builder, a), false, tb));
+  else
+    gradients.push_back(makeUnbroadcast(builder, rhsGradient(builder, dc, a, ta, tb), shapeOf(b)));
+  if (product.bias)
+    gradients.push_back(
+        makeCast(builder, makeUnbroadcast(builder, cotangent, shapeOf(product.bias)), elementOf(product.bias)));
+  return gradients;
 }
 
 // dA = dC op(B)^T, dB = op(A)^T dC, dbias = dC summed over rows, dresidual = dC
-LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                 SmallVectorImpl<Value> &gradients) {
-  makeProductGradients(builder, getLoc(), productOf(*this), cotangents[0], needed, gradients);
+FailureOrValues MatmulOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  SmallVector<Value> gradients = makeProductGradients(builder, productOf(*this), cotangents[0]);
   if (getResidual())
-    gradients.push_back(needed.back() ? cotangents[0] : Value());
-  return success();
+    gradients.push_back(cotangents[0]);
+  return gradients;
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,14 +188,14 @@ ShardingRule MatmulOp::getShardingRule() {
 }
 
 // The product alone; bias and residual are added to it.
-FailureOr<SmallVector<Value>> MatmulOp::buildShardableForm(OpBuilder &builder) {
+FailureOrValues MatmulOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   if (!getBias() && !getResidual())
     return failure();
-  Value value = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), Value(), Value(), getTransposeLhs(),
-                                 getTransposeRhs(), getOutputAttr());
+  Value value = MatmulOp::create(builder, getLhs(), getRhs(), Value(), Value(), getTransposeLhs(), getTransposeRhs(),
+                                 getOutputAttr());
   for (Value term : {getBias(), getResidual()})
     if (term)
-      value = AddOp::create(builder, getLoc(), value, makeCast(builder, getLoc(), term, elementOf(value)));
+      value = AddOp::create(builder, value, makeCast(builder, term, elementOf(value)));
   return SmallVector<Value>{value};
 }
 
@@ -251,7 +235,7 @@ MatmulOp soleProduct(Value value) {
   return product && value.hasOneUse() ? product : MatmulOp();
 }
 
-/// Both patterns look at an add of a product and another value, in either order.
+/// Both patterns match an add of a product and another value, in either order.
 struct FuseIntoProduct : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   virtual bool fits(MatmulOp product, Value other) const = 0;

@@ -8,9 +8,9 @@ def Model_MatmulOp : Model_Op<"matmul", [AttrSizedOperandSegments, Model_InferTy
   let summary = "matrix product of the last two dims, with optional bias and residual";
   let description = [{
     **Semantics.** `op(lhs)[..., m, k] op(rhs)[..., k, n] (+ bias[n]) (+ residual[..., m, n])`, where `op` exchanges the last two dims under `transpose_lhs`, `transpose_rhs`. Leading dims
-    broadcast. Products of bf16 are added up in f32 and rounded once, after bias and residual.
+    broadcast. Products of bf16 are accumulated in f32 and rounded once, after bias and residual.
 
-    **Inputs.** `lhs`, `rhs`, optional `bias`, optional `residual`: tensors of float. **Outputs.** `result`: follows; its element type is `output` where given, else the operands'.
+    **Inputs.** `lhs`, `rhs`, optional `bias`, optional `residual`: tensors of float. **Outputs.** `result`: follows; its element type is `output` if given, else the operands'.
 
     **Constraints.** (matmul_c1) `lhs` and `rhs` have rank 2 or more. (matmul_c2) the contracted extents are equal. (matmul_c3) the leading dims broadcast. (matmul_c4) `lhs` and `rhs` have one
     element type; `output` is a float type. (matmul_c5) `bias` is `[n]` of the operands' element type. (matmul_c6) `residual` has the result's shape and element type.
@@ -35,9 +35,10 @@ def Model_MatmulOp : Model_Op<"matmul", [AttrSizedOperandSegments, Model_InferTy
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`residual` `(` $residual^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
+  let kernel = "";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_MATMUL_TD

@@ -60,32 +60,30 @@ LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Lo
 // Derivative
 //===----------------------------------------------------------------------===//
 
-// The cotangent of `pre` is its own plus gelu_grad of y's; then as matmul.
-LogicalResult MatmulGeluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                     SmallVectorImpl<Value> &gradients) {
+// The cotangent of `pre` plus gelu_grad of that of y; then as matmul.
+FailureOrValues MatmulGeluOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   Value dpre = cotangents[0];
   if (cotangents[1]) {
-    Value slope = GeluGradOp::create(builder, getLoc(), cotangents[1], getPre(), tanhForm);
-    dpre = dpre ? AddOp::create(builder, getLoc(), dpre, slope).getResult() : slope;
+    Value slope = GeluGradOp::create(builder, cotangents[1], getPre(), tanhForm);
+    dpre = dpre ? AddOp::create(builder, dpre, slope).getResult() : slope;
   }
-  makeProductGradients(builder, getLoc(), productOf(*this), dpre, needed, gradients);
-  return success();
+  return makeProductGradients(builder, productOf(*this), dpre);
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Value>> MatmulGeluOp::decompose(OpBuilder &builder) {
-  Value pre = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), getBias(), /*residual=*/Value(),
-                               getTransposeLhs(), getTransposeRhs(), /*output=*/TypeAttr());
-  Value y = GeluOp::create(builder, getLoc(), pre, tanhForm);
+FailureOrValues MatmulGeluOp::decompose(ImplicitLocOpBuilder &builder) {
+  Value pre = MatmulOp::create(builder, getLhs(), getRhs(), getBias(), /*residual=*/Value(), getTransposeLhs(),
+                               getTransposeRhs(), /*output=*/TypeAttr());
+  Value y = GeluOp::create(builder, pre, tanhForm);
   return SmallVector<Value>{pre, y};
 }
 
-FailureOr<SmallVector<Value>> MatmulGeluGradOp::decompose(OpBuilder &builder) {
-  Value dy = MatmulOp::create(builder, getLoc(), getLhs(), getRhs(), getTransposeLhs(), getTransposeRhs());
-  Value dpre = GeluGradOp::create(builder, getLoc(), dy, getPre(), tanhForm);
+FailureOrValues MatmulGeluGradOp::decompose(ImplicitLocOpBuilder &builder) {
+  Value dy = MatmulOp::create(builder, getLhs(), getRhs(), getTransposeLhs(), getTransposeRhs());
+  Value dpre = GeluGradOp::create(builder, dy, getPre(), tanhForm);
   return SmallVector<Value>{dpre};
 }
 
@@ -106,8 +104,8 @@ ShardingRule MatmulGeluGradOp::getShardingRule() {
   return rule;
 }
 
-FailureOr<SmallVector<Value>> MatmulGeluOp::buildShardableForm(OpBuilder &builder) { return decompose(builder); }
-FailureOr<SmallVector<Value>> MatmulGeluGradOp::buildShardableForm(OpBuilder &builder) { return decompose(builder); }
+FailureOrValues MatmulGeluOp::buildShardableForm(ImplicitLocOpBuilder &builder) { return decompose(builder); }
+FailureOrValues MatmulGeluGradOp::buildShardableForm(ImplicitLocOpBuilder &builder) { return decompose(builder); }
 
 //===----------------------------------------------------------------------===//
 // Cost
@@ -179,7 +177,7 @@ struct FuseGelu : OpRewritePattern<GeluOp> {
   }
 };
 
-/// gelu_grad(matmul(a, b), x) ==> matmul_gelu_grad(a, b, x), where nothing else reads the product. The op is
+/// gelu_grad(matmul(a, b), x) ==> matmul_gelu_grad(a, b, x), if no other op reads the product. The op is
 /// inserted at the product, so the weight is read no later.
 struct FuseGeluGrad : OpRewritePattern<GeluGradOp> {
   using OpRewritePattern::OpRewritePattern;

@@ -5,20 +5,20 @@
 include "dialect/model/ModelDialect.td"
 
 def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
-  let summary = "a matrix product and the gelu of it, in the tanh form";
+  let summary = "a matrix product and its gelu, in the tanh form";
   let description = [{
-    **Semantics.** `pre = op(lhs) op(rhs) (+ bias)` as matmul has it, `y = gelu(pre)` in the tanh form. Where a library makes both in one go, y is made of `pre` before that is rounded to its type.
+    **Semantics.** `pre = op(lhs) op(rhs) (+ bias)` as in matmul, `y = gelu(pre)` in the tanh form. A library that computes both in one call applies gelu to `pre` before it is rounded.
 
     **Inputs.** `lhs`, `rhs`, optional `bias`: tensors of float. **Outputs.** `pre`, `y`: follow; of the operands' element type.
 
     **Constraints.** (matmul_gelu_c1) as matmul_c1 to matmul_c5.
 
-    **Derivative.** Of `pre` its cotangent and `gelu_grad` of y's; then as of matmul.
+    **Derivative.** The cotangent of `pre` plus `gelu_grad` of that of y; then as of matmul.
 
     **Decomposition.** matmul, gelu.
 
-    **Fusion.** In train functions, `gelu(matmul(a, b))` with a bias or none and without residual, where of the product nothing is read but by the gelu and its derivative, and backward ops read the product as well as
-    y: both are kept anyway then. Other functions keep the pair, since they keep no input of a gelu. After differentiation and before recompute.
+    **Fusion.** In train functions, `gelu(matmul(a, b))`, with or without bias and without residual, if only the gelu and its derivative read the product, and backward ops read both the product and y: both are kept in
+    memory in any case. Functions without a backward keep the two ops. The fusion runs after differentiation and before recompute.
 
     ```mlir
     %pre, %y = model.matmul_gelu %x, %w bias(%b) {transpose_rhs} : (tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<256xf32>) -> (tensor<4x8x256xf32>, tensor<4x8x256xf32>)
@@ -26,7 +26,7 @@ def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [Model_InferTypes, DeclareOpInt
 
     #### matmul_gelu_grad
 
-    `gelu_grad(op(lhs) op(rhs), pre)` in the tanh form. What becomes of a `gelu_grad` whose cotangent is a product that nothing else reads, in train functions. Inactive.
+    `gelu_grad(op(lhs) op(rhs), pre)` in the tanh form. In train functions it replaces a `gelu_grad` whose cotangent is a product that no other op reads. Inactive.
 
     **Constraints.** (matmul_gelu_grad_c1) as matmul_c1 to matmul_c4. (matmul_gelu_grad_c2) `pre` is as the product.
 
@@ -41,22 +41,24 @@ def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [Model_InferTypes, DeclareOpInt
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
+  let kernel = "";
 }
 def Model_MatmulGeluGradOp
     : Model_InactiveOp<"matmul_gelu_grad", [Model_InferTypes, Model_TypesAgree<["pre", "dpre"]>,
                                              DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
-  let summary = "a matrix product times the slope of gelu, in the tanh form, at pre";
+  let summary = "a matrix product times the derivative of gelu at pre, in the tanh form";
   let description = [{`gelu_grad(op(lhs) op(rhs), pre)`: the derivative of a gelu whose cotangent is a product.}];
   let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Model_FloatTensor:$pre, UnitAttr:$transpose_lhs,
                        UnitAttr:$transpose_rhs);
   let results = (outs Model_FloatTensor:$dpre);
   let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::OpBuilder &builder);
+    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
   }];
   let hasVerifier = 1;
+  let kernel = "";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_MATMULGELU_TD

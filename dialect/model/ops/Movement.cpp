@@ -6,6 +6,8 @@
 
 #include "dialect/model/ops/Helpers.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 
 namespace sluice::model {
@@ -37,10 +39,8 @@ LogicalResult ReshapeOp::verify() {
 
 LogicalResult TransposeOp::verify() {
   // transpose_c1
-  int64_t rank = typeOf(getOperand()).getRank();
-  SmallVector<int64_t> sorted(getPermutation());
-  llvm::sort(sorted);
-  if (sorted != llvm::to_vector(llvm::seq<int64_t>(rank)))
+  const int64_t rank = typeOf(getOperand()).getRank();
+  if (getPermutation().size() != static_cast<size_t>(rank) || !isPermutationVector(getPermutation()))
     return emitOpError() << "not a permutation, expected each of 0 to " << rank - 1 << " once but got ["
                          << getPermutation() << "]";
   return success();
@@ -96,6 +96,14 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   return success();
 }
 
+/// The shape with the extent of `part` along `dim`, if the ranks are equal.
+static SmallVector<int64_t> withExtentOf(Value part, ArrayRef<int64_t> shape, int64_t dim) {
+  SmallVector<int64_t> expected(shape);
+  if (shapeOf(part).size() == shape.size())
+    expected[dim] = shapeOf(part)[dim];
+  return expected;
+}
+
 LogicalResult SplitOp::verify() {
   // split_c1
   ArrayRef<int64_t> shape = shapeOf(getOperand());
@@ -104,18 +112,16 @@ LogicalResult SplitOp::verify() {
     return failure();
   // split_c2
   int64_t sum = 0;
-  for (Value piece : getResults()) {
-    SmallVector<int64_t> expected(shape);
-    if (typeOf(piece).getRank() == static_cast<int64_t>(shape.size()))
-      expected[dim] = shapeOf(piece)[dim];
-    if (failed(expectShape(*this, "piece", piece, expected)) ||
-        failed(expectElement(*this, "piece", piece, elementOf(getOperand()))))
+  for (Value part : getResults()) {
+    SmallVector<int64_t> expected = withExtentOf(part, shape, dim);
+    if (failed(expectType(*this, "result", part, expected, elementOf(getOperand()))))
       return failure();
     sum += expected[dim];
   }
   // split_c3
   if (sum != shape[dim])
-    return emitOpError() << "pieces do not add up, expected " << shape[dim] << " but got " << sum;
+    return emitOpError() << "sum of the results' extents along dim " << dim << ", expected " << shape[dim]
+                         << " but got " << sum;
   return success();
 }
 
@@ -129,26 +135,21 @@ LogicalResult ConcatOp::verify() {
   if (failed(expectDims(*this, {dim}, shape.size())))
     return failure();
   // concat_c3
-  for (Value piece : getOperands().drop_front()) {
-    SmallVector<int64_t> expected(shape);
-    if (typeOf(piece).getRank() == static_cast<int64_t>(shape.size()))
-      expected[dim] = shapeOf(piece)[dim];
-    if (failed(expectShape(*this, "piece", piece, expected)) ||
-        failed(expectElement(*this, "piece", piece, elementOf(getOperands().front()))))
+  for (Value part : getOperands().drop_front())
+    if (failed(expectType(*this, "operand", part, withExtentOf(part, shape, dim), elementOf(getOperands().front()))))
       return failure();
-  }
   return success();
 }
 
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
-  ValueRange pieces = adaptor.getOperands();
-  if (pieces.empty() || adaptor.getDim() >= static_cast<uint64_t>(typeOf(pieces.front()).getRank()))
+  ValueRange parts = adaptor.getOperands();
+  if (parts.empty() || adaptor.getDim() >= shapeOf(parts.front()).size())
     return emitOptionalError(location, "concat: dim is out of range");
-  SmallVector<int64_t> shape(shapeOf(pieces.front()));
-  for (Value piece : pieces.drop_front())
-    shape[adaptor.getDim()] += shapeOf(piece)[adaptor.getDim()];
-  types.push_back(tensorOf(shape, elementOf(pieces.front())));
+  SmallVector<int64_t> shape(shapeOf(parts.front()));
+  for (Value part : parts.drop_front())
+    shape[adaptor.getDim()] += shapeOf(part)[adaptor.getDim()];
+  types.push_back(tensorOf(shape, elementOf(parts.front())));
   return success();
 }
 
@@ -209,9 +210,7 @@ LogicalResult ScatterAddOp::verify() {
   // scatter_add_c2
   SmallVector<int64_t> shape(shapeOf(getIndices()));
   llvm::append_range(shape, shapeOf(getResult()).drop_front());
-  if (failed(expectShape(*this, "updates", getUpdates(), shape)))
-    return failure();
-  return expectElement(*this, "updates", getUpdates(), elementOf(getResult()));
+  return expectType(*this, "updates", getUpdates(), shape, elementOf(getResult()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,83 +240,62 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult BroadcastOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(makeUnbroadcast(builder, getLoc(), cotangents[0], shapeOf(getOperand())));
-  return success();
+FailureOrValues BroadcastOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{makeUnbroadcast(builder, cotangents[0], shapeOf(getOperand()))};
 }
 
-LogicalResult ReshapeOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                  SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(makeReshape(builder, getLoc(), cotangents[0], shapeOf(getOperand())));
-  return success();
+FailureOrValues ReshapeOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{makeReshape(builder, cotangents[0], shapeOf(getOperand()))};
 }
 
 // The inverse permutation.
-LogicalResult TransposeOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  SmallVector<int64_t> inverse(getPermutation().size());
-  for (auto [to, from] : llvm::enumerate(getPermutation()))
-    inverse[from] = to;
-  gradients.push_back(TransposeOp::create(builder, getLoc(), cotangents[0], builder.getDenseI64ArrayAttr(inverse)));
-  return success();
+FailureOrValues TransposeOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  auto inverse = invertPermutationVector(getPermutation());
+  return SmallVector<Value>{TransposeOp::create(builder, cotangents[0], builder.getDenseI64ArrayAttr(inverse))};
 }
 
 // Zeros at the elements that the slice does not take.
-LogicalResult SliceOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                SmallVectorImpl<Value> &gradients) {
+FailureOrValues SliceOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   SmallVector<int64_t> high;
   for (size_t d = 0; d < getStart().size(); ++d)
     high.push_back(shapeOf(getOperand())[d] - getStart()[d] - spreadExtent(shapeOf(getResult())[d], getStep()[d]));
-  gradients.push_back(PadOp::create(builder, getLoc(), cotangents[0], getStartAttr(),
-                                    builder.getDenseI64ArrayAttr(high), getStepAttr(), builder.getF64FloatAttr(0)));
-  return success();
+  return SmallVector<Value>{PadOp::create(builder, cotangents[0], getStartAttr(), builder.getDenseI64ArrayAttr(high),
+                                          getStepAttr(), builder.getF64FloatAttr(0))};
 }
 
 // The concatenated cotangents of the results, zeros for a null one.
-LogicalResult SplitOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                SmallVectorImpl<Value> &gradients) {
-  SmallVector<Value> pieces(cotangents);
-  for (auto [piece, result] : llvm::zip(pieces, getResults()))
-    if (!piece)
-      piece = makeConstant(builder, getLoc(), 0, tensorOf(shapeOf(result), elementOf(result)));
-  gradients.push_back(ConcatOp::create(builder, getLoc(), pieces, getDimAttr()));
-  return success();
+FailureOrValues SplitOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  SmallVector<Value> parts(cotangents);
+  for (auto [part, result] : llvm::zip(parts, getResults()))
+    if (!part)
+      part = makeConstant(builder, 0, tensorOf(shapeOf(result), elementOf(result)));
+  return SmallVector<Value>{ConcatOp::create(builder, parts, getDimAttr())};
 }
 
-LogicalResult ConcatOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                 SmallVectorImpl<Value> &gradients) {
+FailureOrValues ConcatOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   SmallVector<Type> types;
   for (Value operand : getOperands())
     types.push_back(tensorOf(shapeOf(operand), elementOf(operand)));
-  auto split = SplitOp::create(builder, getLoc(), types, cotangents[0], getDimAttr());
-  gradients.append(split->result_begin(), split->result_end());
-  return success();
+  auto split = SplitOp::create(builder, types, cotangents[0], getDimAttr());
+  return SmallVector<Value>(split->getResults());
 }
 
-LogicalResult PadOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                              SmallVectorImpl<Value> &gradients) {
+FailureOrValues PadOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   SmallVector<int64_t> limit;
   for (size_t d = 0; d < getLow().size(); ++d)
     limit.push_back(getLow()[d] + spreadExtent(shapeOf(getOperand())[d], getStep()[d]));
-  gradients.push_back(SliceOp::create(builder, getLoc(), cotangents[0], getLowAttr(),
-                                      builder.getDenseI64ArrayAttr(limit), getStepAttr()));
-  return success();
+  return SmallVector<Value>{
+      SliceOp::create(builder, cotangents[0], getLowAttr(), builder.getDenseI64ArrayAttr(limit), getStepAttr())};
 }
 
-LogicalResult GatherOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                 SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(ScatterAddOp::create(builder, getLoc(), tensorOf(shapeOf(getTable()), elementOf(getTable())),
-                                           cotangents[0], getIndices()));
-  gradients.emplace_back();
-  return success();
+FailureOrValues GatherOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{
+      ScatterAddOp::create(builder, tensorOf(shapeOf(getTable()), elementOf(getTable())), cotangents[0], getIndices()),
+      Value()};
 }
 
-LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                     SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(GatherOp::create(builder, getLoc(), cotangents[0], getIndices()));
-  gradients.emplace_back();
-  return success();
+FailureOrValues ScatterAddOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{GatherOp::create(builder, cotangents[0], getIndices()), Value()};
 }
 
 } // namespace sluice::model

@@ -21,11 +21,12 @@ def Model_BroadcastOp : Model_Op<"broadcast", [DeclareOpInterfaceMethods<ViewOpI
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let kernel = "copy";
 }
 def Model_ReshapeOp : Model_Op<"reshape", [DeclareOpInterfaceMethods<ViewOpInterface>]> {
-  let summary = "the same elements in row-major order under another shape";
+  let summary = "the same elements in row-major order in a new shape";
   let description = [{
-    **Semantics.** The same elements in row-major order under another shape. A reshape of a reshape folds to one; one to the same type folds away.
+    **Semantics.** The same elements in row-major order in a new shape. A reshape of a reshape folds to one reshape; one to the same type folds away.
 
     **Constraints.** (reshape_c1) the numbers of elements are equal. (reshape_c2) one element type.
 
@@ -39,13 +40,14 @@ def Model_ReshapeOp : Model_Op<"reshape", [DeclareOpInterfaceMethods<ViewOpInter
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
+  let kernel = "copy";
 }
 def Model_TransposeOp : Model_Op<"transpose", [Model_InferTypes, DeclareOpInterfaceMethods<ViewOpInterface>]> {
   let summary = "permutes dims: result dim i is operand dim permutation[i]";
   let description = [{
     **Semantics.** Result dim i is operand dim `permutation[i]`.
 
-    **Constraints.** (transpose_c1) `permutation` names each dim once.
+    **Constraints.** (transpose_c1) `permutation` has each dim once.
 
     **Derivative.** dy under the inverse permutation.
 
@@ -56,6 +58,7 @@ def Model_TransposeOp : Model_Op<"transpose", [Model_InferTypes, DeclareOpInterf
   let arguments = (ins Model_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
+  let kernel = "copy";
 }
 def Model_SliceOp : Model_Op<"slice", [Model_InferTypes, DeclareOpInterfaceMethods<ViewOpInterface>]> {
   let summary = "elements [start, limit) with a step, per dim";
@@ -74,16 +77,17 @@ def Model_SliceOp : Model_Op<"slice", [Model_InferTypes, DeclareOpInterfaceMetho
   let results = (outs Model_Tensor:$result);
   let extraClassDeclaration = "void adjustToTypes();";
   let hasVerifier = 1;
+  let kernel = "copy";
 }
 def Model_SplitOp : Model_Op<"split", [DeclareOpInterfaceMethods<ViewOpInterface>]> {
-  let summary = "cuts a tensor in pieces along one dim, in order";
+  let summary = "divides a tensor into parts along one dim, in order";
   let description = [{
-    **Semantics.** Pieces of the operand along `dim`, in order.
+    **Semantics.** Consecutive parts of the operand along `dim`.
 
-    **Constraints.** (split_c1) `dim` is a dim of the operand. (split_c2) each piece is as the operand in all other dims and in element type. (split_c3) the pieces add up to the
-    operand's extent.
+    **Constraints.** (split_c1) `dim` is a dim of the operand. (split_c2) each result has the operand's extents in all other dims, and its element type. (split_c3) the extents along `dim` add up to
+    the operand's.
 
-    **Derivative.** The pieces' cotangents joined.
+    **Derivative.** The concatenated cotangents of the results.
 
     ```mlir
     %q, %k, %v = model.split %qkv {dim = 1 : i64} : (tensor<4x192xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>, tensor<4x64xf32>)
@@ -92,11 +96,12 @@ def Model_SplitOp : Model_Op<"split", [DeclareOpInterfaceMethods<ViewOpInterface
   let arguments = (ins Model_Tensor:$operand, I64Attr:$dim);
   let results = (outs Variadic<Model_Tensor>:$results);
   let hasVerifier = 1;
+  let kernel = "copy";
 }
 def Model_ConcatOp : Model_Op<"concat", [Model_InferTypes, DeclareOpInterfaceMethods<DestinationOpInterface>]> {
-  let summary = "joins tensors along one dim, in order";
+  let summary = "concatenates tensors along one dim, in order";
   let description = [{
-    **Semantics.** The operands joined along `dim`, in order.
+    **Semantics.** The operands concatenated along `dim`, in order.
 
     **Constraints.** (concat_c1) at least one operand. (concat_c2) `dim` is a dim of the operands. (concat_c3) operands agree in all other dims and in element type.
 

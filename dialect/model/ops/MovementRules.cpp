@@ -82,25 +82,20 @@ FailureOr<StridedLayout> SliceOp::getViewOf(unsigned, const StridedLayout &sourc
   return layout;
 }
 
-/// The start of result `index` along `dim`.
-static int64_t startOf(ValueRange pieces, unsigned index, int64_t dim) {
+/// The window of part `index` of a tensor that consists of consecutive parts along `dim`.
+static StridedLayout windowOf(ValueRange parts, unsigned index, int64_t dim, const StridedLayout &layout) {
   int64_t start = 0;
-  for (Value piece : pieces.take_front(index))
-    start += shapeOf(piece)[dim];
-  return start;
-}
-
-static StridedLayout pieceOf(ValueRange pieces, unsigned index, int64_t dim, const StridedLayout &whole) {
-  return {whole.offset + startOf(pieces, index, dim) * whole.strides[dim], SmallVector<int64_t>(shapeOf(pieces[index])),
-          whole.strides};
+  for (Value part : parts.take_front(index))
+    start += shapeOf(part)[dim];
+  return {layout.offset + start * layout.strides[dim], SmallVector<int64_t>(shapeOf(parts[index])), layout.strides};
 }
 
 FailureOr<StridedLayout> SplitOp::getViewOf(unsigned result, const StridedLayout &source) {
-  return pieceOf(getResults(), result, getDim(), source);
+  return windowOf(getResults(), result, getDim(), source);
 }
 
 StridedLayout ConcatOp::getOperandWindow(unsigned operand, const StridedLayout &result) {
-  return pieceOf(getOperands(), operand, getDim(), result);
+  return windowOf(getOperands(), operand, getDim(), result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,8 +104,8 @@ StridedLayout ConcatOp::getOperandWindow(unsigned operand, const StridedLayout &
 
 ShardingRule BroadcastOp::getShardingRule() { return linearRule(*this); }
 
-// Dims are cut into common factors from the outermost on: [a, b c] and [a b, c] share a, b and c. Where extents have no
-// common cut, the dims up to the next place where they meet are whole.
+// Dims are divided into common factors from the outermost on: [a, b c] and [a b, c] share a, b and c. If two extents
+// have no common factor, the dims up to the next position with equal products are whole.
 ShardingRule ReshapeOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> from = shapeOf(getOperand()), to = shapeOf(getResult());
@@ -142,7 +137,7 @@ ShardingRule ReshapeOp::getShardingRule() {
       right /= cut;
       continue;
     }
-    // No common cut: take dims on the shorter side until the products meet.
+    // No common factor: take dims of the side with the smaller product until the products are equal.
     source[i - 1].push_back(rule.addFactor(left, /*whole=*/true));
     target[j - 1].push_back(rule.addFactor(right, /*whole=*/true));
     while (left != right) {
@@ -201,23 +196,20 @@ static ShardingRule windowRule(ValueRange operands, ValueRange results) {
 
 /// Parts of one extent along `dim`: the dim of the concatenation has a factor for the number of parts, and one for the
 /// extent, which all parts share.
-static ShardingRule piecesRule(Value whole, ValueRange pieces, int64_t dim, bool joins) {
-  bool equal =
-      pieces.size() > 1 && llvm::all_of(pieces, [&](Value piece) { return shapeOf(piece) == shapeOf(pieces.front()); });
-  if (!equal)
-    return joins ? windowRule(pieces, whole) : windowRule(whole, pieces);
+static ShardingRule partsRule(Value concatenated, ValueRange parts, int64_t dim, bool isConcat) {
+  if (parts.size() < 2 || !llvm::all_equal(llvm::map_range(parts, shapeOf)))
+    return isConcat ? windowRule(parts, concatenated) : windowRule(concatenated, parts);
   ShardingRule rule;
-  TensorFactors part = addFactors(rule, shapeOf(pieces.front()), typeOf(whole).getRank()), all = part;
-  all[dim].insert(all[dim].begin(), rule.addFactor(static_cast<int64_t>(pieces.size()), /*whole=*/true));
-  SmallVector<TensorFactors> parts(pieces.size(), part);
-  (joins ? rule.results : rule.operands).push_back(all);
-  (joins ? rule.operands : rule.results) = parts;
+  TensorFactors part = addFactors(rule, shapeOf(parts.front()), typeOf(concatenated).getRank()), all = part;
+  all[dim].insert(all[dim].begin(), rule.addFactor(static_cast<int64_t>(parts.size()), /*whole=*/true));
+  (isConcat ? rule.results : rule.operands).push_back(all);
+  (isConcat ? rule.operands : rule.results).assign(parts.size(), part);
   return rule;
 }
 
 ShardingRule SliceOp::getShardingRule() { return windowRule(getOperand(), getResult()); }
-ShardingRule SplitOp::getShardingRule() { return piecesRule(getOperand(), getResults(), getDim(), /*joins=*/false); }
-ShardingRule ConcatOp::getShardingRule() { return piecesRule(getResult(), getOperands(), getDim(), /*joins=*/true); }
+ShardingRule SplitOp::getShardingRule() { return partsRule(getOperand(), getResults(), getDim(), /*isConcat=*/false); }
+ShardingRule ConcatOp::getShardingRule() { return partsRule(getResult(), getOperands(), getDim(), /*isConcat=*/true); }
 
 // The limit of an unchanged dim is the operand's extent.
 void SliceOp::adjustToTypes() {
@@ -270,31 +262,5 @@ OpCost GatherOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(getR
 OpCost ScatterAddOp::getCost() {
   return {elementsOf(getUpdates()), bytesOf(getIndices()) + 3 * bytesOf(getUpdates()) + bytesOf(getResult())};
 }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-// Views copy from a window of the operand (getViewOf) to a separate buffer. A reshape whose operand has no such
-// window copies the operand to a dense buffer, and is a window of that.
-KernelCall BroadcastOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
-KernelCall ReshapeOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
-KernelCall TransposeOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
-KernelCall SliceOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
-KernelCall SplitOp::getKernelCall() { return makeCall(*this, KernelId::copy); }
-
-KernelCall ConcatOp::getKernelCall() {
-  return makeCall(*this, KernelId::concat, {integerAttribute(*this, "dim", getDim())});
-}
-
-KernelCall PadOp::getKernelCall() {
-  return makeCall(*this, KernelId::pad,
-                  {listAttribute(*this, "low", getLow()), listAttribute(*this, "high", getHigh()),
-                   listAttribute(*this, "step", getStep()),
-                   numberAttribute(*this, "value", getValue().convertToDouble())});
-}
-
-KernelCall GatherOp::getKernelCall() { return makeCall(*this, KernelId::gather); }
-KernelCall ScatterAddOp::getKernelCall() { return makeCall(*this, KernelId::scatter_add); }
 
 } // namespace sluice::model

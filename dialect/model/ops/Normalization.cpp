@@ -13,11 +13,8 @@ namespace sluice::model {
 LogicalResult LayerNormOp::verify() {
   // layer_norm_c2
   int64_t columns = shapeOf(getX()).back();
-  for (auto [name, value] : {std::pair<StringRef, Value>("weight", getWeight()), {"bias", getBias()}})
-    if (failed(expectShape(*this, name, value, {columns})) ||
-        failed(expectElement(*this, name, value, elementOf(getX()))))
-      return failure();
-  return success();
+  return success(succeeded(expectType(*this, "weight", getWeight(), columns, elementOf(getX()))) &&
+                 succeeded(expectType(*this, "bias", getBias(), columns, elementOf(getX()))));
 }
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -35,83 +32,57 @@ LogicalResult LayerNormGradOp::verify() {
   if (failed(expectShape(*this, "weight", getWeight(), {shapeOf(getX()).back()})))
     return failure();
   // layer_norm_grad_c3
-  for (auto [name, value] : {std::pair<StringRef, Value>("mean", getMean()), {"rstd", getRstd()}})
-    if (failed(expectShape(*this, name, value, shapeOf(getX()).drop_back())) ||
-        failed(expectElement(*this, name, value, statisticsElement(elementOf(getX())))))
-      return failure();
-  return success();
-}
-
-LogicalResult LayerNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  types.append({adaptor.getX().getType(), adaptor.getWeight().getType(), adaptor.getWeight().getType()});
-  return success();
+  ArrayRef<int64_t> rows = shapeOf(getX()).drop_back();
+  Type element = statisticsElement(elementOf(getX()));
+  return success(succeeded(expectType(*this, "mean", getMean(), rows, element)) &&
+                 succeeded(expectType(*this, "rstd", getRstd(), rows, element)));
 }
 
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult LayerNormOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
+FailureOrValues LayerNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1] || cotangents[2])
     return emitOpError("has no derivative through its mean and rstd, expected a use of y only");
-  auto grad = LayerNormGradOp::create(builder, getLoc(), cotangents[0], getX(), getWeight(), getMean(), getRstd());
-  gradients.append(grad->result_begin(), grad->result_end());
-  return success();
+  auto grad = LayerNormGradOp::create(builder, cotangents[0], getX(), getWeight(), getMean(), getRstd());
+  return SmallVector<Value>(grad->getResults());
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Value>> LayerNormOp::decompose(OpBuilder &builder) {
-  Location location = getLoc();
-  Type element = statisticsElement(elementOf(getX()));
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  SmallVector<int64_t> dims = {static_cast<int64_t>(shape.size()) - 1};
-  auto meanOf = [&](Value value) -> Value {
-    return ReduceMeanOp::create(builder, location, value, builder.getDenseI64ArrayAttr(dims), builder.getUnitAttr());
-  };
-  Value x = makeCast(builder, location, getX(), element);
+FailureOrValues LayerNormOp::decompose(ImplicitLocOpBuilder &builder) {
+  ArrayRef<int64_t> rows = shapeOf(getX()).drop_back();
+  auto last = builder.getDenseI64ArrayAttr({static_cast<int64_t>(rows.size())});
+  auto meanOf = [&](Value value) -> Value { return ReduceMeanOp::create(builder, value, last, builder.getUnitAttr()); };
+  Value x = makeCast(builder, getX(), statisticsElement(elementOf(getX())));
   Value mean = meanOf(x);
-  Value centred = SubtractOp::create(builder, location, x, mean);
-  Value variance = meanOf(MultiplyOp::create(builder, location, centred, centred));
-  Value epsilon = makeConstant(builder, location, getEpsilon().convertToDouble(), tensorOf({}, element));
-  Value rstd = RsqrtOp::create(builder, location, AddOp::create(builder, location, variance, epsilon).getResult());
-  Value normalized = MultiplyOp::create(builder, location, centred, rstd);
-  Value scaled = MultiplyOp::create(builder, location, normalized, makeCast(builder, location, getWeight(), element));
-  Value shifted = AddOp::create(builder, location, scaled, makeCast(builder, location, getBias(), element));
-  Value y = makeCast(builder, location, shifted, elementOf(getX()));
-  return SmallVector<Value>{y, makeReshape(builder, location, mean, shape.drop_back()),
-                            makeReshape(builder, location, rstd, shape.drop_back())};
+  Value centred = SubtractOp::create(builder, x, mean);
+  Value variance = meanOf(MultiplyOp::create(builder, centred, centred));
+  auto [y, rstd] = makeNormalized(builder, centred, variance, getEpsilon(), getWeight(), getBias());
+  return SmallVector<Value>{y, makeReshape(builder, mean, rows), makeReshape(builder, rstd, rows)};
 }
 
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// Rows are parallel, the normalized dim is whole.
 ShardingRule LayerNormOp::getShardingRule() {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  TensorFactors x = addFactors(rule, shape, shape.size() - 1);
-  TensorFactors columns = {x.back()}, rows(x.begin(), x.end() - 1);
-  rule.operands.append({x, columns, columns});
-  rule.results.append({x, rows, rows});
-  return rule;
+  RowFactors f(getX());
+  f.rule.operands.append({f.x, f.columns, f.columns});
+  f.rule.results.append({f.x, f.rows, f.rows});
+  return f.rule;
 }
 
-// As the forward; the gradients of weight and bias are sums over rows.
+// The gradients of weight and bias are sums over rows.
 ShardingRule LayerNormGradOp::getShardingRule() {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  TensorFactors x = addFactors(rule, shape, shape.size() - 1);
-  TensorFactors columns = {x.back()}, rows(x.begin(), x.end() - 1);
-  rule.operands.append({x, x, columns, rows, rows});
-  rule.results.append({x, columns, columns});
-  rule.reduction = PartialReduction::sum;
-  return rule;
+  RowFactors f(getX());
+  f.rule.operands.append({f.x, f.x, f.columns, f.rows, f.rows});
+  f.rule.results.append({f.x, f.columns, f.columns});
+  f.rule.reduction = PartialReduction::sum;
+  return f.rule;
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,15 +93,5 @@ ShardingRule LayerNormGradOp::getShardingRule() {
 OpCost LayerNormOp::getCost() { return streamingCost(*this, 8 * elementsOf(getX())); }
 // Per element: normalized x 2, dweight 2, dbias 1, the two row sums 4, dx 5.
 OpCost LayerNormGradOp::getCost() { return streamingCost(*this, 14 * elementsOf(getX())); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall LayerNormOp::getKernelCall() {
-  return makeCall(*this, KernelId::layer_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
-}
-
-KernelCall LayerNormGradOp::getKernelCall() { return makeCall(*this, KernelId::layer_norm_grad); }
 
 } // namespace sluice::model

@@ -35,7 +35,7 @@ def Model_LayerNormOp : Model_Op<"layer_norm", [Model_InferTypes, DeclareOpInter
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
   let hasVerifier = 1;
 }
-def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
+def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_ResultsLike<["x", "weight", "weight"]>, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of layer_norm: dx, dweight, dbias";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);

@@ -6,21 +6,19 @@ using namespace mlir;
 
 namespace sluice::model {
 
-/// The operands and results that an update has for each parameter.
-static unsigned stateCount(SgdOp op) { return op.getMomentum().isZero() ? 0 : 1; }
-static unsigned stateCount(AdamOp) { return 2; }
-static unsigned stateCount(AdamwOp) { return 2; }
-static StringRef stateName(SgdOp, unsigned) { return "momentum_buffer"; }
-template <typename OpT> static StringRef stateName(OpT, unsigned state) {
-  return state == 0 ? "exp_avg" : "exp_avg_sq";
+static SmallVector<StringRef> sgdStates(double momentum) {
+  return momentum == 0 ? SmallVector<StringRef>() : SmallVector<StringRef>{"momentum_buffer"};
 }
+/// The names of the states that an update has for each parameter.
+static SmallVector<StringRef> statesOf(SgdOp op) { return sgdStates(op.getMomentum().convertToDouble()); }
+template <typename OpT> static SmallVector<StringRef> statesOf(OpT) { return OpT::getStateNames({}); }
 
 /// Operands and results of one parameter of an update.
 struct UpdatedParameter {
   ValueRange values, updated;
 };
 template <typename OpT> static SmallVector<UpdatedParameter> parametersOf(OpT op) {
-  const unsigned states = stateCount(op);
+  const unsigned states = statesOf(op).size();
   SmallVector<UpdatedParameter> parameters;
   for (unsigned i = 0; i < op.getUpdated().size() / (1 + states); ++i)
     parameters.push_back(
@@ -34,30 +32,30 @@ template <typename OpT> static SmallVector<UpdatedParameter> parametersOf(OpT op
 
 static HyperParameter weightDecay(double defaultValue) { return {weightDecayName.str(), defaultValue, "weight decay"}; }
 
-/// The operation, of which each result has the type of the parameter.
+/// The operation; each result has the type of the parameter.
 template <typename OpT, typename... Settings>
-static Operation *makeUpdateOp(OpBuilder &builder, Location location, const UpdateOperands &operands, unsigned states,
+static Operation *makeUpdateOp(ImplicitLocOpBuilder &builder, const UpdateOperands &operands, unsigned states,
                                Settings... settings) {
   SmallVector<Type> types(1 + states, operands.values[0].getType());
-  return OpT::create(builder, location, types, operands.values, operands.lr, operands.step, operands.coefficient,
-                     operands.guard, settings...);
+  return OpT::create(builder, types, operands.values, operands.lr, operands.step, operands.coefficient, operands.guard,
+                     settings...);
 }
 
 std::vector<HyperParameter> SgdOp::getHyperParameters() {
   return {weightDecay(0), {"momentum", 0.0, "momentum"}, {"nesterov", false, "Nesterov momentum"}};
 }
 SmallVector<StringRef> SgdOp::getStateNames(const OptimizerSettings &settings) {
-  return settings.number("momentum") == 0 ? SmallVector<StringRef>() : SmallVector<StringRef>{"momentum_buffer"};
+  return sgdStates(settings.number("momentum"));
 }
 std::optional<SettingsConflict> SgdOp::findConflict(const OptimizerSettings &settings) {
   if (settings.flag("nesterov") && settings.number("momentum") == 0)
     return SettingsConflict{"nesterov", "expected 'optimizer.momentum' above 0 but got 0"};
   return std::nullopt;
 }
-Operation *SgdOp::buildUpdate(OpBuilder &builder, Location location, const UpdateOperands &operands,
+Operation *SgdOp::buildUpdate(ImplicitLocOpBuilder &builder, const UpdateOperands &operands,
                               const OptimizerSettings &settings) {
   return makeUpdateOp<SgdOp>(
-      builder, location, operands, getStateNames(settings).size(), builder.getF64FloatAttr(settings.number("momentum")),
+      builder, operands, getStateNames(settings).size(), builder.getF64FloatAttr(settings.number("momentum")),
       builder.getF64FloatAttr(settings.number(weightDecayName)), builder.getBoolAttr(settings.flag("nesterov")));
 }
 
@@ -67,25 +65,25 @@ static std::vector<HyperParameter> adamParameters(double decay) {
           weightDecay(decay)};
 }
 template <typename OpT>
-static Operation *buildAdamLike(OpBuilder &builder, Location location, const UpdateOperands &operands,
+static Operation *buildAdamLike(ImplicitLocOpBuilder &builder, const UpdateOperands &operands,
                                 const OptimizerSettings &settings) {
   auto number = [&](double value) { return builder.getF64FloatAttr(value); };
   const std::vector<double> &betas = settings.numbers("betas");
-  return makeUpdateOp<OpT>(builder, location, operands, 2, number(betas[0]), number(betas[1]),
-                           number(settings.number("eps")), number(settings.number(weightDecayName)));
+  return makeUpdateOp<OpT>(builder, operands, 2, number(betas[0]), number(betas[1]), number(settings.number("eps")),
+                           number(settings.number(weightDecayName)));
 }
 
 std::vector<HyperParameter> AdamOp::getHyperParameters() { return adamParameters(0); }
 std::vector<HyperParameter> AdamwOp::getHyperParameters() { return adamParameters(0.01); }
 SmallVector<StringRef> AdamOp::getStateNames(const OptimizerSettings &) { return {"exp_avg", "exp_avg_sq"}; }
 SmallVector<StringRef> AdamwOp::getStateNames(const OptimizerSettings &) { return {"exp_avg", "exp_avg_sq"}; }
-Operation *AdamOp::buildUpdate(OpBuilder &builder, Location location, const UpdateOperands &operands,
+Operation *AdamOp::buildUpdate(ImplicitLocOpBuilder &builder, const UpdateOperands &operands,
                                const OptimizerSettings &settings) {
-  return buildAdamLike<AdamOp>(builder, location, operands, settings);
+  return buildAdamLike<AdamOp>(builder, operands, settings);
 }
-Operation *AdamwOp::buildUpdate(OpBuilder &builder, Location location, const UpdateOperands &operands,
+Operation *AdamwOp::buildUpdate(ImplicitLocOpBuilder &builder, const UpdateOperands &operands,
                                 const OptimizerSettings &settings) {
-  return buildAdamLike<AdamwOp>(builder, location, operands, settings);
+  return buildAdamLike<AdamwOp>(builder, operands, settings);
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,7 +92,8 @@ Operation *AdamwOp::buildUpdate(OpBuilder &builder, Location location, const Upd
 
 template <typename OpT> static LogicalResult verifyUpdate(OpT op) {
   // update_c1
-  const unsigned states = stateCount(op), values = op.getValues().size(), updated = op.getUpdated().size();
+  const SmallVector<StringRef> names = statesOf(op);
+  const unsigned states = names.size(), values = op.getValues().size(), updated = op.getUpdated().size();
   if (updated == 0 || updated % (1 + states) != 0 || values != updated / (1 + states) * (2 + states))
     return op.emitOpError() << "lists do not fit, expected " << 2 + states << " operands and " << 1 + states
                             << (states == 0 ? " result" : " results") << " for each parameter but got " << values
@@ -106,8 +105,8 @@ template <typename OpT> static LogicalResult verifyUpdate(OpT op) {
         failed(expectLike(op, "new parameter", each.updated[0], parameter)))
       return failure();
     for (unsigned s = 0; s < states; ++s)
-      if (failed(expectLike(op, stateName(op, s), each.values[2 + s], parameter)) ||
-          failed(expectLike(op, ("new " + stateName(op, s)).str(), each.updated[1 + s], parameter)))
+      if (failed(expectLike(op, names[s], each.values[2 + s], parameter)) ||
+          failed(expectLike(op, ("new " + names[s]).str(), each.updated[1 + s], parameter)))
         return failure();
   }
   return success();
@@ -161,36 +160,5 @@ OpCost SgdOp::getCost() {
 // Per element: coefficient 1, weight decay 2, first moment 3, second moment 4, bias corrections and root 3, update 3.
 OpCost AdamOp::getCost() { return updateCost(*this, 16); }
 OpCost AdamwOp::getCost() { return updateCost(*this, 16); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall SgdOp::getKernelCall() {
-  return makeCall(*this, KernelId::sgd,
-                  {numberAttribute(*this, "momentum", getMomentum().convertToDouble()),
-                   numberAttribute(*this, "weight_decay", getWeightDecay().convertToDouble()),
-                   integerAttribute(*this, "nesterov", getNesterov())});
-}
-
-template <typename OpT> static KernelCall makeAdamLike(OpT op, KernelId kernel) {
-  return makeCall(op, kernel,
-                  {numberAttribute(op, "beta1", op.getBeta1().convertToDouble()),
-                   numberAttribute(op, "beta2", op.getBeta2().convertToDouble()),
-                   numberAttribute(op, "epsilon", op.getEpsilon().convertToDouble()),
-                   numberAttribute(op, "weight_decay", op.getWeightDecay().convertToDouble())});
-}
-
-KernelCall AdamOp::getKernelCall() { return makeAdamLike(*this, KernelId::adam); }
-KernelCall AdamwOp::getKernelCall() { return makeAdamLike(*this, KernelId::adamw); }
-
-//===----------------------------------------------------------------------===//
-// Merging
-//===----------------------------------------------------------------------===//
-
-/// lr, step, coefficient and guard.
-unsigned SgdOp::getSharedOperandCount() { return 4; }
-unsigned AdamOp::getSharedOperandCount() { return 4; }
-unsigned AdamwOp::getSharedOperandCount() { return 4; }
 
 } // namespace sluice::model

@@ -5,15 +5,19 @@
 include "dialect/model/ModelDialect.td"
 
 /// The update of any number of parameters. `values` has for each of them the parameter, its gradient and its states, one
-/// parameter after the other; `updated` the new parameter and states, which reuse the memory of the old ones. Where `guard`
+/// parameter after the other; `updated` the new parameter and states, which reuse the memory of the old ones. If `guard`
 /// is 0 they keep their values.
 class Model_UpdateOp<string mnemonic, string text, dag settings, list<string> more = []>
-    : Model_StepOp<mnemonic, [DeclareOpInterfaceMethods<MergeOpInterface>,
+    : Model_StepOp<mnemonic, [MergeOpInterface,
                               DeclareOpInterfaceMethods<OptimizerOpInterface, more>]> {
   let summary = text;
   let arguments = !con((ins Variadic<Model_FloatTensor>:$values, Model_Scalar:$lr, Model_IntegerScalar:$step,
                         Model_Scalar:$coefficient, Model_BoolScalar:$guard), settings);
   let results = (outs Variadic<Model_FloatTensor>:$updated);
+  let extraClassDeclaration = [{
+    /// lr, step, coefficient and guard.
+    unsigned getSharedOperandCount() { return 4; }
+  }];
   let hasVerifier = 1;
 }
 def Model_SgdOp : Model_UpdateOp<"sgd", "SGD with momentum, nesterov, weight decay (torch.optim.SGD)",
@@ -21,9 +25,9 @@ def Model_SgdOp : Model_UpdateOp<"sgd", "SGD with momentum, nesterov, weight dec
   let description = [{
     **Semantics.** `torch.optim.SGD` with dampening 0: `g = coefficient gradient + weight_decay p`; with momentum `m = momentum m + g` (m starts at 0) and `g = m`, or `g + momentum m` under `nesterov`; `p = p - lr g`.
 
-    **Inputs.** `values` (parameter, gradient and, with momentum alone, momentum_buffer of each), `lr`, `step`, `coefficient`, `guard`. **Outputs.** `updated` (parameter and, with momentum alone, momentum_buffer of each).
+    **Inputs.** `values` (parameter, gradient and, with momentum, momentum_buffer of each), `lr`, `step`, `coefficient`, `guard`. **Outputs.** `updated` (parameter and, with momentum, momentum_buffer of each).
 
-    **Constraints.** (sgd_c1) `nesterov` needs momentum.
+    **Constraints.** (sgd_c1) `nesterov` requires momentum.
 
     ```mlir
     %p2, %m2 = model.sgd %p, %g, %m, %lr, %step, %c, %ok {momentum = 0.9 : f64, weight_decay = 0.0 : f64, nesterov = false} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>)
@@ -52,9 +56,7 @@ def Model_AdamOp : Model_UpdateOp<"adam", "Adam, weight decay added to the gradi
   }];
 }
 def Model_AdamwOp : Model_UpdateOp<"adamw", "Adam with decoupled weight decay (torch.optim.AdamW)", Model_AdamSettings> {
-  let description = [{
-    See `model.adam`.
-  }];
+  let description = [{See `model.adam`.}];
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_OPTIMIZER_TD

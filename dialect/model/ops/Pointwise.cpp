@@ -1,6 +1,6 @@
 //===- Pointwise.cpp - elementwise primitives --------------------------------------===//
 //
-// Sharding, cost and kernel of the binary and unary ops are defined once, in their base class (Pointwise.td).
+// Pointwise.td gives the sharding rules, costs and kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,21 +25,6 @@ LogicalResult CompareOp::inferReturnTypes(MLIRContext *context, std::optional<Lo
 LogicalResult SelectOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
   return inferBroadcast(location, "select", adaptor.getOperands(), elementOf(adaptor.getOnTrue()), types);
-}
-
-LogicalResult ScaleOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                        SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getOperand(), types);
-}
-
-LogicalResult PowerOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                        SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getOperand(), types);
-}
-
-LogicalResult ReluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                           SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getY(), types);
 }
 
 //===----------------------------------------------------------------------===//
@@ -69,256 +54,153 @@ OpFoldResult PowerOp::fold(FoldAdaptor) {
 //===----------------------------------------------------------------------===//
 
 // d(a + b) = da + db
-LogicalResult AddOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                              SmallVectorImpl<Value> &gradients) {
-  for (unsigned i = 0; i < 2; ++i)
-    gradients.push_back(needed[i] ? makeUnbroadcast(builder, getLoc(), cotangents[0], shapeOf(getOperand(i)))
-                                  : Value());
-  return success();
+FailureOrValues AddOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{makeUnbroadcast(builder, cotangents[0], shapeOf(getLhs())),
+                            makeUnbroadcast(builder, cotangents[0], shapeOf(getRhs()))};
 }
 
 // d(a - b) = da - db
-LogicalResult SubtractOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                   SmallVectorImpl<Value> &gradients) {
-  Value dy = cotangents[0];
-  gradients.push_back(needed[0] ? makeUnbroadcast(builder, getLoc(), dy, shapeOf(getLhs())) : Value());
-  gradients.push_back(
-      needed[1] ? makeUnbroadcast(builder, getLoc(), NegateOp::create(builder, getLoc(), dy), shapeOf(getRhs()))
-                : Value());
-  return success();
+FailureOrValues SubtractOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value da = makeUnbroadcast(builder, cotangents[0], shapeOf(getLhs()));
+  Value negated = NegateOp::create(builder, cotangents[0]);
+  return SmallVector<Value>{da, makeUnbroadcast(builder, negated, shapeOf(getRhs()))};
 }
 
 // d(a b) = b da + a db
-LogicalResult MultiplyOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                   SmallVectorImpl<Value> &gradients) {
+FailureOrValues MultiplyOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  SmallVector<Value> gradients;
   for (unsigned i = 0; i < 2; ++i) {
-    gradients.emplace_back();
-    if (!needed[i])
-      continue;
-    Value product = MultiplyOp::create(builder, getLoc(), cotangents[0], getOperand(1 - i));
-    gradients.back() = makeUnbroadcast(builder, getLoc(), product, shapeOf(getOperand(i)));
+    Value product = MultiplyOp::create(builder, cotangents[0], getOperand(1 - i));
+    gradients.push_back(makeUnbroadcast(builder, product, shapeOf(getOperand(i))));
   }
-  return success();
+  return gradients;
 }
 
 // y = a / b: da = dy / b, db = -dy y / b
-LogicalResult DivideOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                 SmallVectorImpl<Value> &gradients) {
-  Value quotient = DivideOp::create(builder, getLoc(), cotangents[0], getRhs());
-  gradients.push_back(needed[0] ? makeUnbroadcast(builder, getLoc(), quotient, shapeOf(getLhs())) : Value());
-  gradients.emplace_back();
-  if (needed[1]) {
-    Value product = MultiplyOp::create(builder, getLoc(), quotient, getResult());
-    Value negated = NegateOp::create(builder, getLoc(), product);
-    gradients[gradients.size() - 1] = makeUnbroadcast(builder, getLoc(), negated, shapeOf(getRhs()));
-  }
-  return success();
-}
-
-static Value makeCompare(OpBuilder &builder, Location location, Value lhs, Value rhs, ComparePredicate predicate) {
-  return CompareOp::create(builder, location, lhs, rhs, predicate);
+FailureOrValues DivideOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value quotient = DivideOp::create(builder, cotangents[0], getRhs());
+  Value da = makeUnbroadcast(builder, quotient, shapeOf(getLhs()));
+  Value product = MultiplyOp::create(builder, quotient, getResult());
+  Value negated = NegateOp::create(builder, product);
+  return SmallVector<Value>{da, makeUnbroadcast(builder, negated, shapeOf(getRhs()))};
 }
 
 // The larger side takes dy; on a tie each takes half.
-LogicalResult MaximumOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                  SmallVectorImpl<Value> &gradients) {
+FailureOrValues MaximumOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   Value dy = cotangents[0];
-  Value zero = makeConstant(builder, getLoc(), 0, tensorOf({}, elementOf(dy)));
-  Value half = makeScale(builder, getLoc(), dy, 0.5);
-  Value tie = makeCompare(builder, getLoc(), getLhs(), getRhs(), ComparePredicate::eq);
-  Value shared = SelectOp::create(builder, getLoc(), tie, half, zero);
+  Value zero = makeConstant(builder, 0, tensorOf({}, elementOf(dy)));
+  Value half = makeScale(builder, dy, 0.5);
+  Value tie = CompareOp::create(builder, getLhs(), getRhs(), ComparePredicate::eq);
+  Value shared = SelectOp::create(builder, tie, half, zero);
+  SmallVector<Value> gradients;
   for (unsigned i = 0; i < 2; ++i) {
-    gradients.emplace_back();
-    if (!needed[i])
-      continue;
-    Value wins = makeCompare(builder, getLoc(), getOperand(i), getOperand(1 - i), ComparePredicate::gt);
-    Value part = SelectOp::create(builder, getLoc(), wins, dy, shared);
-    gradients.back() = makeUnbroadcast(builder, getLoc(), part, shapeOf(getOperand(i)));
+    Value wins = CompareOp::create(builder, getOperand(i), getOperand(1 - i), ComparePredicate::gt);
+    Value part = SelectOp::create(builder, wins, dy, shared);
+    gradients.push_back(makeUnbroadcast(builder, part, shapeOf(getOperand(i))));
   }
-  return success();
+  return gradients;
 }
 
-LogicalResult NegateOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                 SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(NegateOp::create(builder, getLoc(), cotangents[0]));
-  return success();
+FailureOrValues NegateOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{NegateOp::create(builder, cotangents[0])};
 }
 
 // y = exp x: dx = dy y
-LogicalResult ExpOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                              SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], getResult()));
-  return success();
+FailureOrValues ExpOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{MultiplyOp::create(builder, cotangents[0], getResult())};
 }
 
 // dx = dy / x
-LogicalResult LogOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                              SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(DivideOp::create(builder, getLoc(), cotangents[0], getOperand()));
-  return success();
+FailureOrValues LogOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{DivideOp::create(builder, cotangents[0], getOperand())};
 }
 
 // y = tanh x: dx = dy - dy y y
-LogicalResult TanhOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                               SmallVectorImpl<Value> &gradients) {
-  Value square = MultiplyOp::create(builder, getLoc(), getResult(), getResult());
-  Value product = MultiplyOp::create(builder, getLoc(), cotangents[0], square);
-  gradients.push_back(SubtractOp::create(builder, getLoc(), cotangents[0], product));
-  return success();
+FailureOrValues TanhOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value square = MultiplyOp::create(builder, getResult(), getResult());
+  Value product = MultiplyOp::create(builder, cotangents[0], square);
+  return SmallVector<Value>{SubtractOp::create(builder, cotangents[0], product)};
 }
 
 // dx = dy cos x
-LogicalResult SinOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                              SmallVectorImpl<Value> &gradients) {
-  Value slope = CosOp::create(builder, getLoc(), getOperand());
-  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
-  return success();
+FailureOrValues SinOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value slope = CosOp::create(builder, getOperand());
+  return SmallVector<Value>{MultiplyOp::create(builder, cotangents[0], slope)};
 }
 
 // dx = -dy sin x
-LogicalResult CosOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                              SmallVectorImpl<Value> &gradients) {
-  Value slope = NegateOp::create(builder, getLoc(), SinOp::create(builder, getLoc(), getOperand()).getResult());
-  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
-  return success();
+FailureOrValues CosOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value slope = NegateOp::create(builder, SinOp::create(builder, getOperand()).getResult());
+  return SmallVector<Value>{MultiplyOp::create(builder, cotangents[0], slope)};
 }
 
 // dx = dy 2/sqrt(pi) exp(-x x)
-LogicalResult ErfOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                              SmallVectorImpl<Value> &gradients) {
-  Value square = MultiplyOp::create(builder, getLoc(), getOperand(), getOperand());
-  Value slope = ExpOp::create(builder, getLoc(), NegateOp::create(builder, getLoc(), square).getResult());
-  Value scaled = makeScale(builder, getLoc(), slope, 2.0 * std::numbers::inv_sqrtpi);
-  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], scaled));
-  return success();
+FailureOrValues ErfOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value square = MultiplyOp::create(builder, getOperand(), getOperand());
+  Value slope = ExpOp::create(builder, NegateOp::create(builder, square).getResult());
+  Value scaled = makeScale(builder, slope, 2.0 * std::numbers::inv_sqrtpi);
+  return SmallVector<Value>{MultiplyOp::create(builder, cotangents[0], scaled)};
 }
 
 // y = sqrt x: dx = dy / (2 y)
-LogicalResult SqrtOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                               SmallVectorImpl<Value> &gradients) {
-  Value half = makeScale(builder, getLoc(), cotangents[0], 0.5);
-  gradients.push_back(DivideOp::create(builder, getLoc(), half, getResult()));
-  return success();
+FailureOrValues SqrtOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value half = makeScale(builder, cotangents[0], 0.5);
+  return SmallVector<Value>{DivideOp::create(builder, half, getResult())};
 }
 
 // y = 1 / sqrt x: dx = -dy y / (2 x)
-LogicalResult RsqrtOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                SmallVectorImpl<Value> &gradients) {
-  Value product = MultiplyOp::create(builder, getLoc(), cotangents[0], getResult());
-  Value scaled = makeScale(builder, getLoc(), product, -0.5);
-  gradients.push_back(DivideOp::create(builder, getLoc(), scaled, getOperand()));
-  return success();
+FailureOrValues RsqrtOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value product = MultiplyOp::create(builder, cotangents[0], getResult());
+  Value scaled = makeScale(builder, product, -0.5);
+  return SmallVector<Value>{DivideOp::create(builder, scaled, getOperand())};
 }
 
 // dx = dy where y > 0: the result is read, so that x need not be kept
-LogicalResult ReluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                               SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(ReluGradOp::create(builder, getLoc(), cotangents[0], getResult()));
-  return success();
+FailureOrValues ReluOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{ReluGradOp::create(builder, cotangents[0], getResult())};
 }
 
 // y = 1 / (1 + exp(-x)): dx = dy (y - y y)
-LogicalResult SigmoidOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                  SmallVectorImpl<Value> &gradients) {
-  Value square = MultiplyOp::create(builder, getLoc(), getResult(), getResult());
-  Value slope = SubtractOp::create(builder, getLoc(), getResult(), square);
-  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
-  return success();
+FailureOrValues SigmoidOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value square = MultiplyOp::create(builder, getResult(), getResult());
+  Value slope = SubtractOp::create(builder, getResult(), square);
+  return SmallVector<Value>{MultiplyOp::create(builder, cotangents[0], slope)};
 }
 
 // dx = dy sigmoid(x)
-LogicalResult SoftplusOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                   SmallVectorImpl<Value> &gradients) {
-  Value slope = SigmoidOp::create(builder, getLoc(), getOperand());
-  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
-  return success();
+FailureOrValues SoftplusOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value slope = SigmoidOp::create(builder, getOperand());
+  return SmallVector<Value>{MultiplyOp::create(builder, cotangents[0], slope)};
 }
 
 // dx = dy e x^(e - 1)
-LogicalResult PowerOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                SmallVectorImpl<Value> &gradients) {
+FailureOrValues PowerOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   double exponent = getExponent().convertToDouble();
-  if (exponent == 0) {
-    gradients.emplace_back();
-    return success();
-  }
-  Value power = PowerOp::create(builder, getLoc(), getOperand(), builder.getF64FloatAttr(exponent - 1));
-  Value slope = makeScale(builder, getLoc(), power, exponent);
-  gradients.push_back(MultiplyOp::create(builder, getLoc(), cotangents[0], slope));
-  return success();
+  if (exponent == 0)
+    return SmallVector<Value>{Value()};
+  Value power = PowerOp::create(builder, getOperand(), builder.getF64FloatAttr(exponent - 1));
+  Value slope = makeScale(builder, power, exponent);
+  return SmallVector<Value>{MultiplyOp::create(builder, cotangents[0], slope)};
 }
 
-LogicalResult ScaleOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(makeScale(builder, getLoc(), cotangents[0], getFactor().convertToDouble()));
-  return success();
+FailureOrValues ScaleOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{makeScale(builder, cotangents[0], getFactor().convertToDouble())};
 }
 
 // Each side takes dy where the condition selects it; the condition is not differentiable.
-LogicalResult SelectOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool> needed,
-                                 SmallVectorImpl<Value> &gradients) {
+FailureOrValues SelectOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   Value dy = cotangents[0];
-  Value zero = makeConstant(builder, getLoc(), 0, tensorOf({}, elementOf(dy)));
-  gradients.assign(3, Value());
-  if (needed[1])
-    gradients[1] = makeUnbroadcast(builder, getLoc(), SelectOp::create(builder, getLoc(), getCondition(), dy, zero),
-                                   shapeOf(getOnTrue()));
-  if (needed[2])
-    gradients[2] = makeUnbroadcast(builder, getLoc(), SelectOp::create(builder, getLoc(), getCondition(), zero, dy),
-                                   shapeOf(getOnFalse()));
-  return success();
+  Value zero = makeConstant(builder, 0, tensorOf({}, elementOf(dy)));
+  Value toTrue = SelectOp::create(builder, getCondition(), dy, zero);
+  Value dTrue = makeUnbroadcast(builder, toTrue, shapeOf(getOnTrue()));
+  Value toFalse = SelectOp::create(builder, getCondition(), zero, dy);
+  return SmallVector<Value>{Value(), dTrue, makeUnbroadcast(builder, toFalse, shapeOf(getOnFalse()))};
 }
 
 // Casts back; an integer on either side stops the derivative.
-LogicalResult CastOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                               SmallVectorImpl<Value> &gradients) {
+FailureOrValues CastOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   bool active = isFloat(getOperand()) && isFloat(getResult());
-  gradients.push_back(active ? makeCast(builder, getLoc(), cotangents[0], elementOf(getOperand())) : Value());
-  return success();
+  return SmallVector<Value>{active ? makeCast(builder, cotangents[0], elementOf(getOperand())) : Value()};
 }
-
-//===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-ShardingRule PowerOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule ReluGradOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule ScaleOp::getShardingRule() { return linearRule(*this); }
-ShardingRule CompareOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule SelectOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule CastOp::getShardingRule() { return pointwiseRule(*this); }
-
-//===----------------------------------------------------------------------===//
-// Cost
-//===----------------------------------------------------------------------===//
-
-OpCost PowerOp::getCost() { return pointwiseCost(*this); }
-OpCost ReluGradOp::getCost() { return pointwiseCost(*this); }
-OpCost ScaleOp::getCost() { return pointwiseCost(*this); }
-OpCost CompareOp::getCost() { return pointwiseCost(*this); }
-OpCost SelectOp::getCost() { return pointwiseCost(*this); }
-OpCost CastOp::getCost() { return pointwiseCost(*this, 0); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall ScaleOp::getKernelCall() {
-  return makeCall(*this, KernelId::scale, {numberAttribute(*this, "factor", getFactor().convertToDouble())});
-}
-
-KernelCall PowerOp::getKernelCall() {
-  return makeCall(*this, KernelId::power, {numberAttribute(*this, "exponent", getExponent().convertToDouble())});
-}
-
-KernelCall ReluGradOp::getKernelCall() { return makeCall(*this, KernelId::relu_grad); }
-
-KernelCall CompareOp::getKernelCall() {
-  return makeCall(*this, KernelId::compare,
-                  {integerAttribute(*this, "predicate", static_cast<int64_t>(getPredicate()))});
-}
-
-KernelCall SelectOp::getKernelCall() { return makeCall(*this, KernelId::select); }
-KernelCall CastOp::getKernelCall() { return makeCall(*this, KernelId::cast); }
 
 } // namespace sluice::model

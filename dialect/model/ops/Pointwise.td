@@ -5,8 +5,15 @@
 include "dialect/model/ModelDialect.td"
 
 /// Operands broadcast as in numpy (trailing dims align, extent 1 repeats); one float element type.
-class Model_BinaryOp<string mnemonic, string text, string rule = "pointwiseRule"> : Model_Op<mnemonic, [Model_InferTypes]> {
+class Model_BinaryOp<string mnemonic, string text>
+    : Model_Op<mnemonic, [Model_InferBy<"return inferBinary(location, \"" # mnemonic # "\", operands, types);">]> {
   let summary = text;
+  let description = [{See `model.add`.}];
+  let arguments = (ins Model_Tensor:$lhs, Model_Tensor:$rhs);
+  let results = (outs Model_Tensor:$result);
+  let flopsPerElement = "1";
+}
+def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting"> {
   let description = [{
     **Semantics.** `lhs + rhs`, `lhs - rhs`, `lhs * rhs`, `lhs / rhs`, the larger of the two (NaN where either is), elementwise with broadcasting.
 
@@ -25,32 +32,28 @@ class Model_BinaryOp<string mnemonic, string text, string rule = "pointwiseRule"
     %y4 = model.maximum %x, %bias : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
     ```
   }];
-  let arguments = (ins Model_Tensor:$lhs, Model_Tensor:$rhs);
-  let results = (outs Model_Tensor:$result);
-  let extraClassDefinition = [{
-    ::sluice::ShardingRule $cppClass::getShardingRule() { return }] # rule # [{(*this); }
-    ::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this); }
-    ::sluice::KernelCall $cppClass::getKernelCall() { return makeCall(*this, KernelId::}] # mnemonic # [{); }
-    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location> location,
-                                                      Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return inferBinary(location, "}] # mnemonic # [{", adaptor.getLhs(), adaptor.getRhs(), types);
-    }
-  }];
+  let rule = "linearRule";
 }
-def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting", "linearRule">;
-def Model_SubtractOp : Model_BinaryOp<"subtract", "lhs - rhs, broadcasting", "linearRule">;
+def Model_SubtractOp : Model_BinaryOp<"subtract", "lhs - rhs, broadcasting"> { let rule = "linearRule"; }
 def Model_MultiplyOp : Model_BinaryOp<"multiply", "lhs * rhs, broadcasting">;
 def Model_DivideOp : Model_BinaryOp<"divide", "lhs / rhs, broadcasting">;
 def Model_MaximumOp : Model_BinaryOp<"maximum", "the larger of lhs and rhs, broadcasting; ties share the cotangent">;
 
-class Model_UnaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_InferTypes]> {
+class Model_UnaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_ResultsLike<["operand"]>]> {
   let summary = text;
+  let description = [{See `model.exp`.}];
+  let arguments = (ins Model_FloatTensor:$operand);
+  let results = (outs Model_FloatTensor:$result);
+  let flopsPerElement = "1";
+}
+def Model_NegateOp : Model_UnaryOp<"negate", "-x">;
+def Model_ExpOp : Model_UnaryOp<"exp", "e to the x"> {
   let description = [{
     **Semantics.** `-x`, e to the x, the natural logarithm, the hyperbolic tangent, sine, cosine, the error function, the square root, 1 / square root, `max(x, 0)`, elementwise.
 
     **Inputs.** `operand`: tensor of float. **Outputs.** `result`: the operand's type.
 
-    **Derivative.** relu: `relu_grad` by its result, so that x need not be kept: `dy` where `y > 0`, else 0. Inactive. (relu_grad_c1) `dy` is as y. negate: `-dy`. exp: `dy y`. log: `dy / x`. tanh: `dy - dy (y y)`. sin: `dy cos x`. cos: `-dy sin x`. erf: `dy (2/sqrt(pi)) exp(-x x)`. sqrt: `(dy/2) / y`. rsqrt: `-(dy y)/2 / x`.
+    **Derivative.** relu: `relu_grad` by its result, so x need not be kept: `dy` where `y > 0`, else 0. Inactive. (relu_grad_c1) `dy` is as y. negate: `-dy`. exp: `dy y`. log: `dy / x`. tanh: `dy - dy (y y)`. sin: `dy cos x`. cos: `-dy sin x`. erf: `dy (2/sqrt(pi)) exp(-x x)`. sqrt: `(dy/2) / y`. rsqrt: `-(dy y)/2 / x`.
 
     ```mlir
     %y = model.exp %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
@@ -68,20 +71,7 @@ class Model_UnaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_In
     %dx = model.relu_grad %dy, %y : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$operand);
-  let results = (outs Model_FloatTensor:$result);
-  let extraClassDefinition = [{
-    ::sluice::ShardingRule $cppClass::getShardingRule() { return pointwiseRule(*this); }
-    ::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this); }
-    ::sluice::KernelCall $cppClass::getKernelCall() { return makeCall(*this, KernelId::}] # mnemonic # [{); }
-    ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location> location,
-                                                      Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return inferSame(adaptor.getOperand(), types);
-    }
-  }];
 }
-def Model_NegateOp : Model_UnaryOp<"negate", "-x">;
-def Model_ExpOp : Model_UnaryOp<"exp", "e to the x">;
 def Model_LogOp : Model_UnaryOp<"log", "natural logarithm">;
 def Model_TanhOp : Model_UnaryOp<"tanh", "hyperbolic tangent">;
 def Model_SinOp : Model_UnaryOp<"sin", "sine">;
@@ -103,18 +93,17 @@ def Model_SigmoidOp : Model_UnaryOp<"sigmoid", "1 / (1 + exp(-x))"> {
   }];
 }
 def Model_SoftplusOp : Model_UnaryOp<"softplus", "log(1 + exp(x))"> {
-  let description = [{
-    See `model.sigmoid`.
-  }];
+  let description = [{See `model.sigmoid`.}];
 }
 
-def Model_ReluGradOp : Model_InactiveOp<"relu_grad", [Model_InferTypes, Model_TypesAgree<["dy", "y"]>]> {
+def Model_ReluGradOp : Model_InactiveOp<"relu_grad", [Model_ResultsLike<["y"]>, Model_TypesAgree<["dy", "y"]>]> {
   let summary = "VJP of relu by its result: dy where y > 0, else 0";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$y);
   let results = (outs Model_FloatTensor:$dx);
+  let flopsPerElement = "1";
 }
 
-def Model_PowerOp : Model_Op<"power", [Model_InferTypes]> {
+def Model_PowerOp : Model_Op<"power", [Model_ResultsLike<["operand"]>]> {
   let hasFolder = 1;
   let summary = "x to a constant power";
   let description = [{
@@ -128,9 +117,10 @@ def Model_PowerOp : Model_Op<"power", [Model_InferTypes]> {
   }];
   let arguments = (ins Model_FloatTensor:$operand, F64Attr:$exponent);
   let results = (outs Model_FloatTensor:$result);
+  let flopsPerElement = "1";
 }
 
-def Model_ScaleOp : Model_Op<"scale", [Model_InferTypes]> {
+def Model_ScaleOp : Model_Op<"scale", [Model_ResultsLike<["operand"]>]> {
   let hasFolder = 1;
   let summary = "x times a constant";
   let description = [{
@@ -144,6 +134,8 @@ def Model_ScaleOp : Model_Op<"scale", [Model_InferTypes]> {
   }];
   let arguments = (ins Model_FloatTensor:$operand, F64Attr:$factor);
   let results = (outs Model_FloatTensor:$result);
+  let flopsPerElement = "1";
+  let rule = "linearRule";
 }
 
 def Model_CompareOp : Model_InactiveOp<"compare", [Model_InferTypes, AllElementTypesMatch<["lhs", "rhs"]>]> {
@@ -162,6 +154,7 @@ def Model_CompareOp : Model_InactiveOp<"compare", [Model_InferTypes, AllElementT
   }];
   let arguments = (ins Model_Tensor:$lhs, Model_Tensor:$rhs, Model_ComparePredicateAttr:$predicate);
   let results = (outs Model_BoolTensor:$result);
+  let flopsPerElement = "1";
 }
 
 def Model_SelectOp : Model_Op<"select", [Model_InferTypes, AllElementTypesMatch<["onTrue", "onFalse"]>]> {
@@ -171,7 +164,7 @@ def Model_SelectOp : Model_Op<"select", [Model_InferTypes, AllElementTypesMatch<
 
     **Constraints.** (select_c1) `onTrue` and `onFalse` have one element type. (select_c2) the shapes broadcast.
 
-    **Derivative.** dy to the side that was chosen.
+    **Derivative.** dy to the selected side.
 
     ```mlir
     %y = model.select %m, %x, %zero : (tensor<4xui8>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
@@ -179,13 +172,14 @@ def Model_SelectOp : Model_Op<"select", [Model_InferTypes, AllElementTypesMatch<
   }];
   let arguments = (ins Model_BoolTensor:$condition, Model_Tensor:$onTrue, Model_Tensor:$onFalse);
   let results = (outs Model_Tensor:$result);
+  let flopsPerElement = "1";
 }
 
 def Model_CastOp : Model_Op<"cast", [AllShapesMatch<["operand", "result"]>]> {
   let extraClassDeclaration = [{ bool keepsResultTypes() { return true; } }];
-  let summary = "another element type, rounded to nearest even";
+  let summary = "conversion to an element type, rounded to nearest even";
   let description = [{
-    **Semantics.** Another element type. Float to narrower float rounds to nearest, ties to even; float to integer cuts towards zero; a number to boolean is 1 where it is not 0.
+    **Semantics.** Conversion to the element type of the result. Float to narrower float rounds to nearest, ties to even; float to integer truncates towards zero; a number that is not 0 becomes boolean 1.
     A cast to the same type folds. Keeps its result type under every compute precision.
 
     **Constraints.** (cast_c1) operand and result have one shape.
@@ -199,6 +193,7 @@ def Model_CastOp : Model_Op<"cast", [AllShapesMatch<["operand", "result"]>]> {
   let arguments = (ins Model_Tensor:$operand);
   let results = (outs Model_Tensor:$result);
   let hasFolder = 1;
+  let flopsPerElement = "0";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_POINTWISE_TD

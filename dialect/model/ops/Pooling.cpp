@@ -78,21 +78,15 @@ LogicalResult AvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 template <typename Op> static LogicalResult verifyPoolGrad(Op op, Value x) {
-  if (failed(verifyWindows(op, shapeOf(x))) ||
-      failed(
-          expectShape(op, "dy", op.getDy(), pooledShape(shapeOf(x), op.getKernel(), op.getStride(), op.getPadding()))))
+  if (failed(verifyWindows(op, shapeOf(x))))
     return failure();
-  return expectElement(op, "dy", op.getDy(), elementOf(x));
+  return expectType(op, "dy", op.getDy(), pooledShape(shapeOf(x), op.getKernel(), op.getStride(), op.getPadding()),
+                    elementOf(x));
 }
 
 // max_pool2d_grad_c1, avg_pool2d_grad_c1
 LogicalResult MaxPool2dGradOp::verify() { return verifyPoolGrad(*this, getX()); }
 LogicalResult AvgPool2dGradOp::verify() { return verifyPoolGrad(*this, getDx()); }
-
-LogicalResult MaxPool2dGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                                SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getX(), types);
-}
 
 LogicalResult AdaptiveAvgPool2dOp::verify() {
   // adaptive_avg_pool2d_c1
@@ -133,26 +127,20 @@ LogicalResult AdaptiveAvgPool2dGradOp::verify() {
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult MaxPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(MaxPool2dGradOp::create(builder, getLoc(), cotangents[0], getX(), getKernelAttr(),
-                                              getStrideAttr(), getPaddingAttr()));
-  return success();
+FailureOrValues MaxPool2dOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{
+      MaxPool2dGradOp::create(builder, cotangents[0], getX(), getKernelAttr(), getStrideAttr(), getPaddingAttr())};
 }
 
-LogicalResult AvgPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(AvgPool2dGradOp::create(builder, getLoc(), tensorOf(shapeOf(getX()), elementOf(getX())),
-                                              cotangents[0], getKernelAttr(), getStrideAttr(), getPaddingAttr(),
-                                              getWithoutPaddingAttr()));
-  return success();
+FailureOrValues AvgPool2dOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{AvgPool2dGradOp::create(builder, tensorOf(shapeOf(getX()), elementOf(getX())),
+                                                    cotangents[0], getKernelAttr(), getStrideAttr(), getPaddingAttr(),
+                                                    getWithoutPaddingAttr())};
 }
 
-LogicalResult AdaptiveAvgPool2dOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                            SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(
-      AdaptiveAvgPool2dGradOp::create(builder, getLoc(), tensorOf(shapeOf(getX()), elementOf(getX())), cotangents[0]));
-  return success();
+FailureOrValues AdaptiveAvgPool2dOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{
+      AdaptiveAvgPool2dGradOp::create(builder, tensorOf(shapeOf(getX()), elementOf(getX())), cotangents[0])};
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,22 +192,6 @@ OpCost AdaptiveAvgPool2dGradOp::getCost() { return streamingCost(*this, elements
 // Kernel
 //===----------------------------------------------------------------------===//
 
-template <typename Op> static KernelCall poolingCall(Op op, KernelId kernel) {
-  return makeCall(op, kernel,
-                  {listAttribute(op, "kernel", op.getKernel()), listAttribute(op, "stride", op.getStride()),
-                   listAttribute(op, "padding", op.getPadding())});
-}
-
-template <typename Op> static KernelCall meanCallOf(Op op, KernelId kernel) {
-  KernelCall call = poolingCall(op, kernel);
-  call.attributes.push_back(integerAttribute(op, "without_padding", op.getWithoutPadding()));
-  return call;
-}
-
-KernelCall MaxPool2dOp::getKernelCall() { return poolingCall(*this, KernelId::max_pool2d); }
-KernelCall MaxPool2dGradOp::getKernelCall() { return poolingCall(*this, KernelId::max_pool2d_grad); }
-KernelCall AvgPool2dOp::getKernelCall() { return meanCallOf(*this, KernelId::avg_pool2d); }
-KernelCall AvgPool2dGradOp::getKernelCall() { return meanCallOf(*this, KernelId::avg_pool2d_grad); }
 KernelCall AdaptiveAvgPool2dOp::getKernelCall() {
   return makeCall(*this, KernelId::avg_pool2d, {integerAttribute(*this, "adaptive", 1)});
 }

@@ -38,7 +38,7 @@ def Model_MaxPool2dOp : Model_Op<"max_pool2d", [Model_InferTypes]> {
   let results = (outs Model_FloatTensor:$y);
   let hasVerifier = 1;
 }
-def Model_MaxPool2dGradOp : Model_InactiveOp<"max_pool2d_grad", [Model_InferTypes]> {
+def Model_MaxPool2dGradOp : Model_InactiveOp<"max_pool2d_grad", [Model_ResultsLike<["x"]>]> {
   let summary = "VJP of max_pool2d";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$padding);
@@ -63,7 +63,7 @@ def Model_AvgPool2dGradOp : Model_InactiveOp<"avg_pool2d_grad", []> {
   let hasVerifier = 1;
 }
 def Model_AdaptiveAvgPool2dOp : Model_Op<"adaptive_avg_pool2d", [Model_InferTypes]> {
-  let summary = "means of as many windows as the result has places, channels last";
+  let summary = "means of a given number of windows per image, channels last";
   let description = [{
     **Semantics.** The means of `output` windows: window i of n over H elements is `[i H / n, (i + 1) H / n)`, its begin rounded down and its end up.
 
@@ -82,12 +82,14 @@ def Model_AdaptiveAvgPool2dOp : Model_Op<"adaptive_avg_pool2d", [Model_InferType
   let arguments = (ins Model_FloatTensor:$x, DenseI64ArrayAttr:$output);
   let results = (outs Model_FloatTensor:$y);
   let hasVerifier = 1;
+  let kernel = "";
 }
 def Model_AdaptiveAvgPool2dGradOp : Model_InactiveOp<"adaptive_avg_pool2d_grad", []> {
   let summary = "VJP of adaptive_avg_pool2d";
   let arguments = (ins Model_FloatTensor:$dy);
   let results = (outs Model_FloatTensor:$dx);
   let hasVerifier = 1;
+  let kernel = "";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_POOLING_TD

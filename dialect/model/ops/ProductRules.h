@@ -24,10 +24,9 @@ llvm::LogicalResult verifyProduct(mlir::Operation *op, const Product &product);
 /// The type of the product; an error names `op`.
 llvm::FailureOr<mlir::RankedTensorType> inferProduct(std::optional<mlir::Location> location, llvm::StringRef op,
                                                      const Product &product, mlir::Type element);
-/// Appends the cotangents of lhs, rhs and bias that `needed` selects.
-void makeProductGradients(mlir::OpBuilder &builder, mlir::Location location, const Product &product,
-                          mlir::Value cotangent, llvm::ArrayRef<bool> needed,
-                          llvm::SmallVectorImpl<mlir::Value> &gradients);
+/// The cotangents of lhs, rhs and bias.
+llvm::SmallVector<mlir::Value> makeProductGradients(mlir::ImplicitLocOpBuilder &builder, const Product &product,
+                                                    mlir::Value cotangent);
 /// Factors of lhs, rhs, bias, residual, and of one result, that of `result`.
 ShardingRule productRule(const Product &product, mlir::Value result, bool isInnerWhole);
 /// 2 m n k for each of the batch, one more per element for bias and for residual.

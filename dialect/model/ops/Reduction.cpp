@@ -23,7 +23,7 @@ LogicalResult LogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-static LogicalResult inferReduction(Value operand, ArrayRef<int64_t> dims, bool keep, SmallVectorImpl<Type> &types) {
+LogicalResult inferReduction(Value operand, ArrayRef<int64_t> dims, bool keep, SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape;
   for (auto [d, extent] : llvm::enumerate(shapeOf(operand))) {
     bool reduced = llvm::is_contained(dims, static_cast<int64_t>(d));
@@ -32,19 +32,6 @@ static LogicalResult inferReduction(Value operand, ArrayRef<int64_t> dims, bool 
   }
   types.push_back(tensorOf(shape, elementOf(operand)));
   return success();
-}
-
-LogicalResult ReduceSumOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  return inferReduction(adaptor.getOperand(), adaptor.getDims(), adaptor.getKeep(), types);
-}
-LogicalResult ReduceMeanOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
-  return inferReduction(adaptor.getOperand(), adaptor.getDims(), adaptor.getKeep(), types);
-}
-LogicalResult ReduceMaxOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  return inferReduction(adaptor.getOperand(), adaptor.getDims(), adaptor.getKeep(), types);
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,48 +46,36 @@ static int64_t countOf(Value operand, ArrayRef<int64_t> dims) {
 }
 
 // dx = dy, repeated
-LogicalResult ReduceSumOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(makeExpand(builder, getLoc(), cotangents[0], shapeOf(getOperand()), getDims()));
-  return success();
+FailureOrValues ReduceSumOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{makeExpand(builder, cotangents[0], shapeOf(getOperand()), getDims())};
 }
 
 // dx = dy / count, repeated
-LogicalResult ReduceMeanOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                     SmallVectorImpl<Value> &gradients) {
-  Value share = makeScale(builder, getLoc(), cotangents[0], 1.0 / countOf(getOperand(), getDims()));
-  gradients.push_back(makeExpand(builder, getLoc(), share, shapeOf(getOperand()), getDims()));
-  return success();
+FailureOrValues ReduceMeanOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value share = makeScale(builder, cotangents[0], 1.0 / countOf(getOperand(), getDims()));
+  return SmallVector<Value>{makeExpand(builder, share, shapeOf(getOperand()), getDims())};
 }
 
 // dx = dy / ties where x is the maximum
-LogicalResult ReduceMaxOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  Location location = getLoc();
+FailureOrValues ReduceMaxOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   ArrayRef<int64_t> shape = shapeOf(getOperand());
   RankedTensorType scalar = tensorOf({}, elementOf(getOperand()));
-  Value zero = makeConstant(builder, location, 0, scalar), one = makeConstant(builder, location, 1, scalar);
-  Value largest = makeExpand(builder, location, getResult(), shape, getDims());
-  Value hit = CompareOp::create(builder, location, getOperand(), largest, ComparePredicate::eq);
-  Value ones = SelectOp::create(builder, location, hit, one, zero);
-  Value ties = ReduceSumOp::create(builder, location, ones, getDimsAttr(), getKeepAttr());
-  Value share = DivideOp::create(builder, location, cotangents[0], ties);
-  gradients.push_back(
-      SelectOp::create(builder, location, hit, makeExpand(builder, location, share, shape, getDims()), zero));
-  return success();
+  Value zero = makeConstant(builder, 0, scalar), one = makeConstant(builder, 1, scalar);
+  Value largest = makeExpand(builder, getResult(), shape, getDims());
+  Value hit = CompareOp::create(builder, getOperand(), largest, ComparePredicate::eq);
+  Value ones = SelectOp::create(builder, hit, one, zero);
+  Value ties = ReduceSumOp::create(builder, ones, getDimsAttr(), getKeepAttr());
+  Value share = DivideOp::create(builder, cotangents[0], ties);
+  return SmallVector<Value>{SelectOp::create(builder, hit, makeExpand(builder, share, shape, getDims()), zero)};
 }
 
 // dx = dy exp(x - y): the softmax times dy
-LogicalResult LogSumExpOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  Location location = getLoc();
+FailureOrValues LogSumExpOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   ArrayRef<int64_t> shape = shapeOf(getX());
-  SmallVector<int64_t> dims = {static_cast<int64_t>(shape.size()) - 1};
-  Value difference = SubtractOp::create(builder, location, getX(), makeExpand(builder, location, getY(), shape, dims));
-  Value share = ExpOp::create(builder, location, difference);
-  gradients.push_back(
-      MultiplyOp::create(builder, location, share, makeExpand(builder, location, cotangents[0], shape, dims)));
-  return success();
+  const int64_t last = shape.size() - 1;
+  Value difference = SubtractOp::create(builder, getX(), makeExpand(builder, getY(), shape, last));
+  Value share = ExpOp::create(builder, difference);
+  return SmallVector<Value>{MultiplyOp::create(builder, share, makeExpand(builder, cotangents[0], shape, last))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,25 +83,17 @@ LogicalResult LogSumExpOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangen
 //===----------------------------------------------------------------------===//
 
 // max x + log sum exp(x - max x)
-FailureOr<SmallVector<Value>> LogSumExpOp::decompose(OpBuilder &builder) {
-  Location location = getLoc();
-  auto dims = builder.getDenseI64ArrayAttr({typeOf(getX()).getRank() - 1});
-  Value x = makeCast(builder, location, getX(), statisticsElement(elementOf(getX())));
-  Value largest = ReduceMaxOp::create(builder, location, x, dims, builder.getUnitAttr());
-  Value power = ExpOp::create(builder, location, SubtractOp::create(builder, location, x, largest).getResult());
-  Value sum = ReduceSumOp::create(builder, location, power, dims, builder.getUnitAttr());
-  Value y = AddOp::create(builder, location, LogOp::create(builder, location, sum).getResult(), largest);
-  Value narrow = makeCast(builder, location, y, elementOf(getX()));
-  return SmallVector<Value>{makeReshape(builder, location, narrow, shapeOf(getY()))};
+FailureOrValues LogSumExpOp::decompose(ImplicitLocOpBuilder &builder) {
+  RowExponentials rows(builder, makeCast(builder, getX(), statisticsElement(elementOf(getX()))));
+  Value narrow = makeCast(builder, rows.logSum(builder), elementOf(getX()));
+  return SmallVector<Value>{makeReshape(builder, narrow, shapeOf(getY()))};
 }
 
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
 
-/// Reduced dims are factors of the operand alone.
-static ShardingRule reductionRule(Value operand, ArrayRef<int64_t> dims, bool keep, PartialReduction reduction,
-                                  bool whole) {
+ShardingRule reductionRule(Value operand, ArrayRef<int64_t> dims, bool keep, PartialReduction reduction, bool whole) {
   ShardingRule rule;
   TensorFactors from, to;
   for (auto [d, extent] : llvm::enumerate(shapeOf(operand))) {
@@ -175,16 +142,10 @@ OpCost LogSumExpOp::getCost() { return streamingCost(*this, 4 * elementsOf(getX(
 // Kernel
 //===----------------------------------------------------------------------===//
 
-KernelCall ReduceSumOp::getKernelCall() {
-  return makeCall(*this, KernelId::reduce_sum, {listAttribute(*this, "dims", getDims())});
-}
 KernelCall ReduceMeanOp::getKernelCall() {
-  return makeCall(*this, KernelId::reduce_sum,
-                  {listAttribute(*this, "dims", getDims()), integerAttribute(*this, "mean", 1)});
+  KernelCall call = recordedCall(*this, KernelId::reduce_sum);
+  call.attributes.push_back(integerAttribute(*this, "mean", 1));
+  return call;
 }
-KernelCall ReduceMaxOp::getKernelCall() {
-  return makeCall(*this, KernelId::reduce_max, {listAttribute(*this, "dims", getDims())});
-}
-KernelCall LogSumExpOp::getKernelCall() { return makeCall(*this, KernelId::logsumexp); }
 
 } // namespace sluice::model

@@ -4,14 +4,21 @@
 
 include "dialect/model/ModelDialect.td"
 
-class Model_ReduceOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_InferTypes]> {
+class Model_ReduceOp<string mnemonic, string text>
+    : Model_Op<mnemonic, [Model_InferBy<"return inferReduction(adaptor.getOperand(), adaptor.getDims(), adaptor.getKeep(), types);">]> {
   let summary = text;
+  let description = [{See `model.reduce_sum`.}];
+  let arguments = (ins Model_FloatTensor:$operand, DenseI64ArrayAttr:$dims, UnitAttr:$keep);
+  let results = (outs Model_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+def Model_ReduceSumOp : Model_ReduceOp<"reduce_sum", "sum over dims"> {
   let description = [{
-    **Semantics.** Sum, sum divided by the count, largest element, over `dims`. The dims vanish, or stay with extent 1 under `keep`. Sums of bf16 and f16 are added up in f32.
+    **Semantics.** The sum, the mean or the maximum over `dims`. The dims are removed, or have extent 1 with `keep`. Sums of bf16 and f16 are added up in f32.
 
     **Inputs.** `operand`: tensor of float. **Outputs.** `result`: follows.
 
-    **Constraints.** (reduce_c1) `dims` rise strictly and lie in the operand's rank.
+    **Constraints.** (reduce_c1) `dims` are strictly increasing dims of the operand.
 
     **Derivative.** sum: dy repeated. mean: `dy / count` repeated. max: dy divided among the elements that are equal to the maximum.
 
@@ -27,18 +34,14 @@ class Model_ReduceOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_I
     %y = model.reduce_max %x {dims = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<f32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$operand, DenseI64ArrayAttr:$dims, UnitAttr:$keep);
-  let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
 }
-def Model_ReduceSumOp : Model_ReduceOp<"reduce_sum", "sum over dims">;
-def Model_ReduceMeanOp : Model_ReduceOp<"reduce_mean", "mean over dims">;
+def Model_ReduceMeanOp : Model_ReduceOp<"reduce_mean", "mean over dims"> { let kernel = ""; }
 def Model_ReduceMaxOp : Model_ReduceOp<"reduce_max", "maximum over dims; ties share the cotangent">;
 
 def Model_LogSumExpOp : Model_Op<"logsumexp", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
-  let summary = "logarithm of the sum of exponentials over the last dim, which vanishes";
+  let summary = "logarithm of the sum of exponentials over the last dim, which is removed";
   let description = [{
-    **Semantics.** `max x + log sum exp(x - max x)` over the last dim, which vanishes.
+    **Semantics.** `max x + log sum exp(x - max x)` over the last dim, which is removed.
 
     **Constraints.** (logsumexp_c1) x has at least one dim.
 

@@ -12,8 +12,7 @@ namespace sluice::model {
 
 LogicalResult RmsNormOp::verify() {
   // rms_norm_c2
-  return success(succeeded(expectShape(*this, "weight", getWeight(), {shapeOf(getX()).back()})) &&
-                 succeeded(expectElement(*this, "weight", getWeight(), elementOf(getX()))));
+  return expectType(*this, "weight", getWeight(), shapeOf(getX()).back(), elementOf(getX()));
 }
 
 LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
@@ -27,79 +26,55 @@ LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 
 LogicalResult RmsNormGradOp::verify() {
   // rms_norm_grad_c2
-  if (failed(expectShape(*this, "weight", getWeight(), {shapeOf(getX()).back()})) ||
-      failed(expectElement(*this, "weight", getWeight(), elementOf(getX()))))
+  if (failed(expectType(*this, "weight", getWeight(), shapeOf(getX()).back(), elementOf(getX()))))
     return failure();
   // rms_norm_grad_c3
-  return success(succeeded(expectShape(*this, "rstd", getRstd(), shapeOf(getX()).drop_back())) &&
-                 succeeded(expectElement(*this, "rstd", getRstd(), statisticsElement(elementOf(getX())))));
-}
-
-LogicalResult RmsNormGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
-  types.append({adaptor.getX().getType(), adaptor.getWeight().getType()});
-  return success();
+  return expectType(*this, "rstd", getRstd(), shapeOf(getX()).drop_back(), statisticsElement(elementOf(getX())));
 }
 
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult RmsNormOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                  SmallVectorImpl<Value> &gradients) {
+FailureOrValues RmsNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its rstd, expected a use of y only");
-  auto grad = RmsNormGradOp::create(builder, getLoc(), cotangents[0], getX(), getWeight(), getRstd());
-  gradients.append(grad->result_begin(), grad->result_end());
-  return success();
+  auto grad = RmsNormGradOp::create(builder, cotangents[0], getX(), getWeight(), getRstd());
+  return SmallVector<Value>(grad->getResults());
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-FailureOr<SmallVector<Value>> RmsNormOp::decompose(OpBuilder &builder) {
-  Location location = getLoc();
-  Type element = statisticsElement(elementOf(getX()));
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  Value x = makeCast(builder, location, getX(), element);
-  Value square = MultiplyOp::create(builder, location, x, x);
-  Value mean = ReduceMeanOp::create(builder, location, square,
-                                    builder.getDenseI64ArrayAttr({static_cast<int64_t>(shape.size()) - 1}),
+FailureOrValues RmsNormOp::decompose(ImplicitLocOpBuilder &builder) {
+  ArrayRef<int64_t> rows = shapeOf(getX()).drop_back();
+  Value x = makeCast(builder, getX(), statisticsElement(elementOf(getX())));
+  Value square = MultiplyOp::create(builder, x, x);
+  Value mean = ReduceMeanOp::create(builder, square, builder.getDenseI64ArrayAttr({static_cast<int64_t>(rows.size())}),
                                     builder.getUnitAttr());
-  Value epsilon = makeConstant(builder, location, getEpsilon().convertToDouble(), tensorOf({}, element));
-  Value rstd = RsqrtOp::create(builder, location, AddOp::create(builder, location, mean, epsilon).getResult());
-  Value normalized = MultiplyOp::create(builder, location, x, rstd);
-  Value scaled = MultiplyOp::create(builder, location, normalized, makeCast(builder, location, getWeight(), element));
-  return SmallVector<Value>{makeCast(builder, location, scaled, elementOf(getX())),
-                            makeReshape(builder, location, rstd, shape.drop_back())};
+  auto [y, rstd] = makeNormalized(builder, x, mean, getEpsilon(), getWeight(), /*bias=*/Value());
+  return SmallVector<Value>{y, makeReshape(builder, rstd, rows)};
 }
 
 //===----------------------------------------------------------------------===//
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// Rows are parallel, the normalized dim is whole.
 ShardingRule RmsNormOp::getShardingRule() {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  TensorFactors x = addFactors(rule, shape, shape.size() - 1);
-  TensorFactors columns = {x.back()}, rows(x.begin(), x.end() - 1);
-  rule.operands.append({x, columns});
-  rule.results.append({x, rows});
-  return rule;
+  RowFactors f(getX());
+  f.rule.operands.append({f.x, f.columns});
+  f.rule.results.append({f.x, f.rows});
+  return f.rule;
 }
 
-// As the forward; the gradient of the weight is a sum over rows.
+// The gradient of the weight is a sum over rows.
 ShardingRule RmsNormGradOp::getShardingRule() {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  TensorFactors x = addFactors(rule, shape, shape.size() - 1);
-  TensorFactors columns = {x.back()}, rows(x.begin(), x.end() - 1);
-  rule.operands.append({x, x, columns, rows});
-  rule.results.append({x, columns});
-  rule.reduction = PartialReduction::sum;
-  return rule;
+  RowFactors f(getX());
+  f.rule.operands.append({f.x, f.x, f.columns, f.rows});
+  f.rule.results.append({f.x, f.columns});
+  f.rule.reduction = PartialReduction::sum;
+  return f.rule;
 }
 
 //===----------------------------------------------------------------------===//
@@ -110,15 +85,5 @@ ShardingRule RmsNormGradOp::getShardingRule() {
 OpCost RmsNormOp::getCost() { return streamingCost(*this, 4 * elementsOf(getX())); }
 // Per element: normalized x 1, dy weight 1, the row sum 2, dx 3, dweight 2.
 OpCost RmsNormGradOp::getCost() { return streamingCost(*this, 9 * elementsOf(getX())); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall RmsNormOp::getKernelCall() {
-  return makeCall(*this, KernelId::rms_norm, {numberAttribute(*this, "epsilon", getEpsilon().convertToDouble())});
-}
-
-KernelCall RmsNormGradOp::getKernelCall() { return makeCall(*this, KernelId::rms_norm_grad); }
 
 } // namespace sluice::model

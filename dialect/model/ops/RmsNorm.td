@@ -33,7 +33,7 @@ def Model_RmsNormOp : Model_Op<"rms_norm", [Model_InferTypes, DeclareOpInterface
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$rstd);
   let hasVerifier = 1;
 }
-def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_InferTypes, Model_TypesAgree<["dy", "x"]>]> {
+def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_ResultsLike<["x", "weight"]>, Model_TypesAgree<["dy", "x"]>]> {
   let summary = "VJP of rms_norm: dx, dweight";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$rstd);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);

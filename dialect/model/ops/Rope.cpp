@@ -38,21 +38,14 @@ LogicalResult RopeOp::verify() {
   return success();
 }
 
-LogicalResult RopeOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getX(), types);
-}
-
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult RopeOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                               SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(RopeOp::create(builder, getLoc(), cotangents[0], getThetaAttr(), getPositionAttr(),
-                                     getScalingAttr(), getFactorAttr(), getLowAttr(), getHighAttr(), getOriginalAttr(),
-                                     getInverse() ? UnitAttr() : builder.getUnitAttr()));
-  return success();
+FailureOrValues RopeOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{RopeOp::create(builder, cotangents[0], getThetaAttr(), getPositionAttr(), getScalingAttr(),
+                                           getFactorAttr(), getLowAttr(), getHighAttr(), getOriginalAttr(),
+                                           getInverse() ? UnitAttr() : builder.getUnitAttr())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,54 +53,52 @@ LogicalResult RopeOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, A
 //===----------------------------------------------------------------------===//
 
 /// f(i), for i along the only dim.
-static Value makeFrequencies(OpBuilder &builder, RopeOp op, int64_t count, Type element) {
-  Location location = op.getLoc();
-  auto constant = [&](double value) { return makeConstant(builder, location, value, tensorOf({}, element)); };
+static Value makeFrequencies(ImplicitLocOpBuilder &builder, RopeOp op, int64_t count, Type element) {
+  auto constant = [&](double value) { return makeConstant(builder, value, tensorOf({}, element)); };
   double step = -std::log(op.getTheta().convertToDouble()) / static_cast<double>(count);
-  Value index = IotaOp::create(builder, location, tensorOf({count}, element), builder.getI64IntegerAttr(0));
-  Value plain = ExpOp::create(builder, location, makeScale(builder, location, index, step));
+  Value index = IotaOp::create(builder, tensorOf({count}, element), builder.getI64IntegerAttr(0));
+  Value plain = ExpOp::create(builder, makeScale(builder, index, step));
   if (op.getScaling() == RopeScaling::unscaled)
     return plain;
-  Value divided = makeScale(builder, location, plain, 1 / op.getFactor().convertToDouble());
+  Value divided = makeScale(builder, plain, 1 / op.getFactor().convertToDouble());
   if (op.getScaling() == RopeScaling::linear)
     return divided;
   double low = op.getLow().convertToDouble(), high = op.getHigh().convertToDouble();
   // Frequencies with many wavelengths in the original length are kept, those with few are divided.
-  Value waves = makeScale(builder, location, plain, op.getOriginal().convertToDouble() / (2 * std::numbers::pi));
-  Value above = SubtractOp::create(builder, location, waves, constant(low));
-  Value share = makeScale(builder, location, above, 1 / (high - low));
-  Value rest = SubtractOp::create(builder, location, constant(1), share);
-  Value between = AddOp::create(builder, location, MultiplyOp::create(builder, location, rest, divided).getResult(),
-                                MultiplyOp::create(builder, location, share, plain).getResult());
-  Value few = CompareOp::create(builder, location, waves, constant(low), ComparePredicate::lt);
-  Value many = CompareOp::create(builder, location, waves, constant(high), ComparePredicate::gt);
-  Value upper = SelectOp::create(builder, location, many, plain, between);
-  return SelectOp::create(builder, location, few, divided, upper);
+  Value waves = makeScale(builder, plain, op.getOriginal().convertToDouble() / (2 * std::numbers::pi));
+  Value above = SubtractOp::create(builder, waves, constant(low));
+  Value share = makeScale(builder, above, 1 / (high - low));
+  Value rest = SubtractOp::create(builder, constant(1), share);
+  Value between = AddOp::create(builder, MultiplyOp::create(builder, rest, divided).getResult(),
+                                MultiplyOp::create(builder, share, plain).getResult());
+  Value few = CompareOp::create(builder, waves, constant(low), ComparePredicate::lt);
+  Value many = CompareOp::create(builder, waves, constant(high), ComparePredicate::gt);
+  Value upper = SelectOp::create(builder, many, plain, between);
+  return SelectOp::create(builder, few, divided, upper);
 }
 
 // y = (x0 cos a - x1 sin a, x1 cos a + x0 sin a) of the halves x0, x1
-FailureOr<SmallVector<Value>> RopeOp::decompose(OpBuilder &builder) {
-  Location location = getLoc();
+FailureOrValues RopeOp::decompose(ImplicitLocOpBuilder &builder) {
   Type element = statisticsElement(elementOf(getX()));
   ArrayRef<int64_t> shape = shapeOf(getX());
   int64_t half = shape[3] / 2;
-  Value rows = IotaOp::create(builder, location, tensorOf({shape[1], 1, 1}, element), builder.getI64IntegerAttr(0));
-  Value first = makeConstant(builder, location, static_cast<double>(getPosition()), tensorOf({}, element));
-  Value positions = AddOp::create(builder, location, rows, first);
-  Value angles = MultiplyOp::create(builder, location, positions, makeFrequencies(builder, *this, half, element));
-  Value cosine = CosOp::create(builder, location, angles), sine = SinOp::create(builder, location, angles);
+  Value rows = IotaOp::create(builder, tensorOf({shape[1], 1, 1}, element), builder.getI64IntegerAttr(0));
+  Value first = makeConstant(builder, static_cast<double>(getPosition()), tensorOf({}, element));
+  Value positions = AddOp::create(builder, rows, first);
+  Value angles = MultiplyOp::create(builder, positions, makeFrequencies(builder, *this, half, element));
+  Value cosine = CosOp::create(builder, angles), sine = SinOp::create(builder, angles);
   if (getInverse())
-    sine = NegateOp::create(builder, location, sine);
+    sine = NegateOp::create(builder, sine);
   Type part = tensorOf({shape[0], shape[1], shape[2], half}, element);
-  auto halves = SplitOp::create(builder, location, TypeRange{part, part}, makeCast(builder, location, getX(), element),
-                                builder.getI64IntegerAttr(3));
+  auto halves =
+      SplitOp::create(builder, TypeRange{part, part}, makeCast(builder, getX(), element), builder.getI64IntegerAttr(3));
   auto product = [&](unsigned index, Value by) -> Value {
-    return MultiplyOp::create(builder, location, halves.getResults()[index], by);
+    return MultiplyOp::create(builder, halves.getResults()[index], by);
   };
-  Value low = SubtractOp::create(builder, location, product(0, cosine), product(1, sine));
-  Value high = AddOp::create(builder, location, product(1, cosine), product(0, sine));
-  Value joined = ConcatOp::create(builder, location, ValueRange{low, high}, builder.getI64IntegerAttr(3));
-  return SmallVector<Value>{makeCast(builder, location, joined, elementOf(getX()))};
+  Value low = SubtractOp::create(builder, product(0, cosine), product(1, sine));
+  Value high = AddOp::create(builder, product(1, cosine), product(0, sine));
+  Value joined = ConcatOp::create(builder, ValueRange{low, high}, builder.getI64IntegerAttr(3));
+  return SmallVector<Value>{makeCast(builder, joined, elementOf(getX()))};
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,18 +132,16 @@ OpCost RopeOp::getCost() {
 // Kernel
 //===----------------------------------------------------------------------===//
 
+// A kernel scales frequencies by the attributes that it has.
 KernelCall RopeOp::getKernelCall() {
-  SmallVector<NamedAttribute> attributes = {numberAttribute(*this, "theta", getTheta().convertToDouble()),
-                                            integerAttribute(*this, "position", getPosition()),
-                                            integerAttribute(*this, "inverse", getInverse())};
-  if (getScaling() != RopeScaling::unscaled)
-    attributes.push_back(numberAttribute(*this, "factor", getFactor().convertToDouble()));
-  if (getScaling() == RopeScaling::llama3) {
-    attributes.push_back(numberAttribute(*this, "low", getLow().convertToDouble()));
-    attributes.push_back(numberAttribute(*this, "high", getHigh().convertToDouble()));
-    attributes.push_back(numberAttribute(*this, "original", getOriginal().convertToDouble()));
-  }
-  return makeCall(*this, KernelId::rope, attributes);
+  KernelCall call = recordedCall(*this, KernelId::rope);
+  llvm::erase_if(call.attributes, [&](NamedAttribute attribute) {
+    StringRef name = attribute.getName();
+    return name == "factor"
+               ? getScaling() == RopeScaling::unscaled
+               : getScaling() != RopeScaling::llama3 && (name == "low" || name == "high" || name == "original");
+  });
+  return call;
 }
 
 } // namespace sluice::model

@@ -4,10 +4,10 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_RopeOp : Model_Op<"rope", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_RopeOp : Model_Op<"rope", [Model_ResultsLike<["x"]>, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "rotates each head's halves by the token's position";
   let description = [{
-    **Semantics.** Rotary positions: elements i and i + D/2 of each head turn together by the angle `(position + t) f(i)`, backwards under `inverse`:
+    **Semantics.** Rotary positions: elements i and i + D/2 of each head are rotated by the angle `(position + t) f(i)`, in the opposite direction with `inverse`:
     `y[i] = x[i] cos a - x[i + D/2] sin a`, `y[i + D/2] = x[i + D/2] cos a + x[i] sin a`. `f(i) = theta^(-2i/D)`, changed by `scaling`:
 
     | scaling | frequency |
@@ -21,7 +21,7 @@ def Model_RopeOp : Model_Op<"rope", [Model_InferTypes, DeclareOpInterfaceMethods
     **Constraints.** (rope_c1) x has rank 4. (rope_c2) D is even and above 0. (rope_c3) `theta` and `factor` are above 0, `position` at least 0. (rope_c4) `scaling` is one of the table. (rope_c5) under `llama3`
     `original` and `low` are above 0 and `high` is more than `low`.
 
-    **Derivative.** The rope of dy with `inverse` turned around.
+    **Derivative.** The rope of dy with the opposite `inverse`.
 
     ```mlir
     %y = model.rope %x {theta = 10000.0 : f64} : (tensor<2x8x4x16xf32>) -> tensor<2x8x4x16xf32>
@@ -33,6 +33,7 @@ def Model_RopeOp : Model_Op<"rope", [Model_InferTypes, DeclareOpInterfaceMethods
                        DefaultValuedAttr<F64Attr, "1.0">:$original, UnitAttr:$inverse);
   let results = (outs Model_FloatTensor:$y);
   let hasVerifier = 1;
+  let kernel = "";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ROPE_TD

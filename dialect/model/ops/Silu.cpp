@@ -10,47 +10,16 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
-LogicalResult SiluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getX(), types);
-}
-
-// silu_grad_c1
-LogicalResult SiluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                           SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getX(), types);
-}
-
-// swiglu_c1
-LogicalResult SwigluOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
-  return inferSame(adaptor.getGate(), types);
-}
-
-LogicalResult SwigluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
-                                             SmallVectorImpl<Type> &types) {
-  types.append({adaptor.getGate().getType(), adaptor.getGate().getType()});
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult SiluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                               SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(SiluGradOp::create(builder, getLoc(), cotangents[0], getX()));
-  return success();
+FailureOrValues SiluOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{SiluGradOp::create(builder, cotangents[0], getX())};
 }
 
-LogicalResult SwigluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                 SmallVectorImpl<Value> &gradients) {
-  auto grad = SwigluGradOp::create(builder, getLoc(), cotangents[0], getGate(), getUp());
-  gradients.append(grad->result_begin(), grad->result_end());
-  return success();
+FailureOrValues SwigluOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  auto grad = SwigluGradOp::create(builder, cotangents[0], getGate(), getUp());
+  return SmallVector<Value>(grad->getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -58,55 +27,25 @@ LogicalResult SwigluOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents,
 //===----------------------------------------------------------------------===//
 
 // x / (1 + exp(-x)), in the type of statistics
-static Value makeSilu(OpBuilder &builder, Location location, Value operand) {
+static Value makeSilu(ImplicitLocOpBuilder &builder, Value operand) {
   Type element = statisticsElement(elementOf(operand));
-  Value x = makeCast(builder, location, operand, element);
-  Value one = makeConstant(builder, location, 1, tensorOf({}, element));
-  Value power = ExpOp::create(builder, location, NegateOp::create(builder, location, x).getResult());
-  Value sum = AddOp::create(builder, location, power, one);
-  return DivideOp::create(builder, location, x, sum);
+  Value x = makeCast(builder, operand, element);
+  Value one = makeConstant(builder, 1, tensorOf({}, element));
+  Value power = ExpOp::create(builder, NegateOp::create(builder, x).getResult());
+  Value sum = AddOp::create(builder, power, one);
+  return DivideOp::create(builder, x, sum);
 }
 
-FailureOr<SmallVector<Value>> SiluOp::decompose(OpBuilder &builder) {
-  return SmallVector<Value>{makeCast(builder, getLoc(), makeSilu(builder, getLoc(), getX()), elementOf(getX()))};
+FailureOrValues SiluOp::decompose(ImplicitLocOpBuilder &builder) {
+  return SmallVector<Value>{makeCast(builder, makeSilu(builder, getX()), elementOf(getX()))};
 }
 
-FailureOr<SmallVector<Value>> SwigluOp::decompose(OpBuilder &builder) {
-  Value gate = makeSilu(builder, getLoc(), getGate());
-  Value up = makeCast(builder, getLoc(), getUp(), elementOf(gate));
-  Value product = MultiplyOp::create(builder, getLoc(), gate, up);
-  return SmallVector<Value>{makeCast(builder, getLoc(), product, elementOf(getGate()))};
+FailureOrValues SwigluOp::decompose(ImplicitLocOpBuilder &builder) {
+  Value gate = makeSilu(builder, getGate());
+  Value up = makeCast(builder, getUp(), elementOf(gate));
+  Value product = MultiplyOp::create(builder, gate, up);
+  return SmallVector<Value>{makeCast(builder, product, elementOf(getGate()))};
 }
-
-//===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-ShardingRule SiluOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule SiluGradOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule SwigluOp::getShardingRule() { return pointwiseRule(*this); }
-ShardingRule SwigluGradOp::getShardingRule() { return pointwiseRule(*this); }
-
-//===----------------------------------------------------------------------===//
-// Cost
-//===----------------------------------------------------------------------===//
-
-// silu: negate, exp, add, divide. Its slope s (1 + x (1 - s)) with s = 1 / (1 + exp(-x)): four for s, three more.
-OpCost SiluOp::getCost() { return pointwiseCost(*this, 4); }
-OpCost SiluGradOp::getCost() { return pointwiseCost(*this, 8); }
-OpCost SwigluOp::getCost() { return pointwiseCost(*this, 5); }
-OpCost SwigluGradOp::getCost() { return pointwiseCost(*this, 11); }
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall SiluOp::getKernelCall() { return makeCall(*this, KernelId::silu); }
-KernelCall SiluGradOp::getKernelCall() { return makeCall(*this, KernelId::silu_grad); }
-KernelCall SwigluOp::getKernelCall() { return makeCall(*this, KernelId::swiglu); }
-
-// Each element of the three operands is read before either gradient is written.
-KernelCall SwigluGradOp::getKernelCall() { return makeCall(*this, KernelId::swiglu_grad); }
 
 //===----------------------------------------------------------------------===//
 // Fusion

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_SoftmaxOp : Model_Op<"softmax", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_SoftmaxOp : Model_Op<"softmax", [Model_ResultsLike<["x"]>, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "softmax over the last dim";
   let description = [{
     **Semantics.** Over the last dim: `exp(x - max x) / sum exp(x - max x)`.
@@ -23,11 +23,17 @@ def Model_SoftmaxOp : Model_Op<"softmax", [Model_InferTypes, DeclareOpInterfaceM
   }];
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x);
   let results = (outs Model_FloatTensor:$y);
+  // Maximum, subtract, exp, sum, divide.
+  let flopsPerElement = "5";
+  let rule = "rowRule";
 }
-def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_InferTypes, Model_TypesAgree<["dy", "y"]>]> {
+def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_ResultsLike<["y"]>, Model_TypesAgree<["dy", "y"]>]> {
   let summary = "VJP of softmax";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$y);
   let results = (outs Model_FloatTensor:$dx);
+  // Multiply and sum, subtract, multiply.
+  let flopsPerElement = "4";
+  let rule = "rowRule";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_SOFTMAX_TD

@@ -25,75 +25,40 @@ static unsigned initializerNumbers(InitializerKind init) {
   return 0;
 }
 
-/// True where the elements are random.
+/// True if the elements are random.
 static bool isDrawn(InitializerKind init) {
   return init == InitializerKind::normal || init == InitializerKind::uniform;
 }
 
-// @name : type init [(a [, b])] [aliases [...]] [frozen] [state] [attributes]
-ParseResult ParameterOp::parse(OpAsmParser &parser, OperationState &result) {
-  StringAttr name;
-  Type type;
+ParseResult parseInitializer(OpAsmParser &parser, InitializerKindAttr &init, FloatAttr &a, FloatAttr &b) {
   StringRef word;
-  if (parser.parseSymbolName(name, "sym_name", result.attributes) || parser.parseColonType(type))
-    return failure();
-  SMLoc place = parser.getCurrentLocation();
+  SMLoc location = parser.getCurrentLocation();
   if (parser.parseKeyword(&word))
     return failure();
-  std::optional<InitializerKind> init = symbolizeInitializerKind(word);
-  if (!init)
-    return parser.emitError(place) << "unknown initializer, expected zeros, ones, constant, normal or uniform but got '"
-                                   << word << "'";
-  const unsigned numbers = initializerNumbers(*init);
-  Builder &builder = parser.getBuilder();
-  result.addAttribute("type", TypeAttr::get(type));
-  result.addAttribute("init", builder.getAttr<InitializerKindAttr>(*init));
-  static constexpr StringRef slots[] = {"a", "b"};
-  if (numbers && parser.parseLParen())
-    return failure();
+  std::optional<InitializerKind> kind = symbolizeInitializerKind(word);
+  if (!kind)
+    return parser.emitError(location)
+           << "unknown initializer, expected zeros, ones, constant, normal or uniform but got '" << word << "'";
+  init = InitializerKindAttr::get(parser.getContext(), *kind);
+  const unsigned numbers = initializerNumbers(*kind);
   for (unsigned i = 0; i < numbers; ++i) {
     double value;
-    if ((i && parser.parseComma()) || parser.parseFloat(value))
+    if ((i == 0 ? parser.parseLParen() : parser.parseComma()) || parser.parseFloat(value))
       return failure();
-    result.addAttribute(slots[i], builder.getF64FloatAttr(value));
+    (i == 0 ? a : b) = parser.getBuilder().getF64FloatAttr(value);
   }
-  if (numbers && parser.parseRParen())
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("aliases"))) {
-    ArrayAttr aliases;
-    if (parser.parseAttribute(aliases))
-      return failure();
-    result.addAttribute("aliases", aliases);
-  }
-  if (succeeded(parser.parseOptionalKeyword("frozen")))
-    result.addAttribute("frozen", builder.getUnitAttr());
-  if (succeeded(parser.parseOptionalKeyword("state")))
-    result.addAttribute("state", builder.getUnitAttr());
-  return parser.parseOptionalAttrDict(result.attributes);
+  return numbers ? parser.parseRParen() : success();
 }
 
-void ParameterOp::print(OpAsmPrinter &printer) {
-  printer << ' ';
-  printer.printSymbolName(getSymName());
-  printer << " : " << getType() << ' ' << stringifyInitializerKind(getInit());
-  unsigned numbers = initializerNumbers(getInit());
-  if (numbers) {
-    printer << '(';
-    printer.printFloat(getA());
-    if (numbers > 1) {
-      printer << ", ";
-      printer.printFloat(getB());
-    }
-    printer << ')';
+void printInitializer(OpAsmPrinter &printer, Operation *, InitializerKindAttr init, FloatAttr a, FloatAttr b) {
+  printer << stringifyInitializerKind(init.getValue());
+  const unsigned numbers = initializerNumbers(init.getValue());
+  for (unsigned i = 0; i < numbers; ++i) {
+    printer << (i == 0 ? "(" : ", ");
+    printer.printFloat((i == 0 ? a : b).getValue());
   }
-  if (getAliases())
-    printer << " aliases " << *getAliases();
-  if (getFrozen())
-    printer << " frozen";
-  if (isState())
-    printer << " state";
-  printer.printOptionalAttrDict((*this)->getAttrs(),
-                                {"sym_name", "type", "init", "a", "b", "aliases", "frozen", "state"});
+  if (numbers)
+    printer << ')';
 }
 
 //===----------------------------------------------------------------------===//

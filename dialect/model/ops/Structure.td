@@ -9,8 +9,8 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
   let summary = "a parameter of the model";
   let description = [{
-    **Semantics.** A parameter of the model, as a symbol. Its first value is a function of the run's seed, the parameter's position in the module, and each
-    element's global index: the same under every sharding.
+    **Semantics.** A parameter of the model, as a symbol. The initial value of an element is a function of the run's seed, the position of the parameter in the module, and the global index of the
+    element, so it does not depend on the sharding.
 
     | initializer | value |
     |---|---|
@@ -20,10 +20,10 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
     | `uniform(a, b)` | uniformly distributed in [a, b) |
 
     **Attributes.** `type` (tensor of float), `aliases` (other names of the same weights, for reading and writing weight files), `frozen` (no gradient, no
-    optimizer state), `padding` (the row of an embedding's table whose first values are zeros), `state` (not a parameter but a value that the forward updates, such as batch norm's running statistics: of any element type, unsharded, separate on each
+    optimizer state), `padding` (the row of an embedding's table whose first values are zeros), `state` (a value that the forward updates and not a parameter, such as batch norm's running statistics: of any element type, unsharded, separate on each
     rank, without gradient, never gathered, averaged over ranks only with `statistics.sync`, written by `write` in the forward, once a micro-batch; saved as `rank0.NAME`, `rank1.NAME`, ...).
 
-    **Constraints.** (parameter_c1) the initializer is one of the table. (parameter_c2) b of `normal` is at least 0; a of `uniform` is at most b. (parameter_c3) the type is one
+    **Constraints.** (parameter_c1) the initializer is in the table. (parameter_c2) b of `normal` is at least 0; a of `uniform` is at most b. (parameter_c3) the type is one
     of floats, or there is `state`; a state begins with zeros, ones or a constant. (parameter_c4) `padding` requires a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
 
     ```mlir
@@ -33,24 +33,26 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_Tensor>:$type, Model_InitializerKindAttr:$init,
                        DefaultValuedAttr<F64Attr, "0.0">:$a, DefaultValuedAttr<F64Attr, "0.0">:$b,
                        OptionalAttr<StrArrayAttr>:$aliases, UnitAttr:$frozen,
-                       OptionalAttr<I64Attr>:$padding);
+                       OptionalAttr<I64Attr>:$padding, UnitAttr:$state);
   let extraClassDeclaration = [{
     /// A value that the forward updates, not a parameter.
-    bool isState() { return (*this)->hasAttr("state"); }
+    bool isState() { return getState(); }
   }];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    $sym_name `:` $type custom<Initializer>($init, $a, $b) (`aliases` $aliases^)? (`frozen` $frozen^)? (`state` $state^)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 
 def Model_ReadOp : Model_AnyOp<"read", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the value of a parameter, or of an optimizer state of it";
   let description = [{
-    **Semantics.** The value that a parameter, or its optimizer state `state`, has at the start of the step. Where the result has another float
-    type than the parameter, it is the value rounded to that type.
+    **Semantics.** The value that a parameter, or its optimizer state `state`, has at the start of the step. If the result has a different float
+    type, it is the value rounded to that type.
 
     **Outputs.** `value`: tensor of float.
 
-    **Constraints.** (read_c1) the symbol is a `model.parameter` of this module or one around it. (read_c2) `value` has the parameter's shape and a float element type.
+    **Constraints.** (read_c1) the symbol is a `model.parameter` of this module or of an enclosing one. (read_c2) `value` has the parameter's shape and a float element type.
 
     ```mlir
     %w = model.read @wte.weight : tensor<256x64xbf16>
@@ -79,11 +81,19 @@ def Model_WriteOp : Model_AnyOp<"write", [DeclareOpInterfaceMethods<SymbolUserOp
   let assemblyFormat = "$parameter (`state` $state^)? `,` $value attr-dict `:` type($value)";
 }
 
-def Model_BlockOp : Model_AnyOp<"block", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments,
-                                          RecursiveMemoryEffects]> {
+/// An op with one region, whose yielded values are its results.
+class Model_RegionOp<string mnemonic, list<Trait> traits, dag name>
+    : Model_AnyOp<mnemonic, !listconcat([SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments], traits)> {
+  let arguments = name;
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<Model_Tensor>:$results);
+  let assemblyFormat = !if(!empty(name), "", "$name ") # "(`->` type($results)^)? attr-dict-with-keyword $body";
+}
+
+def Model_BlockOp : Model_RegionOp<"block", [RecursiveMemoryEffects], (ins StrAttr:$name)> {
   let summary = "a module of the source";
   let description = [{
-    **Semantics.** A module of the source. Its region is run once, in place; the results are what it yields. The outermost block is the default sharding unit
+    **Semantics.** A module of the source. Its region is run once, in place; the results are the yielded values. The outermost block is the default sharding unit
     and recompute granularity. The model phase flattens blocks: then each op names its path in `model.block`, components joined by `/`.
 
     ```mlir
@@ -93,17 +103,12 @@ def Model_BlockOp : Model_AnyOp<"block", [SingleBlockImplicitTerminator<"YieldOp
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name);
-  let regions = (region SizedRegion<1>:$body);
-  let results = (outs Variadic<Model_Tensor>:$results);
-  let assemblyFormat = "$name (`->` type($results)^)? attr-dict-with-keyword $body";
 }
 
-def Model_CheckpointOp : Model_AnyOp<"checkpoint", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments,
-                                                    RecursiveMemoryEffects]> {
+def Model_CheckpointOp : Model_RegionOp<"checkpoint", [RecursiveMemoryEffects], (ins)> {
   let summary = "ops to recompute in the backward";
   let description = [{
-    **Semantics.** As a block without a name; marks ops to recompute in the backward. Used by `recompute.policy = "marked"`, else without effect. Nests.
+    **Semantics.** A block without a name that marks ops to recompute in the backward with `recompute.policy = "marked"`; otherwise it has no effect. Nests.
 
     ```mlir
     %y = model.checkpoint -> tensor<4x64xf32> {
@@ -111,16 +116,13 @@ def Model_CheckpointOp : Model_AnyOp<"checkpoint", [SingleBlockImplicitTerminato
     }
     ```
   }];
-  let regions = (region SizedRegion<1>:$body);
-  let results = (outs Variadic<Model_Tensor>:$results);
-  let assemblyFormat = "(`->` type($results)^)? attr-dict-with-keyword $body";
 }
 
-def Model_RecomputeOp : Model_AnyOp<"recompute", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments]> {
+def Model_RecomputeOp : Model_RegionOp<"recompute", [], (ins StrAttr:$name)> {
   let summary = "forward ops run again in the backward";
   let description = [{
-    **Semantics.** Forward ops run again in the backward. Its results are the values that the backward reads; the values that it captures are those that the forward saves. It
-    is never merged with the forward. Created by the recompute pass; the sharding phase inlines it.
+    **Semantics.** Forward ops that run again in the backward. The results are the values that the backward reads; the captured values are those that the forward keeps. CSE
+    never merges it with the forward. Created by the recompute pass; the sharding phase inlines it.
 
     ```mlir
     %y = model.recompute "h.0" -> tensor<4x64xf32> {
@@ -129,19 +131,15 @@ def Model_RecomputeOp : Model_AnyOp<"recompute", [SingleBlockImplicitTerminator<
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name);
-  let regions = (region SizedRegion<1>:$body);
-  let results = (outs Variadic<Model_Tensor>:$results);
-  let assemblyFormat = "$name (`->` type($results)^)? attr-dict-with-keyword $body";
 }
 
 def Model_YieldOp : Model_AnyOp<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["BlockOp", "CheckpointOp", "RecomputeOp"]>]> {
   let summary = "the results of a region";
   let description = [{
-    **Semantics.** The results of the region around it.
+    **Semantics.** The results of the enclosing region.
 
-    **Constraints.** (yield_c1) its values have the types of the results of the op around it, in order.
+    **Constraints.** (yield_c1) its values have the types of the results of the enclosing op, in order.
   }];
   let arguments = (ins Variadic<Model_Tensor>:$values);
   let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
@@ -150,10 +148,10 @@ def Model_YieldOp : Model_AnyOp<"yield", [Pure, ReturnLike, Terminator,
 }
 
 def Model_GradientOp : Model_AnyOp<"gradient", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>, AllTypesMatch<["local", "mean"]>]> {
-  let summary = "from one micro-batch's gradient to the step's";
+  let summary = "the gradient of the step from that of one micro-batch";
   let description = [{
-    **Semantics.** From one micro-batch's gradient of a parameter, already divided by the number of micro-batches, to the step's: the sum over micro-batches
-    and the mean over data-parallel ranks. The sharding phase replaces it by an accumulation and a reduction.
+    **Semantics.** Returns the gradient of the step for a parameter: the sum over micro-batches and the mean over data-parallel ranks of the operand, which is
+    the gradient of one micro-batch divided by the number of micro-batches. The sharding phase replaces it by an accumulation and a reduction.
 
     **Constraints.** (gradient_c1) as read_c1. (gradient_c2) as read_c2. Operand and result have one type.
 

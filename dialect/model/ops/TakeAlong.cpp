@@ -62,28 +62,21 @@ LogicalResult AddAlongOp::verify() {
   if (failed(expectWithin(*this, shapeOf(getIndices()), shapeOf(getResult()), getDim())))
     return failure();
   // add_along_c4
-  if (failed(expectShape(*this, "updates", getUpdates(), shapeOf(getIndices()))))
-    return failure();
-  return expectElement(*this, "updates", getUpdates(), elementOf(getResult()));
+  return expectType(*this, "updates", getUpdates(), shapeOf(getIndices()), elementOf(getResult()));
 }
 
 //===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 
-LogicalResult TakeAlongOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                    SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(AddAlongOp::create(builder, getLoc(), tensorOf(shapeOf(getOperand()), elementOf(getOperand())),
-                                         cotangents[0], getIndices(), getDimAttr()));
-  gradients.emplace_back();
-  return success();
+FailureOrValues TakeAlongOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{AddAlongOp::create(builder, tensorOf(shapeOf(getOperand()), elementOf(getOperand())),
+                                               cotangents[0], getIndices(), getDimAttr()),
+                            Value()};
 }
 
-LogicalResult AddAlongOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents, ArrayRef<bool>,
-                                   SmallVectorImpl<Value> &gradients) {
-  gradients.push_back(TakeAlongOp::create(builder, getLoc(), cotangents[0], getIndices(), getDimAttr()));
-  gradients.emplace_back();
-  return success();
+FailureOrValues AddAlongOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  return SmallVector<Value>{TakeAlongOp::create(builder, cotangents[0], getIndices(), getDimAttr()), Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,17 +84,7 @@ LogicalResult AddAlongOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangent
 //===----------------------------------------------------------------------===//
 
 ShardingRule ArgmaxOp::getShardingRule() {
-  ShardingRule rule;
-  TensorFactors from, to;
-  for (auto [d, extent] : llvm::enumerate(shapeOf(getOperand()))) {
-    bool isReduced = d == getDim();
-    from.push_back({rule.addFactor(extent, isReduced)});
-    if (!isReduced)
-      to.push_back(from.back());
-  }
-  rule.operands.push_back(from);
-  rule.results.push_back(to);
-  return rule;
+  return reductionRule(getOperand(), getDim(), /*keep=*/false, PartialReduction::none, /*whole=*/true);
 }
 
 /// Dims of equal extents are parallel, except the indexed one; the others are whole. If the indexed dim is split, the
@@ -143,20 +126,6 @@ OpCost ArgmaxOp::getCost() { return streamingCost(*this, elementsOf(getOperand()
 OpCost TakeAlongOp::getCost() { return {0, bytesOf(getIndices()) + 2 * bytesOf(getResult())}; }
 OpCost AddAlongOp::getCost() {
   return {elementsOf(getUpdates()), bytesOf(getIndices()) + 3 * bytesOf(getUpdates()) + bytesOf(getResult())};
-}
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-KernelCall ArgmaxOp::getKernelCall() {
-  return makeCall(*this, KernelId::argmax, {integerAttribute(*this, "dim", getDim())});
-}
-KernelCall TakeAlongOp::getKernelCall() {
-  return makeCall(*this, KernelId::take_along, {integerAttribute(*this, "dim", getDim())});
-}
-KernelCall AddAlongOp::getKernelCall() {
-  return makeCall(*this, KernelId::add_along, {integerAttribute(*this, "dim", getDim())});
 }
 
 } // namespace sluice::model

@@ -24,8 +24,8 @@ def Model_ArgmaxOp : Model_InactiveOp<"argmax", [Model_InferTypes]> {
 def Model_TakeAlongOp : Model_Op<"take_along", [Model_InferTypes]> {
   let summary = "elements of a tensor by an index along one dim (torch.gather)";
   let description = [{
-    **Semantics.** `result[.., i, ..] = operand[.., indices[.., i, ..], ..]` along `dim` (torch.gather). An index outside the dim is refused at run time. With `argmax` it is the maximum
-    whose cotangent goes to the first of equal ones.
+    **Semantics.** `result[.., i, ..] = operand[.., indices[.., i, ..], ..]` along `dim` (torch.gather). An index outside the dim is refused at run time. With the indices of `argmax` it computes a maximum
+    whose cotangent goes to the first of equal elements.
 
     **Constraints.** (take_along_c1) `indices` have the operand's rank. (take_along_c2) `dim` is in it. (take_along_c3) in other dims the indices are no longer than the operand.
 

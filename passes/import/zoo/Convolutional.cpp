@@ -36,8 +36,7 @@ static Status buildConv(ModuleBuilder &b, const Settings &s) {
     for (std::int64_t i = 0; i < 3; ++i)
       y = convolutionBlock(b, "blocks", 3 * i, y, hidden, 5, 2);
     b.at("blocks.9");
-    Value pooled = model::AdaptiveAvgPool2dOp::create(b.builder, b.location, y, b.builder.getDenseI64ArrayAttr({1, 1}))
-                       .getResult();
+    Value pooled = model::AdaptiveAvgPool2dOp::create(b.builder, y, b.builder.getDenseI64ArrayAttr({1, 1}));
     return b.reshape(pooled, {b.batch(), hidden});
   };
   x = b.block("blocks", [&] { return s.flag("marked") ? b.checkpoint(body) : body(); });

@@ -55,9 +55,8 @@ private:
         limit.push_back(width);
         step.push_back(1);
       }
-      return model::SliceOp::create(b.builder, b.location, whole, b.builder.getDenseI64ArrayAttr(start),
-                                    b.builder.getDenseI64ArrayAttr(limit), b.builder.getDenseI64ArrayAttr(step))
-          .getResult();
+      return model::SliceOp::create(b.builder, whole, b.builder.getDenseI64ArrayAttr(start),
+                                    b.builder.getDenseI64ArrayAttr(limit), b.builder.getDenseI64ArrayAttr(step));
     };
     llvm::SmallVector<Value> projected;
     const Value inputs[] = {x, from, from};
@@ -110,7 +109,7 @@ static Status build(ModuleBuilder &b, const Settings &) {
     return Status::ok();
   }
   b.at("loss");
-  b.finishLoss(b.crossEntropy(logits, given[1], "sum"));
+  b.finishEntry(b.crossEntropy(logits, given[1], LossReduction::sum));
   return Status::ok();
 }
 

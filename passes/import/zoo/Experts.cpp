@@ -15,13 +15,13 @@ using namespace sluice::zoo;
 
 /// The weight of each expert for each row, [rows, experts].
 static Value gates(ModuleBuilder &b, const std::string &name, Value x, std::int64_t experts, bool best) {
-  Value weights = model::SoftmaxOp::create(b.builder, b.location, b.linear(name, x, experts)).getResult();
+  Value weights = model::SoftmaxOp::create(b.builder, b.linear(name, x, experts));
   if (!best)
     return weights;
-  Value largest = model::ReduceMaxOp::create(b.builder, b.location, weights, b.builder.getDenseI64ArrayAttr({1}),
-                                             b.builder.getUnitAttr());
-  Value isLargest = model::CompareOp::create(b.builder, b.location, weights, largest, ComparePredicate::eq).getResult();
-  return model::SelectOp::create(b.builder, b.location, isLargest, weights, b.constant(0, {}));
+  Value largest =
+      model::ReduceMaxOp::create(b.builder, weights, b.builder.getDenseI64ArrayAttr({1}), b.builder.getUnitAttr());
+  Value isLargest = model::CompareOp::create(b.builder, weights, largest, ComparePredicate::eq);
+  return model::SelectOp::create(b.builder, isLargest, weights, b.constant(0, {}));
 }
 
 /// The sum of the experts' results for the rows, weighted by the gates.
@@ -34,11 +34,11 @@ static Value expertMlps(ModuleBuilder &b, const std::string &name, Value x, Valu
   b.declare(name + ".w1", {experts, width, hidden}, first);
   b.declare(name + ".b1", {experts, 1, hidden}, first);
   b.declare(name + ".w2", {experts, hidden, width}, second);
-  Value made = b.relu(b.add(b.matmul(x, b.read(name + ".w1"), false), b.read(name + ".b1")));
-  made = b.matmul(made, b.read(name + ".w2"), false);
+  Value y = b.relu(b.add(b.matmul(x, b.read(name + ".w1"), false), b.read(name + ".b1")));
+  y = b.matmul(y, b.read(name + ".w2"), false);
   Value gate = b.reshape(b.transpose(weights, {1, 0}), {experts, rows, 1});
-  made = model::MultiplyOp::create(b.builder, b.location, made, gate).getResult();
-  return model::ReduceSumOp::create(b.builder, b.location, made, b.builder.getDenseI64ArrayAttr({0}), UnitAttr());
+  y = model::MultiplyOp::create(b.builder, y, gate);
+  return model::ReduceSumOp::create(b.builder, y, b.builder.getDenseI64ArrayAttr({0}), UnitAttr());
 }
 
 static Status buildMoe(ModuleBuilder &b, const Settings &s) {

@@ -9,8 +9,8 @@ namespace sluice::zoo {
 
 struct Model {
   llvm::StringLiteral name;
-  llvm::StringLiteral what;
-  /// Its keys in addition to `batch` and `loss`.
+  llvm::StringLiteral description;
+  /// Keys in addition to `batch` and `loss`.
   std::vector<Key> keys;
   Status (*build)(ModuleBuilder &builder, const Settings &settings);
   llvm::StringLiteral batch = "2";

@@ -25,7 +25,7 @@ public:
     Value words = b.embedding("tok_embeddings", tokens, s.vocabulary, s.width);
     b.at("pos_embeddings");
     b.declare("pos_embeddings.weight", {s.positions, s.width}, {"normal", 0, 1});
-    Value h = b.dropout(b.add(words, b.firstRows(b.read("pos_embeddings.weight"), s.sequence)));
+    Value h = b.dropout(b.add(words, b.firstRows(b.read("pos_embeddings.weight"), s.sequence)), s.dropout);
     for (std::int64_t layer = 0; layer < s.layers; ++layer)
       h = block("layers." + std::to_string(layer), h);
     h = b.layerNorm("norm", h);
@@ -59,11 +59,12 @@ private:
     Value q = b.linear(name + ".wq", x, s.width, false), k = b.linear(name + ".wk", x, s.width, false),
           v = b.linear(name + ".wv", x, s.width, false);
     b.at(name);
-    return b.dropout(b.linear(name + ".wo", b.attention(q, k, v, s.heads, s.causal), s.width, false));
+    Value attended = b.attention(q, k, v, s.heads, s.causal, s.dropout);
+    return b.dropout(b.linear(name + ".wo", attended, s.width, false), s.dropout);
   }
 
   Value feedForward(const std::string &name, Value x) {
-    return b.dropout(b.linear(name + ".w2", b.gelu(b.linear(name + ".w1", x, 4 * s.width)), s.width));
+    return b.dropout(b.linear(name + ".w2", b.gelu(b.linear(name + ".w1", x, 4 * s.width)), s.width), s.dropout);
   }
 };
 
@@ -94,7 +95,8 @@ static Status build(ModuleBuilder &b, const Sizes &sizes, int count) {
   if (compares)
     inputs.push_back({"targets", {sizes.sequence}, sizes.vocabulary});
   llvm::SmallVector<Value> given = b.beginTrain("train_step", inputs), outputs;
-  b.beginDropout(sizes.dropout);
+  if (sizes.dropout != 0)
+    b.beginDropout();
   for (int i = 0; i < count; ++i)
     outputs.push_back(Transformer(b, sizes)(given[i]));
   if (!compares) {
@@ -102,7 +104,7 @@ static Status build(ModuleBuilder &b, const Sizes &sizes, int count) {
     return Status::ok();
   }
   b.at("loss");
-  b.finishLoss(b.crossEntropy(outputs[0], given.back(), "mean"));
+  b.finishEntry(b.crossEntropy(outputs[0], given.back(), LossReduction::mean));
   return Status::ok();
 }
 

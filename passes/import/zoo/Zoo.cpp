@@ -86,7 +86,7 @@ Result<OwningOpRef<ModuleOp>> sluice::importZoo(MLIRContext *context, const std:
 std::string sluice::listZoo() {
   std::string text;
   for (const Model &model : models()) {
-    text += model.name.str() + ": " + model.what.str() + "\n   ";
+    text += model.name.str() + ": " + model.description.str() + "\n   ";
     for (const Key &key : keysOf(model))
       (text += " ").append(key.name.str()).append("=").append(key.value.str());
     text += "\n";

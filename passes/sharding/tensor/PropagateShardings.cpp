@@ -157,7 +157,7 @@ Value Propagation::complete(Value partial) {
 }
 
 Operation *Propagation::replaceByShardableForm(Operation *op) {
-  OpBuilder builder(op);
+  ImplicitLocOpBuilder builder(op->getLoc(), op);
   Operation *before = op->getPrevNode();
   FailureOr<SmallVector<Value>> values = cast<ShardingRuleOpInterface>(op).buildShardableForm(builder);
   if (failed(values))

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -model-show-cost | FileCheck %s
-// Tests the cost of every op: operations, a transcendental counting as one, and bytes that must at least move.
+// Tests the cost of every op: operations, with a transcendental as one, and the bytes that must be read and written.
 
 module attributes {model.name = "all"} {
   model.parameter @wte.weight : tensor<8x4xf32> normal(0.0, 0.02)
@@ -214,7 +214,7 @@ module attributes {model.name = "all"} {
     return
   }
 
-  // Tests that an operand that is read twice counts once, and that a causal row costs what it sees.
+  // Tests that an operand that is read twice counts once, and that a causal row costs only the columns that it reads.
   // CHECK-LABEL: func.func @exact
   func.func @exact(%x: tensor<4xf32>, %q: tensor<1x3x1x2xf32>) {
     // CHECK: model.multiply {{.*}}model.cost = "flops=4, bytes=32"

@@ -81,7 +81,7 @@ func.func @batch_norm(%x: tensor<2x3x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf32
   return %0#0, %0#1, %0#2 : tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// Angles are position times theta to a falling power; one half is turned against the other.
+// Angles are the position times a decreasing power of theta; the halves of a head are rotated.
 // CHECK-LABEL: func.func @rope
 // CHECK-SAME: (%[[X:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[V0:.*]] = model.iota 0

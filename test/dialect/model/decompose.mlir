@@ -60,7 +60,7 @@ func.func @gelu(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// Heads of q in groups that share a head of k and v; three rows see the last three of five columns and all before.
+// Heads of q in groups that share a head of k and v; three rows read the last three of five columns and all columns before.
 // CHECK-LABEL: func.func @attention
 // CHECK-NOT: model.attention
 // CHECK: %[[Q:.*]] = model.reshape %{{.*}} : (tensor<1x4x3x8xf32>) -> tensor<1x2x2x3x8xf32>

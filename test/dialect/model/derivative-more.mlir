@@ -82,7 +82,7 @@ func.func @f(%x: tensor<2x3x4xf32> {model.input = "x"}) -> (tensor<4x2x3xf32> {m
 
 // -----
 
-// reduce_max: to the places of the maximum
+// reduce_max: to the positions of the maximum
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[V0:.*]] = model.reduce_max %[[IN0]] {dims = array<i64: 1>, model.block = ""}
@@ -209,7 +209,7 @@ func.func @f(%x: tensor<2x3xf32> {model.input = "x"}, %w: tensor<3xf32> {model.i
 
 // -----
 
-// rope: the rotation back
+// rope: the inverse rotation
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[V0:.*]] = model.rope %[[DY]] {inverse, model.block = "", position = 5 : i64, theta = 1.000000e+04 : f64}
@@ -234,7 +234,7 @@ func.func @f(%x: tensor<2x7x9x4xf32> {model.input = "x"}, %w: tensor<4xf32> {mod
 
 // -----
 
-// conv2d: the bias of an output channel is seen by all its places
+// conv2d: the bias of an output channel is added at all its positions
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[IN2:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[V0:.*]] = model.conv2d_input_grad %[[DY]], %[[IN1]] {dilation = array<i64: 1, 1>, groups = 2 : i64, model.block = "", padding = array<i64: 1, 1>, stride = array<i64: 1, 1>}
@@ -296,7 +296,7 @@ func.func @f(%x: tensor<6x4xf32> {model.input = "x"}, %w: tensor<5x4xf32> {model
 
 // -----
 
-// all_reduce: each rank's cotangent stays where it is
+// all_reduce: each rank keeps its cotangent
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: return %[[DY]]

@@ -222,7 +222,7 @@ func.func @f(%a: tensor<8xf32> {model.input = "a"}) -> (tensor<3xf32> {model.out
 
 // -----
 
-// split, with a piece that nobody reads
+// split, with a result that no op reads
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[V0:.*]] = model.constant 0.000000e+00 {model.block = ""}
@@ -265,7 +265,7 @@ func.func @f(%a: tensor<2x3x4xf32> {model.input = "a"}, %w: tensor<5x4xf32> {mod
 
 // -----
 
-// matmul_gelu: of pre its own cotangent and that of y
+// matmul_gelu: the cotangents of pre and of y
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[IN2:.*]]: {{[^%]*}}, %[[DPRE:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[PRE:.*]], %{{.*}} = model.matmul_gelu %[[IN0]], %[[IN1]] bias(%[[IN2]])
@@ -385,7 +385,7 @@ func.func @f(%l: tensor<4x5xf32> {model.input = "l"}, %t: tensor<4xi32> {model.i
 
 // -----
 
-// dropout: the mask is drawn again
+// dropout: the mask is computed again
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[SEED:.*]]: {{[^%]*}}, %[[STEP:.*]]: {{[^%]*}}, %[[ROW:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
 // CHECK-NEXT: %[[V0:.*]] = model.dropout %[[DY]], %[[SEED]], %[[STEP]], %[[ROW]] {key = 3 : i64, model.block = "", rate = 1.000000e-01 : f64}

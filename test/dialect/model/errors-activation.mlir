@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong activations. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid activations. Labels are those of docs/spec/model.md.
 
-// gelu_c1: an approximation that is not known
+// gelu_c1: an unknown approximation
 func.func @f(%x: tensor<2xf32>) {
   // expected-error @+2 {{expected one of [none, tanh] for an approximation of GELU, got: sigmoid}}
   // expected-error @+1 {{failed to parse Model_GeluApproximationAttr parameter 'value' which is to be a `::sluice::GeluApproximation`}}
@@ -11,7 +11,7 @@ func.func @f(%x: tensor<2xf32>) {
 
 // -----
 
-// gelu_grad_c1: a cotangent of another element type
+// gelu_grad_c1: a cotangent of a different element type
 func.func @f(%x: tensor<2xf32>, %dy: tensor<2xf64>) {
   // expected-error @below {{'model.gelu_grad' op failed to verify that all of {dy, x} have same type}}
   %0 = model.gelu_grad %dy, %x {approximate = #model.approximation<tanh>} : (tensor<2xf64>, tensor<2xf32>) -> tensor<2xf32>
@@ -20,7 +20,7 @@ func.func @f(%x: tensor<2xf32>, %dy: tensor<2xf64>) {
 
 // -----
 
-// gelu_grad_c2: an approximation that is not known
+// gelu_grad_c2: an unknown approximation
 func.func @f(%x: tensor<2xf32>) {
   // expected-error @+2 {{expected one of [none, tanh] for an approximation of GELU, got: erf}}
   // expected-error @+1 {{failed to parse Model_GeluApproximationAttr parameter 'value' which is to be a `::sluice::GeluApproximation`}}

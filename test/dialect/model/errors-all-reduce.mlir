@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong reductions over ranks. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid reductions over ranks. Labels are those of docs/spec/model.md.
 
-// all_reduce_c1: a maximum of ranks
+// all_reduce_c1: a maximum over ranks
 func.func @f(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{expected one of [mean, sum] for a reduction of a loss, got: max}}
   // expected-error @+1 {{failed to parse Model_LossReductionAttr parameter 'value' which is to be a `::sluice::LossReduction`}}

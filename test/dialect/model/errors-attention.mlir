@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong attention. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid attention. Labels are those of docs/spec/model.md.
 
 // attention_c1: three dims
 func.func @f(%q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x2x4x8xf32>) {
@@ -19,7 +19,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf64>, %v: tensor<1x2x4x
 
 // -----
 
-// attention_c2: heads of another size
+// attention_c2: heads of a different size
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x6xf32>, %v: tensor<1x2x4x6xf32>) {
   // expected-error @below {{'model.attention' op k has the wrong shape, expected 1x2x4x8 but got 1x2x4x6}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x6xf32>, tensor<1x2x4x6xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
@@ -28,7 +28,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x6xf32>, %v: tensor<1x2x4x
 
 // -----
 
-// attention_c2: v unlike k
+// attention_c2: v of a different shape than k
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x3x4x8xf32>) {
   // expected-error @below {{'model.attention' op v has the wrong shape, expected 1x2x4x8 but got 1x3x4x8}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x3x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
@@ -37,7 +37,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x3x4x
 
 // -----
 
-// attention_c3: heads that cannot share
+// attention_c3: heads of q that heads of k do not divide
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x3x8xf32>, %v: tensor<1x2x3x8xf32>) {
   // expected-error @below {{'model.attention' op heads do not divide, expected heads of q to be a multiple of 3 but got 4}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
@@ -48,14 +48,14 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x3x8xf32>, %v: tensor<1x2x3x
 
 // attention_c4: a causal row without columns
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x4x8xf32>, %v: tensor<1x1x4x8xf32>) {
-  // expected-error @below {{'model.attention' op a causal row would see nothing, expected at least 2 columns but got 1}}
+  // expected-error @below {{'model.attention' op columns of causal attention, expected at least 2 but got 1}}
   %0:2 = model.attention %q, %k, %v {causal, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
 
 // -----
 
-// attention_c5: a window of columns without an order
+// attention_c5: a window without causal
 func.func @f(%q: tensor<1x2x4x8xf32>) {
   // expected-error @below {{'model.attention' op 'window' requires 'causal'}}
   %0:2 = model.attention %q, %q, %q {scale = 1.0 : f64, window = 2 : i64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
@@ -64,7 +64,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>) {
 
 // -----
 
-// attention_c5: a window of nothing
+// attention_c5: a window of 0 columns
 func.func @f(%q: tensor<1x2x4x8xf32>) {
   // expected-error @below {{'model.attention' op attribute 'window' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
   %0:2 = model.attention %q, %q, %q {causal, scale = 1.0 : f64, window = 0 : i64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
@@ -82,7 +82,7 @@ func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x8xf32>, %k: tensor<1x2x4x8x
 
 // -----
 
-// attention_grad_c2: a cotangent of another shape
+// attention_grad_c2: a cotangent of a different shape
 func.func @f(%d: tensor<1x2x4x7xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
   // expected-error @below {{'model.attention_grad' op failed to verify that all of {q, out, dout} have same type}}
   %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x7xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
@@ -100,7 +100,7 @@ func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x
 
 // -----
 
-// attention_grad_c3: another element type
+// attention_grad_c3: a different element type
 func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf64>) {
   // expected-error @below {{'model.attention_grad' op lse has the wrong element type, expected 'f32' but got 'f64'}}
   %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf64>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)

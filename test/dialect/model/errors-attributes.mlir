@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the parser says of words that an enum does not have.
+// Tests the parser's errors for unknown words of an enum.
 
 func.func @f(%x: tensor<2xf32>) {
   // expected-error @+2 {{expected one of [forward, loss, backward, update, init] for a phase, got: sideways}}

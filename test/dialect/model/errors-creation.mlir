@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong tensors out of nothing. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid creation ops. Labels are those of docs/spec/model.md.
 
 // iota_c1: a dim that the result does not have
 func.func @f() {
@@ -10,7 +10,7 @@ func.func @f() {
 
 // -----
 
-// random_normal_c1: one index alone
+// random_normal_c1: only one index
 func.func @f(%s: tensor<i64>) {
   // expected-error @below {{'model.random_normal' op zeros are not a range, expected first <= last but got [4]}}
   %0 = model.random_normal %s {key = 0 : i64, mean = 0.0 : f64, stddev = 1.0 : f64, zeros = array<i64: 4>} : (tensor<i64>) -> tensor<2x3xf32>
@@ -19,7 +19,7 @@ func.func @f(%s: tensor<i64>) {
 
 // -----
 
-// random_uniform_c1: a range backwards
+// random_uniform_c1: a range whose end is before its begin
 func.func @f(%s: tensor<i64>) {
   // expected-error @below {{'model.random_uniform' op zeros are not a range, expected first <= last but got [4, 2]}}
   %0 = model.random_uniform %s {key = 0 : i64, low = 0.0 : f64, high = 1.0 : f64, zeros = array<i64: 4, 2>} : (tensor<i64>) -> tensor<2x3xf32>

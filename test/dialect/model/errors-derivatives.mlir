@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong derivatives, indices and statistics. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid derivatives, indices and statistics. Labels are those of docs/spec/model.md.
 
 // adaptive_avg_pool2d_grad_c1: other channels
 func.func @f(%dy: tensor<2x2x3x5xf32>) {
@@ -10,7 +10,7 @@ func.func @f(%dy: tensor<2x2x3x5xf32>) {
 
 // -----
 
-// add_along_c1: indices of another rank
+// add_along_c1: indices of a different rank
 func.func @f(%x: tensor<3xf32>, %i: tensor<3xi64>) {
   // expected-error @below {{'model.add_along' op indices have the wrong rank, expected 2 but got 1}}
   %0 = model.add_along %x, %i {dim = 0 : i64} : (tensor<3xf32>, tensor<3xi64>) -> tensor<3x5xf32>
@@ -19,7 +19,7 @@ func.func @f(%x: tensor<3xf32>, %i: tensor<3xi64>) {
 
 // -----
 
-// add_along_c2: a dim that is not there
+// add_along_c2: a dim that the operand does not have
 func.func @f(%x: tensor<3x2xf32>, %i: tensor<3x2xi64>) {
   // expected-error @below {{'model.add_along' op dim is out of range, expected at least 0 and less than 2 but got 2}}
   %0 = model.add_along %x, %i {dim = 2 : i64} : (tensor<3x2xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
@@ -37,7 +37,7 @@ func.func @f(%x: tensor<4x2xf32>, %i: tensor<4x2xi64>) {
 
 // -----
 
-// argmax_c1: a dim that is not there
+// argmax_c1: a dim that the operand does not have
 func.func @f(%x: tensor<3x5xf32>) {
   // expected-error @below {{'model.argmax' op dim is out of range, expected at least 0 and less than 2 but got -1}}
   %0 = model.argmax %x {dim = -1 : i64} : (tensor<3x5xf32>) -> tensor<3xi64>
@@ -46,7 +46,7 @@ func.func @f(%x: tensor<3x5xf32>) {
 
 // -----
 
-// take_along_c2: a dim that is not there
+// take_along_c2: a dim that the operand does not have
 func.func @f(%x: tensor<3x5xf32>, %i: tensor<3x2xi64>) {
   // expected-error @below {{'model.take_along' op dim is out of range, expected at least 0 and less than 2 but got 2}}
   %0 = model.take_along %x, %i {dim = 2 : i64} : (tensor<3x5xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
@@ -55,7 +55,7 @@ func.func @f(%x: tensor<3x5xf32>, %i: tensor<3x2xi64>) {
 
 // -----
 
-// avg_pool2d_grad_c1: a cotangent of another extent
+// avg_pool2d_grad_c1: a cotangent of a different extent
 func.func @f(%dy: tensor<2x4x4x4xf32>) {
   // expected-error @below {{'model.avg_pool2d_grad' op dy has the wrong shape, expected 2x4x5x4 but got 2x4x4x4}}
   %0 = model.avg_pool2d_grad %dy {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x4x4xf32>) -> tensor<2x7x9x4xf32>
@@ -64,7 +64,7 @@ func.func @f(%dy: tensor<2x4x4x4xf32>) {
 
 // -----
 
-// max_pool2d_grad_c1: a cotangent of another extent
+// max_pool2d_grad_c1: a cotangent of a different extent
 func.func @f(%dy: tensor<2x4x4x4xf32>, %x: tensor<2x7x9x4xf32>) {
   // expected-error @below {{'model.max_pool2d_grad' op dy has the wrong shape, expected 2x4x5x4 but got 2x4x4x4}}
   %0 = model.max_pool2d_grad %dy, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x4x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
@@ -82,7 +82,7 @@ func.func @f(%dy: tensor<2x7x9x6xf32>, %w: tensor<6x3x3x3xf32>) {
 
 // -----
 
-// conv2d_weight_grad_c1: a cotangent of another extent
+// conv2d_weight_grad_c1: a cotangent of a different extent
 func.func @f(%dy: tensor<2x5x7x6xf32>, %x: tensor<2x7x9x4xf32>) {
   // expected-error @below {{'model.conv2d_weight_grad' op dy has the wrong shape, expected 2x7x9x6 but got 2x5x7x6}}
   %0 = model.conv2d_weight_grad %dy, %x {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x5x7x6xf32>, tensor<2x7x9x4xf32>) -> tensor<6x2x3x3xf32>
@@ -91,7 +91,7 @@ func.func @f(%dy: tensor<2x5x7x6xf32>, %x: tensor<2x7x9x4xf32>) {
 
 // -----
 
-// batch_norm_grad_c1: a cotangent of another shape
+// batch_norm_grad_c1: a cotangent of a different shape
 func.func @f(%dy: tensor<3x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>) {
   // expected-error @below {{'model.batch_norm_grad' op failed to verify that all of {dy, x} have same type}}
   %0:3 = model.batch_norm_grad %dy, %x, %w, %w, %w {epsilon = 1.0e-5} : (tensor<3x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -118,7 +118,7 @@ func.func @f(%x: tensor<4xf32>, %v: tensor<3xf32>) {
 
 // -----
 
-// count_up_c1: another shape
+// count_up_c1: a different shape
 func.func @f(%n: tensor<i64>) {
   // expected-error @below {{'model.count_up' op failed to verify that all of {old, result} have same shape}}
   %0 = model.count_up %n : (tensor<i64>) -> tensor<2xi64>
@@ -136,7 +136,7 @@ func.func @f(%x: tensor<f32>) {
 
 // -----
 
-// relu_grad_c1: a cotangent of another shape
+// relu_grad_c1: a cotangent of a different shape
 func.func @f(%dy: tensor<3xf32>, %y: tensor<4xf32>) {
   // expected-error @below {{'model.relu_grad' op failed to verify that all of {dy, y} have same type}}
   %0 = model.relu_grad %dy, %y : (tensor<3xf32>, tensor<4xf32>) -> tensor<4xf32>

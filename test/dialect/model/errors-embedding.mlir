@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong embeddings. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid embeddings. Labels are those of docs/spec/model.md.
 
 // embedding_c1: a table of rank 3
 func.func @f(%t: tensor<2x3x4xf32>, %i: tensor<2xi32>) {
@@ -19,7 +19,7 @@ func.func @f(%d: tensor<2x4xf32>, %i: tensor<2xi32>) {
 
 // -----
 
-// embedding_grad_c2: a cotangent of another shape
+// embedding_grad_c2: a cotangent of a different shape
 func.func @f(%d: tensor<3x4xf32>, %i: tensor<2xi32>) {
   // expected-error @below {{'model.embedding_grad' op dy has the wrong shape, expected 2x4 but got 3x4}}
   %0 = model.embedding_grad %d, %i : (tensor<3x4xf32>, tensor<2xi32>) -> tensor<9x4xf32>
@@ -28,7 +28,7 @@ func.func @f(%d: tensor<3x4xf32>, %i: tensor<2xi32>) {
 
 // -----
 
-// embedding_grad_c2: another element type
+// embedding_grad_c2: a different element type
 func.func @f(%d: tensor<2x4xf64>, %i: tensor<2xi32>) {
   // expected-error @below {{'model.embedding_grad' op dy has the wrong element type, expected 'f32' but got 'f64'}}
   %0 = model.embedding_grad %d, %i : (tensor<2x4xf64>, tensor<2xi32>) -> tensor<9x4xf32>

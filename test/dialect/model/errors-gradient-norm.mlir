@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong scalars of a step. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid scalars of a step. Labels are those of docs/spec/model.md.
 
 // power_sum_c1: no gradients
 func.func @f() {

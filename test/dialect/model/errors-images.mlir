@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong convolutions, pools and batch norms. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid convolutions, pools and batch norms. Labels are those of docs/spec/model.md.
 
 // conv2d_c1: an image without channels
 func.func @f(%x: tensor<2x7x9xf32>, %w: tensor<6x2x3x3xf32>) {
@@ -37,7 +37,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x1x3x3xf32>) {
 
 // -----
 
-// conv2d_c3: a weight for another number of channels
+// conv2d_c3: a weight for a different number of channels
 func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x3x3x3xf32>) {
   // expected-error @below {{'model.conv2d' op weight has the wrong number of input channels, expected 4 but got 3}}
   %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x3x3x3xf32>) -> tensor<2x5x7x6xf32>
@@ -55,7 +55,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // -----
 
-// conv2d_c5: a bias for another number of filters
+// conv2d_c5: a bias for a different number of filters
 func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{'model.conv2d' op bias has the wrong shape, expected 6 but got 4}}
   %0 = model.conv2d %x, %w, %b {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>, tensor<4xf32>) -> tensor<2x5x7x6xf32>
@@ -82,7 +82,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>) {
 
 // -----
 
-// pool2d_c2: no step at all
+// pool2d_c2: a stride of 0
 func.func @f(%x: tensor<2x7x9x4xf32>) {
   // expected-error @below {{'model.avg_pool2d' op stride is out of range, expected at least 1 but got 0}}
   %0 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 0, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
@@ -91,7 +91,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>) {
 
 // -----
 
-// pool2d_c3: windows that would see padding alone
+// pool2d_c3: windows that contain only padding
 func.func @f(%x: tensor<2x7x9x4xf32>) {
   // expected-error @below {{'model.avg_pool2d' op padding is out of range, expected at most half the kernel 3 but got 2}}
   %0 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 2, 2>} : (tensor<2x7x9x4xf32>) -> tensor<2x5x6x4xf32>
@@ -136,7 +136,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-// batch_norm_c2: a weight for another number of channels
+// batch_norm_c2: a weight for a different number of channels
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
   // expected-error @below {{'model.batch_norm' op weight has the wrong shape, expected 4 but got 3}}
   %0:3 = model.batch_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<3xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -145,7 +145,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// running_average_c2: more than the whole of the new value
+// running_average_c2: a momentum above 1
 func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{'model.running_average' op attribute 'momentum' failed to satisfy constraint: 64-bit float attribute whose value is 0 to 1}}
   %0 = model.running_average %x, %x {momentum = 1.5 : f64, factor = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of a wrong loss with its projection. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid chunked cross entropies. Labels are those of docs/spec/model.md.
 
 // linear_cross_entropy_c1: a weight of rank 1
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<4xf32>, %t: tensor<6xi32>) {
@@ -10,7 +10,7 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<4xf32>, %t: tensor<6xi32>) {
 
 // -----
 
-// linear_cross_entropy_c1: a weight the other way round
+// linear_cross_entropy_c1: a transposed weight
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<4x5xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op weight has the wrong number of columns, expected 4 (of x) but got 5}}
   %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<6x4xf32>, tensor<4x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
@@ -47,7 +47,7 @@ func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
 
 // -----
 
-// linear_cross_entropy_c3: too much smoothing
+// linear_cross_entropy_c3: a smoothing above 1
 func.func @f(%x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op label_smoothing is out of range, expected 0 to 1 but got 2}}
   %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<sum>, rows = 4 : i64, label_smoothing = 2.0} : (tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)

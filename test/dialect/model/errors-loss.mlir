@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong losses. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid losses. Labels are those of docs/spec/model.md.
 
 // cross_entropy_c1: logits without dims
 func.func @f(%l: tensor<f32>, %t: tensor<i32>) {
@@ -10,7 +10,7 @@ func.func @f(%l: tensor<f32>, %t: tensor<i32>) {
 
 // -----
 
-// cross_entropy_c2: targets of another shape
+// cross_entropy_c2: targets of a different shape
 func.func @f(%l: tensor<2x3x5xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.cross_entropy' op targets has the wrong shape, expected 2x3 but got 6}}
   %0:2 = model.cross_entropy %l, %t {reduction = #model.reduction<mean>} : (tensor<2x3x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<2x3xf32>)
@@ -19,7 +19,7 @@ func.func @f(%l: tensor<2x3x5xf32>, %t: tensor<6xi32>) {
 
 // -----
 
-// cross_entropy_c3: a reduction that is not known
+// cross_entropy_c3: an unknown reduction
 func.func @f(%l: tensor<2x5xf32>, %t: tensor<2xi32>) {
   // expected-error @+2 {{expected one of [mean, sum] for a reduction of a loss, got: none}}
   // expected-error @+1 {{failed to parse Model_LossReductionAttr parameter 'value' which is to be a `::sluice::LossReduction`}}
@@ -29,7 +29,7 @@ func.func @f(%l: tensor<2x5xf32>, %t: tensor<2xi32>) {
 
 // -----
 
-// cross_entropy_c4: more smoothing than there is
+// cross_entropy_c4: a smoothing above 1
 func.func @f(%l: tensor<2x5xf32>, %t: tensor<2xi32>) {
   // expected-error @below {{'model.cross_entropy' op label_smoothing is out of range, expected 0 to 1 but got 1.5}}
   %0:2 = model.cross_entropy %l, %t {reduction = #model.reduction<mean>, label_smoothing = 1.5 : f64} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
@@ -38,7 +38,7 @@ func.func @f(%l: tensor<2x5xf32>, %t: tensor<2xi32>) {
 
 // -----
 
-// cross_entropy_grad_c1: targets of another shape
+// cross_entropy_grad_c1: targets of a different shape
 func.func @f(%d: tensor<f32>, %l: tensor<2x5xf32>, %t: tensor<3xi32>, %e: tensor<2xf32>) {
   // expected-error @below {{'model.cross_entropy_grad' op targets has the wrong shape, expected 2 but got 3}}
   %0 = model.cross_entropy_grad %d, %l, %t, %e {reduction = #model.reduction<mean>} : (tensor<f32>, tensor<2x5xf32>, tensor<3xi32>, tensor<2xf32>) -> tensor<2x5xf32>
@@ -56,7 +56,7 @@ func.func @f(%d: tensor<2xf32>, %l: tensor<2x5xf32>, %t: tensor<2xi32>, %e: tens
 
 // -----
 
-// cross_entropy_grad_c3: statistics of another element type
+// cross_entropy_grad_c3: statistics of a different element type
 func.func @f(%d: tensor<f32>, %l: tensor<2x5xbf16>, %t: tensor<2xi32>, %e: tensor<2xbf16>) {
   // expected-error @below {{'model.cross_entropy_grad' op lse has the wrong element type, expected 'f32' but got 'bf16'}}
   %0 = model.cross_entropy_grad %d, %l, %t, %e {reduction = #model.reduction<mean>} : (tensor<f32>, tensor<2x5xbf16>, tensor<2xi32>, tensor<2xbf16>) -> tensor<2x5xbf16>

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong the matrix product. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid matrix products. Labels are those of docs/spec/model.md.
 
 // matmul_c1: a vector
 func.func @f(%a: tensor<3xf32>, %b: tensor<3x4xf32>) {
@@ -64,7 +64,7 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<3xf32>) {
 
 // -----
 
-// matmul_c6: a residual of another shape
+// matmul_c6: a residual of a different shape
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<4xf32>) {
   // expected-error @below {{'model.matmul' op residual has the wrong shape, expected 2x4 but got 4}}
   %0 = model.matmul %a, %b residual(%c) : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
@@ -100,7 +100,7 @@ func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xbf16>, %x: tensor<2x4xf32>) {
 
 // -----
 
-// matmul_gelu_grad_c2: gelu's input of another shape than the product
+// matmul_gelu_grad_c2: gelu's input of a different shape than the product
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %x: tensor<4x2xf32>) {
   // expected-error @below {{'model.matmul_gelu_grad' op failed to verify that all of {pre, dpre} have same type}}
   %0 = model.matmul_gelu_grad %a, %b, %x : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<2x4xf32>

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong data movement. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid data movement. Labels are those of docs/spec/model.md.
 
 // broadcast_c1: an extent that does not repeat
 func.func @f(%x: tensor<2xf32>) {
@@ -19,7 +19,7 @@ func.func @f(%x: tensor<2xf32>) {
 
 // -----
 
-// broadcast_c2: another element type
+// broadcast_c2: a different element type
 func.func @f(%x: tensor<1xf32>) {
   // expected-error @below {{'model.broadcast' op result has the wrong element type, expected 'f32' but got 'f64'}}
   %0 = model.broadcast %x : (tensor<1xf32>) -> tensor<2xf64>
@@ -28,7 +28,7 @@ func.func @f(%x: tensor<1xf32>) {
 
 // -----
 
-// reshape_c1: another number of elements
+// reshape_c1: a different number of elements
 func.func @f(%x: tensor<2x3xf32>) {
   // expected-error @below {{'model.reshape' op result has the wrong number of elements, expected 6 but got 5}}
   %0 = model.reshape %x : (tensor<2x3xf32>) -> tensor<5xf32>
@@ -37,7 +37,7 @@ func.func @f(%x: tensor<2x3xf32>) {
 
 // -----
 
-// reshape_c2: another element type
+// reshape_c2: a different element type
 func.func @f(%x: tensor<2x3xf32>) {
   // expected-error @below {{'model.reshape' op result has the wrong element type, expected 'f32' but got 'f64'}}
   %0 = model.reshape %x : (tensor<2x3xf32>) -> tensor<6xf64>
@@ -91,25 +91,25 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-// split_c2: a piece that is cut along another dim
+// split_c2: a result with a different extent of another dim
 func.func @f(%x: tensor<4x6xf32>) {
-  // expected-error @below {{'model.split' op piece has the wrong shape, expected 2x6 but got 2x3}}
+  // expected-error @below {{'model.split' op result has the wrong shape, expected 2x6 but got 2x3}}
   %0:2 = model.split %x {dim = 0 : i64} : (tensor<4x6xf32>) -> (tensor<2x6xf32>, tensor<2x3xf32>)
   return
 }
 
 // -----
 
-// split_c3: pieces that leave something over
+// split_c3: results that are smaller than the operand
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{'model.split' op pieces do not add up, expected 4 but got 3}}
+  // expected-error @below {{'model.split' op sum of the results' extents along dim 0, expected 4 but got 3}}
   %0:2 = model.split %x {dim = 0 : i64} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<1xf32>)
   return
 }
 
 // -----
 
-// concat_c1: nothing to join
+// concat_c1: no operands
 func.func @f() {
   // expected-error @below {{'model.concat' op operands are missing, expected at least 1 but got 0}}
   %0 = model.concat {dim = 0 : i64} : () -> tensor<4xf32>
@@ -127,9 +127,9 @@ func.func @f(%x: tensor<4xf32>) {
 
 // -----
 
-// concat_c3: pieces of other extents
+// concat_c3: operands with different extents of another dim
 func.func @f(%x: tensor<4x2xf32>, %y: tensor<4x3xf32>) {
-  // expected-error @below {{'model.concat' op piece has the wrong shape, expected 4x2 but got 4x3}}
+  // expected-error @below {{'model.concat' op operand has the wrong shape, expected 4x2 but got 4x3}}
   %0 = model.concat %x, %y {dim = 0 : i64} : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<8x2xf32>
   return
 }
@@ -181,7 +181,7 @@ func.func @f(%x: tensor<2xf32>, %i: tensor<2xi32>) {
 
 // -----
 
-// scatter_add_c2: updates of another shape
+// scatter_add_c2: updates of a different shape
 func.func @f(%x: tensor<2x3xf32>, %i: tensor<2xi32>) {
   // expected-error @below {{'model.scatter_add' op updates has the wrong shape, expected 2x4 but got 2x3}}
   %0 = model.scatter_add %x, %i : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<9x4xf32>

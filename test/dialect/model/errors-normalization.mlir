@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong norms. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid norms. Labels are those of docs/spec/model.md.
 
 // layer_norm_c1: a scalar
 func.func @f(%x: tensor<f32>, %w: tensor<4xf32>) {
@@ -19,7 +19,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
 
 // -----
 
-// layer_norm_c2: a bias of another element type
+// layer_norm_c2: a bias of a different element type
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf64>) {
   // expected-error @below {{'model.layer_norm' op bias has the wrong element type, expected 'f32' but got 'f64'}}
   %0:3 = model.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf64>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
@@ -38,7 +38,7 @@ func.func @f(%x: tensor<2x4xbf16>, %w: tensor<4xbf16>) {
 
 // -----
 
-// layer_norm_grad_c1: a cotangent of another shape
+// layer_norm_grad_c1: a cotangent of a different shape
 func.func @f(%dy: tensor<2x3xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
   // expected-error @below {{'model.layer_norm_grad' op failed to verify that all of {dy, x} have same type}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -65,7 +65,7 @@ func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<3xf32>, %m: t
 
 // -----
 
-// layer_norm_grad_c3: a mean of another shape
+// layer_norm_grad_c3: a mean of a different shape
 func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<3xf32>, %r: tensor<2xf32>) {
   // expected-error @below {{'model.layer_norm_grad' op mean has the wrong shape, expected 2 but got 3}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong optimizer updates. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid optimizer updates. Labels are those of docs/spec/model.md.
 
-// update_c2: a gradient of another shape
+// update_c2: a gradient of a different shape
 func.func @f(%p: tensor<4xf32>, %g: tensor<3xf32>, %lr: tensor<f32>, %s: tensor<i64>, %c: tensor<f32>, %ok: tensor<ui8>) {
   // expected-error @below {{'model.adam' op gradient has the wrong shape, expected 4 but got 3}}
   %0:3 = model.adam %p, %g, %p, %p, %lr, %s, %c, %ok {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : (tensor<4xf32>, tensor<3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -10,7 +10,7 @@ func.func @f(%p: tensor<4xf32>, %g: tensor<3xf32>, %lr: tensor<f32>, %s: tensor<
 
 // -----
 
-// update_c2: a gradient of another element type
+// update_c2: a gradient of a different element type
 func.func @f(%p: tensor<4xf32>, %g: tensor<4xbf16>, %lr: tensor<f32>, %s: tensor<i64>, %c: tensor<f32>, %ok: tensor<ui8>) {
   // expected-error @below {{'model.adamw' op gradient has the wrong element type, expected 'f32' but got 'bf16'}}
   %0:3 = model.adamw %p, %g, %p, %p, %lr, %s, %c, %ok {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : (tensor<4xf32>, tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -28,7 +28,7 @@ func.func @f(%p: tensor<4xf32>, %g: tensor<4xf32>, %lr: tensor<1xf32>, %s: tenso
 
 // -----
 
-// update_c2: a gradient of another shape
+// update_c2: a gradient of a different shape
 func.func @f(%p: tensor<4xf32>, %g: tensor<3xf32>, %lr: tensor<f32>, %s: tensor<i64>, %c: tensor<f32>, %ok: tensor<ui8>) {
   // expected-error @below {{'model.sgd' op gradient has the wrong shape, expected 4 but got 3}}
   %0 = model.sgd %p, %g, %lr, %s, %c, %ok {momentum = 0.0 : f64, weight_decay = 0.0 : f64, nesterov = false} : (tensor<4xf32>, tensor<3xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> tensor<4xf32>
@@ -91,7 +91,7 @@ func.func @f(%p: tensor<4xf32>, %lr: tensor<f32>, %s: tensor<i64>, %ok: tensor<u
 
 // -----
 
-// update_c2: a second parameter's state of another shape
+// update_c2: a second parameter's state of a different shape
 func.func @f(%p: tensor<4xf32>, %q: tensor<3xf32>, %lr: tensor<f32>, %s: tensor<i64>, %ok: tensor<ui8>) {
   // expected-error @below {{'model.adamw' op exp_avg_sq has the wrong shape, expected 3 but got 4}}
   %0:6 = model.adamw %p, %p, %p, %p, %q, %q, %q, %p, %lr, %s, %lr, %ok {beta1 = 0.9 : f64, beta2 = 0.999 : f64, epsilon = 1.0e-8 : f64, weight_decay = 0.0 : f64} : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
@@ -100,7 +100,7 @@ func.func @f(%p: tensor<4xf32>, %q: tensor<3xf32>, %lr: tensor<f32>, %s: tensor<
 
 // -----
 
-// update_c2: a new parameter of another shape
+// update_c2: a new parameter of a different shape
 func.func @f(%p: tensor<4xf32>, %lr: tensor<f32>, %s: tensor<i64>, %ok: tensor<ui8>) {
   // expected-error @below {{'model.sgd' op new parameter has the wrong shape, expected 4 but got 3}}
   %0 = model.sgd %p, %p, %lr, %s, %lr, %ok {momentum = 0.0 : f64, weight_decay = 0.0 : f64, nesterov = false} : (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> tensor<3xf32>

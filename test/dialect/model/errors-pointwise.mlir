@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong elementwise ops. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid elementwise ops. Labels are those of docs/spec/model.md.
 
 // binary_c1: shapes that do not broadcast
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<2xf32>) {
@@ -31,7 +31,7 @@ func.func @f(%a: tensor<2xf32>) {
 
 // -----
 
-// compare_c1: a predicate that is not known
+// compare_c1: an unknown predicate
 func.func @f(%a: tensor<2xf32>) {
   // expected-error @+2 {{expected one of [eq, ne, lt, le, gt, ge] for a predicate, got: near}}
   // expected-error @+1 {{failed to parse Model_ComparePredicateAttr parameter 'value' which is to be a `::sluice::ComparePredicate`}}
@@ -69,7 +69,7 @@ func.func @f(%c: tensor<3xui8>, %a: tensor<2xf32>) {
 
 // -----
 
-// cast_c1: another shape
+// cast_c1: a different shape
 func.func @f(%a: tensor<2xf32>) {
   // expected-error @below {{'model.cast' op failed to verify that all of {operand, result} have same shape}}
   %0 = model.cast %a : (tensor<2xf32>) -> tensor<3xf64>

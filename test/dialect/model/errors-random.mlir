@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong draws. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid random numbers. Labels are those of docs/spec/model.md.
 
-// dropout_c1: nothing would be left
+// dropout_c1: a rate that drops every element
 func.func @f(%x: tensor<2x3xf32>, %s: tensor<i64>) {
   // expected-error @below {{'model.dropout' op attribute 'rate' failed to satisfy constraint: 64-bit float attribute whose value is 0 to less than 1}}
   %0 = model.dropout %x, %s, %s, %s {key = 0 : i64, rate = 1.0 : f64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>
@@ -10,7 +10,7 @@ func.func @f(%x: tensor<2x3xf32>, %s: tensor<i64>) {
 
 // -----
 
-// dropout_c2: a key that does not fit
+// dropout_c2: a key of more than 32 bits
 func.func @f(%x: tensor<2x3xf32>, %s: tensor<i64>) {
   // expected-error @below {{'model.dropout' op attribute 'key' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative whose maximum value is 4294967295}}
   %0 = model.dropout %x, %s, %s, %s {key = -1 : i64, rate = 0.5 : f64} : (tensor<2x3xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3xf32>

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong reductions. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid reductions. Labels are those of docs/spec/model.md.
 
 // reduce_c1: a dim that the operand does not have
 func.func @f(%x: tensor<2x3xf32>) {
@@ -28,7 +28,7 @@ func.func @f(%x: tensor<2x3xf32>) {
 
 // -----
 
-// without keep the dims vanish
+// without keep the dims are removed
 func.func @f(%x: tensor<2x3xf32>) {
   // expected-error @below {{'model.reduce_sum' op inferred type(s) 'tensor<2xf32>' are incompatible with return type(s) of operation 'tensor<2x1xf32>'}}
   // expected-error @below {{'model.reduce_sum' op failed to infer returned types}}

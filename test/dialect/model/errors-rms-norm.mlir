@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong root-mean-square norms. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid root-mean-square norms. Labels are those of docs/spec/model.md.
 
 // rms_norm_c1: a scalar
 func.func @f(%x: tensor<f32>, %w: tensor<4xf32>) {
@@ -19,7 +19,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>) {
 
 // -----
 
-// rms_norm_grad_c1: a cotangent of another shape
+// rms_norm_grad_c1: a cotangent of a different shape
 func.func @f(%dy: tensor<2x3xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %r: tensor<2xf32>) {
   // expected-error @below {{'model.rms_norm_grad' op failed to verify that all of {dy, x} have same type}}
   %0:2 = model.rms_norm_grad %dy, %x, %w, %r : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
@@ -37,7 +37,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %r: tensor<2xf32>) {
 
 // -----
 
-// rms_norm_grad_c3: a statistic of another shape
+// rms_norm_grad_c3: a statistic of a different shape
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %r: tensor<3xf32>) {
   // expected-error @below {{'model.rms_norm_grad' op rstd has the wrong shape, expected 2 but got 3}}
   %0:2 = model.rms_norm_grad %x, %x, %w, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)

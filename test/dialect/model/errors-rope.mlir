@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong rotary positions. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid rotary positions. Labels are those of docs/spec/model.md.
 
 // rope_c1: three dims
 func.func @f(%x: tensor<2x3x8xf32>) {
@@ -37,7 +37,7 @@ func.func @f(%x: tensor<1x2x3x4xf32>) {
 
 // -----
 
-// rope_c4: a scaling that is not known
+// rope_c4: an unknown scaling
 func.func @f(%x: tensor<1x2x3x4xf32>) {
   // expected-error @+2 {{expected one of [default, linear, llama3] for a scaling of rotary frequencies, got: dynamic}}
   // expected-error @+1 {{failed to parse Model_RopeScalingAttr parameter 'value' which is to be a `::sluice::RopeScaling`}}

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong softmax. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid softmax. Labels are those of docs/spec/model.md.
 
 // softmax_c1: a scalar
 func.func @f(%x: tensor<f32>) {
@@ -19,7 +19,7 @@ func.func @f(%x: tensor<f32>) {
 
 // -----
 
-// softmax_grad_c2: a cotangent of another shape
+// softmax_grad_c2: a cotangent of a different shape
 func.func @f(%x: tensor<2xf32>, %y: tensor<3xf32>) {
   // expected-error @below {{'model.softmax_grad' op failed to verify that all of {dy, y} have same type}}
   %0 = model.softmax_grad %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<3xf32>

@@ -1,13 +1,13 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong parameters, modules and steps. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid parameters, modules and steps. Labels are those of docs/spec/model.md.
 
-// parameter_c1: an initializer that is not known, in the short form
+// parameter_c1: an unknown initializer, in the short form
 // expected-error @below {{expected zeros, ones, constant, normal or uniform but got 'xavier'}}
 model.parameter @w : tensor<2xf32> xavier
 
 // -----
 
-// parameter_c1: an initializer that is not known, in the generic form
+// parameter_c1: an unknown initializer, in the generic form
 // expected-error @below {{'model.parameter' op attribute 'init' failed to satisfy constraint: an initializer}}
 "model.parameter"() {sym_name = "w", type = tensor<2xf32>, init = "xavier"} : () -> ()
 
@@ -19,7 +19,7 @@ model.parameter @w : tensor<2xf32> normal(0.0, -1.0)
 
 // -----
 
-// parameter_c2: a range the wrong way round
+// parameter_c2: a range whose end is before its begin
 // expected-error @below {{'model.parameter' op range is empty, expected low at most high but got 1.000000e+00 and -1.000000e+00}}
 model.parameter @w : tensor<2xf32> uniform(1.0, -1.0)
 
@@ -34,7 +34,7 @@ func.func @f() {
 
 // -----
 
-// read_c2: another shape than the parameter's
+// read_c2: a different shape than the parameter's
 // expected-note @below {{parameter declared here}}
 model.parameter @w : tensor<2xf32> zeros
 func.func @f() {
@@ -65,7 +65,7 @@ func.func @f(%x: tensor<2xi32>) {
 
 // -----
 
-// gradient_c2: another shape than the parameter's
+// gradient_c2: a different shape than the parameter's
 // expected-note @below {{parameter declared here}}
 model.parameter @w : tensor<f32> zeros
 func.func @f(%x: tensor<2xf32>) {
@@ -88,7 +88,7 @@ func.func @f(%x: tensor<2xf32>) {
 
 // -----
 
-// parameter_c3: numbers that no gradient can change
+// parameter_c3: integers without state
 // expected-error @below {{'model.parameter' op element type, expected a float, or 'state' on the parameter, but got 'i64'}}
 model.parameter @n : tensor<4xi64> zeros
 
@@ -110,13 +110,13 @@ func.func @f() {
 
 // -----
 
-// parameter_c4: a padding row of what is no table
+// parameter_c4: a padding row of a tensor that is not a table
 // expected-error @below {{'model.parameter' op padding, expected rank 2 and initializer normal or uniform but got rank 1 and normal}}
 model.parameter @b : tensor<4xf32> normal(0.0, 1.0) {padding = 0 : i64}
 
 // -----
 
-// parameter_c4: a padding row of what begins as one number
+// parameter_c4: a padding row of a constant
 // expected-error @below {{'model.parameter' op padding, expected rank 2 and initializer normal or uniform but got rank 2 and ones}}
 model.parameter @b : tensor<4x2xf32> ones {padding = 0 : i64}
 
@@ -128,6 +128,6 @@ model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = 4 : i64}
 
 // -----
 
-// parameter_c4: a row before it, of a part of the table too
+// parameter_c4: a row before the table
 // expected-error @below {{'model.parameter' op padding is out of range, expected 0 to 3 but got -1}}
 model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = -1 : i64, spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>}

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong indices along a dim. Labels are those of docs/spec/model.md.
+// Tests the verifiers' errors for invalid indices along a dim. Labels are those of docs/spec/model.md.
 
-// take_along_c1: indices of another rank
+// take_along_c1: indices of a different rank
 func.func @f(%x: tensor<3x5xf32>, %i: tensor<3xi64>) {
   // expected-error @below {{'model.take_along' op indices have the wrong rank, expected 2 but got 1}}
   %0 = model.take_along %x, %i {dim = 1 : i64} : (tensor<3x5xf32>, tensor<3xi64>) -> tensor<3xf32>
@@ -19,7 +19,7 @@ func.func @f(%x: tensor<3x5xf32>, %i: tensor<4x2xi64>) {
 
 // -----
 
-// add_along_c4: updates of another shape than their indices
+// add_along_c4: updates of a different shape than their indices
 func.func @f(%x: tensor<3x3xf32>, %i: tensor<3x2xi64>) {
   // expected-error @below {{'model.add_along' op updates has the wrong shape, expected 3x2 but got 3x3}}
   %0 = model.add_along %x, %i {dim = 1 : i64} : (tensor<3x3xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
@@ -28,7 +28,7 @@ func.func @f(%x: tensor<3x3xf32>, %i: tensor<3x2xi64>) {
 
 // -----
 
-// argmax_c2: nothing to choose from
+// argmax_c2: a dim of extent 0
 func.func @f(%x: tensor<3x0xf32>) {
   // expected-error @below {{'model.argmax' op dim has no maximum, expected an extent of at least 1 but got 0}}
   %0 = model.argmax %x {dim = 1 : i64} : (tensor<3x0xf32>) -> tensor<3xi64>

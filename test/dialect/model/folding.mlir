@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -canonicalize | FileCheck %s
-// Tests what ops fold to, and what they leave alone.
+// Tests the folders of ops, and cases that do not fold.
 
 // CHECK-LABEL: func.func @same_type
 // CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)
@@ -12,7 +12,7 @@ func.func @same_type(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, 
   return %0, %1, %2, %3 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
 }
 
-// A chain of reshapes is its last one; one that comes back is nothing.
+// A chain of reshapes folds to the last one, and to the operand if that has the same type.
 // CHECK-LABEL: func.func @reshapes
 // CHECK-SAME: (%[[X:.*]]: tensor<2x6xf32>)
 // CHECK-NEXT: %[[Y:.*]] = model.reshape %[[X]] : (tensor<2x6xf32>) -> tensor<3x4xf32>
@@ -34,7 +34,7 @@ func.func @rounding(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %1 : tensor<2xf32>
 }
 
-// A read that nobody uses goes; a write stays.
+// An unused read is erased; a write is not.
 model.parameter @w : tensor<2xf32> zeros
 // CHECK-LABEL: func.func @reads
 // CHECK-NOT: model.read

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -model-fuse | FileCheck %s
 // RUN: sluice-opt %s -model-fuse > %t.once
 // RUN: sluice-opt %t.once -model-fuse | diff %t.once -
-// Tests the fusions that op families contribute, and where they must not apply.
+// Tests the fusions that op families contribute, and cases that are not fused.
 
 // CHECK-LABEL: func.func @bias_and_residual
 // CHECK-SAME: (%[[X:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[B:.*]]: tensor<5xf32>, %[[R:.*]]: tensor<2x3x5xf32>)
@@ -14,7 +14,7 @@ func.func @bias_and_residual(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: ten
   return %2 : tensor<2x3x5xf32>
 }
 
-// A transposed product keeps its attributes; the bias may stand first.
+// A transposed product keeps its attributes; the bias may be the first operand.
 // CHECK-LABEL: func.func @transposed
 // CHECK-NEXT: model.matmul %{{.*}}, %{{.*}} bias(%{{.*}}) {transpose_rhs}
 // CHECK-NEXT: return
@@ -34,7 +34,7 @@ func.func @two_uses(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>)
   return %0, %1 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
-// The weight of block h.0 is not there for ops of block h.1.
+// An op of block h.1 is not fused with one of block h.0.
 // CHECK-LABEL: func.func @two_blocks
 // CHECK-NEXT: model.matmul %{{[^ ]*}}, %{{[^ ]*}} {model.block = "h.0"}
 // CHECK-NEXT: model.add
@@ -68,7 +68,7 @@ func.func @gate(%g: tensor<2x3xf32>, %u: tensor<2x3xf32>) -> tensor<2x3xf32> att
   return %1 : tensor<2x3xf32>
 }
 
-// A silu that something else reads stays.
+// A silu with a second use is not fused.
 // CHECK-LABEL: func.func @gate_that_is_read_twice
 // CHECK: model.silu
 // CHECK: model.multiply

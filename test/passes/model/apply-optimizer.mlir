@@ -16,7 +16,7 @@ module attributes {model.recipe = {optimizer.no_decay = ["*.bias"], optimizer.we
   // CHECK: %[[NORM:.*]] = model.norm_root %[[SUM]] {{.*}}p = 2.0
   // CHECK: %[[ONE:.*]] = model.constant 1.0{{.*}} {model.block = "", model.phase = #model.phase<update>}
   // CHECK: %[[GUARD:.*]] = model.all_finite %[[L]], %[[NORM]]
-  // The module's order, and decay for what no glob names.
+  // The order of the module, and weight decay for parameters that no glob matches.
   // CHECK: %[[A:.*]] = model.read @a.weight {{.*}}: tensor<4xf32>
   // CHECK: %[[M:.*]] = model.read @a.weight state "exp_avg"
   // CHECK: %[[V:.*]] = model.read @a.weight state "exp_avg_sq"
@@ -56,7 +56,7 @@ module attributes {model.recipe = {optimizer.name = "adam", optimizer.betas = [0
 module attributes {model.recipe = {optimizer.name = "sgd", optimizer.momentum = 0.9, optimizer.nesterov = true}} {
   model.parameter @a : tensor<4xf32> ones
   // CHECK-LABEL: func.func @step
-  // A gradient that was reduced in bf16 is widened.
+  // A gradient that was reduced in bf16 is cast to f32.
   // CHECK: %[[G:.*]] = model.cast %{{.*}} {model.block = "", model.phase = #model.phase<update>} : (tensor<4xbf16>) -> tensor<4xf32>
   // CHECK: %[[B:.*]] = model.read @a state "momentum_buffer"
   // CHECK: model.sgd %{{.*}}, %[[G]], %[[B]], {{.*}}momentum = 9.000000e-01 : f64, {{.*}}nesterov = true

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -model-apply-precision | FileCheck %s
 // RUN: sluice-opt %s -split-input-file -model-apply-precision > %t.once
 // RUN: sluice-opt %t.once -split-input-file -model-apply-precision | sluice-opt -split-input-file | diff %t.once -
-// Tests compute precision: reads, inputs, inferred and followed types, ops that keep theirs, and the way back.
+// Tests compute precision: reads, inputs, inferred and followed types, ops that keep their types, and casts of results.
 
 module attributes {model.recipe = {precision.compute = "bf16"}} {
   model.parameter @w : tensor<8x4xf32> normal(0.0, 0.02)
@@ -19,7 +19,7 @@ module attributes {model.recipe = {precision.compute = "bf16"}} {
   // CHECK-NEXT: %[[L:.*]] = model.matmul %[[Y]], %[[W]] {{.*}}-> tensor<2x8xbf16>
   // CHECK-NEXT: %[[R:.*]] = model.reshape %[[L]] {{.*}}-> tensor<2x8xbf16>
   // CHECK-NEXT: %[[LOSS:.*]], %{{.*}} = model.cross_entropy %[[R]], %[[I]] {{.*}}-> (tensor<f32>, tensor<2xf32>)
-  // A constant that met an f32 value meets it still.
+  // A constant that was an operand with an f32 value still has its type.
   // CHECK-NEXT: %[[TWO:.*]] = model.constant 2.0{{.*}} : tensor<bf16>
   // CHECK-NEXT: %[[WIDE:.*]] = model.cast %[[TWO]] {{.*}}-> tensor<f32>
   // CHECK-NEXT: %[[P:.*]] = model.multiply %[[LOSS]], %[[WIDE]] {{.*}}-> tensor<f32>

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-fuse | FileCheck %s
-// Tests that `loss.chunk_rows` makes one op of a loss and the product that gives its logits, and only where it can.
+// Tests that `loss.chunk_rows` fuses a loss with the product that computes its logits, and cases that are not fused.
 
 // CHECK-LABEL: func.func @step
 // CHECK-NOT: model.matmul
@@ -11,7 +11,7 @@ module attributes {model.recipe = {loss.chunk_rows = 16 : i64}} {
     %loss, %lse = model.cross_entropy %p, %t {reduction = #model.reduction<mean>, ignore_index = 7 : i64, label_smoothing = 0.1, model.block = ""} : (tensor<2x3x9xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     return %loss : tensor<f32>
   }
-  // Logits that are a result stay.
+  // Logits that are a result are not fused.
   // CHECK-LABEL: func.func @both
   // CHECK: model.matmul
   // CHECK: model.cross_entropy
@@ -38,7 +38,7 @@ module {
 
 // -----
 
-// expected-error@+1 {{recipe: 'loss.chunk_rows' = 16 requires the cross entropy of a product that nothing else reads}}
+// expected-error@+1 {{recipe: 'loss.chunk_rows' = 16 requires a cross entropy of a product that no other op reads}}
 module attributes {model.recipe = {loss.chunk_rows = 16 : i64}} {
   func.func @step(%x: tensor<3x4xf32>) -> tensor<f32> {
     %loss = model.reduce_sum %x {dims = array<i64: 0, 1>} : (tensor<3x4xf32>) -> tensor<f32>

@@ -32,7 +32,7 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
     %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<mean>, ignore_index = 3 : i64, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return %loss : tensor<f32>
   }
-  // The mean of an evaluation, too, is over all that is counted.
+  // The mean of an evaluation is over all counted targets, too.
   // STEP-LABEL: func.func @eval_step
   // STEP-SAME: -> (tensor<f32> {model.output = "loss"})
   // STEP: %[[SUM:.*]] = model.step_mean %{{.*}}model.phase = #model.phase<update>

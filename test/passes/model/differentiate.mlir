@@ -22,7 +22,7 @@ module {
   // CHECK: %[[L:.*]] = model.reduce_sum %[[D]] {{.*}}model.phase = #model.phase<loss>
   // CHECK: %[[MEAN:.*]] = model.step_mean %[[L]] {{.*}}model.phase = #model.phase<loss>
   // CHECK: %[[SEED:.*]] = model.constant 2.500000e-01 {{.*}}model.phase = #model.phase<loss>
-  // The loss's own derivative is of phase loss.
+  // The derivative of the loss is in the phase loss.
   // CHECK: %[[DD:.*]] = model.broadcast %{{.*}} {{.*}}model.phase = #model.phase<loss>} {{.*}}-> tensor<4xf32>
   // CHECK: %[[DC:.*]] = model.multiply %[[DD]], %[[T1]] {model.block = "", model.phase = #model.phase<backward>}
   // CHECK: %[[DT1:.*]] = model.multiply %[[DD]], %[[C]]
@@ -31,7 +31,7 @@ module {
   // CHECK-NEXT: %[[DA:.*]] = model.multiply %[[DB]], %[[W]] {model.block = "h.0", model.phase = #model.phase<backward>}
   // CHECK-NEXT: %[[DW:.*]] = model.multiply %[[DB]], %[[A]] {model.block = "h.0", model.phase = #model.phase<backward>}
   // CHECK-NEXT: model.gradient @w, %[[DW]] {model.block = "h.0", model.phase = #model.phase<backward>}
-  // Nothing for the input; the gradient of what is read twice is handed over when it is whole, later reads first.
+  // No gradient for the input; the gradient of a parameter with two reads is passed on when it is complete, later reads first.
   // CHECK-NEXT: %[[DT0:.*]] = model.multiply %[[DA]], %[[X]] {model.block = "", model.phase = #model.phase<backward>}
   // CHECK-NEXT: %[[SUM:.*]] = model.add %[[DT1]], %[[DT0]]
   // CHECK-NEXT: model.gradient @tied, %[[SUM]]

@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s -model-make-evaluation | FileCheck %s
-// Tests that outside training a norm is by the running statistics, read at the norm, that they and counts are not
-// written, and that a norm whose statistics nothing follows is by its own rows' as in training.
+// Tests that in eval_step a norm reads the running statistics, that they and counts are not written, and that a norm
+// without running statistics uses those of its rows as in training.
 
 model.parameter @w : tensor<4xf32> ones
 model.parameter @mean : tensor<4xf32> zeros state

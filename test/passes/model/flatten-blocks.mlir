@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -model-flatten-blocks | FileCheck %s
 // RUN: sluice-opt %s -model-flatten-blocks > %t.once
 // RUN: sluice-opt %t.once -model-flatten-blocks | diff %t.once -
-// Tests that blocks and checkpoint regions become paths on their ops, and that what is flat stays as it is.
+// Tests that blocks and checkpoint regions become paths on their ops, and that flat ops do not change.
 
 // CHECK-LABEL: func.func @f
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>
@@ -38,7 +38,7 @@ func.func @f(%x: tensor<4xf32> {model.input = "x"})
   return %root, %block#1 : tensor<4xf32>, tensor<4xf32>
 }
 
-// A function that is no entry point is left alone.
+// A function that is not an entry point does not change.
 // CHECK-LABEL: func.func @helper
 // CHECK: model.block "h.0"
 func.func @helper(%x: tensor<4xf32>) -> tensor<4xf32> {

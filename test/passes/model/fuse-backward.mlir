@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -model-fuse-backward | FileCheck %s
 // RUN: sluice-opt %s -model-fuse-backward > %t.once
 // RUN: sluice-opt %t.once -model-fuse-backward | diff %t.once -
-// Tests the fusions of a product with the gelu of its result, forward and backward, and where they must not apply.
+// Tests the fusions of a product with the gelu of its result, forward and backward, and cases that are not fused.
 
 // CHECK-LABEL: func.func @both
 // CHECK-SAME: (%[[A:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[B:.*]]: tensor<5xf32>, %[[V:.*]]: tensor<5x4xf32>, %[[G:.*]]: tensor<2x3x4xf32>)
@@ -32,7 +32,7 @@ func.func @forward(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>
   return %1, %3 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
-// Below all parameters that are trained nothing reads a gelu's input again.
+// If no trained parameter is before a gelu, no backward op reads its input.
 // CHECK-LABEL: func.func @frozen
 // CHECK-NOT: matmul_gelu
 // CHECK: return
@@ -43,7 +43,7 @@ func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>,
   return %1, %2 : tensor<3x5xf32>, tensor<3x5xf32>
 }
 
-// Nor is its result, where the weight after it is frozen; the derivative is one with its product all the same.
+// No backward op reads its result if the next weight is frozen; its derivative is still fused with the product.
 // CHECK-LABEL: func.func @frozen_behind
 // CHECK: model.matmul %
 // CHECK-NEXT: model.gelu %

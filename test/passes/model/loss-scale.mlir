@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -model-differentiate -model-apply-optimizer | FileCheck %s
-// Tests that the scale of the loss goes into its cotangent and out of norm and coefficient, not into the loss.
+// Tests that the loss scale multiplies the cotangent and divides norm and coefficient, and that the loss does not change.
 
 module attributes {model.recipe = {precision.loss_scale = 512.0, gradient.microbatches = 2 : i64}} {
   model.parameter @w : tensor<4xf32> ones
@@ -40,7 +40,7 @@ module attributes {model.recipe = {precision.loss_scale = "dynamic", gradient.cl
 
 // -----
 
-// Gradients are handed over in the precision of reduction, narrower or wider.
+// Gradients are passed on in the precision of reduction, narrower or wider.
 module attributes {model.recipe = {precision.reduce = "bf16"}} {
   model.parameter @w : tensor<4xf32> ones
   // CHECK-LABEL: func.func @step

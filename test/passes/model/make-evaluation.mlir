@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -model-make-evaluation | FileCheck %s
 // RUN: sluice-opt %s -model-make-evaluation > %t.once
 // RUN: sluice-opt %t.once -model-make-evaluation | diff %t.once -
-// Tests that eval_step is the forward without dropout and without what only dropout needs, after all other functions.
+// Tests that eval_step is the forward without dropout and its inputs, after all other functions.
 
 model.parameter @w : tensor<2x4xf32> ones
 // CHECK-LABEL: func.func @train_step

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -split-input-file -model-recompute | FileCheck %s
 // RUN: sluice-opt %s -split-input-file -model-recompute > %t.once
 // RUN: sluice-opt %t.once -split-input-file -model-recompute | sluice-opt -split-input-file | diff %t.once -
-// Tests the regions: what is cloned, what they capture, what stays as it is.
+// Tests the regions: their clones, their captured values, and ops that do not change.
 
 module attributes {model.recipe = {recompute.policy = "block"}} {
   model.parameter @w : tensor<4xf32> ones
@@ -18,7 +18,7 @@ module attributes {model.recipe = {recompute.policy = "block"}} {
   // CHECK-NEXT: model.yield %[[N1]]
   // CHECK: %[[D1:.*]] = model.multiply %[[G]], %[[R1]] {model.block = "h.1"
   // CHECK: %[[D1B:.*]] = model.multiply %[[D1]], %[[OUT]] {model.block = "h.1"
-  // The block's last op is not needed again; the parameter is captured.
+  // The block's last op is not recomputed; the parameter is captured.
   // CHECK: %[[R0:.*]]:2 = model.recompute "h.0" -> tensor<4xf32>, tensor<4xf32> attributes {model.block = "h.0", model.phase = #model.phase<backward>}
   // CHECK-NEXT: %[[A0:.*]] = model.exp %[[X]] {model.block = "h.0", model.phase = #model.phase<backward>}
   // CHECK-NEXT: %[[B0:.*]] = model.tanh %[[A0]] {model.block = "h.0", model.phase = #model.phase<backward>}

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-verify-input
-// Tests what is refused before anything is changed; the last module is fit.
+// Tests the errors for invalid modules; the last module is valid.
 
 // expected-error@+1 {{module has no function with 'model.entry'}}
 module {
@@ -130,7 +130,7 @@ module {
 // -----
 
 module {
-  // expected-error@+1 {{'model.parameter' op unknown attribute, expected 'a', 'aliases', 'b', 'frozen', 'init', 'padding', 'sym_name', 'type' or 'state' but got 'frozn'}}
+  // expected-error@+1 {{'model.parameter' op unknown attribute, expected 'a', 'aliases', 'b', 'frozen', 'init', 'padding', 'state', 'sym_name' or 'type' but got 'frozn'}}
   model.parameter @w : tensor<4xf32> zeros {frozn}
 }
 

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics -model-verify-output
-// Tests what the model phase promises on exit.
+// Tests the errors of model-verify-output.
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> attributes {model.entry = #model.entry<forward>} {
   // expected-error@+1 {{op 'model.block' has no sharding rule, cost or kernel}}

@@ -10,15 +10,13 @@ namespace sluice::model::test {
 namespace {
 
 /// Builds the derivative of `op` with ones for the results that `through` names.
-LogicalResult build(VjpOpInterface op, ArrayRef<unsigned> through, SmallVectorImpl<Value> &gradients) {
-  OpBuilder builder(op->getContext());
+FailureOr<SmallVector<Value>> build(VjpOpInterface op, ArrayRef<unsigned> through) {
+  ImplicitLocOpBuilder builder(op->getLoc(), op->getContext());
   builder.setInsertionPointAfter(op);
   SmallVector<Value> cotangents(op->getNumResults());
   for (unsigned result : through)
-    cotangents[result] =
-        ConstantOp::create(builder, op->getLoc(), op->getResult(result).getType(), builder.getF64FloatAttr(1));
-  SmallVector<bool> needed(op->getNumOperands(), true);
-  return op.buildVjp(builder, cotangents, needed, gradients);
+    cotangents[result] = ConstantOp::create(builder, op->getResult(result).getType(), builder.getF64FloatAttr(1));
+  return op.buildVjp(builder, cotangents);
 }
 
 // One gradient per operand, of the operand's type, in a program that verifies.
@@ -33,10 +31,10 @@ TEST(ModelVjp, GradientsHaveTheTypesOfTheirOperands) {
   ASSERT_GT(ops.size(), 30u);
   for (VjpOpInterface op : ops) {
     std::string name = op->getName().getStringRef().str();
-    SmallVector<Value> gradients;
-    ASSERT_TRUE(succeeded(build(op, {0}, gradients))) << name << programs.diagnostics;
-    ASSERT_EQ(op->getNumOperands(), gradients.size()) << name;
-    for (auto [operand, gradient] : llvm::zip(op->getOperands(), gradients)) {
+    FailureOr<SmallVector<Value>> gradients = build(op, {0});
+    ASSERT_TRUE(succeeded(gradients)) << name << programs.diagnostics;
+    ASSERT_EQ(op->getNumOperands(), gradients->size()) << name;
+    for (auto [operand, gradient] : llvm::zip(op->getOperands(), *gradients)) {
       bool isFloat = isa<FloatType>(cast<RankedTensorType>(operand.getType()).getElementType());
       EXPECT_EQ(isFloat, gradient != nullptr) << name;
       if (gradient) {
@@ -58,9 +56,8 @@ TEST(ModelVjp, DifferentiatingAnInactiveOpIsAnError) {
   ASSERT_GT(ops.size(), 10u);
   for (VjpOpInterface op : ops) {
     programs.diagnostics.clear();
-    SmallVector<Value> gradients;
-    OpBuilder builder(op);
-    EXPECT_TRUE(failed(op.buildVjp(builder, {}, {}, gradients)));
+    ImplicitLocOpBuilder builder(op->getLoc(), op);
+    EXPECT_TRUE(failed(op.buildVjp(builder, {})));
     EXPECT_EQ("'" + op->getName().getStringRef().str() + "' op has no derivative\n", programs.diagnostics);
   }
 }
@@ -69,12 +66,11 @@ TEST(ModelVjp, DifferentiatingAnInactiveOpIsAnError) {
 TEST(ModelVjp, StatisticsHaveNoDerivative) {
   Programs programs;
   auto module = programs.parseAll();
-  SmallVector<Value> gradients;
-  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<LayerNormOp>(*module)), {1}, gradients)));
-  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<AttentionOp>(*module)), {1}, gradients)));
-  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<CrossEntropyOp>(*module)), {1}, gradients)));
-  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<BatchNormOp>(*module)), {1}, gradients)));
-  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<RmsNormOp>(*module)), {1}, gradients)));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<LayerNormOp>(*module)), {1})));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<AttentionOp>(*module)), {1})));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<CrossEntropyOp>(*module)), {1})));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<BatchNormOp>(*module)), {1})));
+  EXPECT_TRUE(failed(build(cast<VjpOpInterface>(*programs.first<RmsNormOp>(*module)), {1})));
   EXPECT_EQ("'model.layer_norm' op has no derivative through its mean and rstd, expected a use of y only\n"
             "'model.attention' op has no derivative through its lse, expected a use of out only\n"
             "'model.cross_entropy' op has no derivative through its lse, expected a use of the loss only\n"
@@ -89,9 +85,9 @@ TEST(ModelVjp, SharedWeightHasOneProduct) {
   auto module = programs.parse("func.func @f(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>) {\n"
                                "%0 = model.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>\n"
                                "return }");
-  SmallVector<Value> gradients;
-  ASSERT_TRUE(succeeded(build(cast<VjpOpInterface>(*programs.first<MatmulOp>(*module)), {0}, gradients)));
-  auto product = gradients[1].getDefiningOp<MatmulOp>();
+  FailureOr<SmallVector<Value>> gradients = build(cast<VjpOpInterface>(*programs.first<MatmulOp>(*module)), {0});
+  ASSERT_TRUE(succeeded(gradients));
+  auto product = (*gradients)[1].getDefiningOp<MatmulOp>();
   ASSERT_TRUE(product);
   EXPECT_EQ((ArrayRef<int64_t>{6, 4}), cast<RankedTensorType>(product.getLhs().getType()).getShape());
   EXPECT_TRUE(product.getTransposeLhs());
