@@ -54,7 +54,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface", [CostOpInterfac
     bool isCopy() { return !$_op.getKind(); }
     /// True for a collective that combines the ranks' values.
     bool isReduction() { return $_op.getReduction() != ::sluice::ReductionKind::none; }
-    /// True for a collective that makes shards unsharded.
+    /// True for a collective that gathers shards.
     bool isUnshard() { return $_op.getReshard() == ::sluice::spmd::ReshardKind::unshard; }
     /// The ranks of the group; 1 for a copy.
     int64_t getGroupSize() { return ::sluice::spmd::groupSizeOf($_op); }

@@ -50,7 +50,7 @@ OpCost ringCost(CollectiveOpInterface op) {
     RankedTensorType chunk = op.getSourceChunk(index);
     if (!chunk)
       chunk = op.getDestinationChunk(index);
-    // A tensor without chunks is reduced by chunk, and then each chunk goes to all other ranks.
+    // A tensor without chunks is reduced by chunk, and then each chunk is sent to all other ranks.
     const int64_t share = chunk ? chunk.getNumElements() : llvm::divideCeil(type.getNumElements(), ranks);
     cost.bytes += share * elementBytes * (ranks - 1) * (chunk ? 1 : 2);
     if (op.isReduction())

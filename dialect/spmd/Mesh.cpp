@@ -2,6 +2,8 @@
 
 #include "dialect/spmd/Mesh.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace sluice::spmd {
 
 MeshOp meshOf(mlir::Operation *op) {
@@ -19,6 +21,23 @@ std::optional<std::int64_t> axisSize(MeshOp mesh, llvm::StringRef axis) {
     if (llvm::cast<mlir::StringAttr>(name).getValue() == axis)
       return size;
   return std::nullopt;
+}
+
+llvm::LogicalResult verifyAxis(mlir::Operation *op, mlir::StringAttr axis) {
+  MeshOp mesh = meshOf(op);
+  if (!mesh || axisSize(mesh, axis))
+    return llvm::success();
+  mlir::InFlightDiagnostic error = op->emitOpError() << "axis " << axis << " is not an axis of the mesh";
+  error.attachNote(mesh.getLoc()) << "the mesh is here";
+  return error;
+}
+
+llvm::LogicalResult verifyDistinct(mlir::Operation *op, llvm::StringRef kind, mlir::ArrayAttr list) {
+  llvm::SmallDenseSet<mlir::Attribute> seen;
+  for (mlir::Attribute element : list)
+    if (!seen.insert(element).second)
+      return op->emitOpError() << kind << ' ' << element << " occurs twice";
+  return llvm::success();
 }
 
 std::int64_t groupSize(MeshOp mesh, mlir::ArrayAttr axes) {

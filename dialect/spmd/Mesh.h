@@ -15,6 +15,10 @@ MeshOp meshOf(mlir::Operation *op);
 
 /// Ranks along an axis; nothing if the mesh has no such axis.
 std::optional<std::int64_t> axisSize(MeshOp mesh, llvm::StringRef axis);
+/// Verifies that the op's mesh, if it has one, has the axis.
+llvm::LogicalResult verifyAxis(mlir::Operation *op, mlir::StringAttr axis);
+/// Verifies that no element of the list occurs twice. `kind` is the kind of the elements.
+llvm::LogicalResult verifyDistinct(mlir::Operation *op, llvm::StringRef kind, mlir::ArrayAttr list);
 /// Ranks of a group along axes, all of them axes of the mesh.
 std::int64_t groupSize(MeshOp mesh, mlir::ArrayAttr axes);
 

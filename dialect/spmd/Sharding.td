@@ -8,12 +8,12 @@ include "dialect/spmd/SpmdDialect.td"
 def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim_sharding"> {
   let summary = "how one dim is divided along mesh axes";
   let description = [{
-    The dim has `segments` equal segments, each cut in chunks of `chunk` rows: along `axes`, the first outermost, the rank
-    with coordinate c holds rows `[c * chunk, (c + 1) * chunk)` of every segment. `total` is the unpadded extent of the
-    dim. Chunks may exceed the segment: the last ranks then hold padding. Without axes every rank holds the dim in full,
-    and the other parameters have their defaults. A sub-axis is an axis of the mesh with the name `axis.N`. `priority`
-    orders propagation: shardings of priority 0, those of parameters, are kept where one of priority 1 (rows or the
-    sequence) conflicts.
+    The dim has `segments` equal segments, each divided into chunks of `chunk` rows: along `axes`, the first outermost, the
+    rank with coordinate c has rows `[c * chunk, (c + 1) * chunk)` of every segment. `total` is the unpadded extent of the
+    dim. If ranks x chunk exceeds the extent of a segment, the last ranks have padding. Without axes every rank has the full
+    dim, and the other parameters have their defaults. A sub-axis is an axis of the mesh with the name `axis.N`. `priority`
+    orders propagation: shardings of priority 0, those of parameters, are kept if they conflict with a sharding of priority 1
+    (rows or the sequence).
 
     **Constraints:** (C1) axes are distinct; (C2) with axes, `segments`, `chunk` and `total` are positive, and `segments`
     divides `total`; (C3) without axes, none of them is given.
@@ -24,14 +24,14 @@ def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim_sharding"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// A dim that every rank holds in full.
+    /// A dim that is not sharded.
     static DimShardingAttr replicated(::mlir::MLIRContext *context) { return get(context, {}, 1, 0, 0, 0); }
     bool isReplicated() const { return getAxes().empty(); }
     /// The extent of the dim on each rank, padding included. The dim is not replicated.
     int64_t localExtent() const { return getSegments() * getChunk(); }
     /// The rows of a segment.
     int64_t segmentExtent() const { return getTotal() / getSegments(); }
-    /// Equal rows on every rank: all but `priority` is equal.
+    /// True if every rank has the same rows: only `priority` may differ.
     bool isSamePlacement(DimShardingAttr other) const;
   }];
 }
@@ -40,10 +40,10 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
                                   [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>, ShardingAttrInterface]> {
   let summary = "how a tensor is divided among the ranks of the mesh";
   let description = [{
-    One `#spmd.dim_sharding` for each dim, after Shardy's sharding attribute. Along `partial` axes each rank holds a partial
-    result, and the axis's reduction (`sum`, `max`, `logsumexp` or `mean`) combines them; along axes that are not named, all
-    ranks hold equal parts. A sharding of one dim for a tensor of more divides the flattened tensor: a shard by elements,
-    whose local type has one dim.
+    One `#spmd.dim_sharding` for each dim, as in Shardy's sharding attribute. Along `partial` axes each rank has a partial
+    result, which the reduction of the axis (`sum`, `max`, `logsumexp` or `mean`) completes; along axes that are not named, all
+    ranks have equal data. A sharding with one dim on a tensor of several dims divides the flattened tensor: a shard by
+    elements, whose local type has one dim.
     ```
     #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>
     #spmd.sharding<[{}, {"tensor", segments = 3, chunk = 4, total = 24} ]>
@@ -52,8 +52,8 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
     #spmd.sharding<[{} ] partial mean over ["replicate", "shard"], sum over ["tensor"]>
     ```
     Before localization it annotates values of global types: `spmd.sharding` on arguments and parameters, `spmd.shardings`
-    on ops, with one element for each result, and `spmd.operand_shardings` where an op takes an operand in another sharding
-    than that of its value. After localization it is the encoding of the type of one rank's shard, whose dims have the
+    on ops, with one element for each result, and `spmd.operand_shardings` if an op takes an operand in another sharding
+    than that of the value. After localization it is the encoding of the type of one rank's shard, whose dims have the
     extent `segments * chunk`.
 
     **Constraints:** (C1) an axis occurs once; (C2) a partial axis has a reduction; (C3) the encoding of a
@@ -65,7 +65,7 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     static ShardingAttr replicated(::mlir::MLIRContext *context, int64_t rank);
-    /// True where every rank holds all of the value.
+    /// True if every rank has the full value.
     bool isReplicated() const { return !isSharded() && !isPartial(); }
     bool isSharded() const {
       return ::llvm::any_of(getDims(), [](DimShardingAttr dim) { return !dim.isReplicated(); });
@@ -73,14 +73,14 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
     bool isPartial() const { return !getPartialAxes().empty(); }
     /// The dim that is sharded along the axis; nothing if none is.
     std::optional<int64_t> dimAlong(::llvm::StringRef axis) const;
-    /// How the partial results along the axis are combined; `none` where the value is not partial along it.
+    /// How the partial results along the axis are combined; `none` if the value is not partial along it.
     ::sluice::PartialReduction reductionOver(::llvm::StringRef axis) const;
     bool isPartialOver(::llvm::StringRef axis) const {
       return reductionOver(axis) != ::sluice::PartialReduction::none;
     }
     /// The sharding with the dims of this one and no partial axis, as a type's encoding has it.
     ShardingAttr withoutPartial() const { return get(getContext(), getDims(), {}); }
-    /// Equal to another one but for priorities.
+    /// True if only priorities differ.
     bool isSamePlacement(ShardingAttr other) const;
   }];
 }

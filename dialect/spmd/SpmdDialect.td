@@ -1,4 +1,4 @@
-//===- SpmdDialect.td - where each piece lives, what crosses ranks ----------------===//
+//===- SpmdDialect.td - local tensors, mesh axes, asynchronous collectives --------===//
 #ifndef SLUICE_DIALECT_SPMD_SPMDDIALECT_TD
 #define SLUICE_DIALECT_SPMD_SPMDDIALECT_TD
 
@@ -13,42 +13,43 @@ include "dialect/rules/Rules.td"
 def Spmd_Dialect : Dialect {
   let name = "spmd";
   let cppNamespace = "::sluice::spmd";
-  let summary = "where each piece lives and what crosses ranks: local tensors, named axes, asynchronous collectives";
+  let summary = "local tensors of one rank, named mesh axes, asynchronous collectives";
   let description = [{
     ```
     model -> spmd -> plan
     ```
 
-    Answers: where does each piece live, and what crosses ranks? Compute ops are still those of the [model dialect](model.md), on the tensors
-    of one rank; this dialect adds the mesh, the shard's type, sections, and collectives in two halves. A label such as `wait_c3` is here,
-    beside the check in `dialect/spmd/ops/`, and above the test in `test/dialect/spmd/errors-structure.mlir` or `errors-collective.mlir`.
+    The dialect states where each shard is and what ranks communicate. Compute ops are those of the [model dialect](model.md), on the
+    tensors of one rank; this dialect adds the mesh, the sharding of a type, sections, and collectives as pairs of a start and a wait. A label
+    such as `wait_c3` is in this page, at the check in `dialect/spmd/ops/`, and above the test in `test/dialect/spmd/errors-structure.mlir`
+    or `errors-collective.mlir`.
 
     ## An entry point
 
-    One `func.func` for each entry, with sections and a return and nothing else in it.
+    Each entry point is one `func.func` that contains only sections and a return.
 
-    | attribute | on | says |
+    | attribute | on | meaning |
     |---|---|---|
-    | `spmd.parameter`, `spmd.state` | argument | a shard of that parameter, or of that optimizer state beside it |
+    | `spmd.parameter`, `spmd.state` | argument | the argument is a shard of this parameter, or of this optimizer state of it |
     | `spmd.input`, `spmd.per_repetition` | argument | a host input; one for each repetition of the first section |
-    | `spmd.space` | argument | it is in host memory: `#spmd.space<host>` |
-    | `spmd.stream` | op of a section | the stream that executes it, where that is not compute: `#spmd.stream<host>`, on values in host memory, or `#spmd.stream<gather>`, before a gather |
-    | `spmd.donates` | result | the argument whose memory the result takes over |
+    | `spmd.space` | argument | the argument is in host memory: `#spmd.space<host>` |
+    | `spmd.stream` | op of a section | the stream that executes the op if it is not compute: `#spmd.stream<host>`, on values in host memory, or `#spmd.stream<gather>`, before a gather |
+    | `spmd.donates` | result | the argument whose memory the result reuses |
     | `spmd.output` | result | a host output |
     | `spmd.when` | op of a section | the repetitions in which it is issued: `#spmd.when<first>`, `not_first`, `last`, `not_last`, or a list as `#spmd.when<[0, 2]>`; absent: all |
-    | `model.phase`, `model.block`, `model.ids`, `model.recompute` | op | as the model stage left them; an inlined recompute region carries `model.recompute` |
-    | `spmd.local_shardings` | op of local types | the sharding of each operand and then of each result, for a kernel that reads its position or leaves padding out |
-    | `spmd.local_axes` | module | the axes along which types are local already |
-    | `spmd.unshard` | `all_reduce_start` | the model's author wrote it: blocks whose units are gathered while it is under way |
+    | `model.phase`, `model.block`, `model.ids`, `model.recompute` | op | as the model stage set them; ops of an inlined recompute region have `model.recompute` |
+    | `spmd.local_shardings` | op of local types | the sharding of each operand and then of each result, for a kernel that reads its position or does not read padding |
+    | `spmd.local_axes` | module | the axes along which types are local |
+    | `spmd.unshard` | `all_reduce_start` | the model's author wrote this all-reduce; blocks whose units are gathered while it runs |
 
-    Persistent arguments stand first: parameters in the order of the module, each followed by its states in order of name; then inputs. What is written is a
-    result that donates; a parameter without gradient has none. `@init` takes the same persistent arguments and `seed`, and writes them all.
-    A forward entry takes parameters and no states.
+    Persistent arguments come first: parameters in the order of the module, each followed by its states sorted by name; then inputs. Each
+    parameter or state that the entry point writes has a result with `spmd.donates`; a parameter without gradient has no such result. `@init`
+    has the same persistent arguments and `seed`, and writes all of them. A forward entry point has parameters and no states.
 
-    When the sharding phase ends, `spmd-verify` has found: no `model.read`, `write`, `gradient`, `step_mean`, `block`, `checkpoint`,
-    `recompute` and no conversion cast in an entry; every argument of a parameter has the type that the mesh gives it; every token is waited for
-    once; no op reads a value in the other memory but `copy_start`; nothing reads a gathered value, or a view of one, after its release, and every gathered value is released; no collective has
-    an axis of one rank.
+    After the sharding phase `spmd-verify` checks: an entry point contains no `model.read`, `write`, `gradient`, `step_mean`, `block`,
+    `checkpoint`, `recompute` and no conversion cast; each parameter argument has the type that follows from the mesh; each token has exactly
+    one wait; only `copy_start` reads a value in the other memory space; no op reads a gathered value, or a view of it, after its release, and
+    each gathered value is released; no collective has an axis of one rank.
 
     ## Shardings
 
@@ -58,25 +59,25 @@ def Spmd_Dialect : Dialect {
     #spmd.sharding<[{}, {} ] partial sum over ["expert"]>
     ```
 
-    One element for each dim of a tensor. `{}`: every rank holds the dim in full. Otherwise the dim has `segments` equal segments (1 if
-    absent; the fused weight of Q, K and V has 3), each cut in chunks of `chunk` rows along the axes, the first outermost. The rank with
-    coordinate c holds the rows from `c * chunk` of each segment. `total` is the unpadded extent of the dim: on a rank,
-    `clamp(total / segments - c * chunk, 0, chunk)` rows of a segment are data, which may be 0, and rows after them are padding and never
-    data. A sub-axis (a factor of an axis) is an axis of the mesh with the name `axis.N`. `p1` after an element is the priority for
-    propagation, where a smaller number is kept. Along the axes of `partial`, each rank holds a partial result; `sum`, `max`, `logsumexp` or
-    `mean` combines them, and axes may differ in it. Ranks along an axis that is not named hold equal data.
+    The attribute has one element for each dim of a tensor. `{}`: every rank has the full dim. Otherwise the dim has `segments` equal segments
+    (1 if absent; the fused weight of Q, K and V has 3), each divided into chunks of `chunk` rows along the axes, the first axis outermost. The
+    rank with coordinate c has the rows from `c * chunk` of each segment. `total` is the unpadded extent of the dim: on a rank,
+    `clamp(total / segments - c * chunk, 0, chunk)` rows of a segment are data (possibly 0), and the rows after them are padding, which no op
+    reads as data. A sub-axis (a factor of an axis) is an axis of the mesh with the name `axis.N`. `p1` after an element is its priority in
+    propagation; the smaller number wins. Along the axes of `partial` each rank has a partial result, which the reduction of the axis (`sum`,
+    `max`, `logsumexp` or `mean`) completes; axes may have different reductions. Ranks along an axis that is not named have equal data.
 
     As a discardable attribute it annotates a value of a global type:
 
-    | attribute | on | says |
+    | attribute | on | meaning |
     |---|---|---|
     | `spmd.sharding` | argument, `model.parameter` | its sharding |
     | `spmd.shardings` | op | the sharding of each result |
-    | `spmd.operand_shardings` | op | the sharding in which it takes each operand, where one differs from that of the value |
+    | `spmd.operand_shardings` | op | the sharding in which the op takes each operand, if one differs from that of the value |
 
     `spmd-localize` makes the types local along an axis; a parameter of a local type keeps its `spmd.sharding` along that axis.
 
-    As the encoding of a type it makes the type local, that of one rank's shard:
+    As the encoding of a type it makes the type local, the type of one rank's shard:
 
     ```
     tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
@@ -91,8 +92,8 @@ def Spmd_Dialect : Dialect {
 
     ## Collectives
 
-    A collective is started by one op and waited for by another; other ops run in between. The start takes a list of
-    tensors, each a segment of one instruction; the token represents all of them. A start is issued at its position.
+    A collective is a start and a `spmd.wait`; other ops run between them. The start has a list of tensors, each of which is a segment of one
+    instruction; its token represents all of them. The runtime issues the start at its position.
   }];
   let discardableAttrs = (ins
     // On arguments of entry points.

@@ -45,7 +45,7 @@ UnitBehaviour behaviourOf(spmd::UnitOp unit) {
   behaviour.root = unit.getSymName() == spmd::rootUnit;
   behaviour.gathers = behaviour.reduces = false;
   behaviour.reshardAfterForward = unit.getReshardAfterForward();
-  behaviour.keepsPiece = unit.getPiece().has_value();
+  behaviour.keepsShard = unit.getKeptAxes().has_value();
   behaviour.reshardBeforeBackward = unit.getReshardBeforeBackward();
   behaviour.skipsBackward = unit.getSkipBackward();
   behaviour.keepsAfterBackward = unit.getKeepAfterBackward();
@@ -233,7 +233,7 @@ void SectionElider::keep(Interval &interval) {
     // A second run changes nothing.
     if (llvm::any_of(value.getUsers(), [](Operation *user) { return isa<spmd::ReshardOp>(user); }))
       return;
-    spmd::ShardingAttr kept = placement.along(sourceOf(interval.gather, index), *unit.getPiece());
+    spmd::ShardingAttr kept = placement.along(sourceOf(interval.gather, index), *unit.getKeptAxes());
     auto reshard = spmd::ReshardOp::create(builder, locations[index], value.getType(), value,
                                            builder.getArrayAttr({destinationOf(interval.gather, index)}),
                                            builder.getArrayAttr({kept}), unit.getSymNameAttr());

@@ -136,7 +136,7 @@ Status sluice::setUnitPolicy(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<s
       axes.insert(axes.begin(), builder.getStringAttr(names[index]));
       inner *= shardAxes[index];
     }
-    unit.setPieceAttr(builder.getArrayAttr(axes));
+    unit.setKeptAxesAttr(builder.getArrayAttr(axes));
   }
   unit.setReshardBeforeBackward(recipe.sharding.reshardBeforeBackward);
   if (recipe.sharding.reshardAfterBackward.at(name) == ReshardAfterBackward::last && recipe.gradient.microbatches > 1) {

@@ -13,7 +13,7 @@ using Kind = UnitEvent::Kind;
 /// The events at the begin and end of a scope.
 struct ScopePlan {
   /// Gathered where it begins; from the kept shard.
-  bool gathers = false, fromPiece = false;
+  bool gathers = false, fromKeptShard = false;
   bool held = false;
   bool releases = false, keeps = false, reduces = false;
   bool gathersOnce = false, releasesOnce = false;
@@ -23,7 +23,7 @@ struct ScopePlan {
 /// Follows one unit through its scopes, given in order of the program.
 void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, const std::vector<std::size_t> &own,
               std::int64_t backwardBegin, std::vector<ScopePlan> &plans) {
-  bool held = false, piece = false;
+  bool held = false, keptShard = false;
   bool across = unit.keepsAfterBackward && !unit.reshardAfterForward && !unit.reshardBeforeBackward;
   for (std::size_t k = 0; k < own.size(); ++k) {
     const UnitScope &scope = scopes[own[k]];
@@ -33,7 +33,7 @@ void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, c
     plan.held = held;
     if (unit.gathers && !held && !(scope.backward && unit.skipsBackward)) {
       plan.gathers = held = true;
-      plan.fromPiece = piece;
+      plan.fromKeptShard = keptShard;
       plan.gathersOnce = across;
     }
     // Reduced after the last of its gradients.
@@ -47,7 +47,7 @@ void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, c
       plan.releases = !across;
     } else if (unit.reshardAfterForward) {
       plan.releases = true;
-      plan.keeps = piece = unit.keepsPiece && !(toBackward && unit.skipsBackward);
+      plan.keeps = keptShard = unit.keepsShard && !(toBackward && unit.skipsBackward);
     } else if (toBackward && unit.reshardBeforeBackward) {
       plan.releases = true;
       plan.release = std::max(scope.end, backwardBegin);
@@ -103,7 +103,8 @@ std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, con
     const UnitScope &scope = scopes[i];
     const ScopePlan &plan = plans[i];
     if (plan.gathers)
-      events.push_back({Kind::gather, scope.unit, scope.backward, scope.begin, i, plan.fromPiece, plan.gathersOnce});
+      events.push_back(
+          {Kind::gather, scope.unit, scope.backward, scope.begin, i, plan.fromKeptShard, plan.gathersOnce});
     events.push_back({Kind::enter, scope.unit, scope.backward, scope.begin, i, plan.held, false});
   };
   auto end = [&](std::size_t i) {
@@ -170,7 +171,7 @@ std::vector<std::size_t> gatherIssue(const std::vector<ScopeEntry> &entries, Pre
 std::vector<UnitEvent> prefetch(const std::vector<UnitEvent> &events, const std::vector<UnitBehaviour> &units,
                                 PrefetchDistance distance) {
   std::vector<ScopeEntry> entries;
-  // Of each entry: its `enter` and its gather (or none, the size of the list) in `events`.
+  // The indices of the `enter` and the gather of each entry in `events`; the size of `events` without a gather.
   std::vector<std::size_t> enters, gathers;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].kind != Kind::enter)

@@ -41,7 +41,7 @@ struct UnitBehaviour {
   /// It has gradients.
   bool reduces = true;
   /// Reshards after the forward to a smaller group; the next gather is over that group.
-  bool keepsPiece = false;
+  bool keepsShard = false;
   /// If still gathered after the forward, it is released where the backward begins.
   bool reshardBeforeBackward = false;
   /// The backward gathers nothing.
@@ -71,7 +71,7 @@ struct UnitEvent {
 /// released after the forward.
 std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, const std::vector<UnitBehaviour> &units);
 
-/// The entry of a scope, as prefetching sees it.
+/// The entry of a scope.
 struct ScopeEntry {
   bool backward = false;
   bool root = false;

@@ -5,7 +5,6 @@
 #include "dialect/spmd/Spaces.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -15,29 +14,20 @@ namespace {
 
 /// C2 of all starts.
 LogicalResult verifyAxes(Operation *op, ArrayAttr axes) {
-  MeshOp mesh = meshOf(op);
-  llvm::StringSet<> names;
-  for (Attribute axis : axes) {
-    StringRef name = cast<StringAttr>(axis).getValue();
-    if (!names.insert(name).second)
-      return op->emitOpError() << "axes, expected distinct ones but got " << axis << " twice";
-    if (mesh && !axisSize(mesh, name)) {
-      InFlightDiagnostic error = op->emitOpError() << "axis, expected one of the mesh but got " << axis;
-      error.attachNote(mesh.getLoc()) << "the mesh is here";
-      return error;
-    }
-  }
-  return success();
+  for (StringAttr axis : axes.getAsRange<StringAttr>())
+    if (failed(verifyAxis(op, axis)))
+      return failure();
+  return verifyDistinct(op, "axis", axes);
 }
 
 /// C3 of reductions.
 LogicalResult verifyScale(Operation *op, ReductionKind kind, double scale) {
   if (kind != ReductionKind::premul_sum && scale != 1.0)
-    return op->emitOpError() << "scale, expected none with " << stringifyReductionKind(kind) << " but got " << scale;
+    return op->emitOpError() << "'scale' requires the reduction premul_sum but got " << stringifyReductionKind(kind);
   return success();
 }
 
-/// True where the type is a shard along exactly these axes, or unsharded where the group is one rank.
+/// True if the type is a shard along exactly these axes, or unsharded if the group has one rank.
 bool isShardAlong(Operation *op, Type type, ArrayAttr axes) {
   std::optional<ShardedDim> sharded = shardedDimOf(type);
   if (!sharded) {
@@ -83,13 +73,14 @@ LogicalResult ReduceScatterStartOp::verify() {
   // reduce_scatter_start_c5
   MeshOp mesh = meshOf(*this);
   for (auto [operand, shard] : llvm::zip(getOperands(), getShards().getAsValueRange<TypeAttr>())) {
-    auto whole = cast<RankedTensorType>(operand.getType());
+    auto unsharded = cast<RankedTensorType>(operand.getType());
     auto type = dyn_cast<RankedTensorType>(shard);
-    bool cut = type && isShardAlong(*this, type, getAxes()) && globalType(type) == whole;
-    if (auto sharded = shardedDimOf(type); cut && mesh && sharded)
-      cut = shardType(whole, sharded->dim, getAxes(), groupSize(mesh, getAxes())) == type;
-    if (!cut)
-      return emitOpError() << "shard, expected a chunk of " << whole << " along " << getAxes() << " but got " << shard;
+    bool isChunk = type && isShardAlong(*this, type, getAxes()) && globalType(type) == unsharded;
+    if (auto sharded = shardedDimOf(type); isChunk && mesh && sharded)
+      isChunk = shardType(unsharded, sharded->dim, getAxes(), groupSize(mesh, getAxes())) == type;
+    if (!isChunk)
+      return emitOpError() << "shard, expected a chunk of " << unsharded << " along " << getAxes() << " but got "
+                           << shard;
   }
   return success();
 }
@@ -150,16 +141,16 @@ LogicalResult WaitOp::verify() {
 
 LogicalResult AllSliceOp::verify() {
   // all_slice_c1
-  auto whole = cast<RankedTensorType>(getOperand().getType());
+  auto unsharded = cast<RankedTensorType>(getOperand().getType());
   auto slice = cast<RankedTensorType>(getResult().getType());
   std::optional<ShardedDim> sharded = shardedDimOf(slice);
   MeshOp mesh = meshOf(*this);
-  bool cut = sharded && !shardingOf(whole) && globalType(slice) == whole;
-  if (cut && mesh)
-    cut = llvm::all_of(sharded->axes, [&](StringAttr axis) { return axisSize(mesh, axis).has_value(); }) &&
-          shardType(whole, sharded->dim, sharded->axesAttr(), groupSize(mesh, sharded->axesAttr())) == slice;
-  if (!cut)
-    return emitOpError() << "result, expected a chunk of " << whole << " but got " << slice;
+  bool isChunk = sharded && !shardingOf(unsharded) && globalType(slice) == unsharded;
+  if (isChunk && mesh)
+    isChunk = llvm::all_of(sharded->axes, [&](StringAttr axis) { return axisSize(mesh, axis).has_value(); }) &&
+              shardType(unsharded, sharded->dim, sharded->axesAttr(), groupSize(mesh, sharded->axesAttr())) == slice;
+  if (!isChunk)
+    return emitOpError() << "result, expected a chunk of " << unsharded << " but got " << slice;
   return success();
 }
 

@@ -22,16 +22,15 @@ def Spmd_AllGatherStartOp : Spmd_StartOp<"all_gather_start", "starts gathering s
     %w = spmd.wait %t : tensor<6x4xf32>
     ```
 
-    From shards to unsharded tensors, dense in row-major order of the logical shape. Along dim 0 a gathered tensor has chunk x ranks rows,
-    with padding only at the tail, so that kernels read it in place. Along another dim the chunks are in a separate buffer, one after the
-    other, and a copy after the wait joins them; a reduction copies its operand into chunks before it starts. Such a parameter needs twice
-    its gathered bytes of memory while it is joined, and one read and one write for each gather and each reduction; uneven extents are
-    padded with zeros that nothing reads. A parameter that is sharded by elements is a tensor of one dim here, with a `model.reshape`,
-    which is a view, after its gather and before its reduction: it costs as little as dim 0, with less than one element of padding for
-    each rank. The dual of reduce_scatter.
+    Gathers shards into unsharded tensors, dense in row-major order. Along dim 0 a gathered tensor has chunk x ranks rows with padding only
+    at the end, so kernels read it in place. Along another dim the collective writes the chunks to a separate buffer, and a copy after the
+    wait puts them into place; a reduction copies its operand into chunks before it starts. Such a parameter takes twice its gathered bytes
+    during the copy, and one additional read and write per gather and per reduction; uneven extents are padded with zeros that no op reads. A
+    parameter that is sharded by elements is a tensor of one dim here; a `model.reshape`, which is a view, is after its gather and before its
+    reduction. It needs no copy, and less than one element of padding per rank. The op is the dual of reduce_scatter.
 
     **Constraints.** (all_gather_start_c1) at least one operand. (all_gather_start_c2) axes are distinct axes of the mesh. (all_gather_start_c3) each
-    operand is a shard along exactly these axes; unsharded where the group is one rank.
+    operand is a shard along exactly these axes, or unsharded if the group has one rank.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$operands `over` $axes (`unit` $unit^)? attr-dict `:` type($operands)";
@@ -56,11 +55,12 @@ def Spmd_ReduceScatterStartOp : Spmd_StartOp<"reduce_scatter_start", "starts red
     %s = spmd.wait %t : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
     ```
 
-    From unsharded tensors, one of each rank, to shards of their `sum`, `mean`, or sum of `scale` times each (`premul_sum`).
+    Reduces the unsharded tensors of the ranks and returns each rank its shard of the `sum`, the `mean`, or the sum of `scale` times each
+    tensor (`premul_sum`).
 
     **Constraints.** (reduce_scatter_start_c1) at least one operand. (reduce_scatter_start_c2) axes are distinct axes of the mesh.
-    (reduce_scatter_start_c3) the reduction is one of the three, and `scale` is given only with `premul_sum`. (reduce_scatter_start_c4) one shard
-    type for each operand. (reduce_scatter_start_c5) each is the operand's type in chunks along exactly these axes; the operand's type where the group is one
+    (reduce_scatter_start_c3) the reduction is `sum`, `mean` or `premul_sum`, and `scale` is given only with `premul_sum`. (reduce_scatter_start_c4) one shard
+    type for each operand. (reduce_scatter_start_c5) each is the operand's type in chunks along exactly these axes, or the operand's type if the group has one
     rank.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes,
@@ -86,7 +86,7 @@ def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing te
     %mean = spmd.wait %t : tensor<f32>
     ```
 
-    The reduction on all ranks of the group, in the operands' memory. Reductions as reduce_scatter, and `max`.
+    Reduces the tensors of all ranks of the group in place. The reductions are those of reduce_scatter, and `max`.
 
     **Constraints.** (all_reduce_start_c1) at least one operand. (all_reduce_start_c2) axes are distinct axes of the mesh. (all_reduce_start_c3) the reduction is
     known, and `scale` is given only with `premul_sum`.
@@ -109,7 +109,7 @@ def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host an
     %d = spmd.wait %t : tensor<2x4xf32>
     ```
 
-    The operands in the other memory space. Asynchronous, on one stream for each direction.
+    Copies the operands to the other memory space, asynchronously, on one stream per direction.
 
     **Constraints.** (copy_start_c1) at least one operand. (copy_start_c2) `to` is `host` or `device`. (copy_start_c3) each operand is in the other space.
   }];
@@ -125,11 +125,11 @@ def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host an
 }
 
 def Spmd_WaitOp : Spmd_Op<"wait", []> {
-  let summary = "the values of a collective, once it is complete";
+  let summary = "waits for a collective and returns its values";
   let description = [{
-    The values of a collective. Compute waits at this op. Over (replicate, shard) a gradient goes through two collectives; the wait between them is
-    marked `chained`: there only the collectives wait for each other. So is the wait for a copy that only a gather reads; a cast between the two has
-    `spmd.stream = #spmd.stream<gather>`.
+    The op returns the values of a collective. Compute waits at this op. On a mesh with `replicate` and `shard`, a gradient passes through two
+    collectives; the wait between them is `chained`: the second collective waits for the first, and compute does not wait. The wait for a copy
+    that only a gather reads is chained too; a cast between the copy and the gather has `spmd.stream = #spmd.stream<gather>`.
 
     **Constraints.** (wait_c1) the token comes from a start in the same block. (wait_c2) no other op waits for it. (wait_c3) the values have the types of
     the collective's results. (wait_c4) only collectives, and ops on their stream, read the values of a chained wait. (wait_c5) it is issued in the repetitions of its start.
@@ -156,7 +156,7 @@ def Spmd_AllSliceOp : Spmd_Op<"all_slice", [DeclareOpInterfaceMethods<KernelOpIn
     %p = spmd.all_slice %w : tensor<6x4xf32> -> tensor<3x4xf32, #spmd.sharding<[{"shard.1", chunk = 3, total = 6}, {} ]>>
     ```
 
-    The rank's chunk of a gathered tensor along axes: the shard that a released unit keeps if the next gather is over fewer ranks. The
+    The rank's chunk of a gathered tensor along axes: the shard that is kept after a release if the next gather is over fewer ranks. The
     sub-axes of a factored axis are `shard.0` (outer) and `shard.1`.
 
     **Constraints.** (all_slice_c1) the result is the operand's type in chunks along axes of the mesh.
@@ -168,7 +168,7 @@ def Spmd_AllSliceOp : Spmd_Op<"all_slice", [DeclareOpInterfaceMethods<KernelOpIn
 }
 
 def Spmd_ReleaseOp : Spmd_Op<"release", [Rules_AtLeastOneOperand]> {
-  let summary = "gathered values are not read from here on";
+  let summary = "no later op reads the gathered values";
   let description = [{
     ```mlir
     %t = spmd.all_gather_start %a over ["shard"] unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>>
@@ -178,7 +178,7 @@ def Spmd_ReleaseOp : Spmd_Op<"release", [Rules_AtLeastOneOperand]> {
 
     No later op reads the values, which are results of a wait for a gather of the same unit.
 
-    **Constraints.** (release_c1) at least one value. (release_c2) each is a result of a wait for a gather of the same unit. (release_c3) no later op reads one.
+    **Constraints.** (release_c1) at least one value. (release_c2) each is a result of a wait for a gather of the same unit. (release_c3) no later op reads any of them.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$values, OptionalAttr<StrAttr>:$unit);
   let assemblyFormat = "$values (`unit` $unit^)? attr-dict `:` type($values)";

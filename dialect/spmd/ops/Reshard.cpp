@@ -11,7 +11,7 @@ void ReshardOp::build(OpBuilder &builder, OperationState &state, Value operand, 
         StringAttr());
 }
 
-/// True where the type has the extents of a sharding: all of each dim, or those that one rank holds.
+/// True if the type has the extents of a sharding: those of the global tensor, or those of one rank.
 static bool hasExtents(RankedTensorType type, ShardingAttr sharding, bool isLocal) {
   if (sharding.getDims().size() == 1)
     type = flattened(type);
@@ -23,8 +23,8 @@ static bool hasExtents(RankedTensorType type, ShardingAttr sharding, bool isLoca
   });
 }
 
-/// The global type of a value: of a local one by its encoding, or by its sharding where the type of a part has no
-/// encoding.
+/// The global type of a value: that of a local type follows from its encoding, or from its sharding if the local type
+/// has no encoding.
 static RankedTensorType globalTypeOf(Type type, ShardingAttr sharding) {
   auto tensor = cast<RankedTensorType>(type);
   if (shardingOf(tensor))
@@ -42,20 +42,14 @@ static LogicalResult verifySharding(ReshardOp op, Type type, ShardingAttr shardi
       (encoding && !encoding.isSamePlacement(sharding.withoutPartial())))
     return op.emitOpError() << "sharding " << sharding << " does not fit type " << type;
   // reshard_c4
-  MeshOp mesh = meshOf(op);
-  auto verifyAxes = [&](ArrayRef<StringAttr> axes) -> LogicalResult {
-    for (StringAttr axis : axes)
-      if (mesh && !axisSize(mesh, axis.getValue())) {
-        InFlightDiagnostic error = op.emitOpError() << "axis " << axis << " is not an axis of the mesh";
-        error.attachNote(mesh.getLoc()) << "the mesh is here";
-        return error;
-      }
-    return success();
-  };
   for (DimShardingAttr dim : sharding.getDims())
-    if (failed(verifyAxes(dim.getAxes())))
+    for (StringAttr axis : dim.getAxes())
+      if (failed(verifyAxis(op, axis)))
+        return failure();
+  for (const PartialAxis &partial : sharding.getPartialAxes())
+    if (failed(verifyAxis(op, partial.axis)))
       return failure();
-  return verifyAxes(llvm::map_to_vector(sharding.getPartialAxes(), [](const PartialAxis &each) { return each.axis; }));
+  return success();
 }
 
 LogicalResult ReshardOp::verify() {

@@ -12,13 +12,13 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
     spmd.mesh @mesh <replicate = 1, shard = 4, tensor = 1>
     ```
 
-    Named axes, the first outermost in the order of ranks. Groups of collectives are along axes, never lists of ranks.
+    Named axes, the first outermost in the order of ranks. The groups of a collective follow from its axes.
 
     **Constraints.** (mesh_c1) one size for each axis. (mesh_c2) sizes are positive, and so is their product in 63 bits. (mesh_c3) axes have distinct
     names. (mesh_c4) a module has one mesh.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, ConfinedAttr<DenseI64ArrayAttr, [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>:$sizes);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = "$sym_name custom<MeshAxes>($axes, $sizes) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -31,31 +31,31 @@ def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
     }
     ```
 
-    Parameters that are gathered and reduced together. `root` has the parameters of no block, and is around all others.
+    A unit is a set of parameters that are gathered and reduced together. `root` contains the parameters that are in no block.
 
     | attribute | meaning |
     |---|---|
     | `reshard_after_forward` | released after the forward, gathered again for the backward |
-    | `piece` | axes along which a shard is kept then; the next gather is over them |
-    | `reshard_before_backward` | released where the backward begins if it is still gathered |
+    | `kept_axes` | axes along which a shard is kept then; the next gather runs over these axes |
+    | `reshard_before_backward` | released when the backward begins, if it is still gathered |
     | `keep_after_backward` | gathered in the first repetition, released in the last |
     | `skip_backward` | the backward does not read it and gathers nothing |
-    | `blocks` | paths of the blocks whose ops belong to it, if not the block of its name |
+    | `blocks` | paths of the blocks whose ops belong to the unit, if it is not the block of that name |
     | `sync` | gradients are reduced in `every` repetition; with `reduce_scatter_only` over replicas only in the last; absent: in the last |
     | `sync_in` | gradients are reduced in these repetitions, as `#spmd.when<[0, 2]>` |
     | `divide` | divisor of the gradients; absent: the number of data-parallel ranks |
 
-    **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `piece` requires
+    **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `kept_axes` requires
     `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
-                       OptionalAttr<StrArrayAttr>:$piece, UnitAttr:$reshard_before_backward,
+                       OptionalAttr<StrArrayAttr>:$kept_axes, UnitAttr:$reshard_before_backward,
                        UnitAttr:$keep_after_backward, UnitAttr:$skip_backward, OptionalAttr<StrArrayAttr>:$blocks,
                        OptionalAttr<Spmd_SyncModeAttr>:$sync, OptionalAttr<Spmd_WhenAttr>:$sync_in,
                        OptionalAttr<F64Attr>:$divide);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::ArrayAttr":$parameters), [{
     build($_builder, $_state, $_builder.getStringAttr(name), parameters, /*reshard_after_forward=*/nullptr,
-          /*piece=*/nullptr, /*reshard_before_backward=*/nullptr, /*keep_after_backward=*/nullptr,
+          /*kept_axes=*/nullptr, /*reshard_before_backward=*/nullptr, /*keep_after_backward=*/nullptr,
           /*skip_backward=*/nullptr, /*blocks=*/nullptr, /*sync=*/nullptr, /*sync_in=*/nullptr,
           /*divide=*/nullptr);
   }]>];
@@ -64,7 +64,7 @@ def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
 }
 
 def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp">, NoRegionArguments]> {
-  let summary = "straight-line ops with a repeat count";
+  let summary = "ops without control flow, with a repeat count";
   let description = [{
     ```mlir
     %r = spmd.section "microbatch" repeat 4 -> tensor<4xf32> {
@@ -73,7 +73,7 @@ def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp"
     }
     ```
 
-    Straight-line ops with a repeat count. Its results are those of the last repetition. A train entry has the sections `microbatch` and `update`.
+    A section is a list of ops with a repeat count and without control flow. Its results are those of the last repetition. A train entry has the sections `microbatch` and `update`.
 
     **Constraints.** (section_c1) `repeat` is positive. (section_c2) results have the types of the yielded values. (section_c3) `spmd.when` is not
     `all`. (section_c4) sections do not nest.
@@ -95,8 +95,8 @@ def Spmd_YieldOp : Spmd_Op<"yield", [Pure, ReturnLike, Terminator, HasParent<"Se
 def Spmd_AccumulateOp : Spmd_Op<"accumulate", [AllShapesMatch<["operand", "sum"]>, HasParent<"SectionOp">]> {
   let summary = "the sum of the operand over the repetitions so far";
   let description = [{
-    The sum of the operand over the repetitions so far, `((x0 + x1) + x2) + ...`, in the order of repetitions. Its buffer is live through the section.
-    The sum starts again in the repetitions `starts`, else in the first in which it is issued.
+    The sum of the operand over the repetitions so far, `((x0 + x1) + x2) + ...`, in the order of repetitions. The buffer of the sum is live for the full section.
+    The sum restarts in the repetitions `starts`, by default in the first repetition in which the op is issued.
 
     **Constraints.** (accumulate_c1) the sum has the operand's element type, or f32. (accumulate_c2) it is in a section.
     (accumulate_c3) `starts` is a named set or increasing repetitions from 0.

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of wrong collectives. Labels are those of docs/spec/spmd.md.
+// Tests the verifiers' errors for invalid collectives. Labels are those of docs/spec/spmd.md.
 
 // all_gather_start_c1: nothing to gather
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
@@ -19,7 +19,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.all_gather_start' op axes, expected distinct ones but got "shard" twice}}
+    // expected-error @below {{'spmd.all_gather_start' op axis "shard" occurs twice}}
     %t = spmd.all_gather_start %s over ["shard", "shard"] : !shard
   }
   return
@@ -32,14 +32,14 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 // expected-note @below {{the mesh is here}}
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard) {
-  // expected-error @below {{'spmd.all_gather_start' op axis, expected one of the mesh but got "tensor"}}
+  // expected-error @below {{'spmd.all_gather_start' op axis "tensor" is not an axis of the mesh}}
   %t = spmd.all_gather_start %s over ["tensor"] : !shard
   return
 }
 
 // -----
 
-// all_gather_start_c3: a whole tensor
+// all_gather_start_c3: an unsharded tensor
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
@@ -52,7 +52,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// all_gather_start_c3: a shard along another axis
+// all_gather_start_c3: a shard along a different axis
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
@@ -83,7 +83,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.reduce_scatter_start' op axes, expected distinct ones but got "shard" twice}}
+    // expected-error @below {{'spmd.reduce_scatter_start' op axis "shard" occurs twice}}
     %t = spmd.reduce_scatter_start %x over ["shard", "shard"] <mean> : tensor<6x4xf32> to [!shard]
   }
   return
@@ -104,12 +104,12 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// reduce_scatter_start_c3: a scale that nobody reads
+// reduce_scatter_start_c3: a scale without premul_sum
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.reduce_scatter_start' op scale, expected none with mean but got}}
+    // expected-error @below {{'spmd.reduce_scatter_start' op 'scale' requires the reduction premul_sum but got mean}}
     %t = spmd.reduce_scatter_start %x over ["shard"] <mean> {scale = 0.5 : f64} : tensor<6x4xf32> to [!shard]
   }
   return
@@ -117,7 +117,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// reduce_scatter_start_c4: a shard too many
+// reduce_scatter_start_c4: more shards than operands
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
@@ -143,7 +143,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// reduce_scatter_start_c5: another total
+// reduce_scatter_start_c5: a different total
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
@@ -156,7 +156,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// reduce_scatter_start_c5: another element type
+// reduce_scatter_start_c5: a different element type
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
@@ -187,7 +187,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
-    // expected-error @below {{'spmd.all_reduce_start' op axes, expected distinct ones but got "shard" twice}}
+    // expected-error @below {{'spmd.all_reduce_start' op axis "shard" occurs twice}}
     %t = spmd.all_reduce_start %x over ["shard", "shard"] <mean> : tensor<6x4xf32>
   }
   return
@@ -268,7 +268,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// wait_c5: a wait in repetitions that do not start
+// wait_c5: a wait in repetitions without its start
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
@@ -307,7 +307,7 @@ func.func @f(%x: tensor<6x4xf32>) {
 
 // -----
 
-// copy_start_c3: to its own memory space
+// copy_start_c3: to the same memory space
 func.func @f(%x: tensor<6x4xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.copy_start' op operand is in the memory of the device already}}
@@ -332,7 +332,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// release_c2: what was not gathered
+// release_c2: a value that is not gathered
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
@@ -345,7 +345,7 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
-// release_c2: another unit
+// release_c2: a different unit
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>
 func.func @f(%s: !shard, %x: tensor<6x4xf32>) {

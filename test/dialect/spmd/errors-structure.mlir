@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the verifiers say of a wrong mesh, unit, section or accumulation. Labels are those of docs/spec/spmd.md.
+// Tests the verifiers' errors for invalid meshes, units, sections and accumulations. Labels are those of docs/spec/spmd.md.
 
 // mesh_c1: fewer sizes than axes
 // expected-error @below {{'spmd.mesh' op sizes, expected 2 but got 1}}
@@ -20,7 +20,7 @@ spmd.mesh @mesh <replicate = 4611686018427387904, shard = 4>
 // -----
 
 // mesh_c3: an axis twice
-// expected-error @below {{'spmd.mesh' op axes, expected distinct names but got "shard" twice}}
+// expected-error @below {{'spmd.mesh' op axis "shard" occurs twice}}
 spmd.mesh @mesh <shard = 2, shard = 2>
 
 // -----
@@ -32,14 +32,14 @@ spmd.mesh @other <shard = 2>
 
 // -----
 
-// unit_c1: a parameter that is no symbol
+// unit_c1: a parameter that is not a symbol
 // expected-error @below {{'spmd.unit' op attribute 'parameters' failed to satisfy constraint: flat symbol ref array attribute}}
 spmd.unit @h.0 ["w"]
 
 // -----
 
 // unit_c1: a parameter twice
-// expected-error @below {{'spmd.unit' op parameters, expected distinct ones but got @w twice}}
+// expected-error @below {{'spmd.unit' op parameter @w occurs twice}}
 spmd.unit @h.0 [@w, @w]
 
 // -----
@@ -54,9 +54,9 @@ func.func @f() {
 
 // -----
 
-// section_c2: other results than what is yielded
+// section_c2: results with other types than the yielded values
 func.func @f(%x: tensor<2xf32>) {
-  // expected-error @below {{'spmd.section' op results, expected the types of what is yielded ('tensor<2xf32>') but got ('tensor<3xf32>')}}
+  // expected-error @below {{'spmd.section' op results, expected types ('tensor<2xf32>') but got ('tensor<3xf32>')}}
   %r = spmd.section "s" repeat 1 -> tensor<3xf32> {
     spmd.yield %x : tensor<2xf32>
   }
@@ -65,7 +65,7 @@ func.func @f(%x: tensor<2xf32>) {
 
 // -----
 
-// section_c3: a word that says nothing of repetitions
+// section_c3: all repetitions
 func.func @f(%x: tensor<2xf32>) {
   spmd.section "s" repeat 2 {
     // expected-error @below {{'spmd.accumulate' op 'spmd.when', expected first, not_first, last, not_last or repetitions but got #spmd.when<all>}}
@@ -110,8 +110,8 @@ func.func @f(%x: tensor<2xf32>) {
 
 // unit_c2
 module {
-  // expected-error @below {{'spmd.unit' op 'piece' requires 'reshard_after_forward'}}
-  spmd.unit @h.0 [@h.0.w] {piece = ["shard.1"]}
+  // expected-error @below {{'spmd.unit' op 'kept_axes' requires 'reshard_after_forward'}}
+  spmd.unit @h.0 [@h.0.w] {kept_axes = ["shard.1"]}
 }
 
 // -----

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
-// Tests what the parser and the verifier say of wrong repetitions.
+// Tests the errors of the parser and the verifier for invalid repetitions.
 
 // expected-error @+2 {{expected all, first, not_first, last, not_last or repetitions such as [0, 2] but got 'never'}}
 // expected-error @+1 {{failed to parse Spmd_WhenAttr parameter 'value' which is to be a `::sluice::When`}}

@@ -1,5 +1,5 @@
 // RUN: sluice-opt %s | sluice-opt | FileCheck %s
-// Tests the text of attributes that say in which repetitions an op is issued, and on which stream.
+// Tests the text of attributes for the repetitions and the stream of an op.
 
 // CHECK: spmd.unit @h.0 [@h.0.w] {sync = #spmd.sync<every>}
 spmd.unit @h.0 [@h.0.w] {sync = #spmd.sync<every>}

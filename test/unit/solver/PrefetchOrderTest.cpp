@@ -167,9 +167,9 @@ TEST(PrefetchOrder, TwoForwardsBeforeOneBackward) {
 
 TEST(PrefetchOrder, ShardIsKeptBeforeTheRelease) {
   UnitBehaviour unit{false, true, true, true};
-  unit.keepsPiece = true;
+  unit.keepsShard = true;
   EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) K(0) R(0) U(0) R(0) P(0)");
-  // Nothing starts from a piece where the backward gathers nothing.
+  // No gather starts from the kept shard if the backward gathers nothing.
   unit.skipsBackward = true;
   EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) R(0) P(0)");
 }
