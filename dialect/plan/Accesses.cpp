@@ -107,14 +107,14 @@ bool windowsDisjoint(ViewAttr a, ViewAttr b) {
 
 llvm::SmallVector<Repetition> repetitionsOf(SectionOp section) {
   const int64_t repeat = section.getRepeat();
-  std::set<int64_t> kinds = {0, std::min<int64_t>(1, repeat - 1), repeat - 1};
+  std::set<int64_t> indices = {0, std::min<int64_t>(1, repeat - 1), repeat - 1};
   for (Operation &op : section.getBody().front())
     for (int64_t repetition : whenOf(&op).getRepetitions())
       for (int64_t near : {repetition - 1, repetition, repetition + 1})
         if (near >= 0 && near < repeat)
-          kinds.insert(near);
+          indices.insert(near);
   llvm::SmallVector<Repetition> repetitions;
-  for (int64_t index : kinds)
+  for (int64_t index : indices)
     repetitions.push_back({index, repeat});
   return repetitions;
 }

@@ -30,15 +30,15 @@ void replaceViews(mlir::Operation *instruction, llvm::function_ref<ViewAttr(View
 /// The stream of an instruction; empty without one.
 llvm::StringRef streamOf(mlir::Operation *instruction);
 Phase phaseOf(mlir::Operation *instruction);
-/// The repetitions in which it is issued.
+/// The repetitions in which an instruction is issued.
 When whenOf(mlir::Operation *instruction);
 
-/// True where the windows, of one buffer, share no byte: exact for windows with the same strides, by their hulls
+/// True if the windows, of one buffer, share no byte: exact for windows with the same strides, by their hulls
 /// otherwise.
 bool windowsDisjoint(ViewAttr a, ViewAttr b);
 
-/// The repetitions of a section that differ: the first, one in the middle, the last, and what instructions
-/// list, with its neighbours.
+/// A repetition of each kind that differs: the first, the second and the last, and those that instructions list, with
+/// their neighbours.
 struct Repetition {
   int64_t index = 0, repeat = 1;
 };

@@ -1,6 +1,7 @@
 //===- Plan.cpp - the plan dialect and its view attribute -----------------------------===//
 #include "dialect/plan/Plan.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -10,6 +11,17 @@ using namespace mlir;
 using namespace sluice::plan_ir;
 
 #include "dialect/plan/PlanDialect.cpp.inc"
+
+/// `4x64xf32`
+static ParseResult parseDims(AsmParser &parser, SmallVector<int64_t> &shape, Type &elementType) {
+  return failure(parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(elementType));
+}
+
+static void printDims(AsmPrinter &printer, llvm::ArrayRef<int64_t> shape, Type elementType) {
+  for (int64_t extent : shape)
+    printer << extent << 'x';
+  printer << elementType;
+}
 
 #define GET_ATTRDEF_CLASSES
 #include "dialect/plan/PlanAttrs.cpp.inc"
@@ -30,33 +42,27 @@ void PlanDialect::initialize() {
 
 int64_t ViewAttr::elementBytes(Type type) { return type.getIntOrFloatBitWidth() / 8; }
 
-int64_t ViewAttr::elements() const {
-  int64_t count = 1;
-  for (int64_t extent : getShape())
-    count *= extent;
-  return count;
-}
+int64_t ViewAttr::elements() const { return computeProduct(getShape()); }
 
 int64_t ViewAttr::spanBytes() const {
   const int64_t bytes = elementBytes(getElementType());
-  if (getStrides().empty() || elements() == 0)
-    return elements() * bytes;
+  if (elements() == 0)
+    return 0;
   int64_t last = 0;
-  for (auto [extent, stride] : llvm::zip(getShape(), getStrides()))
+  for (auto [extent, stride] : llvm::zip(getShape(), getOrComputeStrides()))
     last += (extent - 1) * stride;
   return (last + 1) * bytes;
 }
 
+llvm::SmallVector<int64_t> ViewAttr::getOrComputeStrides() const {
+  return getStrides().empty() ? computeSuffixProduct(getShape()) : llvm::SmallVector<int64_t>(getStrides());
+}
+
 bool ViewAttr::isDense() const {
-  if (getStrides().empty())
-    return true;
-  int64_t expected = 1;
-  for (auto [extent, stride] : llvm::reverse(llvm::zip(getShape(), getStrides()))) {
-    if (extent != 1 && stride != expected)
-      return false;
-    expected *= extent;
-  }
-  return true;
+  return llvm::all_of(llvm::zip(getShape(), getOrComputeStrides(), computeSuffixProduct(getShape())), [](auto dim) {
+    auto [extent, stride, expected] = dim;
+    return extent == 1 || stride == expected;
+  });
 }
 
 ViewAttr ViewAttr::onBuffer(FlatSymbolRefAttr other, int64_t newOffset) const {
@@ -64,63 +70,12 @@ ViewAttr ViewAttr::onBuffer(FlatSymbolRefAttr other, int64_t newOffset) const {
                        getValid());
 }
 
-Attribute ViewAttr::parse(AsmParser &parser, Type) {
-  StringAttr name;
-  SmallVector<int64_t> shape, strides;
-  Type elementType;
-  int64_t offset = 0, step = 0;
-  ValidAttr valid;
-  if (parser.parseLess() || parser.parseSymbolName(name) || parser.parseColon() ||
-      parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(elementType))
-    return {};
-  if (succeeded(parser.parseOptionalKeyword("offset")) && parser.parseInteger(offset))
-    return {};
-  if (succeeded(parser.parseOptionalKeyword("strides")) &&
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                     [&] { return parser.parseInteger(strides.emplace_back()); }))
-    return {};
-  if (succeeded(parser.parseOptionalKeyword("step")) && parser.parseInteger(step))
-    return {};
-  if (succeeded(parser.parseOptionalKeyword("valid"))) {
-    valid = llvm::dyn_cast_or_null<ValidAttr>(ValidAttr::parse(parser, {}));
-    if (!valid)
-      return {};
-  }
-  if (parser.parseGreater())
-    return {};
-  if (!elementType.isIntOrFloat()) {
-    parser.emitError(parser.getNameLoc(), "element type of a view, expected an integer or float but got ")
-        << elementType;
-    return {};
-  }
-  if (!strides.empty() && strides.size() != shape.size()) {
-    parser.emitError(parser.getNameLoc(), "strides of a view, expected ")
-        << shape.size() << " but got " << strides.size();
-    return {};
-  }
-  return ViewAttr::get(parser.getContext(), FlatSymbolRefAttr::get(name), elementType, shape, offset, strides, step,
-                       valid);
-}
-
-void ViewAttr::print(AsmPrinter &printer) const {
-  printer << "<";
-  printer.printSymbolName(getBuffer().getValue());
-  printer << " : ";
-  for (int64_t extent : getShape())
-    printer << extent << "x";
-  printer << getElementType();
-  if (getOffset() != 0)
-    printer << " offset " << getOffset();
-  if (!getStrides().empty()) {
-    printer << " strides [";
-    llvm::interleaveComma(getStrides(), printer);
-    printer << "]";
-  }
-  if (getStep() != 0)
-    printer << " step " << getStep();
-  if (getValid()) {
-    printer << " valid ";
-    getValid().print(printer);
-  }
-  printer << ">";
+llvm::LogicalResult ViewAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, FlatSymbolRefAttr,
+                                     Type elementType, llvm::ArrayRef<int64_t> shape, int64_t,
+                                     llvm::ArrayRef<int64_t> strides, int64_t, ValidAttr) {
+  if (!elementType.isIntOrFloat())
+    return emitError() << "element type of a view, expected an integer or float but got " << elementType;
+  if (!strides.empty() && strides.size() != shape.size())
+    return emitError() << "strides of a view, expected " << shape.size() << " but got " << strides.size();
+  return success();
 }

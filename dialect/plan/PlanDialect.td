@@ -9,50 +9,50 @@ include "dialect/rules/Enums.td"
 def Plan_Dialect : Dialect {
   let name = "plan";
   let cppNamespace = "::sluice::plan_ir";
-  let summary = "when, on which stream, at which byte: one-to-one with the runtime's instructions";
+  let summary = "instructions on buffers: their order, streams and offsets, one-to-one with the runtime's instructions";
   let description = [{
     ```
     model -> spmd -> plan
     ```
 
-    The dialect states when, on which stream and at which offset an instruction runs: one operation for each instruction of
-    the runtime, and the tables that they name. [docs/plan-format.md](../plan-format.md) describes the bytes of a plan file;
+    The dialect states when, on which stream and at which offset an instruction runs. It has one op for each instruction of
+    the runtime, and one for each table that instructions refer to. [docs/plan-format.md](../plan-format.md) describes the bytes of a plan file;
     each op below becomes the table of the same name there.
 
     ## Views
 
-    Instructions name memory by views, not by SSA values: an attribute that is a typed strided window of a buffer.
+    An instruction refers to memory by views, not by SSA values. A view is an attribute: a typed strided window of a buffer.
 
     ```mlir
     #plan.view<@w.gathered.0 : 7x4xf32>                             // dense, from the first byte
     #plan.view<@qkv : 4x64x32xbf16 offset 64 strides [6144, 96, 1]>   // a window: bytes to its start, elements between
-    #plan.view<@x.host : 4x64xi32 step 1024>                        // moves by 1024 bytes with each repetition
+    #plan.view<@x.host : 4x64xi32 step 1024>                        // 1024 bytes further in each repetition
     #plan.view<@w.shard : 4x4xf32 valid <dim = 0, chunk = 4, total = 7, axes = ["shard"]>>  // a padded shard
     ```
 
-    The valid extent of the last one on a rank is `clamp(total - coordinate * chunk, 0, chunk)`. Nothing else depends on the rank.
+    A rank's valid extent of a padded shard is `clamp(total - coordinate * chunk, 0, chunk)`. Nothing else depends on the rank.
 
-    - (C1) The buffer exists. (C2) Offset, `step` times the repetitions but one, and the span of the view are within the
-      buffer. (C3) Strides, where they are given, are one for each dim. (C4) The element type is an integer or a float.
+    - (C1) The buffer exists. (C2) The view is inside the buffer in every repetition. (C3) Strides, if given, are one for each
+      dim. (C4) The element type is an integer or a float.
 
     ## Instructions
 
-    Every instruction has a `stream`, a `phase` (`forward`, `loss`, `backward`, `update`, `init`) and may state `when` in a repeated
-    section it is issued (`first`, `not_first`, `last`, `not_last`), for which `unit`, in which `pass` through the model, and that it is a
+    Every instruction has a `stream` and a `phase` (`forward`, `loss`, `backward`, `update`, `init`). It may have `when`, the repetitions of
+    its section in which it is issued (`first`, `not_first`, `last`, `not_last` or a list), `unit`, the `invocation` of its block, and
     `recompute`.
 
-    - (C1) The stream exists. (C2) `when` and `phase` are known names. (C3) Its views are views (above).
+    - (C1) The stream exists. (C2) `when` and `phase` are known names. (C3) Its views satisfy the constraints above.
 
     | op | effect | further constraints |
     |---|---|---|
     | `launch` | runs a kernel of the [catalogue](../generated/kernels.md) on views | the kernel is in the catalogue; the numbers of inputs and outputs are those of its record; `may_alias` is pairs of an input and an output |
     | `collective` | `all_gather`, `reduce_scatter`, `all_reduce` or `broadcast` over axes, on a list of segments | known kind and reduction; one destination for each source; views are dense |
-    | `await` | a collective, by its token, is complete from here on; replaced by a wait when events are inserted | none after the streams phase |
+    | `await` | compute waits for the collective or copy with a token; `plan-insert-events` replaces it by a `wait` | does not occur after the streams phase |
     | `copy` | copies between spaces or buffers | |
     | `fill` | fills a view with a value | |
     | `record` | records an event on its stream | |
     | `wait` | its stream waits for the latest record of an event | a record comes before it (`plan-verify-streams`) |
-    | `release` | the values of a gathered unit's buffers are not used from here on | |
+    | `release` | no later instruction uses the values of a gathered unit's buffers | |
 
     ```mlir
     plan.launch "matmul" ins [#plan.view<@input.x : 2x7xf32>, #plan.view<@w.gathered.0 : 7x4xf32>] outs [#plan.view<@h.0.act.0 : 2x4xf32>] {} on @compute {phase = #plan.phase<forward>, flops = 112 : i64}
@@ -107,7 +107,11 @@ def Plan_ViewAttr : Plan_Attr<"View", "view"> {
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$buffer, "::mlir::Type":$elementType, ArrayRefParameter<"int64_t">:$shape,
                         DefaultValuedParameter<"int64_t", "0">:$offset, OptionalArrayRefParameter<"int64_t">:$strides,
                         DefaultValuedParameter<"int64_t", "0">:$step, OptionalParameter<"::sluice::plan_ir::ValidAttr">:$valid);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` $buffer `:` custom<Dims>($shape, $elementType) (`offset` $offset^)? (`strides` ` ` `[` $strides^ `]`)?
+    (`step` $step^)? (`valid` $valid^)? `>`
+  }];
+  let genVerifyDecl = 1;
   let builders = [AttrBuilderWithInferredContext<(ins "::mlir::FlatSymbolRefAttr":$buffer, "::mlir::RankedTensorType":$type), [{
     return $_get(buffer.getContext(), buffer, type.getElementType(), type.getShape(), 0, ::llvm::ArrayRef<int64_t>(), 0,
                  ::sluice::plan_ir::ValidAttr());
@@ -118,7 +122,9 @@ def Plan_ViewAttr : Plan_Attr<"View", "view"> {
     int64_t elements() const;
     /// Bytes from the first to one past the last element.
     int64_t spanBytes() const;
-    /// True without strides, or with the dense row-major ones.
+    /// The strides, those of a dense row-major tensor if none are given.
+    ::llvm::SmallVector<int64_t> getOrComputeStrides() const;
+    /// True without strides, or with those of a dense row-major tensor.
     bool isDense() const;
     ::sluice::plan_ir::ViewAttr onBuffer(::mlir::FlatSymbolRefAttr other, int64_t newOffset) const;
   }];

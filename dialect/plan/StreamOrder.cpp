@@ -8,11 +8,11 @@ using namespace mlir;
 namespace sluice::plan_ir {
 
 void StreamOrder::beginRun() {
-  recordsOfRunBefore = std::move(records);
+  recordsOfPreviousRun = std::move(records);
   records.clear();
 }
 
-void StreamOrder::forget() {
+void StreamOrder::clearOrder() {
   for (auto [stream, clock] : llvm::enumerate(clocks)) {
     const Known own = clock[stream];
     clock.assign(stream + 1, Known());
@@ -41,7 +41,7 @@ bool StreamOrder::isImplied(WaitOp wait) const {
   const Clock *record = recordOf(wait), *clock = clockOf(streamOf(wait));
   if (!record)
     return false;
-  // A stream that has been issued nothing is ordered only after its own past.
+  // A stream without an earlier instruction is ordered after no record.
   return clock && covers(*clock, *record);
 }
 
@@ -76,7 +76,7 @@ const StreamOrder::Clock *StreamOrder::clockOf(StringRef stream) const {
 }
 
 const StreamOrder::Clock *StreamOrder::recordOf(WaitOp wait) const {
-  const auto &from = wait.getCarried() ? recordsOfRunBefore : records;
+  const auto &from = wait.getCarried() ? recordsOfPreviousRun : records;
   const auto found = from.find(wait.getEvent());
   return found == from.end() ? nullptr : &found->second;
 }

@@ -1,8 +1,8 @@
 //===- StreamOrder.h - the order of streams and events ------------------------------===//
 //
-// Vector clocks over instructions in order of issue. Two things order instructions: the order of one stream, and a wait
-// for an event's record. The passes that insert, elide and verify events and that compute lifespans use this class. The
-// plan checker of the runtime has a separate implementation (runtime/plan/check), so that neither hides an error of the
+// Vector clocks over instructions in order of issue. Instructions are ordered by their stream, and by a wait for an
+// event's record. The passes that insert, elide and verify events and that compute lifespans use this class. The plan
+// checker of the runtime has a separate implementation (runtime/plan/check), so that neither hides an error of the
 // other.
 //
 //===----------------------------------------------------------------------===//
@@ -26,20 +26,21 @@ public:
   /// those after it.
   void beginRun();
 
-  /// Forgets what events have ordered so far: each stream is ordered after its own instructions only. Records remain.
-  void forget();
+  /// Clears the order between streams: each stream is ordered after its own instructions only. Records remain.
+  void clearOrder();
 
   /// Issues the next instruction and returns its position. A wait that has no record orders nothing.
   Position issue(mlir::Operation *instruction);
 
-  /// True where the wait, if it were issued next, would have a record.
+  /// True if the wait, if it were issued next, would have a record.
   bool hasRecord(WaitOp wait) const { return recordOf(wait) != nullptr; }
-  /// True where the wait has a record and its stream is already ordered after all that the record is ordered after.
+  /// True if the wait has a record and its stream is already ordered after everything that the record is ordered after.
   bool isImplied(WaitOp wait) const;
 
-  /// True where the instruction issued at `position` is done before the next instruction of `stream` starts.
+  /// True if the instruction issued at `position` is done before the next instruction of `stream` starts.
   bool isDoneBefore(Position position, llvm::StringRef stream) const;
-  /// True where the next instruction of stream `after` is ordered after all that the next one of stream `before` is.
+  /// True if the next instruction of stream `after` is ordered after everything that the next one of stream `before` is
+  /// ordered after.
   bool isOrdered(llvm::StringRef before, llvm::StringRef after) const;
   /// The last instruction of stream `of`, records and waits included, that is done before the next instruction of
   /// `stream` starts; 0: none.
@@ -64,7 +65,7 @@ private:
 
   llvm::SmallVector<llvm::StringRef, 8> names;
   std::vector<Clock> clocks;
-  llvm::DenseMap<int64_t, Clock> records, recordsOfRunBefore;
+  llvm::DenseMap<int64_t, Clock> records, recordsOfPreviousRun;
   /// The number of the stream of each instruction, by position - 1.
   std::vector<uint8_t> streams;
 };

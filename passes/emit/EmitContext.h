@@ -50,7 +50,7 @@ std::unique_ptr<plan::ValidT> validOf(EmitContext &context, plan_ir::ValidAttr v
 std::unique_ptr<plan::ViewT> viewOf(EmitContext &context, plan_ir::ViewAttr view);
 /// Integers, floats, lists; texts as the list of their bytes.
 std::vector<std::unique_ptr<plan::AttributeT>> attributesOf(llvm::ArrayRef<mlir::NamedAttribute> attributes);
-/// A name or `file:line:column` without folders; empty where nothing is known.
+/// A name or `file:line:column` without folders; empty if nothing is known.
 std::string locationText(mlir::Location location);
 
 /// Mesh, streams, arenas, units, buffers, parameters.

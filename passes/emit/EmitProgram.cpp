@@ -78,8 +78,8 @@ private:
     }
   }
 
-  /// The attributes that say what the op computes, but for the parameter or state, which becomes `symbol`. Not by
-  /// Operation::getAttrs(): the context would keep a dictionary for each op.
+  /// The attributes that determine the computation of the op, except the parameter or state, which becomes `symbol`.
+  /// Not by Operation::getAttrs(): the context would keep a dictionary for each op.
   NamedAttrList settingsOf(Operation &op, StringAttr &symbol) {
     NamedAttrList settings;
     auto add = [&](StringAttr key, Attribute value) {

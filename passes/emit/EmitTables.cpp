@@ -75,7 +75,7 @@ void emitBuffers(EmitContext &context) {
     if (op.getEntry()) {
       buffer->entry = context.entries.lookup(*op.getEntry());
       buffer->begin = op.getBegin().value_or(0);
-      buffer->reserved_from = op.getAhead().value_or(0);
+      buffer->reserved_from = op.getReservedFrom().value_or(0);
       buffer->end = op.getEnd().value_or(0);
     }
     if (op.getUnit())

@@ -18,7 +18,7 @@ PackingProblem problemOf(llvm::ArrayRef<plan_ir::BufferOp> buffers) {
   problem.alignment = arenaAlignment;
   for (plan_ir::BufferOp buffer : buffers)
     problem.buffers.push_back({buffer.getSymName().str(), buffer.getBytes(), uint32_t(buffer.getBegin().value_or(0)),
-                               uint32_t(buffer.getEnd().value_or(0)), uint32_t(buffer.getAhead().value_or(0))});
+                               uint32_t(buffer.getEnd().value_or(0)), uint32_t(buffer.getReservedFrom().value_or(0))});
   return problem;
 }
 

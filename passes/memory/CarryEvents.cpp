@@ -34,15 +34,15 @@ struct Group {
   CollectiveOp gather;
   /// In order; launches among them may be on compute.
   llvm::SmallVector<Operation *> before;
-  /// Persistent buffers that it reads, and buffers of the entry point that it writes.
+  /// Persistent buffers that the group reads, and buffers of the entry point that it writes.
   llvm::SmallVector<StringAttr> reads, writes;
   /// The last instruction of the entry point that writes one of `reads`, its position, and the streams of such writes.
   Operation *updated = nullptr;
-  int64_t behind = -1;
+  int64_t updatedAt = -1;
   llvm::SmallVector<StringRef> streams;
 };
 
-/// An entry point whose first gathers may be early.
+/// An entry point whose first gathers may start before the end of the previous run.
 class Carrier {
 public:
   Carrier(EntryOp entry, ModuleOp module)
@@ -86,7 +86,7 @@ private:
   }
   static bool isEarly(StringRef stream) { return stream == "gather" || stream == "fetch"; }
 
-  /// All gathers before the first instruction that does anything else than making their operands and copying inputs.
+  /// All gathers before the first instruction that neither computes their operands nor copies inputs.
   void findGroups() {
     llvm::SmallVector<Operation *> pending;
     for (Operation &op : section.getBody().front()) {
@@ -183,7 +183,7 @@ private:
         return;
       }
       latest = group.updated;
-      group.behind = places.lookup(group.updated);
+      group.updatedAt = places.lookup(group.updated);
     }
   }
 
@@ -211,7 +211,7 @@ private:
   void mark(sluice::PackingProblem &problem, llvm::ArrayRef<BufferOp> buffers, size_t g) {
     for (auto [index, buffer] : llvm::enumerate(buffers))
       if (llvm::is_contained(groups[g].writes, BufferOp(buffer).getSymNameAttr()))
-        problem.buffers[index].ahead = groups[g].behind + 1;
+        problem.buffers[index].reservedFrom = groups[g].updatedAt + 1;
   }
 
   //===--- Rewriting ---===//

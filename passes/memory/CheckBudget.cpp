@@ -46,11 +46,11 @@ Peak findPeak(ModuleOp module) {
     // (instant, ends first, buffer)
     std::vector<std::tuple<int64_t, int, size_t>> events;
     for (size_t b = 0; b < buffers.size(); ++b) {
-      const int64_t ahead = buffers[b].getAhead().value_or(0);
-      events.emplace_back(ahead == 0 ? *buffers[b].getBegin() : 0, 1, b);
+      const int64_t reservedFrom = buffers[b].getReservedFrom().value_or(0);
+      events.emplace_back(reservedFrom == 0 ? *buffers[b].getBegin() : 0, 1, b);
       events.emplace_back(*buffers[b].getEnd(), 0, b);
-      if (ahead != 0)
-        events.emplace_back(std::max<int64_t>(ahead, *buffers[b].getEnd()), 1, b);
+      if (reservedFrom != 0)
+        events.emplace_back(std::max<int64_t>(reservedFrom, *buffers[b].getEnd()), 1, b);
     }
     llvm::sort(events);
     Classes live = persistent;
@@ -107,8 +107,8 @@ std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Pea
   if (recipe.sharding.strategy != ShardingStrategy::full_shard && gathered > 0)
     remedies.push_back({"sharding.strategy = \"full_shard\" releases units after their forward",
                         gathered - gathered / std::max<int64_t>(blocks, 1)});
-  remedies.push_back({"mesh.shard = " + std::to_string(2 * shard) + " halves what each rank keeps of parameters, " +
-                          "gradients and optimizer state",
+  remedies.push_back({"mesh.shard = " + std::to_string(2 * shard) + " halves the parameters, gradients and " +
+                          "optimizer states of each rank",
                       sharded / 2});
   if (auto batch = module->getAttrOfType<IntegerAttr>(model::batchName); batch && batch.getInt() > 1)
     remedies.push_back({"a batch of " + std::to_string(batch.getInt() / 2) + " rows instead of " +

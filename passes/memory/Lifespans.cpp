@@ -36,7 +36,7 @@ struct Numbered {
 /// is ordered after it.
 bool isInOrder(llvm::StringRef stream) { return stream.empty() || stream == "compute" || stream == "host"; }
 
-/// For each instruction of a section, one past the position by which its accesses are done: its own position on compute
+/// For each instruction of a section, one past the position at which its accesses are complete: its position on compute
 /// and on the host; on other streams, the wait after which compute is ordered after it in every kind of repetition.
 llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> section) {
   llvm::SmallVector<int64_t> ends(section.size(), 0);
@@ -118,7 +118,7 @@ llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry) {
   }
   // A carried wait alone lets a stream start before compute reaches the run.
   order.beginRun();
-  order.forget();
+  order.clearOrder();
   auto sections = entry.getBody().getOps<SectionOp>();
   if (sections.empty())
     return reserved;
@@ -160,9 +160,9 @@ void lifespans(EntryOp entry, SymbolTable &symbols) {
       continue;
     buffer.setBegin(life.begin);
     buffer.setEnd(life.end);
-    buffer.removeAheadAttr();
+    buffer.removeReservedFromAttr();
     if (auto it = reserved.find(name); it != reserved.end())
-      buffer.setAhead(it->second);
+      buffer.setReservedFrom(it->second);
   }
 }
 

@@ -5,10 +5,10 @@
 include "passes/recipe/RecipeOptions.td"
 
 def ReuseInPlace : Pass<"plan-reuse-in-place", "::mlir::ModuleOp"> {
-  let summary = "a launch overwrites an input after its last read";
+  let summary = "lets a launch overwrite an input after its last read";
   let description = [{
-    Where a kernel allows it (`may_alias`), if the input's buffer is not read after the launch and the output's
-    buffer is not used before it, both become one buffer.
+    If a kernel allows it (`may_alias`), the input's buffer is not read after the launch and the output's buffer is not used
+    before it, both become one buffer.
     ```
     launch relu ins [@a] outs [@b] {may_alias = [0, 0]}  ==>  launch relu ins [@a] outs [@a]
     ```
@@ -16,9 +16,9 @@ def ReuseInPlace : Pass<"plan-reuse-in-place", "::mlir::ModuleOp"> {
 }
 
 def CarryEvents : Pass<"plan-carry-events", "::mlir::ModuleOp"> {
-  let summary = "a step's first gathers wait for the updates of their parameters in the step before";
+  let summary = "lets the first gathers of a step wait for the updates of the previous step";
   let description = [{
-    In an entry point that updates parameters, gathers before all other work wait for a record of the run before, after the
+    In an entry point that updates parameters, gathers before all other work wait for a record of the previous run, after the
     last update of their parameters, and not for the compute position at which they are issued. Casts of their operands
     move to their stream. If a gather's memory would raise the peak, it and the later ones are not changed.
     `schedule.overlap_steps = false` changes nothing.
@@ -38,7 +38,8 @@ def ComputeLifespans : Pass<"plan-compute-lifespans", "::mlir::ModuleOp"> {
     From the first access until after the last one, over the instructions of all streams in order of issue. An access by a
     stream other than compute lasts until compute has waited for it. Buffers with values of the previous repetition
     are live in the section from start to end. Host buffers of ports are live in the entry from start to end. Buffers
-    whose first write waits only for a carried event are reserved from its record on in the run before (`ahead`).
+    whose first write waits only for a carried event are reserved in the previous run from its record to the end
+    (`reserved_from`).
   }];
 }
 

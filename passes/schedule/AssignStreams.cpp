@@ -39,11 +39,9 @@ sluice::Operand operandOf(ViewAttr view) {
   sluice::Operand operand;
   operand.dtype = dtypeOf(view.getElementType());
   operand.rank = view.getShape().size();
-  int64_t stride = 1;
-  for (int d = operand.rank - 1; d >= 0; --d) {
-    operand.shape[d] = operand.extent[d] = operand.global[d] = view.getShape()[d];
-    operand.strides[d] = view.getStrides().empty() ? stride : view.getStrides()[d];
-    stride *= view.getShape()[d];
+  for (auto [d, extent, stride] : llvm::enumerate(view.getShape(), view.getOrComputeStrides())) {
+    operand.shape[d] = operand.extent[d] = operand.global[d] = extent;
+    operand.strides[d] = stride;
   }
   return operand;
 }

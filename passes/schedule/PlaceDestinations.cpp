@@ -36,22 +36,12 @@ Uses usesOf(EntryOp entry) {
   return uses;
 }
 
-/// True where no access of the window's buffer between the two positions touches the window, given in two shapes.
+/// True if no access of the window's buffer between the two positions touches the window, given in two shapes.
 bool windowIsFree(const llvm::SmallVector<Use> &uses, ViewAttr window, ViewAttr target, int64_t from, int64_t to) {
   return llvm::all_of(uses, [&](const Use &use) {
     return use.position < from || use.position >= to || windowsDisjoint(use.view, window) ||
            windowsDisjoint(use.view, target);
   });
-}
-
-llvm::SmallVector<int64_t> stridesOf(ViewAttr view) {
-  llvm::SmallVector<int64_t> strides(view.getStrides());
-  if (strides.empty()) {
-    strides.assign(view.getShape().size(), 1);
-    for (std::size_t dim = strides.size(); dim-- > 1;)
-      strides[dim - 1] = strides[dim] * view.getShape()[dim];
-  }
-  return strides;
 }
 
 /// The window with another shape of as many elements, read in the same order; null if no strides exist for it.
@@ -61,7 +51,7 @@ ViewAttr reshaped(ViewAttr window, llvm::ArrayRef<int64_t> shape) {
     return window;
   if (old.empty() || window.getValid())
     return {};
-  const llvm::SmallVector<int64_t> strides = stridesOf(window);
+  const llvm::SmallVector<int64_t> strides = window.getOrComputeStrides();
   llvm::SmallVector<int64_t> result(shape.size());
   // Innermost first: dims of the window without a gap between them are split by the shape.
   std::size_t left = shape.size();
@@ -87,7 +77,7 @@ ViewAttr reshaped(ViewAttr window, llvm::ArrayRef<int64_t> shape) {
                        result, window.getStep(), {});
 }
 
-/// True where both are the same elements from the same byte on, in order, whatever their dims.
+/// True if both are the same elements from the same byte on, in order, whatever their dims.
 bool isSameRange(ViewAttr a, ViewAttr b) {
   return a == b || (a.getStrides().empty() && b.getStrides().empty() && a.getOffset() == b.getOffset() &&
                     a.getElementType() == b.getElementType() && !a.getStep() && !b.getStep() && !a.getValid() &&

@@ -34,16 +34,16 @@ Status checkPacking(const PackingProblem &problem, const PackingSolution &soluti
                            std::to_string(buffers[b].bytes));
     if (buffers[b].begin >= buffers[b].end || buffers[b].bytes == 0)
       continue;
-    if (buffers[b].ahead == 0) {
+    if (buffers[b].reservedFrom == 0) {
       events.emplace_back(buffers[b].begin, 1, b);
       events.emplace_back(buffers[b].end, 0, b);
       continue;
     }
-    // Ahead: live at the first instant, and from `ahead` to the last.
+    // Reserved early: live at the first instant, and from `reservedFrom` to the last.
     events.emplace_back(0, 1, b);
-    if (buffers[b].ahead > buffers[b].end) {
+    if (buffers[b].reservedFrom > buffers[b].end) {
       events.emplace_back(buffers[b].end, 0, b);
-      events.emplace_back(buffers[b].ahead, 1, b);
+      events.emplace_back(buffers[b].reservedFrom, 1, b);
     }
   }
   std::sort(events.begin(), events.end());

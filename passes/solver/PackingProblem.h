@@ -1,9 +1,9 @@
 //===- PackingProblem.h - buffers with lifespans in one arena -----------------------===//
 //
 // A buffer has a size and a half-open lifespan [begin, end) in instants. A buffer of a repeated run may be written
-// while the run before ends: its bytes are also reserved from `ahead` on, and up to `begin`. A solution has an offset
-// for each buffer, so that buffers with overlapping lifespans share no byte; its height is the size of the arena. The
-// solver, the checker and the text form are separate files that do not use each other.
+// while the run before ends: its bytes are also reserved from `reservedFrom` on, and up to `begin`. A solution has an
+// offset for each buffer, so that buffers with overlapping lifespans share no byte; its height is the size of the
+// arena. The solver, the checker and the text form are separate files that do not use each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_PACKINGPROBLEM_H
@@ -25,7 +25,7 @@ struct PackingBuffer {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
   /// 0: only the lifespan.
-  std::uint32_t ahead = 0;
+  std::uint32_t reservedFrom = 0;
 };
 
 struct PackingProblem {

@@ -19,20 +19,20 @@ struct Interval {
   std::uint32_t begin, end;
 };
 
-/// For each buffer its lifespan, from the first instant on if it is reserved ahead, and then the interval from `ahead`
-/// to the last instant. The intervals of one buffer do not overlap.
+/// For each buffer its lifespan, from the first instant on if it is reserved early, and then the interval from
+/// `reservedFrom` to the last instant. The intervals of one buffer do not overlap.
 std::vector<Interval> intervalsOf(const PackingProblem &problem) {
   std::uint32_t last = 0;
   for (const PackingBuffer &b : problem.buffers)
-    last = std::max(last, std::max(b.end, b.ahead == 0 ? 0 : b.ahead + 1));
+    last = std::max(last, std::max(b.end, b.reservedFrom == 0 ? 0 : b.reservedFrom + 1));
   std::vector<Interval> intervals;
   for (std::uint32_t id = 0; id < problem.buffers.size(); ++id) {
     const PackingBuffer &b = problem.buffers[id];
     if (b.begin >= b.end)
       continue;
-    intervals.push_back({id, b.ahead == 0 ? b.begin : 0, b.end});
-    if (b.ahead != 0 && std::max(b.ahead, b.end) < last)
-      intervals.push_back({id, std::max(b.ahead, b.end), last});
+    intervals.push_back({id, b.reservedFrom == 0 ? b.begin : 0, b.end});
+    if (b.reservedFrom != 0 && std::max(b.reservedFrom, b.end) < last)
+      intervals.push_back({id, std::max(b.reservedFrom, b.end), last});
   }
   return intervals;
 }

@@ -13,8 +13,8 @@ std::string packingText(const PackingProblem &problem, const PackingSolution *so
     const PackingBuffer &buffer = problem.buffers[b];
     text += "buffer " + buffer.name + " " + std::to_string(buffer.bytes) + " " + std::to_string(buffer.begin) + " " +
             std::to_string(buffer.end);
-    if (buffer.ahead != 0)
-      text += " ahead " + std::to_string(buffer.ahead);
+    if (buffer.reservedFrom != 0)
+      text += " reserved_from " + std::to_string(buffer.reservedFrom);
     if (solution)
       text += " " + std::to_string(solution->offsets[b]);
     text += "\n";
@@ -46,9 +46,9 @@ Result<PackingProblem> parsePacking(std::string_view text, PackingSolution *solu
       if (!(words >> buffer.name >> buffer.bytes >> buffer.begin >> buffer.end))
         return bad("'buffer', its name, bytes, begin and end");
       std::string word;
-      if (words >> word && word == "ahead") {
-        if (!(words >> buffer.ahead))
-          return bad("an instant after 'ahead'");
+      if (words >> word && word == "reserved_from") {
+        if (!(words >> buffer.reservedFrom))
+          return bad("an instant after 'reserved_from'");
         words >> word;
       }
       std::uint64_t offset = 0;

@@ -130,8 +130,8 @@ private:
                        [&](const std::string &name) { return request.matches(glob, name); });
   }
 
-  /// The unit whose list matches one of `names`, an exact name before a glob; empty: none. Two units are an error.
-  std::string named(const std::vector<std::string> &names, const std::string &what) {
+  /// The unit whose list matches one of `names`, an exact name before a glob, or empty. Two units are an error.
+  std::string named(const std::vector<std::string> &names, const std::string &owner) {
     for (bool exact : {true, false}) {
       std::string found;
       for (const auto &[name, globs] : request.table)
@@ -140,7 +140,7 @@ private:
           if (exact ? !isExact : !matches(glob, names))
             continue;
           if (!found.empty() && found != name && error.empty())
-            error = what + " is in two units, '" + found + "' and '" + name + "'";
+            error = owner + " is in two units, '" + found + "' and '" + name + "'";
           found = name;
         }
       if (!found.empty())
@@ -215,16 +215,16 @@ private:
     plan.units.push_back("root");
     plan.blocks.push_back({});
     std::vector<std::pair<std::string, const Unit *>> order;
-    for (const auto &[name, made] : units)
-      order.push_back({name, &made});
+    for (const auto &[name, unit] : units)
+      order.push_back({name, &unit});
     std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
       return a.second->first != b.second->first ? a.second->first < b.second->first : a.second->order < b.second->order;
     });
     std::map<std::string, std::size_t> index;
-    for (const auto &[name, made] : order) {
+    for (const auto &[name, unit] : order) {
       index[name] = plan.units.size();
       plan.units.push_back(name);
-      plan.blocks.push_back(made->blocks);
+      plan.blocks.push_back(unit->blocks);
     }
     for (const std::string &owner : owners)
       plan.unitOf.push_back(owner.empty() ? 0 : index[owner]);
@@ -251,21 +251,21 @@ void separateUnits(UnitPlan &plan, const std::vector<bool> &isSeparated, const s
   for (std::size_t unit = plan.units.size(); unit-- > 0;) {
     // The root exists even if all parameters are in blocks.
     bool others = unit == 0;
-    std::vector<std::size_t> apart;
+    std::vector<std::size_t> separated;
     for (std::size_t p = 0; p < plan.unitOf.size(); ++p)
       if (plan.unitOf[p] == unit && isSeparated[p])
-        apart.push_back(p);
+        separated.push_back(p);
       else if (plan.unitOf[p] == unit)
         others = true;
-    if (apart.empty() || !others)
+    if (separated.empty() || !others)
       continue;
     for (std::size_t &other : plan.unitOf)
       other += other > unit;
-    for (std::size_t p : apart)
+    for (std::size_t p : separated)
       plan.unitOf[p] = unit + 1;
-    const auto behind = static_cast<std::ptrdiff_t>(unit + 1);
-    plan.units.insert(plan.units.begin() + behind, plan.units[unit] + suffix);
-    plan.blocks.insert(plan.blocks.begin() + behind, std::vector<std::string>());
+    const auto next = static_cast<std::ptrdiff_t>(unit + 1);
+    plan.units.insert(plan.units.begin() + next, plan.units[unit] + suffix);
+    plan.blocks.insert(plan.blocks.begin() + next, std::vector<std::string>());
   }
 }
 

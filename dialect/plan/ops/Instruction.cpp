@@ -8,10 +8,10 @@ using namespace sluice::plan_ir;
 namespace {
 
 /// `isAtLeast`: `expected` is the least number.
-llvm::LogicalResult verifyOperands(Operation *op, llvm::StringRef what, ArrayAttr views, size_t expected,
+llvm::LogicalResult verifyOperands(Operation *op, llvm::StringRef name, ArrayAttr views, size_t expected,
                                    bool isAtLeast = false) {
   if (isAtLeast ? views.size() < expected : views.size() != expected)
-    return op->emitOpError() << what << ", expected " << (isAtLeast ? "at least " : "") << expected << " but got "
+    return op->emitOpError() << name << ", expected " << (isAtLeast ? "at least " : "") << expected << " but got "
                              << views.size();
   return success();
 }
@@ -54,11 +54,11 @@ int64_t repeatOf(Operation *op) {
 llvm::LogicalResult verifyView(Operation *op, ViewAttr view, SymbolTableCollection &tables) {
   auto buffer = tables.lookupNearestSymbolFrom<BufferOp>(op, view.getBuffer());
   if (!buffer)
-    return op->emitOpError("view, there is no buffer '") << view.getBuffer().getValue() << "'";
+    return op->emitOpError("unknown buffer '") << view.getBuffer().getValue() << "' of a view";
   const int64_t end = view.getOffset() + view.getStep() * (repeatOf(op) - 1) + view.spanBytes();
   if (view.getOffset() < 0 || end > static_cast<int64_t>(buffer.getBytes()))
-    return op->emitOpError("view of '") << view.getBuffer().getValue() << "', expected it within " << buffer.getBytes()
-                                        << " bytes but it ends at " << end;
+    return op->emitOpError("end of a view of '")
+           << view.getBuffer().getValue() << "', expected at most " << buffer.getBytes() << " but got " << end;
   return success();
 }
 
@@ -71,7 +71,7 @@ llvm::LogicalResult sluice::plan_ir::verifyInstruction(Operation *op, SymbolTabl
       return failure();
   if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
     if (!tables.lookupNearestSymbolFrom<StreamOp>(op, stream))
-      return op->emitOpError("stream, there is no stream '") << stream.getValue() << "'";
+      return op->emitOpError("unknown stream '") << stream.getValue() << "'";
   return success();
 }
 

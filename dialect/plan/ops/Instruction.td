@@ -33,8 +33,8 @@ def Plan_CollectiveOp : Plan_Instruction<"collective", (ins Plan_CollectiveKindA
     OptionalAttr<Plan_Count>:$token)> {
   let summary = "a collective over a list of segments";
   let description = [{
-    Asynchronous: it runs on another stream from where it is issued. `token` numbers it for the `plan.await` before the first
-    use of its result; events replace both.
+    The collective runs on a different stream. `token` identifies it for the `plan.await` before the first use of its
+    result; `plan-insert-events` replaces both by events.
   }];
   let hasVerifier = 1;
   let assemblyFormat = "$kind $op `over` $axes `from` $sources `to` $destinations (`on` $stream^)? attr-dict";
@@ -44,8 +44,8 @@ def Plan_CopyOp : Plan_Instruction<"copy", (ins Plan_ViewAttr:$source, Plan_View
     OptionalAttr<Plan_Count>:$token)> {
   let summary = "copies between spaces or buffers";
   let description = [{
-    With a `token` it is asynchronous, as a collective: copies that follow one another with one token start together, and
-    the `plan.await` of that token is for all of them.
+    With a `token` the copy is asynchronous, like a collective. Consecutive copies with the same token start together, and
+    one `plan.await` waits for all of them.
   }];
   let assemblyFormat = "$source `to` $destination (`on` $stream^)? attr-dict";
 }
@@ -56,10 +56,12 @@ def Plan_FillOp : Plan_Instruction<"fill", (ins Plan_ViewAttr:$destination, F64A
 }
 
 def Plan_AwaitOp : Plan_Instruction<"await", (ins Plan_Count:$token, UnitAttr:$chained)> {
-  let summary = "a collective or copy is complete from here on";
+  let summary = "compute waits for a collective or copy";
   let description = [{
-    The wait of compute for a collective or a copy, until events are inserted; the runtime has no such instruction.
-    `chained`: only later collectives use the result; of a copy, only instructions on the stream of gathers.
+    Compute waits here for a collective or a copy. `plan-insert-events` replaces the op; the runtime has no such
+    instruction. `chained`: only later collectives use the result; of a copy, only instructions on the gather stream. Events replace the op; the runtime has no such instruction.
+    `chained`: only later collectives use the result of a collective, and only instructions on the stream of gathers that of
+    a copy.
   }];
   let assemblyFormat = "$token attr-dict";
 }
@@ -72,14 +74,14 @@ def Plan_RecordOp : Plan_Instruction<"record", (ins Plan_Count:$event)> {
 def Plan_WaitOp : Plan_Instruction<"wait", (ins Plan_Count:$event, UnitAttr:$carried)> {
   let summary = "its stream waits for the latest record of an event";
   let description = [{
-    `carried`: for the record of the run of the same entry point before this one; it has no effect if another entry point, or
-    nothing, ran before, since a run starts after all runs of other entry points.
+    `carried`: the wait is for the record in the previous run of the same entry point. It has no effect if a different entry
+    point ran before, or none, because a run then starts after all previous runs.
   }];
   let assemblyFormat = "$event (`on` $stream^)? attr-dict";
 }
 
 def Plan_ReleaseOp : Plan_Instruction<"release", (ins FlatSymbolRefArrayAttr:$buffers)> {
-  let summary = "the values of gathered buffers are not used from here on";
+  let summary = "no later instruction uses the values of gathered buffers";
   let assemblyFormat = "$buffers (`on` $stream^)? attr-dict";
 }
 

@@ -41,16 +41,16 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
     are `temporary`.
 
     `type` is its type on one rank, padding included; `buffer_class` one of the account's classes. `entry` names its entry
-    point; absent: persistent. `begin`, `end` (half-open, in issue order of the entry point) and `offset` come from memory
-    planning. `parameter`, `state`: the value of a persistent buffer; `valid`: its sharding. `unit`: of a
-    gathered buffer. `carried`: a repetition reads the value of the one before. `ahead`: in the previous run of the entry
-    point, the bytes are reserved for this buffer from there on; see plan.fbs.
+    point; absent: persistent. `begin`, `end` (half-open, in issue order of the entry point) and `offset` are set by memory
+    planning. `parameter`, `state`: the value of a persistent buffer; `valid`: its sharding. `unit`: the unit of a
+    gathered buffer. `carried`: a repetition reads the value of the previous one. `reserved_from`: the instruction of the
+    previous run of the entry point from which on the bytes are reserved for this buffer; see plan.fbs.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Plan_BufferType>:$type, Plan_MemorySpaceAttr:$space, Plan_BufferClassAttr:$buffer_class, Plan_Count:$bytes,
                        OptionalAttr<StrAttr>:$entry, OptionalAttr<StrAttr>:$parameter, OptionalAttr<StrAttr>:$state,
                        OptionalAttr<Plan_ValidAttr>:$valid,
                        OptionalAttr<StrAttr>:$unit, OptionalAttr<Plan_Count>:$begin, OptionalAttr<Plan_Count>:$end,
-                       OptionalAttr<Plan_Count>:$offset, OptionalAttr<Plan_Count>:$ahead, UnitAttr:$carried);
+                       OptionalAttr<Plan_Count>:$offset, OptionalAttr<Plan_Count>:$reserved_from, UnitAttr:$carried);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
   let hasVerifier = 1;
 }
@@ -82,7 +82,7 @@ def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegion
     }
     ```
 
-    An entry point is a list of sections, each straight-line instructions with a repeat count. Ports are host memory that is
+    An entry point is a list of sections, each of which has a repeat count and instructions without control flow. Ports are host memory that is
     written before a run or read after it.
   }];
   let regions = (region SizedRegion<1>:$body);
@@ -91,7 +91,7 @@ def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegion
 }
 
 def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArguments, HasParent<"EntryOp">]> {
-  let summary = "straight-line instructions with a repeat count";
+  let summary = "instructions without control flow, with a repeat count";
   let description = [{
     See `plan.entry`.
   }];

@@ -30,7 +30,7 @@ plan.buffer @a : tensor<?xf32> {space = #plan.space<device>, buffer_class = #pla
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{view, there is no buffer 'b'}}
+    // expected-error @+1 {{unknown buffer 'b' of a view}}
     plan.fill <@b : 4xf32> with 0.0 {phase = #plan.phase<forward>}
   }
 }
@@ -40,7 +40,7 @@ plan.entry @f {
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 3 {
-    // expected-error @+1 {{view of 'a', expected it within 16 bytes but it ends at 20}}
+    // expected-error @+1 {{end of a view of 'a', expected at most 16 but got 20}}
     plan.fill <@a : 2xf32 offset 4 step 4> with 0.0 {phase = #plan.phase<forward>}
   }
 }
@@ -50,7 +50,7 @@ plan.entry @f {
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{view of 'a', expected it within 16 bytes but it ends at 20}}
+    // expected-error @+1 {{end of a view of 'a', expected at most 16 but got 20}}
     plan.fill <@a : 2x3xf32 strides [2, 1]> with 0.0 {phase = #plan.phase<forward>}
   }
 }
@@ -60,7 +60,7 @@ plan.entry @f {
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
-    // expected-error @+1 {{stream, there is no stream 'nowhere'}}
+    // expected-error @+1 {{unknown stream 'nowhere'}}
     plan.fill <@a : 4xf32> with 0.0 on @nowhere {phase = #plan.phase<forward>}
   }
 }

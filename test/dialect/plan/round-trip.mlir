@@ -1,6 +1,6 @@
 // RUN: sluice-opt %s | sluice-opt | FileCheck %s
 
-// Views print what differs from a dense window at the start of a buffer.
+// Views print only attributes that differ from those of a dense window at the start of a buffer.
 
 plan.stream @compute on <device> {workspace = 64 : i64}
 plan.stream @gather on <device> {priority = 1 : i64}

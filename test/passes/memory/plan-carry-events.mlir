@@ -4,15 +4,15 @@
 // RUN: sluice-opt %t.once -plan-carry-events -plan-compute-lifespans | diff %t.once -
 // RUN: sed 's/REPEAT/3/' %s | sluice-opt -plan-carry-events -plan-compute-lifespans | FileCheck %s --check-prefix=THREE
 // RUN: sluice-opt %t.one.mlir -plan-carry-events="schedule.overlap_steps=false" | FileCheck %s --check-prefix=OFF
-// Without the large buffer of the forward there is room for one more at the updates: the block's gather stays in its step.
+// Without the large buffer of the forward there is room for one more at the updates: the block's gather does not move.
 // RUN: sed 's/REPEAT/1/; s/1024/4/; s/4096 : i64/16 : i64/' %s | sluice-opt -plan-carry-events -plan-compute-lifespans | FileCheck %s --check-prefix=FULL
 
-// The root's and the block's gathers wait for a record after the updates of their parameters, in the run before. The
-// cast of the block's shard goes to the stream of gathers. What is gathered is taken from the record on. The gather after
-// the first launch of compute stays.
-// CHECK: plan.buffer @root : {{.*}}{ahead = 16 : i64, begin = 2 : i64
-// CHECK: plan.buffer @cast : {{.*}}{ahead = 18 : i64
-// CHECK: plan.buffer @block : {{.*}}{ahead = 18 : i64
+// The root's and the block's gathers wait for a record after the updates of their parameters in the previous
+// run. The cast of the block's shard moves to the stream of gathers. Gathered buffers are reserved from the record on. The
+// gather after the first launch of compute does not move.
+// CHECK: plan.buffer @root : {{.*}}{begin = 2 : i64, {{.*}}reserved_from = 16 : i64
+// CHECK: plan.buffer @cast : {{.*}}reserved_from = 18 : i64
+// CHECK: plan.buffer @block : {{.*}}reserved_from = 18 : i64
 // CHECK: plan.buffer @next : {{.*}}{begin
 // CHECK: plan.section "main"
 // CHECK-NEXT: plan.copy
@@ -45,7 +45,7 @@
 
 // OFF-NOT: carried
 
-// FULL: plan.buffer @root : {{.*}}ahead
+// FULL: plan.buffer @root : {{.*}}reserved_from
 // FULL: plan.buffer @block : {{.*}}{begin
 // FULL: plan.wait {{[0-9]+}} on @gather {carried, phase = #plan.phase<forward>, unit = "root"}
 // FULL-NEXT: plan.collective {{.*}}@root :

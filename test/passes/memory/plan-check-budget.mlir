@@ -45,11 +45,11 @@ plan.entry @f {
 
 // -----
 
-// On the host already.
+// Optimizer states in host memory.
 // expected-error @+5 {{over the memory budget of one rank, expected at most 16 bytes but got 256 bytes}}
 // expected-note @+4 {{the peak is at instruction 0 of '': optimizer 32 B}}
 // expected-note @+3 {{optimizer.name = "sgd" has no optimizer state by default: about 32 B less}}
-// expected-note @+2 {{mesh.shard = 2 halves what each rank keeps of parameters, gradients and optimizer state: about 16 B less}}
+// expected-note @+2 {{mesh.shard = 2 halves the parameters, gradients and optimizer states of each rank: about 16 B less}}
 // expected-note @+1 {{a shorter sequence holds fewer activations; half of it: about 0 B less}}
 module attributes {model.recipe = {memory.budget = 16 : i64, memory.offload = ["parameters"]}} {
   plan.buffer @a : tensor<8xf32> {space = #plan.space<device>, buffer_class = #plan.class<optimizer>, bytes = 32 : i64}
@@ -62,7 +62,7 @@ module attributes {model.recipe = {memory.budget = 16 : i64, memory.offload = ["
 
 // -----
 
-// A budget that is no number of bytes.
+// A budget that is not a number of bytes.
 // expected-error @+1 {{model.recipe: value of 'memory.budget', expected "none" or a number of bytes (as 1048576 or "24MiB") but got "plenty"}}
 module attributes {model.recipe = {memory.budget = "plenty"}} {
 }

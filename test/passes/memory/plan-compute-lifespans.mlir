@@ -3,13 +3,13 @@
 
 plan.stream @compute on <device>
 plan.stream @reduce on <device>
-// Nothing uses it: it goes away.
+// An unused buffer is erased.
 // CHECK-NOT: @dead
 plan.buffer @dead : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 // Persistent: no lifespan.
 // CHECK: plan.buffer @w : tensor<4xf32> {buffer_class = #plan.class<parameter>, bytes = 16 : i64, space = #plan.space<device>}
 plan.buffer @w : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 16 : i64}
-// A port's: the whole entry.
+// The buffer of a port: live in the full entry.
 // CHECK: plan.buffer @x.host {{.*}}begin = 0 : i64, {{.*}}end = 10 : i64
 plan.buffer @x.host : tensor<2x4xf32> {space = #plan.space<host>, buffer_class = #plan.class<input>, bytes = 32 : i64, entry = "f"}
 // CHECK: plan.buffer @x : {{.*}}begin = 0 : i64, {{.*}}end = 2 : i64
@@ -20,7 +20,7 @@ plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #pla
 // Written by the reduction, at 4, read in the next section.
 // CHECK: plan.buffer @s : {{.*}}begin = 4 : i64, {{.*}}end = 10 : i64
 plan.buffer @s : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient_shard>, bytes = 8 : i64, entry = "f"}
-// Carried over repetitions: the whole first section.
+// Carried over repetitions: live in the full first section.
 // CHECK: plan.buffer @sum : {{.*}}begin = 0 : i64, {{.*}}end = 10 : i64
 plan.buffer @sum : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f", carried}
 plan.entry @f attributes {events = 2 : i64} {

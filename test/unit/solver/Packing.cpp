@@ -57,14 +57,14 @@ TEST_P(EveryGreedy, SolutionPassesTheChecker) {
   }
 }
 
-// What is taken ahead has its bytes at the end of the line, and from the first instant on.
+// A buffer that is reserved early has its bytes at the end of the run, and from the first instant on.
 TEST(PackingAhead, IsKept) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     PackingProblem problem = randomProblem(seed, 40, 64);
     std::mt19937 numbers(seed);
     for (PackingBuffer &buffer : problem.buffers)
       if (numbers() % 5 == 0)
-        buffer.ahead = 100 + numbers() % 150;
+        buffer.reservedFrom = 100 + numbers() % 150;
     const PackingSolution solution = solvePacking(problem);
     const Status status = checkPacking(problem, solution);
     EXPECT_TRUE(status.isOk()) << status.message();

@@ -157,7 +157,7 @@ TEST(StreamOrder, ForgetsEvents) {
   Program program("work compute; record 0 compute; wait 0 gather; work gather");
   StreamOrder order;
   const auto at = program.issue(order);
-  order.forget();
+  order.clearOrder();
   EXPECT_FALSE(order.isDoneBefore(at[0], "gather"));
   EXPECT_TRUE(order.isDoneBefore(at[3], "gather"));
   order.issue(program.ops[2]);
