@@ -19,17 +19,14 @@ const std::vector<HyperParameter> &sluice::hyperParameters() {
   return all;
 }
 
-/// The optimizers for which `matches` holds, each between `quote`s.
+/// The optimizers for which `matches` is true, each between `quote`s.
 template <typename Predicate>
 static std::string listOptimizers(Predicate matches, llvm::StringRef quote, llvm::StringRef last) {
   std::vector<std::string> names;
   for (const OptimizerInfo &optimizer : model::optimizers())
     if (matches(optimizer))
       names.push_back((quote + optimizer.name + quote).str());
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == names.size() ? last.str() : ", ") + names[i];
-  return text;
+  return joinWords(names, last);
 }
 
 std::string sluice::optimizersWith(llvm::StringRef parameter) {
@@ -44,9 +41,9 @@ static RecipeValue toValue(const HyperParameterValue &value) {
 static std::string describeDefaults(const HyperParameter &parameter) {
   std::vector<HyperParameterValue> values;
   for (const OptimizerInfo &optimizer : model::optimizers())
-    if (const HyperParameter *own = optimizer.find(parameter.name);
-        own && !llvm::is_contained(values, own->defaultValue))
-      values.push_back(own->defaultValue);
+    if (const HyperParameter *found = optimizer.find(parameter.name);
+        found && !llvm::is_contained(values, found->defaultValue))
+      values.push_back(found->defaultValue);
   if (values.size() < 2)
     return "";
   std::string text;
@@ -55,8 +52,8 @@ static std::string describeDefaults(const HyperParameter &parameter) {
     text += (text.empty() ? "default " : ", ") + printed + " for " +
             listOptimizers(
                 [&](const OptimizerInfo &optimizer) {
-                  const HyperParameter *own = optimizer.find(parameter.name);
-                  return own && own->defaultValue == value;
+                  const HyperParameter *found = optimizer.find(parameter.name);
+                  return found && found->defaultValue == value;
                 },
                 "`", " and ");
   }

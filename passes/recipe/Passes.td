@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def AttachRecipe : Pass<"model-attach-recipe", "::mlir::ModuleOp"> {
   let summary = "attaches settings of the recipe to the module";
   let description = [{
-    Sets `model.recipe` to the resolved recipe that the module carries, with `settings` in place of its values. Later
+    Sets `model.recipe` to the resolved recipe of the module with `settings` instead of its values. Later
     passes read the settings there unless they are given as options of the pass.
     ```mlir
     module attributes {model.recipe = {mesh.shard = 4 : i64}} {}

@@ -59,7 +59,7 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
     element.kinds = key.tableKinds;
     // Values of a table may be "none" even if the key is absent by default.
     element.defaultValue = std::string();
-    // A name twice, by a table in a table.
+    // An inner table can repeat a name.
     for (std::size_t i = 0; i < table->entries.size(); ++i)
       if (table->entries[i].name.empty() || (i > 0 && table->entries[i].name == table->entries[i - 1].name))
         return false;
@@ -79,7 +79,7 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
           return parseByteCount(std::string_view(*text).substr(choice.size()), bytes) && bytes > 0;
       }
     if (key.kinds & recipeChoice && std::find(key.choices.begin(), key.choices.end(), *text) != key.choices.end()) {
-      // "off" and "none" are the absence of what is absent by default.
+      // "off" and "none" remove a value that is absent by default.
       if (*text == "off" || (*text == "none" && std::holds_alternative<std::monostate>(key.defaultValue)))
         value = {};
       return true;
@@ -215,10 +215,10 @@ Status Recipe::refuse(llvm::StringRef key, const std::string &owner, const std::
 }
 
 Status Recipe::resolve() {
-  // A printed recipe names all keys: a key with its default contradicts nothing.
+  // A printed recipe has all keys, so a key with its default value cannot be a contradiction.
   auto isGiven = [&](std::string_view key) { return value(key) != findRecipeKey(key)->defaultValue; };
-  auto conflict = [&](std::string_view key, const std::string &what) {
-    return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + what);
+  auto conflict = [&](std::string_view key, const std::string &reason) {
+    return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) + reason);
   };
 
   if (std::int64_t ranks = mesh.shard * mesh.replicate * mesh.expert; ranks > 1 << 20)

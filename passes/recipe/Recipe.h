@@ -107,7 +107,7 @@ struct Recipe {
     std::optional<std::int64_t> budget = {};
     std::vector<Offloaded> offload = {};
     bool pinned = true;
-    bool offloads(Offloaded what) const { return llvm::is_contained(offload, what); }
+    bool offloads(Offloaded tensors) const { return llvm::is_contained(offload, tensors); }
   } memory;
 
   struct Collective {
@@ -144,8 +144,8 @@ struct Recipe {
   /// The keys that were added, even if with the default.
   bool isAdded(std::string_view key) const { return origins.contains(key); }
   /// For a list of globs or a table by glob: each glob matches one of `names`, and no two globs of a table give one
-  /// name different values. `what` is the kind of the names. Errors name the line.
-  Status checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const;
+  /// name different values. `kind` is the kind of the names. Errors name the line.
+  Status checkNames(llvm::StringRef key, llvm::StringRef kind, llvm::ArrayRef<std::string> names) const;
   /// An error in the value that a key gives to `owner`, such as "unit 'h.0'". `text` continues the sentence.
   Status refuse(llvm::StringRef key, const std::string &owner, const std::string &text) const;
   /// The values that differ from the table's defaults, by key.

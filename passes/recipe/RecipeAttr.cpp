@@ -9,32 +9,33 @@
 
 using namespace sluice;
 
+static mlir::Attribute toAttribute(mlir::MLIRContext *context, const RecipeValue &value);
+
+namespace {
+struct Converter {
+  mlir::Builder &builder;
+  mlir::Attribute operator()(std::monostate) const { return {}; }
+  mlir::Attribute operator()(bool v) const { return builder.getBoolAttr(v); }
+  mlir::Attribute operator()(std::int64_t v) const { return builder.getI64IntegerAttr(v); }
+  mlir::Attribute operator()(double v) const { return builder.getF64FloatAttr(v); }
+  mlir::Attribute operator()(const std::string &v) const { return builder.getStringAttr(v); }
+  template <typename T> mlir::Attribute operator()(const std::vector<T> &v) const {
+    llvm::SmallVector<mlir::Attribute> elements;
+    for (T element : v)
+      elements.push_back(toAttribute(builder.getContext(), element));
+    return builder.getArrayAttr(elements);
+  }
+  mlir::Attribute operator()(const RecipeTable &v) const {
+    llvm::SmallVector<mlir::NamedAttribute> entries;
+    for (const RecipeTableEntry &entry : v.entries)
+      entries.push_back(builder.getNamedAttr(entry.name, toAttribute(builder.getContext(), entry.value)));
+    return builder.getDictionaryAttr(entries);
+  }
+};
+} // namespace
+
 static mlir::Attribute toAttribute(mlir::MLIRContext *context, const RecipeValue &value) {
   mlir::Builder builder(context);
-  struct Converter {
-    mlir::Builder &builder;
-    mlir::Attribute operator()(std::monostate) const { return {}; }
-    mlir::Attribute operator()(bool v) const { return builder.getBoolAttr(v); }
-    mlir::Attribute operator()(std::int64_t v) const { return builder.getI64IntegerAttr(v); }
-    mlir::Attribute operator()(double v) const { return builder.getF64FloatAttr(v); }
-    mlir::Attribute operator()(const std::string &v) const { return builder.getStringAttr(v); }
-    mlir::Attribute operator()(const std::vector<std::string> &v) const {
-      llvm::SmallVector<mlir::Attribute> texts;
-      for (const std::string &text : v)
-        texts.push_back(builder.getStringAttr(text));
-      return builder.getArrayAttr(texts);
-    }
-    mlir::Attribute operator()(const std::vector<double> &v) const { return builder.getF64ArrayAttr(v); }
-    mlir::Attribute operator()(const std::vector<bool> &v) const {
-      return builder.getBoolArrayAttr(llvm::SmallVector<bool>(v.begin(), v.end()));
-    }
-    mlir::Attribute operator()(const RecipeTable &v) const {
-      llvm::SmallVector<mlir::NamedAttribute> entries;
-      for (const RecipeTableEntry &entry : v.entries)
-        entries.push_back(builder.getNamedAttr(entry.name, toAttribute(builder.getContext(), entry.value)));
-      return builder.getDictionaryAttr(entries);
-    }
-  };
   return std::visit(Converter{builder}, value);
 }
 
@@ -49,37 +50,26 @@ static std::optional<RecipeValue> toValue(mlir::Attribute attribute) {
   if (auto value = mlir::dyn_cast<mlir::StringAttr>(attribute))
     return RecipeValue(value.getValue().str());
   if (auto table = mlir::dyn_cast<mlir::DictionaryAttr>(attribute)) {
-    RecipeTable made;
+    RecipeTable result;
     for (mlir::NamedAttribute named : table) {
       std::optional<RecipeValue> value = toValue(named.getValue());
       if (!value)
         return std::nullopt;
-      made.entries.push_back({named.getName().str(), std::move(*value)});
+      result.entries.push_back({named.getName().str(), std::move(*value)});
     }
-    return RecipeValue(std::move(made));
+    return RecipeValue(std::move(result));
   }
   auto array = mlir::dyn_cast<mlir::ArrayAttr>(attribute);
   if (!array)
     return std::nullopt;
-  std::vector<std::string> texts;
-  std::vector<double> numbers;
-  std::vector<bool> flags;
-  for (mlir::Attribute element : array)
-    if (auto flag = mlir::dyn_cast<mlir::BoolAttr>(element))
-      flags.push_back(flag.getValue());
-    else if (auto text = mlir::dyn_cast<mlir::StringAttr>(element))
-      texts.push_back(text.getValue().str());
-    else if (auto number = mlir::dyn_cast<mlir::FloatAttr>(element))
-      numbers.push_back(number.getValueAsDouble());
-    else
+  std::vector<RecipeValue> elements;
+  for (mlir::Attribute element : array) {
+    std::optional<RecipeValue> value = toValue(element);
+    if (!value)
       return std::nullopt;
-  if (!texts.empty() + !numbers.empty() + !flags.empty() > 1)
-    return std::nullopt;
-  if (!flags.empty())
-    return RecipeValue(flags);
-  if (!numbers.empty())
-    return RecipeValue(numbers);
-  return RecipeValue(texts);
+    elements.push_back(std::move(*value));
+  }
+  return recipeList(elements);
 }
 
 void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
@@ -112,7 +102,7 @@ Result<Recipe> sluice::attachedRecipe(mlir::ModuleOp module) {
     std::optional<RecipeValue> value = toValue(named.getValue());
     if (!value)
       return inputError("'model.recipe' value of '" + named.getName().str() +
-                        "', expected a text, number, boolean or list of them");
+                        "', expected a string, number, boolean or list of them");
     SLUICE_RETURN_IF_ERROR(recipe.add(named.getName().strref(), std::move(*value), model::recipeName.str()));
   }
   return recipe;

@@ -19,10 +19,10 @@ namespace sluice {
 /// Sets the module's `model.recipe` to the values that differ from the defaults, in the order of the keys' names.
 void attachRecipe(mlir::ModuleOp module, const Recipe &recipe);
 
-/// The recipe that the module carries, each value checked; the defaults if it carries none. Not resolved.
+/// The recipe of the module, each value checked; the defaults without one. Not resolved.
 Result<Recipe> attachedRecipe(mlir::ModuleOp module);
 
-/// The resolved recipe of the module with `options`, pairs of key and value, instead of its own values. Origins are
+/// The resolved recipe of the module with `options`, pairs of key and value, instead of its values. Origins are
 /// those that attachRecipe recorded, else `recipe`.
 Result<Recipe> recipeOf(mlir::ModuleOp module,
                         llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options = {});

@@ -10,7 +10,7 @@ class Recipe_Enum<string name, string text, list<string> cases>
   let cppNamespace = "::sluice";
 }
 
-def Recipe_TensorSplit : Recipe_Enum<"TensorSplit", "how a parameter is split over the axis `tensor`",
+def Recipe_TensorSplit : Recipe_Enum<"TensorSplit", "how a parameter is sharded along the axis `tensor`",
                                      ["replicated", "megatron", "column", "row"]>;
 def Recipe_ShardingStrategy : Recipe_Enum<"ShardingStrategy", "the sharding strategies of PyTorch FSDP",
     ["full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_grad_op"]>;

@@ -25,7 +25,7 @@ template <typename T> struct RecipeField;
 template <typename T> bool readField(const RecipeValue &value, T &field) { return RecipeField<T>::read(value, field); }
 template <typename T> RecipeValue writeField(const T &field) { return RecipeField<T>::write(field); }
 
-/// Booleans, integers, numbers, strings and lists of them are their own values; so is none.
+/// Values of the same type: booleans, integers, numbers, strings, lists of them, and none; and cases of an enum.
 template <typename T> struct RecipeField {
   static bool read(const RecipeValue &value, T &field) {
     if constexpr (std::is_enum_v<T>) {

@@ -76,39 +76,35 @@ std::vector<RecipeKey> makeKeys() {
   std::vector<RecipeKey> keys;
   auto add = [&](RecipeKey key, auto field) { keys.push_back(bind(std::move(key), field)); };
 
-  add(size("mesh.shard", "ranks over which parameters are sharded"), FIELD(mesh.shard));
-  add(size("mesh.replicate", "groups of ranks that hold the same shards (outermost in rank order)"),
-      FIELD(mesh.replicate));
-  add(size("mesh.tensor", "ranks that split single operations (innermost in rank order)"), FIELD(mesh.tensor));
-  add(unsupportedSize("mesh.context", "ranks that split the sequence"), FIELD(mesh.context));
-  add(unsupportedSize("mesh.pipeline", "ranks that split the layers"), FIELD(mesh.pipeline));
-  add(size("mesh.expert", "ranks that split experts, and the rows of each micro-batch (just outside of `tensor`)"),
+  add(size("mesh.shard", "number of ranks over which parameters are sharded"), FIELD(mesh.shard));
+  add(size("mesh.replicate", "number of replicas of the shards (outermost in rank order)"), FIELD(mesh.replicate));
+  add(size("mesh.tensor", "number of ranks that divide single operations (innermost in rank order)"),
+      FIELD(mesh.tensor));
+  add(unsupportedSize("mesh.context", "number of ranks that divide the sequence"), FIELD(mesh.context));
+  add(unsupportedSize("mesh.pipeline", "number of ranks that divide the layers"), FIELD(mesh.pipeline));
+  add(size("mesh.expert",
+           "number of ranks that divide the experts and the rows of each micro-batch (next to `tensor` in rank order)"),
       FIELD(mesh.expert));
 
   add({.name = "sharding.tensor",
        .kinds = recipeStrings | recipeChoice | recipeTable,
-       .doc = "split over the axis `tensor`: none; of output features (`column`) or of input features (`row`), by "
-              "parameter; "
-              "or `megatron`, the usual plan of a Hugging Face family",
+       .doc = "sharding along the axis `tensor`, by parameter: none, output features (`column`) or input features "
+              "(`row`); or `megatron`, the layout of Megatron-LM for a Hugging Face family",
        .choices = enumCases<TensorSplit>(),
        .tableKinds = recipeChoice,
        .tableOf = "parameter globs"},
       FIELD(sharding.tensor));
   add(globs("sharding.expert",
-            "globs of parameters whose first dim is experts: it is split over the axis `expert`, and the "
-            "parameters of each rank's experts are sharded"),
+            "globs of parameters whose first dim has experts: this dim is sharded over the axis `expert`"),
       FIELD(sharding.expert));
-  add(flag("sharding.sequence",
-           "sequence parallelism: between the layers that are split over the axis `tensor`, values are "
-           "split on the sequence, and norms are computed on the parts, with reduce_scatter and "
-           "all_gather instead of all_reduce"),
+  add(flag("sharding.sequence", "sequence parallelism: activations between tensor-parallel layers are sharded along "
+                                "the sequence, with reduce_scatter and all_gather instead of all_reduce"),
       FIELD(sharding.sequence));
   add({.name = "sharding.units",
        .kinds = recipeChoice | recipeTable,
-       .doc =
-           "parameters that are gathered together: those of each outermost block, and the rest as `root`; all as one "
-           "unit; "
-           "parameters in order of use up to N bytes; or lists of globs over blocks or parameters (the rest is `root`)",
+       .doc = "parameters that are gathered together: those of each outermost block, and the rest as `root`; all as "
+              "one unit; parameters in order of use up to N bytes; or lists of globs over blocks or parameters (the "
+              "rest is `root`)",
        .choices = {"block", "root", "bytes:"},
        .laterChoices = {"auto"},
        .tableKinds = recipeStrings | recipeText,
@@ -118,18 +114,15 @@ std::vector<RecipeKey> makeKeys() {
             "globs of parameters that are not sharded: replicated on every rank, gradients all-reduced"),
       FIELD(sharding.replicated));
   add(globs("parameters.frozen", "globs of parameters without gradient and optimizer state"), FIELD(parameters.frozen));
-  add(choice<ShardingStrategy>(
-          "sharding.strategy",
-          "`shard_grad_op` keeps parameters gathered after forward; `no_shard` shards nothing. The "
-          "hybrid names state that `mesh.replicate` is above 1"),
+  add(choice<ShardingStrategy>("sharding.strategy",
+                               "`shard_grad_op` keeps parameters gathered after forward; `no_shard` shards nothing; "
+                               "the hybrid strategies require `mesh.replicate` above 1"),
       FIELD(sharding.strategy));
   add({.name = "sharding.reshard_after_forward",
        .kinds = recipeBoolean | recipeChoice | recipeInteger | recipeTable,
        .doc = "reshard parameters after forward. The default depends on the strategy: for `full_shard` true for blocks "
-              "and "
-              "false for `root`, else false. An integer keeps them sharded over that many ranks, a divisor of "
-              "`mesh.shard`: "
-              "1 is false, `mesh.shard` is true",
+              "and false for `root`, else false. An integer keeps them sharded over that many ranks, a divisor of "
+              "`mesh.shard`: 1 is false, `mesh.shard` is true",
        .choices = enumCases<ReshardRule>(),
        .laterChoices = {"auto"},
        .least = 1,
@@ -152,11 +145,9 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(sharding.unshardInBackward));
   add({.name = "sharding.dim",
        .kinds = recipeChoice | recipeInteger | recipeTable,
-       .doc =
-           "the dim that is sharded, by number or as `first` or `largest`, or `flat`: by elements, with the least "
-           "padding. "
-           "On other dims than the first a gather and a reduction each copy the parameter once, and uneven extents are "
-           "padded",
+       .doc = "the dim that is sharded, by number or as `first` or `largest`, or `flat`: by elements, with the least "
+              "padding. On dims other than the first, a gather and a reduction each copy the parameter once, and "
+              "uneven extents are padded",
        .choices = enumCases<ShardDim>(),
        .most = 7,
        .tableKinds = recipeChoice | recipeInteger,
@@ -180,8 +171,7 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "precision.loss_scale",
        .kinds = recipeChoice | recipeNumber,
        .doc = "factor on the loss before backward, by which gradients are divided again; `dynamic` is halved when a "
-              "gradient "
-              "is not finite and doubled after 2000 steps; required by `f16`",
+              "gradient is not finite and doubled after 2000 steps; required by `f16`",
        .choices = {"none", "dynamic"},
        .least = 0,
        .most = 1e30,
@@ -199,17 +189,15 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(loss.chunkRows));
   add({.name = "gradient.sync",
        .kinds = recipeChoice | recipeBooleans | recipeTable,
-       .doc =
-           "in which micro-batches gradients are reduced: the last; every one; every one within the shard axis and the "
-           "last over replicas; or true (reduce) and false (defer) for each micro-batch, the last true",
+       .doc = "in which micro-batches gradients are reduced: the last; every one; every one within the shard axis and "
+              "the last over replicas; or true (reduce) and false (defer) for each micro-batch, the last true",
        .choices = enumCases<GradientSync>(),
        .tableKinds = recipeChoice | recipeBooleans},
       FIELD(gradient.sync));
   add({.name = "gradient.divide",
        .kinds = recipeChoice | recipeNumber | recipeTable,
-       .doc =
-           "the divisor of summed gradients: the number of data-parallel ranks, or the given number (micro-batches are "
-           "averaged in either case)",
+       .doc = "the divisor of summed gradients: the number of data-parallel ranks, or the given number (micro-batches "
+              "are averaged in either case)",
        .choices = enumCases<GradientDivide>(),
        .most = 1e30,
        .openBelow = true,
@@ -232,7 +220,7 @@ std::vector<RecipeKey> makeKeys() {
   add(globs("optimizer.no_decay", "globs of parameters without weight decay"), FIELD(optimizer.noDecay));
 
   add(choice<StatisticsSync>("statistics.sync",
-                             "running statistics (of batch norm) are each rank's own, or averaged over the "
+                             "running statistics (of batch norm) are local to each rank, or averaged over the "
                              "data-parallel ranks in the last micro-batch of a step"),
       FIELD(statistics.sync));
 
@@ -246,7 +234,7 @@ std::vector<RecipeKey> makeKeys() {
 
   add(choice<RecomputePolicy>(
           "recompute.policy",
-          "what backward computes again: nothing, `model.checkpoint` regions, or each outermost block",
+          "recomputed in the backward: nothing, `model.checkpoint` regions, or each outermost block",
           {"selective", "budget"}, recipeTable),
       FIELD(recompute.policy));
   add({.name = "recompute.save",
@@ -261,12 +249,12 @@ std::vector<RecipeKey> makeKeys() {
   add(withMost(size("schedule.reduce_buffers", "how many units' reduction inputs may be in flight"), 1024),
       FIELD(schedule.reduceBuffers));
   add(flag("schedule.overlap_steps",
-           "the first gathers of a step wait for the updates of their operands, not for the whole "
-           "previous step"),
+           "the first gathers of a step wait for the updates of their operands, not for all of the previous step"),
       FIELD(schedule.overlapSteps));
   add({.name = "schedule.forward_prefetch",
        .kinds = recipeInteger | recipeTable,
-       .doc = "units that are gathered ahead of use in forward; in a table, the units that a unit's use prefetches",
+       .doc = "number of units that are gathered before their use in forward; in a table, the units whose gathers are "
+              "issued at the use of a unit",
        .laterChoices = {"auto"},
        .most = 1 << 20,
        .tableKinds = recipeStrings,
@@ -274,9 +262,8 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(schedule.forwardPrefetch));
   add({.name = "schedule.backward_prefetch",
        .kinds = recipeInteger | recipeChoice | recipeTable,
-       .doc = "units that are gathered ahead of use in backward; `none` is 0, `pre` 1; `post` gathers the next unit "
-              "when the "
-              "previous one is resharded",
+       .doc = "number of units that are gathered before their use in backward; `none` is 0, `pre` 1; `post` gathers "
+              "the next unit when the previous one is resharded",
        .choices = enumCases<BackwardPrefetch>(),
        .laterChoices = {"auto"},
        .most = 1 << 20,
@@ -292,14 +279,15 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(memory.budget));
   add({.name = "memory.offload",
        .kinds = recipeStrings,
-       .doc = "values in host memory: parameters are copied to the device before each use of their unit; where the "
-              "optimizer's states are, gradients are copied and the update runs",
+       .doc = "values in host memory: parameters are copied to the device before each use of their unit; with "
+              "`optimizer`, gradients are copied to the host and the update runs there",
        .laterKinds = recipeText,
        .elements = enumCases<Offloaded>(),
        .laterElements = {"activations"}},
       FIELD(memory.offload));
   add(flag("memory.pinned", "host memory of offloading is pinned"), FIELD(memory.pinned));
-  add(flag("collective.register", "register buffers with communicators that can"), FIELD(collective.registerBuffers));
+  add(flag("collective.register", "register collective buffers with communicators that support it"),
+      FIELD(collective.registerBuffers));
   add(withMost(count("collective.max_ctas",
                      "most SMs that an NCCL kernel uses; matrix products that run at the same time leave them free. 0: "
                      "NCCL's choice"),
@@ -312,7 +300,7 @@ std::vector<RecipeKey> makeKeys() {
   add(withMost(size("target.threads", "threads per rank"), 1024), FIELD(target.threads));
   add({.name = "target.isa",
        .kinds = recipeChoice,
-       .doc = "instruction set that every run keeps to; default that of the compiling machine",
+       .doc = "instruction set of the CPU kernels; default: that of the compiling machine",
        .choices = enumCases<InstructionSet>()},
       FIELD(target.isa));
   std::vector<std::string> architectures = enumCases<GpuArchitecture>();

@@ -1,6 +1,6 @@
 //===- RecipeKeys.h - the table of the recipe's keys ------------------------------===//
 //
-// Every key that a recipe may hold: its name, its field in Recipe, the kinds of value that it accepts, its
+// Every key that a recipe may have: its name, its field in Recipe, the kinds of value that it accepts, its
 // bounds, and the values that this version supports. Parsing, checking, printing and docs/recipe.md all read this
 // table.
 //
@@ -25,11 +25,11 @@ enum RecipeKind : unsigned {
   /// A list of strings.
   recipeStrings = 16,
   recipeNumbers = 32,
-  /// A count of bytes: an integer, or a text such as "24MiB".
+  /// A count of bytes: an integer, or a string such as "24MiB".
   recipeBytes = 64,
   /// A table, by glob or by name.
   recipeTable = 128,
-  /// Any text (a name).
+  /// Any string (a name).
   recipeText = 256,
   /// A list of true and false.
   recipeBooleans = 512,
@@ -40,9 +40,9 @@ struct RecipeKey {
   /// Bits of RecipeKind that this version accepts.
   unsigned kinds = 0;
   std::string doc;
-  /// Texts that recipeChoice accepts; one that ends in ':' is followed by a count of bytes.
+  /// Strings that recipeChoice accepts; one that ends in ':' is followed by a count of bytes.
   std::vector<std::string> choices = {};
-  /// Kinds and texts that later versions support ("bytes:" is a prefix).
+  /// Kinds and strings that later versions support ("bytes:" is a prefix).
   unsigned laterKinds = 0;
   std::vector<std::string> laterChoices = {};
   /// This version supports only the default.
@@ -80,6 +80,12 @@ const RecipeKey &nearestRecipeKey(std::string_view name);
 /// The values that this version accepts for the key, for messages and docs: `"bf16" or "f32"`, `an integer of at least
 /// 1`.
 std::string describeRecipeValues(const RecipeKey &key);
+
+/// The list of strings, numbers or booleans with these elements; nullopt if their kinds differ or are of no list.
+std::optional<RecipeValue> recipeList(llvm::ArrayRef<RecipeValue> elements);
+
+/// The words with commas between them, and `last` before the last one.
+std::string joinWords(llvm::ArrayRef<std::string> words, llvm::StringRef last);
 
 /// All keys as a table in Markdown (docs/recipe.md).
 std::string documentRecipeKeys();

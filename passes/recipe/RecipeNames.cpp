@@ -19,22 +19,19 @@ bool sluice::matchesGlob(llvm::StringRef glob, llvm::StringRef name) {
   return llvm::cantFail(std::move(pattern)).match(name);
 }
 
-static Status unmatched(const std::string &origin, llvm::StringRef key, llvm::StringRef what, llvm::StringRef glob) {
-  return inputError(origin + ": '" + glob.str() + "' in '" + key.str() + "' matches no " + what.str());
-}
-
-Status Recipe::checkNames(llvm::StringRef key, llvm::StringRef what, llvm::ArrayRef<std::string> names) const {
+Status Recipe::checkNames(llvm::StringRef key, llvm::StringRef kind, llvm::ArrayRef<std::string> names) const {
   RecipeValue setting = value(key);
-  if (auto *globs = std::get_if<Strings>(&setting))
-    for (const std::string &glob : *globs)
-      if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(glob, name); }))
-        return unmatched(origin(key), key, what, glob);
+  auto *list = std::get_if<Strings>(&setting);
   auto *table = std::get_if<RecipeTable>(&setting);
+  Strings globs = list ? *list : Strings();
+  if (table)
+    for (const RecipeTableEntry &entry : table->entries)
+      globs.push_back(entry.name);
+  for (const std::string &glob : globs)
+    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(glob, name); }))
+      return inputError(origin(key) + ": '" + glob + "' in '" + key.str() + "' matches no " + kind.str());
   if (!table)
     return Status::ok();
-  for (const RecipeTableEntry &entry : table->entries)
-    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(entry.name, name); }))
-      return unmatched(origin(key), key, what, entry.name);
   for (const std::string &name : names) {
     const RecipeValue *found = nullptr;
     if (llvm::any_of(table->entries, [&](const RecipeTableEntry &entry) { return entry.name == name; }))
@@ -43,7 +40,7 @@ Status Recipe::checkNames(llvm::StringRef key, llvm::StringRef what, llvm::Array
       if (!matchesGlob(entry.name, name))
         continue;
       if (found && *found != entry.value)
-        return inputError(origin(key) + ": value of '" + key.str() + "' for " + what.str() + " '" + name +
+        return inputError(origin(key) + ": value of '" + key.str() + "' for " + kind.str() + " '" + name +
                           "' is ambiguous: globs give " + printRecipeValue(*found) + " and " +
                           printRecipeValue(entry.value));
       found = &entry.value;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace sluice;
 
 const RecipeKey *sluice::findRecipeKey(std::string_view name) {
@@ -58,39 +60,54 @@ static std::string printNumber(double value) {
   return text;
 }
 
-std::string sluice::printRecipeValue(const RecipeValue &value) {
-  struct Printer {
-    std::string operator()(std::monostate) const { return "none"; }
-    std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(std::int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return printNumber(v); }
-    std::string operator()(const std::string &v) const { return quote(v); }
-    std::string operator()(const std::vector<std::string> &v) const {
-      std::string out = "[";
-      for (std::size_t i = 0; i < v.size(); ++i)
-        out += (i ? ", " : "") + quote(v[i]);
-      return out + "]";
-    }
-    std::string operator()(const std::vector<double> &v) const {
-      std::string out = "[";
-      for (std::size_t i = 0; i < v.size(); ++i)
-        out += (i ? ", " : "") + printNumber(v[i]);
-      return out + "]";
-    }
-    std::string operator()(const std::vector<bool> &v) const {
-      std::string out = "[";
-      for (std::size_t i = 0; i < v.size(); ++i)
-        out += std::string(i ? ", " : "") + (v[i] ? "true" : "false");
-      return out + "]";
-    }
-    std::string operator()(const RecipeTable &v) const {
-      std::string out = "{";
-      for (std::size_t i = 0; i < v.entries.size(); ++i)
-        out += (i ? ", " : " ") + quote(v.entries[i].name) + " = " + printRecipeValue(v.entries[i].value);
-      return out + " }";
-    }
-  };
-  return std::visit(Printer{}, value);
+namespace {
+struct Printer {
+  std::string operator()(std::monostate) const { return "none"; }
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(std::int64_t v) const { return std::to_string(v); }
+  std::string operator()(double v) const { return printNumber(v); }
+  std::string operator()(const std::string &v) const { return quote(v); }
+  template <typename T> std::string operator()(const std::vector<T> &v) const {
+    std::vector<std::string> elements;
+    for (T element : v)
+      elements.push_back(printRecipeValue(element));
+    return "[" + llvm::join(elements, ", ") + "]";
+  }
+  std::string operator()(const RecipeTable &v) const {
+    std::string out = "{";
+    for (std::size_t i = 0; i < v.entries.size(); ++i)
+      out += (i ? ", " : " ") + quote(v.entries[i].name) + " = " + printRecipeValue(v.entries[i].value);
+    return out + " }";
+  }
+};
+} // namespace
+
+std::string sluice::printRecipeValue(const RecipeValue &value) { return std::visit(Printer{}, value); }
+
+std::string sluice::joinWords(llvm::ArrayRef<std::string> words, llvm::StringRef last) {
+  if (words.size() < 2)
+    return llvm::join(words, "");
+  return llvm::join(words.drop_back(), ", ") + last.str() + words.back();
+}
+
+std::optional<RecipeValue> sluice::recipeList(llvm::ArrayRef<RecipeValue> elements) {
+  std::vector<std::string> texts;
+  std::vector<double> numbers;
+  std::vector<bool> flags;
+  for (const RecipeValue &element : elements)
+    if (auto *text = std::get_if<std::string>(&element))
+      texts.push_back(*text);
+    else if (auto *flag = std::get_if<bool>(&element))
+      flags.push_back(*flag);
+    else if (auto *number = std::get_if<double>(&element))
+      numbers.push_back(*number);
+    else if (auto *integer = std::get_if<std::int64_t>(&element))
+      numbers.push_back(static_cast<double>(*integer));
+  if (!flags.empty() && flags.size() == elements.size())
+    return flags;
+  if (!numbers.empty() && numbers.size() == elements.size())
+    return numbers;
+  return texts.size() == elements.size() ? std::optional<RecipeValue>(texts) : std::nullopt;
 }
 
 static std::string bounds(const RecipeKey &key) {
@@ -120,13 +137,12 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
   if (key.kinds & recipeBytes)
     parts.push_back("a number of bytes (as 1048576 or \"24MiB\")");
   if (key.kinds & recipeStrings) {
-    std::string of;
-    for (std::size_t i = 0; i < key.elements.size(); ++i)
-      of += (i == 0 ? "" : i + 1 == key.elements.size() ? " and " : ", ") + quote(key.elements[i]);
-    parts.push_back("a list of " + (of.empty() ? std::string("texts") : of));
+    std::vector<std::string> elements(key.elements.size());
+    llvm::transform(key.elements, elements.begin(), quote);
+    parts.push_back("a list of " + (elements.empty() ? "strings" : joinWords(elements, " and ")));
   }
   if (key.kinds & recipeText)
-    parts.push_back("a text");
+    parts.push_back("a string");
   if (key.kinds & recipeBooleans)
     parts.push_back("a list of true and false");
   if (key.kinds & recipeNumbers)
@@ -135,14 +151,11 @@ std::string sluice::describeRecipeValues(const RecipeKey &key) {
   if (key.kinds & recipeTable) {
     RecipeKey element = key;
     element.kinds = key.tableKinds;
-    bool alike = (key.kinds & ~unsigned(recipeTable)) == key.tableKinds;
+    bool hasSameKinds = (key.kinds & ~unsigned(recipeTable)) == key.tableKinds;
     parts.push_back("a table from " + key.tableOf + " to ");
-    parts.back() += alike ? "these" : describeRecipeValues(element);
+    parts.back() += hasSameKinds ? "these" : describeRecipeValues(element);
   }
-  std::string out;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    out += (i == 0 ? "" : i + 1 == parts.size() ? " or " : ", ") + parts[i];
-  return out;
+  return joinWords(parts, " or ");
 }
 
 std::string sluice::documentRecipeKeys() {

@@ -22,7 +22,7 @@ using namespace sluice;
 
 static std::optional<RecipeValue> toValue(const toml::node &node);
 
-/// Inner tables are names with dots: `h.0 = true` under a key is its value for "h.0".
+/// Adds the entries of a table, with dots in the names of inner tables: `h.0 = true` is the value for "h.0".
 static bool addEntries(RecipeTable &to, const toml::table &table, const std::string &prefix) {
   for (auto &&[key, node] : table) {
     std::string name = prefix + std::string(key.str());
@@ -39,15 +39,15 @@ static bool addEntries(RecipeTable &to, const toml::table &table, const std::str
   return true;
 }
 
-/// nullopt for values that no key accepts (dates, lists of several kinds).
+/// nullopt for values that no key accepts (dates, lists of mixed types).
 static std::optional<RecipeValue> toValue(const toml::node &node) {
   if (const toml::table *table = node.as_table()) {
-    RecipeTable made;
-    if (!addEntries(made, *table, ""))
+    RecipeTable result;
+    if (!addEntries(result, *table, ""))
       return std::nullopt;
-    std::sort(made.entries.begin(), made.entries.end(),
+    std::sort(result.entries.begin(), result.entries.end(),
               [](const RecipeTableEntry &a, const RecipeTableEntry &b) { return a.name < b.name; });
-    return RecipeValue(std::move(made));
+    return RecipeValue(std::move(result));
   }
   if (auto *value = node.as_boolean())
     return RecipeValue(value->get());
@@ -60,35 +60,21 @@ static std::optional<RecipeValue> toValue(const toml::node &node) {
   const toml::array *array = node.as_array();
   if (!array)
     return std::nullopt;
-  std::vector<std::string> texts;
-  std::vector<double> numbers;
-  std::vector<bool> flags;
+  std::vector<RecipeValue> elements;
   for (const toml::node &element : *array) {
-    if (auto *text = element.as_string())
-      texts.push_back(text->get());
-    else if (auto *flag = element.as_boolean())
-      flags.push_back(flag->get());
-    else if (auto *number = element.as_floating_point())
-      numbers.push_back(number->get());
-    else if (auto *integer = element.as_integer())
-      numbers.push_back(static_cast<double>(integer->get()));
-    else
+    std::optional<RecipeValue> value = toValue(element);
+    if (!value)
       return std::nullopt;
+    elements.push_back(std::move(*value));
   }
-  if (!texts.empty() + !numbers.empty() + !flags.empty() > 1)
-    return std::nullopt;
-  if (!numbers.empty())
-    return RecipeValue(numbers);
-  if (!flags.empty())
-    return RecipeValue(flags);
-  return RecipeValue(texts);
+  return recipeList(elements);
 }
 
 static std::string kindName(const toml::node &node) {
   if (node.is_table())
-    return "a table of other things";
+    return "a table with a date or a list of mixed types";
   if (node.is_array())
-    return "a list of several kinds";
+    return "a list of mixed types";
   return "a date or time";
 }
 
@@ -103,7 +89,7 @@ static Status addNode(Recipe &recipe, const std::string &name, const toml::node 
                     kindName(node));
 }
 
-/// True where `name` is a table of the recipe: some key begins with it.
+/// True if `name` is a table of the recipe: some key begins with it.
 static bool isTableName(const std::string &name) {
   for (const RecipeKey &key : recipeKeys())
     if (key.name.starts_with(name + "."))

@@ -17,7 +17,7 @@ struct RecipeTable {
   bool operator==(const RecipeTable &other) const;
 };
 
-/// A value as TOML or the module's attribute gives it; monostate: none.
+/// A value of TOML or of the module's attribute; monostate: none.
 using RecipeValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>,
                                  std::vector<double>, std::vector<bool>, RecipeTable>;
 

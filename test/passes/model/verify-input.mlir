@@ -19,7 +19,7 @@ module attributes {model.recipe = {mesh.shard = 0 : i64}} {
 
 // -----
 
-// expected-error@+1 {{'model.recipe' value of 'mesh.shard', expected a text, number, boolean or list of them}}
+// expected-error@+1 {{'model.recipe' value of 'mesh.shard', expected a string, number, boolean or list of them}}
 module attributes {model.recipe = {mesh.shard = i32}} {
 }
 

@@ -93,7 +93,7 @@ TEST(Recipe, LaterSettingsWin) {
   Recipe recipe;
   ASSERT_TRUE(recipe.addText("mesh.shard = 4\nprecision.compute = \"f32\"\n", "r.toml").isOk());
   ASSERT_TRUE(recipe.addSetting("mesh.shard=2").isOk());
-  // A bare word is a text.
+  // A bare word is a string.
   ASSERT_TRUE(recipe.addSetting("precision.compute=bf16").isOk());
   ASSERT_TRUE(recipe.addSetting("optimizer.betas=[0.8, 0.9]").isOk());
   ASSERT_TRUE(recipe.addSetting("gradient.clip_type = inf").isOk());
