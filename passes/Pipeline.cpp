@@ -21,16 +21,16 @@
 using namespace sluice;
 
 static const PipelinePhase table[] = {
-    {"input", "the imported model, found fit", buildInput},
+    {"input", "the imported model, verified", buildInput},
     {"prepare", "flat ops in compute precision, fused", buildPrepare},
     {"differentiate", "loss and backward appended, fused with the forward", buildDifferentiate},
-    {"optimize", "update appended: a whole train step", buildOptimize},
+    {"optimize", "update appended: the full train step", buildOptimize},
     {"recompute", "forward ops repeated in backward; values numbered, the unsharded program recorded", buildRecompute},
     {"partition", "local tensors on a mesh, gathers and reductions", buildPartition},
     {"prefetch", "gathers issued early, reductions awaited late", buildPrefetch},
     {"lower", "instructions on buffers", buildLower},
     {"streams", "streams and events", buildStreams},
-    {"memory", "lifespans, and every buffer placed", buildMemory},
+    {"memory", "lifespans and offsets of buffers", buildMemory},
 };
 
 llvm::ArrayRef<PipelinePhase> sluice::pipelinePhases() { return table; }

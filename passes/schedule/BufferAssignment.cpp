@@ -6,6 +6,8 @@
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spaces.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 
 namespace sluice {
@@ -20,12 +22,7 @@ plan_ir::ValidAttr planValid(RankedTensorType type) {
 StridedLayout denseLayout(llvm::ArrayRef<int64_t> shape) {
   StridedLayout layout;
   layout.shape.assign(shape.begin(), shape.end());
-  layout.strides.resize(shape.size());
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    layout.strides[d] = stride;
-    stride *= shape[d];
-  }
+  layout.strides = computeSuffixProduct(shape);
   return layout;
 }
 
@@ -167,9 +164,9 @@ bool BufferAssignment::placeViews(ViewOpInterface op) {
 }
 
 void BufferAssignment::placeWindows(DestinationOpInterface op) {
-  const Place whole = newPlace(op->getResult(0));
+  const Place result = newPlace(op->getResult(0));
   for (OpOperand &operand : op->getOpOperands())
-    copies[&operand] = {whole.buffer, op.getOperandWindow(operand.getOperandNumber(), whole.layout)};
+    copies[&operand] = {result.buffer, op.getOperandWindow(operand.getOperandNumber(), result.layout)};
 }
 
 LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
@@ -189,33 +186,31 @@ LogicalResult BufferAssignment::placeKernel(KernelOpInterface op) {
     for (OpOperand &candidate : op->getOpOperands())
       if (candidate.get() == old)
         operand = &candidate;
-    const Place taken = placeOf(old);
+    const Place reused = placeOf(old);
     // A persistent buffer is written only by the result that becomes its new value.
-    bool mayTake = !isReadAfter(taken.buffer, positions.lookup(op));
-    if (buffers[taken.buffer].entry.empty())
-      mayTake = mayTake && isReturnedTo(taken.buffer, result);
-    if (mayTake) {
-      bind(result, taken);
-    } else {
-      const Place own = newPlace(result);
-      copyOperand(*operand, own);
-    }
+    bool isReusable = !isReadAfter(reused.buffer, positions.lookup(op)) &&
+                      (!buffers[reused.buffer].entry.empty() || isReturnedTo(reused.buffer, result));
+    if (isReusable)
+      bind(result, reused);
+    else
+      copyOperand(*operand, newPlace(result));
   }
   return success();
 }
 
-/// True where this value, or the result of an in-place collective on it, is returned as the new value of the buffer.
+/// True if this value, or the result of an in-place collective on it, is returned as the new value of the buffer.
 bool BufferAssignment::isReturnedTo(int buffer, Value value) const {
   auto found = returned.find(buffer);
   if (found == returned.end())
     return false;
-  for (Value made : found->second)
-    while (made) {
-      if (made == value)
+  for (Value current : found->second)
+    while (current) {
+      if (current == value)
         return true;
-      auto wait = made.getDefiningOp<spmd::WaitOp>();
-      made = wait && wait.getStart().isInPlace() ? wait.getStart()->getOperand(cast<OpResult>(made).getResultNumber())
-                                                 : Value();
+      auto wait = current.getDefiningOp<spmd::WaitOp>();
+      current = wait && wait.getStart().isInPlace()
+                    ? wait.getStart()->getOperand(cast<OpResult>(current).getResultNumber())
+                    : Value();
     }
   return false;
 }

@@ -55,7 +55,7 @@ public:
     auto found = chunks.find(value);
     return found == chunks.end() ? nullptr : &found->second;
   }
-  /// True where the op's results are windows of its operand and nothing is launched.
+  /// True if the op's results are windows of its operand and nothing is launched.
   bool isView(mlir::Operation *op) const { return views.contains(op); }
   /// The buffer that function result `index` reuses; -1: none.
   int donated(unsigned index) const;
@@ -86,7 +86,7 @@ private:
   void copyOperand(mlir::OpOperand &operand, Place to);
   /// Takes the place by value: a reference may point into the map that grows here.
   void bind(mlir::Value value, Place place);
-  /// True where an op after `position` reads the buffer.
+  /// True if an op after `position` reads the buffer.
   bool isReadAfter(int buffer, unsigned position) const;
   bool isReturnedTo(int buffer, mlir::Value value) const;
   void countAccesses();

@@ -1,6 +1,6 @@
 //===- ChunkWindows.h - windows of the chunks of a tensor ---------------------------===//
 //
-// Collectives transfer chunks, one rank's after the other's. Along dim 0 the chunks are the rows of the tensor. Along
+// Collectives transfer chunks, rank by rank. Along dim 0 the chunks are the rows of the tensor. Along
 // another dim they are a rearrangement of its elements, and copies convert one into the other: these are their windows.
 //
 //===----------------------------------------------------------------------===//
@@ -15,12 +15,12 @@ namespace sluice {
 
 /// Windows of one shape: of the tensor, and of the buffer of all chunks.
 struct ChunkWindows {
-  StridedLayout whole, chunks;
+  StridedLayout tensor, chunks;
 };
 
 /// The windows that cover the tensor. The buffer is dense and has for each rank a chunk of the tensor's shape with
 /// extent `chunk` along `dim`; the chunks of the last ranks may be partly or entirely padding.
-llvm::SmallVector<ChunkWindows, 2> chunkWindows(const StridedLayout &whole, int64_t dim, int64_t chunk);
+llvm::SmallVector<ChunkWindows, 2> chunkWindows(const StridedLayout &tensor, int64_t dim, int64_t chunk);
 
 } // namespace sluice
 

@@ -32,9 +32,9 @@ namespace {
 struct Entry {
   std::string unit;
   bool backward = false;
-  std::int64_t pass = 0;
+  std::int64_t invocation = 0;
   spmd::WaitOp wait;
-  /// Copies to the device that the unit's ops read with no gather in between, but for the one of `wait`.
+  /// Copies to the device that the unit's ops read with no gather in between, except that of `wait`.
   SmallVector<Operation *> copies;
   Operation *first = nullptr;
   std::int64_t position = 0;
@@ -43,12 +43,12 @@ struct Entry {
 
 bool isBackward(Operation *op) { return model::phaseOf(op) == Phase::backward; }
 
-/// The gather that the op waits for; null if it waits for another collective.
+/// The gather that the op waits for; null if it waits for a different collective.
 Operation *gatherOf(spmd::WaitOp wait) {
   return wait.getStart().isUnshard() ? wait.getStart().getOperation() : nullptr;
 }
 
-/// The copy of a unit to the device that compute itself waits for; null if the op waits for another one.
+/// The copy of a unit to the device that compute waits for; null if the op waits for a different collective.
 Operation *copyOf(spmd::WaitOp wait) {
   spmd::CollectiveOpInterface start = wait.getStart();
   const bool isCopy = start.isCopy() && start.getDestinationSpace() == MemorySpace::device;
@@ -58,7 +58,7 @@ Operation *copyOf(spmd::WaitOp wait) {
 /// Entries in program order.
 std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
   std::vector<Entry> entries;
-  // By unit, direction and pass.
+  // By unit, direction and invocation.
   std::map<std::tuple<std::string, bool, std::int64_t>, std::size_t> places;
   auto entry = [&](StringRef unit, Operation *op) -> Entry & {
     auto [known, isNew] = places.try_emplace({unit.str(), isBackward(op), model::invocationOf(op)}, entries.size());
@@ -67,7 +67,7 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
     entries.emplace_back();
     entries.back().unit = unit.str();
     entries.back().backward = isBackward(op);
-    entries.back().pass = model::invocationOf(op);
+    entries.back().invocation = model::invocationOf(op);
     return entries.back();
   };
   // Directions that the root has been entered in.
@@ -75,7 +75,7 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
   for (auto [position, op] : llvm::enumerate(block.without_terminator())) {
     auto at = static_cast<std::int64_t>(position);
     SmallVector<unsigned> around = units.around(model::blockOf(&op));
-    // The root is entered with the first op of a direction, and with its own of a later pass.
+    // The root is entered with the first op of a direction, and with an op of the root in a later invocation.
     if (!entered[isBackward(&op)] || (op.hasAttr(model::blockName) && around.empty())) {
       entered[isBackward(&op)] = true;
       Entry &root = entry(spmd::rootUnit, &op);
@@ -170,7 +170,7 @@ FailureOr<SmallVector<Operation *>> producers(Operation *start, Operation *place
   return ops;
 }
 
-/// True where a release of the same unit is between a position and a start: its memory is occupied until there.
+/// True if a release of the same unit is between a position and a start: its memory is occupied until there.
 bool isHeldAt(Operation *start, Operation *place) {
   for (Operation *op = start->getPrevNode(); op && op != place; op = op->getPrevNode())
     if (auto release = dyn_cast<spmd::ReleaseOp>(op); release && spmd::unitOf(release) == spmd::unitOf(start))

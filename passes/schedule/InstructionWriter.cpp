@@ -1,7 +1,5 @@
 //===- InstructionWriter.cpp - instructions of the ops of an entry point ---------===//
-//
-//
-//===----------------------------------------------------------------------===//
+
 #include "passes/schedule/InstructionWriter.h"
 #include "passes/schedule/ChunkWindows.h"
 
@@ -12,7 +10,7 @@ using namespace sluice;
 
 namespace {
 
-/// Numbers of a value's or op's results in the unsharded program; 0 where it has none.
+/// The number of the value in the unsharded program; 0 without one.
 int64_t idOf(Value value) {
   value = yieldedValue(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -74,13 +72,12 @@ plan_ir::ViewAttr InstructionWriter::view(const Place &place, RankedTensorType t
 plan_ir::ValidAttr InstructionWriter::validFor(const Place &place, RankedTensorType type) const {
   plan_ir::ValidAttr valid = planValid(type);
   // Persistent buffers always have `valid`. Other views have it only if some rank is padded.
-  if (valid && !buffers[place.buffer].entry.empty()) {
-    SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
-    const int64_t ranks = spmd::groupSize(spmd::meshOf(function), builder.getArrayAttr(axes));
-    if (valid.getChunk() * ranks == valid.getTotal())
-      return {};
-  }
-  return valid;
+  return valid && !buffers[place.buffer].entry.empty() && !hasPadding(valid) ? plan_ir::ValidAttr() : valid;
+}
+
+bool InstructionWriter::hasPadding(plan_ir::ValidAttr valid) const {
+  SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
+  return valid.getChunk() * spmd::groupSize(spmd::meshOf(function), builder.getArrayAttr(axes)) != valid.getTotal();
 }
 
 void InstructionWriter::write(Operation &op) {
@@ -117,23 +114,22 @@ void InstructionWriter::write(Operation &op) {
 
 void InstructionWriter::writeCopyLaunch(const OperandCopy &copy, Operation *op) {
   const RankedTensorType type = typeOf(copy.operand->get());
-  const int64_t id = idOf(copy.operand->get());
-  // The valid extent of a part that is padded on some rank.
-  const auto whatIsThere = [&](plan_ir::ViewAttr whole) {
-    const plan_ir::ViewAttr part = placed(whole, op, copy.operand->getOperandNumber());
-    const plan_ir::ValidAttr valid = part.getValid();
-    if (!valid)
-      return whole;
-    SmallVector<Attribute> axes(valid.getAxes().begin(), valid.getAxes().end());
-    const int64_t ranks = spmd::groupSize(spmd::meshOf(function), builder.getArrayAttr(axes));
-    return valid.getChunk() * ranks == valid.getTotal() ? whole : part;
+  // Views have the valid extent of a part only if some rank is padded.
+  const auto placedIfPadded = [&](const Place &place) {
+    const plan_ir::ViewAttr full = view(place, type), part = placed(full, op, copy.operand->getOperandNumber());
+    return part.getValid() && hasPadding(part.getValid()) ? part : full;
   };
-  auto launch = makeLaunch(op->getLoc(), "copy", {whatIsThere(view(copy.from, type))},
-                           {whatIsThere(view(copy.to, type))}, builder.getDictionaryAttr({}));
+  finish(makeCopyLaunch(op->getLoc(), placedIfPadded(copy.from), placedIfPadded(copy.to), idOf(copy.operand->get())),
+         op);
+}
+
+plan_ir::LaunchOp InstructionWriter::makeCopyLaunch(Location location, plan_ir::ViewAttr from, plan_ir::ViewAttr to,
+                                                    int64_t id) {
+  auto launch = makeLaunch(location, "copy", {from}, {to}, builder.getDictionaryAttr({}));
   launch.setInputValues({id});
   launch.setOutputValues({id});
-  launch.setTraffic(2 * type.getNumElements() * plan_ir::ViewAttr::elementBytes(type.getElementType()));
-  finish(launch, op);
+  launch.setTraffic(2 * from.elements() * plan_ir::ViewAttr::elementBytes(from.getElementType()));
+  return launch;
 }
 
 void InstructionWriter::writeKernel(KernelOpInterface op) {
@@ -191,21 +187,21 @@ void InstructionWriter::writeAccumulate(spmd::AccumulateOp op) {
   }
 }
 
-void InstructionWriter::writePadding(Operation &op, Value value, plan_ir::ViewAttr whole) {
+void InstructionWriter::writePadding(Operation &op, Value value, plan_ir::ViewAttr padded) {
   const RankedTensorType type = typeOf(value);
-  const int64_t rows = whole.getShape()[0] - type.getDimSize(0);
+  const int64_t rows = padded.getShape()[0] - type.getDimSize(0);
   if (rows == 0)
     return;
   const int64_t rowBytes = type.getNumElements() / std::max<int64_t>(type.getDimSize(0), 1) *
                            plan_ir::ViewAttr::elementBytes(type.getElementType());
-  SmallVector<int64_t> shape(whole.getShape());
+  SmallVector<int64_t> shape(padded.getShape());
   shape[0] = rows;
-  auto tail = plan_ir::ViewAttr::get(builder.getContext(), whole.getBuffer(), whole.getElementType(), shape,
-                                     whole.getOffset() + type.getDimSize(0) * rowBytes, {}, 0, {});
+  auto tail = plan_ir::ViewAttr::get(builder.getContext(), padded.getBuffer(), padded.getElementType(), shape,
+                                     padded.getOffset() + type.getDimSize(0) * rowBytes, {}, 0, {});
   finish(make<plan_ir::FillOp>(op.getLoc(), {{"destination", tail}, {"value", builder.getF64FloatAttr(0.0)}}), &op);
 }
 
-void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks, RankedTensorType shard, int64_t id,
+void InstructionWriter::writeChunkCopies(const Place &tensor, const Place &chunks, RankedTensorType shard, int64_t id,
                                          Operation *op, bool gathers) {
   const spmd::ShardedDim sharded = *spmd::shardedDimOf(shard);
   const int64_t dim = sharded.dim, chunk = sharded.chunk;
@@ -213,20 +209,17 @@ void InstructionWriter::writeChunkCopies(const Place &whole, const Place &chunks
     return RankedTensorType::get(layout.shape, shard.getElementType());
   };
   // Zeros for the ranks whose chunks are not full.
-  if (!gathers && chunks.layout.shape[0] * chunk != whole.layout.shape[dim])
+  if (!gathers && chunks.layout.shape[0] * chunk != tensor.layout.shape[dim])
     finish(make<plan_ir::FillOp>(op->getLoc(), {{"destination", view(chunks, typeLike(chunks.layout))},
                                                 {"value", builder.getF64FloatAttr(0.0)}}),
            op);
-  for (const ChunkWindows &window : chunkWindows(whole.layout, dim, chunk)) {
-    const RankedTensorType type = typeLike(window.whole);
-    const plan_ir::ViewAttr ofWhole = view({whole.buffer, window.whole}, type);
-    const plan_ir::ViewAttr ofChunks = view({chunks.buffer, window.chunks}, type);
-    auto launch = makeLaunch(op->getLoc(), "copy", {gathers ? ofChunks : ofWhole}, {gathers ? ofWhole : ofChunks},
-                             builder.getDictionaryAttr({}));
-    launch.setInputValues({id});
-    launch.setOutputValues({id});
-    launch.setTraffic(2 * type.getNumElements() * plan_ir::ViewAttr::elementBytes(type.getElementType()));
-    finish(launch, op);
+  for (const ChunkWindows &window : chunkWindows(tensor.layout, dim, chunk)) {
+    const RankedTensorType type = typeLike(window.tensor);
+    plan_ir::ViewAttr from = view({tensor.buffer, window.tensor}, type),
+                      to = view({chunks.buffer, window.chunks}, type);
+    if (gathers)
+      std::swap(from, to);
+    auto launch = finish(makeCopyLaunch(op->getLoc(), from, to, id), op);
     // A wait has the unit of its start.
     if (auto wait = dyn_cast<spmd::WaitOp>(op))
       if (StringRef unit = spmd::unitOf(wait.getStart()); !unit.empty())

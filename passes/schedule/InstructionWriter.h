@@ -40,6 +40,8 @@ public:
   }
 
 private:
+  /// True if some rank has less than its chunk.
+  bool hasPadding(plan_ir::ValidAttr valid) const;
   plan_ir::ValidAttr validFor(const Place &place, mlir::RankedTensorType type) const;
   static plan_ir::ViewAttr withValid(plan_ir::ViewAttr view, plan_ir::ValidAttr valid) {
     return plan_ir::ViewAttr::get(view.getContext(), view.getBuffer(), view.getElementType(), view.getShape(),
@@ -80,17 +82,18 @@ private:
   /// Sets the attributes of all instructions.
   template <typename Op> Op finish(Op instruction, mlir::Operation *from);
   void writeKernel(KernelOpInterface op);
+  plan_ir::LaunchOp makeCopyLaunch(mlir::Location location, plan_ir::ViewAttr from, plan_ir::ViewAttr to, int64_t id);
   void writeCopyLaunch(const OperandCopy &copy, mlir::Operation *op);
   void writeAccumulate(spmd::AccumulateOp op);
   /// Copies between a tensor and its chunks, in either direction.
-  void writeChunkCopies(const Place &whole, const Place &chunks, mlir::RankedTensorType shard, int64_t id,
+  void writeChunkCopies(const Place &tensor, const Place &chunks, mlir::RankedTensorType shard, int64_t id,
                         mlir::Operation *op, bool gathers);
   /// Copies between memory spaces.
   void writeCopies(spmd::CollectiveOpInterface start);
   void writeCollective(spmd::CollectiveOpInterface start);
   /// A token for the instructions of a start and the await of its wait.
   mlir::IntegerAttr addToken(spmd::CollectiveOpInterface start);
-  void writePadding(mlir::Operation &op, mlir::Value value, plan_ir::ViewAttr whole);
+  void writePadding(mlir::Operation &op, mlir::Value value, plan_ir::ViewAttr padded);
 
   mutable mlir::func::FuncOp function;
   const BufferAssignment &assignment;

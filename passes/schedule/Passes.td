@@ -43,7 +43,7 @@ def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
 }
 
 def OrderUpdates : Pass<"spmd-order-updates", "::mlir::ModuleOp"> {
-  let summary = "orders updates as the next step gathers";
+  let summary = "orders updates like the gathers of the next step";
   let description = [{
     In the last section of an entry the updates of a unit's parameters move together, units in the order of their first
     gather, so that the next step's first gathers need not wait for the updates of other units.
@@ -75,7 +75,7 @@ def MergeUpdates : Pass<"spmd-merge-updates", "::mlir::ModuleOp"> {
 def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
   let summary = "lowers values to views of buffers and ops to instructions";
   let description = [{
-    Every value gets a separate buffer, unless it is a window of another one's memory (views), reuses its operand's
+    Every value gets a separate buffer, unless it is a view of its operand, reuses its operand's
     memory (updates in place, donation, all_reduce) or is an operand of a concatenation: then the op becomes copies into
     the windows of the result. The pass uses KernelOpInterface, ViewOpInterface, DestinationOpInterface and
     CostOpInterface; for collectives and copies CollectiveOpInterface, which has their streams too. They keep a token
@@ -105,7 +105,7 @@ def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
-  let summary = "every instruction gets its stream, every launch its workspace";
+  let summary = "assigns a stream to each instruction and a workspace to each launch";
   let description = [{
     `plan-lower` has assigned the streams of collectives, transfers and host work. Copies within host memory are on `host`,
     all other instructions on `compute`. A launch's workspace is the catalogue's cap for its shapes, `target.threads` and
@@ -121,10 +121,10 @@ def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
 }
 
 def InsertEvents : Pass<"plan-insert-events", "::mlir::ModuleOp"> {
-  let summary = "tokens of collectives and copies become events between streams";
+  let summary = "replaces tokens of collectives and copies by events between streams";
   let description = [{
     A collective waits for the compute position at which it is issued; compute waits for it at its
-    `plan.await`. A copy is alike, and also waits for the host; the stream of gathers waits for a chained copy, the
+    `plan.await`. So does a copy, which also waits for the host; the stream of gathers waits for a chained copy, the
     stream of the next copy waits for a chained collective. Host work waits for compute. plan-elide-events erases
     redundant events.
     ```

@@ -1,7 +1,7 @@
 //===- SinkWaits.cpp - spmd-sink-waits --------------------------------------------------------===//
 //
 // A wait frees the memory of a reduction's input, and blocks the compute stream until the reduction is done. So it is
-// placed where the next input would exceed `schedule.reduce_buffers`. Copies of reduced gradients are alike.
+// placed where the next input would exceed `schedule.reduce_buffers`. So is the wait for a copy of reduced gradients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,8 @@ Operation *firstOf(Operation *start) {
   return start;
 }
 
-/// The copies of reduced gradients to host memory: a wait frees the source, and the input of its reduction.
+/// The copies of reduced gradients to host memory. The wait ends the use of the source and of the input of its
+/// reduction.
 std::vector<Reduction> findCopies(Block &block) {
   std::vector<Reduction> copies;
   for (auto start : block.getOps<spmd::CollectiveOpInterface>())
@@ -65,9 +66,9 @@ std::vector<Reduction> findCopies(Block &block) {
   return copies;
 }
 
-/// Ops of the block between a wait's values and the section's end: sums, factors, further reductions. In the order of
-/// the block.
-SmallVector<Operation *> behind(spmd::WaitOp wait, Block &block) {
+/// Ops of the block that use the values of a wait, directly or not, in the order of the block: sums, factors, further
+/// reductions.
+SmallVector<Operation *> opsAfter(spmd::WaitOp wait, Block &block) {
   SmallVector<Operation *> tail;
   llvm::SmallPtrSet<Operation *, 8> found = {wait};
   SmallVector<Operation *> pending = {wait};
@@ -87,8 +88,8 @@ void moveBefore(Operation *op, Operation *place) {
   place->getBlock()->getOperations().insert(Block::iterator(place), op);
 }
 
-/// True where the operands of such an op are defined by the tail, the wait or outside the section.
-bool movesAlong(ArrayRef<Operation *> tail, spmd::WaitOp wait) {
+/// True if the operands of each op of the tail are results of the tail, of the wait, or of an op outside the section.
+bool isMovable(ArrayRef<Operation *> tail, spmd::WaitOp wait) {
   return llvm::all_of(tail, [&](Operation *op) {
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *producer = operand.getDefiningOp();
@@ -102,8 +103,8 @@ void sink(Block &block, const std::vector<Reduction> &reductions, std::size_t bu
   for (std::size_t i = 0; i < reductions.size(); ++i)
     for (spmd::WaitOp wait : reductions[i].waits) {
       Operation *place = i + buffers < reductions.size() ? reductions[i + buffers].start : block.getTerminator();
-      SmallVector<Operation *> tail = behind(wait, block);
-      if (!movesAlong(tail, wait)) {
+      SmallVector<Operation *> tail = opsAfter(wait, block);
+      if (!isMovable(tail, wait)) {
         for (Operation *user : wait->getUsers())
           if (user->getBlock() == &block && user->isBeforeInBlock(place))
             place = user;

@@ -34,8 +34,8 @@ inline mlir::ArrayAttr axesOf(mlir::Type part, mlir::Operation *parameter) {
   return mlir::ArrayAttr::get(part.getContext(), axes);
 }
 
-/// The updates of the entry point's last section, in the order of the entry point's results; empty where it has no
-/// section.
+/// The updates of the entry point's last section, in the order of the entry point's results; empty without
+/// sections.
 inline Updates updatesOf(mlir::func::FuncOp function) {
   Updates updates;
   auto sections = llvm::to_vector(function.getOps<spmd::SectionOp>());
@@ -50,14 +50,14 @@ inline Updates updatesOf(mlir::func::FuncOp function) {
   mlir::Block &block = sections.back().getBody().front();
   for (mlir::OpOperand &result : function.getBody().front().getTerminator()->getOpOperands()) {
     auto donated = function.getResultAttrOfType<mlir::IntegerAttr>(result.getOperandNumber(), spmd::donatesName);
-    auto made = mlir::dyn_cast<mlir::OpResult>(result.get());
-    if (!donated || !made || made.getOwner() != sections.back())
+    auto updated = mlir::dyn_cast<mlir::OpResult>(result.get());
+    if (!donated || !updated || updated.getOwner() != sections.back())
       continue;
     auto parameter = function.getArgAttrOfType<mlir::FlatSymbolRefAttr>(donated.getInt(), spmd::parameterName);
-    mlir::Operation *producer = block.getTerminator()->getOperand(made.getResultNumber()).getDefiningOp();
+    mlir::Operation *producer = block.getTerminator()->getOperand(updated.getResultNumber()).getDefiningOp();
     if (parameter && producer && producer->getBlock() == &block)
       updates[producer] = {unitOfParameter.lookup(parameter.getAttr()),
-                           axesOf(made.getType(), symbols.lookup(parameter.getAttr()))};
+                           axesOf(updated.getType(), symbols.lookup(parameter.getAttr()))};
   }
   return updates;
 }

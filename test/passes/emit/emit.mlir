@@ -3,7 +3,7 @@
 // RUN: sluice-plan check %t.plan
 // RUN: cp %s %t.mlir && cp %t.plan %t.first && mkdir -p %t.folder && cd %t.folder && sluice-compile %s -o %t.plan && cmp %t.plan %t.first
 
-// From hand-written spmd to a file that the checker accepts; the same bytes from another working directory.
+// From spmd IR to a file that the checker accepts; the same bytes from another working directory.
 
 // CHECK: plan 'small' version 2.1
 // CHECK: mesh replicate=1 shard=2 tensor=1
@@ -15,7 +15,7 @@
 // CHECK: output y %output.y.host:f32[2x4]
 // CHECK: section microbatch repeat 1
 // CHECK-NEXT: 0 compute all forward -: copy %input.x.host[0 + r*56]:f32[2x7] -> %input.x:f32[2x7] loc(emit.mlir:
-// The gather is after the update of the step before.
+// The gather is after the update of the previous step.
 // CHECK-NEXT: 1 gather all forward root: wait 4 carried
 // CHECK-NEXT: 2 gather all forward root: all_gather over shard f32 %w.shard:f32[4x4] -> %w.gathered.0:f32[8x4]
 // CHECK-NEXT: 3 gather all forward root: record 1

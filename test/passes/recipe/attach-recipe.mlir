@@ -8,8 +8,8 @@
 // RUN: sluice-opt %s -sluice-input="set=gradient.microbatches=2" | FileCheck %s --check-prefix=PHASE
 // RUN: not sluice-opt %s -spmd-sink-waits="schedule.reduce_buffers=none" 2>&1 | FileCheck %s --check-prefix=OPTION
 
-// Tests that settings are added to the module's recipe and are checked as all settings are; that the pipelines of phases
-// take them as well; and that a pass checks its own options.
+// Tests that settings are added to the module's recipe and are checked like all settings; that the pipelines of phases
+// accept them; and that a pass checks its options.
 
 // CHECK: module attributes {model.recipe = {gradient.microbatches = 2 : i64, mesh.shard = 4 : i64, optimizer.no_decay = ["*.bias", "b"], optimizer.weight_decay = 1.000000e-02 : f64, precision.compute = "bf16", sharding.units = {all = "*"}, target.isa = "avx2"}
 // CHECK-SAME: model.recipe_origins = {gradient.microbatches = "option gradient.microbatches=2",

@@ -8,10 +8,10 @@
 // RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true,schedule.forward_prefetch=0,schedule.backward_prefetch=2" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=B2
 // RUN: sluice-opt %S/../sharding/Inputs/four-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.reshard_after_forward=true,schedule.backward_prefetch=0" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=B0
 // RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,sharding.strategy=no_shard" -sluice-prefetch | %{events} | FileCheck %s --check-prefix=WHOLE
-// Tests whole orders of issue: gathers, releases and reductions of a train step, and nothing between them.
+// Tests the full order of issue: gathers, releases and reductions of a train step, and nothing between them.
 // A gradient is reduced after the release of its unit, so that the gathered memory is free by then.
 
-// Default: blocks are released after the forward, the root is not; one unit ahead both ways.
+// Default: blocks are released after the forward, the root is not; a prefetch distance of one unit in forward and backward.
 // DEF: {{^}}all_gather_start "root" forward{{$}}
 // DEF-NEXT: {{^}}all_gather_start "layer.0" forward{{$}}
 // DEF-NEXT: {{^}}all_gather_start "layer.1" forward{{$}}
@@ -70,7 +70,7 @@
 // NONE-NEXT: {{^}}reduce_scatter_start "root" backward{{$}}
 // NONE-NOT: unit
 
-// Forward one unit ahead.
+// Forward prefetch distance of one unit.
 // F1: {{^}}all_gather_start "root" forward{{$}}
 // F1-NEXT: {{^}}all_gather_start "layer.0" forward{{$}}
 // F1-NEXT: {{^}}all_gather_start "layer.1" forward{{$}}
@@ -98,7 +98,7 @@
 // F1-NEXT: {{^}}reduce_scatter_start "root" backward{{$}}
 // F1-NOT: unit
 
-// Forward two units ahead.
+// Forward prefetch distance of two units.
 // F2: {{^}}all_gather_start "root" forward{{$}}
 // F2-NEXT: {{^}}all_gather_start "layer.0" forward{{$}}
 // F2-NEXT: {{^}}all_gather_start "layer.1" forward{{$}}
@@ -154,7 +154,7 @@
 // F0-NEXT: {{^}}reduce_scatter_start "root" backward{{$}}
 // F0-NOT: unit
 
-// Backward two units ahead; the root looks one ahead all the same.
+// Backward prefetch distance of two units; the root prefetches one unit.
 // B2: {{^}}all_gather_start "root" forward{{$}}
 // B2-NEXT: {{^}}all_gather_start "layer.0" forward{{$}}
 // B2-NEXT: {{^}}release "layer.0" forward{{$}}

@@ -6,7 +6,7 @@
 // RUN: sluice-opt %s -spmd-hoist-gathers | FileCheck %s --check-prefix=CAST
 // RUN: sluice-opt %s -spmd-hoist-gathers | sluice-opt -spmd-hoist-gathers | FileCheck %s --check-prefix=CAST
 // Tests that gathers are issued after the wait of the unit before, and at distance 0 stay at their use. (event-order.mlir
-// has the whole orders.)
+// has the full orders.)
 
 // CHECK: spmd.section "microbatch"
 // CHECK-NEXT: spmd.all_gather_start {{.*}} unit "root"
@@ -33,7 +33,7 @@ module {
   spmd.unit @root []
   spmd.unit @h.0 [@a]
   spmd.unit @h.1 [@b]
-  // Tests that the cast that makes a shard to gather moves along, and that what the section computes is not overtaken.
+  // Tests that the cast of a shard moves with its gather, and that neither moves before ops that compute its operands.
   // CAST-LABEL: func.func @cast
   func.func @cast(%a: !low, %b: !shard, %x: tensor<4x4xbf16>) {
     spmd.section "forward" repeat 1 {

@@ -2,8 +2,8 @@
 // RUN: FileCheck %s < %t.once
 // RUN: sluice-opt %t.once -spmd-merge-updates | diff %t.once -
 // Tests that consecutive updates of a unit's parameters become one, with the numbers of all results
-// and the unit's name; and that what differs in attributes or shared operands, belongs to another unit, is held by ranks along
-// other axes, reads what another update made, has something else in between, or is no update, is left alone.
+// and the unit's name; and that an op that differs in attributes or shared operands, belongs to another unit, is held by ranks along
+// other axes, reads the result of another update, has another op in between, or is not an update, does not change.
 
 spmd.mesh @mesh <shard = 2>
 spmd.unit @root [@r, @s] {}

@@ -20,7 +20,7 @@ plan.entry @f attributes {events = 7 : i64} {
     plan.wait 1 on @reduce {phase = #plan.phase<backward>}
     // CHECK-NEXT: plan.collective {{.*}} over ["replicate"]
     plan.collective <all_reduce> <mean> over ["replicate"] from [#plan.view<@a : 4xf32>] to [#plan.view<@a : 4xf32>] on @reduce {phase = #plan.phase<backward>}
-    // Nobody waits for event 2.
+    // No stream waits for event 2.
     // CHECK-NEXT: plan.record 1 on @reduce
     // CHECK-NEXT: plan.wait 1 on @compute
     // CHECK-NEXT: plan.fill

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -plan-lower | FileCheck %s
 
-// Two repetitions: accumulation is two launches, its buffer is carried; what only the last repetition does says so. A
-// value that is joined is copied into its window; all_reduce is in place.
+// Two repetitions: accumulation is two launches, its buffer is carried; ops of the last repetition have `when`. A
+// concatenated value is copied into its window; all_reduce is in place.
 
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
 

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -plan-lower | FileCheck %s
 
-// Along another dim than the first the ranks' chunks are one after the other: a copy after a gather joins the tensor, and
-// one before a reduction splits it. Uneven extents are copied separately, padded with zeros.
+// Along another dim than the first the ranks' chunks are one after the other: a copy after a gather puts the chunks into place,
+// and a copy before a reduction divides the tensor into chunks. Uneven extents are copied separately, padded with zeros.
 
 spmd.mesh @mesh <replicate = 1, shard = 3, tensor = 1>
 model.parameter @w : tensor<2x7xf32> zeros

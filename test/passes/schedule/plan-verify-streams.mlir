@@ -60,7 +60,7 @@ plan.entry @f {
 
 // -----
 
-// In order: nothing is said.
+// In order: no error.
 plan.stream @compute on <device>
 plan.stream @reduce on <device>
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "f"}

@@ -4,8 +4,8 @@
 // RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4" -spmd-sink-waits="schedule.reduce_buffers=2" | grep -E 'reduce_scatter|spmd.wait.*x6xf32, |spmd.yield' | FileCheck %s --check-prefix=TWO
 // RUN: sluice-opt %S/../sharding/Inputs/three-layers.mlir -sluice-partition="set=mesh.shard=4,gradient.microbatches=2" -spmd-sink-waits | grep -E 'reduce_scatter|spmd.wait.*x6xf32, |spmd.yield' | FileCheck %s --check-prefix=LAST
 // RUN: sluice-opt %s -spmd-sink-waits | FileCheck %s --check-prefix=READ
-// Tests that a reduction is waited for right before the next one is issued, the links of a chain where they stand, and
-// the last at the end of the section.
+// Tests that a reduction is waited for right before the next one is issued, the waits between chained collectives where they are,
+// and for the last one at the end of the section.
 
 // CHECK: %[[A:.*]] = spmd.reduce_scatter_start {{.*}} unit "layer.2"
 // CHECK-NEXT: spmd.wait %[[A]] {chained
@@ -35,7 +35,7 @@
 // LAST-NEXT: spmd.reduce_scatter_start {{.*}} unit "layer.1"
 
 spmd.mesh @mesh <shard = 2>
-// Tests that a wait stays before its readers, and that collectives of no unit are left alone.
+// Tests that a wait stays before its readers, and that collectives without a unit do not move.
 // READ-LABEL: func.func @read
 func.func @read(%a: tensor<4xf32>, %b: tensor<f32>) {
   spmd.section "s" repeat 1 {
