@@ -1,4 +1,4 @@
-"""Arenas are hardly larger than what must live at one instant, and plans do not grow with ranks or micro-batches.
+"""Arenas are hardly larger than the peak of live buffers, and plans do not grow with ranks or micro-batches.
 
 usage: arena.py TINY_CONFIG DEMO_CONFIG FOLDER
 """
@@ -29,7 +29,7 @@ def check_arena(plan, what):
 
 
 def shape(plan):
-    """What a plan is made of, without its sizes and counts."""
+    """The instructions and tables of a plan, without sizes and counts."""
     issued = [(one.stream, one.when, one.phase, one.unit, one.what) for one in plan.instructions]
     tables = [line.split()[0] for line in plan.text.splitlines() if re.match(r"(arena|stream|unit|entry|buffer|  parameter)\b", line)]
     return issued, tables

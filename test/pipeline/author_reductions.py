@@ -1,5 +1,5 @@
-"""`model.all_reduce` in the zoo's reduce-model: products and reductions with whole weights, then MLPs whose weights are sharded
-and gathered while the reductions are under way."""
+"""`model.all_reduce` in the zoo's reduce-model: products and reductions with replicated weights, then MLPs whose weights are
+sharded and gathered while the reductions run."""
 
 import struct
 
@@ -81,7 +81,7 @@ def beside_a_tensor_axis():
     model = zoo("reduce-model")
     near_runs(train(Plan(model, sharded(2, "mesh.tensor=2", split) + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4),
               1e-5, "with a tensor axis", weights=1e-3)
-    # What is reduced over the data's ranks is an uneven part over those of the tensor axis.
+    # The reduction over the data axes is of a shard that is uneven along the tensor axis.
     model = zoo("reduce-model", "dim=5")
     uneven = sharded(2, "mesh.tensor=2", 'sharding.tensor={"reduce_module*.weight"="column"}')
     near_runs(train(Plan(model, uneven + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4), 1e-5, "in uneven parts",

@@ -24,7 +24,7 @@ KNOBS = (
 
 
 def spread(text):
-    """Every buffer of an entry point in a place of its own, the last declared first."""
+    """Gives every buffer of an entry point a separate range, the last declared first."""
     arena = re.search(r'plan\.arena <device> \{alignment = (\d+).*?persistent = (\d+)', text)
     step, end = int(arena[1]), int(arena[2])
     moved = 0

@@ -1,4 +1,4 @@
-"""Experts on an axis of their own: numbers are those of one rank, and what crosses the axis is what a layer needs."""
+"""Experts on a separate axis: numbers are those of one rank, and a layer has the expected collectives along the axis."""
 
 import random
 
@@ -14,7 +14,7 @@ def moe(*settings):
 
 
 def parity(model, ranks, settings, what):
-    """`ranks`: those that have rows of their own; each of the others works on rows of one of them."""
+    """`ranks`: the ranks with different rows; each of the others works on rows of one of them."""
     alone = train(Plan(model, [f"gradient.microbatches={ranks}"] + ADAM), steps=4)
     start = train(Plan(model, []), steps=0).weights
     plan = Plan(model, settings + ADAM)
@@ -51,7 +51,7 @@ def what_is_sharded_over_what():
     for kind in ("all_gather", "reduce_scatter"):
         found = {(c["unit"].endswith(".experts"), c["axis"]) for c in plan.collectives(kind) if c["unit"]}
         expect_equal(found, {(True, "shard"), (False, "shard*expert")}, f"{kind} of units")
-    # Experts: the mean over shards of what is a sum over all rows. Others: a sum over experts, and that mean.
+    # Experts: the mean over shards of a sum over all rows. Others: a sum over experts, and that mean.
     found = {(c["unit"], c["op"]) for c in plan.collectives("reduce_scatter", unit="layers.0") +
              plan.collectives("reduce_scatter", unit="layers.0.experts")}
     expect_equal(found, {("layers.0", "premul_sum"), ("layers.0.experts", "mean")}, "what gradients are reduced by")
@@ -107,7 +107,7 @@ def rows_alone():
         model = zoo("transformer", "batch=4", *settings)
         near_runs(train(Plan(model, ["mesh.expert=2"])), train(Plan(model, [])), 1e-4, f"{settings}", weights=2e-3)
     near_runs(train(Plan(tiny(4), ["mesh.expert=2", "mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true"])),
-              train(Plan(tiny(4), [])), 1e-4, "GPT-2 in parts of rows, of the sequence and of features", weights=2e-3)
+              train(Plan(tiny(4), [])), 1e-4, "GPT-2 sharded by rows, by the sequence and by features", weights=2e-3)
     remark(tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' shards only rows where 'sharding.expert' names no parameter")
 
 

@@ -24,7 +24,7 @@ ROWS = (
     (("mesh.shard=2", "precision.compute=bf16", "precision.reduce=bf16", "gradient.microbatches=2"), 1),
     (("mesh.shard=2", "precision.compute=f16", "precision.reduce=f16", "precision.loss_scale=dynamic"), 1),
     (("mesh.shard=2", "mesh.replicate=2", "sharding.dim=flat"), 1),
-    # Ranks hold parts of some parameters and all of others.
+    # Some parameters are sharded and others replicated.
     (("mesh.shard=2", 'sharding.replicated=["*.bias"]'), 2),
     (("mesh.shard=2", 'memory.offload=["parameters", "optimizer"]'), 1),
     # Each parameter is copied right before its update: nothing is merged.

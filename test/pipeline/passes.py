@@ -54,7 +54,7 @@ class Workshop:
         return path
 
     def whole(self, settings):
-        """The plan, and the folder of what each phase left."""
+        """The plan, and the folder of the dumped phases."""
         if settings not in self.wholes:
             name = f"whole-{len(self.wholes)}"
             arguments = [part for setting in settings if not setting.startswith("zoo ") for part in ("--set", setting)]
@@ -65,9 +65,9 @@ class Workshop:
         return self.wholes[settings]
 
     def begun(self, settings):
-        """What the first phase takes: the model with its recipe."""
+        """The input of the first phase: the model with its recipe."""
         first = sorted(self.whole(settings)[1].iterdir())[0].read_text()
-        # One level of braces, as tables within the recipe have none of their own.
+        # One level of braces: tables within the recipe contain none.
         recipe = re.search(r"model\.recipe = \{(?:[^{}]|\{[^{}]*\})*\}", first)[0]
         path = self.folder / "begun.mlir"
         path.write_text(self.model_of(settings).read_text().replace("attributes {", f"attributes {{{recipe}, ", 1))
@@ -118,7 +118,7 @@ def refused(whole, plan, error):
 
 
 def shows(claim):
-    """An optional pass: there is a plan without it, which the claim tells from the whole one."""
+    """An optional pass: without it there is a plan, which the claim distinguishes from the plan of all passes."""
     return lambda whole, plan, error: plan is not None and claim(whole, plan)
 
 
@@ -141,7 +141,7 @@ def unchain(text):
     return text[:found[1]] + changed + text[end:]
 
 
-# pass: (settings, what holds of the plan without it)
+# pass: (settings, a claim on the plan without it)
 TABLE = {
     "input": {
         "model-verify-input": (BASE, checks),
@@ -161,7 +161,7 @@ TABLE = {
     },
     "differentiate": {
         "model-differentiate": (BASE, refused),
-        # Fewer launches and no more memory; what is trained is the same to the bit.
+        # Fewer launches and no more memory; training has the same bits.
         "model-fuse-backward": (BASE, shows(
             lambda whole, plan: whole.count("gelu") == whole.count("gelu_grad") == plan.count("matmul_gelu") == 0 and
             whole.count("matmul_gelu_grad") == plan.count("gelu_grad") > 0 and whole.count("matmul_gelu") == plan.count("gelu") > 0 and
@@ -207,7 +207,7 @@ TABLE = {
         "spmd-sink-waits": (BASE, shows(lambda whole, plan: reduction_waits(whole) > 0 == reduction_waits(plan))),
         # The next step gathers the root first, so all of it is updated first.
         "spmd-order-updates": (NO_DECAY, shows(lambda whole, plan: root_is_first(whole) and not root_is_first(plan))),
-        # One launch a unit, where there is one a parameter, of no more memory; what is trained is the same to the bit.
+        # One launch for each unit instead of one for each parameter, with no more memory; training has the same bits.
         "spmd-merge-updates": (BASE, shows(
             lambda whole, plan: whole.count("adamw") == len(units(whole)) and plan.count("adamw") == len(updated(plan)) and
             updated(whole) == updated(plan) and whole.device()["bytes"] <= plan.device()["bytes"] and trained(whole) == trained(plan))),
@@ -310,7 +310,7 @@ def main():
             plan, error = workshop.without(phase, name, settings)
             if not claim(workshop.whole(settings)[0], plan, error):
                 failures.append(f"without {name}: {error[:300] or 'the plan does not show it'}")
-    # The way through sluice-opt is the compiler's own.
+    # All passes through sluice-opt give the plan of the compiler.
     plan, error = workshop.without("memory", None, BASE)
     if plan is None or plan.bytes != workshop.whole(BASE)[0].bytes:
         failures.append(f"without nothing: another plan {error}")
@@ -318,15 +318,15 @@ def main():
         phase = next(p for p, passes in workshop.phases.items() if name in passes)
         after, error = workshop.run_phase(phase, workshop.phases[phase], BASE, edit)
         if after is not None:
-            failures.append(f"{name}: accepts the spoilt module")
+            failures.append(f"{name}: accepts the invalid module")
         after, error = workshop.run_phase(phase, [p for p in workshop.phases[phase] if p != name], BASE, edit)
         if after is None:
-            failures.append(f"{name}: the spoilt module is refused without it: {error}")
+            failures.append(f"{name}: the invalid module is refused without it: {error}")
             continue
         if not makes_bad_plan:
             continue
-        # What slips through a phase does not slip through emit.
-        done = run("sluice-compile", after, "-o", workshop.folder / "spoilt.plan")
+        # The checker at emission refuses a plan that the phase accepts.
+        done = run("sluice-compile", after, "-o", workshop.folder / "invalid.plan")
         if done.returncode != 70 or "the checker refuses the plan" not in done.stderr:
             failures.append(f"{name}: expected the checker to refuse the plan but got exit {done.returncode} {done.stderr}")
     for failure in failures:

@@ -1,4 +1,4 @@
-"""Compiles models and reads plans, by the tools on PATH, for the scripts beside this one."""
+"""Compiles models and reads plans, by the tools on PATH, for the scripts of this folder."""
 
 import collections
 import json
@@ -28,7 +28,7 @@ Instruction = collections.namedtuple("Instruction", "stream when phase unit what
 
 
 class Plan:
-    """What a plan shows."""
+    """A plan, as `sluice-plan` prints and describes it."""
 
     def __init__(self, path):
         self.path = path
@@ -37,7 +37,7 @@ class Plan:
         self.bytes = path.read_bytes()
         step = self.text[self.text.index("entry train_step"):]
         step = step[:step.index("\nentry ")] if "\nentry " in step else step
-        # stream, when, phase, unit, what; those of recompute regions apart as well
+        # stream, when, phase, unit, recompute, kernel
         rows = [m.groups() for m in re.finditer(r"^ +\d+ (\w+) (\w+) (\w+) (\S+?)( recompute)?: (\w+)", step, re.M)]
         self.instructions = [Instruction(*row[:4], row[5], bool(row[4])) for row in rows]
 

@@ -1,10 +1,10 @@
-"""Recompute frees what it should, to the byte.
+"""Recompute frees the expected bytes.
 
 usage: recompute.py CONFIG BATCH SEQUENCE FOLDER
 
-Under `block` what lives when the forward has ended is counted by hand from the config: what persists, the batch, the
-unit root as far as the backward reads it, each block's input and what the root saves. Under `none` each block saves what its derivatives read. Each
-region's forward kernels stand in the backward, before the block's own.
+Under `block` the bytes that are live at the end of the forward are computed from the config: persistent buffers, the batch, the parameters of the
+root that the backward reads, each block's input and the values that the root saves. Under `none` each block saves the values that its derivatives
+read. The forward kernels of each region are in the backward, before the kernels of the block's backward.
 """
 
 import json

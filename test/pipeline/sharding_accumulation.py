@@ -119,7 +119,7 @@ def regimes_by_unit_and_mesh():
 
 @test
 def accumulation_in_the_type_of_reduction():
-    # Narrow compute, wide sums: what is added up over micro-batches is f32, reduced or not.
+    # Gradients of narrow types are accumulated over micro-batches in f32, before and after their reduction.
     model = zoo("mlp-sequence", "count=3", "dim=16")
     for sync in ("last", "every"):
         recipe = ["mesh.shard=4", "gradient.microbatches=4", "precision.compute=bf16", "precision.reduce=f32", f"gradient.sync={sync}"]

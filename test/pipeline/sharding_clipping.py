@@ -1,4 +1,4 @@
-"""Clipping by the global norm: its value over any mesh, how it is put together, what it does."""
+"""Clipping by the global norm: its value over any mesh, its reductions, its effect."""
 
 from sharding_tools import *
 

@@ -23,7 +23,7 @@ def short(events):
 
 
 def launches(plan):
-    """Place, phase, unit and kernel of what a step computes."""
+    """Position, phase, unit and kernel of each launch of a step."""
     step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
     return [(int(m[1]), m[2], m[3], m[4]) for m in
             re.finditer(r"^ +(\d+) compute \S+ (\w+)(?: pass \d+)? (\S+?)(?: recompute)?: (\w+)\(", step, re.M)]
@@ -47,10 +47,10 @@ def gathers_and_reductions_by_residency():
 
 @test
 def strategies_and_their_other_names():
-    # Each strategy by what it issues and computes; with replicas two of them go by two names.
+    # The collectives of each strategy; with replicas two of them have two names.
     model = zoo("linear-mlps", "count=3", "dim=8")
     for mesh, replicas in ((["mesh.shard=2"], 0), (["mesh.replicate=2", "mesh.shard=2"], 1)):
-        # Four units, of which the root stays whole after the forward.
+        # Four units, of which the root stays gathered after the forward.
         for strategy, other, counts in (("full_shard", "hybrid_shard", (7, 4, 4 * replicas)),
                                         ("shard_grad_op", "hybrid_shard_grad_op", (4, 4, 4 * replicas)), ("no_shard", None, (0, 0, 4))):
             recipe = mesh + ["optimizer.name=sgd", "optimizer.lr=0.01"]
@@ -66,7 +66,7 @@ def strategies_and_their_other_names():
 
 @test
 def units_within_units():
-    # Norms of their own inside their blocks: gathered where they are used, while the block is whole around them.
+    # Units of norms inside the units of their blocks: gathered where they are used, while the block is gathered.
     model = toy(2, "transformer", "tied=false")
     units = ('sharding.units={' + ", ".join(f'L{i}=["layers.{i}"], n{i}=["layers.{i}.ffn_norm.*"]' for i in range(2)) + "}")
     recipe = ["mesh.shard=4", "sharding.reshard_after_forward=true", NO_FORWARD, "schedule.backward_prefetch=0"]
@@ -89,7 +89,7 @@ def release_where_the_backward_begins():
 
 @test
 def residency_of_one_unit():
-    # The override of the root alone, or of all, against what was given for the others.
+    # The setting of only the root, or of all units, against the setting of the others.
     for table, backward in (("default", 3), ("true", 4), ('{root=true, "layers.*"=false}', 1), ("false", 0),
                             ('{root=false, "layers.*"=true}', 3)):
         plan = Plan(toy(3), ["mesh.shard=4", f"sharding.reshard_after_forward={table}"])
@@ -129,7 +129,7 @@ def sequence_b():
     for after, forward, backward in (
             ("true", f"U(root) {once} U(root) {once}", "U(root) " + back), ("2", f"U(root) {once} U(root) {once}", "U(root) " + back),
             ("default", f"U(root) {once} {once}", back),
-            # What the first half of the backward has released is gathered for the second.
+            # A unit that the first half of the backward releases is gathered for the second.
             ("false", f"U(root) {once}", "U(2) U(1) P(2) U(0) P(1) P(0) P(root)")):
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", NO_FORWARD])
         expect_equal(short(plan.events("forward", only="U")), forward, f"{after}: forward")
@@ -141,8 +141,8 @@ def sequence_b():
 
 @test
 def sequence_c():
-    # Two losses through different branches: a branch is gathered once for its own backward, though it is gathered ahead
-    # while the other's runs, and what both go through once for both.
+    # Two losses through different branches: a branch is gathered once for its backward, although it is prefetched while the
+    # other's runs, and a unit of both branches once for both.
     model = zoo("two-losses")
     plan = Plan(model, ["mesh.shard=4", NO_FORWARD])
     expect_equal(" ".join(plan.events("forward", only="U")), "U(0) U(1.lin1) U(1.lin2)", "forward")
@@ -161,7 +161,7 @@ def sequence_d():
                               (3, "U(root) U(0) U(1) U(2) U(3) R(0) R(1) R(2) R(3) R(root)")):
         table = {i: [f"layers.{i + k}" for k in range(1, distance + 1) if i + k < 4] for i in range(4)}
         text = ", ".join(f'"layers.{i}"={json.dumps(names)}' for i, names in table.items())
-        # By distance, and by what each layer's use prefetches. The root gathers its first layer beside it in either case.
+        # By distance, and by table. In both cases the root prefetches its first layer.
         for given in ([f"{distance}"] if distance == 0 else [f"{distance}", '{root=["layers.0"], ' + text + "}"]):
             plan = Plan(model, FOUR + ["recompute.policy=block", f"schedule.forward_prefetch={given}"])
             expect_equal(short(plan.events("forward")), forward, f"forward, {given}")
@@ -184,7 +184,7 @@ def sequence_e():
             expect_equal(short(plan.events("backward")), backward, f"backward, {given}")
             if distance == 0:
                 continue
-            # The root gathers one layer ahead, whatever the distance: the next is issued after what the root computes.
+            # The root prefetches one layer at any distance: the next gather is issued after the root's compute.
             gathers = [e["i"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["phase"] == "backward" and e["what"] == "unshard"]
             root = [i for i, phase, unit, _ in launches(plan) if phase == "backward" and unit == "root"]
             expect(gathers[1] < root[0] < gathers[2], f"{given}: expected the root at work between the gathers {gathers[1:3]} but got {root[0]}")
@@ -197,7 +197,7 @@ def sequence_f():
     units = ('sharding.units={E=["tok_embeddings*", "pos_embeddings*"], NO=["norm*", "output*"], ' +
              ", ".join(f'L{i}=["layers.{i}"], w{i}=["layers.{i}.feed_forward.w1.*"]' for i in range(3)) + "}")
     recipe = FOUR + ["recompute.policy=marked", NO_FORWARD, units]
-    # The list of the author replaces what a unit prefetches: L2's own w2 is gathered where the recompute needs it.
+    # The list of the author replaces the prefetches of a unit: w2 inside L2 is gathered where the recompute reads it.
     for prefetch, backward in (
             ([], "U(NO) U(L2) R(NO) U(w2) U(L1) R(w2) R(L2) U(w1) U(L0) R(w1) R(L1) U(w0) U(E) R(w0) R(L0) R(E)"),
             (['schedule.backward_prefetch={NO=["L2"], L2=["L1", "w1"], L1=["L0", "w0"], L0=["E"]}'],
@@ -215,7 +215,7 @@ def units_of_several_blocks():
              'e=["tok_embeddings*", "pos_embeddings*"], n=["norm*", "output*"]}')
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=false", NO_FORWARD])
     expect_equal(" ".join(plan.events("forward", only="U")), "U(e) U(a) U(b) U(c) U(n)", "forward")
-    # What a block computes is its unit's, whether it reads a parameter or not.
+    # The launches of a block belong to its unit, with or without parameters.
     expect_equal([unit for _, phase, unit, kernel in launches(plan) if phase == "forward" and kernel == "attention"],
                  ["a", "b", "b", "c", "c"], "units of the attention's launches")
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward={n=false, \"*\"=true}",
@@ -240,7 +240,7 @@ def useless_prefetch():
     for kind in ("all_gather", "reduce_scatter"):
         expect_equal(useless.count(kind), plain.count(kind), kind)
     same_bits(train(useless), train(plain), "useless prefetch")
-    # What a unit's use fetches is the unit's own next use: its memory is taken until then.
+    # A unit that prefetches itself: its memory is occupied until then.
     twice = [Plan(toy(3, "two-forwards"), FOUR + [NO_FORWARD, f"schedule.backward_prefetch={given}"])
              for given in ('{"layers.2"=["layers.2"]}', '{"layers.2"=[]}')]
     expect_equal(twice[0].events(), twice[1].events(), "events of a unit that prefetches itself")
@@ -297,12 +297,12 @@ def factors_around_narrow_sums():
                    f"{mesh}: factors, expected {wanted} but got {found}")
             expect_equal({c["op"] for c in plan.collectives() if c["unit"] and c["kind"] != "all_gather"}, {"sum"}, f"{mesh}: reductions")
             expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")} - {"f16"}, set(), f"{mesh}: types")
-    # f32 has room for the sum: one mean and nothing beside it.
+    # f32 has the range for the sum: one mean without other factors.
     for dtype in ("f32", "bf16"):
         plan = Plan(model, ["mesh.shard=128", f"precision.reduce={dtype}"])
         expect_equal([f for f in factors(plan) if not isinstance(f, str)], [], f"factors of {dtype}")
         expect_equal({c["op"] for c in plan.collectives("reduce_scatter")}, {"mean"}, f"reduction of {dtype}")
-    # And what comes out is the mean.
+    # The result is the mean.
     near_runs(train(Plan(model, ["mesh.shard=4", "precision.reduce=f16"])), train(Plan(model, ["mesh.shard=4"])), 5e-3, "f16 sums")
 
 
@@ -353,18 +353,18 @@ def one_rank_sums():
 
 @test
 def pieces_over_eight_of_many_ranks():
-    # The parameters of 128 ranks, kept by eight: whole groups forward, groups of eight backward.
+    # Parameters over 128 ranks, kept over eight: groups of 128 in the forward, of eight in the backward.
     plan = Plan(toy(2), ["mesh.shard=128", "sharding.reshard_after_forward=8"])
     expect_equal({(c["phase"], c["group"]) for c in plan.collectives("all_gather")}, {("forward", 128), ("backward", 8)}, "groups")
     wanted = train(Plan(toy(2), ["mesh.shard=8"]))
-    same_bits(train(Plan(toy(2), ["mesh.shard=8", "sharding.reshard_after_forward=4"])), wanted, "pieces over four")
+    same_bits(train(Plan(toy(2), ["mesh.shard=8", "sharding.reshard_after_forward=4"])), wanted, "shards over four")
 
 
 @test
 def whole_weights_outside_a_step():
-    # What the ranks hold before any step is the parameters, in whatever layout.
-    whole = train(Plan(zoo("mlp", "dim=4"), []), steps=0).weights
-    expect(train(Plan(zoo("mlp", "dim=4"), ["mesh.shard=2"]), steps=0).weights == whole, "expected the initial weights")
+    # The saved weights before any step are the initial ones, however they are sharded.
+    full = train(Plan(zoo("mlp", "dim=4"), []), steps=0).weights
+    expect(train(Plan(zoo("mlp", "dim=4"), ["mesh.shard=2"]), steps=0).weights == full, "expected the initial weights")
 
 
 main()

@@ -1,5 +1,5 @@
-"""Compiles one model by many recipes and counts what each step issues; exits with 1 where a count or an order is not the
-one that the rules say, or an impossible recipe is not refused by the line that gives it.
+"""Compiles one model by many recipes and counts what each step issues; exits with 1 where a count or an order differs
+from the expected one, or an impossible recipe is not refused with its line.
 
 Units: the root and L blocks. K micro-batches.
 """
@@ -96,9 +96,9 @@ for settings, kinds in (
         if call["entry"] == "train_step" and call["unit"] and call["kind"] in kinds and call["op"] != kinds[call["kind"]]:
             problems.append(f"{settings}: {call['kind']}, expected {kinds[call['kind']]} but got {call['op']}")
 
-# Units by table: what spans blocks is gathered once, what nothing names is the root's, an empty unit has no events.
+# Units by table: a unit of several blocks is gathered once, other parameters are the root's, an empty unit has no events.
 expect(ONE + ['sharding.units={a=["h.0", "h.1"], e=["wpe.*"], none=[]}', KEEP], all_gather=3, reduce_scatter=3)
-# Parameters that are whole everywhere are reduced beside those that are not.
+# Gradients of replicated parameters are all-reduced, in addition to the reduce_scatter of the others.
 expect(ONE + ['sharding.replicated=["*.bias"]'], reduce_scatter=L + 1, all_reduce=L + 1)
 
 refuse(ONE + ["sharding.reshard_after_forward=3"], "--set sharding.reshard_after_forward=3: value of "

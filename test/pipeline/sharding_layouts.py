@@ -1,4 +1,4 @@
-"""Parameters cut along any dim or by elements: the same numbers as along the first, dense weights, what is copied and held."""
+"""Parameters sharded along any dim or by elements: the same numbers as along the first, dense weights, copies, memory."""
 
 from sharding_tools import *
 
@@ -56,7 +56,7 @@ def whole_transformer_on_the_largest_dim():
 
 @test
 def shards_and_gathered_parameters_are_dense():
-    # Weights on dim 1, biases on dim 0; whole parameters are read with the strides of their own shape.
+    # Weights on dim 1, biases on dim 0; gathered parameters are read with the strides of their shape.
     model = zoo("mlp", "dim=4")
     plan = Plan(model, ["mesh.shard=2", 'sharding.dim={"*.weight"=1}'])
     printed = run("sluice-plan", "print", plan.path).stdout
@@ -107,7 +107,7 @@ def what_another_dim_costs():
 
 @test
 def weights_go_in_and_out():
-    # What one layout has saved, every other loads, and all save the same file.
+    # Every sharding loads the file of every other, and all save the same file.
     start = SCRATCH / "start"
     run("sluice-train", Plan(tiny(), ["mesh.shard=4"]).path, "--data", "random:5", "--steps", "2", "--save", start, "--quiet")
     wanted = (start / "model.safetensors").read_bytes()

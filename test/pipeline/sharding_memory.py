@@ -1,12 +1,12 @@
-"""Rows of memory: the peak that the plan names is the peak that is measured, and each phase of the rows' model is within
-what eager execution needs, without the slack for its allocator.
+"""Memory: the predicted peak is the measured peak, and each phase of the model is within the memory of eager execution,
+without the slack of its allocator.
 
-B: elements of a block, N: of what is in no block, U: of all, S: of a rank's shards. A placed plan holds the optimizer's states
-from the start, where an eager one has them from the first update on; they, inputs, activations, temporaries and workspace
-stand beside the bound by name.
+B: elements of a block, N: of the parameters in no block, U: of all, S: of a rank's shards. A plan has the optimizer's states
+from the start, and eager execution from the first update on; states, inputs, activations, temporaries and workspace are
+excluded from the bounds by name.
 """
 
-from sharding_course import Course
+from memory_timeline import MemoryTimeline
 from sharding_tools import *
 
 BESIDE = {"optimizer", "activation", "temporary", "input", "state"}
@@ -27,47 +27,47 @@ def shapes_of_the_rows():
 def phases_of_the_memory_transformer():
     for after, forward, backward in (("true", 3 * B + N + S, 4 * B + N + 2 * S), ("false", S + U + B, S + U + 1.5 * B)):
         plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", f"sharding.reshard_after_forward={after}", "optimizer.name=adam"])
-        course = Course(plan)
-        init = Course(plan, "init")
+        timeline = MemoryTimeline(plan)
+        init = MemoryTimeline(plan, "init")
         for name, found, bound in (
                 ("init", init.peak({"init", "update", "forward"}, BESIDE), S + B),
-                ("forward", course.peak({"forward", "loss"}, BESIDE), forward),
-                ("backward", course.peak({"backward"}, BESIDE), backward),
-                ("update", course.peak({"update"}, BESIDE - {"optimizer"}), 4 * S),
+                ("forward", timeline.peak({"forward", "loss"}, BESIDE), forward),
+                ("backward", timeline.peak({"backward"}, BESIDE), backward),
+                ("update", timeline.peak({"update"}, BESIDE - {"optimizer"}), 4 * S),
                 ("end", plan.point("end"), 3 * S)):
             small = 4096 if name in ("update", "end") else 0
             expect(0 < found <= 4 * bound + small, f"reshard {after}, {name}: expected at most {4 * bound} bytes but got {found}")
-        # A unit that is gathered exists once: never more than two of them and what is in no block, if they are released.
-        gathered = max(course.at(i, {"gathered"}) for i in range(len(course.phases)))
+        # A gathered unit exists once: at most two of them and the parameters in no block, if they are released.
+        gathered = max(timeline.at(i, {"gathered"}) for i in range(len(timeline.phases)))
         most = 4 * (2 * B + N if after == "true" else U)
         expect(0.9 * most < gathered <= most, f"reshard {after}: expected at most {most} gathered bytes but got {gathered}")
-        expect_equal(len(course.gathers), len(plan.parameters()), f"reshard {after}: gathered parameters")
-        for name, lives in course.gathers.items():
+        expect_equal(len(timeline.gathers), len(plan.parameters()), f"reshard {after}: gathered parameters")
+        for name, lives in timeline.gathers.items():
             for before, after_it in itertools.pairwise(sorted(lives)):
                 expect(before[1] <= after_it[0], f"reshard {after}: expected '{name}' to be there once but got {lives}")
         if after == "true":
-            # Gradients take the places of weights that nothing reads any more: in the backward the bytes of both together
-            # stay below those of two whole units, one unit's gradients on their way, and the largest weight.
-            whole = course.peak({"backward"}, BESIDE | {"parameter", "gradient_shard"})
-            expect(whole <= 4 * (3 * B + N), f"whole weights and gradients: expected at most {4 * (3 * B + N)} bytes but got {whole}")
-        expect_equal(sum(course.at(i, {"communication"}) for i in range(len(course.phases))), 0, "staging buffers")
-        # What is beside the bounds is small but for the optimizer's states, which are as large as they must be.
-        expect_equal(course.at(0, {"optimizer"}), 8 * S, "optimizer's states")
-        expect(course.peak({"backward"}, {"parameter", "gathered", "gradient", "gradient_shard", "optimizer"}) < 1e6, "activations")
+            # Gradients reuse the memory of weights after their last read: in the backward the bytes of both together are
+            # at most those of two gathered units, the gradients of one unit, and the largest weight.
+            both = timeline.peak({"backward"}, BESIDE | {"parameter", "gradient_shard"})
+            expect(both <= 4 * (3 * B + N), f"gathered weights and gradients: expected at most {4 * (3 * B + N)} bytes but got {both}")
+        expect_equal(sum(timeline.at(i, {"communication"}) for i in range(len(timeline.phases))), 0, "staging buffers")
+        # The excluded bytes are small, except for the optimizer's states, which have the expected size.
+        expect_equal(timeline.at(0, {"optimizer"}), 8 * S, "optimizer's states")
+        expect(timeline.peak({"backward"}, {"parameter", "gathered", "gradient", "gradient_shard", "optimizer"}) < 1e6, "activations")
 
 
 @test
 def released_as_soon_as_it_may_be():
-    # Before the backward, only what is in no block is whole; after the update nothing but shards and states is held.
+    # Before the backward, only the parameters in no block are gathered; after the update only shards and states are live.
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
-    course = Course(plan)
-    last = max(i for i, phase in enumerate(course.phases) if phase == "loss")
-    expect(course.at(last, {"gathered"}) <= 4 * (B + N), f"gathered after the forward: expected {4 * (B + N)} but got {course.at(last, {'gathered'})}")
-    expect_equal(course.at(len(course.phases) - 1, {"gathered", "gradient"}), 0, "gathered and whole gradients at the end")
+    timeline = MemoryTimeline(plan)
+    last = max(i for i, phase in enumerate(timeline.phases) if phase == "loss")
+    expect(timeline.at(last, {"gathered"}) <= 4 * (B + N), f"gathered after the forward: expected {4 * (B + N)} but got {timeline.at(last, {'gathered'})}")
+    expect_equal(timeline.at(len(timeline.phases) - 1, {"gathered", "gradient"}), 0, "gathered parameters and gradients at the end")
 
 
 def known(model, recipe, *options):
-    """What is measured where memory is requested is what the plan says, to the byte."""
+    """The peak that is measured at allocation is the predicted one, to the byte."""
     plan = Plan(model, recipe)
     log = SCRATCH / "peak.jsonl"
     run("sluice-train", plan.path, "--data", "random:1", "--steps", 2, "--log", log, "--quiet", *options)
@@ -90,12 +90,12 @@ def peak_of_a_part_of_the_model():
     known(model, ["mesh.shard=2"], "--entries", "train_first")
     # Parameters that it does not touch are held as shards.
     plan = Plan(model, ["mesh.shard=2"])
-    course = Course(plan, "train_first")
-    expect_equal(course.at(0, {"parameter"}), sum(unit["shard_bytes"] for unit in plan.shown["units"]), "shards")
+    timeline = MemoryTimeline(plan, "train_first")
+    expect_equal(timeline.at(0, {"parameter"}), sum(unit["shard_bytes"] for unit in plan.shown["units"]), "shards")
     expect_equal(sum(unit["shard_bytes"] for unit in plan.shown["units"]) * 2, sum(unit["bytes"] for unit in plan.shown["units"]), "bytes of two shards")
-    expect_equal(course.peak({"forward", "backward"}, {k for k, *_ in course.buffers} - {"gathered"}),
+    expect_equal(timeline.peak({"forward", "backward"}, {k for k, *_ in timeline.buffers} - {"gathered"}),
                  next(unit["bytes"] for unit in plan.shown["units"] if unit["name"] == "0"), "gathered bytes")
-    expect(course.peak({"forward", "backward"}, BESIDE) < Course(plan).peak({"forward", "backward"}, BESIDE), "expected less than of all")
+    expect(timeline.peak({"forward", "backward"}, BESIDE) < MemoryTimeline(plan).peak({"forward", "backward"}, BESIDE), "expected less than of all")
 
 
 @test

@@ -1,4 +1,4 @@
-"""Rows of meshes with a tensor axis beside the others: numbers, whole weights, norms."""
+"""Meshes with a tensor axis and other axes: numbers, saved weights, norms."""
 
 from sharding_tools import *
 

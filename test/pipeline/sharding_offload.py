@@ -1,10 +1,10 @@
-"""Rows of offload: parameters and the optimizer's states in host memory give the bits of the same plan without, are copied
-where their units are gathered and reduced, and are accounted for in the host's arena."""
+"""Offload: parameters and the optimizer's states in host memory give the bits of the same plan without offload, are copied
+where their units are gathered and reduced, and are in the host's arena."""
 
 import itertools
 import re
 
-from sharding_course import Course
+from memory_timeline import MemoryTimeline
 from sharding_tools import *
 
 BOTH = 'memory.offload=["parameters", "optimizer"]'
@@ -17,7 +17,7 @@ def arena(plan, space):
 
 
 def persistent(plan, space):
-    """Bytes by class of what persists in a space."""
+    """The bytes of persistent buffers in a memory space, by class."""
     found = collections.Counter()
     text = run("sluice-plan", "print", plan.path).stdout
     for match in re.finditer(rf"^buffer \d+ \S+ {space} (\w+) at \d+ bytes (\d+) persistent", text, re.M):
@@ -26,7 +26,7 @@ def persistent(plan, space):
 
 
 def moves(plan, phase=None, microbatch=0, entry="train_step"):
-    """`F(h.0)` fetches, `O(h.0)` copies out, beside `U(h.0)`, `R(h.0)`, `P(h.0)`, in the order of issue."""
+    """`F(h.0)` fetches, `O(h.0)` copies out, with `U(h.0)`, `R(h.0)` and `P(h.0)`, in the order of issue."""
     letters = {"unshard": "U", "reshard": "R", "reduce": "P", "fetch": "F", "offload": "O"}
     return [f"{letters[e['what']]}({e['unit']})" for e in plan.shown["events"]
             if e["entry"] == entry and e["microbatch"] == microbatch and e["what"] in letters and
@@ -34,7 +34,7 @@ def moves(plan, phase=None, microbatch=0, entry="train_step"):
 
 
 def alike(model, recipe, offload=BOTH, steps=3, *options):
-    """The bits of the plan without offload; what is measured in each memory is what the plan says."""
+    """The bits of the plan without offload; the measured bytes of each memory space are the predicted ones."""
     wanted = train(Plan(model, recipe), *options, steps=steps)
     plan = Plan(model, recipe + [offload])
     same_bits(train(plan, *options, steps=steps), wanted, f"{recipe}, {offload}")
@@ -89,7 +89,7 @@ def bits_of_units_and_entry_points():
                                              "sharding.unshard_in_backward={e=false}"], steps=2)
     for name in ("two-forwards", "two-losses", "unused-linear", "shared-linear", "double-linear"):
         alike(zoo(name), ["mesh.shard=2"], steps=2)
-    # What the backward does not read is not copied for it, where no gather wants it.
+    # Parameters that the backward does not read are not copied for it, unless a gather reads them.
     for mesh in ([], ["mesh.replicate=2"], ["mesh.shard=2", "sharding.strategy=no_shard"], ["mesh.tensor=2", 'sharding.tensor={"*.weight"="column"}']):
         plan = alike(zoo("mlp", "dim=6"), mesh, steps=2)
         expect_equal([m for m in moves(plan, "backward") if m == "F(in_proj)"], [], f"{mesh}: fetches of what the backward does not read")
@@ -120,7 +120,7 @@ def copies_stand_with_gathers_and_reductions():
     for distance in (1, 2):
         plan = Plan(model, ["mesh.shard=2", f"schedule.forward_prefetch={distance}", f"schedule.backward_prefetch={distance}", BOTH])
         without = Plan(model, ["mesh.shard=2", f"schedule.forward_prefetch={distance}", f"schedule.backward_prefetch={distance}"])
-        # What happens to units is what happens without, with a fetch before each gather.
+        # The events of units are those without offload, with a fetch before each gather.
         expect_equal([m for m in moves(plan) if m[0] not in "FO"], moves(without), f"distance {distance}: events without copies")
         found = moves(plan)
         for i, move in enumerate(found):
@@ -139,7 +139,7 @@ def copies_stand_with_gathers_and_reductions():
 
 
 def prefetched(plan, phase="forward"):
-    """Where fetches stand among the waits of compute."""
+    """The fetches of a phase, in the order of issue."""
     return [m for m in moves(plan, phase) if m[0] == "F"]
 
 
@@ -221,16 +221,16 @@ def memory_of_both_spaces():
 def phases_of_the_memory_transformer_with_offload():
     B, N = 7_084_800, 62_976
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
-    course = Course(plan)
+    timeline = MemoryTimeline(plan)
     beside = {"activation", "temporary", "input", "state"}
-    # In the backward a unit's shards on their way in and gradients on their way out, half a unit each, are within the bound:
-    # gradients take the places of what is read no more, and one unit's copies at a time are on their way.
-    for name, found, bound in (("forward", course.peak({"forward", "loss"}, beside), 3 * B + N),
-                               ("backward", course.peak({"backward"}, beside), 4 * B + N), ("update", course.peak({"update"}, beside), 0),
+    # In the backward the copies of a unit's shards and of its gradients, half a unit each, are within the bound: gradients
+    # reuse the memory of values after their last read, and the copies of one unit at a time are live.
+    for name, found, bound in (("forward", timeline.peak({"forward", "loss"}, beside), 3 * B + N),
+                               ("backward", timeline.peak({"backward"}, beside), 4 * B + N), ("update", timeline.peak({"update"}, beside), 0),
                                ("end", plan.point("end"), 0)):
         small = 4096 if name in ("update", "end") else 0
         expect(found <= 4 * bound + small, f"{name}: expected at most {4 * bound} bytes but got {found}")
-    # What is placed is what is live.
+    # The arena is as large as the peak of live bytes.
     expect(arena(plan, "device")["bytes"] <= 1.01 * arena(plan, "device")["peak_live"], f"expected no holes but got {arena(plan, 'device')}")
 
 
@@ -240,12 +240,12 @@ def backward_of_many_layers():
     plan = Plan(zoo("transformer", "layers=6", "dim=64", "tied=false"),
                 ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
     sizes = {unit["name"]: unit["bytes"] for unit in plan.shown["units"]}
-    course = Course(plan)
+    timeline = MemoryTimeline(plan)
     beside = {"activation", "temporary", "input", "state"}
     bound = 4 * sizes["layers.0"] + sizes["root"]
-    found = course.peak({"backward"}, beside)
+    found = timeline.peak({"backward"}, beside)
     expect(found <= bound, f"backward: expected at most {bound} bytes but got {found}")
-    on_the_way = max(course.at(i, {"gradient_shard"}) for i, phase in enumerate(course.phases) if phase == "backward")
+    on_the_way = max(timeline.at(i, {"gradient_shard"}) for i, phase in enumerate(timeline.phases) if phase == "backward")
     expect(on_the_way <= sizes["layers.0"] // 2 + sizes["root"], f"expected one unit's reduced gradients but got {on_the_way} bytes")
 
 
@@ -261,7 +261,7 @@ def pinned_or_not():
 
 @test
 def weights_go_in_and_out():
-    # What is in host memory is saved, and what a file holds goes there; with or without, the same file and the same steps.
+    # Weights in host memory are saved and loaded; with and without offload, the same file and the same steps.
     plan, without = Plan(tiny(), ["mesh.shard=2", BOTH], "with"), Plan(tiny(), ["mesh.shard=2"], "without")
     first = SCRATCH / "first"
     first.mkdir(exist_ok=True)

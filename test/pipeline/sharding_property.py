@@ -34,7 +34,7 @@ class Case:
         self.microbatches = r.choice([1, 1, 2, 3])
         self.strategy = r.choice(["full_shard", "full_shard", "full_shard", "shard_grad_op", "no_shard"])
         divisors = [d for d in range(2, self.shard) if self.shard % d == 0]
-        # With everything whole there is nothing to release: only the default is taken.
+        # Without sharding there is nothing to release: only the default is valid.
         self.after = r.choice(["default", "true", "false", "true"] + [str(d) for d in divisors])
         if self.strategy == "no_shard":
             self.after = "default"
@@ -69,8 +69,8 @@ class Case:
             self.recipe.append("memory.offload=" + r.choice(['["parameters", "optimizer"]'] * 2 + ['["parameters"]', '["optimizer"]']))
 
     def gathers(self, unit):
-        """Of a unit in a step. It is gathered where a run of it begins, forward or backward, and is not whole: it is released
-        after each run of the backward, and after each of the forward if it reshards."""
+        """The gathers of a unit in a step. It is gathered where a run of it begins, forward or backward, unless it is still
+        gathered: it is released after each run of the backward, and after each of the forward if it reshards."""
         if self.shard == 1 or self.strategy == "no_shard":
             return 0
         runs = self.uses.get(unit, self.uses.get("*", 1))
@@ -111,7 +111,7 @@ def check(number):
     counts = collections.Counter((c["unit"], c["kind"]) for c in plan.collectives() if c["unit"])
     within, across = case.reductions()
     for unit in plan.shown["units"]:
-        # What nothing uses is neither gathered nor reduced.
+        # Unused parameters are neither gathered nor reduced.
         if any("unused" not in parameter["name"] for parameter in unit["parameters"]):
             expect_equal(tuple(counts[unit["name"], kind] for kind in ("all_gather", "reduce_scatter", "all_reduce")),
                          (case.gathers(unit["name"]), within, across), f"{where}: gathers and reductions of '{unit['name']}'")

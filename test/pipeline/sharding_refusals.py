@@ -1,4 +1,4 @@
-"""What no plan can do is refused, by the line of the recipe and with what would work; what has no effect is remarked on."""
+"""Impossible recipes are refused with the line and a value that works; settings without effect are remarked on."""
 
 from sharding_tools import *
 

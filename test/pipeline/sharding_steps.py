@@ -1,4 +1,4 @@
-"""One step after the other: what the next one waits for, and that steps which overlap change no byte."""
+"""Consecutive steps: the waits of the next step, and equal bytes where steps overlap."""
 
 import re
 
@@ -34,10 +34,10 @@ def two_steps(plan):
 
 @test
 def gathers_wait_for_updates():
-    # A gather of the next step is after the update of each of its parameters, in whatever order streams run. Those that the
-    # prefetch issues first, the root's and as many blocks' as its distance, are after the updates of no other unit but that of the gather before, and
-    # after nothing of their own step. Others wait for nothing of their own step but what they were issued after: gathers
-    # before them, and units that run before the one that fetches them. The host takes no part.
+    # A gather of the next step is after the update of each of its parameters, in whatever order streams run. The gathers that
+    # prefetching issues first, the root's and as many blocks' as its distance, are after the updates of no other unit except that of the previous
+    # gather, and after nothing of their step. Others wait only for instructions of their step after which they are issued: earlier gathers, and
+    # units that run before the one that prefetches them. The host does not take part.
     for more in (["precision.compute=bf16"], ["sharding.reshard_after_forward=true", "schedule.overlap_steps=false"], [], ["sharding.reshard_after_forward=true"], ["gradient.clip_norm=1.0"], ["mesh.replicate=2"], ["sharding.dim=flat"]):
         for distance in (0, 1, 2):
             plan = Plan(zoo("transformer", "layers=4", "dropout=0"), ["mesh.shard=4", f"schedule.forward_prefetch={distance}"] + more)
@@ -73,8 +73,8 @@ def gathers_wait_for_updates():
 
 @test
 def waits_of_the_next_step():
-    # Nothing is before the first gather of a step but the copies of its inputs: it waits for the update of what it
-    # gathers, which the step before has ended with, and for nothing of this step.
+    # Only the copies of the inputs are before the first gather of a step: it waits for the update of its parameters at the
+    # end of the previous step, and for nothing of this step.
     plan = Plan(zoo("transformer", "layers=3", "dropout=0"), ["mesh.shard=4"])
     step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
     rows = [line.split(": ", 1)[1].split("(")[0].split(" ")[0] for line in step.splitlines() if line.startswith("    ")]
@@ -93,14 +93,14 @@ def waits_of_the_next_step():
     order = [{units[name] for name in re.findall(r"%(\S+?)\.shard:", line)} for line in read]
     expect_equal(order, [{"root"}] + [{f"layers.{i}"} for i in range(3)], "units in the order of updates")
     expect_equal(sum(len(re.findall(r"\.shard:", line)) for line in read), len(units), "parameters that are updated")
-    # What the host reads is there before they begin.
+    # The outputs are copied before they begin.
     outputs = [i for i, line in enumerate(text) if "-> %output." in line]
     expect(len(outputs) == 3 and max(outputs) < min(updates), "expected loss, norm and guard copied before the updates")
 
 
 @test
 def steps_that_overlap():
-    # Neither a byte nor a bit, nor what is communicated, nor when in its step.
+    # Overlap changes no byte of memory, no bit of a result, no collective and no position of a collective in its step.
     deep = zoo("transformer", "layers=4", "dropout=0")
     for model, recipe in (
             (deep, []), (deep, ["precision.compute=bf16", "gradient.microbatches=2"]), (deep, ["sharding.reshard_after_forward=false"]),

@@ -1,4 +1,4 @@
-"""What the scripts about sharded training share: models by the importer, plans by recipes, what plans show, and runs.
+"""Functions of the scripts about sharded training: models by the importer, plans by recipes, readings of plans, and runs.
 
 A script registers its tests with @test and ends with main(); its arguments are a scratch folder, and --list. It runs every
 test, prints each failure, and exits with 1 where there is one.
@@ -90,7 +90,7 @@ def compile_by(model, settings):
 
 
 def refuse(model, settings, *texts):
-    """An impossible recipe: exit code 1, and a message that names the line and says what would work."""
+    """An impossible recipe: exit code 1, and a message that names the line and a value that works."""
     made = compile_by(model, settings)
     for text in texts:
         expect(made.returncode == 1 and text in made.stderr,
@@ -103,8 +103,8 @@ def remark(model, settings, text):
            f"{settings}: expected exit code 0 and '{text}' but got {made.returncode} and {made.stderr}")
 
 
-# One recipe gives one plan, and one plan one run, bit by bit (determinism.test, sharding-bits.test): what a script asks for
-# twice is made once.
+# One recipe gives one plan, and one plan one run, bit by bit (determinism.test, sharding-bits.test): equal requests of a
+# script are served once.
 made = itertools.count()
 
 
@@ -121,7 +121,7 @@ def described(path):
 
 
 class Plan:
-    """A plan that the checker has taken (sluice-compile runs it on what it writes), and what `describe` shows of it."""
+    """A plan that the checker accepts (sluice-compile runs it on its output), and the output of `describe`."""
 
     def __init__(self, model, settings, name="x"):
         self.settings = settings

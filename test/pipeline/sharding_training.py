@@ -15,25 +15,25 @@ def one_rank(model, parts, steps):
 
 
 def parity(model, mesh, ranks, recipe=(), steps=10, tolerance=2e-5, weights=None, microbatches=1):
-    """Losses of every step, and norms, of a sharded run and of one rank; weights at the end to a tolerance of their own."""
+    """Losses of every step, and norms, of a sharded run and of one rank; weights at the end to a separate tolerance."""
     sharded = mesh + ([f"gradient.microbatches={microbatches}"] if microbatches > 1 else []) + list(recipe) + ADAM
     found = train(Plan(model, sharded), steps=steps)
     near_runs(found, one_rank(model, ranks * microbatches, steps), tolerance, f"{sharded}", weights)
     return found
 
 
-def state_behind(plan, phase, last):
-    """The units that are whole where the phase ends: those whose last event in it, or before it, is a gather."""
-    whole = set()
+def gathered_after(plan, phase, last):
+    """The units that are gathered where the phase ends: those whose last event in it, or before it, is a gather."""
+    gathered = set()
     order = ("forward", "loss", "backward", "update")
     for event in plan.shown["events"]:
         if event["entry"] != "train_step" or order.index(event["phase"]) > order.index(phase):
             continue
         if event["what"] == "unshard":
-            whole.add(event["unit"])
+            gathered.add(event["unit"])
         elif event["what"] == "reshard":
-            whole.discard(event["unit"])
-    return whole
+            gathered.discard(event["unit"])
+    return gathered
 
 
 @test
@@ -45,16 +45,16 @@ def states_behind_forward_and_backward():
         for how, wanted in (("sharding.units=root", of_one), (units, of_three)):
             plan = Plan(model, ["mesh.shard=4", how, f"sharding.reshard_after_forward={after}", "schedule.backward_prefetch=0",
                                 "schedule.forward_prefetch=0"])
-            expect_equal(state_behind(plan, "loss", True), wanted, f"{after}, {how}: whole after the forward")
-            expect_equal(state_behind(plan, "backward", True), set(), f"{after}, {how}: whole after the backward")
-    # What is kept sharded over two ranks is gathered again over two.
+            expect_equal(gathered_after(plan, "loss", True), wanted, f"{after}, {how}: gathered after the forward")
+            expect_equal(gathered_after(plan, "backward", True), set(), f"{after}, {how}: gathered after the backward")
+    # A shard that is kept over two ranks is gathered over two.
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=2"])
     expect_equal({c["group"] for c in plan.collectives("all_gather", phase="backward")}, {2}, "ranks of the backward's gathers")
 
 
 @test
 def states_at_every_instruction():
-    # Sharded, whole from the issue of the gather to the release, a piece in between: by unit and micro-batch.
+    # Sharded, gathered from the issue of the gather to the release, resharded in between: by unit and micro-batch.
     model = zoo("mlp-sequence", "count=2", "dim=8")
     for after, held in (("true", [("sharded", 4)]), ("2", [("resharded", 2)]), ("false", [])):
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", "gradient.microbatches=2"])
@@ -111,8 +111,8 @@ def frozen_parameters():
 
 @test
 def scaled_losses():
-    # f16 with a scale that stays and one that moves: what is scaled up goes down after the reduction, on any mesh; a step
-    # whose gradients are not finite is left out on every rank.
+    # f16 with a constant and a dynamic scale: gradients are unscaled after the reduction, on any mesh; every rank skips a
+    # step whose gradients are not finite.
     model = zoo("linear-mlps", "count=2", "dim=8", "loss=mean")
     half = ["precision.compute=f16", "precision.reduce=f16", "optimizer.name=sgd", "optimizer.lr=0.05"]
     exact, found = train(Plan(model, ["gradient.microbatches=4"] + half[2:])), {}
@@ -182,8 +182,8 @@ DOUBLE = """module attributes {model.batch = 2 : i64, model.name = "double"} {
 
 @test
 def gradients_cross_ranks_in_their_own_type():
-    # A parameter of doubles keeps its digits on the wire beside others of f32, whatever those are reduced in; two types in
-    # one unit have no one collective.
+    # Gradients of f64 parameters are reduced in f64 where others are reduced in narrower types; one unit cannot have two
+    # element types.
     model = SCRATCH / "double.mlir"
     model.write_text(DOUBLE)
     sgd = ["optimizer.name=sgd", "optimizer.lr=0.5"]
@@ -209,7 +209,7 @@ def a_unit_that_is_used_twice():
         for unit in plan.units():
             if plan.shown["units"][plan.units().index(unit)]["bytes"]:
                 expect_equal(plan.count("reduce_scatter", unit=unit), 1, f"{after}: reductions of '{unit}'")
-    # In one unit with what runs once, around both of its runs: whole from the first to the last.
+    # In one unit with a module that runs once: gathered from the first run to the last.
     for units in ("root", '{a=["inner", "outer"]}'):
         for policy in ("none", "block"):
             recipe = ["mesh.shard=4", "sharding.reshard_after_forward=true", f"sharding.units={units}", f"recompute.policy={policy}"]
@@ -264,7 +264,7 @@ def tied_weights():
             parity(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"], 4)
     plan = Plan(model, ["mesh.shard=4"])
     expect("output.weight" not in plan.parameters(), "expected one parameter for the tied pair")
-    # What a tied weight learns is what its two would learn apart: W - (W - e) - (W - o), from one step of plain descent.
+    # A tied weight learns the sum of the updates of two untied ones: W - (W - e) - (W - o), after one step of SGD.
     sgd = ["optimizer.name=sgd", "optimizer.lr=0.5"]
     apart = zoo("transformer", "layers=3", "dropout=0", "tied=false")
     start = train(Plan(model, ["mesh.shard=4"] + sgd), steps=0).weights

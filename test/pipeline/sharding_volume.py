@@ -36,7 +36,7 @@ def volume_of_each_strategy():
                 (["sharding.reshard_after_forward=true", "gradient.microbatches=3", "gradient.sync=every"], 9 * P * share)):
             found = volume(Plan(model, [f"mesh.shard={W}"] + recipe))
             near([found], [wanted], 1e-9, f"{W} ranks, {recipe}")
-    # Two replicas of four: gathers and reductions within a replica, all-reduces of what is left of the gradients.
+    # Two replicas of four: gathers and reductions within a replica, all-reduces of the gradient shards between them.
     for S, R in ((4, 2), (2, 4)):
         found = volume(Plan(model, [f"mesh.shard={S}", f"mesh.replicate={R}", "sharding.reshard_after_forward=true"]))
         near([found], [3 * P * (S - 1) / S + 2 * P / S * (R - 1) / R], 1e-9, f"{S} shards, {R} replicas")
@@ -71,7 +71,7 @@ def plans_do_not_grow_with_the_axes():
         few, many = (size(of, [f"{axis}={ranks}"] + more) for ranks in (8, 1024))
         expect(few[:3] == many[:3] and abs(few[3] - many[3]) <= 64,
                f"{axis}, {more}: expected a plan of one size but got {few} with 8 and {many} with 1,024")
-    # What does not divide is padded in the same way, whatever the number of ranks.
+    # Uneven dims are padded in the same way for any number of ranks.
     small = zoo("transformer", "layers=4", "dropout=0", "dim=16")
     sizes = {ranks: size(small, [f"mesh.shard={ranks}"]) for ranks in (5, 512, 65536)}
     expect(len({found[:3] for found in sizes.values()}) == 1 and max(s[3] for s in sizes.values()) - min(s[3] for s in sizes.values()) <= 64,

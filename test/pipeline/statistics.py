@@ -1,4 +1,4 @@
-"""Batch norm's running statistics against numbers worked out here from the same rows: each rank's own by default, averaged over
+"""Batch norm's running statistics against numbers computed here from the same rows: separate for each rank by default, averaged over
 the data-parallel ranks with `statistics.sync`, counted in collectives, the same over processes; read and not moved by an evaluation."""
 
 import random
@@ -165,7 +165,7 @@ def another_word():
 
 @test
 def an_evaluation_reads_them_and_leaves_them():
-    """The loss of rows normed by what the step left, and the same weights and statistics as without a look."""
+    """The loss of rows that are normalized by the statistics of the step; weights and statistics do not change."""
     path, data = rows(4, 7, "train")
     seen, evaluated = rows(4, 8, "eval")
     plan = Plan(model(), settings({"shard": 2}) + LAST)

@@ -1,10 +1,10 @@
-"""Compiles models for meshes with a tensor axis and trains them; exits with 1 where losses, norms or weights leave those
-of the mesh without it, where a step has other collectives over the axis than the textbook's, or where an impossible split
-is not refused by the line that asks for it.
+"""Compiles models for meshes with a tensor axis and trains them; exits with 1 where losses, norms or weights differ from
+those of the mesh without it, where a step has other collectives over the axis than Megatron-LM, or where an impossible
+sharding is not refused with its line.
 
-Per MLP (column, then row): one all_reduce forward; one backward, but for the first, whose input needs no gradient. Per
-transformer layer two and two. The vocabulary: one behind the embedding, three in the loss (largest, sum of exponentials,
-target's logit), one behind the output's backward. The norm: one.
+Per MLP (column, then row): one all_reduce forward; one backward, except for the first, whose input has no gradient. Per
+transformer layer two and two. The vocabulary: one after the embedding, three in the loss (largest, sum of exponentials,
+target's logit), one after the output's backward. The norm: one.
 """
 
 import array
@@ -118,7 +118,7 @@ for data in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
             if total != 1 + 2 * layers + 3 + 1 + 2 * layers + 1 or any(kind != "all_reduce" for _, kind in found):
                 problems.append(f"{model} {mesh}: collectives over the axis tensor, got {dict(found)}")
 
-# Splits that the textbook has not: whole values are cut, parts gathered, where rules ask for it.
+# Shardings that Megatron-LM does not have: replicated values are sliced and shards gathered where rules require it.
 for data in ([], ["mesh.shard=2"]):
     expected = train(MLP, data + SGD)
     for split in ('{"*.in_proj.weight"="column", "*.out_proj.weight"="row"}', '{"*.in_proj.*"="column"}',

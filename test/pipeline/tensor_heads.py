@@ -1,5 +1,5 @@
 """Fewer heads of keys and values than tensor ranks, or a number of them that the ranks do not divide: every rank has all of
-them, and its share of the heads of queries."""
+them, and a shard of the heads of queries."""
 
 from sharding_tools import *
 

@@ -1,4 +1,4 @@
-"""`loss.chunk_rows` where the tensor axis splits the vocabulary: the loss is computed on parts of its columns."""
+"""`loss.chunk_rows` where the vocabulary is sharded along the tensor axis: each rank computes the loss of its columns."""
 
 from sharding_tools import *
 

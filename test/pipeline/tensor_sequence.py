@@ -1,8 +1,8 @@
 """`sharding.sequence`: between layers, values are sharded along the sequence over the tensor axis.
 
-Per layer, attention and feed-forward each take two of both kinds: forward, an all_gather ahead of what is split by column
-and a reduce_scatter after what is split by row; backward, an all_gather of the cotangent, one of the column's input again
-(it is not kept), and a reduce_scatter."""
+Per layer, attention and feed-forward each have two of both kinds: forward, an all_gather before the product with a column
+sharding and a reduce_scatter after the one with a row sharding; backward, an all_gather of the cotangent, one of the input
+of the column sharding (the gathered input is not kept), and a reduce_scatter."""
 
 from sharding_tools import *
 
@@ -60,7 +60,7 @@ def collectives():
 
 @test
 def terms_of_gradients():
-    """Gradients of norms and of biases after rows are terms of the parts of the sequence: added up once a step, a unit's
+    """Gradients of norms and of biases after row shardings are partial sums over the sequence: reduced once a step, a unit's
     together, as shards, after the reduction over the shard axis."""
     for data, repetitions in (([], 1), (["mesh.shard=2"], 3), (["mesh.replicate=2", "mesh.shard=2"], 1), (["mesh.replicate=2"], 3)):
         plan = Plan(tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE, f"gradient.microbatches={repetitions}"])
@@ -70,7 +70,7 @@ def terms_of_gradients():
                      sorted([(f"h.{i}", repetitions - 1, 6 * 64 * 4 // shards) for i in range(4)] + [("root", repetitions - 1, 2 * 64 * 4 // shards)]),
                      f"{data}: all_reduces of terms")
         near_runs(train(plan, steps=2), train(Plan(tiny(), data + [f"gradient.microbatches={repetitions}"]), steps=2), 2e-5, f"{data}", weights=2e-4)
-    # In the types, modes and memories that a recipe may ask for.
+    # With types, modes and memory spaces of the recipe.
     data = ["mesh.shard=2"]
     for more, tolerance in ((["gradient.microbatches=2", "gradient.sync=every"], 2e-5), (["sharding.strategy=no_shard"], 2e-5), (["sharding.dim=flat"], 2e-5),
                             (["gradient.force_sum=true"], 2e-5), (["gradient.divide=3"], 2e-5), (['memory.offload=["parameters", "optimizer"]'], 2e-5),

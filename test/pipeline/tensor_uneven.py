@@ -1,4 +1,4 @@
-"""Dims that the ranks of the tensor axis do not divide: the last parts are padded, or empty, and padding never becomes data."""
+"""Dims that the ranks of the tensor axis do not divide: the last shards are padded, or empty, and padding never becomes data."""
 
 from sharding_tools import *
 
@@ -137,7 +137,7 @@ def gpt2(heads, size=8, **more):
 
 @test
 def fused_heads():
-    """Q|K|V in one weight: a rank has whole heads, and the same ones, of all three."""
+    """Q|K|V in one weight: a rank has full heads, and the same ones, of all three."""
     for heads, ranks, own in ((12, 5, 3), (4, 3, 2), (3, 2, 2), (2, 3, 1)):
         model = gpt2(heads)
         alone = train(Plan(model, []))
@@ -148,7 +148,7 @@ def fused_heads():
         weight = plan.parameters()["h.0.attn.c_attn.weight"]
         expect_equal((weight["shape"], weight["local"], weight["part"]["segments"]),
                      ([8 * heads, 24 * heads], [8 * heads, 24 * own], 3), f"{heads} over {ranks}: c_attn")
-        # What takes the heads is cut as they are.
+        # The product that reads the heads is sharded as they are.
         expect_equal(plan.parameters()["h.0.attn.c_proj.weight"]["local"], [8 * own, 8 * heads], f"{heads} over {ranks}: c_proj")
         # Nothing is gathered for it: the two sums of a layer in each direction, and the vocabulary's.
         expect_equal(plan.count("all_gather", axis="tensor") + len([c for c in plan.collectives("all_gather") if c["axis"] == "tensor"]), 0,

@@ -1,11 +1,11 @@
-"""What is live in device memory at every instruction of a plan, read off what `sluice-plan print` shows."""
+"""The live bytes of device memory at every instruction of a plan, from the output of `sluice-plan print`."""
 
 import re
 
 from sharding_tools import run
 
 
-class Course:
+class MemoryTimeline:
     """Live bytes by class at every instruction of an entry point."""
 
     def __init__(self, plan, entry="train_step"):
@@ -13,7 +13,7 @@ class Course:
         step = text.split(f"entry {entry}")[1].split("\nentry ")[0]
         self.phases = [match[1] for match in re.finditer(r"^ +\d+ \w+ \S+ (\w+) \S+?(?: recompute)?:", step, re.M)]
         self.buffers = []
-        # Lives of what is gathered, by parameter.
+        # Lifespans of gathered parameters, by name.
         self.gathers = {}
         for match in re.finditer(rf"^buffer \d+ %(\S+)\.gathered\.\d+:\S+ device gathered at \d+ bytes \d+ {entry} \[(\d+), (\d+)\)", text, re.M):
             self.gathers.setdefault(match[1], []).append((int(match[2]), int(match[3])))
