@@ -74,7 +74,7 @@ protected:
 };
 
 // Tests that the fastest candidate that adds up in one place is taken and written, that the next run takes it without
-// timing anything, and that the heuristic's choice stands where nobody asks for a measured one.
+// timing anything, and that the heuristic chooses if no algorithms are measured.
 TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
   auto first = runProduct("digest");
   ASSERT_TRUE(first.isOk()) << first.status().message();
@@ -99,7 +99,7 @@ TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
   EXPECT_EQ(FakeCuda::takeCalls().front().op, 0);
 }
 
-// Tests that a file of another plan, device or library is left alone, and that it is said.
+// Tests that a file of a different plan, device or library is not used, with a note.
 TEST_F(CudaAlgorithms, OfSomethingElseAreNotUsed) {
   ASSERT_TRUE(runProduct("digest").isOk());
   const std::string written = file();
@@ -151,7 +151,7 @@ TEST_F(CudaAlgorithms, AreMeasuredOnRandomValues) {
   EXPECT_EQ(zeroed, 3u);
 }
 
-// Tests what is said of damaged files, and of one that lacks a product.
+// Tests the errors of damaged files, and of one that lacks a product.
 TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
   const std::string where = "algorithms '" + path.string() + "'";
   ASSERT_TRUE(runProduct("digest").isOk());
@@ -173,7 +173,7 @@ TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
   std::ofstream(path) << good;
   EXPECT_TRUE(runProduct("digest", 6).status().message().ends_with("but it is not there"))
       << runProduct("digest", 6).status().message();
-  // An algorithm that the library does not know.
+  // An algorithm that the library rejects.
   replace(" a190", " a191");
   EXPECT_TRUE(runProduct("digest").status().message().starts_with(
       "kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt"));

@@ -114,14 +114,14 @@ TEST(CudaApi, MatchesNccl) {
 TEST(CudaApi, MatchesNccl) { GTEST_SKIP() << "nccl: no nccl.h of 2.28 or later here"; }
 #endif
 
-// Tests that codes that no library has a name for are told as numbers.
+// Tests that codes without a name are printed as numbers.
 TEST(CudaApi, NamelessErrors) {
   EXPECT_EQ(cuda::ncclStatus(77, "ncclBroadcast").message(), "ncclBroadcast: unknown error (nccl code 77)");
   EXPECT_EQ(cuda::driverStatus({}, 998, "cuInit").message(), "cuInit: unknown error (code 998)");
 }
 
-// Tests that a machine without a driver says so, and that a build without device code does.
-TEST(CudaApi, AbsenceIsTold) {
+// Tests the errors of a machine without a driver and of a build without device code.
+TEST(CudaApi, AMissingDriverIsAnError) {
   const auto found = cuda::table();
   if (found.isOk())
     GTEST_SKIP() << "cuda: this machine has a GPU";

@@ -1,7 +1,7 @@
 //===- DnnLibraryTest.cpp - our graphs before the real cuDNN, without a device
 //-------------------------------------------===//
 //
-// cuDNN makes plans for a device that it is told of (since 9.8): every form of DnnKernels.h is built with the library
+// cuDNN creates plans for a described device (since 9.8): every form of DnnKernels.h is built with the library
 // that is on the machine, for three GPUs, and must find an engine that may be taken within the workspace that a plan
 // declares. What an engine computes is not seen here. Skipped where there is no library.
 //
@@ -28,7 +28,7 @@ struct Gpu {
   const char *name;
   int version, multiprocessors, sharedMemory, threads, blocks;
 };
-/// A100, H100, B200: compute capability, and what of the data sheets cuDNN asks for.
+/// A100, H100, B200: compute capability, and the properties that cuDNN requires.
 const Gpu gpus[] = {{"sm_80", 800, 108, 166912, 2048, 32},
                     {"sm_90", 900, 132, 232448, 2048, 32},
                     {"sm_100", 1000, 148, 232448, 2048, 32}};
@@ -72,7 +72,7 @@ void leaveOutLeaksOf(Dnn &library) {
 const Dnn *library(std::string &reason) {
   static Dnn dnn;
   static const Status opened = [] {
-    // Found by its name when the library asks for a driver.
+    // The library finds it by name when it loads a driver.
     dlopen(SLUICE_LOADING_DRIVER, RTLD_NOW | RTLD_GLOBAL);
     Status status = openDnn(dnn, "libcudnn.so.9");
     for (const char *place : {"/usr/local/cuda/lib64/libcudnn.so.9", "/usr/local/cuda-13.0/lib/libcudnn.so.9"})
@@ -129,7 +129,7 @@ protected:
       std::int64_t engine = -1, again = -1;
       const Status status = choose(c, gpu, engine, tf32);
       EXPECT_TRUE(status.isOk()) << c.kernel << " " << what << " on " << gpu.name << ": " << status.message();
-      // Asked again, it says the same.
+      // A second choice is the same.
       EXPECT_TRUE(!status.isOk() || &gpu != gpus || !c.kernel.starts_with("conv2d_") ||
                   (choose(c, gpu, again, tf32).isOk() && again == engine))
           << c.kernel << " " << what;
@@ -170,7 +170,7 @@ TEST_F(DnnLibrary, HasEnginesForConvolutions) {
     }
 }
 
-// Heads of 64 and 128, causal and not, groups, windows, queries behind more keys, both types.
+// Heads of 64 and 128, causal and not, groups, windows, fewer queries than keys, both types.
 TEST_F(DnnLibrary, HasEnginesForAttention) {
   struct Heads {
     std::int64_t batch, queries, keys, heads, keyHeads, size, causal, window;
@@ -197,7 +197,7 @@ TEST_F(DnnLibrary, HasEnginesForAttention) {
     }
 }
 
-// ResNet's: the maxima behind the stem, means of whole images, and windows with padding counted and not.
+// ResNet's: the maxima after the stem, means of full images, and windows with padding counted and not.
 TEST_F(DnnLibrary, HasEnginesForPooling) {
   for (const DType dtype : {DType::f32, DType::bf16}) {
     const Operand x = operand(dtype, {32, 112, 112, 64}), y = operand(dtype, {32, 56, 56, 64});

@@ -110,8 +110,8 @@ TEST_F(CudaDnn, Attention) {
       }
 }
 
-// Tests what attention's graph does not say: it is left to our kernels, with the reason.
-TEST_F(CudaDnn, LeavesOtherAttention) {
+// Tests that Sluice's kernels compute attention that the graph does not support, with the reason.
+TEST_F(CudaDnn, FallsBackForOtherAttention) {
   const auto reasonOf = [&](DType dtype, const DnnHeads &c) {
     setMode(cuda::DnnMode::automatic);
     const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
@@ -131,7 +131,7 @@ TEST_F(CudaDnn, LeavesOtherAttention) {
 }
 
 // Tests that positions are numbered by 32 bits; nothing of that size is in memory.
-TEST_F(CudaDnn, LeavesKeysThatItCannotNumber) {
+TEST_F(CudaDnn, FallsBackForTooManyKeys) {
   Tensor row(DType::bf16, {1, 1, 1, 8}), lse(DType::f32, {1, 1, 1});
   std::vector<Operand> in = {row.bound(), row.bound(), row.bound()}, out = {row.bound(), lse.bound()};
   for (Operand *keys : {&in[1], &in[2]})
@@ -173,7 +173,7 @@ TEST_F(CudaDnn, Pooling) {
       }
 }
 
-TEST_F(CudaDnn, LeavesOtherPooling) {
+TEST_F(CudaDnn, FallsBackForOtherPooling) {
   const auto reasonOf = [&](const char *kernel, DType dtype, const DnnPool &p) {
     setMode(cuda::DnnMode::automatic);
     compare({kernel,
@@ -192,7 +192,7 @@ TEST_F(CudaDnn, LeavesOtherPooling) {
 }
 
 // Tests that engines are passed over which are not deterministic, round more, need more workspace or make no plan, and
-// that the fallback's are asked behind all of them.
+// that the fallback's engines are tried after all of them.
 TEST_F(CudaDnn, ChoosesTheFirstEngineThatFits) {
   ASSERT_TRUE(runPlain().isOk());
   EXPECT_EQ(FakeCuda::takeCalls().back().name, "cudnn engine 45");
@@ -207,7 +207,7 @@ TEST_F(CudaDnn, ChoosesTheFirstEngineThatFits) {
             "kernel 'conv2d' by cudnn 9.19.0: engine 0 (1 launch), engine 45 (1 launch), engine 46 (1 launch)");
 }
 
-// Tests that f32 is not rounded to TF32 unless that is asked for; other types are what tensor cores are for.
+// Tests that f32 is rounded to TF32 only with the flag; other types use tensor cores.
 TEST_F(CudaDnn, LeavesTf32ToTheFlag) {
   fakeDnn.preferred = {{7, {cuda::dnn::tensorCores}, 0}};
   ASSERT_TRUE(runPlain().isOk());
@@ -222,8 +222,8 @@ TEST_F(CudaDnn, LeavesTf32ToTheFlag) {
   EXPECT_EQ(FakeCuda::takeCalls().back().name, "cudnn engine 7");
 }
 
-// Tests that our kernel runs where cuDNN has none, with the reason, and that `on` makes that an error.
-TEST_F(CudaDnn, LeavesToOurKernelsWhatItLacks) {
+// Tests that Sluice's kernel runs if cuDNN has none, with the reason, and that `on` makes this an error.
+TEST_F(CudaDnn, FallsBackToSluicesKernels) {
   fakeDnn.preferred = {{12, {cuda::dnn::nondeterministic}, 0}};
   fakeDnn.fallback.clear();
   ASSERT_TRUE(runPlain().isOk());
@@ -249,7 +249,7 @@ TEST_F(CudaDnn, LeavesToOurKernelsWhatItLacks) {
                        "CUDNN_STATUS_BAD_PARAM (cudnn code 2000): this engine makes no plans\n");
 }
 
-TEST_F(CudaDnn, SaysWhichCallFails) {
+TEST_F(CudaDnn, NamesTheCallThatFails) {
   fakeDnn.execute = 5000;
   EXPECT_EQ(runPlain().message(), "cudnnBackendExecute: CUDNN_STATUS (cudnn code 5000): the device has failed");
   auto fresh = cuda::KernelContext::create(device->functions(), 0, false);
@@ -262,7 +262,7 @@ TEST_F(CudaDnn, SaysWhichCallFails) {
 }
 
 // Tests operands that no graph takes: an address between borders of 16 bytes, lengths that move it there, no elements.
-TEST_F(CudaDnn, LeavesOddOperands) {
+TEST_F(CudaDnn, FallsBackForUnalignedOperands) {
   const auto reasonOf = [&](const Shape &x, const Shape &y) {
     setMode(cuda::DnnMode::automatic);
     KernelRun run{"conv2d",

@@ -178,7 +178,7 @@ private:
     setcontext(&fiber.context);
   }
 
-  /// Lets those go that all wait at one barrier; false where nobody can.
+  /// Resumes the fibers that all wait at one barrier; false if none can.
   bool release() {
     bool any = false;
     const int warps = threads / warpSize;
@@ -218,7 +218,7 @@ private:
       if (done == threads)
         return true;
       if (!release()) {
-        // The fibers are lost where they stand.
+        // The fibers are not resumed.
         fibers.clear();
         return false;
       }

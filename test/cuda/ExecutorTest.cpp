@@ -29,10 +29,10 @@ TEST(CudaExecutor, RunsTheShardedStep) {
   }
 }
 
-// Tests that ranks joined by NCCL, with steps issued and with steps replayed from a graph, give what the CPU gives;
+// Tests that ranks with NCCL, with steps issued and with steps replayed from a graph, give the CPU's results;
 // that each collective is one group whose counts are the unit's chunks, padding included; and that what is registered
 // is the arena.
-TEST(CudaExecutor, RanksJoinedByNccl) {
+TEST(CudaExecutor, RanksWithNccl) {
   constexpr std::uint32_t ranks = 3;
   Shards want(ranks);
   {
@@ -92,7 +92,7 @@ TEST(CudaExecutor, RanksJoinedByNccl) {
   }
 }
 
-/// Every graph is launched behind what the streams of all ranks were given, and they go on behind it; "" or what does
+/// Every graph is launched after the work of all ranks' streams, and their later work follows it; "" or what does
 /// not. `streams` are those of all ranks together.
 std::string replayOutOfOrder(const std::vector<FakeCall> &calls, std::size_t streams) {
   using Kind = FakeCall::Kind;
@@ -119,7 +119,7 @@ std::string replayOutOfOrder(const std::vector<FakeCall> &calls, std::size_t str
 }
 
 // Tests that ranks that share the device are one graph: recorded once by all of them, launched once a step, with the
-// bits of steps that are issued; and that their memory and streams are free again behind it.
+// bits of steps that are issued; and that their memory and streams are freed afterwards.
 TEST(CudaExecutor, VirtualRanksAreOneGraph) {
   constexpr std::uint32_t ranks = 3;
   Shards shards[2] = {Shards(ranks), Shards(ranks)};
@@ -214,7 +214,7 @@ TEST(CudaExecutor, AFailedCaptureFallsBackToIssuedSteps) {
         status = runStepsOnRanks(ranks, byNccl, GraphMode::on, got);
         EXPECT_EQ(status.code(), StatusCode::failed);
         EXPECT_EQ(fake.complaint(), "");
-        // After a failure beside NCCL all is kept until the process ends.
+        // After a failure with NCCL nothing is freed until the process ends.
         if (!byNccl) {
           EXPECT_EQ(fake.liveObjects(), 0);
         }
@@ -265,9 +265,9 @@ public:
   }
 };
 
-// Tests that a trace has the times of the streams, not those of issue: a pause that a stream came to lies between the
+// Tests that a trace has the times of the streams, not those of issue: a pause of a stream is between the
 // instructions that it separates; and that what is timed is issued, never replayed.
-TEST(CudaExecutor, TracesWhatStreamsDid) {
+TEST(CudaExecutor, TracesTheTimesOfStreams) {
   FakeCuda fake;
   const plan::PlanT plan = onCuda(1);
   OnePause pause;
@@ -328,7 +328,7 @@ TEST(CudaExecutor, RefusesAKernelThatCudaLacks) {
 }
 
 // Tests that more processes than GPUs is an error of the one that has none.
-TEST(CudaExecutor, RefusesADeviceThatIsNotThere) {
+TEST(CudaExecutor, RefusesAMissingDevice) {
   FakeCuda fake;
   const plan::PlanT plan = onCuda(1);
   ExecutorOptions options;
@@ -339,7 +339,7 @@ TEST(CudaExecutor, RefusesADeviceThatIsNotThere) {
   EXPECT_EQ(group.status().message(), "cuda device 1, expected less than the machine's 1");
 }
 
-// Tests that too little memory is told before the first launch, with what takes most.
+// Tests that too little memory is an error before the first launch, with the largest buffers.
 TEST(CudaExecutor, TooLittleMemoryNamesTheLargestBuffers) {
   FakeOptions options;
   options.memory = 100;
@@ -355,7 +355,7 @@ TEST(CudaExecutor, TooLittleMemoryNamesTheLargestBuffers) {
     EXPECT_NE(call.kind, FakeCall::Kind::launch);
 }
 
-// Tests that a launch that fails is named, and that nothing is left behind.
+// Tests that a launch that fails is named, and that everything is freed.
 TEST(CudaExecutor, AFailedLaunchIsNamed) {
   FakeOptions options;
   options.failingLaunch = 0;

@@ -39,7 +39,7 @@ struct FakeCall {
   /// Of a product: the number of SMs that it should use; 0: all.
   int smCount = 0;
   const void *communicator = nullptr;
-  /// What setCaller() told of the calling thread.
+  /// The calling thread's number (setCaller()).
   int caller = -1;
   /// True while the call was recorded into a graph.
   bool captured = false;
@@ -77,7 +77,7 @@ public:
 
   /// What was called since the last take.
   static std::vector<FakeCall> takeCalls();
-  /// Numbers the calling thread: what it calls and makes can be told from others'.
+  /// Numbers the calling thread, to distinguish its calls and objects.
   static void setCaller(int caller);
   static std::vector<FakeCall> takeCalls(int caller);
   struct StreamInfo {
@@ -86,7 +86,7 @@ public:
     int caller = -1;
   };
   static std::map<cuda::Stream, StreamInfo> streams();
-  /// What a caller has made and not released, in the order of making.
+  /// A caller's unreleased allocations, oldest first.
   struct Memory {
     std::byte *address = nullptr;
     std::uint64_t bytes = 0;
@@ -98,7 +98,7 @@ public:
   static std::vector<Memory> memoryOf(int caller);
   static std::vector<cuda::Stream> streamsOf(int caller);
   static std::vector<cuda::Event> eventsOf(int caller);
-  /// Whatever was allocated and not released.
+  /// Bytes that were allocated and not released.
   static std::uint64_t allocatedBytes();
   static std::uint64_t pinnedBytes();
   /// NCCL reports this error for the communicators of a rank, as after a failure of the network; 0: none.
@@ -113,7 +113,7 @@ public:
   static std::pair<int, int> ctasOf(const void *communicator);
   /// The ranks of a communicator of NCCL.
   static std::vector<int> membersOf(const void *communicator);
-  /// What the fake holds against its caller: a wait in a capture that was not joined, a wrong use, a kernel that hangs.
+  /// Misuse by the caller: a wait in a capture that was not joined, an invalid call, a kernel that hangs.
   static std::string complaint();
   static const cuda::Table &table();
 };
@@ -121,18 +121,18 @@ public:
 /// Device memory that NCCL allocates.
 cuda::Code allocateShareable(void **memory, std::size_t bytes);
 cuda::Code releaseShareable(void *memory);
-/// Does the range lie in memory that has a handle (cuMemRetainAllocationHandle)?
+/// Is the range in memory that has a handle (cuMemRetainAllocationHandle)?
 bool hasHandle(const void *memory, std::size_t bytes);
 
 /// The parts of the table.
 void fillFakeBlas(cuda::Blas &blas);
 void fillFakeNccl(cuda::Nccl &nccl);
-/// Puts work on a stream: runs when the stream comes to it, or goes into the stream's graph.
+/// Enqueues work on a stream; during a capture the work is added to the graph.
 cuda::Code fakeEnqueue(cuda::Stream stream, FakeCall call, std::function<void()> work);
 void fakeComplain(const std::string &text);
 /// The device whose context is current on the calling thread.
 int fakeDevice();
-/// Ends whatever waits in a collective; what was destroyed is freed once the streams are gone.
+/// Ends all waits in collectives; destroyed communicators are freed after the streams.
 void endFakeNccl();
 void freeFakeNccl();
 

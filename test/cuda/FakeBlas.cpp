@@ -113,7 +113,7 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
 /// Its algorithms: number 0 splits sums over blocks, the others take less and less time.
 constexpr std::uint64_t algorithms = 4, algorithmTag = 0xa190;
 
-/// What the documentation asks of gelu's matrix; f64 has no such epilogue.
+/// The documentation's requirements on GELU's input; f64 has no such epilogue.
 bool fitsAux(const FakeDesc &desc, const FakeLayout &d) {
   return !desc.usesAux() || (d.type != blas::typeF64 && d.batches == 1 && desc.aux &&
                              reinterpret_cast<std::uintptr_t>(desc.aux) % 16 == 0 && desc.auxLeading % 8 == 0 &&

@@ -18,7 +18,7 @@ struct FakeEngine {
   cuda::Code planCode = 0;
 };
 
-/// What the fake library has and does; set anew by each FakeCuda.
+/// Features and behaviour of the fake library; reset by each FakeCuda.
 struct FakeDnnOptions {
   std::vector<FakeEngine> preferred, fallback;
   /// What cudnnCreate and cudnnBackendExecute return.

@@ -73,7 +73,7 @@ std::uint64_t freeBytes() {
   return freeBytesLocked();
 }
 
-/// Puts elements of one type in the place of others.
+/// Fills memory with elements of one type.
 template <typename Element> Code fill(DevicePointer to, Element value, std::size_t count, Stream stream) {
   FakeCall call;
   call.kind = FakeCall::Kind::fill;

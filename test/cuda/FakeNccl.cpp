@@ -1,6 +1,6 @@
 //===- FakeNccl.cpp - NCCL between threads of one process ------------------------------------===//
 //
-// Ranks find each other by their unique id. Collectives meet when the streams come to them, as NCCL's kernels do; a
+// Ranks find each other by their unique id. Collectives meet when the streams run them, as NCCL's kernels do; a
 // group is one meeting. The arithmetic is the local communicator's. Communicators are in FakeNcclComm.cpp.
 //
 //===----------------------------------------------------------------------===//
@@ -49,7 +49,7 @@ struct Group {
 thread_local Group group;
 
 /// A line as NCCL 2.28 writes it with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=COLL,REG, to the end of the file that
-/// NCCL_DEBUG_FILE names; ranks that are threads of one process are told apart by the thread's number.
+/// NCCL_DEBUG_FILE names; the thread's number distinguishes ranks that are threads of one process.
 [[gnu::format(printf, 1, 2)]] void log(const char *format, ...) {
   static std::mutex writing;
   const char *path = std::getenv("NCCL_DEBUG_FILE");

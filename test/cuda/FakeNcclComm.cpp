@@ -13,7 +13,7 @@ namespace {
 
 std::mutex commsMutex;
 std::map<std::string, std::shared_ptr<Root>> roots;
-/// Streams may still come to what was enqueued before.
+/// Streams may still run work that was enqueued before.
 std::vector<std::unique_ptr<FakeComm>> goneComms;
 
 } // namespace

@@ -62,7 +62,7 @@ struct FakeEvent {
   int caller = -1;
 };
 
-/// A thread that does what it is given, in order; none where nothing is executed.
+/// A thread that runs its work in order; none if nothing is executed.
 struct FakeStream {
   FakeCuda::StreamInfo info;
   std::shared_ptr<FakeGraph> graph;
@@ -103,7 +103,7 @@ struct FakeState {
   std::map<int, std::uint64_t> ncclBytes;
   std::string complaint;
   int launches = 0, modules = 0, graphs = 0, contexts = 0, replays = 0;
-  /// The error that every call gives once the device has failed.
+  /// The error of every call after the device has failed.
   cuda::Code sticky = 0;
 };
 extern FakeState *state;
@@ -126,7 +126,7 @@ std::uint64_t freeBytesLocked();
 
 void fillFakeStreams(cuda::Driver &driver);
 void fillFakeMemory(cuda::Driver &driver);
-/// What nobody has freed.
+/// Allocations that were not freed.
 void freeFakeMemory();
 void fillFakeGraphs(cuda::Driver &driver);
 

@@ -1,4 +1,4 @@
-//===- FiberSwitch.h - a fiber's coming and going, told to a sanitizer ---------------------===//
+//===- FiberSwitch.h - reports switches of fibers to a sanitizer ---------------------------===//
 //
 // AddressSanitizer holds what is on a stack against its bounds, ThreadSanitizer orders what one thread does: both must
 // be told when another stack goes on. Without a sanitizer all of it is empty. Nothing here may be a call of its own:

@@ -60,7 +60,7 @@ private:
 
 // Tests that the host adds what the device has copied and the device takes what the host has added, whichever of them
 // is late, over several steps; and that all of it is host functions in the order of a stream, none of them in a graph.
-TEST(HostStream, StandsInTheOrderOfTheDevicesStreams) {
+TEST(HostStream, IsOrderedWithTheDevicesStreams) {
   for (const std::uint32_t ranks : {1u, 2u})
     for (const std::uint32_t late : {copyIn, copyOut, addOnHost, giveOut}) {
       FakeCuda fake;
@@ -93,8 +93,8 @@ TEST(HostStream, StandsInTheOrderOfTheDevicesStreams) {
     }
 }
 
-// Tests that steps with such a stream are issued anew, never recorded, and that asking for a graph is refused by name.
-TEST(HostStream, IsNoPartOfAGraph) {
+// Tests that steps with such a stream are issued, never captured, and that `--cuda-graph on` is refused by name.
+TEST(HostStream, IsNotCaptured) {
   FakeCuda fake;
   const plan::PlanT plan = planWithHost(1);
   {
@@ -152,7 +152,7 @@ TEST(HostStream, AFailureNamesItsInstruction) {
   EXPECT_EQ(fake.liveObjects(), 0);
 }
 
-// Tests that a trace has the host's own times beside those of the device's streams.
+// Tests that a trace has the host's times and those of the device's streams.
 TEST(HostStream, IsTraced) {
   FakeCuda fake;
   const plan::PlanT plan = planWithHost(1);

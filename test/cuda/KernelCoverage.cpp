@@ -1,6 +1,6 @@
 //===- KernelCoverage.cpp - every kernel that CUDA has was compared with its reference -------------------===//
 //
-// Looks, behind the last test, at what the tests of this binary have compared. Which kernels CUDA lacks is held by
+// Checks after the last test which kernels the tests of this binary have compared. Which kernels CUDA lacks is held by
 // test/unit/dialect/model/missing-kernels.txt.
 //
 //===----------------------------------------------------------------------===//

@@ -21,7 +21,7 @@
 
 namespace sluice::test {
 
-/// testing::Test has a Run of its own.
+/// testing::Test also has a Run.
 using KernelRun = Run;
 
 /// Kernels that some case has compared.
@@ -29,7 +29,7 @@ inline std::set<std::string> compared;
 
 class CudaKernels : public testing::Test {
 protected:
-  /// Whether kernels run on a GPU: then nothing can be asked of the fake.
+  /// True if kernels run on a GPU, so that the fake has no calls.
   static bool onGpu() { return where() == "gpu"; }
   static std::string where() {
     const char *asked = std::getenv("SLUICE_TEST_GPU");
@@ -64,7 +64,7 @@ protected:
     }
   }
 
-  /// A tensor's memory on the device: itself, or room of the arena with what it holds. Null where the arena is full.
+  /// A tensor's memory on the device: its own, or a copy in the arena. Null if the arena is full.
   char *place(const std::vector<char> &memory, std::uint64_t &taken) {
     if (!arena)
       return const_cast<char *>(memory.data());

@@ -24,7 +24,7 @@ TEST_F(CudaKernels, Convolutions) {
               compare(run, inputs, outputs, terms, std::string(c.name) + " " + std::string(dtypeName(dtype)));
             });
       }
-  // Master weights beside images in bf16.
+  // Master weights with images in bf16.
   const Convolution &c = convolutions[0];
   compare({"conv2d", {}, 1, attributesOf(c)},
           {Tensor(DType::bf16, c.x).normal(1), Tensor(DType::f32, c.weight).normal(2)},

@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-/// In FakeBlas.cpp: its heuristic knows no algorithm with gelu as epilogue.
+/// In FakeBlas.cpp: its heuristic has no algorithm with GELU as epilogue.
 extern bool fakeLacksGelu;
 
 namespace {
@@ -79,10 +79,10 @@ protected:
     Layout layout = Layout::dense;
   };
 
-  /// Both kernels, with a bias and without; as `launches` kernels of ours in a run beside the library's product.
+  /// Both kernels, with a bias and without; with `launches` kernels of Sluice per run in addition to the product.
   void compareBoth(const Case &c, DType dtype, std::size_t launches, const std::string &what) {
     const bool narrow = dtype == DType::bf16 || dtype == DType::f16;
-    // The reference takes gelu of the rounded product, the library of what is not rounded yet.
+    // The reference applies GELU to the rounded product, the library to the unrounded one.
     const double unit = dtype == DType::bf16 ? 0x1p-8 : 0x1p-11, inner = narrow ? unit / 60 : 0;
     const std::vector<Attributes::Item> attributes = {integer("transpose_a", c.transposeA),
                                                       integer("transpose_b", c.transposeB)};
@@ -119,13 +119,13 @@ protected:
   }
 };
 
-// Tests the library's epilogues: rows that are 8 elements or a multiple apart, in one product.
+// Tests the library's epilogues: rows at a multiple of 8 elements, in one product.
 TEST_F(CudaMatmulGelu, IsAnEpilogue) {
   for (DType dtype : {DType::bf16, DType::f16})
     for (const Case &c :
          {Case{{7, 13}, {13, 16}, {7, 16}}, Case{{7, 13}, {24, 13}, {7, 24}, false, true},
           Case{{13, 7}, {13, 8}, {7, 8}, true}, Case{{3, 7, 13}, {13, 16}, {3, 7, 16}}, Case{{1, 13}, {13, 8}, {1, 8}},
-          // Rows of 5 and of 13, 8 and 16 apart.
+          // Rows of 5 and of 13 at a distance of 8 and 16.
           Case{{7, 9}, {9, 5}, {7, 5}, false, false, Layout::padded},
           Case{{7, 9}, {9, 13}, {7, 13}, false, false, Layout::padded}})
       compareBoth(c, dtype, 0, "epilogue of " + std::to_string(c.c.back()));
@@ -133,7 +133,7 @@ TEST_F(CudaMatmulGelu, IsAnEpilogue) {
 
 // Tests that a gelu of our own stands behind the product where the library has none: rows that are no multiple of 8
 // apart, batches of products, an algorithm that is missing, and f32 and f64, whose gelu is to be as exact as ours.
-TEST_F(CudaMatmulGelu, IsALaunchOfItsOwn) {
+TEST_F(CudaMatmulGelu, IsASeparateLaunch) {
   for (DType dtype : {DType::bf16, DType::f16})
     for (const Case &c : {Case{{7, 13}, {13, 20}, {7, 20}}, Case{{3, 7, 13}, {3, 13, 16}, {3, 7, 16}},
                           Case{{7, 9}, {9, 8}, {7, 8}, false, false, Layout::padded}})
@@ -144,8 +144,8 @@ TEST_F(CudaMatmulGelu, IsALaunchOfItsOwn) {
   compareBoth({{7, 13}, {13, 16}, {7, 16}}, DType::bf16, 1, "without an algorithm");
 }
 
-// Tests that gelu's matrix at an address that is no multiple of 16 bytes is not given to the library.
-TEST_F(CudaMatmulGelu, IsALaunchOfItsOwnWhereItDoesNotLieWell) {
+// Tests that the library does not get GELU's input at an address that is not a multiple of 16 bytes.
+TEST_F(CudaMatmulGelu, IsASeparateLaunchIfUnaligned) {
   if (onGpu())
     GTEST_SKIP() << "only the emulated device says what it was asked for";
   std::vector<Tensor> inputs = {Tensor(DType::bf16, {7, 13}).normal(1), Tensor(DType::bf16, {13, 16}).normal(2),

@@ -380,7 +380,7 @@ TEST_F(CudaKernels, RefusesWhatDoesNotFit) {
   EXPECT_EQ(status.message(), "kernel 'add' input 1 extents, expected extents that broadcast to [2, 3] but got [4]");
 }
 
-// Tests what CUDA's kernels refuse beside that: heads that do not fit a block's shared memory.
+// Tests that CUDA's kernels refuse heads that do not fit a block's shared memory.
 TEST_F(CudaKernels, RefusesHeadsThatDoNotFit) {
   const Shape q = {1, 2, 1, 300};
   std::vector<Tensor> in = {Tensor(DType::f64, q), Tensor(DType::f64, q), Tensor(DType::f64, q)};

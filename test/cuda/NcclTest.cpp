@@ -1,8 +1,7 @@
 //===- NcclTest.cpp - communicators of GPUs on the emulated device ------------------------------------------------===//
 //
-// What is called of NCCL is what a call says: one group a coalesced call, its counts, type and operation; memory is
-// registered where asked and not otherwise; a rank that does not come is named within the watch's time. And virtual
-// ranks on one GPU give the bits of the `local` communicator.
+// A coalesced call is one NCCL group with its counts, type and operation; memory is registered only if requested.
+// Virtual ranks on one GPU give the bits of the `local` communicator.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Half.h"
@@ -89,7 +88,7 @@ TEST(Nccl, OneGroupForAUnit) {
   EXPECT_EQ(fake.liveObjects(), 0);
 }
 
-TEST(Nccl, RegistersWhereAsked) {
+TEST(Nccl, RegistersIfRequested) {
   for (bool registers : {true, false}) {
     FakeCuda fake(devices(2));
     const auto host = createLocalWorld(2);
@@ -150,7 +149,7 @@ TEST(Nccl, CtasOfCommunicators) {
   }
 }
 
-TEST(Nccl, AbsenceIsTold) {
+TEST(Nccl, AMissingLibraryIsAnError) {
   FakeOptions options;
   options.nccl = false;
   FakeCuda fake(options);
@@ -158,7 +157,7 @@ TEST(Nccl, AbsenceIsTold) {
             "nccl, expected the library libnccl.so.2 but got: nothing");
 }
 
-// Tests that the arena is aligned as plans want and can be used where NCCL has no virtual memory API.
+// Tests that the arena has the alignment of plans and works if NCCL has no virtual memory API.
 TEST(Nccl, AnArenaWithoutHandlesIsAligned) {
   FakeOptions machine = devices(2);
   machine.ncclWithoutHandles = true;

@@ -50,7 +50,7 @@ TEST(Nvtx, RangesHaveThePlansNames) {
   cuda::setNvtx(nullptr);
 }
 
-// Tests that nothing is named where no profiler asks, and that a library which is none changes nothing.
+// Tests that nothing is named without a profiler, and that a library without the protocol has no effect.
 TEST(Nvtx, NoProfilerNoRanges) {
   EXPECT_EQ(cuda::nvtx(), nullptr);
   cuda::Nvtx none;

@@ -1,4 +1,4 @@
-//===- NvtxTool.cpp - a profiler that writes down the ranges it is told of ---------------===//
+//===- NvtxTool.cpp - a profiler that records the ranges that it receives ----------------===//
 //
 // A library as NVTX's protocol wants it, by the toolkit's headers where there are any: then the compiler holds the
 // numbers and types of runtime/base/cuda/Nvtx.cpp, by its own declarations elsewhere.

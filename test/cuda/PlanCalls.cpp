@@ -1,4 +1,4 @@
-//===- PlanCalls.cpp - what a rank put on its streams, beside the plan ----------------------===//
+//===- PlanCalls.cpp - compares a rank's calls with the plan --------------------------------===//
 #include "test/cuda/PlanCalls.h"
 #include "runtime/device/cuda/HostCalls.h"
 
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = FakeCall::Kind;
 
-/// Numbers what is made here, apart from the ranks.
+/// The caller's number for kernels that are prepared here.
 constexpr int ownCaller = 1 << 20;
 
 std::string compareCall(const FakeCall &got, const FakeCall &wanted) {
@@ -345,14 +345,14 @@ std::string PlanCalls::compare(std::uint32_t entryIndex, const std::vector<FakeC
   queues.clear();
   uses.clear();
   reduced.clear();
-  // Other host functions than those that run commands tell the host that a stream has come there: no instruction's.
+  // Host functions that do not run commands notify the host; they belong to no instruction.
   const auto *const runsCommand = reinterpret_cast<const void *>(&HostCalls::run);
   for (std::size_t c = 0; c < calls.size(); ++c) {
     const FakeCall &call = calls[c];
     if (call.kind == Kind::host && call.addresses[1] != runsCommand)
       continue;
     const auto stream = std::ranges::find(streams, call.stream);
-    // Events of no instruction join streams to a capture, or tell the watch that a collective is over.
+    // Events of no instruction join streams to a capture, or show the watch that a collective has ended.
     const bool ofPlan = (call.kind != Kind::record && call.kind != Kind::wait) || events.contains(call.event);
     if (stream == streams.end() && call.kind != Kind::graph)
       return entry.name + ": call " + std::to_string(c) + " is on a stream that the plan has not";

@@ -1,4 +1,4 @@
-//===- PlanCalls.h - what a rank put on its streams, beside the plan ----------------------===//
+//===- PlanCalls.h - compares a rank's calls with the plan --------------------------------===//
 //
 // One rank's calls of the fake are compared with what the plan says: on each stream the instructions in their order; a
 // wait behind the record that it is for and before the next one of that event; copies, fills and collectives by
@@ -95,7 +95,7 @@ private:
   std::map<cuda::Event, std::uint32_t> events;
   std::map<std::pair<std::vector<std::uint32_t>, std::uint32_t>, const void *> communicators;
 
-  /// What kernels are made with here.
+  /// The context of the kernels that are prepared here.
   std::unique_ptr<cuda::KernelContext> kernels;
   cuda::Stream scratch = nullptr;
   std::map<const plan::LaunchT *, std::unique_ptr<BoundKernel>> made;

@@ -1,4 +1,4 @@
-//===- PlanCollectives.cpp - a rank's collectives, beside the plan --------------------------===//
+//===- PlanCollectives.cpp - compares a rank's collectives with the plan --------------------===//
 //
 // One group of calls of NCCL for a collective: its segments, type, operation and communicator. Over all of a run: what
 // a unit's reductions take together, one communicator a group and stream, and what is registered with each.
@@ -39,7 +39,7 @@ const char *ncclName(plan::CollectiveKind kind) {
                                                         : "ncclBroadcast";
 }
 
-/// Is it what the plan says? Pre-multiplied sums are operations of a communicator, by their factor.
+/// True if the call has the plan's operation. Pre-multiplied sums are operations of a communicator, by their factor.
 bool isOperation(const plan::CollectiveT &collective, const FakeCall &call) {
   switch (collective.op) {
   case plan::ReduceOp::mean:

@@ -17,7 +17,7 @@ bool runsOnHost(const plan::PlanT &plan) {
                              [](const auto &stream) { return stream->processor == plan::Processor::host; });
 }
 
-/// One rank, on a thread of its own.
+/// One rank, on a separate thread.
 class Rank {
 public:
   Rank(const plan::PlanT &plan, int rank) : plan(plan), rank(rank), calls(plan, rank) {}
@@ -67,7 +67,7 @@ public:
                   " graphs are launched";
         if (wrong.empty() && !(isGraph && time == 2))
           wrong = calls.compare(e, made, isGraph);
-        // A replay puts nothing else on streams but what orders it behind and before them.
+        // A replay issues only its graph and the events that order it with the streams.
         if (wrong.empty() && isGraph && time == 2 && std::ranges::any_of(made, [](const FakeCall &call) {
               return call.kind != Kind::graph && call.kind != Kind::record && call.kind != Kind::wait;
             }))
@@ -82,7 +82,7 @@ public:
   PlanCalls calls;
 };
 
-/// Every rank on a thread of its own; "" or the first thing that is wrong.
+/// Every rank on a separate thread; "" or the first error.
 std::string withRanks(const plan::PlanT &plan, const std::function<std::string(Rank &)> &body) {
   FakeOptions options;
   options.memory = std::uint64_t(1) << 50;
@@ -112,7 +112,7 @@ std::string withRanks(const plan::PlanT &plan, const std::function<std::string(R
   return fake.liveObjects() == 0 ? "" : std::to_string(fake.liveObjects()) + " objects of CUDA were not freed";
 }
 
-/// What the comparison says of calls that are not the plan's.
+/// The comparison's errors for changed calls.
 class Spoiler {
 public:
   Spoiler(Rank &rank, std::uint32_t entry, std::vector<FakeCall> good)

@@ -1,6 +1,6 @@
 //===- RecordPlan.h - a plan through the executor, recorded and compared -----------------===//
 //
-// Nothing is executed: the ranks of a plan are threads with an executor each, joined by a NCCL that only records. Every
+// Nothing is executed: the ranks of a plan are threads with an executor each, and an NCCL that only records. Every
 // entry point is run three times (issued; captured; replayed) and every call is compared with the plan (PlanCalls.h).
 //
 //===----------------------------------------------------------------------===//
