@@ -176,7 +176,7 @@ TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
   // An algorithm that the library rejects.
   replace(" a190", " a191");
   EXPECT_TRUE(runProduct("digest").status().message().starts_with(
-      "kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt"));
+      "kernel 'matmul': the file's algorithm is not one of this cublasLt"));
 }
 
 // Tests that devices of one run must be alike, and that a file that cannot be written is an error.

@@ -49,9 +49,8 @@ std::string propertiesOf(const Gpu &gpu) {
          R"("deviceName":"NVIDIA","maxBlockSize":[1024,1024,64],"maxGridSize":[2147483647,65535,65535]})";
 }
 
-/// What the library takes for itself and never frees is not held against us: NVRTC, which compiles its engines and
-/// which it unloads together with what stands in it, and handles of cublasLt. What we forget to release is still
-/// reported.
+/// Excludes memory that the library never frees: that of NVRTC, which compiles its engines, and handles of cublasLt.
+/// Leaks of Sluice are still reported.
 void leaveOutLeaksOf(Dnn &library) {
 #if defined(__SANITIZE_ADDRESS__)
   static Dnn own;

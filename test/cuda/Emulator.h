@@ -26,7 +26,7 @@ struct HostKernel {
 
 const HostKernel *findHostKernel(const std::string &name);
 
-/// Runs a launch to its end; false with a reason in `error` where threads wait for each other for ever.
+/// Runs a launch to its end; false with a reason in `error` if threads wait for each other without end.
 bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, int threads, int shared,
              std::string &error);
 

@@ -24,8 +24,9 @@ plan::PlanT twoCopies() {
   return std::move(made.plan);
 }
 
-// Tests that a profiler's library is opened by NVTX's protocol and is told every instruction that is issued, within its
-// entry point, and of a replayed step the entry point alone; and that streams have the plan's names.
+// Tests that a profiler's library is opened by NVTX's protocol and receives a range for every issued instruction,
+// within that of its entry point, and for a replayed step only that of the entry point; and that streams have the
+// plan's names.
 TEST(Nvtx, RangesHaveThePlansNames) {
   if (!std::filesystem::exists(SLUICE_NVTX_TOOL))
     GTEST_SKIP() << "the profiler's library of the build is not on this machine";

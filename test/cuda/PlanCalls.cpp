@@ -53,7 +53,7 @@ std::string PlanCalls::begin() {
     const std::uint64_t slack = pinned ? 0 : 4096;
     if (at == memory.size() || memory[at].pinned != pinned ||
         (memory[at].bytes != bytes && memory[at].bytes != bytes + slack)) {
-      wrong = "allocation of " + what + ", expected one of " + std::to_string(bytes) + " bytes but got another";
+      wrong = "allocation of " + what + " does not have " + std::to_string(bytes) + " bytes";
       return nullptr;
     }
     const auto address = reinterpret_cast<std::uintptr_t>(memory[at++].address);
@@ -163,7 +163,7 @@ std::string PlanCalls::compareEvent(const plan::InstructionT &instruction, std::
   if (carried && !fits)
     return "";
   if (!fits)
-    return "expected it but got another call";
+    return "the next call of the stream is a different one";
   const std::size_t position = queues[instruction.stream].front();
   next(instruction.stream);
   ++counts.events;
@@ -323,7 +323,7 @@ std::string PlanCalls::compareInstruction(const plan::InstructionT &instruction,
   if (isOfHost(instruction)) {
     const FakeCall *call = next(instruction.stream);
     ++counts.hostCalls;
-    return call && call->kind == Kind::host ? "" : "expected a call of the host but got another";
+    return call && call->kind == Kind::host ? "" : "the next call is not one of the host";
   }
   if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
     return compareLaunch(instruction, *launch, repetition);

@@ -70,7 +70,7 @@ private:
 
   Bound bind(const plan::ViewT &view) const;
   bool isOfHost(const plan::InstructionT &instruction) const;
-  /// The next call of the stream, which leaves its queue; null where there is none.
+  /// The next call of the stream, which leaves its queue; null for an empty queue.
   const FakeCall *next(std::uint32_t stream);
   const FakeCall *peek(std::uint32_t stream) const;
 

@@ -92,7 +92,7 @@ std::string PlanCalls::compareCollective(const plan::InstructionT &instruction, 
   if (!communicator)
     communicator = call->communicator;
   if (communicator != call->communicator)
-    return "communicator, expected that of the group and stream but got another";
+    return "the communicator is not that of the group and stream";
   if (FakeCuda::membersOf(communicator) != members)
     return "members of the communicator, expected the plan's group but got others";
   const auto setting = [](bool isSet, int value) { return isSet ? value : cuda::nccl::Config::undefined; };
@@ -133,7 +133,7 @@ std::string PlanCalls::checkRegistration(bool registers) const {
     if (!registers && !found.empty())
       return differs("registrations", 0, found.size());
     if (registers && (found.size() != 1 || found[0].first != arenas[0] || found[0].second != plan.arenas[0]->bytes))
-      return "registration, expected the arena but got another range or none";
+      return "the arena is not registered";
   }
   return different.size() == communicators.size() ? "" : "communicators, expected one a group and stream but got fewer";
 }

@@ -12,8 +12,8 @@ Result<std::shared_ptr<DeviceCode>> DeviceCode::load(const Table &table) {
     Module module = nullptr;
     const Code result = table.driver.moduleLoad(&module, image.data);
     if (result == noBinaryForGpu)
-      return refusedError("architecture of the device, expected one that the device code '" + std::string(image.name) +
-                          "' is for (sm_80 or later) but got another");
+      return refusedError("the device code '" + std::string(image.name) +
+                          "' (sm_80 or later) has no code for the architecture of the device");
     SLUICE_RETURN_IF_ERROR(driverStatus(table, result, "cuModuleLoadData of " + std::string(image.name)));
     code->modules.push_back(module);
   }

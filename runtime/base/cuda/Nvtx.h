@@ -1,9 +1,8 @@
 //===- Nvtx.h - named ranges for NVIDIA's profilers ------------------------------------===//
 //
-// A profiler that wants an application's own names puts a library in its way and names it in NVTX_INJECTION64_PATH.
-// That library is opened here, at the first question, and asks for the places of the functions that it takes; where
-// there is none, nothing is named and nothing costs. The protocol is that of NVTX 3, which is headers alone; none of
-// them is needed.
+// A profiler that supports names of an application sets NVTX_INJECTION64_PATH to a library. The first call of nvtx()
+// opens this library, which stores its functions in a table; without a profiler no range is created. The protocol is
+// that of NVTX 3, whose headers are not needed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_NVTX_H
@@ -23,7 +22,7 @@ struct Nvtx {
   bool hasRanges() const { return push && pop; }
 };
 
-/// That of this process's profiler; null where there is none. Thread-safe.
+/// The functions of this process's profiler; null without a profiler. Thread-safe.
 const Nvtx *nvtx();
 
 /// Puts `other` in its place until it is called with null. For tests; not thread-safe.

@@ -63,11 +63,11 @@ struct Table {
 /// Oldest versions: the driver's API, NCCL's and cuDNN's.
 inline constexpr int leastDriver = 13000, leastNccl = 22800, leastDnn = 90800;
 
-/// The table of this machine, or why there is none (StatusCode::refused): no driver, one that is too old, no device, no
-/// cuBLASLt, a build without device code. Thread-safe.
+/// The table of this machine, or the reason for its absence (StatusCode::refused): no driver, one that is too old, no
+/// device, no cuBLASLt, a build without device code. Thread-safe.
 Result<const Table *> table();
 
-/// Puts `other` in the place of this machine's table until it is called with null. For tests; not thread-safe.
+/// Replaces this machine's table by `other` until it is called with null. For tests; not thread-safe.
 void setTable(const Table *other);
 
 /// A failure of the driver as a Status: "cuMemAlloc: out of memory (CUDA_ERROR_OUT_OF_MEMORY)". Ok for 0.
@@ -81,7 +81,7 @@ std::string dnnVersionText(std::size_t version);
 /// Finds cuDNN's functions in a library of that name, or says why they are not there.
 Status openDnn(Dnn &dnn, const char *name);
 
-/// The device code in this build, and why there is none.
+/// The device code in this build, and the reason for its absence.
 std::span<const Image> builtImages();
 std::string_view builtWithout();
 

@@ -10,7 +10,7 @@
 namespace sluice::nccl {
 
 /// Runs `call` on a thread with the caller's CUDA context current and returns its code, or nothing where it has not
-/// returned within `seconds` (0: for ever) or `ended` has become true. A call that does not return keeps its thread: it
+/// returned within `seconds` (0: no limit) or `ended` has become true. A call that does not return keeps its thread: it
 /// must own what it uses.
 std::optional<cuda::Code> callWithin(const cuda::Table &table, double seconds, const std::function<bool()> &ended,
                                      std::function<cuda::Code()> call);

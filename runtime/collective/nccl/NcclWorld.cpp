@@ -41,7 +41,7 @@ public:
 
   ~NcclWorld() override {
     const bool ends = endsOrderly();
-    // The second thread sees to it that this does not wait for ever.
+    // The second thread limits the time of this call.
     if (root && ends)
       table.nccl.destroy(root);
     {

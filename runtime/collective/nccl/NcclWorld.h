@@ -29,9 +29,9 @@ struct NcclOptions {
   std::uint32_t maxCtas = 0;
   /// Gathers within a node by copy engines (the recipe's collective.copy_engines).
   bool copyEngines = false;
-  /// Seconds that a rank waits for its peers in a collective; 0: for ever.
+  /// Seconds that a rank waits for its peers in a collective; 0: no limit.
   double watchdogSeconds = 25;
-  /// Seconds within which NCCL connects the ranks of a communicator; 0: for ever.
+  /// Seconds within which NCCL connects the ranks of a communicator; 0: no limit.
   double startSeconds = 60;
   /// Ends the process. Called on another thread if the rank's thread has not left the world within `graceSeconds` after
   /// a failure. Empty: the process is not ended.

@@ -208,8 +208,8 @@ Status BlasProduct::take(const KernelRequest &request, const AlgorithmChoice &ke
                                                layouts[3], &kept.algorithm, &result);
   if (code != 0 || result.workspace > request.workspace || kept.workspace > request.workspace ||
       result.workspace > kept.workspace)
-    return refusedError("kernel 'matmul' algorithm of the file of algorithms, expected one of this cublasLt within " +
-                        std::to_string(request.workspace) + " bytes but got another");
+    return refusedError("kernel 'matmul': the file's algorithm is not one of this cublasLt within " +
+                        std::to_string(request.workspace) + " bytes");
   algorithm = kept.algorithm;
   workspaceBytes = static_cast<std::size_t>(kept.workspace);
   return {};

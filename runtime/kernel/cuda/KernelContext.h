@@ -33,7 +33,7 @@ public:
 
   /// Null if cuDNN is disabled.
   DnnUse *dnnUse() const { return dnn.get(); }
-  /// Created at the first call, because it takes device memory; or the reason why there is none.
+  /// Created at the first call, because it takes device memory; or the reason for its absence.
   Result<dnn::Handle> dnnHandle();
 
   /// While it lives the heuristic chooses: for products whose addresses are none yet.

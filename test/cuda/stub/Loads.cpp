@@ -1,8 +1,8 @@
 //===- Loads.cpp - a driver that takes all code and runs none
 //-------------------------------------------------------------===//
 //
-// cuDNN's compiled engines look a driver up when they are asked for a device that they are only told of, and load their
-// code into it. This one says that it is loaded.
+// cuDNN's compiled engines load their code into a driver, also for a device that is not in the machine. This driver
+// reports success.
 //
 //===----------------------------------------------------------------------===//
 

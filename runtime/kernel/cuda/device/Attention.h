@@ -101,7 +101,7 @@ SLUICE_DEVICE void addTile(T *result, const T *weights, const T *tile, int size,
   }
 }
 
-/// Where everything of a block lies in shared memory: two tiles, two rows and 64 weights a warp.
+/// The division of a block's shared memory: two tiles, two rows and 64 weights per warp.
 template <typename T> struct AttentionMemory {
   T *firstTile, *secondTile, *firstRow, *secondRow, *weights;
   SLUICE_DEVICE AttentionMemory(int size, Lane lane) {

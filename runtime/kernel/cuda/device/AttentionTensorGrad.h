@@ -1,9 +1,9 @@
 //===- AttentionTensorGrad.h - the derivative of attention on tensor cores ----------------------------------------===//
 //
-// As AttentionTensor.h. One kernel has a block for each tile of queries, makes dq and leaves dout.out for the other;
-// that has a block for each tile of keys, makes dk and dv over the queries of all heads of its group, in order. Scores
-// are made anew by both: nothing is added by atomics. The other side's tiles come in two places in turn, one is copied
-// while the other is used. For heads of more than 128, dv and dk are two kernels.
+// As AttentionTensor.h. The first kernel has a block for each tile of queries; it computes dq and stores dout.out for
+// the second. The second has a block for each tile of keys; it computes dk and dv over the queries of all heads of its
+// group, in order. Both compute the scores again, so nothing is added by atomics. Tiles of the other side are double
+// buffered. For heads of more than 128 elements, dv and dk are computed by two kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSORGRAD_H

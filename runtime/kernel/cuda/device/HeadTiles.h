@@ -1,7 +1,7 @@
 //===- HeadTiles.h - rows of a head in shared memory, and products of them on tensor cores -----------------===//
 //
 // A tile is rows of D bf16 or f16 elements in shared memory, eight more from one row to the next than it has, so that
-// the eight rows that one instruction reads lie in different banks. Heads of fewer elements than D are filled up with
+// the eight rows that one instruction reads are in different banks. Heads of fewer elements than D are filled up with
 // zeros. A block is four warps; a warp owns 16 M rows of its own side, and what it adds up over tiles of the other side
 // stays in its registers:
 //

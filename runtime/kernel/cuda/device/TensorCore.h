@@ -8,9 +8,9 @@
 //   b: word w holds rows 2 part + 8 w and the next, column group
 //   c: number i is row group + 8 (i / 2), column 2 part + i % 2
 //
-// the factors are bf16 or f16, two in a word, the lower first; c is f32. In which order a processor adds the 16
-// products up is its own affair, so sums made here are `fixed` by the architecture. All functions are reached by whole
-// warps.
+// the factors are bf16 or f16, two in a word, the lower first; c is f32. The order in which a processor
+// adds the 16 products is not documented, so these sums are `fixed` by the architecture. All threads of a warp call
+// each function.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_TENSORCORE_H

@@ -5,7 +5,7 @@
 // A block makes 64 x 64 results, each of its 256 threads 4 x 4 of them, 16 apart. What left and right are, a problem
 // says: elements of a matrix, or of an image under a window.
 //
-//   Row row(m), Column column(n), Depth depth(k)     an index taken apart; any index, also one beyond the last
+//   Row row(m), Column column(n), Depth depth(k)     the components of an index; any index, also one beyond the last
 //   left(row, depth), right(depth, column)           0 where m or n is beyond the last
 //   depthFirst                                       do neighbours in memory follow each other along k? (else along m
 //   and n)
@@ -25,7 +25,7 @@ inline constexpr int tilePitch = tileSide + 2;
 constexpr int tileShared(int bytes) { return 2 * tileDepth * tilePitch * bytes; }
 SLUICE_DEVICE Index tilesOf(Index size) { return (size + tileSide - 1) / tileSide; }
 
-/// Where the results of a thread lie in its tile.
+/// Positions of a thread's results in its tile.
 SLUICE_DEVICE int tileRow(Lane lane, int r) { return lane.thread() / 16 + 16 * r; }
 SLUICE_DEVICE int tileColumn(Lane lane, int c) { return lane.thread() % 16 + 16 * c; }
 
