@@ -1,6 +1,7 @@
 //===- ExecutorLoad.cpp - memory, streams, channels and commands of a plan ----------===//
 #include "runtime/collective/DeviceWorld.h"
 
+#include "runtime/base/ShardMath.h"
 #include "runtime/base/Text.h"
 #include "runtime/executor/Handshake.h"
 #include "runtime/executor/Machine.h"

@@ -17,6 +17,7 @@
 #include "runtime/plan/Schedule.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 using namespace sluice;

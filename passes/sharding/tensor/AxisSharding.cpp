@@ -2,6 +2,7 @@
 
 #include "passes/sharding/tensor/AxisSharding.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/rules/Rules.h"
 #include "dialect/spmd/Names.h"
 

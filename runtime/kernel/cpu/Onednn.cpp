@@ -1,6 +1,7 @@
 //===- Onednn.cpp - one matrix product of oneDNN -----------------------------------===//
 #include "runtime/kernel/cpu/Onednn.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/kernel/cpu/OnednnLibrary.h"
 
 #include <string_view>

@@ -7,6 +7,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_SORTEDINDICES_H
 #define SLUICE_RUNTIME_KERNEL_CPU_SORTEDINDICES_H
 
+#include "runtime/base/Text.h"
 #include "runtime/kernel/cpu/Walk.h"
 
 #include <algorithm>

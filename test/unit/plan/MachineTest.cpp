@@ -3,6 +3,7 @@
 #include "test/unit/plan/HandPlan.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <filesystem>
 
