@@ -2,6 +2,7 @@
 
 #include "passes/sharding/tensor/Positions.h"
 
+#include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 
 using namespace mlir;

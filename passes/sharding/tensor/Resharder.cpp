@@ -5,6 +5,7 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
+#include "passes/sharding/Utils.h"
 #include "passes/sharding/tensor/Positions.h"
 
 using namespace mlir;
