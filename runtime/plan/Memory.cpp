@@ -133,13 +133,17 @@ Json memoryJson(const plan::PlanT &plan) {
           {"process", process}};
 }
 
+static Status noSuchInstruction(std::uint32_t instruction) {
+  return inputError(concat("instruction ", instruction, " is in no entry point of the plan"));
+}
+
 Result<Json> memoryAtJson(const plan::PlanT &plan, std::uint32_t instruction) {
   Json places = Json::array();
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
     if (instruction < instructionCount(*plan.entries[e]))
       places.push_back(peakJson(plan, {e, instruction}));
   if (places.empty())
-    return inputError(concat("instruction ", instruction, " is in no entry point of the plan"));
+    return noSuchInstruction(instruction);
   return places;
 }
 
@@ -155,7 +159,7 @@ Result<std::string> memoryAtText(const plan::PlanT &plan, std::uint32_t instruct
       out += shareText(unit < plan.units.size() ? plan.units[unit]->name : "(no unit)", live.byUnit[unit], live.bytes);
   }
   if (out.empty())
-    return inputError(concat("instruction ", instruction, " is in no entry point of the plan"));
+    return noSuchInstruction(instruction);
   return out;
 }
 
