@@ -55,7 +55,7 @@ struct ExecutorOptions {
   std::shared_ptr<cuda::Algorithms> algorithms;
   /// Lets cuDNN compute the kernels that it has, and records which; null: only Sluice's kernels.
   std::shared_ptr<cuda::DnnUse> dnn;
-  /// For plans of the CPU, for debugging: what it returns is called between instructions, which run one at a time.
+  /// For debugging, on the CPU: creates the observer that is called between instructions, which then run one at a time.
   ObserverFactory observe;
   /// On the CPU: arenas are resident from the start. Else the first access to a page makes it resident.
   bool prefault = true;

@@ -22,7 +22,7 @@ namespace sluice::bench {
 
 using Shape = std::vector<std::int64_t>;
 
-/// Memory that lies as a plan's buffers do: where a vector crosses lines of the cache, a store takes three times as
+/// Memory with the alignment of a plan's buffers: a store of a vector that crosses cache lines takes three times as
 /// long.
 template <typename T> struct AsInArena {
   using value_type = T;

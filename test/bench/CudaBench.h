@@ -188,7 +188,7 @@ struct Bench {
     std::printf("\n");
   }
 
-  /// One kernel by us and, where asked for, by cuDNN. `bytes` or `flops`: what it must move or compute.
+  /// One kernel of Sluice and, if requested, of cuDNN. `bytes` or `flops`: the minimum of the algorithm.
   void kernel(const std::string &title, const std::string &name, const std::vector<Operand> &in,
               const std::vector<Operand> &out, const std::vector<Attributes::Item> &items, double bytes,
               double flops = 0, bool dnn = false) {

@@ -30,8 +30,8 @@ TEST(CudaExecutor, RunsTheShardedStep) {
 }
 
 // Tests that ranks with NCCL, with steps issued and with steps replayed from a graph, give the CPU's results;
-// that each collective is one group whose counts are the unit's chunks, padding included; and that what is registered
-// is the arena.
+// that each collective is one group whose counts are the unit's chunks, padding included; and that the arena
+// is registered.
 TEST(CudaExecutor, RanksWithNccl) {
   constexpr std::uint32_t ranks = 3;
   Shards want(ranks);

@@ -1,8 +1,8 @@
 //===- FakeDnn.cpp - cuDNN's descriptors, heuristics and plans
 //-----------------------------------------------------------===//
 //
-// Written from cuDNN's documentation and headers and not from Sluice's use of it: attributes have the types that the
-// headers give them, what is not finalized is not used, a pack names every tensor that is memory or a number.
+// Written from cuDNN's documentation and headers and not from Sluice's use of it: attributes have the types of the
+// headers, only finalized descriptors are used, a pack names every tensor that is memory or a number.
 // FakeDnnGraph.cpp computes.
 //
 //===----------------------------------------------------------------------===//

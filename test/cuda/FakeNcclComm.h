@@ -79,7 +79,7 @@ bool meet(const FakeComm &comm);
 void endCollectives(FakeComm &comm);
 /// The first collective allocates.
 cuda::Code connect(FakeComm &comm);
-/// As commDestroySync of NCCL: waits for what is under way and for the graphs that hold collectives of this
+/// As commDestroySync of NCCL: waits for running collectives and for the graphs that hold collectives of this
 /// communicator.
 cuda::Code retire(FakeComm *comm, const char *call);
 void forgetRegistrations();

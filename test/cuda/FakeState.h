@@ -1,7 +1,7 @@
 //===- FakeState.h - what the parts of the fake share ----------------------------------===//
 //
-// FakeDriver.cpp holds devices, contexts and the class that tests see; FakeStreams.cpp streams, events and what is put
-// on them; FakeMemory.cpp memory and moves; FakeGraphs.cpp device code, launches and captures.
+// FakeDriver.cpp holds devices, contexts and the class that tests see; FakeStreams.cpp streams, events and their
+// work; FakeMemory.cpp memory and moves; FakeGraphs.cpp device code, launches and captures.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FAKESTATE_H

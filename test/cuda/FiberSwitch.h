@@ -1,8 +1,8 @@
 //===- FiberSwitch.h - reports switches of fibers to a sanitizer ---------------------------===//
 //
-// AddressSanitizer holds what is on a stack against its bounds, ThreadSanitizer orders what one thread does: both must
-// be told when another stack goes on. Without a sanitizer all of it is empty. Nothing here may be a call of its own:
-// what ThreadSanitizer notes at its entry would be taken back from the other stack.
+// AddressSanitizer checks stack accesses against the bounds of the stack, ThreadSanitizer orders the accesses of a
+// thread: both need a notification when execution changes to another stack. Without a sanitizer these functions are
+// empty. All are inlined: ThreadSanitizer would record the entry of a call on one stack and its return on the other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FIBERSWITCH_H

@@ -1,8 +1,8 @@
 //===- Table.h - NVIDIA's libraries as one table of functions ---------------------===//
 //
 // Everything that Sluice calls of the CUDA driver, cuBLASLt, cuDNN and NCCL, as pointers. table() opens the libraries
-// once, at the first call, and says what is missing or too old; nothing links against them, so a binary starts on a
-// machine that has none. Tests put another table in its place, whose device is emulated on the host.
+// once, at the first call, and names a missing or too old one; no program links against them, so it starts on a machine
+// without them. Tests put another table in its place, whose device is emulated on the host.
 //
 // The table also holds the device code: images that nvcc made of runtime/*/cuda/*.cu, each for every architecture.
 //

@@ -1,7 +1,7 @@
 //===- BatchNorm.h - batch norm over all dims but the last -------------------------------------------------===//
 //
-// Sums of a channel: 64 runs of rows, each in order by one thread, then the runs in order in f64. The variance is that
-// about the mean, in a pass of its own.
+// Sums of a channel: 64 runs of rows, each in order by one thread, then the runs in order in f64. The variance
+// is computed about the mean, in a second pass.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_BATCHNORM_H

@@ -2,8 +2,8 @@
 //
 // A tile is rows of D bf16 or f16 elements in shared memory, eight more from one row to the next than it has, so that
 // the eight rows that one instruction reads are in different banks. Heads of fewer elements than D are filled up with
-// zeros. A block is four warps; a warp owns 16 M rows of its own side, and what it adds up over tiles of the other side
-// stays in its registers:
+// zeros. A block is four warps; a warp owns 16 M rows of one side, and its sums over tiles of the other side stay in
+// registers:
 //
 //   addScores      s[16 M x N] += own rows . the N rows of a tile
 //   addWeighted    r[16 M x D] += s, rounded to the type of the rows, times the N rows of a tile
@@ -107,8 +107,8 @@ template <int M, int N> SLUICE_DEVICE void clear(float (&s)[M][N][4]) {
     s[m][n][i] = 0;
 }
 
-/// Where lane i's row of four matrices lies that make a 16 x 16 part: the second below the first (or beside it), then
-/// the other two.
+/// The address of lane i's row of the four matrices of a 16 x 16 block: the second is below the first (or to its
+/// right), then the other two.
 template <int D> SLUICE_DEVICE TileAddress below(TileAddress tile, Lane lane) {
   const int at = lane.thread() % warpSize;
   return tile + (at % 16 * headPitch<D> + at / 16 * 8) * 2;

@@ -97,8 +97,8 @@ template <typename E> SLUICE_DEVICE void optimizer(const OptimizerArgs &args, La
   }
 }
 
-/// Many dense parameters of the same types by one launch, each by blocks of its own, a block `span` elements. As many
-/// as fit the 4 KB of a launch's arguments.
+/// One launch updates many dense parameters of the same types, as many as fit the 4 KB of a launch's arguments. Each
+/// parameter has separate blocks, of `span` elements each.
 inline constexpr int listedParameters = 40;
 struct ListedParameter {
   void *parameter = nullptr, *state[2] = {}, *newParameter = nullptr, *newState[2] = {};

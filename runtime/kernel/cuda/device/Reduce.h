@@ -64,8 +64,8 @@ template <typename E> SLUICE_DEVICE void powerSum(const ReduceArgs &args, Lane l
     args.partial[lane.block()] = result;
 }
 
-/// Many dense tensors by one launch, each by blocks of its own and to the bits of powerSum. As many as fit the 4 KB of
-/// a launch's arguments.
+/// One launch reduces many dense tensors, as many as fit the 4 KB of a launch's arguments. Each tensor has separate
+/// blocks, with the bits of powerSum.
 inline constexpr int listedTensors = 96;
 struct ListedTensor {
   void *data = nullptr;
