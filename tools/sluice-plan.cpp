@@ -1,7 +1,7 @@
 //===- sluice-plan.cpp - prints and checks plans ------------------------------------===//
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
-//        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION]
+//        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1]
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
 //
 //===----------------------------------------------------------------------===//
@@ -18,8 +18,6 @@
 using namespace sluice;
 
 static constexpr std::string_view notImplemented[] = {"explain", "simulate", "compare", "calibrate", "pack"};
-/// Options of `memory`.
-static constexpr const char *notImplementedOptions[] = {"--account"};
 
 int main(int argc, char **argv) {
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
@@ -40,6 +38,16 @@ int main(int argc, char **argv) {
       subcommand->add_option("--at", command.at, "print only the live bytes by class and by unit at this instruction")
           ->check(integerFrom(0))
           ->excludes(machine);
+      subcommand
+          ->add_option("--account", command.account,
+                       "print only the live bytes that PyTorch FSDP1 would hold for the same model and recipe")
+          ->check([](const std::string &name) -> std::string {
+            if (name == "fsdp2")
+              return "'--account fsdp2' is not implemented in this version";
+            return name == "fsdp1" ? "" : "expected fsdp1 but got '" + name + "'";
+          })
+          ->excludes("--machine")
+          ->excludes("--at");
     }
     names += std::string(names.empty() ? "" : "|") + row.name;
     isKnown = isKnown || std::string_view(argv[1]) == row.name;
@@ -49,7 +57,7 @@ int main(int argc, char **argv) {
     return report(notImplementedError("subcommand '" + std::string(argv[1]) + "'"));
   if (!isKnown)
     return report({StatusCode::usage, "unknown subcommand '" + std::string(argv[1]) + "', expected " + names});
-  if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplementedOptions))
+  if (const std::optional<int> done = parseCommandLine(app, argc, argv))
     return *done;
   command.name = app.get_subcommands().front()->get_name();
   const PlanCommandResult result = runPlanCommand(command);

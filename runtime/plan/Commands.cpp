@@ -9,6 +9,7 @@
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Diff.h"
+#include "runtime/plan/EagerAccount.h"
 #include "runtime/plan/Issue.h"
 #include "runtime/plan/MachineFile.h"
 #include "runtime/plan/Memory.h"
@@ -59,6 +60,12 @@ PlanCommandResult runCheck(const std::string &path, bool asJson) {
 
 PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command) {
   PlanCommandResult result;
+  if (!command.account.empty()) {
+    Result<EagerAccount> account = accountFsdp1(plan);
+    if (!account.isOk())
+      return {{}, account.takeStatus()};
+    return {command.json ? jsonText(accountJson(*account)) : accountText(*account), {}};
+  }
   if (command.at && command.json) {
     Result<Json> json = memoryAtJson(plan, *command.at);
     return json.isOk() ? PlanCommandResult{jsonText(*json), {}} : PlanCommandResult{{}, json.takeStatus()};

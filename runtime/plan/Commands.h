@@ -33,6 +33,8 @@ struct PlanCommand {
   std::string machine = {};
   /// For `memory`: print only the live bytes at this instruction.
   std::optional<std::uint32_t> at = {};
+  /// For `memory`: print only what this framework would hold; empty: none.
+  std::string account = {};
 };
 
 struct PlanCommandResult {

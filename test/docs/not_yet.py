@@ -19,7 +19,7 @@ SETTINGS = {
 }
 COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
 VALUELESS = ("--pareto", "--dry-run", "--doctor", "--find-nonfinite")
-MEMORY = ("--account",)
+MEMORY = ("--account fsdp2",)
 SUBCOMMANDS = ("explain", "simulate", "pack", "compare", "calibrate")
 # Not names of features: the program and the subcommand whose parts the row lists.
 PROGRAMS = ("sluice-plan", "sluice-plan memory")
@@ -35,7 +35,7 @@ def commands(name, plan, model):
     if name in COMPILE:
         return [["sluice-compile", model, "-o", "x.plan", name, *value]]
     if name in MEMORY:
-        return [["sluice-plan", "memory", plan, name, *value]]
+        return [["sluice-plan", "memory", plan, *name.split()]]
     if name.startswith("--"):
         return [["sluice-train", plan, "--data", "random:1", name, *value]]
     return []
