@@ -66,6 +66,7 @@ struct Recipe {
   struct Loss {
     LossMean mean = LossMean::rank;
     std::optional<std::int64_t> chunkRows = {};
+    bool perRank = false;
   } loss;
 
   struct Optimizer {

@@ -264,6 +264,15 @@ def LowerReshards : Pass<"spmd-lower-reshards", "::mlir::ModuleOp"> {
                  RecipeOption<"meshExpert", "mesh.expert">];
 }
 
+def ReturnRankLosses : Pass<"spmd-return-rank-losses", "::mlir::ModuleOp"> {
+  let summary = "makes the loss of each rank an output";
+  let description = [{
+    With `loss.per_rank`, an entry point that returns the loss also returns `rank_loss`: the mean over the rows of this rank
+    and over its micro-batches, of which the loss is the mean over the ranks.
+  }];
+  let options = [RecipeOption<"perRank", "loss.per_rank">];
+}
+
 def JoinReductions : Pass<"spmd-join-reductions", "::mlir::ModuleOp"> {
   let summary = "combines values before they are reduced over the same axes";
   let description = [{

@@ -30,6 +30,8 @@ void sluice::buildPartition(mlir::OpPassManager &manager) {
   // The program is correct; the policies of the units save communication.
   manager.addPass(createElideReshards());
   manager.addPass(createAccumulateGradients());
+  // The loss of a rank is averaged over its micro-batches.
+  manager.addPass(createReturnRankLosses());
   // Collectives have local operands.
   manager.addPass(createLocalizeUpdate());
   manager.addPass(createLowerReshards());

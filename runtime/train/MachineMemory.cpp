@@ -22,6 +22,11 @@ static std::uint64_t readKibibytes(const char *path, std::initializer_list<std::
 
 std::uint64_t processHighWater() { return readKibibytes("/proc/self/status", {"VmHWM:"}); }
 
+std::uint64_t restartProcessHighWater() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+  return processHighWater();
+}
+
 std::uint64_t machineMemory() {
   const std::uint64_t total = readKibibytes("/proc/meminfo", {"MemTotal:", "SwapTotal:"});
   // The limit of the container's control group; no limit is "max".

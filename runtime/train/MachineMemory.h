@@ -17,6 +17,10 @@ namespace sluice {
 /// Peak resident size of this process, in bytes; 0 if unknown.
 std::uint64_t processHighWater();
 
+/// Sets the peak to the present resident size and returns it, so that the next run in this process is measured without
+/// the earlier ones (proc_pid_clear_refs(5)). Where the system does not allow it, the peak so far.
+std::uint64_t restartProcessHighWater();
+
 /// Memory and swap of this machine in bytes, or the limit of the control group if that is smaller; 0 if unknown.
 std::uint64_t machineMemory();
 

@@ -46,26 +46,28 @@ Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view por
   return writeNumber(ranks, entry, port, value);
 }
 
-template <typename T> static Result<std::optional<double>> readAs(const Ranks &ranks, const plan::PortT &port) {
+template <typename T>
+static Result<std::optional<double>> readAs(const Ranks &ranks, const plan::PortT &port, int rank) {
   T value{};
   SLUICE_RETURN_IF_ERROR(
-      ranks.read(0, port.view->buffer, port.view->offset, std::as_writable_bytes(std::span(&value, 1))));
+      ranks.read(rank, port.view->buffer, port.view->offset, std::as_writable_bytes(std::span(&value, 1))));
   return std::optional<double>(static_cast<double>(value));
 }
 
-Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view name) {
+Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view name,
+                                         int rank) {
   const plan::PortT *port = findOutput(entry, name);
   if (!port)
     return std::optional<double>();
   switch (port->view->dtype) {
   case plan::DType::f32:
-    return readAs<float>(ranks, *port);
+    return readAs<float>(ranks, *port, rank);
   case plan::DType::f64:
-    return readAs<double>(ranks, *port);
+    return readAs<double>(ranks, *port, rank);
   case plan::DType::u8:
-    return readAs<std::uint8_t>(ranks, *port);
+    return readAs<std::uint8_t>(ranks, *port, rank);
   case plan::DType::i32:
-    return readAs<std::int32_t>(ranks, *port);
+    return readAs<std::int32_t>(ranks, *port, rank);
   default:
     return unfit(entry, *port, "f32, f64, i32 or u8");
   }

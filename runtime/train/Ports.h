@@ -12,8 +12,9 @@ namespace sluice {
 Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, double value);
 Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, std::int64_t value);
 
-/// Reads a scalar output of rank 0; nullopt if the entry point has no such port.
-Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view port);
+/// Reads a scalar output of a rank; nullopt if the entry point has no such port.
+Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view port,
+                                         int rank = 0);
 
 } // namespace sluice
 

@@ -26,6 +26,12 @@ std::string jsonLine(const StepReport &report) {
   std::string more;
   if (report.evaluationLoss)
     more += fmt::format(R"(, "eval_loss": {})", exact(*report.evaluationLoss, report.dtype));
+  if (!report.rankLosses.empty()) {
+    std::string each;
+    for (double loss : report.rankLosses)
+      each += (each.empty() ? "" : ", ") + exact(loss, report.dtype);
+    more += fmt::format(R"(, "rank_losses": [{}])", each);
+  }
   if (report.lossScale)
     more += fmt::format(R"(, "loss_scale": {})", exact(*report.lossScale, report.dtype));
   if (!report.losses.empty()) {
@@ -101,12 +107,16 @@ std::string progressBar(const StepReport &report, double elapsed, int columns) {
   return head + bar + tail;
 }
 
-/// "\nresident pages:  device at most 4096 (4.00 KiB) of 8192 (8.00 KiB) with live bytes".
-static std::string pagesLine(const RunSummary &summary) {
-  std::string text;
-  for (const auto &[space, bytes] : summary.pages)
-    text += fmt::format("{}  {} at most {} of {} with live bytes", text.empty() ? "\nresident pages:" : "", space,
+/// "\nprocess:  4096 (4.00 KiB) resident, 8192 (8.00 KiB) predicted", and the pages of arenas if they were measured.
+static std::string residentLines(const RunSummary &summary) {
+  std::string text = fmt::format("\nprocess:  {} resident, {} predicted", formatBytesExact(summary.measuredProcess),
+                                 formatBytesExact(summary.predictedProcess));
+  bool isFirst = true;
+  for (const auto &[space, bytes] : summary.pages) {
+    text += fmt::format("{}  {} at most {} of {} with live bytes", isFirst ? "\nresident pages:" : "", space,
                         formatBytesExact(bytes.first), formatBytesExact(bytes.second));
+    isFirst = false;
+  }
   return text;
 }
 
@@ -115,15 +125,15 @@ std::string summaryLine(const RunSummary &summary) {
     std::string text = "predicted peak = measured peak:";
     for (const auto &[space, bytes] : summary.predictedPeak)
       text += fmt::format("  {} {}", space, formatBytesExact(bytes));
-    return text + pagesLine(summary);
+    return text + " requested" + residentLines(summary);
   }
   std::string text = "predicted peak and measured peak differ:";
   for (const auto &[space, bytes] : summary.predictedPeak) {
     auto measured = summary.measuredPeak.find(space);
-    text += fmt::format("  {} predicted {} measured {}", space, formatBytesExact(bytes),
+    text += fmt::format("  {} predicted {} requested {}", space, formatBytesExact(bytes),
                         formatBytesExact(measured == summary.measuredPeak.end() ? 0 : measured->second));
   }
-  return text + pagesLine(summary);
+  return text + residentLines(summary);
 }
 
 } // namespace sluice

@@ -35,6 +35,8 @@ struct StepReport {
   std::optional<double> evaluationLoss;
   /// The scale of this step, if it is dynamic.
   std::optional<double> lossScale;
+  /// The mean over the rows of each rank, by rank; empty unless TrainOptions::logRanks.
+  std::vector<double> rankLosses;
   /// Of each entry point, if a step runs several.
   std::vector<std::pair<std::string, double>> losses;
 
@@ -62,8 +64,8 @@ std::string consoleLine(const StepReport &report);
 /// A progress bar of at most `columns` columns; `elapsed` in seconds since the first step began.
 std::string progressBar(const StepReport &report, double elapsed, int columns);
 
-/// "predicted peak = measured peak: device 1234 (1.21 KiB)", or both numbers if they differ; a second line with the
-/// pages, if they were measured.
+/// "predicted peak = measured peak: device 1234 (1.21 KiB) requested", or both numbers if they differ; a second line
+/// with the resident memory of the process, and a third with the pages of the arenas if they were measured.
 std::string summaryLine(const RunSummary &summary);
 
 } // namespace sluice

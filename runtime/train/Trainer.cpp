@@ -54,6 +54,18 @@ static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool is
   return Status::ok();
 }
 
+/// The output with the loss of a rank's rows. In a plan of one rank it is the loss.
+static const char *rankLossName(const Ranks &ranks) { return ranks.size() == 1 ? "loss" : "rank_loss"; }
+
+static Result<std::vector<double>> readRankLosses(const Ranks &ranks, const plan::EntryT &entry) {
+  std::vector<double> losses;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, rankLossName(ranks), rank));
+    losses.push_back(loss.value_or(NAN));
+  }
+  return losses;
+}
+
 static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
   RunSummary summary;
   for (const auto &arena : ranks.plan().arenas) {
@@ -95,6 +107,10 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     feeders.push_back(std::move(feeder));
   }
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));
+  if (options.logRanks && !findOutput(*entries.front(), rankLossName(ranks)))
+    return Status(StatusCode::usage, fmt::format("entry point '{}' has no output 'rank_loss', which --log-ranks reads",
+                                                 entries.front()->name))
+        .withNote("compile the plan with --set loss.per_rank=true");
   const LearningRate rate(plan, options.steps);
   if (!options.save.empty() && ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
@@ -128,6 +144,9 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
       SLUICE_RETURN_IF_ERROR(overlaps ? ranks.start(entries[i]->name) : ranks.run(entries[i]->name));
       SLUICE_RETURN_IF_ERROR(readOutputs(ranks, *entries[i], i == 0, entries.size() == 1, report));
       report.tokens += feeders[i].tokensPerStep();
+    }
+    if (options.logRanks) {
+      SLUICE_ASSIGN_OR_RETURN(report.rankLosses, readRankLosses(ranks, *entries.front()));
     }
     if (overlaps && isLast)
       SLUICE_RETURN_IF_ERROR(ranks.finish());

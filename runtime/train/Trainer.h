@@ -33,9 +33,11 @@ struct TrainOptions {
   std::string init;
   /// run.jsonl; empty: none.
   std::string log;
+  /// run.jsonl has the loss of each rank.
+  bool logRanks = false;
   /// Folder for model.safetensors and config.json; empty: none.
   std::string save;
-  /// processHighWater() before the plan was read.
+  /// restartProcessHighWater() before the plan was read.
   std::uint64_t processBefore = 0;
   /// Set from outside (a signal): the current step is finished, weights are saved, the run ends.
   const std::atomic<bool> *stop = nullptr;

@@ -24,10 +24,10 @@ static CLI::Validator seconds(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {"--data-format", "--data-weights", "--epochs",    "--tokenizer",
-                                                 "--config",      "--dry-run",      "--doctor",    "--find-nonfinite",
-                                                 "--save-dtype",  "--log-every",    "--log-ranks", "--checkpoint",
-                                                 "--every",       "--keep",         "--keep-best", "--resume"};
+static constexpr const char *notImplemented[] = {"--data-format", "--data-weights", "--epochs",     "--tokenizer",
+                                                 "--config",      "--dry-run",      "--doctor",     "--find-nonfinite",
+                                                 "--save-dtype",  "--log-every",    "--checkpoint", "--every",
+                                                 "--keep",        "--keep-best",    "--resume"};
 
 static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
@@ -55,6 +55,10 @@ static void declareData(CLI::App &app, TrainOptions &train, std::string &order) 
 
 static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_option("--log", line.train.log, "write run.jsonl here, one object per step")->check(nonEmptyPath());
+  app.add_option_function<std::string>(
+         "--log-ranks", [&line](const std::string &) { line.train.logRanks = true; },
+         "all: run.jsonl also has the loss of each rank, which the recipe's loss.per_rank makes an output")
+      ->check(CLI::IsMember({"all"}));
   app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(nonEmptyPath());
   app.add_option("--trace", line.trace, "write a Chrome trace of the run")->check(nonEmptyPath());
   app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(integerFrom(0));

@@ -66,7 +66,7 @@ Status Run::complete() {
   TrainOptions &train = command.train;
   // libcrypto allocates 1.7 MiB at its first digest, which is memory of the program and not of the plan.
   (void)sha256({});
-  train.processBefore = processHighWater();
+  train.processBefore = restartProcessHighWater();
   train.stop = command.generate.stop = &stopRequested;
   command.ranks.seed = command.generate.seed = train.seed;
   command.ranks.trace = !command.trace.empty();

@@ -89,10 +89,14 @@ TEST(Report, SummaryLineComparesPeaks) {
   RunSummary summary;
   summary.predictedPeak = {{"device", 2048}};
   summary.measuredPeak = {{"device", 2048}};
-  EXPECT_EQ(summaryLine(summary), "predicted peak = measured peak:  device 2048 (2.00 KiB)");
+  summary.predictedProcess = 8192;
+  summary.measuredProcess = 4096;
+  const std::string process = "\nprocess:  4096 (4.00 KiB) resident, 8192 (8.00 KiB) predicted";
+  EXPECT_EQ(summaryLine(summary), "predicted peak = measured peak:  device 2048 (2.00 KiB) requested" + process);
   summary.measuredPeak = {{"device", 2049}};
   EXPECT_EQ(summaryLine(summary),
-            "predicted peak and measured peak differ:  device predicted 2048 (2.00 KiB) measured 2049 (2.00 KiB)");
+            "predicted peak and measured peak differ:  device predicted 2048 (2.00 KiB) requested 2049 (2.00 KiB)" +
+                process);
 }
 
 } // namespace

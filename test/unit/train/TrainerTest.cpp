@@ -1,5 +1,6 @@
 //===- TrainerTest.cpp - the loop: what is fed, logged, saved, refused ---------------===//
 #include "runtime/train/LossScale.h"
+#include "runtime/train/MachineMemory.h"
 #include "runtime/train/Safetensors.h"
 #include "test/unit/train/TrainerFixture.h"
 
@@ -93,6 +94,23 @@ TEST_F(TrainerTest, WritesTheLog) {
   EXPECT_EQ(log[2]["summary"]["measured_peak"]["device"], 0);
   EXPECT_GE(log[2]["summary"]["predicted_process"], 2 * 4160) << "both ranks' arenas, and the process's own part";
   EXPECT_TRUE(log[2]["summary"].contains("measured_process"));
+}
+
+TEST_F(TrainerTest, SecondRunOfAProcessIsMeasuredFromZero) {
+  constexpr std::size_t earlier = std::size_t{128} << 20;
+  {
+    std::vector<std::byte> firstRun(earlier, std::byte{1});
+  }
+  ASSERT_GT(processHighWater(), earlier);
+  FakeRanks fake = ranks();
+  TrainOptions given = options(1);
+  given.log = folder.path("run.jsonl");
+  given.processBefore = restartProcessHighWater();
+  std::vector<std::byte> secondRun(earlier / 2, std::byte{1});
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  const std::uint64_t measured = lines(given.log)[1]["summary"]["measured_process"];
+  EXPECT_GE(measured, earlier / 2);
+  EXPECT_LT(measured, earlier);
 }
 
 TEST_F(TrainerTest, NonFiniteLossEndsTheRunAndSavesTheWeights) {

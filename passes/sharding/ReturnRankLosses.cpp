@@ -1,0 +1,78 @@
+//===- ReturnRankLosses.cpp - the loss of each rank becomes an output ------------------------===//
+
+#include "passes/sharding/Passes.h"
+
+#include "dialect/spmd/Names.h"
+#include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/Reshards.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_RETURNRANKLOSSES
+#include "passes/sharding/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+
+namespace {
+
+constexpr StringLiteral lossName = "loss", rankLossName = "rank_loss";
+
+struct ReturnRankLosses : sluice::impl::ReturnRankLossesBase<ReturnRankLosses> {
+  using ReturnRankLossesBase::ReturnRankLossesBase;
+
+  void runOnOperation() override {
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), perRank);
+    if (failed(recipe))
+      return signalPassFailure();
+    if (recipe->loss.perRank)
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        returnRankLoss(function);
+  }
+
+  /// The loss is the mean over the ranks of the value that is returned here.
+  static void returnRankLoss(func::FuncOp function) {
+    // A second run changes nothing.
+    std::optional<unsigned> loss = resultNamed(function, lossName);
+    if (!loss || resultNamed(function, rankLossName))
+      return;
+    Operation *terminator = function.front().getTerminator();
+    auto result = dyn_cast<OpResult>(terminator->getOperand(*loss));
+    auto section = result ? dyn_cast<spmd::SectionOp>(result.getOwner()) : spmd::SectionOp();
+    if (!section)
+      return;
+    Operation *yield = section.getBody().front().getTerminator();
+    auto mean = yield->getOperand(result.getResultNumber()).getDefiningOp<spmd::ReshardOp>();
+    if (!mean || !isReduction(mean))
+      return;
+    Value rankLoss = yieldAlso(section, mean.getOperands().front());
+    terminator->insertOperands(terminator->getNumOperands(), rankLoss);
+    Builder builder(function.getContext());
+    const NamedAttribute name(spmd::outputName, builder.getStringAttr(rankLossName));
+    (void)function.insertResult(function.getNumResults(), rankLoss.getType(), builder.getDictionaryAttr(name));
+  }
+
+  static std::optional<unsigned> resultNamed(func::FuncOp function, StringRef name) {
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      if (auto found = function.getResultAttrOfType<StringAttr>(index, spmd::outputName);
+          found && found.getValue() == name)
+        return index;
+    return std::nullopt;
+  }
+
+  /// The section, with a value of its body as a further result, which is returned.
+  static Value yieldAlso(spmd::SectionOp section, Value value) {
+    Operation *yield = section.getBody().front().getTerminator();
+    yield->insertOperands(yield->getNumOperands(), value);
+    OpBuilder builder(section);
+    auto extended = spmd::SectionOp::create(builder, section.getLoc(), yield->getOperandTypes(), section.getName(),
+                                            section.getRepeat());
+    extended->setDiscardableAttrs(section->getDiscardableAttrDictionary());
+    extended.getBody().takeBody(section.getBody());
+    section.replaceAllUsesWith(extended.getResults().drop_back());
+    section.erase();
+    return extended.getResults().back();
+  }
+};
+
+} // namespace
