@@ -29,7 +29,7 @@ nlohmann::json readJson(const std::string &path) {
   return nlohmann::json::parse(file, nullptr, false);
 }
 
-std::vector<Case> cases() {
+std::vector<Case> cases(std::initializer_list<int> meshes) {
   std::vector<Case> list;
   for (const std::string model : {"gpt2-tiny", "llama-tiny"}) {
     std::error_code error;
@@ -39,7 +39,7 @@ std::vector<Case> cases() {
         names.push_back(item.path().stem());
     std::sort(names.begin(), names.end());
     for (const std::string &name : names)
-      for (int ranks : {0, 1, 2, 4})
+      for (int ranks : meshes)
         list.push_back({model, name, ranks});
   }
   return list;
@@ -138,12 +138,33 @@ TEST_P(ReferenceCases, Match) {
     compareWeights(training.weights, readSafetensors(final), readSafetensors(folder + "/init.safetensors"), tolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ReferenceCases, testing::ValuesIn(cases()), [](const auto &info) {
+class PoisonedCases : public testing::TestWithParam<Case> {};
+
+TEST_P(PoisonedCases, GiveTheSameBits) {
+  const Case &item = GetParam();
+  const nlohmann::json reference = readJson(referenceFolder() + "/" + item.model + "/cases/" + item.name + ".json");
+  ASSERT_TRUE(reference.is_object());
+  TrainingRun run = runOf(item, reference);
+  run.steps = 3;
+  run.label += "-plain";
+  const Training plain = train(run, true);
+  run.label += "-poison";
+  run.options += " --poison";
+  const Training poisoned = train(run, true);
+  EXPECT_EQ(poisoned.loss, plain.loss);
+  EXPECT_EQ(poisoned.gradientNorm, plain.gradientNorm);
+  EXPECT_TRUE(poisoned.weights == plain.weights);
+}
+
+std::string caseName(const testing::TestParamInfo<Case> &info) {
   std::string name = info.param.model + "_" + info.param.name +
                      (info.param.ranks ? "_on_" + std::to_string(info.param.ranks) : "_as_given");
   std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ReferenceCases, testing::ValuesIn(cases({0, 1, 2, 4})), caseName);
+INSTANTIATE_TEST_SUITE_P(Models, PoisonedCases, testing::ValuesIn(cases({0})), caseName);
 
 } // namespace
 } // namespace sluice::numeric

@@ -20,6 +20,7 @@ struct Tensor {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
 
+  bool operator==(const Tensor &) const = default;
   std::size_t size() const { return values.size(); }
   /// "tensor<2x3xf32>".
   std::string typeText() const;
