@@ -3,7 +3,7 @@
 // A buffer has a size and a half-open lifespan [begin, end) in instants. A buffer of a repeated run may be written
 // while the run before ends: its bytes are also reserved from `reservedFrom` on, and up to `begin`. A solution has an
 // offset for each buffer, so that buffers with overlapping lifespans share no byte; its height is the size of the
-// arena. The solver, the checker and the text form are separate files that do not use each other.
+// arena. The solver and the checker are separate files that do not use each other.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_PACKINGPROBLEM_H

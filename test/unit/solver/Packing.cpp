@@ -1,7 +1,6 @@
-//===- Packing.cpp - the packing solver, its checker and its text form ----------------===//
+//===- Packing.cpp - the packing solver and its checker -------------------------------===//
 #include "passes/solver/PackingChecker.h"
 #include "passes/solver/PackingSolver.h"
-#include "passes/solver/PackingText.h"
 
 #include <gtest/gtest.h>
 
@@ -69,11 +68,6 @@ TEST(PackingAhead, IsKept) {
     const Status status = checkPacking(problem, solution);
     EXPECT_TRUE(status.isOk()) << status.message();
     EXPECT_GE(solution.height, largestLiveSum(problem, 1));
-    const std::string text = packingText(problem, &solution);
-    PackingSolution read;
-    auto again = parsePacking(text, &read);
-    ASSERT_TRUE(again.isOk()) << again.status().message();
-    EXPECT_EQ(packingText(*again, &read), text);
   }
   PackingProblem two;
   two.buffers = {{"early", 10, 2, 4, 8}, {"late", 10, 8, 10, 0}};
@@ -153,28 +147,6 @@ TEST(PackingChecker, FindsOverlapsBelowAndAbove) {
   EXPECT_FALSE(checkPacking(problem, {{0, 100, 99}, 200}).isOk());
   EXPECT_FALSE(checkPacking(problem, {{0, 100, 109}, 200}).isOk());
   EXPECT_TRUE(checkPacking(problem, {{0, 100, 110}, 200}).isOk());
-}
-
-TEST(PackingText, ReadsWhatItWrites) {
-  const PackingProblem problem = randomProblem(3, 12, 128);
-  const PackingSolution solution = solvePacking(problem);
-  const std::string text = packingText(problem, &solution);
-  PackingSolution again;
-  Result<PackingProblem> read = parsePacking(text, &again);
-  ASSERT_TRUE(read.isOk());
-  EXPECT_EQ(packingText(*read, &again), text);
-  EXPECT_EQ(packingText(*read), packingText(problem));
-}
-
-TEST(PackingText, ErrorsNameTheLine) {
-  EXPECT_EQ(parsePacking("alignment 3\n").status().message(),
-            "line 1 of a packing, expected 'alignment' and a power of two but got 'alignment 3'");
-  EXPECT_EQ(parsePacking("# a comment\n\nbuffer x 10 2\n").status().message(),
-            "line 3 of a packing, expected 'buffer', its name, bytes, begin and end but got 'buffer x 10 2'");
-  EXPECT_EQ(parsePacking("height\n").status().message(),
-            "line 1 of a packing, expected 'height' and a number but got 'height'");
-  EXPECT_EQ(parsePacking("bufer x 1 2 3\n").status().message(),
-            "line 1 of a packing, expected alignment, buffer or height but got 'bufer x 1 2 3'");
 }
 
 } // namespace
