@@ -96,10 +96,6 @@ struct PrefetchDistance {
 /// later entry of the direction gathers are ignored.
 std::vector<std::size_t> gatherIssue(const std::vector<ScopeEntry> &entries, PrefetchDistance distance);
 
-/// The events with gathers at the positions of gatherIssue.
-std::vector<UnitEvent> prefetch(const std::vector<UnitEvent> &events, const std::vector<UnitBehaviour> &units,
-                                PrefetchDistance distance);
-
 } // namespace sluice
 
 #endif // SLUICE_PASSES_SOLVER_PREFETCHORDER_H

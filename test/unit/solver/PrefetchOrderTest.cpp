@@ -13,6 +13,45 @@ using namespace sluice;
 
 namespace {
 
+/// The events with gathers at the positions of gatherIssue.
+std::vector<UnitEvent> prefetch(const std::vector<UnitEvent> &events, const std::vector<UnitBehaviour> &units,
+                                PrefetchDistance distance) {
+  std::vector<ScopeEntry> entries;
+  // The indices of the `enter` and the gather of each entry in `events`; the size of `events` without a gather.
+  std::vector<std::size_t> enters, gathers;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].kind != UnitEvent::Kind::enter)
+      continue;
+    bool gathered = i > 0 && events[i - 1].kind == UnitEvent::Kind::gather && events[i - 1].unit == events[i].unit;
+    entries.push_back({events[i].backward, units[events[i].unit].root, gathered, std::to_string(events[i].unit)});
+    enters.push_back(i);
+    gathers.push_back(gathered ? i - 1 : events.size());
+  }
+  std::vector<std::size_t> issue = gatherIssue(entries, distance);
+
+  std::vector<UnitEvent> result;
+  std::size_t entry = 0;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].kind == UnitEvent::Kind::gather) {
+      // The next entry: hoisted already unless it is issued at its use.
+      if (issue[entry] == entry)
+        result.push_back(events[i]);
+      continue;
+    }
+    result.push_back(events[i]);
+    if (events[i].kind != UnitEvent::Kind::enter)
+      continue;
+    for (std::size_t j = entry + 1; j < entries.size(); ++j)
+      if (issue[j] == entry && gathers[j] != events.size()) {
+        UnitEvent moved = events[gathers[j]];
+        moved.position = events[i].position;
+        result.push_back(moved);
+      }
+    ++entry;
+  }
+  return result;
+}
+
 enum class Reshard { always, blocks, never };
 
 /// A chain of layers inside a root, with the loss between forward and backward.
