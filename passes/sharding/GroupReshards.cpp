@@ -47,8 +47,8 @@ private:
 
   void tag(Operation *op, const UnitEvent &event) {
     model::setPhase(op, event.backward ? Phase::backward : Phase::forward);
-    if (std::int64_t pass = found.scopes[event.scope].pass)
-      op->setAttr(model::invocationName, Builder(op->getContext()).getI64IntegerAttr(pass));
+    if (std::int64_t invocation = found.scopes[event.scope].invocation)
+      op->setAttr(model::invocationName, Builder(op->getContext()).getI64IntegerAttr(invocation));
   }
   bool isIn(Operation *op, const UnitScope &scope) const {
     auto position = positions.find(op);
@@ -203,7 +203,7 @@ Value SectionGrouper::valueFor(Operation *user, std::size_t unit, spmd::ReshardO
     ++index;
   Value value;
   for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
-    if (scope.unit == unit && isIn(user, scope) && (!value || scope.pass == model::invocationOf(user)))
+    if (scope.unit == unit && isIn(user, scope) && (!value || scope.invocation == model::invocationOf(user)))
       value = values[index];
   return value;
 }

@@ -46,7 +46,7 @@ void addScope(std::vector<UnitScope> &scopes, UnitScope scope) {
     }
     scope.begin = std::min(scope.begin, other->begin);
     scope.end = std::max(scope.end, other->end);
-    scope.pass = std::min(scope.pass, other->pass);
+    scope.invocation = std::min(scope.invocation, other->invocation);
     other = scopes.erase(other);
   }
   scopes.push_back(scope);

@@ -28,8 +28,8 @@ struct UnitScope {
   bool backward = false;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  /// The invocation.
-  std::int64_t pass = 0;
+  /// The invocation of the module, from 0.
+  std::int64_t invocation = 0;
 };
 
 /// The settings of a unit. `root` is the unit around all others.
