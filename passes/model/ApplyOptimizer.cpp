@@ -22,7 +22,7 @@ public:
       : function(function), recipe(recipe), builder(function.getLoc(), function.getContext(), &recorder),
         scalar(RankedTensorType::get({}, builder.getF32Type())) {}
 
-  unsigned run(const llvm::StringSet<> &withoutDecay) {
+  void run(const llvm::StringSet<> &withoutDecay) {
     Block &body = function.getBody().front();
     Operation *terminator = body.getTerminator();
     llvm::StringMap<Value> gradientOf;
@@ -62,18 +62,15 @@ public:
     auto flag = RankedTensorType::get({}, builder.getIntegerType(8, /*isSigned=*/false));
     guard = model::AllFiniteOp::create(builder, TypeRange{flag}, ValueRange{loss, norm});
 
-    unsigned updates = 0;
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (Value gradient = gradientOf.lookup(parameter.getSymName())) {
         builder.setLoc(parameter.getLoc());
         update(parameter, gradient, !withoutDecay.contains(parameter.getSymName()));
-        ++updates;
       }
 
     addOutput(function, norm, "grad_norm");
     addOutput(function, guard, "guard");
     setUpdatePhase(recorder.created);
-    return updates;
   }
 
 private:
@@ -151,7 +148,7 @@ struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass>
         function.emitError("function '@") << function.getName() << "' has no gradients";
         return signalPassFailure();
       }
-      updates += Update(function, *recipe).run(*withoutDecay);
+      Update(function, *recipe).run(*withoutDecay);
     }
   }
 };

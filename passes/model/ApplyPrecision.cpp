@@ -33,14 +33,6 @@ struct Converter {
   /// The replaced and the new element type.
   Type from, to;
   SymbolTable &symbols;
-  std::int64_t changed = 0;
-
-  void setType(Value value, Type type) {
-    if (value.getType() == type)
-      return;
-    value.setType(type);
-    ++changed;
-  }
 
   /// Inputs of another precision are cast once, before all ops.
   void castInputs(func::FuncOp function) {
@@ -55,7 +47,6 @@ struct Converter {
         continue;
       Value converted = castTo(builder, argument, to, nullptr);
       argument.replaceAllUsesExcept(converted, converted.getDefiningOp());
-      ++changed;
     }
   }
 
@@ -81,11 +72,11 @@ struct Converter {
       auto parameter = symbols.lookup<model::ParameterOp>(read.getParameter());
       // A state has the type of the statistics that are added to it.
       if (parameter && parameter.isState()) {
-        setType(read.getValue(), parameter.getType());
+        read.getValue().setType(parameter.getType());
         return success();
       }
       if (elementOf(read.getValue()) == from)
-        setType(read.getValue(), withElement(read.getValue().getType(), to));
+        read.getValue().setType(withElement(read.getValue().getType(), to));
       return success();
     }
     auto precision = dyn_cast<PrecisionOpInterface>(op);
@@ -104,14 +95,14 @@ struct Converter {
                                         op.getPropertiesStorage(), op.getRegions(), types)))
         return op.emitError("cannot have its result types in precision ") << to;
       for (auto [result, type] : llvm::zip(op.getResults(), types))
-        setType(result, type);
+        result.setType(type);
       return success();
     }
     const auto floats = llvm::make_filter_range(op.getOperands(), model::isFloat);
     Type element = floats.empty() ? to : elementOf(*floats.begin());
     for (Value result : op.getResults())
       if (elementOf(result) == from)
-        setType(result, withElement(result.getType(), element));
+        result.setType(withElement(result.getType(), element));
     return success();
   }
 
@@ -171,7 +162,6 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
       Converter converter{single, compute, symbols};
       if (compute != single && failed(converter.convert(function)))
         return signalPassFailure();
-      changed += converter.changed;
       castResults(function, elementType(&getContext(), precision.output));
     }
   }

@@ -46,8 +46,8 @@ void setUpdatePhase(llvm::ArrayRef<mlir::Operation *> ops);
 /// True if an op of the function is of the phase.
 bool hasPhase(mlir::func::FuncOp function, Phase phase);
 
-/// Inlines the blocks and checkpoint regions of a function; returns how many.
-unsigned flattenBlocks(mlir::func::FuncOp function);
+/// Inlines the blocks and checkpoint regions of a function.
+void flattenBlocks(mlir::func::FuncOp function);
 
 /// Collects the ops that a builder creates, in order.
 class InsertionRecorder : public mlir::OpBuilder::Listener {

@@ -36,7 +36,6 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
           composites.push_back(inner);
       composite->replaceAllUsesWith(*values);
       composite->erase();
-      ++decomposed;
     }
   }
 };

@@ -62,8 +62,6 @@ public:
     return means;
   }
 
-  unsigned gradients = 0;
-
 private:
   struct Parameter {
     /// The first op in program order that uses a read of the parameter: the last one to add a gradient.
@@ -168,7 +166,6 @@ private:
         gradient = castTo(gradient, element);
       model::GradientOp::create(builder, gradient.getLoc(), gradient.getType(), FlatSymbolRefAttr::get(it->first),
                                 gradient);
-      ++gradients;
     }
   }
 };
@@ -190,10 +187,8 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
           meanLoss(function);
         continue;
       }
-      TrainDerivative derivative(function, *recipe);
-      if (failed(derivative.run()))
+      if (failed(TrainDerivative(function, *recipe).run()))
         return signalPassFailure();
-      gradients += derivative.gradients;
     }
   }
 

@@ -21,7 +21,6 @@ std::string join(llvm::StringRef path, llvm::StringRef name) {
 }
 
 struct Flattener {
-  unsigned inlined = 0;
   unsigned checkpoints = 0;
   /// For each outermost block the number of invocations so far, and the current invocation.
   llvm::StringMap<std::int64_t> counts;
@@ -57,7 +56,6 @@ struct Flattener {
     yield->erase();
     region->getBlock()->getOperations().splice(region->getIterator(), body.getOperations());
     region->erase();
-    ++inlined;
   }
 };
 
@@ -99,16 +97,15 @@ void numberInvocations(func::FuncOp function) {
 struct FlattenBlocksPass : sluice::impl::FlattenBlocksBase<FlattenBlocksPass> {
   void runOnOperation() override {
     for (func::FuncOp function : entryFunctions(getOperation()))
-      inlined += flattenBlocks(function);
+      flattenBlocks(function);
   }
 };
 
 } // namespace
 
-unsigned sluice::flattenBlocks(func::FuncOp function) {
+void sluice::flattenBlocks(func::FuncOp function) {
   Flattener flattener;
   flattener.flatten(function.getBody().front(), "", "");
   if (llvm::any_of(flattener.counts, [](const auto &block) { return block.second > 1; }))
     numberInvocations(function);
-  return flattener.inlined;
 }

@@ -24,10 +24,8 @@ struct FreezeParametersPass : sluice::impl::FreezeParametersBase<FreezeParameter
     if (failed(names))
       return signalPassFailure();
     for (auto parameter : getOperation().getOps<model::ParameterOp>())
-      if (names->contains(parameter.getSymName())) {
+      if (names->contains(parameter.getSymName()))
         parameter.setFrozen(true);
-        ++frozen;
-      }
   }
 };
 

@@ -38,7 +38,6 @@ def FreezeParameters : Pass<"model-freeze-parameters", "::mlir::ModuleOp"> {
     gradient, no reduction, no optimizer state, and are sharded and gathered as before. A glob that matches nothing is an
     error.
   }];
-  let statistics = [Statistic<"frozen", "parameters-frozen", "Number of parameters frozen">];
   let options = [RecipeOption<"globs", "parameters.frozen">];
 }
 
@@ -67,7 +66,6 @@ def FlattenBlocks : Pass<"model-flatten-blocks", "::mlir::ModuleOp"> {
     %1 = model.tanh %x {model.block = "h.0"} : (tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let statistics = [Statistic<"inlined", "regions-inlined", "Number of blocks and checkpoint regions inlined">];
 }
 
 def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
@@ -84,7 +82,6 @@ def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
     %w = model.read @w : tensor<4x4xbf16>
     ```
   }];
-  let statistics = [Statistic<"changed", "values-changed", "Number of values of another type">];
   let options = [RecipeOption<"computeType", "precision.compute">,
                  RecipeOption<"parameterType", "precision.parameter">,
                  RecipeOption<"outputType", "precision.output">];
@@ -134,7 +131,6 @@ def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
     return %m : tensor<f32>
     ```
   }];
-  let statistics = [Statistic<"gradients", "gradients", "Number of parameters with a gradient">];
   let options = [RecipeOption<"microbatches", "gradient.microbatches">,
                  RecipeOption<"reduceType", "precision.reduce">,
                  RecipeOption<"lossScale", "precision.loss_scale">];
@@ -185,7 +181,6 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
     `optimizer.name`, and written; `optimizer.no_decay` excludes parameters from weight decay. Ops carry `model.phase = #model.phase<update>`.
     Functions that have an update are not changed.
   }];
-  let statistics = [Statistic<"updates", "updates", "Number of parameters updated">];
   let options = [RecipeOption<"optimizerName", "optimizer.name">,
                  ListOption<"hyperParameters", "set", "std::string",
                             "settings of the recipe for the optimizer, each optimizer.<name>=value">,
@@ -218,8 +213,6 @@ def Recompute : Pass<"model-recompute", "::mlir::ModuleOp"> {
     %d = model.multiply %g, %r {model.block = "h.0", model.phase = #model.phase<backward>} : ...
     ```
   }];
-  let statistics = [Statistic<"regions", "regions", "Number of regions created">,
-                    Statistic<"recomputed", "ops-recomputed", "Number of recomputed ops">];
   let options = [RecipeOption<"policy", "recompute.policy">];
 }
 
@@ -249,7 +242,6 @@ def VerifyOutput : Pass<"model-verify-output", "::mlir::ModuleOp"> {
 def Decompose : Pass<"model-decompose", "::mlir::ModuleOp"> {
   let summary = "replaces composites by their decomposition into primitives";
   let description = [{The reference of each composite in tests.}];
-  let statistics = [Statistic<"decomposed", "ops-decomposed", "Number of ops replaced">];
 }
 
 def ShowShardingRules : Pass<"model-show-sharding-rules", "::mlir::ModuleOp"> {

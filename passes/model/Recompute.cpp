@@ -45,8 +45,6 @@ public:
         make(key.first.getValue(), group);
   }
 
-  unsigned regions = 0, recomputed = 0;
-
 private:
   func::FuncOp function;
   RecomputePolicy policy;
@@ -85,18 +83,14 @@ private:
     builder.createBlock(&region.getBody());
     IRMapping mapping;
     for (Operation *op : group.forward)
-      if (needed.contains(op)) {
-        Operation *clone = builder.clone(*op, mapping);
-        model::setPhase(clone, Phase::backward);
-        ++recomputed;
-      }
+      if (needed.contains(op))
+        model::setPhase(builder.clone(*op, mapping), Phase::backward);
     model::YieldOp::create(builder, first->getLoc(),
                            llvm::map_to_vector(wanted, [&](Value value) { return mapping.lookup(value); }));
     for (auto [value, again] : llvm::zip(wanted, region.getResults())) {
       Value replaced = value;
       replaced.replaceUsesWithIf(again, [&](OpOperand &use) { return isBackward(use.getOwner()); });
     }
-    ++regions;
   }
 };
 
@@ -108,15 +102,10 @@ struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
       return signalPassFailure();
     if (recipe->recompute.policy == RecomputePolicy::none)
       return;
-    for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train)) {
-      // A group's regions are created once: their ops are not backward ops of another group.
-      if (!function.getBody().front().getOps<model::RecomputeOp>().empty())
-        continue;
-      Regions ofFunction(function, recipe->recompute.policy);
-      ofFunction.run();
-      regions += ofFunction.regions;
-      recomputed += ofFunction.recomputed;
-    }
+    // A group's regions are created once: their ops are not backward ops of another group.
+    for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train))
+      if (function.getBody().front().getOps<model::RecomputeOp>().empty())
+        Regions(function, recipe->recompute.policy).run();
   }
 };
 
