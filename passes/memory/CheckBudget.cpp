@@ -6,6 +6,7 @@
 #include "dialect/spmd/Spmd.h"
 #include "passes/memory/Arena.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/PackingSolver.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -35,6 +36,13 @@ uint64_t sumOf(const Classes &classes) {
   return sum;
 }
 
+/// A buffer that is reserved in the run before is live from the first instant on, and again from `reserved_from`.
+bool isLiveAt(plan_ir::BufferOp buffer, int64_t instant) {
+  const int64_t reservedFrom = buffer.getReservedFrom().value_or(0), begin = reservedFrom ? 0 : *buffer.getBegin();
+  return (begin <= instant && instant < static_cast<int64_t>(*buffer.getEnd())) ||
+         (reservedFrom && instant >= reservedFrom);
+}
+
 /// The instant of the peak over all entry points.
 Peak findPeak(ModuleOp module) {
   Classes persistent;
@@ -43,25 +51,14 @@ Peak findPeak(ModuleOp module) {
   Peak peak{"", 0, sumOf(persistent), persistent};
   for (auto entry : module.getOps<plan_ir::EntryOp>()) {
     auto buffers = buffersOf(module, MemorySpace::device, entry.getSymName());
-    // (instant, ends first, buffer)
-    std::vector<std::tuple<int64_t, int, size_t>> events;
-    for (size_t b = 0; b < buffers.size(); ++b) {
-      const int64_t reservedFrom = buffers[b].getReservedFrom().value_or(0);
-      events.emplace_back(reservedFrom == 0 ? *buffers[b].getBegin() : 0, 1, b);
-      events.emplace_back(*buffers[b].getEnd(), 0, b);
-      if (reservedFrom != 0)
-        events.emplace_back(std::max<int64_t>(reservedFrom, *buffers[b].getEnd()), 1, b);
-    }
-    llvm::sort(events);
-    Classes live = persistent;
-    uint64_t bytes = sumOf(live);
-    for (const auto &[at, begins, b] : events) {
-      uint64_t &held = live[buffers[b].getBufferClass()];
-      held = begins ? held + buffers[b].getBytes() : held - buffers[b].getBytes();
-      bytes = begins ? bytes + buffers[b].getBytes() : bytes - buffers[b].getBytes();
-      if (bytes > peak.bytes)
-        peak = {entry.getSymName().str(), at, bytes, live};
-    }
+    const std::vector<uint64_t> live = liveBytes(problemOf(buffers), /*alignment=*/1);
+    const auto most = llvm::max_element(live);
+    if (sumOf(persistent) + *most <= peak.bytes)
+      continue;
+    peak = {entry.getSymName().str(), most - live.begin(), sumOf(persistent) + *most, persistent};
+    for (plan_ir::BufferOp buffer : buffers)
+      if (isLiveAt(buffer, peak.at))
+        peak.classes[buffer.getBufferClass()] += buffer.getBytes();
   }
   return peak;
 }

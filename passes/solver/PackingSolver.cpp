@@ -134,23 +134,14 @@ private:
 /// For each buffer the largest sum of live bytes at an instant of its lifespan.
 std::vector<std::uint64_t> peaksOf(const PackingProblem &problem) {
   const std::vector<Interval> intervals = intervalsOf(problem);
-  std::uint32_t last = 0;
-  for (const Interval &s : intervals)
-    last = std::max(last, s.end);
-  std::vector<std::uint64_t> live(last + std::size_t(1));
-  for (const Interval &s : intervals) {
-    live[s.begin] += problem.buffers[s.buffer].bytes;
-    live[s.end] -= problem.buffers[s.buffer].bytes;
-  }
-  std::partial_sum(live.begin(), live.end(), live.begin());
   // most[k][i] is the largest of the 2^k instants from i on.
-  std::vector<std::vector<std::uint64_t>> most = {std::move(live)};
+  std::vector<std::vector<std::uint64_t>> most = {liveBytes(problem, /*alignment=*/1)};
   for (std::size_t width = 1; 2 * width <= most[0].size(); width *= 2) {
     const std::vector<std::uint64_t> &half = most.back();
-    std::vector<std::uint64_t> whole(half.size() - width);
-    for (std::size_t i = 0; i < whole.size(); ++i)
-      whole[i] = std::max(half[i], half[i + width]);
-    most.push_back(std::move(whole));
+    std::vector<std::uint64_t> twice(half.size() - width);
+    for (std::size_t i = 0; i < twice.size(); ++i)
+      twice[i] = std::max(half[i], half[i + width]);
+    most.push_back(std::move(twice));
   }
   std::vector<std::uint64_t> peaks(problem.buffers.size(), 0);
   for (const Interval &s : intervals) {
@@ -227,26 +218,20 @@ std::vector<std::uint32_t> perturbed(const PackingProblem &problem, const Packin
 
 } // namespace
 
-std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment) {
-  struct Change {
-    std::uint32_t at;
-    bool starts;
-    std::uint64_t bytes;
-  };
-  std::vector<Change> changes;
+std::vector<std::uint64_t> liveBytes(const PackingProblem &problem, std::uint64_t alignment) {
+  std::vector<std::uint64_t> live(1);
   for (const Interval &s : intervalsOf(problem)) {
     const std::uint64_t bytes = alignUp(problem.buffers[s.buffer].bytes, alignment);
-    changes.push_back({s.begin, true, bytes});
-    changes.push_back({s.end, false, bytes});
+    live.resize(std::max<std::size_t>(live.size(), s.end + 1));
+    live[s.begin] += bytes;
+    live[s.end] -= bytes;
   }
-  std::sort(changes.begin(), changes.end(),
-            [](const Change &a, const Change &b) { return a.at != b.at ? a.at < b.at : a.starts < b.starts; });
-  std::uint64_t live = 0, most = 0;
-  for (const Change &change : changes) {
-    live = change.starts ? live + change.bytes : live - change.bytes;
-    most = std::max(most, live);
-  }
-  return most;
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  return live;
+}
+
+std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment) {
+  return std::ranges::max(liveBytes(problem, alignment));
 }
 
 PackingSolution placeInOrder(const PackingProblem &problem, PackingOrder order, PackingFit fit) {

@@ -10,8 +10,6 @@
 #include "passes/solver/OccupiedRanges.h"
 #include "passes/solver/PackingProblem.h"
 
-#include <string_view>
-
 namespace sluice {
 
 /// The order in which buffers are placed.
@@ -25,8 +23,10 @@ struct PackingOptions {
   std::uint64_t searchSteps = 4'000'000;
 };
 
-/// The largest sum of bytes live at one instant, each size rounded up to `alignment`: a lower bound of the height,
-/// except for the rounding of one buffer.
+/// The sum of live bytes at each instant, each size rounded up to `alignment`.
+std::vector<std::uint64_t> liveBytes(const PackingProblem &problem, std::uint64_t alignment);
+
+/// The largest of these sums: a lower bound of the height, except for the rounding of one buffer.
 std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment);
 
 /// One greedy placement.
