@@ -16,12 +16,6 @@ using namespace sluice::spmd;
 
 namespace {
 
-constexpr std::pair<StringRef, sluice::PartialReduction> reductions[] = {
-    {"sum", sluice::PartialReduction::sum},
-    {"max", sluice::PartialReduction::max},
-    {"logsumexp", sluice::PartialReduction::logsumexp},
-    {"mean", sluice::PartialReduction::mean}};
-
 ParseResult parseAxis(AsmParser &parser, SmallVectorImpl<StringAttr> &axes) {
   std::string axis;
   if (failed(parser.parseString(&axis)))
@@ -60,8 +54,8 @@ ParseResult parsePartial(AsmParser &parser, SmallVectorImpl<PartialAxis> &partia
   SMLoc location = parser.getCurrentLocation();
   if (failed(parser.parseKeyword(&word)))
     return failure();
-  const auto *found = llvm::find_if(reductions, [&](const auto &each) { return each.first == word; });
-  if (found == std::end(reductions))
+  std::optional<sluice::PartialReduction> reduction = sluice::symbolizePartialReduction(word);
+  if (!reduction || *reduction == sluice::PartialReduction::none)
     return parser.emitError(location, "expected a reduction: sum, max, logsumexp or mean");
   SmallVector<StringAttr> axes;
   if (failed(parser.parseKeyword("over")) ||
@@ -70,7 +64,7 @@ ParseResult parsePartial(AsmParser &parser, SmallVectorImpl<PartialAxis> &partia
   if (axes.empty())
     return parser.emitError(location, "a partial result requires axes");
   for (StringAttr axis : axes)
-    partialAxes.push_back({axis, found->second});
+    partialAxes.push_back({axis, *reduction});
   return success();
 }
 
@@ -134,8 +128,8 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   for (ArrayRef<PartialAxis> left = getPartialAxes(); !left.empty();) {
     PartialReduction reduction = left.front().reduction;
     ArrayRef<PartialAxis> equal = left.take_while([&](const PartialAxis &each) { return each.reduction == reduction; });
-    const auto *found = llvm::find_if(reductions, [&](const auto &each) { return each.second == reduction; });
-    printer << (left.size() == getPartialAxes().size() ? " partial " : ", ") << found->first << " over [";
+    printer << (left.size() == getPartialAxes().size() ? " partial " : ", ") << stringifyPartialReduction(reduction)
+            << " over [";
     llvm::interleaveComma(equal, printer, [&](const PartialAxis &each) { printer << each.axis; });
     printer << ']';
     left = left.drop_front(equal.size());
