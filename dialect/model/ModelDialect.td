@@ -164,6 +164,10 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
   /// one), and the function of its sharding rule. Empty: the family defines getCost and getShardingRule.
   string flopsPerElement = "";
   string rule = "pointwiseRule";
+  /// The family defines buildShardableForm.
+  bit hasShardableForm = 0;
+  let extraClassDeclaration = !if(hasShardableForm,
+      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);", "");
   let extraClassDefinition = definitions
     # !if(!empty(kernel), "", "::sluice::KernelCall $cppClass::getKernelCall() { return recordedCall(*this, ::sluice::KernelId::"
                               # kernel # "); }\n")

@@ -36,9 +36,7 @@ def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterf
   let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$q, Model_OfRank<Model_FloatTensor, 4>:$k, Model_OfRank<Model_FloatTensor, 4>:$v, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$out, Model_FloatTensor:$lse);
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
 }
 def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_ResultsLike<["q", "k", "v"]>, AllElementTypesMatch<["q", "k", "v"]>, Model_TypesAgree<["q", "out", "dout"]>]> {
@@ -47,9 +45,7 @@ def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_ResultsLik
                        Model_FloatTensor:$out, Model_FloatTensor:$lse, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$dq, Model_FloatTensor:$dk, Model_FloatTensor:$dv);
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
 }
 

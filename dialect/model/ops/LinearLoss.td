@@ -40,9 +40,7 @@ def Model_LinearCrossEntropyOp
                        Model_LossReductionAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
                        OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_Scalar:$loss, Model_FloatTensor:$lse);
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
 }
 def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", [Model_ResultsLike<["x", "weight"]>]> {
@@ -51,9 +49,7 @@ def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad
                        Model_IntegerTensor:$targets, Model_FloatTensor:$lse, ConfinedAttr<I64Attr, [IntPositive]>:$rows, Model_LossReductionAttr:$reduction,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
 }
 

@@ -36,9 +36,7 @@ def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferTypes, DeclareO
   let arguments = (ins Model_FloatTensor:$logits, Model_IntegerTensor:$targets, Model_LossReductionAttr:$reduction,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$loss, Model_FloatTensor:$lse);
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
 }
 def Model_CrossEntropyGradOp : Model_InactiveOp<"cross_entropy_grad", [Model_ResultsLike<["logits"]>]> {

@@ -34,9 +34,7 @@ def Model_MatmulOp : Model_Op<"matmul", [AttrSizedOperandSegments, Model_InferTy
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`residual` `(` $residual^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
   let kernel = "";
 }

@@ -40,9 +40,7 @@ def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [Model_InferTypes, DeclareOpInt
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
   let kernel = "";
 }
@@ -54,9 +52,7 @@ def Model_MatmulGeluGradOp
   let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Model_FloatTensor:$pre, UnitAttr:$transpose_lhs,
                        UnitAttr:$transpose_rhs);
   let results = (outs Model_FloatTensor:$dpre);
-  let extraClassDeclaration = [{
-    ::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);
-  }];
+  let hasShardableForm = 1;
   let hasVerifier = 1;
   let kernel = "";
 }
