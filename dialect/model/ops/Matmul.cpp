@@ -32,10 +32,6 @@ static Extents extentsOf(const Product &product) {
           lhs[l - (product.transposeLhs ? 2 : 1)], rhs[r - (product.transposeRhs ? 1 : 2)]};
 }
 
-static Product productOf(MatmulOp op) {
-  return {op.getLhs(), op.getRhs(), op.getBias(), op.getResidual(), op.getTransposeLhs(), op.getTransposeRhs()};
-}
-
 int64_t Product::inner() const { return extentsOf(*this).kLhs; }
 
 LogicalResult verifyProduct(Operation *op, const Product &product) {
@@ -67,8 +63,8 @@ LogicalResult MatmulOp::verify() {
   return getResidual() ? expectLike(*this, "residual", getResidual(), getResult()) : success();
 }
 
-FailureOr<RankedTensorType> inferProduct(std::optional<Location> location, StringRef op, const Product &product,
-                                         Type element) {
+LogicalResult inferProduct(std::optional<Location> location, StringRef op, const Product &product, Type element,
+                           unsigned count, SmallVectorImpl<Type> &types) {
   ArrayRef<int64_t> lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs);
   if (lhs.size() < 2 || rhs.size() < 2)
     return emitOptionalError(location, op, ": operands have too few dims, expected rank 2 or more but got ", lhs.size(),
@@ -79,19 +75,14 @@ FailureOr<RankedTensorType> inferProduct(std::optional<Location> location, Strin
                              shapeText(lhs.drop_back(2)), " and ", shapeText(rhs.drop_back(2)));
   Extents extents = extentsOf(product);
   shape->append({extents.m, extents.n});
-  return tensorOf(*shape, element);
+  types.append(count, tensorOf(*shape, element));
+  return success();
 }
 
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
-  Product product{adaptor.getLhs(), adaptor.getRhs(),          Value(),
-                  Value(),          adaptor.getTransposeLhs(), adaptor.getTransposeRhs()};
-  FailureOr<RankedTensorType> type = inferProduct(
-      location, "matmul", product, adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs()));
-  if (failed(type))
-    return failure();
-  types.push_back(*type);
-  return success();
+  return inferProduct(location, "matmul", productOf(adaptor),
+                      adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs()), /*count=*/1, types);
 }
 
 void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeLhs,
@@ -235,21 +226,25 @@ MatmulOp soleProduct(Value value) {
   return product && value.hasOneUse() ? product : MatmulOp();
 }
 
-/// Both patterns match an add of a product and another value, in either order.
+/// add(matmul(a, b), bias[n]) ==> matmul(a, b) bias(bias), and add(matmul(a, b) .., r) ==> matmul(a, b) .. residual(r)
+/// where r has the product's shape; in either order of the operands.
 struct FuseIntoProduct : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
-  virtual bool fits(MatmulOp product, Value other) const = 0;
-  virtual void attach(MatmulOp product, Value other, Value &bias, Value &residual) const = 0;
-
   LogicalResult matchAndRewrite(AddOp add, PatternRewriter &rewriter) const override {
     for (unsigned side = 0; side < 2; ++side) {
       MatmulOp product = soleProduct(add.getOperand(side));
       Value other = add.getOperand(1 - side);
-      if (!product || !sharesScope(product, add) || !typeAgrees(product.getType(), add.getType()) ||
-          !fits(product, other))
+      if (!product || product.getResidual() || !sharesScope(product, add) ||
+          !typeAgrees(product.getType(), add.getType()))
         continue;
-      Value bias = product.getBias(), residual = product.getResidual();
-      attach(product, other, bias, residual);
+      Value bias = product.getBias(), residual;
+      if (!bias && typeOf(other).getRank() == 1 && shapeOf(other).front() == shapeOf(product).back() &&
+          elementOf(other) == elementOf(product.getLhs()))
+        bias = other;
+      else if (typeAgrees(other.getType(), product.getType()))
+        residual = other;
+      else
+        continue;
       auto fused = MatmulOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), add.getLoc()}), product.getLhs(),
                                     product.getRhs(), bias, residual, product.getTransposeLhs(),
                                     product.getTransposeRhs(), product.getOutputAttr());
@@ -262,29 +257,8 @@ struct FuseIntoProduct : OpRewritePattern<AddOp> {
   }
 };
 
-/// add(matmul(a, b), bias[n]) ==> matmul(a, b) bias(bias)
-struct FuseBias : FuseIntoProduct {
-  using FuseIntoProduct::FuseIntoProduct;
-  bool fits(MatmulOp product, Value other) const override {
-    return !product.getBias() && !product.getResidual() && typeOf(other).getRank() == 1 &&
-           shapeOf(other).front() == shapeOf(product).back() && elementOf(other) == elementOf(product.getLhs());
-  }
-  void attach(MatmulOp, Value other, Value &bias, Value &) const override { bias = other; }
-};
-
-/// add(matmul(a, b) bias(v), r) ==> matmul(a, b) bias(v) residual(r), where r has the product's shape
-struct FuseResidual : FuseIntoProduct {
-  using FuseIntoProduct::FuseIntoProduct;
-  bool fits(MatmulOp product, Value other) const override {
-    return !product.getResidual() && typeAgrees(other.getType(), product.getType());
-  }
-  void attach(MatmulOp, Value other, Value &, Value &residual) const override { residual = other; }
-};
-
 } // namespace
 
-void populateMatmulFusionPatterns(RewritePatternSet &patterns) {
-  patterns.add<FuseBias, FuseResidual>(patterns.getContext());
-}
+void populateMatmulFusionPatterns(RewritePatternSet &patterns) { patterns.add<FuseIntoProduct>(patterns.getContext()); }
 
 } // namespace sluice::model

@@ -16,14 +16,6 @@ namespace sluice::model {
 
 static constexpr GeluApproximation tanhForm = GeluApproximation::tanh;
 
-static Product productOf(MatmulGeluOp op) {
-  return {op.getLhs(), op.getRhs(), op.getBias(), Value(), op.getTransposeLhs(), op.getTransposeRhs()};
-}
-
-static Product productOf(MatmulGeluGradOp op) {
-  return {op.getLhs(), op.getRhs(), Value(), Value(), op.getTransposeLhs(), op.getTransposeRhs()};
-}
-
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
@@ -33,13 +25,7 @@ LogicalResult MatmulGeluOp::verify() { return verifyProduct(*this, productOf(*th
 
 LogicalResult MatmulGeluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                              SmallVectorImpl<Type> &types) {
-  Product product{adaptor.getLhs(), adaptor.getRhs(),          Value(),
-                  Value(),          adaptor.getTransposeLhs(), adaptor.getTransposeRhs()};
-  FailureOr<RankedTensorType> type = inferProduct(location, "matmul_gelu", product, elementOf(adaptor.getLhs()));
-  if (failed(type))
-    return failure();
-  types.append(2, *type);
-  return success();
+  return inferProduct(location, "matmul_gelu", productOf(adaptor), elementOf(adaptor.getLhs()), /*count=*/2, types);
 }
 
 // matmul_gelu_grad_c1
@@ -47,13 +33,8 @@ LogicalResult MatmulGeluGradOp::verify() { return verifyProduct(*this, productOf
 
 LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                                  SmallVectorImpl<Type> &types) {
-  Product product{adaptor.getLhs(), adaptor.getRhs(),          Value(),
-                  Value(),          adaptor.getTransposeLhs(), adaptor.getTransposeRhs()};
-  FailureOr<RankedTensorType> type = inferProduct(location, "matmul_gelu_grad", product, elementOf(adaptor.getLhs()));
-  if (failed(type))
-    return failure();
-  types.push_back(*type);
-  return success();
+  return inferProduct(location, "matmul_gelu_grad", productOf(adaptor), elementOf(adaptor.getLhs()), /*count=*/1,
+                      types);
 }
 
 //===----------------------------------------------------------------------===//

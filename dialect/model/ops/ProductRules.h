@@ -12,18 +12,29 @@ namespace sluice::model {
 
 /// The operands of a product; `bias` and `residual` may be null.
 struct Product {
-  mlir::Value lhs, rhs, bias, residual;
+  mlir::Value lhs, rhs;
   bool transposeLhs, transposeRhs;
+  mlir::Value bias = {}, residual = {};
 
   /// The contracted extent.
   std::int64_t inner() const;
 };
 
+/// The product that an op, or an adaptor of it, computes.
+template <typename OpT> Product productOf(OpT op) {
+  Product product{op.getLhs(), op.getRhs(), op.getTransposeLhs(), op.getTransposeRhs()};
+  if constexpr (requires { op.getBias(); })
+    product.bias = op.getBias();
+  if constexpr (requires { op.getResidual(); })
+    product.residual = op.getResidual();
+  return product;
+}
+
 /// Ranks, contracted extents, leading dims, element types, bias: matmul_c1 to matmul_c5.
 llvm::LogicalResult verifyProduct(mlir::Operation *op, const Product &product);
-/// The type of the product; an error names `op`.
-llvm::FailureOr<mlir::RankedTensorType> inferProduct(std::optional<mlir::Location> location, llvm::StringRef op,
-                                                     const Product &product, mlir::Type element);
+/// Appends the type of the product, `count` times; an error names `op`.
+llvm::LogicalResult inferProduct(std::optional<mlir::Location> location, llvm::StringRef op, const Product &product,
+                                 mlir::Type element, unsigned count, llvm::SmallVectorImpl<mlir::Type> &types);
 /// The cotangents of lhs, rhs and bias.
 llvm::SmallVector<mlir::Value> makeProductGradients(mlir::ImplicitLocOpBuilder &builder, const Product &product,
                                                     mlir::Value cotangent);
