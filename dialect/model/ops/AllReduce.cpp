@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/model/ops/LossRules.h"
+#include "dialect/model/ops/Helpers.h"
 
 using namespace mlir;
 
