@@ -3,12 +3,21 @@
 #define SLUICE_DIALECT_RULES_RULES_H
 
 #include "dialect/rules/KernelCall.h"
-#include "dialect/rules/OpCost.h"
 #include "dialect/rules/Optimizer.h"
 #include "dialect/rules/ShardingRule.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
+
+namespace sluice {
+
+/// Floating-point operations, and the least number of bytes read and written. A view costs nothing.
+struct OpCost {
+  std::uint64_t flops = 0;
+  std::uint64_t bytes = 0;
+};
+
+} // namespace sluice
 
 #include "dialect/rules/RuleAttrs.h.inc"
 #include "dialect/rules/Rules.h.inc"

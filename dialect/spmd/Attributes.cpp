@@ -1,13 +1,27 @@
-//===- Attributes.cpp - verification of the spmd dialect's discardable attributes ------===//
+//===- Attributes.cpp - the spmd dialect's discardable attributes ----------------------===//
 
 #include "dialect/rules/DiscardableAttributes.h"
 #include "dialect/spmd/Names.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
 namespace sluice::spmd {
+
+bool isInHost(Value value) {
+  value = yieldedValue(value);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast_or_null<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    return function && function.getArgAttr(argument.getArgNumber(), spaceName) != Attribute();
+  }
+  Operation *producer = value.getDefiningOp();
+  if (auto wait = dyn_cast<WaitOp>(producer))
+    return wait.getStart() && wait.getStart().getDestinationSpace() == MemorySpace::host;
+  return streamOf(producer) == StreamKind::host;
+}
+
 namespace {
 
 bool areShardings(Attribute value) {

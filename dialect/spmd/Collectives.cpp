@@ -1,6 +1,4 @@
 //===- Collectives.cpp - the interface of collectives and its defaults --------------------===//
-#include "dialect/spmd/Collectives.h"
-
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 

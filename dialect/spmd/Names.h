@@ -53,6 +53,10 @@ inline void setStream(mlir::Operation *op, StreamKind stream) {
   op->setAttr(streamName, StreamKindAttr::get(op->getContext(), stream));
 }
 
+/// True for an argument in host memory, a value copied there, a result of an op on the stream `host`, and a section's
+/// result that is any of these. The memory space is not part of the type.
+bool isInHost(mlir::Value value);
+
 /// The unit that a collective or release names; empty without one.
 inline llvm::StringRef unitOf(mlir::Operation *op) {
   auto unit = op->getAttrOfType<mlir::StringAttr>("unit");

@@ -4,7 +4,6 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spaces.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -24,12 +23,6 @@ StridedLayout denseLayout(llvm::ArrayRef<int64_t> shape) {
   layout.shape.assign(shape.begin(), shape.end());
   layout.strides = computeSuffixProduct(shape);
   return layout;
-}
-
-Value yieldedValue(Value value) {
-  while (auto section = value.getDefiningOp<spmd::SectionOp>())
-    value = section.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
-  return value;
 }
 
 BufferAssignment::BufferAssignment(func::FuncOp entry, PlanBuffers &buffers)
@@ -92,7 +85,7 @@ void BufferAssignment::findDonations() {
       continue;
     // Computed directly in the buffer only if nothing reads the old value; mustAlias finds updates in place.
     BlockArgument old = entry.getArgument(donates.getInt());
-    Value value = yieldedValue(operand.get());
+    Value value = spmd::yieldedValue(operand.get());
     returned[places[old].buffer].push_back(value);
     // A copy can write the buffer directly: all readers of the old value are before it.
     if (auto wait = value.getDefiningOp<spmd::WaitOp>(); wait && wait.getStart().isCopy())
@@ -286,7 +279,7 @@ void BufferAssignment::countAccesses() {
 }
 
 const Place &BufferAssignment::placeOf(Value value) const {
-  auto it = places.find(yieldedValue(value));
+  auto it = places.find(spmd::yieldedValue(value));
   assert(it != places.end() && "value without a place");
   return it->second;
 }

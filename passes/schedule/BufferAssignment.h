@@ -35,9 +35,6 @@ StridedLayout denseLayout(llvm::ArrayRef<int64_t> shape);
 /// The encoding of a shard's type in the plan dialect; null for an unsharded tensor.
 plan_ir::ValidAttr planValid(mlir::RankedTensorType type);
 
-/// The yielded value of a section's result; any other value itself.
-mlir::Value yieldedValue(mlir::Value value);
-
 class BufferAssignment {
 public:
   BufferAssignment(mlir::func::FuncOp entry, PlanBuffers &buffers);

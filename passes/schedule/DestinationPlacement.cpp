@@ -8,7 +8,6 @@
 
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spaces.h"
 
 using namespace mlir;
 
@@ -49,12 +48,12 @@ void BufferAssignment::findPaddedSources() {
       if (!chunk || spmd::areChunksSeparate(chunk))
         continue;
       int64_t rows = chunk.getDimSize(0) * start.getGroupSize();
-      Value value = yieldedValue(operand);
+      Value value = spmd::yieldedValue(operand);
       // A flat value is a view: the padded rows are those of its source.
       auto view = value.getDefiningOp<ViewOpInterface>();
       if (view && view->getNumOperands() == 1 && typeOf(value).getRank() == 1 &&
           typeOf(view->getOperand(0)).getRank() > 1) {
-        value = yieldedValue(view->getOperand(0));
+        value = spmd::yieldedValue(view->getOperand(0));
         const int64_t row = typeOf(value).getNumElements() / std::max<int64_t>(typeOf(value).getDimSize(0), 1);
         rows = row == 0 ? 0 : (rows + row - 1) / row;
       }

@@ -12,7 +12,7 @@ namespace {
 
 /// The number of the value in the unsharded program; 0 without one.
 int64_t idOf(Value value) {
-  value = yieldedValue(value);
+  value = spmd::yieldedValue(value);
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
     auto id = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), model::idName);

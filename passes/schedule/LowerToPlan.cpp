@@ -144,7 +144,7 @@ void EntryLowering::emitOutputs(llvm::function_ref<bool(Operation *)> isDue) {
     if (port.isInput)
       continue;
     Value value = terminator->getOperand(port.index);
-    if (isDue(yieldedValue(value).getDefiningOp()) && copiedOut.insert(port.index).second)
+    if (isDue(spmd::yieldedValue(value).getDefiningOp()) && copiedOut.insert(port.index).second)
       writer.writeCopy(terminator->getLoc(), writer.view(value), hostView(port, typeOf(value)));
   }
 }

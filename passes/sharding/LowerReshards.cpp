@@ -10,7 +10,6 @@
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spaces.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/GradientReduction.h"
 #include "passes/sharding/Reshards.h"

@@ -11,7 +11,6 @@
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spaces.h"
 #include "dialect/spmd/Units.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Utils.h"
@@ -100,8 +99,7 @@ void EntryOffloader::runInitializersOnHost() {
     auto section = operand.get().getDefiningOp<spmd::SectionOp>();
     if (!donates || !section || !spmd::isInHost(function.getArgument(donates.getInt())))
       continue;
-    SmallVector<Value> pending = {
-        section.getBody().front().getTerminator()->getOperand(cast<OpResult>(operand.get()).getResultNumber())};
+    SmallVector<Value> pending = {spmd::yieldedValue(operand.get())};
     while (!pending.empty())
       if (Operation *op = pending.pop_back_val().getDefiningOp()) {
         runOnHost(op);

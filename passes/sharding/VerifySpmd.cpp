@@ -8,7 +8,6 @@
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spaces.h"
 #include "passes/sharding/Placement.h"
 #include "passes/sharding/Utils.h"
 

@@ -2,7 +2,6 @@
 
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spaces.h"
 
 #include "llvm/ADT/StringExtras.h"
 

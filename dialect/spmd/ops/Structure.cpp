@@ -58,6 +58,12 @@ LogicalResult UnitOp::verify() {
 // section
 //===----------------------------------------------------------------------===//
 
+Value sluice::spmd::yieldedValue(Value value) {
+  while (auto section = value.getDefiningOp<SectionOp>())
+    value = section.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+  return value;
+}
+
 LogicalResult SectionOp::verify() {
   // section_c4
   if ((*this)->getParentOfType<SectionOp>())
