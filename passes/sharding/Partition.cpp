@@ -11,7 +11,6 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
-#include "passes/sharding/AuthorReductions.h"
 #include "passes/sharding/InitEntry.h"
 #include "passes/sharding/Utils.h"
 
@@ -51,6 +50,35 @@ SmallVector<PersistentTensor> findPersistent(ModuleOp module, const Placement &p
       tensors.push_back({parameter, state, type, placement.local(name, type), statesInHost});
   }
   return tensors;
+}
+
+/// The op before which to wait for a value: its first reader in the block, if that has the op's phase; else the next
+/// op.
+Operation *findWaitPosition(Operation *op) {
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers())
+    if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user); at && (!first || at->isBeforeInBlock(first)))
+      first = at;
+  return first && model::phaseOf(first) == model::phaseOf(op) ? first : op->getNextNode();
+}
+
+/// Replaces each model.all_reduce by a collective over the data-parallel ranks, whose wait is before the first reader
+/// of its value. `spmd.unshard` names the blocks that are gathered meanwhile.
+void lowerAllReduces(Block &block, const Placement &placement) {
+  for (auto op : llvm::make_early_inc_range(block.getOps<model::AllReduceOp>())) {
+    OpBuilder builder(op);
+    auto kind = op.getReduction() == LossReduction::mean ? ReductionKind::mean : ReductionKind::sum;
+    spmd::WaitOp wait = allReduce(builder, op, op.getOperand(), placement.dataAxes(), kind);
+    wait->moveBefore(findWaitPosition(op));
+    if (Attribute ids = op->getAttr(model::idsName))
+      wait->setAttr(model::idsName, ids);
+    if (Attribute positions = op->getAttr(spmd::localShardingsName))
+      wait.getStart()->setAttr(spmd::localShardingsName, positions);
+    if (op.getUnshard())
+      wait.getStart()->setAttr(spmd::unshardName, *op.getUnshard());
+    op.replaceAllUsesWith(wait.getValues()[0]);
+    op.erase();
+  }
 }
 
 /// Partitions one entry point.
