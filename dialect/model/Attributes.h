@@ -36,6 +36,12 @@ inline constexpr llvm::StringLiteral recomputeName = ModelDialect::RecomputeAttr
 inline constexpr llvm::StringLiteral shardingRuleName = ModelDialect::ShardingRuleAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral costName = ModelDialect::CostAttrHelper::getNameStr();
 
+/// Gives an op the attribute of another op, if that has it.
+inline void copyAttribute(mlir::Operation *from, llvm::StringRef name, mlir::Operation *to) {
+  if (mlir::Attribute value = from->getAttr(name))
+    to->setAttr(name, value);
+}
+
 /// The kind of an entry point; nothing for another function.
 inline std::optional<EntryKind> entryOf(mlir::Operation *function) {
   auto entry = function->getAttrOfType<EntryKindAttr>(entryName);

@@ -80,8 +80,7 @@ void sluice::addOutput(func::FuncOp function, Value value, llvm::StringRef name)
 void sluice::copyScope(llvm::ArrayRef<Operation *> ops, Operation *source) {
   for (Operation *op : ops) {
     op->setAttr(model::blockName, StringAttr::get(op->getContext(), model::blockOf(source)));
-    if (Attribute checkpoint = source->getAttr(model::checkpointName))
-      op->setAttr(model::checkpointName, checkpoint);
+    model::copyAttribute(source, model::checkpointName, op);
   }
 }
 

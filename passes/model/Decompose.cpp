@@ -29,8 +29,7 @@ struct DecomposePass : sluice::impl::DecomposeBase<DecomposePass> {
       // The primitives replace the op: they belong to its module and phase.
       for (Operation *op : recorder.created)
         for (llvm::StringRef name : {model::blockName, model::checkpointName, model::phaseName})
-          if (Attribute attribute = composite->getAttr(name))
-            op->setAttr(name, attribute);
+          model::copyAttribute(composite, name, op);
       for (Operation *op : recorder.created)
         if (auto inner = dyn_cast<DecomposeOpInterface>(op))
           composites.push_back(inner);

@@ -126,8 +126,7 @@ private:
     copyScope(recorder.created, source);
     for (Operation *op : recorder.created) {
       model::setPhase(op, phase);
-      if (Attribute invocation = source->getAttr(model::invocationName))
-        op->setAttr(model::invocationName, invocation);
+      model::copyAttribute(source, model::invocationName, op);
     }
     backward.append(recorder.created);
     recorder.created.clear();

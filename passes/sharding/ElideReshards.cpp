@@ -300,8 +300,7 @@ void SectionElider::recomputeViews(Interval &interval) {
       continue;
     Operation *copy = builder.clone(*view, mapping);
     model::setPhase(copy, Phase::backward);
-    if (Attribute invocation = interval.release->getAttr(model::invocationName))
-      copy->setAttr(model::invocationName, invocation);
+    model::copyAttribute(interval.release, model::invocationName, copy);
     for (auto [from, to] : llvm::zip(view->getResults(), copy->getResults()))
       from.replaceUsesWithIf(to, [&](OpOperand &use) { return isIn(use.getOwner()); });
   }

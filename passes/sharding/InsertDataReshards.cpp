@@ -99,8 +99,7 @@ void ReshardInserter::replaceRead(model::ReadOp read) {
   if (value.getType() != read.getType()) {
     OpBuilder builder(read);
     auto cast = model::CastOp::create(builder, read.getLoc(), read.getType(), value);
-    if (Attribute ids = read->getAttr(model::idsName))
-      cast->setAttr(model::idsName, ids);
+    model::copyAttribute(read, model::idsName, cast);
     value = cast.getResult();
   }
   spmd::ShardingAttr sharding = placement.sharding(parameter);

@@ -217,8 +217,7 @@ void Localizer::complete(Operation *op, PartialReduction reduction, ArrayRef<Str
     sum.replaceAllUsesExcept(completed->getResult(0), completed);
     model::setPhase(completed, model::phaseOf(op));
   }
-  if (Attribute ids = op->getAttr(model::idsName))
-    completed->setAttr(model::idsName, ids);
+  model::copyAttribute(op, model::idsName, completed);
 }
 
 namespace {

@@ -76,8 +76,7 @@ void lowerToGather(spmd::ReshardOp reshard) {
   copyTags(reshard, start);
   copyTags(reshard, wait);
   auto ids = reshard->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
-  if (ids)
-    wait->setAttr(model::idsName, ids);
+  model::copyAttribute(reshard, model::idsName, wait);
   for (auto [index, result, value] : llvm::enumerate(reshard.getResults(), wait.getValues())) {
     Value read = value;
     if (value.getType() != result.getType()) {

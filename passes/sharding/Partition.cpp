@@ -70,10 +70,8 @@ void lowerAllReduces(Block &block, const Placement &placement) {
     auto kind = op.getReduction() == LossReduction::mean ? ReductionKind::mean : ReductionKind::sum;
     spmd::WaitOp wait = allReduce(builder, op, op.getOperand(), placement.dataAxes(), kind);
     wait->moveBefore(findWaitPosition(op));
-    if (Attribute ids = op->getAttr(model::idsName))
-      wait->setAttr(model::idsName, ids);
-    if (Attribute positions = op->getAttr(spmd::localShardingsName))
-      wait.getStart()->setAttr(spmd::localShardingsName, positions);
+    model::copyAttribute(op, model::idsName, wait);
+    model::copyAttribute(op, spmd::localShardingsName, wait.getStart());
     if (op.getUnshard())
       wait.getStart()->setAttr(spmd::unshardName, *op.getUnshard());
     op.replaceAllUsesWith(wait.getValues()[0]);

@@ -17,8 +17,7 @@ SmallVector<func::FuncOp> sluice::entriesOf(ModuleOp module) {
 void sluice::copyTags(Operation *from, Operation *to) {
   for (StringRef name : {StringRef(model::phaseName), StringRef(model::blockName), StringRef(model::invocationName),
                          StringRef(model::recomputeName), StringRef(spmd::whenName)})
-    if (Attribute value = from->getAttr(name))
-      to->setAttr(name, value);
+    model::copyAttribute(from, name, to);
 }
 
 void sluice::setId(Operation *op, DenseI64ArrayAttr ids, std::size_t index) {

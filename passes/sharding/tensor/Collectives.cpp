@@ -189,8 +189,7 @@ static StringAttr axisOf(spmd::ReshardOp reshard) {
 void lowerReshard(spmd::ReshardOp reshard, llvm::function_ref<std::int64_t(StringRef)> ranksOf) {
   std::string axis = axisOf(reshard).str();
   Value value = ReshardLowering(reshard, {axis, ranksOf(axis)}).run(reshard.getOperands()[0]);
-  if (Attribute ids = reshard->getAttr(model::idsName))
-    value.getDefiningOp()->setAttr(model::idsName, ids);
+  model::copyAttribute(reshard, model::idsName, value.getDefiningOp());
   reshard.getResults()[0].replaceAllUsesWith(value);
 }
 
