@@ -35,7 +35,7 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let methods = [
     InterfaceMethod<"The op's sharding rule.", "::sluice::ShardingRule", "getShardingRule">,
     InterfaceMethod<[{
-      Builds, before the op, an equivalent form with fewer whole factors, and returns one value per result; failure if
+      Builds, before the op, an equivalent form with fewer replicated factors, and returns one value per result; failure if
       the op has no such form.
     }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildShardableForm",
       (ins "::mlir::ImplicitLocOpBuilder &":$builder), "", [{ return ::llvm::failure(); }]>,

@@ -42,7 +42,7 @@ std::string ShardingRule::str() const {
   printTensors(os, results);
   os << " {";
   for (std::size_t f = 0; f < factors.size(); ++f)
-    os << (f ? ", " : "") << factorName(f) << '=' << factors[f].size << (factors[f].whole ? " whole" : "")
+    os << (f ? ", " : "") << factorName(f) << '=' << factors[f].size << (factors[f].replicated ? " replicated" : "")
        << (factors[f].positioned ? " positioned" : "");
   os << '}';
   if (reduction != PartialReduction::none)

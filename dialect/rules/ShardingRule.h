@@ -1,9 +1,9 @@
 //===- ShardingRule.h - sharding rules: factors of an op's dims ---------------===//
 //
 // Each dim of each operand and result is a list of factors, outermost first (as in Shardy's sharding rules). A factor
-// of operands and results is parallel: splitting it splits the work. A factor of operands alone is reduced: splitting
+// of operands and results is parallel: sharding it divides the work. A factor of operands alone is reduced: sharding
 // it leaves partial results, which `reduction` combines. A factor of results alone is created: any part of it can be
-// computed alone. A factor marked `whole` must not be split.
+// computed alone. A factor marked `replicated` must not be sharded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_DIALECT_RULES_SHARDINGRULE_H
@@ -22,8 +22,8 @@ namespace sluice {
 
 struct ShardingFactor {
   std::int64_t size = 1;
-  /// Must not be split: each rank needs all of it.
-  bool whole = false;
+  /// Must not be sharded: each rank has all of it.
+  bool replicated = false;
   /// The kernel reads the offset of its part from views along the factor.
   bool positioned = false;
 };
@@ -39,11 +39,11 @@ struct ShardingRule {
   PartialReduction reduction = PartialReduction::none;
   /// Linear in all operands together: with partial sums as operands the results are partial sums.
   bool linear = false;
-  /// The result combines one term of each operand: terms of unsplit operands count once.
+  /// The result combines one term of each operand: terms of replicated operands count once.
   bool additive = false;
 
-  unsigned addFactor(std::int64_t size, bool whole = false, bool positioned = false) {
-    factors.push_back({size, whole, positioned});
+  unsigned addFactor(std::int64_t size, bool replicated = false, bool positioned = false) {
+    factors.push_back({size, replicated, positioned});
     return factors.size() - 1;
   }
   /// One line: `([i, j], [j, k]) -> ([i, k]) {i=2, j=4, k=8} reduce=sum`.

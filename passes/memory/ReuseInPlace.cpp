@@ -39,7 +39,7 @@ Spans spansOf(EntryOp entry) {
   return spans;
 }
 
-bool isWhole(ViewAttr view, BufferOp buffer) {
+bool coversBuffer(ViewAttr view, BufferOp buffer) {
   return view.getOffset() == 0 && view.isDense() && view.spanBytes() == int64_t(buffer.getBytes());
 }
 
@@ -78,8 +78,8 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
     Span &after = spans[next.getSymNameAttr()];
     if (!old.getEntry() || !next.getEntry() || old.getCarried() || next.getCarried() || before.isShared ||
         old.getSpace() != next.getSpace() || old.getBufferClass() == BufferClass::gathered ||
-        next.getBufferClass() == BufferClass::gathered || old.getBytes() != next.getBytes() || !isWhole(from, old) ||
-        !isWhole(to, next) || before.last != position || after.first != position ||
+        next.getBufferClass() == BufferClass::gathered || old.getBytes() != next.getBytes() ||
+        !coversBuffer(from, old) || !coversBuffer(to, next) || before.last != position || after.first != position ||
         from.getElementType() != to.getElementType())
       return false;
     // Another operand that is a window of the same memory would change while the kernel runs.

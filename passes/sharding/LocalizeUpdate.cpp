@@ -36,13 +36,13 @@ LogicalResult mergeFactors(ShardingRule &rule, unsigned operand) {
   };
   SmallVector<unsigned> merged = flattened(rule.operands[operand]);
   std::int64_t size = 1;
-  bool whole = false;
+  bool replicated = false;
   for (unsigned factor : merged) {
     size *= rule.factors[factor].size;
-    whole |= rule.factors[factor].whole;
+    replicated |= rule.factors[factor].replicated;
   }
-  const unsigned factor = rule.addFactor(size, whole);
-  bool isComplete = !whole;
+  const unsigned factor = rule.addFactor(size, replicated);
+  bool isComplete = !replicated;
   auto merge = [&](TensorFactors &tensor) {
     if (flattened(tensor) == merged)
       tensor.assign(1, {factor});
@@ -164,7 +164,7 @@ LogicalResult Localizer::localizeByRule(Operation *op) {
       if (isByElements && failed(mergeFactors(rule, index)))
         return refuse(index, "cannot be sharded by elements");
       const auto &factors = tensor[dim->dim];
-      if (factors.size() != 1 || rule.factors[factors.front()].whole)
+      if (factors.size() != 1 || rule.factors[factors.front()].replicated)
         return refuse(index, "cannot be sharded along dim " + Twine(dim->dim));
       if (llvm::none_of(sharded, [&](const auto &other) { return other.first.index == factors.front(); }))
         sharded.push_back({FactorSharding{factors.front(), /*segments=*/1, dim->chunk}, dim->axes});

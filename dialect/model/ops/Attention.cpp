@@ -135,8 +135,8 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Batch and heads are parallel; rows, columns and the head's size are whole. The heads of q are groups x heads in a
-/// group: if groups are split, k and v are split in the same way.
+/// Batch and heads are parallel; rows, columns and the head's size are replicated. The heads of q are groups x heads in
+/// a group: if groups are split, k and v are split in the same way.
 struct HeadFactors {
   ShardingRule rule;
   TensorFactors q, k, lse;

@@ -108,13 +108,13 @@ FailureOrValues CountUpOp::evaluate(ImplicitLocOpBuilder &) { return SmallVector
 // Sharding
 //===----------------------------------------------------------------------===//
 
-/// Channels are parallel; all other dims of x are normalized over and whole.
+/// Channels are parallel; all other dims of x are normalized over and replicated.
 static ShardingRule channelRule(Operation *op, ArrayRef<int64_t> x) {
   ShardingRule rule;
   unsigned channels = rule.addFactor(x.back());
   TensorFactors full;
   for (int64_t extent : x.drop_back())
-    full.push_back({rule.addFactor(extent, /*whole=*/true)});
+    full.push_back({rule.addFactor(extent, /*replicated=*/true)});
   full.push_back({channels});
   auto map = [&](Value value) { return typeOf(value).getRank() == 1 ? TensorFactors{{channels}} : full; };
   for (Value operand : op->getOperands())

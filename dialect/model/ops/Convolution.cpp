@@ -127,27 +127,27 @@ FailureOrValues Conv2dOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Images and channels are parallel; height and width are whole, and so are channels in groups.
+/// Images and channels are parallel; height and width are replicated, and so are channels in groups.
 struct ConvolutionFactors {
   ShardingRule rule;
   TensorFactors x, weight, y;
 
   ConvolutionFactors(ArrayRef<int64_t> xShape, ArrayRef<int64_t> weightShape, ArrayRef<int64_t> yShape, int64_t groups,
-                     bool wholeInput) {
+                     bool isInputReplicated) {
     unsigned n = rule.addFactor(xShape[0]);
-    unsigned in = rule.addFactor(xShape[3], groups > 1 || wholeInput);
+    unsigned in = rule.addFactor(xShape[3], groups > 1 || isInputReplicated);
     unsigned out = rule.addFactor(yShape[3], groups > 1);
     unsigned part = groups > 1 ? rule.addFactor(weightShape[1], true) : in;
-    auto whole = [&](int64_t extent) { return rule.addFactor(extent, /*whole=*/true); };
-    x = {{n}, {whole(xShape[1])}, {whole(xShape[2])}, {in}};
-    weight = {{out}, {part}, {whole(weightShape[2])}, {whole(weightShape[3])}};
-    y = {{n}, {whole(yShape[1])}, {whole(yShape[2])}, {out}};
+    auto replicated = [&](int64_t extent) { return rule.addFactor(extent, /*replicated=*/true); };
+    x = {{n}, {replicated(xShape[1])}, {replicated(xShape[2])}, {in}};
+    weight = {{out}, {part}, {replicated(weightShape[2])}, {replicated(weightShape[3])}};
+    y = {{n}, {replicated(yShape[1])}, {replicated(yShape[2])}, {out}};
     rule.reduction = PartialReduction::sum;
   }
 };
 } // namespace
 
-// With a bias, the channels of x, which are summed over, are whole: the bias is added once.
+// With a bias, the channels of x, which are summed over, are replicated: the bias is added once.
 ShardingRule Conv2dOp::getShardingRule() {
   ConvolutionFactors f(shapeOf(getX()), shapeOf(getWeight()), shapeOf(getY()), getGroups(), getBias() != nullptr);
   f.rule.operands.append({f.x, f.weight});

@@ -74,7 +74,7 @@ FailureOrValues EmbeddingOp::decompose(ImplicitLocOpBuilder &builder) {
 ShardingRule EmbeddingOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
-  unsigned rows = rule.addFactor(shapeOf(getTable()).front(), /*whole=*/false, /*positioned=*/true);
+  unsigned rows = rule.addFactor(shapeOf(getTable()).front(), /*replicated=*/false, /*positioned=*/true);
   rule.operands.append({TensorFactors{{rows}, result.back()}, TensorFactors(result.begin(), result.end() - 1)});
   rule.results.push_back(result);
   rule.reduction = PartialReduction::sum;
@@ -85,7 +85,7 @@ ShardingRule EmbeddingOp::getShardingRule() {
 ShardingRule EmbeddingGradOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors dy = addFactors(rule, shapeOf(getDy()), typeOf(getDy()).getRank());
-  unsigned rows = rule.addFactor(shapeOf(getDtable()).front(), /*whole=*/false, /*positioned=*/true);
+  unsigned rows = rule.addFactor(shapeOf(getDtable()).front(), /*replicated=*/false, /*positioned=*/true);
   rule.operands.append({dy, TensorFactors(dy.begin(), dy.end() - 1)});
   rule.results.push_back({{rows}, dy.back()});
   rule.reduction = PartialReduction::sum;

@@ -217,10 +217,10 @@ ShardingRule rowRule(Operation *op) {
   return f.rule;
 }
 
-TensorFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, size_t wholeFrom) {
+TensorFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, size_t replicatedFrom) {
   TensorFactors tensor;
   for (size_t d = 0; d < shape.size(); ++d)
-    tensor.push_back({rule.addFactor(shape[d], d >= wholeFrom)});
+    tensor.push_back({rule.addFactor(shape[d], d >= replicatedFrom)});
   return tensor;
 }
 

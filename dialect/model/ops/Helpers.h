@@ -91,7 +91,7 @@ ShardingRule linearRule(mlir::Operation *op);
 /// The same for an op whose kernel reads the offset of its part.
 ShardingRule positionedRule(mlir::Operation *op);
 /// The factors of a tensor x of rows, of one value for each row, and of one for each column. Rows are parallel, columns
-/// are whole.
+/// are replicated.
 struct RowFactors {
   ShardingRule rule;
   TensorFactors x, rows, columns;
@@ -99,11 +99,11 @@ struct RowFactors {
 };
 /// The rule of an op whose operands and result are tensors of rows.
 ShardingRule rowRule(mlir::Operation *op);
-/// Reduced dims are factors of the operand alone, whole if `whole`.
+/// Reduced dims are factors of the operand alone, replicated if `replicated`.
 ShardingRule reductionRule(mlir::Value operand, llvm::ArrayRef<std::int64_t> dims, bool keep,
-                           PartialReduction reduction, bool whole);
-/// Adds one factor for each dim of a tensor; those of the dims from `wholeFrom` on are whole.
-TensorFactors addFactors(ShardingRule &rule, llvm::ArrayRef<std::int64_t> shape, std::size_t wholeFrom);
+                           PartialReduction reduction, bool replicated);
+/// Adds one factor for each dim of a tensor; those of the dims from `replicatedFrom` on are replicated.
+TensorFactors addFactors(ShardingRule &rule, llvm::ArrayRef<std::int64_t> shape, std::size_t replicatedFrom);
 
 //===- Cost ----------------------------------------------------------------------===//
 

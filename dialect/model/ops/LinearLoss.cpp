@@ -93,7 +93,7 @@ FailureOrValues LinearCrossEntropyOp::decompose(ImplicitLocOpBuilder &builder) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The weight is whole. Rows of a mean are whole too: the number of counted targets is that of all rows.
+/// The weight is replicated. Rows of a mean are replicated too: the number of counted targets is that of all rows.
 struct LinearFactors {
   ShardingRule rule;
   TensorFactors x, rows, weight;
@@ -102,7 +102,7 @@ struct LinearFactors {
     ArrayRef<int64_t> shape = shapeOf(op.getX());
     x = addFactors(rule, shape, op.getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
     rows.assign(x.begin(), x.end() - 1);
-    weight = {{rule.addFactor(shapeOf(op.getWeight()).front(), /*whole=*/true)}, x.back()};
+    weight = {{rule.addFactor(shapeOf(op.getWeight()).front(), /*replicated=*/true)}, x.back()};
     rule.reduction = PartialReduction::sum;
   }
 };

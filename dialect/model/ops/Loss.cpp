@@ -138,8 +138,8 @@ FailureOrValues CrossEntropyOp::decompose(ImplicitLocOpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// The columns are whole, except in the split form. Rows of a mean are whole too: the number of counted targets is that
-// of all rows.
+// The columns are replicated, except in the split form. Rows of a mean are replicated too: the number of counted
+// targets is that of all rows.
 ShardingRule CrossEntropyOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());
@@ -176,7 +176,7 @@ ShardingRule CrossEntropyGradOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(getLogits());
   TensorFactors logits = addFactors(rule, shape, getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
-  rule.factors[logits.back().front()].whole = false;
+  rule.factors[logits.back().front()].replicated = false;
   rule.factors[logits.back().front()].positioned = true;
   TensorFactors rows(logits.begin(), logits.end() - 1);
   rule.operands.append({TensorFactors(), logits, rows, rows});

@@ -143,12 +143,12 @@ FailureOrValues MatmulOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value
 //===----------------------------------------------------------------------===//
 
 // ([batch, i, k], [batch, k, j]) -> ([batch, i, j]), k reduced by sum
-ShardingRule productRule(const Product &product, Value resultValue, bool isInnerWhole) {
+ShardingRule productRule(const Product &product, Value resultValue, bool isInnerReplicated) {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(resultValue);
   TensorFactors result = addFactors(rule, shape, shape.size());
   unsigned i = result[shape.size() - 2].front(), j = result.back().front();
-  unsigned k = rule.addFactor(product.inner(), isInnerWhole);
+  unsigned k = rule.addFactor(product.inner(), isInnerReplicated);
   auto operand = [&](Value value, unsigned rows, unsigned columns) {
     ArrayRef<int64_t> batch = shapeOf(value).drop_back(2);
     size_t missing = shape.size() - 2 - batch.size();
@@ -173,7 +173,7 @@ ShardingRule productRule(const Product &product, Value resultValue, bool isInner
   return rule;
 }
 
-// With a bias or residual k must be whole: each rank would add them.
+// With a bias or residual k must be replicated: each rank would add them.
 ShardingRule MatmulOp::getShardingRule() {
   return productRule(productOf(*this), getResult(), getBias() || getResidual());
 }

@@ -105,7 +105,7 @@ StridedLayout ConcatOp::getOperandWindow(unsigned operand, const StridedLayout &
 ShardingRule BroadcastOp::getShardingRule() { return linearRule(*this); }
 
 // Dims are divided into common factors from the outermost on: [a, b c] and [a b, c] share a, b and c. If two extents
-// have no common factor, the dims up to the next position with equal products are whole.
+// have no common factor, the dims up to the next position with equal products are replicated.
 ShardingRule ReshapeOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> from = shapeOf(getOperand()), to = shapeOf(getResult());
@@ -138,14 +138,14 @@ ShardingRule ReshapeOp::getShardingRule() {
       continue;
     }
     // No common factor: take dims of the side with the smaller product until the products are equal.
-    source[i - 1].push_back(rule.addFactor(left, /*whole=*/true));
-    target[j - 1].push_back(rule.addFactor(right, /*whole=*/true));
+    source[i - 1].push_back(rule.addFactor(left, /*replicated=*/true));
+    target[j - 1].push_back(rule.addFactor(right, /*replicated=*/true));
     while (left != right) {
       if (left < right) {
-        source[i].push_back(rule.addFactor(from[i], /*whole=*/true));
+        source[i].push_back(rule.addFactor(from[i], /*replicated=*/true));
         left *= from[i++];
       } else {
-        target[j].push_back(rule.addFactor(to[j], /*whole=*/true));
+        target[j].push_back(rule.addFactor(to[j], /*replicated=*/true));
         right *= to[j++];
       }
     }
@@ -168,7 +168,7 @@ ShardingRule TransposeOp::getShardingRule() {
   return rule;
 }
 
-/// A dim that is unchanged is parallel; one that is sliced, concatenated or padded is whole on both sides.
+/// A dim that is unchanged is parallel; one that is sliced, concatenated or padded is replicated on both sides.
 static ShardingRule windowRule(ValueRange operands, ValueRange results) {
   ShardingRule rule;
   Value first = operands.front();
@@ -184,7 +184,7 @@ static ShardingRule windowRule(ValueRange operands, ValueRange results) {
   auto map = [&](Value value) {
     TensorFactors factors;
     for (int64_t d = 0; d < rank; ++d)
-      factors.push_back({shared[d] ? *shared[d] : rule.addFactor(shapeOf(value)[d], /*whole=*/true)});
+      factors.push_back({shared[d] ? *shared[d] : rule.addFactor(shapeOf(value)[d], /*replicated=*/true)});
     return factors;
   };
   for (Value operand : operands)
@@ -201,7 +201,7 @@ static ShardingRule partsRule(Value concatenated, ValueRange parts, int64_t dim,
     return isConcat ? windowRule(parts, concatenated) : windowRule(concatenated, parts);
   ShardingRule rule;
   TensorFactors part = addFactors(rule, shapeOf(parts.front()), typeOf(concatenated).getRank()), all = part;
-  all[dim].insert(all[dim].begin(), rule.addFactor(static_cast<int64_t>(parts.size()), /*whole=*/true));
+  all[dim].insert(all[dim].begin(), rule.addFactor(static_cast<int64_t>(parts.size()), /*replicated=*/true));
   (isConcat ? rule.results : rule.operands).push_back(all);
   (isConcat ? rule.operands : rule.results).assign(parts.size(), part);
   return rule;
@@ -221,12 +221,12 @@ void SliceOp::adjustToTypes() {
 }
 ShardingRule PadOp::getShardingRule() { return windowRule(getOperand(), getResult()); }
 
-// Indices and the rest of a row are parallel; the rows of the table are whole.
+// Indices and the rest of a row are parallel; the rows of the table are replicated.
 ShardingRule GatherOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
   auto rest = result.begin() + typeOf(getIndices()).getRank();
-  TensorFactors table = {{rule.addFactor(shapeOf(getTable()).front(), /*whole=*/true)}};
+  TensorFactors table = {{rule.addFactor(shapeOf(getTable()).front(), /*replicated=*/true)}};
   table.append(rest, result.end());
   rule.operands.append({table, TensorFactors(result.begin(), rest)});
   rule.results.push_back(result);
@@ -238,7 +238,7 @@ ShardingRule ScatterAddOp::getShardingRule() {
   ShardingRule rule;
   TensorFactors updates = addFactors(rule, shapeOf(getUpdates()), typeOf(getUpdates()).getRank());
   auto rest = updates.begin() + typeOf(getIndices()).getRank();
-  TensorFactors result = {{rule.addFactor(shapeOf(getResult()).front(), /*whole=*/true)}};
+  TensorFactors result = {{rule.addFactor(shapeOf(getResult()).front(), /*replicated=*/true)}};
   result.append(rest, updates.end());
   rule.operands.append({updates, TensorFactors(updates.begin(), rest)});
   rule.results.push_back(result);

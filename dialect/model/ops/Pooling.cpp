@@ -147,7 +147,7 @@ FailureOrValues AdaptiveAvgPool2dOp::buildVjp(ImplicitLocOpBuilder &builder, Arr
 // Sharding
 //===----------------------------------------------------------------------===//
 
-/// Images and channels are parallel, height and width are whole.
+/// Images and channels are parallel, height and width are replicated.
 static ShardingRule poolRule(Operation *op) {
   ShardingRule rule;
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
@@ -155,7 +155,7 @@ static ShardingRule poolRule(Operation *op) {
   auto map = [&](Value value) {
     TensorFactors factors = {{images}};
     for (int64_t extent : shapeOf(value).slice(1, 2))
-      factors.push_back({rule.addFactor(extent, /*whole=*/true)});
+      factors.push_back({rule.addFactor(extent, /*replicated=*/true)});
     factors.push_back({channels});
     return factors;
   };

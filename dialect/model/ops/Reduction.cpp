@@ -93,12 +93,13 @@ FailureOrValues LogSumExpOp::decompose(ImplicitLocOpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-ShardingRule reductionRule(Value operand, ArrayRef<int64_t> dims, bool keep, PartialReduction reduction, bool whole) {
+ShardingRule reductionRule(Value operand, ArrayRef<int64_t> dims, bool keep, PartialReduction reduction,
+                           bool replicated) {
   ShardingRule rule;
   TensorFactors from, to;
   for (auto [d, extent] : llvm::enumerate(shapeOf(operand))) {
     bool reduced = llvm::is_contained(dims, static_cast<int64_t>(d));
-    from.push_back({rule.addFactor(extent, reduced && whole)});
+    from.push_back({rule.addFactor(extent, reduced && replicated)});
     if (!reduced)
       to.push_back(from.back());
     else if (keep)
@@ -115,7 +116,7 @@ ShardingRule ReduceSumOp::getShardingRule() {
   rule.linear = true;
   return rule;
 }
-// The mean of parts of different sizes is not the mean: its dims are whole.
+// The mean of parts of different sizes is not the mean: its dims are replicated.
 ShardingRule ReduceMeanOp::getShardingRule() {
   return reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::none, true);
 }

@@ -84,29 +84,29 @@ FailureOrValues AddAlongOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Val
 //===----------------------------------------------------------------------===//
 
 ShardingRule ArgmaxOp::getShardingRule() {
-  return reductionRule(getOperand(), getDim(), /*keep=*/false, PartialReduction::none, /*whole=*/true);
+  return reductionRule(getOperand(), getDim(), /*keep=*/false, PartialReduction::none, /*replicated=*/true);
 }
 
-/// Dims of equal extents are parallel, except the indexed one; the others are whole. If the indexed dim is split, the
-/// kernel reads the local indices and returns zeros for the others.
+/// Dims of equal extents are parallel, except the indexed one; the others are replicated. If the indexed dim is split,
+/// the kernel reads the local indices and returns zeros for the others.
 static ShardingRule alongRule(ArrayRef<int64_t> table, ArrayRef<int64_t> indices, int64_t dim, bool takes) {
   ShardingRule rule;
-  TensorFactors whole, part;
+  TensorFactors all, part;
   for (auto [d, extents] : llvm::enumerate(llvm::zip(table, indices))) {
     auto [many, few] = extents;
     if (static_cast<int64_t>(d) != dim && many == few) {
-      whole.push_back({rule.addFactor(many)});
-      part.push_back(whole.back());
+      all.push_back({rule.addFactor(many)});
+      part.push_back(all.back());
     } else {
       bool isRead = takes && static_cast<int64_t>(d) == dim;
-      whole.push_back({rule.addFactor(many, /*whole=*/!isRead, /*positioned=*/isRead)});
-      part.push_back({rule.addFactor(few, /*whole=*/true)});
+      all.push_back({rule.addFactor(many, /*replicated=*/!isRead, /*positioned=*/isRead)});
+      part.push_back({rule.addFactor(few, /*replicated=*/true)});
     }
   }
-  rule.operands.append({takes ? whole : part, part});
+  rule.operands.append({takes ? all : part, part});
   if (takes)
     rule.reduction = PartialReduction::sum;
-  rule.results.push_back(takes ? part : whole);
+  rule.results.push_back(takes ? part : all);
   return rule;
 }
 

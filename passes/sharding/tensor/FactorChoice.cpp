@@ -52,7 +52,8 @@ std::variant<FactorSharding, ReplicationReason> factorOfUse(OpOperand &use, cons
                                                             const AxisSharding &sharding, std::int64_t ranks) {
   Operation *op = use.getOwner();
   std::optional<FactorSharding> found = factorOf(rule, rule.operands[use.getOperandNumber()], sharding);
-  if (!found || rule.factors[found->index].whole || (rule.factors[found->index].positioned && sharding.segments != 1))
+  if (!found || rule.factors[found->index].replicated ||
+      (rule.factors[found->index].positioned && sharding.segments != 1))
     return ReplicationReason::unshardable;
   Chunks chunks = chunksOf(rule, *found, ranks);
   if (areViews(chunks) ||
@@ -115,9 +116,9 @@ bool requiresShardableForm(Operation *op, const ShardingRule &rule, const Axis &
     if (!factor)
       continue;
     Chunks chunks = chunksOf(rule, *factor, axis.ranks);
-    bool isWhole = rule.factors[factor->index].whole;
-    isRefused |= isWhole || chunks == Chunks::unaligned;
-    isAccepted |= !isWhole && areViews(chunks) && !sharding.isOfTokens();
+    bool isReplicated = rule.factors[factor->index].replicated;
+    isRefused |= isReplicated || chunks == Chunks::unaligned;
+    isAccepted |= !isReplicated && areViews(chunks) && !sharding.isOfTokens();
   }
   return isRefused && !isAccepted;
 }

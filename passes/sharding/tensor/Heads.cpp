@@ -44,7 +44,7 @@ std::int64_t multipleOfReaders(Value value, const AxisSharding &sharding, std::i
                                unsigned depth = maxDepth) {
   for (const ForwardReader &reader : forwardReadersOf(value)) {
     std::optional<FactorSharding> factor = factorOf(reader.rule, reader.factors(), sharding);
-    if (!factor || reader.rule.factors[factor->index].whole)
+    if (!factor || reader.rule.factors[factor->index].replicated)
       continue;
     std::int64_t inner = innerExtent(reader.rule, reader.factors()[sharding.dim], factor->index);
     if (inner != 1 && reader.rule.factors[factor->index].size / factor->segments % ranks == 0)
@@ -68,7 +68,7 @@ std::int64_t multipleOfProducers(Value value, std::int64_t dim, std::int64_t ran
   ShardingRule rule = ruled.getShardingRule();
   const auto &factors = rule.results[cast<OpResult>(value).getResultNumber()][dim];
   auto first = llvm::find_if(factors, [&](unsigned factor) { return rule.factors[factor].size != 1; });
-  if (first == factors.end() || rule.factors[*first].whole)
+  if (first == factors.end() || rule.factors[*first].replicated)
     return 1;
   std::int64_t inner = innerExtent(rule, factors, *first);
   if (inner != 1 && rule.factors[*first].size % ranks == 0)

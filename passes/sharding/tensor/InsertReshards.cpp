@@ -96,7 +96,7 @@ static bool isPointwise(Operation *op) {
   for (const TensorFactors &operand : rule.operands)
     for (const auto &dim : operand)
       for (unsigned factor : dim)
-        if (rule.factors[factor].whole || rule.factors[factor].positioned || !hasFactor(rule.results[0], factor))
+        if (rule.factors[factor].replicated || rule.factors[factor].positioned || !hasFactor(rule.results[0], factor))
           return false;
   return true;
 }
@@ -169,7 +169,7 @@ Value Resharder::computeShard(Value value, const AxisSharding &sharding) {
     return nullptr;
   ShardingRule rule = ruled.getShardingRule();
   std::optional<FactorSharding> factor = factorOf(rule, rule.results[0], sharding);
-  if (!factor || rule.factors[factor->index].whole || !areViews(chunksOf(rule, *factor, axis.ranks)) ||
+  if (!factor || rule.factors[factor->index].replicated || !areViews(chunksOf(rule, *factor, axis.ranks)) ||
       (rule.factors[factor->index].positioned && sharding.segments != 1) ||
       !canPosition(op, rule, *factor, /*isComputed=*/true, axis))
     return nullptr;

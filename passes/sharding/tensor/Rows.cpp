@@ -24,7 +24,7 @@ llvm::SmallVector<BlockArgument> inputsOfRows(func::FuncOp function) {
 static std::optional<unsigned> outermost(const ShardingRule &rule, ArrayRef<unsigned> dim) {
   for (unsigned factor : dim)
     if (rule.factors[factor].size != 1)
-      return rule.factors[factor].whole ? std::nullopt : std::optional<unsigned>(factor);
+      return rule.factors[factor].replicated ? std::nullopt : std::optional<unsigned>(factor);
   return std::nullopt;
 }
 

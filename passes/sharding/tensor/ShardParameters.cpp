@@ -111,10 +111,10 @@ std::int64_t moreSegments(Value value, const AxisSharding &sharding, unsigned de
     std::optional<FactorSharding> factor = factorOf(rule, reader.factors(), sharding);
     if (!factor)
       continue;
-    if (rule.factors[factor->index].whole) {
+    if (rule.factors[factor->index].replicated) {
       ArrayRef<unsigned> dim = reader.factors()[sharding.dim];
       if (llvm::any_of(dim.drop_front(llvm::find(dim, factor->index) - dim.begin()),
-                       [&](unsigned inner) { return !rule.factors[inner].whole; }))
+                       [&](unsigned inner) { return !rule.factors[inner].replicated; }))
         return rule.factors[factor->index].size;
       continue;
     }

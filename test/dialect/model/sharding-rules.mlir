@@ -91,17 +91,17 @@ module attributes {model.name = "all"} {
     %1 = model.reshape %x : (tensor<2x6xf32>) -> tensor<4x3xf32>
     // CHECK: model.transpose {{.*}}model.sharding_rule = "([i, j]) -> ([j, i]) {i=2, j=6}"
     %2 = model.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x6xf32>) -> tensor<6x2xf32>
-    // CHECK: model.slice {{.*}}model.sharding_rule = "([i, j]) -> ([k, l]) {i=2 whole, j=6 whole, k=1 whole, l=3 whole}"
+    // CHECK: model.slice {{.*}}model.sharding_rule = "([i, j]) -> ([k, l]) {i=2 replicated, j=6 replicated, k=1 replicated, l=3 replicated}"
     %3 = model.slice %x {start = array<i64: 0, 1>, limit = array<i64: 1, 6>, step = array<i64: 1, 2>} : (tensor<2x6xf32>) -> tensor<1x3xf32>
-    // CHECK: model.split {{.*}}model.sharding_rule = "([i, j]) -> ([i, k], [i, l]) {i=2, j=6 whole, k=2 whole, l=4 whole}"
+    // CHECK: model.split {{.*}}model.sharding_rule = "([i, j]) -> ([i, k], [i, l]) {i=2, j=6 replicated, k=2 replicated, l=4 replicated}"
     %4:2 = model.split %x {dim = 1 : i64} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>)
-    // CHECK: model.concat {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, l]) {i=2, j=2 whole, k=4 whole, l=6 whole}"
+    // CHECK: model.concat {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, l]) {i=2, j=2 replicated, k=4 replicated, l=6 replicated}"
     %5 = model.concat %4#0, %4#1 {dim = 1 : i64} : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x6xf32>
-    // CHECK: model.pad {{.*}}model.sharding_rule = "([i]) -> ([j]) {i=6 whole, j=14 whole}"
+    // CHECK: model.pad {{.*}}model.sharding_rule = "([i]) -> ([j]) {i=6 replicated, j=14 replicated}"
     %6 = model.pad %row {low = array<i64: 1>, high = array<i64: 2>, step = array<i64: 2>, value = 0.0 : f64} : (tensor<6xf32>) -> tensor<14xf32>
-    // CHECK: model.gather {{.*}}model.sharding_rule = "([k, j], [i]) -> ([i, j]) {i=3, j=6, k=2 whole}"
+    // CHECK: model.gather {{.*}}model.sharding_rule = "([k, j], [i]) -> ([i, j]) {i=3, j=6, k=2 replicated}"
     %7 = model.gather %x, %i : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<3x6xf32>
-    // CHECK: model.scatter_add {{.*}}model.sharding_rule = "([i, j], [i]) -> ([k, j]) {i=3, j=6, k=2 whole} reduce=sum"
+    // CHECK: model.scatter_add {{.*}}model.sharding_rule = "([i, j], [i]) -> ([k, j]) {i=3, j=6, k=2 replicated} reduce=sum"
     %8 = model.scatter_add %7, %i : (tensor<3x6xf32>, tensor<3xi32>) -> tensor<2x6xf32>
     return
   }
@@ -109,7 +109,7 @@ module attributes {model.name = "all"} {
   func.func @reduction(%x: tensor<2x3x4xf32>) {
     // CHECK: model.reduce_sum {{.*}}model.sharding_rule = "([i, j, k]) -> ([j]) {i=2, j=3, k=4} reduce=sum"
     %0 = model.reduce_sum %x {dims = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
-    // CHECK: model.reduce_mean {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, 1]) {i=2, j=3, k=4 whole}"
+    // CHECK: model.reduce_mean {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, 1]) {i=2, j=3, k=4 replicated}"
     %1 = model.reduce_mean %x {dims = array<i64: 2>, keep} : (tensor<2x3x4xf32>) -> tensor<2x3x1xf32>
     // CHECK: model.reduce_max {{.*}}model.sharding_rule = "([i, j, k]) -> ([]) {i=2, j=3, k=4} reduce=max"
     %2 = model.reduce_max %x {dims = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<f32>
@@ -125,15 +125,15 @@ module attributes {model.name = "all"} {
     %2 = model.swiglu %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.swiglu_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [i, j, k]) -> ([i, j, k], [i, j, k]) {i=2, j=3, k=4}"
     %3:2 = model.swiglu_grad %x, %x, %u : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>)
-    // CHECK: model.rms_norm {{.*}}model.sharding_rule = "([i, j, k], [k]) -> ([i, j, k], [i, j]) {i=2, j=3, k=4 whole}"
+    // CHECK: model.rms_norm {{.*}}model.sharding_rule = "([i, j, k], [k]) -> ([i, j, k], [i, j]) {i=2, j=3, k=4 replicated}"
     %4:2 = model.rms_norm %x, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>)
-    // CHECK: model.rms_norm_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [k], [i, j]) -> ([i, j, k], [k]) {i=2, j=3, k=4 whole} reduce=sum"
+    // CHECK: model.rms_norm_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [k], [i, j]) -> ([i, j, k], [k]) {i=2, j=3, k=4 replicated} reduce=sum"
     %5:2 = model.rms_norm_grad %x, %x, %g, %4#1 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
-    // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 whole, k=4, l=8 whole}"
+    // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 replicated, k=4, l=8 replicated}"
     %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
-    // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 whole, k=4, l=8 whole}"
+    // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 replicated, k=4, l=8 replicated}"
     %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = #model.scaling<llama3>, theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
-    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole}"
+    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 replicated, k=2, l=2, m=8 replicated, n=5 replicated}"
     %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.sin {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
     %9 = model.sin %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
@@ -146,36 +146,36 @@ module attributes {model.name = "all"} {
                         %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>, %table: tensor<9x4xf32>, %tokens: tensor<2x3xi32>) {
     // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [l, k]) -> ([i, j, k]) {i=2, j=3, k=8, l=4} reduce=sum"
     %0 = model.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x8xf32>) -> tensor<2x3x8xf32>
-    // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=8, l=4 whole} reduce=sum"
+    // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=8, l=4 replicated} reduce=sum"
     %1 = model.matmul %x, %w bias(%bias) residual(%residual) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
     // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [k, l]) -> ([i, j, k]) {i=2, j=3, k=9, l=4} reduce=sum"
     %2 = model.matmul %x, %table {transpose_rhs, output = f64} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf64>
-    // CHECK: model.matmul_gelu {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k]) -> ([i, j, k], [i, j, k]) {i=2, j=3, k=8, l=4 whole} reduce=sum"
+    // CHECK: model.matmul_gelu {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k]) -> ([i, j, k], [i, j, k]) {i=2, j=3, k=8, l=4 replicated} reduce=sum"
     %20:2 = model.matmul_gelu %x, %w bias(%bias) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>)
     %22:2 = model.matmul_gelu %x, %table {transpose_rhs} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> (tensor<2x3x9xf32>, tensor<2x3x9xf32>)
-    // CHECK: model.matmul_gelu_grad {{.*}}model.sharding_rule = "([i, j, l], [k, l], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=9, l=4 whole} reduce=sum"
+    // CHECK: model.matmul_gelu_grad {{.*}}model.sharding_rule = "([i, j, l], [k, l], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=9, l=4 replicated} reduce=sum"
     %21 = model.matmul_gelu_grad %x, %table, %22#0 {transpose_rhs} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3x9xf32>) -> tensor<2x3x9xf32>
-    // CHECK: model.layer_norm {{.*}}model.sharding_rule = "([i, j, k], [k], [k]) -> ([i, j, k], [i, j], [i, j]) {i=2, j=3, k=4 whole}"
+    // CHECK: model.layer_norm {{.*}}model.sharding_rule = "([i, j, k], [k], [k]) -> ([i, j, k], [i, j], [i, j]) {i=2, j=3, k=4 replicated}"
     %3:3 = model.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
-    // CHECK: model.layer_norm_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [k], [i, j], [i, j]) -> ([i, j, k], [k], [k]) {i=2, j=3, k=4 whole} reduce=sum"
+    // CHECK: model.layer_norm_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k], [k], [i, j], [i, j]) -> ([i, j, k], [k], [k]) {i=2, j=3, k=4 replicated} reduce=sum"
     %4:3 = model.layer_norm_grad %x, %x, %g, %3#1, %3#2 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>)
-    // CHECK: model.softmax {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4 whole}"
+    // CHECK: model.softmax {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4 replicated}"
     %5 = model.softmax %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
-    // CHECK: model.softmax_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4 whole}"
+    // CHECK: model.softmax_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4 replicated}"
     %6 = model.softmax_grad %x, %5 : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.gelu {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
     %7 = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.gelu_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
     %8 = model.gelu_grad %x, %x {approximate = #model.approximation<none>} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
-    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole}"
+    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 replicated, k=2, l=2, m=8 replicated, n=5 replicated}"
     %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
-    // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 whole, k=2, l=2, m=8 whole, n=5 whole} reduce=sum"
+    // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 replicated, k=2, l=2, m=8 replicated, n=5 replicated} reduce=sum"
     %10:3 = model.attention_grad %q, %q, %kv, %kv, %9#0, %9#1 {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
     // CHECK: model.embedding {{.*}}model.sharding_rule = "([l, k], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
     %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
     // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([l, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
     %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
-    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([], [i, j]) {i=2 whole, j=3 whole, k=4 whole} reduce=sum"
+    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([], [i, j]) {i=2 replicated, j=3 replicated, k=4 replicated} reduce=sum"
     %13:2 = model.cross_entropy %x, %tokens {reduction = #model.reduction<mean>} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
     // CHECK: model.cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [i, j], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4 positioned}"
     %14 = model.cross_entropy_grad %13#0, %x, %tokens, %13#1 {reduction = #model.reduction<sum>, ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
@@ -205,18 +205,18 @@ module attributes {model.name = "all"} {
     return
   }
 
-  // Tests that a reshape divides dims into common factors, and that dims without a common factor are whole.
+  // Tests that a reshape divides dims into common factors, and that dims without a common factor are replicated.
   // CHECK-LABEL: func.func @reshapes
   func.func @reshapes(%x: tensor<2x8x12xf32>, %y: tensor<4x6xf32>, %z: tensor<2x1x3xf32>, %e: tensor<0x3xf32>) {
     // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j, kl]) -> ([i, j, k, l]) {i=2, j=8, k=4, l=3}"
     %0 = model.reshape %x : (tensor<2x8x12xf32>) -> tensor<2x8x4x3xf32>
     // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j, k]) -> ([ij, k]) {i=2, j=8, k=12}"
     %1 = model.reshape %x : (tensor<2x8x12xf32>) -> tensor<16x12xf32>
-    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, l]) -> ([j, k]) {i=4 whole, j=3 whole, k=8 whole, l=6 whole}"
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, l]) -> ([j, k]) {i=4 replicated, j=3 replicated, k=8 replicated, l=6 replicated}"
     %2 = model.reshape %y : (tensor<4x6xf32>) -> tensor<3x8xf32>
     // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, 1, j]) -> ([i, j]) {i=2, j=3}"
     %3 = model.reshape %z : (tensor<2x1x3xf32>) -> tensor<2x3xf32>
-    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j]) -> ([k]) {i=0 whole, j=3 whole, k=0 whole}"
+    // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j]) -> ([k]) {i=0 replicated, j=3 replicated, k=0 replicated}"
     %4 = model.reshape %e : (tensor<0x3xf32>) -> tensor<0xf32>
     return
   }
@@ -244,36 +244,36 @@ module attributes {model.name = "all"} {
   // Tests that a sum over rows may be split, where a mean may not, and that a maximum combines by maximum.
   // CHECK-LABEL: func.func @partial
   func.func @partial(%l: tensor<6x5xf32>, %t: tensor<6xi32>, %g: tensor<4xf32>) {
-    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6, j=5 whole} reduce=sum"
+    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6, j=5 replicated} reduce=sum"
     %0:2 = model.cross_entropy %l, %t {reduction = #model.reduction<sum>} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
-    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6 whole, j=5 whole} reduce=sum"
+    // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j], [i]) -> ([], [i]) {i=6 replicated, j=5 replicated} reduce=sum"
     %1:2 = model.cross_entropy %l, %t {reduction = #model.reduction<mean>} : (tensor<6x5xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>)
     // CHECK: model.power_sum {{.*}}model.sharding_rule = "([i]) -> ([]) {i=4} reduce=max"
     %2 = model.power_sum %g {p = 0x7FF0000000000000 : f64} : (tensor<4xf32>) -> tensor<f32>
     return
   }
   func.func @images(%x: tensor<2x7x9x4xf32>, %w: tensor<6x2x3x3xf32>, %b: tensor<6xf32>, %s: tensor<4xf32>, %n: tensor<i64>) {
-    // CHECK: model.conv2d {{.*}}model.sharding_rule = "([i, m, n, j], [k, l, o, p], [k]) -> ([i, q, r, k]) {i=2, j=4 whole, k=6 whole, l=2 whole, m=7 whole, n=9 whole, o=3 whole, p=3 whole, q=4 whole, r=9 whole} reduce=sum"
+    // CHECK: model.conv2d {{.*}}model.sharding_rule = "([i, m, n, j], [k, l, o, p], [k]) -> ([i, q, r, k]) {i=2, j=4 replicated, k=6 replicated, l=2 replicated, m=7 replicated, n=9 replicated, o=3 replicated, p=3 replicated, q=4 replicated, r=9 replicated} reduce=sum"
     %0 = model.conv2d %x, %w, %b {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x7x9x4xf32>, tensor<6x2x3x3xf32>, tensor<6xf32>) -> tensor<2x4x9x6xf32>
-    // CHECK: model.conv2d_input_grad {{.*}}model.sharding_rule = "([i, q, r, k], [k, l, o, p]) -> ([i, m, n, j]) {i=2, j=4 whole, k=6 whole, l=2 whole, m=7 whole, n=9 whole, o=3 whole, p=3 whole, q=4 whole, r=9 whole} reduce=sum"
+    // CHECK: model.conv2d_input_grad {{.*}}model.sharding_rule = "([i, q, r, k], [k, l, o, p]) -> ([i, m, n, j]) {i=2, j=4 replicated, k=6 replicated, l=2 replicated, m=7 replicated, n=9 replicated, o=3 replicated, p=3 replicated, q=4 replicated, r=9 replicated} reduce=sum"
     %1 = model.conv2d_input_grad %0, %w {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<6x2x3x3xf32>) -> tensor<2x7x9x4xf32>
-    // CHECK: model.conv2d_weight_grad {{.*}}model.sharding_rule = "([i, q, r, k], [i, m, n, j]) -> ([k, l, o, p]) {i=2, j=4 whole, k=6 whole, l=2 whole, m=7 whole, n=9 whole, o=3 whole, p=3 whole, q=4 whole, r=9 whole} reduce=sum"
+    // CHECK: model.conv2d_weight_grad {{.*}}model.sharding_rule = "([i, q, r, k], [i, m, n, j]) -> ([k, l, o, p]) {i=2, j=4 replicated, k=6 replicated, l=2 replicated, m=7 replicated, n=9 replicated, o=3 replicated, p=3 replicated, q=4 replicated, r=9 replicated} reduce=sum"
     %2 = model.conv2d_weight_grad %0, %x {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<2x7x9x4xf32>) -> tensor<6x2x3x3xf32>
-    // CHECK: model.max_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 whole, l=9 whole, m=4 whole, n=5 whole}"
+    // CHECK: model.max_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 replicated, l=9 replicated, m=4 replicated, n=5 replicated}"
     %3 = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
-    // CHECK: model.max_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j], [i, m, n, j]) -> ([i, o, p, j]) {i=2, j=4, k=4 whole, l=5 whole, m=7 whole, n=9 whole, o=7 whole, p=9 whole}"
+    // CHECK: model.max_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j], [i, m, n, j]) -> ([i, o, p, j]) {i=2, j=4, k=4 replicated, l=5 replicated, m=7 replicated, n=9 replicated, o=7 replicated, p=9 replicated}"
     %4 = model.max_pool2d_grad %3, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
-    // CHECK: model.avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 whole, l=9 whole, m=4 whole, n=5 whole}"
+    // CHECK: model.avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 replicated, l=9 replicated, m=4 replicated, n=5 replicated}"
     %5 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, without_padding} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
-    // CHECK: model.avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=4 whole, l=5 whole, m=7 whole, n=9 whole}"
+    // CHECK: model.avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=4 replicated, l=5 replicated, m=7 replicated, n=9 replicated}"
     %6 = model.avg_pool2d_grad %5 {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>) -> tensor<2x7x9x4xf32>
-    // CHECK: model.adaptive_avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 whole, l=9 whole, m=2 whole, n=3 whole}"
+    // CHECK: model.adaptive_avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 replicated, l=9 replicated, m=2 replicated, n=3 replicated}"
     %7 = model.adaptive_avg_pool2d %x {output = array<i64: 2, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
-    // CHECK: model.adaptive_avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=2 whole, l=3 whole, m=7 whole, n=9 whole}"
+    // CHECK: model.adaptive_avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=2 replicated, l=3 replicated, m=7 replicated, n=9 replicated}"
     %8 = model.adaptive_avg_pool2d_grad %7 : (tensor<2x2x3x4xf32>) -> tensor<2x7x9x4xf32>
-    // CHECK: model.batch_norm {{.*}}model.sharding_rule = "([j, k, l, i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 whole, k=7 whole, l=9 whole}"
+    // CHECK: model.batch_norm {{.*}}model.sharding_rule = "([j, k, l, i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 replicated, k=7 replicated, l=9 replicated}"
     %9:3 = model.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
-    // CHECK: model.batch_norm_grad {{.*}}model.sharding_rule = "([j, k, l, i], [j, k, l, i], [i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 whole, k=7 whole, l=9 whole}"
+    // CHECK: model.batch_norm_grad {{.*}}model.sharding_rule = "([j, k, l, i], [j, k, l, i], [i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 replicated, k=7 replicated, l=9 replicated}"
     %10:3 = model.batch_norm_grad %9#0, %x, %s, %9#1, %9#2 {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
     // CHECK: model.running_average {{.*}}model.sharding_rule = "([i], [i]) -> ([i]) {i=4}"
     %11 = model.running_average %s, %9#1 {momentum = 0.1 : f64, factor = 1.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -292,19 +292,19 @@ module attributes {model.name = "all"} {
     %3 = model.relu_grad %x, %x : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
     // CHECK: model.logsumexp {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5} reduce=logsumexp"
     %4 = model.logsumexp %x : (tensor<3x5xf32>) -> tensor<3xf32>
-    // CHECK: model.argmax {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5 whole}"
+    // CHECK: model.argmax {{.*}}model.sharding_rule = "([i, j]) -> ([i]) {i=3, j=5 replicated}"
     %5 = model.argmax %x {dim = 1 : i64} : (tensor<3x5xf32>) -> tensor<3xi64>
-    // CHECK: model.take_along {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, k]) {i=3, j=5 positioned, k=2 whole} reduce=sum"
+    // CHECK: model.take_along {{.*}}model.sharding_rule = "([i, j], [i, k]) -> ([i, k]) {i=3, j=5 positioned, k=2 replicated} reduce=sum"
     %6 = model.take_along %x, %i {dim = 1 : i64} : (tensor<3x5xf32>, tensor<3x2xi64>) -> tensor<3x2xf32>
-    // CHECK: model.add_along {{.*}}model.sharding_rule = "([i, k], [i, k]) -> ([i, j]) {i=3, j=5 whole, k=2 whole}"
+    // CHECK: model.add_along {{.*}}model.sharding_rule = "([i, k], [i, k]) -> ([i, j]) {i=3, j=5 replicated, k=2 replicated}"
     %7 = model.add_along %6, %i {dim = 1 : i64} : (tensor<3x2xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
     return
   }
 
   func.func @linear_loss(%x: tensor<2x3x4xf32>, %w: tensor<9x4xf32>, %t: tensor<2x3xi32>) {
-    // CHECK: model.linear_cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [l, k], [i, j]) -> ([], [i, j]) {i=2, j=3, k=4 whole, l=9 whole} reduce=sum"
+    // CHECK: model.linear_cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [l, k], [i, j]) -> ([], [i, j]) {i=2, j=3, k=4 replicated, l=9 replicated} reduce=sum"
     %0:2 = model.linear_cross_entropy %x, %w, %t {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)
-    // CHECK: model.linear_cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [l, k], [i, j], [i, j]) -> ([i, j, k], [l, k]) {i=2, j=3, k=4 whole, l=9 whole} reduce=sum"
+    // CHECK: model.linear_cross_entropy_grad {{.*}}model.sharding_rule = "([], [i, j, k], [l, k], [i, j], [i, j]) -> ([i, j, k], [l, k]) {i=2, j=3, k=4 replicated, l=9 replicated} reduce=sum"
     %1:2 = model.linear_cross_entropy_grad %0#0, %x, %w, %t, %0#1 {reduction = #model.reduction<sum>, rows = 2 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<9x4xf32>)
     return
   }

@@ -116,7 +116,7 @@ TEST(ModelRules, ReducedFactorsCombine) {
       for (const auto &dim : result)
         kept.insert(dim.begin(), dim.end());
     for (unsigned f = 0; f < rule.factors.size(); ++f)
-      if (!kept.count(f) && !rule.factors[f].whole) {
+      if (!kept.count(f) && !rule.factors[f].replicated) {
         EXPECT_NE(PartialReduction::none, rule.reduction) << describe(op) << rule.str();
       }
   });
