@@ -1,6 +1,6 @@
 //===- OptimizerKeys.cpp - keys of the recipe for hyper-parameters -------------------------===//
 
-#include "passes/recipe/OptimizerKeys.h"
+#include "passes/recipe/RecipeKeys.h"
 
 #include <set>
 

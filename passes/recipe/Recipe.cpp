@@ -1,6 +1,6 @@
 //===- Recipe.cpp - values of the recipe ---------------------------------------------===//
 
-#include "passes/recipe/OptimizerKeys.h"
+#include "passes/recipe/RecipeKeys.h"
 
 #include <algorithm>
 #include <charconv>

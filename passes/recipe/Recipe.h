@@ -12,7 +12,6 @@
 
 #include "dialect/model/Optimizers.h"
 #include "passes/recipe/RecipeTypes.h"
-#include "passes/recipe/RecipeValue.h"
 #include "runtime/base/Status.h"
 
 #include <map>

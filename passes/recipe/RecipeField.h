@@ -8,7 +8,6 @@
 #define SLUICE_PASSES_RECIPE_RECIPEFIELD_H
 
 #include "passes/recipe/RecipeTypes.h"
-#include "passes/recipe/RecipeValue.h"
 
 namespace sluice {
 

@@ -2,7 +2,6 @@
 
 #include "passes/recipe/RecipeKeys.h"
 
-#include "passes/recipe/OptimizerKeys.h"
 #include "passes/recipe/RecipeField.h"
 
 #include <limits>

@@ -87,6 +87,15 @@ std::optional<RecipeValue> recipeList(llvm::ArrayRef<RecipeValue> elements);
 /// The words with commas between them, and `last` before the last one.
 std::string joinWords(llvm::ArrayRef<std::string> words, llvm::StringRef last);
 
+/// The hyper-parameters of all optimizers, each name once.
+const std::vector<HyperParameter> &hyperParameters();
+
+/// The row `optimizer.<name>`. Its default is off if optimizers have different ones.
+RecipeKey keyOf(const HyperParameter &parameter);
+
+/// The optimizers that have the hyper-parameter, for messages: `"adamw" or "adam"`.
+std::string optimizersWith(llvm::StringRef parameter);
+
 /// All keys as a table in Markdown (docs/recipe.md).
 std::string documentRecipeKeys();
 

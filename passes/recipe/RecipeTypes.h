@@ -1,7 +1,7 @@
 //===- RecipeTypes.h - the types of settings -------------------------------------------===//
 //
-// Enums for settings with a closed set of values, and values by name for settings that differ between units or
-// parameters.
+// Enums for settings with a closed set of values, values by name for settings that differ between units or parameters,
+// and the untyped values from which they are read.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_RECIPE_RECIPETYPES_H
@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "passes/recipe/RecipeEnums.h.inc"
@@ -48,6 +49,30 @@ template <typename T> struct ByName {
   /// True if one value is for all names, and it is `expected`.
   template <typename U> bool isEverywhere(const U &expected) const { return !table && value == T(expected); }
 };
+
+struct RecipeTableEntry;
+
+/// Values by glob or by name, sorted by name.
+struct RecipeTable {
+  std::vector<RecipeTableEntry> entries;
+  bool operator==(const RecipeTable &other) const;
+};
+
+/// A value of TOML or of the module's attribute; monostate: none.
+using RecipeValue = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>,
+                                 std::vector<double>, std::vector<bool>, RecipeTable>;
+
+/// Values in a table are not tables.
+struct RecipeTableEntry {
+  std::string name;
+  RecipeValue value;
+  bool operator==(const RecipeTableEntry &other) const { return name == other.name && value == other.value; }
+};
+
+inline bool RecipeTable::operator==(const RecipeTable &other) const { return entries == other.entries; }
+
+/// The value as TOML; `none` for monostate.
+std::string printRecipeValue(const RecipeValue &value);
 
 } // namespace sluice
 
