@@ -5,7 +5,6 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/plan/Plan.h"
 #include "dialect/spmd/Spmd.h"
-#include "passes/emit/Emit.h"
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/Passes.h"
@@ -72,8 +71,6 @@ Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
   }
   return Status::ok();
 }
-
-llvm::FailureOr<PlanBytes> sluice::emitModule(mlir::ModuleOp module) { return emitPlan(module); }
 
 Status sluice::checkEmitted(const PlanBytes &bytes) {
   const auto refuse = [](const char *reader, const Status &status) {

@@ -38,9 +38,6 @@ llvm::StringRef compiledTo(mlir::ModuleOp module);
 Status runPhases(mlir::ModuleOp module, const PipelinePhase *last,
                  llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
 
-/// The plan's bytes, from a module after all phases. The entry points are erased.
-llvm::FailureOr<PlanBytes> emitModule(mlir::ModuleOp module);
-
 /// Reads the bytes back and runs the checker; a plan that is refused is an internal error.
 Status checkEmitted(const PlanBytes &bytes);
 

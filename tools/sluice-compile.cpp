@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Pipeline.h"
+#include "passes/emit/Emit.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/RecipeKeys.h"
 #include "runtime/base/Files.h"
@@ -89,7 +90,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     return report(status);
   if (!options.emits)
     return report(writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get())));
-  llvm::FailureOr<PlanBytes> emitted = emitModule(module.get());
+  llvm::FailureOr<PlanBytes> emitted = emitPlan(module.get());
   if (llvm::failed(emitted))
     return report(internalError(options.input + ": plan that cannot be emitted, please report it"));
   plan = std::move(*emitted);

@@ -1,7 +1,6 @@
 //===- InstructionWriter.cpp - instructions of the ops of an entry point ---------===//
 
 #include "passes/schedule/InstructionWriter.h"
-#include "passes/schedule/ChunkWindows.h"
 
 #include "dialect/spmd/Mesh.h"
 
@@ -21,6 +20,48 @@ int64_t idOf(Value value) {
   auto ids = value.getDefiningOp()->getAttrOfType<DenseI64ArrayAttr>(model::idsName);
   const unsigned index = cast<OpResult>(value).getResultNumber();
   return ids && index < static_cast<unsigned>(ids.size()) ? ids[index] : 0;
+}
+
+/// Collectives transfer chunks, rank by rank. Along dim 0 the chunks are the rows of the tensor. Along another dim they
+/// are a rearrangement of its elements, and copies convert one into the other: these are their windows, of one shape, of
+/// the tensor and of the buffer of all chunks.
+struct ChunkWindows {
+  StridedLayout tensor, chunks;
+};
+
+/// The windows that cover the tensor. The buffer is dense and has for each rank a chunk of the tensor's shape with
+/// extent `chunk` along `dim`; the chunks of the last ranks may be partly or entirely padding.
+SmallVector<ChunkWindows, 2> chunkWindows(const StridedLayout &tensor, int64_t dim, int64_t chunk) {
+  SmallVector<int64_t> shape(tensor.shape.begin(), tensor.shape.end());
+  const int64_t total = shape[dim], full = total / chunk;
+  shape[dim] = chunk;
+  const StridedLayout ofRank = denseLayout(shape);
+  const int64_t rankStride = ofRank.strides[0] * shape[0];
+
+  SmallVector<ChunkWindows, 2> windows;
+  // The ranks with full chunks, and the rank with the remaining rows.
+  const auto add = [&](int64_t firstRank, int64_t ranks, int64_t extent) {
+    if (ranks == 0 || extent == 0)
+      return;
+    ChunkWindows window;
+    for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
+      if (d == dim) {
+        window.tensor.shape.push_back(ranks);
+        window.tensor.strides.push_back(chunk * tensor.strides[d]);
+        window.chunks.strides.push_back(rankStride);
+      }
+      window.tensor.shape.push_back(d == dim ? extent : shape[d]);
+      window.tensor.strides.push_back(tensor.strides[d]);
+      window.chunks.strides.push_back(ofRank.strides[d]);
+    }
+    window.chunks.shape = window.tensor.shape;
+    window.tensor.offset = tensor.offset + firstRank * chunk * tensor.strides[dim];
+    window.chunks.offset = firstRank * rankStride;
+    windows.push_back(std::move(window));
+  };
+  add(0, full, chunk);
+  add(full, 1, total - full * chunk);
+  return windows;
 }
 
 /// The repetitions in which a sum begins, and those in which it is added to.

@@ -9,6 +9,7 @@
 
 #include "dialect/plan/Plan.h"
 #include "passes/Pipeline.h"
+#include "passes/emit/Emit.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -144,7 +145,7 @@ TEST_F(ToyCollective, IsOrderedByEventsAndPlaced) {
 TEST_F(ToyCollective, IsRefusedOnlyByTheChecker) {
   auto module = compiled(2, "memory");
   ASSERT_TRUE(module);
-  auto bytes = emitModule(*module);
+  auto bytes = emitPlan(*module);
   ASSERT_TRUE(succeeded(bytes));
   Status status = checkEmitted(*bytes);
   EXPECT_NE(status.message().find("collective kind all_to_all"), std::string::npos) << status.message();
