@@ -40,6 +40,19 @@ void PlanDialect::initialize() {
       >();
 }
 
+sluice::DType sluice::plan_ir::dtypeOf(Type type) {
+  if (type.isF64())
+    return DType::f64;
+  if (type.isBF16())
+    return DType::bf16;
+  if (type.isF16())
+    return DType::f16;
+  if (type.isF32())
+    return DType::f32;
+  const unsigned width = type.getIntOrFloatBitWidth();
+  return width == 64 ? DType::i64 : width == 32 ? DType::i32 : DType::u8;
+}
+
 int64_t ViewAttr::elementBytes(Type type) { return type.getIntOrFloatBitWidth() / 8; }
 
 int64_t ViewAttr::elements() const { return computeProduct(getShape()); }

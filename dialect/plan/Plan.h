@@ -4,6 +4,7 @@
 
 #include "dialect/rules/Rules.h"
 #include "dialect/rules/When.h"
+#include "runtime/base/DType.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -16,6 +17,8 @@
 #include "dialect/plan/PlanDialect.h.inc"
 
 namespace sluice::plan_ir {
+/// The runtime's name of an element type.
+DType dtypeOf(mlir::Type type);
 /// Verifies that every view of an instruction names a buffer and is inside it.
 llvm::LogicalResult verifyInstruction(mlir::Operation *op, mlir::SymbolTableCollection &tables);
 } // namespace sluice::plan_ir

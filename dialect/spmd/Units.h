@@ -17,7 +17,9 @@ class UnitBlocks {
 public:
   explicit UnitBlocks(mlir::ModuleOp module);
 
-  /// Indices, in the order of the module, of the units that have a block around the path, innermost first.
+  /// The names of the units, in the order of the module.
+  llvm::ArrayRef<std::string> getNames() const { return names; }
+  /// Indices of the units that have a block around the path, innermost first.
   llvm::SmallVector<unsigned> around(llvm::StringRef path) const;
   /// The innermost of them; `root` for none.
   llvm::StringRef innermost(llvm::StringRef path) const;

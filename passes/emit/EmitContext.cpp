@@ -10,19 +10,6 @@ using namespace mlir;
 
 namespace sluice {
 
-plan::DType dtypeOf(Type type) {
-  if (type.isF32())
-    return plan::DType::f32;
-  if (type.isF64())
-    return plan::DType::f64;
-  if (type.isBF16())
-    return plan::DType::bf16;
-  if (type.isF16())
-    return plan::DType::f16;
-  const unsigned width = type.getIntOrFloatBitWidth();
-  return width == 64 ? plan::DType::i64 : width == 32 ? plan::DType::i32 : plan::DType::u8;
-}
-
 std::uint32_t indexOf(llvm::StringMap<std::uint32_t> &indices, std::vector<std::string> &names, llvm::StringRef name) {
   auto [it, isNew] = indices.try_emplace(name, names.size());
   if (isNew)

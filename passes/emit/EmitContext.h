@@ -34,7 +34,7 @@ struct EmitContext {
   }
 };
 
-plan::DType dtypeOf(mlir::Type type);
+inline plan::DType dtypeOf(mlir::Type type) { return static_cast<plan::DType>(plan_ir::dtypeOf(type)); }
 /// Enumerators by their names in plan.fbs; the verifiers of the dialect know no others.
 template <typename Enum> Enum enumOf(llvm::StringRef name, const char *const *names) {
   for (int i = 0; names[i]; ++i)

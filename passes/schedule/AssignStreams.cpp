@@ -22,19 +22,6 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-DType dtypeOf(Type type) {
-  if (type.isF64())
-    return DType::f64;
-  if (type.isBF16())
-    return DType::bf16;
-  if (type.isF16())
-    return DType::f16;
-  if (type.isF32())
-    return DType::f32;
-  const unsigned width = type.getIntOrFloatBitWidth();
-  return width == 64 ? DType::i64 : width == 32 ? DType::i32 : DType::u8;
-}
-
 sluice::Operand operandOf(ViewAttr view) {
   sluice::Operand operand;
   operand.dtype = dtypeOf(view.getElementType());

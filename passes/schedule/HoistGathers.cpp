@@ -56,7 +56,7 @@ Operation *copyOf(spmd::WaitOp wait) {
 }
 
 /// Entries in program order.
-std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
+std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units) {
   std::vector<Entry> entries;
   // By unit, direction and invocation.
   std::map<std::tuple<std::string, bool, std::int64_t>, std::size_t> places;
@@ -101,7 +101,7 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units, Arra
       }
     }
     for (unsigned unit : around) {
-      Entry &used = entry(names[unit], &op);
+      Entry &used = entry(units.getNames()[unit], &op);
       if (!used.wait && !used.first) {
         used.first = &op;
         used.position = at;
@@ -210,7 +210,7 @@ void hoistToPreviousRelease(Block &block, ArrayRef<Entry> entries) {
 }
 
 /// Issues the next gathers of the blocks in an all-reduce's `unshard` together with the all-reduce.
-void hoistForExplicitUnshard(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names) {
+void hoistForExplicitUnshard(Block &block, const spmd::UnitBlocks &units) {
   for (auto reduction : block.getOps<spmd::CollectiveOpInterface>()) {
     auto blocks = reduction->getAttrOfType<ArrayAttr>(spmd::unshardName);
     if (!blocks)
@@ -220,7 +220,7 @@ void hoistForExplicitUnshard(Block &block, const spmd::UnitBlocks &units, ArrayR
       for (unsigned unit : units.around(name.getValue()))
         for (Operation *op = reduction->getNextNode(); op; op = op->getNextNode())
           if (auto start = dyn_cast<spmd::CollectiveOpInterface>(op);
-              start && start.isUnshard() && spmd::unitOf(start) == names[unit]) {
+              start && start.isUnshard() && spmd::unitOf(start) == units.getNames()[unit]) {
             move(start, mover);
             break;
           }
@@ -228,9 +228,8 @@ void hoistForExplicitUnshard(Block &block, const spmd::UnitBlocks &units, ArrayR
   }
 }
 
-void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> names, const PrefetchDistance &distance,
-           bool atReleases) {
-  std::vector<Entry> entries = findEntries(block, units, names);
+void hoist(Block &block, const spmd::UnitBlocks &units, const PrefetchDistance &distance, bool atReleases) {
+  std::vector<Entry> entries = findEntries(block, units);
   std::vector<ScopeEntry> scopes;
   for (const Entry &entry : entries)
     scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr, entry.unit});
@@ -251,7 +250,7 @@ void hoist(Block &block, const spmd::UnitBlocks &units, ArrayRef<std::string> na
   }
   if (atReleases)
     hoistToPreviousRelease(block, entries);
-  hoistForExplicitUnshard(block, units, names);
+  hoistForExplicitUnshard(block, units);
 }
 
 /// For each unit the units that its use prefetches, if the setting is a table.
@@ -280,9 +279,8 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
     if (failed(recipe))
       return signalPassFailure();
     const Recipe::Schedule &schedule = recipe->schedule;
-    std::vector<std::string> names;
-    for (auto unit : getOperation().getOps<spmd::UnitOp>())
-      names.push_back(unit.getSymName().str());
+    const spmd::UnitBlocks units(getOperation());
+    const ArrayRef<std::string> names = units.getNames();
     PrefetchDistance distance{depthOf(schedule.forwardPrefetch), depthOf(schedule.backwardPrefetch),
                               tableOf(schedule.forwardPrefetch, names), tableOf(schedule.backwardPrefetch, names)};
     for (auto [key, table] : {std::pair("schedule.forward_prefetch", &distance.forwardTable),
@@ -298,12 +296,11 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
             }
     // Other modes are numbers in a resolved recipe.
     bool atReleases = std::holds_alternative<BackwardPrefetch>(schedule.backwardPrefetch);
-    spmd::UnitBlocks units(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())
         if (llvm::any_of(section.getBody().getOps<spmd::CollectiveOpInterface>(),
                          [](auto start) { return start.isUnshard() || start.isCopy(); }))
-          hoist(section.getBody().front(), units, names, distance, atReleases);
+          hoist(section.getBody().front(), units, distance, atReleases);
   }
 };
 

@@ -180,24 +180,13 @@ void emitBuffers(const PlanBuffers &buffers, OpBuilder &builder) {
   for (int id = 0; id < buffers.size(); ++id) {
     const PlanBuffer &buffer = buffers[id];
     const int64_t bytes = buffer.type.getNumElements() * plan_ir::ViewAttr::elementBytes(buffer.type.getElementType());
-    OperationState state(buffer.location, plan_ir::BufferOp::getOperationName());
-    state.addAttribute("sym_name", builder.getStringAttr(buffer.name));
-    state.addAttribute("type", TypeAttr::get(buffer.type));
-    state.addAttribute("space", builder.getAttr<plan_ir::MemorySpaceAttr>(buffer.space));
-    state.addAttribute("buffer_class", builder.getAttr<plan_ir::BufferClassAttr>(*buffer.bufferClass));
-    state.addAttribute("bytes", builder.getI64IntegerAttr(bytes));
-    auto op = cast<plan_ir::BufferOp>(builder.create(state));
-    const auto set = [&](StringRef name, const std::string &text) {
-      if (!text.empty())
-        op->setAttr(name, builder.getStringAttr(text));
+    const auto text = [&](const std::string &name) {
+      return name.empty() ? StringAttr() : builder.getStringAttr(name);
     };
-    set("entry", buffer.entry);
-    set("parameter", buffer.parameter);
-    set("state", buffer.state);
-    set("unit", buffer.unit);
-    if (buffer.valid)
-      op.setValidAttr(buffer.valid);
-    op.setCarried(buffer.carried);
+    plan_ir::BufferOp::create(builder, buffer.location, buffer.name, buffer.type, buffer.space, *buffer.bufferClass,
+                              bytes, text(buffer.entry), text(buffer.parameter), text(buffer.state), buffer.valid,
+                              text(buffer.unit), /*begin=*/nullptr, /*end=*/nullptr, /*offset=*/nullptr,
+                              /*reserved_from=*/nullptr, buffer.carried);
   }
 }
 
