@@ -170,19 +170,20 @@ void ConfigFields::refuseUnknown() {
                           " but got " + jsonText(*object.get(name)));
 }
 
-Status sluice::checkTensorSize(const std::string &file, llvm::StringRef name, llvm::ArrayRef<std::int64_t> shape) {
-  __int128 bytes = 4;
+std::optional<std::string> sluice::oversizedShape(llvm::ArrayRef<std::int64_t> shape, std::int64_t elementBytes) {
+  constexpr __int128 limit = static_cast<__int128>(1) << 46;
+  __int128 bytes = elementBytes;
   std::string extents;
-  bool fits = true;
   for (std::int64_t extent : shape) {
-    extents += extents.empty() ? "" : "x";
-    extents += std::to_string(extent);
-    bytes *= extent;
-    fits = fits && bytes <= (static_cast<__int128>(1) << 46);
-    if (!fits)
-      bytes = 1;
+    extents += (extents.empty() ? "" : "x") + std::to_string(extent);
+    if (bytes <= limit)
+      bytes *= extent;
   }
-  if (fits)
-    return Status::ok();
-  return inputError(file + ": size of " + name.str() + ", expected at most 64 TiB but got " + extents + " of f32");
+  return bytes > limit ? std::optional(extents) : std::nullopt;
+}
+
+Status sluice::checkTensorSize(const std::string &file, llvm::StringRef name, llvm::ArrayRef<std::int64_t> shape) {
+  if (std::optional<std::string> extents = oversizedShape(shape, /*elementBytes=*/4))
+    return inputError(file + ": size of " + name.str() + ", expected at most 64 TiB but got " + *extents + " of f32");
+  return Status::ok();
 }

@@ -67,6 +67,9 @@ private:
 /// The value as JSON text.
 std::string jsonText(const llvm::json::Value &value);
 
+/// The extents of a tensor of more than 64 TiB; nothing for a smaller one.
+std::optional<std::string> oversizedShape(llvm::ArrayRef<std::int64_t> shape, std::int64_t elementBytes);
+
 /// Refuses a tensor with more bytes than an address can name.
 Status checkTensorSize(const std::string &file, llvm::StringRef name, llvm::ArrayRef<std::int64_t> shape);
 

@@ -2,6 +2,7 @@
 
 #include "passes/import/zoo/Zoo.h"
 
+#include "passes/import/ConfigFields.h"
 #include "passes/import/zoo/Models.h"
 
 #include "mlir/IR/Verifier.h"
@@ -21,7 +22,7 @@ static const std::vector<Model> &models() {
   return table;
 }
 
-/// The model's own keys, then those that all have.
+/// The keys of the model, then those that all have.
 static std::vector<Key> keysOf(const Model &model) {
   std::vector<Key> keys = model.keys;
   keys.push_back({"batch", model.batch});
@@ -38,18 +39,10 @@ static Status checkSizes(ModuleOp module) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !status.isOk())
       return;
-    __int128 bytes = 8;
-    std::string extents;
-    for (std::int64_t extent : tensor.getShape()) {
-      extents += extents.empty() ? "" : "x";
-      extents += std::to_string(extent);
-      if (bytes <= (static_cast<__int128>(1) << 46))
-        bytes *= extent;
-    }
-    if (bytes > (static_cast<__int128>(1) << 46)) {
+    if (std::optional<std::string> extents = oversizedShape(tensor.getShape(), /*elementBytes=*/8)) {
       std::string place;
       llvm::raw_string_ostream(place) << op->getLoc();
-      status = inputError("size of a tensor at " + place + ", expected at most 64 TiB but got " + extents);
+      status = inputError("size of a tensor at " + place + ", expected at most 64 TiB but got " + *extents);
     }
   };
   module.walk([&](Operation *op) {
