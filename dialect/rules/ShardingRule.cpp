@@ -4,8 +4,6 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
-#include <algorithm>
-
 namespace sluice {
 
 /// i, j, ..., z, then f26, f27, ...

@@ -5,8 +5,6 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringSet.h"
 
-#include <algorithm>
-
 using namespace mlir;
 using namespace sluice::spmd;
 

@@ -4,8 +4,6 @@
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
 
-#include "dialect/rules/Rules.h"
-
 namespace sluice {
 #define GEN_PASS_DEF_COUNTLOSS
 #include "passes/model/Passes.h.inc"

@@ -3,8 +3,6 @@
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 
-#include "dialect/rules/Rules.h"
-
 namespace sluice {
 #define GEN_PASS_DEF_MAKEEVALUATION
 #include "passes/model/Passes.h.inc"

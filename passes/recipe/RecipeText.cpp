@@ -2,7 +2,6 @@
 
 #include "passes/recipe/RecipeKeys.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>

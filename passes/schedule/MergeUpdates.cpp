@@ -10,7 +10,6 @@
 #include "passes/schedule/Updates.h"
 
 #include "dialect/model/Attributes.h"
-#include "dialect/rules/Rules.h"
 
 #include "mlir/IR/TypeUtilities.h"
 

@@ -7,8 +7,6 @@
 
 #include "dialect/plan/Accesses.h"
 
-#include "llvm/ADT/MapVector.h"
-
 namespace sluice {
 #define GEN_PASS_DEF_PLACEDESTINATIONS
 #include "passes/schedule/Passes.h.inc"

@@ -10,7 +10,6 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/model/Attributes.h"
-#include "dialect/model/Model.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Utils.h"

@@ -9,7 +9,6 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/model/Attributes.h"
-#include "dialect/model/Model.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Reshards.h"

@@ -7,6 +7,8 @@
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Utils.h"
 
+#include "llvm/ADT/MapVector.h"
+
 #include <cmath>
 
 using namespace mlir;

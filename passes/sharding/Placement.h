@@ -5,10 +5,6 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 
-#include "llvm/ADT/MapVector.h"
-
-#include <optional>
-
 namespace sluice {
 
 /// The placement that spmd-assign-units has put on the IR.

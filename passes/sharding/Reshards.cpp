@@ -3,7 +3,6 @@
 #include "passes/sharding/Reshards.h"
 
 #include "dialect/model/Attributes.h"
-#include "dialect/model/Model.h"
 #include "dialect/spmd/Names.h"
 
 using namespace mlir;

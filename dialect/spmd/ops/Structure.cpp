@@ -1,8 +1,6 @@
 //===- Structure.cpp - the mesh, sections, micro-batches: verifiers and assembly -------===//
 
 #include "dialect/spmd/Mesh.h"
-#include "dialect/spmd/Names.h"
-#include "dialect/spmd/Spmd.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
