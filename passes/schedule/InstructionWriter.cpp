@@ -23,8 +23,8 @@ int64_t idOf(Value value) {
 }
 
 /// Collectives transfer chunks, rank by rank. Along dim 0 the chunks are the rows of the tensor. Along another dim they
-/// are a rearrangement of its elements, and copies convert one into the other: these are their windows, of one shape, of
-/// the tensor and of the buffer of all chunks.
+/// are a rearrangement of its elements, and copies convert one into the other: these are their windows, of one shape,
+/// of the tensor and of the buffer of all chunks.
 struct ChunkWindows {
   StridedLayout tensor, chunks;
 };
