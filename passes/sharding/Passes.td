@@ -194,10 +194,10 @@ def ElideReshards : Pass<"spmd-elide-reshards", "::mlir::ModuleOp"> {
   let summary = "elides releases and gathers as the policy of each unit states";
   let description = [{
     Before: each scope of a unit gathers and releases. After: a unit without `reshard_after_forward` stays gathered until
-    its backward, or until any backward begins (`reshard_before_backward`); one with `piece` keeps a shard along these axes,
-    from which the next reshard starts; one with `keep_after_backward` is gathered in the first repetition and released in
-    the last; one with `skip_backward` is not gathered in the backward. Views of a released value in the forward are
-    recomputed in the backward.
+    its backward, or until any backward begins (`reshard_before_backward`); one with `kept_axes` keeps a shard along these
+    axes, from which the next reshard starts; one with `keep_after_backward` is gathered in the first repetition and
+    released in the last; one with `skip_backward` is not gathered in the backward. Views of a released value in the
+    forward are recomputed in the backward.
     ```mlir
     %0 = spmd.reshard %a from ... unit "root" {model.phase = "forward"}
     spmd.release %0 unit "root" {model.phase = "forward"}

@@ -59,9 +59,8 @@ def Plan_AwaitOp : Plan_Instruction<"await", (ins Plan_Count:$token, UnitAttr:$c
   let summary = "compute waits for a collective or copy";
   let description = [{
     Compute waits here for a collective or a copy. `plan-insert-events` replaces the op; the runtime has no such
-    instruction. `chained`: only later collectives use the result; of a copy, only instructions on the gather stream. Events replace the op; the runtime has no such instruction.
-    `chained`: only later collectives use the result of a collective, and only instructions on the stream of gathers that of
-    a copy.
+    instruction. `chained`: only later collectives use the result of a collective, and only instructions on the stream of
+    gathers that of a copy.
   }];
   let assemblyFormat = "$token attr-dict";
 }
