@@ -120,6 +120,31 @@ mlir::NamedAttribute integerAttribute(mlir::Operation *op, llvm::StringRef name,
 /// All operands in order.
 KernelCall makeCall(mlir::Operation *op, KernelId kernel, llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
 
+//===- Losses --------------------------------------------------------------------===//
+
+/// The label smoothing of the attribute, 0 if it is null.
+double smoothingOf(std::optional<llvm::APFloat> smoothing);
+mlir::LogicalResult verifySmoothing(mlir::Operation *op, double smoothing);
+
+/// The sum of all elements, a scalar.
+mlir::Value sumAll(mlir::ImplicitLocOpBuilder &builder, mlir::Value value);
+/// The number of targets other than `ignore`, as a scalar of `element`.
+mlir::Value countTargets(mlir::ImplicitLocOpBuilder &builder, mlir::Value targets, std::int64_t ignore,
+                         mlir::Type element);
+/// CountedMeanOpInterface of a loss with `reduction` and `targets`. Both results are divided by the number of all
+/// targets, so that the count is near 1.
+template <typename OpT>
+llvm::FailureOr<std::pair<mlir::Value, mlir::Value>> makeSumAndCount(mlir::ImplicitLocOpBuilder &builder, OpT mean) {
+  if (mean.getReduction() != LossReduction::mean)
+    return llvm::failure();
+  const double share = 1.0 / static_cast<double>(elementsOf(mean.getTargets()));
+  auto sum = mlir::cast<OpT>(builder.clone(*mean));
+  sum.setReduction(LossReduction::sum);
+  mlir::Value count = countTargets(builder, mean.getTargets(), static_cast<std::int64_t>(mean.getIgnoreIndex()),
+                                   elementOf(mean.getLoss()));
+  return std::pair(makeScale(builder, sum.getLoss(), share), makeScale(builder, count, share));
+}
+
 //===- Syntax --------------------------------------------------------------------===//
 
 /// The initializer of a parameter with its numbers: `zeros`, `constant(a)`, `normal(a, b)`.

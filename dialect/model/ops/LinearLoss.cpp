@@ -1,7 +1,7 @@
 //===- LinearLoss.cpp - the output projection and its loss, in chunks of rows -------===//
 
 #include "dialect/model/Patterns.h"
-#include "dialect/model/ops/LossRules.h"
+#include "dialect/model/ops/Helpers.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -81,8 +81,7 @@ FailureOr<std::pair<Value, Value>> LinearCrossEntropyOp::buildSumAndCount(Implic
 //===----------------------------------------------------------------------===//
 
 FailureOrValues LinearCrossEntropyOp::decompose(ImplicitLocOpBuilder &builder) {
-  Value logits = MatmulOp::create(builder, getX(), getWeight(), /*transpose_lhs=*/false,
-                                  /*transpose_rhs=*/true);
+  Value logits = MatmulOp::create(builder, getX(), getWeight(), false, true);
   auto loss = CrossEntropyOp::create(builder, logits, getTargets(), getReductionAttr(), getIgnoreIndexAttr(),
                                      getLabelSmoothingAttr());
   return SmallVector<Value>{loss.getLoss(), loss.getLse()};
@@ -127,16 +126,13 @@ ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
 FailureOrValues LinearCrossEntropyOp::buildShardableForm(ImplicitLocOpBuilder &builder) { return decompose(builder); }
 
 FailureOrValues LinearCrossEntropyGradOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
-  Value logits = MatmulOp::create(builder, getX(), getWeight(), /*transpose_lhs=*/false,
-                                  /*transpose_rhs=*/true);
+  Value logits = MatmulOp::create(builder, getX(), getWeight(), false, true);
   Value dlogits = CrossEntropyGradOp::create(builder, getDloss(), logits, getTargets(), getLse(), getReductionAttr(),
                                              getIgnoreIndexAttr(), getLabelSmoothingAttr());
-  Value dx = MatmulOp::create(builder, dlogits, getWeight(), /*transpose_lhs=*/false,
-                              /*transpose_rhs=*/false);
+  Value dx = MatmulOp::create(builder, dlogits, getWeight());
   auto rows = static_cast<int64_t>(elementsOf(getTargets()));
   auto byRows = [&](Value value) { return makeReshape(builder, value, {rows, shapeOf(value).back()}); };
-  Value dweight = MatmulOp::create(builder, byRows(dlogits), byRows(getX()), /*transpose_lhs=*/true,
-                                   /*transpose_rhs=*/false);
+  Value dweight = MatmulOp::create(builder, byRows(dlogits), byRows(getX()), true, false);
   return SmallVector<Value>{dx, dweight};
 }
 

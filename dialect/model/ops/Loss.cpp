@@ -1,6 +1,6 @@
 //===- Loss.cpp - losses ------------------------------------------------------------===//
 
-#include "dialect/model/ops/LossRules.h"
+#include "dialect/model/ops/Helpers.h"
 
 using namespace mlir;
 
