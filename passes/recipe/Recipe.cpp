@@ -2,10 +2,10 @@
 
 #include "passes/recipe/RecipeKeys.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include "passes/recipe/RecipeEnums.cpp.inc"
@@ -64,8 +64,7 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
       if (table->entries[i].name.empty() || (i > 0 && table->entries[i].name == table->entries[i - 1].name))
         return false;
     return key.kinds & recipeTable &&
-           std::all_of(table->entries.begin(), table->entries.end(),
-                       [&](RecipeTableEntry &entry) { return normalize(element, entry.value); });
+           llvm::all_of(table->entries, [&](RecipeTableEntry &entry) { return normalize(element, entry.value); });
   }
   if (std::holds_alternative<std::vector<bool>>(value))
     return key.kinds & recipeBooleans;
@@ -78,7 +77,7 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
         if (choice.ends_with(':') && text->starts_with(choice))
           return parseByteCount(std::string_view(*text).substr(choice.size()), bytes) && bytes > 0;
       }
-    if (key.kinds & recipeChoice && std::find(key.choices.begin(), key.choices.end(), *text) != key.choices.end()) {
+    if (key.kinds & recipeChoice && llvm::is_contained(key.choices, *text)) {
       // "off" and "none" remove a value that is absent by default.
       if (*text == "off" || (*text == "none" && std::holds_alternative<std::monostate>(key.defaultValue)))
         value = {};
@@ -115,13 +114,12 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
       return true;
     }
     return key.kinds & recipeNumbers && numbers->size() == key.length &&
-           std::all_of(numbers->begin(), numbers->end(), [](double v) { return v >= 0 && v < 1; });
+           llvm::all_of(*numbers, [](double v) { return v >= 0 && v < 1; });
   }
   const auto *texts = std::get_if<std::vector<std::string>>(&value);
   return texts && key.kinds & recipeStrings &&
-         (key.elements.empty() || std::all_of(texts->begin(), texts->end(), [&](const std::string &text) {
-            return std::find(key.elements.begin(), key.elements.end(), text) != key.elements.end();
-          }));
+         (key.elements.empty() ||
+          llvm::all_of(*texts, [&](const std::string &text) { return llvm::is_contained(key.elements, text); }));
 }
 
 /// True for values that later versions support.
@@ -129,7 +127,7 @@ static bool isLater(const RecipeKey &key, const RecipeValue &value) {
   if (auto *text = std::get_if<std::string>(&value)) {
     if (key.laterKinds & recipeText)
       return true;
-    return std::any_of(key.laterChoices.begin(), key.laterChoices.end(), [&](const std::string &choice) {
+    return llvm::any_of(key.laterChoices, [&](const std::string &choice) {
       bool isPrefix = choice.ends_with(":") || choice.ends_with("_");
       return isPrefix ? text->starts_with(choice) : *text == choice;
     });
@@ -143,9 +141,8 @@ static bool isLater(const RecipeKey &key, const RecipeValue &value) {
   if (std::holds_alternative<RecipeTable>(value))
     return key.laterKinds & recipeTable;
   if (const auto *texts = std::get_if<std::vector<std::string>>(&value))
-    return key.laterKinds & recipeStrings || std::any_of(texts->begin(), texts->end(), [&](const std::string &text) {
-             return std::find(key.laterElements.begin(), key.laterElements.end(), text) != key.laterElements.end();
-           });
+    return key.laterKinds & recipeStrings ||
+           llvm::any_of(*texts, [&](const std::string &text) { return llvm::is_contained(key.laterElements, text); });
   return key.laterKinds & recipeStrings;
 }
 

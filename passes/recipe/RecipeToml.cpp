@@ -45,8 +45,7 @@ static std::optional<RecipeValue> toValue(const toml::node &node) {
     RecipeTable result;
     if (!addEntries(result, *table, ""))
       return std::nullopt;
-    std::sort(result.entries.begin(), result.entries.end(),
-              [](const RecipeTableEntry &a, const RecipeTableEntry &b) { return a.name < b.name; });
+    std::ranges::sort(result.entries, {}, &RecipeTableEntry::name);
     return RecipeValue(std::move(result));
   }
   if (auto *value = node.as_boolean())

@@ -3,6 +3,8 @@
 #include "passes/solver/PrefetchOrder.h"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 namespace sluice {
 
@@ -64,16 +66,10 @@ void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, c
 std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, const std::vector<UnitBehaviour> &units) {
   // Begins and ends are separate lists, each in order; ends are first where both are before one op. The root begins
   // before and ends after the others, and an outer scope begins before and ends after an inner one.
-  std::vector<std::size_t> begins(scopes.size()), ends;
-  for (std::size_t i = 0; i < scopes.size(); ++i)
-    begins[i] = i;
-  std::stable_sort(begins.begin(), begins.end(), [&](std::size_t a, std::size_t b) {
-    const UnitScope &x = scopes[a], &y = scopes[b];
-    if (x.begin != y.begin)
-      return x.begin < y.begin;
-    if (units[x.unit].root != units[y.unit].root)
-      return units[x.unit].root;
-    return x.end > y.end;
+  std::vector<std::size_t> begins(scopes.size());
+  std::iota(begins.begin(), begins.end(), std::size_t(0));
+  std::ranges::stable_sort(begins, {}, [&](std::size_t i) {
+    return std::tuple(scopes[i].begin, !units[scopes[i].unit].root, -scopes[i].end);
   });
   std::vector<std::vector<std::size_t>> own(units.size());
   std::int64_t backwardBegin = 0;
@@ -90,13 +86,8 @@ std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, con
     planUnit(units[unit], scopes, own[unit], backwardBegin, plans);
   // The unit is released at the end of a scope; gradients are reduced after that.
   auto endOf = [&](std::size_t i) { return std::max(scopes[i].end, plans[i].release); };
-  ends = begins;
-  std::reverse(ends.begin(), ends.end());
-  std::stable_sort(ends.begin(), ends.end(), [&](std::size_t a, std::size_t b) {
-    if (endOf(a) != endOf(b))
-      return endOf(a) < endOf(b);
-    return !units[scopes[a].unit].root && units[scopes[b].unit].root;
-  });
+  std::vector<std::size_t> ends(begins.rbegin(), begins.rend());
+  std::ranges::stable_sort(ends, {}, [&](std::size_t i) { return std::pair(endOf(i), units[scopes[i].unit].root); });
 
   std::vector<UnitEvent> events;
   auto begin = [&](std::size_t i) {

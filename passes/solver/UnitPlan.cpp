@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace sluice {
 
@@ -93,7 +94,7 @@ private:
               other.size() > block.size())
             block = other;
       }
-      if (std::find(blocks.begin(), blocks.end(), block) != blocks.end())
+      if (std::ranges::find(blocks, block) != blocks.end())
         own(p, block);
     }
     for (std::size_t b = 0; b < blocks.size(); ++b)
@@ -103,18 +104,15 @@ private:
 
   void byBytes() {
     std::vector<std::size_t> order(parameters.size());
-    for (std::size_t p = 0; p < order.size(); ++p)
-      order[p] = p;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return parameters[a].firstUse < parameters[b].firstUse; });
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::ranges::stable_sort(order, {}, [&](std::size_t p) { return parameters[p].firstUse; });
     std::uint64_t held = 0;
     std::size_t count = 0;
     for (std::size_t p : order) {
       // A parameter used in several blocks would stay gathered from the first to the last: it belongs to the root.
       const auto &uses = parameters[p].uses;
-      if (uses.empty() || std::any_of(uses.begin(), uses.end(), [&](const std::string &use) {
-            return outermost(use) != outermost(uses.front());
-          }))
+      auto isElsewhere = [&](const std::string &use) { return outermost(use) != outermost(uses.front()); };
+      if (uses.empty() || std::ranges::any_of(uses, isElsewhere))
         continue;
       if (count == 0 || held + parameters[p].bytes > request.bytes) {
         ++count;
@@ -126,8 +124,7 @@ private:
   }
 
   bool matches(const std::string &glob, const std::vector<std::string> &names) const {
-    return std::any_of(names.begin(), names.end(),
-                       [&](const std::string &name) { return request.matches(glob, name); });
+    return std::ranges::any_of(names, [&](const std::string &name) { return request.matches(glob, name); });
   }
 
   /// The unit whose list matches one of `names`, an exact name before a glob, or empty. Two units are an error.
@@ -136,7 +133,7 @@ private:
       std::string found;
       for (const auto &[name, globs] : request.table)
         for (const std::string &glob : globs) {
-          bool isExact = std::find(names.begin(), names.end(), glob) != names.end();
+          bool isExact = std::ranges::find(names, glob) != names.end();
           if (exact ? !isExact : !matches(glob, names))
             continue;
           if (!found.empty() && found != name && error.empty())
@@ -155,11 +152,11 @@ private:
       if (name != "root")
         unit(name);
       for (const std::string &glob : globs) {
-        bool used = std::any_of(parameters.begin(), parameters.end(), [&](const UnitParameter &parameter) {
+        bool used = std::ranges::any_of(parameters, [&](const UnitParameter &parameter) {
           return request.matches(glob, parameter.name) || matches(glob, parameter.aliases);
         });
-        used = used || std::any_of(blocks.begin(), blocks.end(),
-                                   [&](const std::string &block) { return matches(glob, namesOf(block)); });
+        used = used ||
+               std::ranges::any_of(blocks, [&](const std::string &block) { return matches(glob, namesOf(block)); });
         if (!used && error.empty())
           error = "glob '" + glob + "' of unit '" + name + "' matches no block or parameter";
       }
@@ -189,7 +186,7 @@ private:
       for (const auto &[block, name] : ofBlock)
         if (isInside(use, block) && block.size() >= best.size())
           best = block, unit = name;
-      if (std::find(found.begin(), found.end(), unit) == found.end())
+      if (std::ranges::find(found, unit) == found.end())
         found.push_back(unit);
     }
     if (parameter.uses.empty()) {
@@ -203,7 +200,7 @@ private:
     if (found.size() == 1)
       return found.front();
     // Shared with the root, it belongs to the root. Shared between others, it is an error.
-    if (std::find(found.begin(), found.end(), "") == found.end() && error.empty())
+    if (std::ranges::find(found, "") == found.end() && error.empty())
       error = "parameter '" + parameter.name + "' is used in two units, '" + found[0] + "' and '" + found[1] +
               "', and named by none";
     return "";
@@ -217,9 +214,8 @@ private:
     std::vector<std::pair<std::string, const Unit *>> order;
     for (const auto &[name, unit] : units)
       order.push_back({name, &unit});
-    std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) {
-      return a.second->first != b.second->first ? a.second->first < b.second->first : a.second->order < b.second->order;
-    });
+    std::ranges::stable_sort(order, {},
+                             [](const auto &entry) { return std::pair(entry.second->first, entry.second->order); });
     std::map<std::string, std::size_t> index;
     for (const auto &[name, unit] : order) {
       index[name] = plan.units.size();

@@ -4,15 +4,14 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace sluice;
 using namespace sluice::zoo;
 
 std::string zoo::nearestOf(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known) {
-  llvm::StringRef best = known.front();
-  for (llvm::StringRef candidate : known)
-    if (name.edit_distance(candidate) < name.edit_distance(best))
-      best = candidate;
-  return best.str();
+  auto distance = [&](llvm::StringRef candidate) { return name.edit_distance(candidate); };
+  return std::ranges::min_element(known, {}, distance)->str();
 }
 
 /// The expected values if the value is invalid, else empty.
