@@ -34,7 +34,7 @@ AttentionArgs argsOf(const cpu::AttentionShape &shape) {
   return args;
 }
 
-/// "attention128" or "attention512", and a block's memory.
+/// The suffix of a function (size and policy), and a block's memory.
 Status chooseForm(const cpu::Check &check, const AttentionArgs &args, const std::string &policy, std::string &form,
                   LaunchShape &shape) {
   form = args.size <= 128 ? "128_" : "512_";
@@ -67,8 +67,8 @@ std::string tensorType(const AttentionArgs &args, std::initializer_list<const Op
 const HeadForm &formOf(std::span<const HeadForm> forms, int size) {
   return *std::ranges::find_if(forms, [&](const HeadForm &form) { return form.D >= size; });
 }
-static_assert(attentionTensorShared(headForm256) <= sharedMemory && keysTensorShared(keyForm256) <= sharedMemory &&
-              keysTensorShared(keyForm128) <= sharedMemory && queriesTensorShared(queryForm256) <= sharedMemory);
+static_assert(attentionTensorShared(headForms[3]) <= sharedMemory && keysTensorShared(keyForms[3]) <= sharedMemory &&
+              keysTensorShared(keyForms[2]) <= sharedMemory && queriesTensorShared(queryForms[3]) <= sharedMemory);
 
 LaunchShape tensorShape(const HeadForm &form, Index rows, Index heads, int shared) {
   return {static_cast<std::uint64_t>((rows + form.rows() - 1) / form.rows() * heads), headThreads, shared};
@@ -94,7 +94,7 @@ Bound attention(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(
       chooseForm(cpu::Check(request), args, policyOf({&in[0], &in[1], &in[2], &out[0]}), form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
-  return oneLaunch(request, "sluice_attention" + form, shape, args, bind);
+  return oneLaunch(request, "sluice_attentionForward" + form, shape, args, bind);
 }
 
 /// Queries first: they store dout.out for the keys.

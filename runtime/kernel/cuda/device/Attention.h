@@ -1,9 +1,8 @@
 //===- Attention.h - attention without a T x T buffer -----------------------------------------===//
 //
-// A block serves eight rows of one head, a warp each. Keys and values (backward for them: queries and output gradients)
-// come in tiles of 32 through shared memory; lane j has the score of row j of the tile, and lane d the elements d, d +
-// 32,
-// ... of the result. Sums run over tiles upwards, within a tile in order: nothing is added by atomics.
+// A block computes eight rows of one head, one warp per row. Tiles of 32 keys and values (in the kernel for dk and dv:
+// queries and output gradients) pass through shared memory; lane j has the score of row j of the tile, and lane d the
+// elements d, d + 32, ... of the result. Sums run over tiles upwards, within a tile in order: no sum uses atomics.
 //
 //   p[t, s] = exp(scale q[t].k[s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
 //   ds[t, s] = scale p[t, s] (dout[t].v[s] - dout[t].out[t]),   dq[t] = sum_s ds k[s],   dk[s] = sum_t ds q[t]
@@ -131,7 +130,7 @@ struct AttentionQuery {
     begin = real ? args.firstKey(t) : 0;
     end = real ? args.endKey(t) : 0;
   }
-  /// body(this lane's key, does the query read it?) for each tile of keys and values that the warp's query reads from.
+  /// body(true if the query reads this lane's key) for each tile of keys and values that the warp's query reads.
   template <typename E, typename T, typename Body>
   SLUICE_DEVICE void forTiles(const AttentionArgs &args, const AttentionMemory<T> &memory, Lane lane, Body body) const {
     for (Index tile = args.firstKey(first) / 32 * 32; tile < args.endKey(last); tile += 32) {
@@ -225,7 +224,7 @@ template <typename E, int N> SLUICE_DEVICE void attentionQueries(const Attention
     writeRow<E, N>(args.dq, rowAt(args.dq, query.b, query.t, query.h), size, result, lane);
 }
 
-/// dk and dv: a warp a key, over the queries of all heads of its group in order.
+/// dk and dv: one warp per key, over the queries of all heads of its group in order.
 template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArgs &args, Lane lane) {
   using T = typename E::Real;
   const int size = args.size, at = lane.thread() % warpSize;
@@ -275,34 +274,21 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
   writeRow<E, N>(args.dv, rowAt(args.dv, b, s, g), size, dv, lane);
 }
 
-// Heads of at most 128, and of at most 512.
-template <typename E> SLUICE_DEVICE void attention128(const AttentionArgs &args, Lane lane) {
-  attentionForward<E, 4>(args, lane);
-}
-template <typename E> SLUICE_DEVICE void attention512(const AttentionArgs &args, Lane lane) {
-  attentionForward<E, 16>(args, lane);
-}
-template <typename E> SLUICE_DEVICE void attentionQueries128(const AttentionArgs &args, Lane lane) {
-  attentionQueries<E, 4>(args, lane);
-}
-template <typename E> SLUICE_DEVICE void attentionQueries512(const AttentionArgs &args, Lane lane) {
-  attentionQueries<E, 16>(args, lane);
-}
-template <typename E> SLUICE_DEVICE void attentionKeys128(const AttentionArgs &args, Lane lane) {
-  attentionKeys<E, 4>(args, lane);
-}
-template <typename E> SLUICE_DEVICE void attentionKeys512(const AttentionArgs &args, Lane lane) {
-  attentionKeys<E, 16>(args, lane);
-}
-
 } // namespace sluice::cuda
 
+/// One kernel for each policy, for heads of at most 128 elements and of at most 512: 4 and 16 elements a lane.
+#define SLUICE_HEADS(X, name)                                                                                          \
+  SLUICE_HEADS_OF(X, name, 128, 4)                                                                                     \
+  SLUICE_HEADS_OF(X, name, 512, 16)
+#define SLUICE_HEADS_OF(X, name, size, N)                                                                              \
+  X(sluice_##name##size##_f32, (name<F32, N>), AttentionArgs)                                                          \
+  X(sluice_##name##size##_bf16, (name<B16, N>), AttentionArgs)                                                         \
+  X(sluice_##name##size##_mixed, (name<Mixed, N>), AttentionArgs)                                                      \
+  X(sluice_##name##size##_wide, (name<Wide, N>), AttentionArgs)
+
 #define SLUICE_ATTENTION_KERNELS(X)                                                                                    \
-  SLUICE_POLICIES(X, attention128, AttentionArgs)                                                                      \
-  SLUICE_POLICIES(X, attention512, AttentionArgs)                                                                      \
-  SLUICE_POLICIES(X, attentionQueries128, AttentionArgs)                                                               \
-  SLUICE_POLICIES(X, attentionQueries512, AttentionArgs)                                                               \
-  SLUICE_POLICIES(X, attentionKeys128, AttentionArgs)                                                                  \
-  SLUICE_POLICIES(X, attentionKeys512, AttentionArgs)
+  SLUICE_HEADS(X, attentionForward)                                                                                    \
+  SLUICE_HEADS(X, attentionQueries)                                                                                    \
+  SLUICE_HEADS(X, attentionKeys)
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H

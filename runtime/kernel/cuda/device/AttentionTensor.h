@@ -13,18 +13,14 @@
 
 namespace sluice::cuda {
 
-/// Which heads a kernel takes, and what a warp and a tile have of them: heads of at most D elements, 16 M own rows a
-/// warp, tiles of N rows of the other side, own rows kept in registers or not. As many as fit 255 registers.
+/// The tiles of a kernel for heads of at most D elements: 16 M own rows a warp, tiles of N rows of the other side. As
+/// many as fit 255 registers.
 struct HeadForm {
   int D, M, N;
-  bool kept;
   constexpr int rows() const { return headWarps * 16 * M; }
 };
 
-inline constexpr HeadForm headForms[] = {
-    {64, 2, 64, false}, {96, 2, 32, false}, {128, 2, 32, false}, {256, 1, 32, false}};
-inline constexpr HeadForm headForm64 = headForms[0], headForm96 = headForms[1], headForm128 = headForms[2],
-                          headForm256 = headForms[3];
+inline constexpr HeadForm headForms[] = {{64, 2, 64}, {96, 2, 32}, {128, 2, 32}, {256, 1, 32}};
 
 constexpr int attentionTensorShared(HeadForm form) {
   return headTile(form.D, form.rows()) + 2 * headTile(form.D, form.N);
@@ -65,14 +61,11 @@ struct WarpQueries {
   SLUICE_DEVICE bool allRead(int tile, int N) const { return tile >= allBegin && tile + N <= allEnd; }
 };
 
-/// Scores of columns outside of [low(row), high(row)) to minus infinity.
+/// Sets scores of columns outside [low(row), high(row)) to minus infinity.
 template <int M, int N, typename Low, typename High>
 SLUICE_DEVICE void maskScores(float (&s)[M][N][4], int row, int tile, Low low, High high, Lane lane) {
   const int group = lane.thread() % warpSize / 4, part = lane.thread() % 4;
-  SLUICE_UNROLL
-  for (int m = 0; m < M; ++m)
-    SLUICE_UNROLL
-  for (int i = 0; i < 2; ++i) {
+  forRows<M>([&](int m, int i) {
     const Index own = row + m * 16 + i * 8 + group;
     const int from = static_cast<int>(low(own) - tile), to = static_cast<int>(high(own) - tile);
     SLUICE_UNROLL
@@ -81,7 +74,7 @@ SLUICE_DEVICE void maskScores(float (&s)[M][N][4], int row, int tile, Low low, H
     for (int e = 0; e < 2; ++e)
       if (const int column = n * 8 + 2 * part + e; column < from || column >= to)
         s[m][n][2 * i + e] = -infinityOf(0.0f);
-  }
+  });
 }
 template <int M, int N>
 SLUICE_DEVICE void maskKeys(float (&s)[M][N][4], const AttentionArgs &args, const WarpQueries &queries, int tile,
@@ -108,11 +101,10 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
 
   float result[M][D / 8][4], largest[M][2], sum[M][2];
   clear(result);
-  for (int m = 0; m < M; ++m)
-    for (int i = 0; i < 2; ++i) {
-      largest[m][i] = -infinityOf(0.0f);
-      sum[m][i] = 0;
-    }
+  forRows<M>([&](int m, int i) {
+    largest[m][i] = -infinityOf(0.0f);
+    sum[m][i] = 0;
+  });
 
   int tile = block.begin / N * N;
   copyRows<D, rows>(q, block.first, queryTile, lane);
@@ -120,7 +112,7 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
   commitCopies(lane);
   waitForCopies<0>(lane);
   lane.sync();
-  const OwnRows<D, M, form.kept> own(warpRows, lane);
+  const TileAddress own = below<D>(addressOf(warpRows, lane), lane);
   for (; tile < block.end; tile += N) {
     copyRows<D, N>(v, tile, valueTile, lane);
     commitCopies(lane);
@@ -139,10 +131,7 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
       commitCopies(lane);
     }
     if (reads) {
-      SLUICE_UNROLL
-      for (int m = 0; m < M; ++m)
-        SLUICE_UNROLL
-      for (int i = 0; i < 2; ++i) {
+      forRows<M>([&](int m, int i) {
         float most = largest[m][i];
         SLUICE_UNROLL
         for (int n = 0; n < N / 8; ++n)
@@ -164,17 +153,14 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
           SLUICE_UNROLL
         for (int e = 0; e < 2; ++e)
           result[m][n][2 * i + e] *= keep;
-      }
+      });
       addWeighted<type, D, M, N>(result, s, valueTile, lane);
     }
     waitForCopies<0>(lane);
     lane.sync();
   }
 
-  SLUICE_UNROLL
-  for (int m = 0; m < M; ++m)
-    SLUICE_UNROLL
-  for (int i = 0; i < 2; ++i) {
+  forRows<M>([&](int m, int i) {
     const float total = reduceRow(sum[m][i], Add(), lane), inverse = total == 0 ? 0.0f : 1 / total;
     SLUICE_UNROLL
     for (int n = 0; n < D / 8; ++n)
@@ -185,36 +171,23 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensor(const Atte
     if (part == 0 && t < args.queries)
       static_cast<float *>(args.lse.data)[statisticAt(args.lse, block.b, block.h, t)] =
           largest[m][i] * scale + logOf(total);
-  }
+  });
   storeResult<type, D, M>(result, 1, warpRows, lane);
   lane.sync();
   writeRows<D, rows>(out, block.first, queryTile, lane);
 }
 
-template <int type> SLUICE_DEVICE void attentionTensor64(const AttentionArgs &args, Lane lane) {
-  attentionTensor<type, headForm64>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensor96(const AttentionArgs &args, Lane lane) {
-  attentionTensor<type, headForm96>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensor128(const AttentionArgs &args, Lane lane) {
-  attentionTensor<type, headForm128>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensor256(const AttentionArgs &args, Lane lane) {
-  attentionTensor<type, headForm256>(args, lane);
-}
-
 } // namespace sluice::cuda
 
-/// One kernel for each type.
-#define SLUICE_HALVES(X, name, Args)                                                                                   \
-  X(sluice_##name##_bf16, name<typeBf16>, Args)                                                                        \
-  X(sluice_##name##_f16, name<typeF16>, Args)
+/// One kernel for each type: SLUICE_HALVES(X, symbol, function, its template arguments after the type).
+#define SLUICE_HALVES(X, symbol, function, ...)                                                                        \
+  X(sluice_##symbol##_bf16, (function<typeBf16, __VA_ARGS__>), AttentionArgs)                                          \
+  X(sluice_##symbol##_f16, (function<typeF16, __VA_ARGS__>), AttentionArgs)
 
 #define SLUICE_ATTENTION_TENSOR_KERNELS(X)                                                                             \
-  SLUICE_HALVES(X, attentionTensor64, AttentionArgs)                                                                   \
-  SLUICE_HALVES(X, attentionTensor96, AttentionArgs)                                                                   \
-  SLUICE_HALVES(X, attentionTensor128, AttentionArgs)                                                                  \
-  SLUICE_HALVES(X, attentionTensor256, AttentionArgs)
+  SLUICE_HALVES(X, attentionTensor64, attentionTensor, headForms[0])                                                   \
+  SLUICE_HALVES(X, attentionTensor96, attentionTensor, headForms[1])                                                   \
+  SLUICE_HALVES(X, attentionTensor128, attentionTensor, headForms[2])                                                  \
+  SLUICE_HALVES(X, attentionTensor256, attentionTensor, headForms[3])
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSOR_H

@@ -13,20 +13,14 @@
 
 namespace sluice::cuda {
 
-inline constexpr HeadForm queryForms[] = {
-    {64, 2, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 16, false}};
-inline constexpr HeadForm queryForm64 = queryForms[0], queryForm96 = queryForms[1], queryForm128 = queryForms[2],
-                          queryForm256 = queryForms[3];
-inline constexpr HeadForm keyForms[] = {
-    {64, 1, 32, false}, {96, 1, 32, false}, {128, 1, 32, false}, {256, 1, 32, false}};
-inline constexpr HeadForm keyForm64 = keyForms[0], keyForm96 = keyForms[1], keyForm128 = keyForms[2],
-                          keyForm256 = keyForms[3];
+inline constexpr HeadForm queryForms[] = {{64, 2, 32}, {96, 1, 32}, {128, 1, 32}, {256, 1, 16}};
+inline constexpr HeadForm keyForms[] = {{64, 1, 32}, {96, 1, 32}, {128, 1, 32}, {256, 1, 32}};
 
 /// Two tiles of own rows and two of the other side, twice.
 constexpr int queriesTensorShared(HeadForm form) {
   return 2 * headTile(form.D, form.rows()) + 4 * headTile(form.D, form.N);
 }
-/// Beside them lse and dout.out of the queries, twice.
+/// In addition lse and dout.out of the queries, twice.
 constexpr int keysTensorShared(HeadForm form) { return queriesTensorShared(form) + 4 * form.N * 4; }
 
 template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(const AttentionArgs &args, Lane lane) {
@@ -51,14 +45,11 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(con
   commitCopies(lane);
   waitForCopies<0>(lane);
   lane.sync();
-  const OwnRows<D, M, form.kept> own(queryTile + warpRow * headPitch<D>, lane),
-      grads(gradTile + warpRow * headPitch<D>, lane);
+  const TileAddress own = below<D>(addressOf(queryTile + warpRow * headPitch<D>, lane), lane),
+                    grads = below<D>(addressOf(gradTile + warpRow * headPitch<D>, lane), lane);
 
   float delta[M][2], lse[M][2];
-  SLUICE_UNROLL
-  for (int m = 0; m < M; ++m)
-    SLUICE_UNROLL
-  for (int i = 0; i < 2; ++i) {
+  forRows<M>([&](int m, int i) {
     const Index t = warp.first + m * 16 + i * 8 + group;
     lse[m][i] = t < args.queries
                     ? static_cast<const float *>(args.lse.data)[statisticAt(args.lse, block.b, block.h, t)] * log2OfE
@@ -79,7 +70,7 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(con
     }
     if (part == 0 && t < args.queries)
       static_cast<float *>(args.delta)[(block.b * args.heads + block.h) * args.queries + t] = delta[m][i];
-  }
+  });
 
   float result[M][D / 8][4];
   clear(result);
@@ -99,13 +90,9 @@ template <int type, HeadForm form> SLUICE_DEVICE void attentionTensorQueries(con
       if (!warp.allRead(tile, N))
         maskKeys(s, args, warp, tile, lane);
       addScores<type, D, M, N>(ds, grads, valueTile, lane);
-      SLUICE_UNROLL
-      for (int m = 0; m < M; ++m)
-        SLUICE_UNROLL
-      for (int n = 0; n < N / 8; ++n)
-        SLUICE_UNROLL
-      for (int i = 0; i < 4; ++i)
+      forNumbers<M, N / 8>([&](int m, int n, int i) {
         s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[m][i / 2]) * (ds[m][n][i] - delta[m][i / 2]);
+      });
       addWeighted<type, D, M, N>(result, s, keyTile, lane);
     }
     waitForCopies<0>(lane);
@@ -135,7 +122,7 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
   // The tiles of queries that read these keys, once for each head of the group.
   const int begin = static_cast<int>(args.firstQuery(first)) / N * N, end = static_cast<int>(args.endQuery(last));
   const int tiles = end > begin ? (end - begin + N - 1) / N : 0;
-  // The tile that is copied next, and whose.
+  // The tile that is copied next, and its head.
   Index nextHead = g * heads;
   int nextTile = begin;
   const Index endHead = tiles > 0 ? nextHead + heads : nextHead;
@@ -167,13 +154,13 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
   commitCopies(lane);
   waitForCopies<0>(lane);
   lane.sync();
-  const OwnRows<D, M, form.kept> keys(keyTile + warpRow * headPitch<D>, lane);
-  const OwnRows<D, M, form.kept && makesKeys> values(valueTile + warpRow * headPitch<D>, lane);
+  const TileAddress keys = below<D>(addressOf(keyTile + warpRow * headPitch<D>, lane), lane),
+                    values = below<D>(addressOf(valueTile + warpRow * headPitch<D>, lane), lane);
   float dk[M][makesKeys ? D / 8 : 1][4], dv[M][makesValues ? D / 8 : 1][4];
   clear(dk);
   clear(dv);
   int tile = begin;
-  // One tile is under way at the start, the last is the one that nothing follows.
+  // The first tile is in flight at the start; nothing follows the last one.
   for (Index left = heads * tiles, at = 0; left > 0; --left, at ^= 1) {
     const Half *const queryTile = otherTiles + at * 2 * tileSize, *const gradTile = queryTile + tileSize;
     const float *const lse = statistics + at * 2 * N, *const delta = lse + N;
@@ -189,26 +176,16 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
         maskScores(
             s, warpFirst, tile, [&](Index key) { return args.firstQuery(key); },
             [&](Index key) { return args.endQuery(key); }, lane);
-      SLUICE_UNROLL
-      for (int m = 0; m < M; ++m)
-        SLUICE_UNROLL
-      for (int n = 0; n < N / 8; ++n)
-        SLUICE_UNROLL
-      for (int i = 0; i < 4; ++i)
+      forNumbers<M, N / 8>([&](int m, int n, int i) {
         s[m][n][i] = powerOfTwo(s[m][n][i] * factor - lse[n * 8 + 2 * part + i % 2] * log2OfE);
+      });
       if constexpr (makesValues)
         addWeighted<type, D, M, N>(dv, s, gradTile, lane);
       if constexpr (makesKeys) {
         float ds[M][N / 8][4];
         clear(ds);
         addScores<type, D, M, N>(ds, values, gradTile, lane);
-        SLUICE_UNROLL
-        for (int m = 0; m < M; ++m)
-          SLUICE_UNROLL
-        for (int n = 0; n < N / 8; ++n)
-          SLUICE_UNROLL
-        for (int i = 0; i < 4; ++i)
-          s[m][n][i] *= ds[m][n][i] - delta[n * 8 + 2 * part + i % 2];
+        forNumbers<M, N / 8>([&](int m, int n, int i) { s[m][n][i] *= ds[m][n][i] - delta[n * 8 + 2 * part + i % 2]; });
         addWeighted<type, D, M, N>(dk, s, queryTile, lane);
       }
     }
@@ -227,45 +204,17 @@ SLUICE_DEVICE void attentionTensorKeys(const AttentionArgs &args, Lane lane) {
     writeRows<D, rows>(HeadRows(args.dv, b, g, args.keys, args.size), first, valueTile, lane);
 }
 
-template <int type> SLUICE_DEVICE void attentionTensorQueries64(const AttentionArgs &args, Lane lane) {
-  attentionTensorQueries<type, queryForm64>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorQueries96(const AttentionArgs &args, Lane lane) {
-  attentionTensorQueries<type, queryForm96>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorQueries128(const AttentionArgs &args, Lane lane) {
-  attentionTensorQueries<type, queryForm128>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorQueries256(const AttentionArgs &args, Lane lane) {
-  attentionTensorQueries<type, queryForm256>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorKeys64(const AttentionArgs &args, Lane lane) {
-  attentionTensorKeys<type, keyForm64, true, true>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorKeys96(const AttentionArgs &args, Lane lane) {
-  attentionTensorKeys<type, keyForm96, true, true>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorKeys128(const AttentionArgs &args, Lane lane) {
-  attentionTensorKeys<type, keyForm128, true, true>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorKeys256(const AttentionArgs &args, Lane lane) {
-  attentionTensorKeys<type, keyForm256, true, false>(args, lane);
-}
-template <int type> SLUICE_DEVICE void attentionTensorValues256(const AttentionArgs &args, Lane lane) {
-  attentionTensorKeys<type, keyForm256, false, true>(args, lane);
-}
-
 } // namespace sluice::cuda
 
 #define SLUICE_ATTENTION_TENSOR_GRAD_KERNELS(X)                                                                        \
-  SLUICE_HALVES(X, attentionTensorQueries64, AttentionArgs)                                                            \
-  SLUICE_HALVES(X, attentionTensorQueries96, AttentionArgs)                                                            \
-  SLUICE_HALVES(X, attentionTensorQueries128, AttentionArgs)                                                           \
-  SLUICE_HALVES(X, attentionTensorQueries256, AttentionArgs)                                                           \
-  SLUICE_HALVES(X, attentionTensorKeys64, AttentionArgs)                                                               \
-  SLUICE_HALVES(X, attentionTensorKeys96, AttentionArgs)                                                               \
-  SLUICE_HALVES(X, attentionTensorKeys128, AttentionArgs)                                                              \
-  SLUICE_HALVES(X, attentionTensorKeys256, AttentionArgs)                                                              \
-  SLUICE_HALVES(X, attentionTensorValues256, AttentionArgs)
+  SLUICE_HALVES(X, attentionTensorQueries64, attentionTensorQueries, queryForms[0])                                    \
+  SLUICE_HALVES(X, attentionTensorQueries96, attentionTensorQueries, queryForms[1])                                    \
+  SLUICE_HALVES(X, attentionTensorQueries128, attentionTensorQueries, queryForms[2])                                   \
+  SLUICE_HALVES(X, attentionTensorQueries256, attentionTensorQueries, queryForms[3])                                   \
+  SLUICE_HALVES(X, attentionTensorKeys64, attentionTensorKeys, keyForms[0], true, true)                                \
+  SLUICE_HALVES(X, attentionTensorKeys96, attentionTensorKeys, keyForms[1], true, true)                                \
+  SLUICE_HALVES(X, attentionTensorKeys128, attentionTensorKeys, keyForms[2], true, true)                               \
+  SLUICE_HALVES(X, attentionTensorKeys256, attentionTensorKeys, keyForms[3], true, false)                              \
+  SLUICE_HALVES(X, attentionTensorValues256, attentionTensorKeys, keyForms[3], false, true)
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTIONTENSORGRAD_H

@@ -1,14 +1,13 @@
 //===- HeadTiles.h - rows of a head in shared memory, and products of them on tensor cores -----------------===//
 //
-// A tile is rows of D bf16 or f16 elements in shared memory, eight more from one row to the next than it has, so that
-// the eight rows that one instruction reads are in different banks. Heads of fewer elements than D are filled up with
-// zeros. A block is four warps; a warp owns 16 M rows of one side, and its sums over tiles of the other side stay in
-// registers:
+// A tile has rows of D bf16 or f16 elements in shared memory, each padded by eight elements, so that the eight rows
+// that one instruction reads are in different banks. Smaller heads are padded with zeros. A block has four warps; a
+// warp owns 16 M rows of one side, and its sums over tiles of the other side stay in registers:
 //
 //   addScores      s[16 M x N] += own rows . the N rows of a tile
 //   addWeighted    r[16 M x D] += s, rounded to the type of the rows, times the N rows of a tile
 //
-// Of s and r a lane holds, of each 16 x 8 part [m][n], the four numbers that TensorCore.h says.
+// A lane holds four numbers of each 16 x 8 part [m][n] of s and r (TensorCore.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_HEADTILES_H
@@ -31,7 +30,7 @@ struct HeadRows {
   Half *data;
   Index stride, elementStride;
   int count, size;
-  /// Can rows be moved by chunks?
+  /// True if rows can be moved by chunks.
   bool aligned;
 
   SLUICE_DEVICE HeadRows(const View &view, Index b, Index h, Index count, int size)
@@ -83,28 +82,39 @@ template <int D, int N> SLUICE_DEVICE void writeRows(const HeadRows &rows, int b
   }
 }
 
-/// A warp's results, times `factor` each, as its rows of a tile.
-template <int type, int D, int M>
-SLUICE_DEVICE void storeResult(const float (&result)[M][D / 8][4], float factor, Half *warpRows, Lane lane) {
-  const int group = lane.thread() % warpSize / 4, part = lane.thread() % 4;
-  SLUICE_UNROLL
-  for (int m = 0; m < M; ++m)
-    SLUICE_UNROLL
-  for (int n = 0; n < D / 8; ++n)
-    SLUICE_UNROLL
-  for (int i = 0; i < 2; ++i)
-    *reinterpret_cast<unsigned *>(warpRows + (m * 16 + i * 8 + group) * headPitch<D> + n * 8 + 2 * part) =
-        packed<type>(result[m][n][2 * i] * factor, result[m][n][2 * i + 1] * factor);
-}
-
-template <int M, int N> SLUICE_DEVICE void clear(float (&s)[M][N][4]) {
+/// body(m, n, i) for each number that a lane holds of a warp's 16 M x 8 N results.
+template <int M, int N, typename Body> SLUICE_DEVICE void forNumbers(Body body) {
   SLUICE_UNROLL
   for (int m = 0; m < M; ++m)
     SLUICE_UNROLL
   for (int n = 0; n < N; ++n)
     SLUICE_UNROLL
   for (int i = 0; i < 4; ++i)
-    s[m][n][i] = 0;
+    body(m, n, i);
+}
+/// body(m, i) for each row of which a lane holds results: row 16 m + 8 i + group of its warp.
+template <int M, typename Body> SLUICE_DEVICE void forRows(Body body) {
+  SLUICE_UNROLL
+  for (int m = 0; m < M; ++m)
+    SLUICE_UNROLL
+  for (int i = 0; i < 2; ++i)
+    body(m, i);
+}
+
+template <int M, int N> SLUICE_DEVICE void clear(float (&s)[M][N][4]) {
+  forNumbers<M, N>([&](int m, int n, int i) { s[m][n][i] = 0; });
+}
+
+/// Writes a warp's results, each times `factor`, to its rows of a tile.
+template <int type, int D, int M>
+SLUICE_DEVICE void storeResult(const float (&result)[M][D / 8][4], float factor, Half *warpRows, Lane lane) {
+  const int group = lane.thread() % warpSize / 4, part = lane.thread() % 4;
+  forRows<M>([&](int m, int i) {
+    SLUICE_UNROLL
+    for (int n = 0; n < D / 8; ++n)
+      *reinterpret_cast<unsigned *>(warpRows + (m * 16 + i * 8 + group) * headPitch<D> + n * 8 + 2 * part) =
+          packed<type>(result[m][n][2 * i] * factor, result[m][n][2 * i + 1] * factor);
+  });
 }
 
 /// The address of lane i's row of the four matrices of a 16 x 16 block: the second is below the first (or to its
@@ -118,40 +128,16 @@ template <int D> SLUICE_DEVICE TileAddress beside(TileAddress tile, Lane lane) {
   return tile + ((at / 16 * 8 + at % 8) * headPitch<D> + at / 8 % 2 * 8) * 2;
 }
 
-/// A warp's own rows as first factors: read from their tile whenever they are used, or kept in registers.
-template <int D, int M, bool kept> struct OwnRows {
-  unsigned words[kept ? M : 1][kept ? D / 16 : 1][4];
-  TileAddress at;
-
-  SLUICE_DEVICE OwnRows(const Half *warpRows, Lane lane) : at(below<D>(addressOf(warpRows, lane), lane)) {
-    if constexpr (kept) {
-      SLUICE_UNROLL
-      for (int m = 0; m < M; ++m)
-        SLUICE_UNROLL
-      for (int k = 0; k < D / 16; ++k)
-        loadMatrices(words[m][k], at + (m * 16 * headPitch<D> + k * 16) * 2, lane);
-    }
-  }
-  SLUICE_DEVICE void read(unsigned (&to)[4], int m, int k, Lane lane) const {
-    if constexpr (kept) {
-      SLUICE_UNROLL
-      for (int w = 0; w < 4; ++w)
-        to[w] = words[m][k][w];
-    } else {
-      loadMatrices(to, at + (m * 16 * headPitch<D> + k * 16) * 2, lane);
-    }
-  }
-};
-
-template <int type, int D, int M, int N, bool kept>
-SLUICE_DEVICE void addScores(float (&s)[M][N / 8][4], const OwnRows<D, M, kept> &own, const Half *tile, Lane lane) {
+/// `own`: below() of the warp's own rows.
+template <int type, int D, int M, int N>
+SLUICE_DEVICE void addScores(float (&s)[M][N / 8][4], TileAddress own, const Half *tile, Lane lane) {
   const TileAddress from = beside<D>(addressOf(tile, lane), lane);
   SLUICE_UNROLL
   for (int k = 0; k < D / 16; ++k) {
     unsigned first[M][4];
     SLUICE_UNROLL
     for (int m = 0; m < M; ++m)
-      own.read(first[m], m, k, lane);
+      loadMatrices(first[m], own + (m * 16 * headPitch<D> + k * 16) * 2, lane);
     SLUICE_UNROLL
     for (int n = 0; n < N / 16; ++n) {
       unsigned second[4];
@@ -170,7 +156,7 @@ SLUICE_DEVICE void addWeighted(float (&r)[M][D / 8][4], const float (&s)[M][N / 
   const TileAddress from = below<D>(addressOf(tile, lane), lane);
   SLUICE_UNROLL
   for (int k = 0; k < N / 16; ++k) {
-    // Two results side by side are a first factor as they stand.
+    // Two neighbouring results have the layout of a first factor.
     unsigned first[M][4];
     SLUICE_UNROLL
     for (int m = 0; m < M; ++m)

@@ -1,7 +1,8 @@
-//===- TensorCore.h - products of 16 x 16 by 16 x 8 by a warp, and what feeds them ----------------------===//
+//===- TensorCore.h - products of 16 x 16 by 16 x 8 by a warp, and copies of their operands ----------------------===//
 //
-// The instructions of PTX behind functions: mma.sync, ldmatrix, cp.async. A host compiler gets what the PTX ISA says of
-// each, register by register, so that a fragment in the wrong lane gives a wrong result in a test too. In a product
+// Functions for the PTX instructions mma.sync, ldmatrix and cp.async. A host compiler gets an emulation of each,
+// register by register as in the PTX ISA, so that a fragment in the wrong lane also gives a wrong result in a test. In
+// a product
 //
 //   c[16 x 8] += a[16 x 16] b[16 x 8]         lane = 4 group + part
 //   a: word w holds rows group + 8 (w % 2), columns 2 part + 8 (w / 2) and the next
@@ -29,7 +30,7 @@ namespace sluice::cuda {
 /// A factor in memory: bf16 or f16, as the kernel's type (typeBf16, typeF16) says.
 using Half = unsigned short;
 
-/// What a copy to shared memory brings.
+/// One asynchronous copy to shared memory.
 inline constexpr int chunkBytes = 16;
 inline constexpr int chunkHalves = chunkBytes / 2;
 
@@ -87,7 +88,7 @@ SLUICE_DEVICE void multiplyAdd(float (&c)[4], const unsigned (&a)[4], unsigned b
 }
 
 /// Begins to copy a chunk to shared memory, zeros where it is not `real` (`from` is an address of the device all the
-/// same). Both lie on a border of 16 bytes.
+/// same). Both are aligned to 16 bytes.
 SLUICE_DEVICE void copyChunk(void *to, const void *from, bool real, Lane lane) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(addressOf(to, lane)),
                "l"(__cvta_generic_to_global(from)), "r"(real ? 16 : 0)
@@ -99,15 +100,15 @@ SLUICE_DEVICE void copyWord(void *to, const void *from, bool real, Lane lane) {
                "l"(__cvta_generic_to_global(from)), "r"(real ? 4 : 0)
                : "memory");
 }
-/// What this thread began to copy since the last group is a group.
+/// Makes a group of the copies that this thread began after the last group.
 SLUICE_DEVICE void commitCopies(Lane) { asm volatile("cp.async.commit_group;" ::: "memory"); }
-/// Waits until of this thread's groups at most the last `pending` are under way. The block's other threads see what was
-/// copied behind their next barrier.
+/// Waits until at most the last `pending` groups of this thread are in flight. The block's other threads see the copied
+/// data after their next barrier.
 template <int pending> SLUICE_DEVICE void waitForCopies(Lane) {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// 2^x, to 2 units of the last place; what is denormal is 0.
+/// 2^x, to 2 units of the last place; denormal results are 0.
 SLUICE_DEVICE float powerOfTwo(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
@@ -127,7 +128,7 @@ template <int type> unsigned packed(float low, float high) {
   return halves[0] | static_cast<unsigned>(halves[1]) << 16;
 }
 
-/// What every lane of the warp gave as its row; null where some row is none of shared memory.
+/// The rows' addresses of all lanes of the warp; false if one is not in shared memory.
 inline bool rowsOf(TileAddress row, TileAddress (&rows)[warpSize], Lane lane) {
   lane.exchange(row, rows);
   bool good = true;
