@@ -74,8 +74,7 @@ Status useInstructionSet(std::string_view isa);
 /// The best instruction set of this machine: "avx512", "avx2" or "sse4".
 std::string_view machineIsa();
 
-/// The kernels of the CUDA device by catalogue name; null for a kernel that it does not have (docs/cuda-kernels.md
-/// lists them).
+/// The kernels of the CUDA device by catalogue name; null for an unknown name.
 PrepareFunction findCudaKernel(std::string_view name);
 PrepareFunction findCudaKernel(KernelId id);
 

@@ -74,9 +74,11 @@ LaunchShape tensorShape(const HeadForm &form, Index rows, Index heads, int share
   return {static_cast<std::uint64_t>((rows + form.rows() - 1) / form.rows() * heads), headThreads, shared};
 }
 
-Bound attention(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::attention(const KernelRequest &request) {
   using A = AttentionArgs;
-  if (Bound other = byDnn("attention", request); !other.isOk() || *other)
+  if (Bound other = byDnn(request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
@@ -98,7 +100,7 @@ Bound attention(const KernelRequest &request) {
 }
 
 /// Queries first: they store dout.out for the keys.
-Bound attentionGrad(const KernelRequest &request) {
+Bound kernels::attention_grad(const KernelRequest &request) {
   using A = AttentionArgs;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
@@ -130,13 +132,6 @@ Bound attentionGrad(const KernelRequest &request) {
   shape.blocks = blocksOf(args.keys, args.batch * args.keyHeads);
   list.add("sluice_attentionKeys" + form, shape, args, bind);
   return std::move(list).finish();
-}
-
-} // namespace
-
-CudaKernels attentionKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::attention, attention}, {KernelId::attention_grad, attentionGrad}};
-  return kernels;
 }
 
 } // namespace sluice::cuda

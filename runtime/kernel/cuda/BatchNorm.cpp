@@ -26,7 +26,9 @@ void addSums(LaunchList &list, const std::string &policy, BatchNormArgs args, Ch
   list.add("sluice_channelSumsEnd", {tiles, threads, reduceBytes}, args, bind);
 }
 
-Bound batchNormOf(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::batch_norm(const KernelRequest &request) {
   using A = BatchNormArgs;
   const auto &in = request.inputs;
   BatchNormArgs args = argsOf(request, in[0]);
@@ -41,7 +43,7 @@ Bound batchNormOf(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound batchNormGradOf(const KernelRequest &request) {
+Bound kernels::batch_norm_grad(const KernelRequest &request) {
   using A = BatchNormArgs;
   const auto &in = request.inputs;
   BatchNormArgs args = argsOf(request, in[1]);
@@ -53,14 +55,6 @@ Bound batchNormGradOf(const KernelRequest &request) {
   addSums(list, policy, args, ChannelSum::gradients, bind);
   list.add("sluice_batchNormGrad_" + policy, gridFor(*request.cuda, in[1].elements()), args, bind);
   return std::move(list).finish();
-}
-
-} // namespace
-
-CudaKernels batchNormKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::batch_norm, batchNormOf},
-                                           {KernelId::batch_norm_grad, batchNormGradOf}};
-  return kernels;
 }
 
 } // namespace sluice::cuda

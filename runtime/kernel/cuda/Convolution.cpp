@@ -47,9 +47,11 @@ LaunchShape tilesFor(const ConvolutionArgs &args, const std::string &policy) {
           tileShared(policy == "wide" ? 8 : 4)};
 }
 
-Bound convolutionOf(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::conv2d(const KernelRequest &request) {
   using A = ConvolutionArgs;
-  if (Bound other = byDnn("conv2d", request); !other.isOk() || *other)
+  if (Bound other = byDnn(request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, in[0], in[1], request.outputs[0]));
@@ -62,9 +64,9 @@ Bound convolutionOf(const KernelRequest &request) {
   return oneLaunch(request, "sluice_convolution_" + policy, tilesFor<ConvolutionForward>(args, policy), args, bind);
 }
 
-Bound inputGradOf(const KernelRequest &request) {
+Bound kernels::conv2d_input_grad(const KernelRequest &request) {
   using A = ConvolutionArgs;
-  if (Bound other = byDnn("conv2d_input_grad", request); !other.isOk() || *other)
+  if (Bound other = byDnn(request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(ConvolutionArgs args, argsOf(request, request.outputs[0], in[1], in[0]));
@@ -74,9 +76,9 @@ Bound inputGradOf(const KernelRequest &request) {
 }
 
 /// In runs, because the weight alone would leave most of the device idle.
-Bound weightGradOf(const KernelRequest &request) {
+Bound kernels::conv2d_weight_grad(const KernelRequest &request) {
   using A = ConvolutionArgs;
-  if (Bound other = byDnn("conv2d_weight_grad", request); !other.isOk() || *other)
+  if (Bound other = byDnn(request); !other.isOk() || *other)
     return other;
   const auto &in = request.inputs;
   const Operand &dy = in[0], &dweight = request.outputs[0];
@@ -93,15 +95,6 @@ Bound weightGradOf(const KernelRequest &request) {
   if (args.runs > 1)
     list.add("sluice_convolutionWeightEnd", gridFor(*request.cuda, dweight.elements()), args, bind);
   return std::move(list).finish();
-}
-
-} // namespace
-
-CudaKernels convolutionKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::conv2d, convolutionOf},
-                                           {KernelId::conv2d_input_grad, inputGradOf},
-                                           {KernelId::conv2d_weight_grad, weightGradOf}};
-  return kernels;
 }
 
 } // namespace sluice::cuda

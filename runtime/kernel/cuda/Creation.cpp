@@ -37,22 +37,24 @@ Bound randomOf(const KernelRequest &request, bool normal, double offset, double 
                    });
 }
 
-Bound randomNormal(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::random_normal(const KernelRequest &request) {
   return randomOf(request, true, request.attributes->number("mean"), request.attributes->number("stddev"));
 }
-Bound randomUniform(const KernelRequest &request) {
+Bound kernels::random_uniform(const KernelRequest &request) {
   const double low = request.attributes->number("low");
   return randomOf(request, false, low, request.attributes->number("high") - low);
 }
 
-Bound iotaOf(const KernelRequest &request) {
+Bound kernels::iota(const KernelRequest &request) {
   NumberedArgs args;
   const auto bind = bindViews(args, request, {}, {&NumberedArgs::y});
   args.global[request.attributes->integer("dim")] = 1;
   return oneLaunch(request, "sluice_iota", gridFor(*request.cuda, request.outputs[0].elements()), args, bind);
 }
 
-Bound dropoutOf(const KernelRequest &request) {
+Bound kernels::dropout(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(cpu::DropoutMask mask, cpu::DropoutMask::of(request));
   const Operand &y = request.outputs[0];
   NumberedArgs args;
@@ -74,7 +76,7 @@ Bound dropoutOf(const KernelRequest &request) {
                    });
 }
 
-Bound ropeOf(const KernelRequest &request) {
+Bound kernels::rope(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
   if (shape.size / 2 > ropeFrequencies)
     return cpu::Check(request).refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) +
@@ -85,17 +87,6 @@ Bound ropeOf(const KernelRequest &request) {
   args.inverse = shape.inverse;
   std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
   return oneLaunch(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args, bind);
-}
-
-} // namespace
-
-CudaKernels creationKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::random_normal, randomNormal},
-                                           {KernelId::random_uniform, randomUniform},
-                                           {KernelId::iota, iotaOf},
-                                           {KernelId::dropout, dropoutOf},
-                                           {KernelId::rope, ropeOf}};
-  return kernels;
 }
 
 } // namespace sluice::cuda

@@ -70,18 +70,19 @@ Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, D
   return graph.choose({request.workspace, products && !tf32 && request.inputs[0].dtype == DType::f32});
 }
 
-Result<std::unique_ptr<BoundKernel>> byDnn(std::string_view kernel, const KernelRequest &request) {
+Bound byDnn(const KernelRequest &request) {
+  const std::string_view kernel = request.record->name;
   DnnUse *const use = request.cuda->dnnUse();
-  if (!use)
+  const auto form = std::ranges::find(dnnForms(), kernel, &DnnForm::kernel);
+  if (!use || form == dnnForms().end())
     return std::unique_ptr<BoundKernel>();
-  const auto leave = [&](const Status &why) -> Result<std::unique_ptr<BoundKernel>> {
+  const auto leave = [&](const Status &why) -> Bound {
     use->left(kernel, why.message());
     if (use->mode() == DnnMode::on)
       return refusedError("kernel '" + std::string(kernel) + "' with --cudnn on: " + why.message());
     return std::unique_ptr<BoundKernel>();
   };
   // A handle takes device memory, so it is created only for a request that cuDNN may take.
-  const auto form = std::ranges::find(dnnForms(), kernel, &DnnForm::kernel);
   if (const Status checked = checkDnn(*form, request); !checked.isOk())
     return leave(checked);
   const Result<dnn::Handle> handle = request.cuda->dnnHandle();

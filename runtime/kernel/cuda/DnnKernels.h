@@ -27,9 +27,9 @@ Status checkDnn(const DnnForm &form, const KernelRequest &request);
 /// Builds the graph and chooses an engine. `tf32`: the inputs of f32 products may be rounded to TF32.
 Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, DnnGraph &graph);
 
-/// The kernel with cuDNN; null if cuDNN is disabled, or not required and without an engine for the request. The CPU
-/// reference has accepted the request.
-Result<std::unique_ptr<BoundKernel>> byDnn(std::string_view kernel, const KernelRequest &request);
+/// The kernel with cuDNN; null if there is no form of it, if cuDNN is disabled, or if it is not required and has no
+/// engine for the request. The CPU reference has accepted the request.
+Result<std::unique_ptr<BoundKernel>> byDnn(const KernelRequest &request);
 
 Status dnnConvolution(const KernelRequest &request, DnnGraph &graph);
 Status dnnConvolutionInputGrad(const KernelRequest &request, DnnGraph &graph);

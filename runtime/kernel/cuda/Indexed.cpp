@@ -59,7 +59,7 @@ void addClear(LaunchList &list, const IndexedLaunch &launch) {
 }
 
 /// `padding`: the index whose updates add nothing; -1: no index.
-Bound add(std::int64_t padding, const KernelRequest &request) {
+Bound addRows(std::int64_t padding, const KernelRequest &request) {
   IndexedLaunch launch = rowsOf(request, false);
   launch.args.skipped = padding;
   LaunchList list(*request.cuda);
@@ -73,12 +73,21 @@ Bound add(std::int64_t padding, const KernelRequest &request) {
 
 int dimOf(const KernelRequest &request) { return static_cast<int>(request.attributes->integer("dim")); }
 
-Bound takeAlongOf(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::gather(const KernelRequest &request) { return take(request); }
+Bound kernels::embedding(const KernelRequest &request) { return take(request); }
+Bound kernels::scatter_add(const KernelRequest &request) { return addRows(-1, request); }
+Bound kernels::embedding_grad(const KernelRequest &request) {
+  return addRows(request.attributes->integer("padding"), request);
+}
+
+Bound kernels::take_along(const KernelRequest &request) {
   const auto [args, bind] = launchOf(request, true, dimOf(request));
   return oneLaunch(request, "sluice_takeAlong", gridFor(*request.cuda, request.inputs[1].elements()), args, bind);
 }
 
-Bound addAlongOf(const KernelRequest &request) {
+Bound kernels::add_along(const KernelRequest &request) {
   IndexedLaunch launch = launchOf(request, false, dimOf(request));
   IndexedArgs &args = launch.args;
   args.row = args.indices;
@@ -90,7 +99,7 @@ Bound addAlongOf(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound argmaxOf(const KernelRequest &request) {
+Bound kernels::argmax(const KernelRequest &request) {
   IndexedArgs args;
   const auto bind = bindViews(args, request, {&IndexedArgs::table}, {&IndexedArgs::values});
   args.dim = dimOf(request);
@@ -101,22 +110,6 @@ Bound argmaxOf(const KernelRequest &request) {
     }
   args.count = countOf(args.row);
   return oneLaunch(request, "sluice_argmax", exactGrid(args.count, 128), args, bind);
-}
-
-} // namespace
-
-CudaKernels indexedKernels() {
-  static constexpr CudaKernel kernels[] = {
-      {KernelId::gather, take},
-      {KernelId::embedding, take},
-      {KernelId::scatter_add, [](const KernelRequest &request) { return add(-1, request); }},
-      {KernelId::embedding_grad,
-       [](const KernelRequest &request) { return add(request.attributes->integer("padding"), request); }},
-      {KernelId::take_along, takeAlongOf},
-      {KernelId::add_along, addAlongOf},
-      {KernelId::argmax, argmaxOf},
-  };
-  return kernels;
 }
 
 } // namespace sluice::cuda

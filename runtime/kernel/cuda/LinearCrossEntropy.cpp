@@ -177,7 +177,9 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
 
 char *shifted(void *data, std::int64_t bytes) { return static_cast<char *>(data) + bytes; }
 
-Bound forward(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::linear_cross_entropy(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto chunks,
                           prepare(request, LinearLossOperands::ofForward(request.inputs, request.outputs), nullptr));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
@@ -205,7 +207,7 @@ Bound forward(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound backward(const KernelRequest &request) {
+Bound kernels::linear_cross_entropy_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(auto chunks,
                           prepare(request, LinearLossOperands::ofGradient(request.inputs), &request.outputs[0]));
   RowArgs args = lossArgs(chunks->s, chunks->s.rows);
@@ -237,14 +239,6 @@ Bound backward(const KernelRequest &request) {
     });
   });
   return std::move(list).finish();
-}
-
-} // namespace
-
-CudaKernels linearLossKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::linear_cross_entropy, forward},
-                                           {KernelId::linear_cross_entropy_grad, backward}};
-  return kernels;
 }
 
 } // namespace sluice::cuda

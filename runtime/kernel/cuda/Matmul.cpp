@@ -158,12 +158,6 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
   return std::move(list).finish();
 }
 
-Bound matmul(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(const MatmulShape s, MatmulShape::of(request));
-  SLUICE_ASSIGN_OR_RETURN(auto kernel, libraryProduct(request, s, nullptr));
-  return kernel ? Bound(std::move(kernel)) : plainProduct(request, s);
-}
-
 /// A product and GELU, or its gradient: an epilogue, or a launch after the product.
 Bound withGelu(const KernelRequest &request, bool isGrad) {
   const std::size_t count = isGrad ? 2 : request.inputs.size();
@@ -184,7 +178,7 @@ Bound withGelu(const KernelRequest &request, bool isGrad) {
     return std::move(list).finish();
   }
   product.outputs = request.outputs.first(1);
-  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> plain, matmul(product));
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> plain, kernels::matmul(product));
   const Attributes tanhForm({{"approximate", static_cast<std::int64_t>(kernel::GeluForm::tanh), 0, {}}});
   const Operand slopes[] = {request.outputs[0], request.inputs.back()};
   KernelRequest activationRequest = request;
@@ -205,12 +199,12 @@ Bound withGelu(const KernelRequest &request, bool isGrad) {
 
 } // namespace
 
-CudaKernels matmulKernels() {
-  static constexpr CudaKernel kernels[] = {
-      {KernelId::matmul, matmul},
-      {KernelId::matmul_gelu, [](const KernelRequest &request) { return withGelu(request, /*isGrad=*/false); }},
-      {KernelId::matmul_gelu_grad, [](const KernelRequest &request) { return withGelu(request, /*isGrad=*/true); }}};
-  return kernels;
+Bound kernels::matmul(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(const MatmulShape s, MatmulShape::of(request));
+  SLUICE_ASSIGN_OR_RETURN(auto kernel, libraryProduct(request, s, nullptr));
+  return kernel ? Bound(std::move(kernel)) : plainProduct(request, s);
 }
+Bound kernels::matmul_gelu(const KernelRequest &request) { return withGelu(request, /*isGrad=*/false); }
+Bound kernels::matmul_gelu_grad(const KernelRequest &request) { return withGelu(request, /*isGrad=*/true); }
 
 } // namespace sluice::cuda

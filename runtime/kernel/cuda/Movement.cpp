@@ -1,4 +1,4 @@
-//===- Movement.cpp - pieces, concatenation and padding on a GPU -----------------------------------------===//
+//===- Movement.cpp - slices, concatenation and padding on a GPU -----------------------------------------===//
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/device/Pointwise.h"
 
@@ -28,7 +28,9 @@ View windowOf(const Operand &y, const Operand &extents) {
   return window;
 }
 
-Bound slice(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::slice(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   const std::int64_t dim = request.attributes->integer("dim");
   LaunchList list(*request.cuda);
@@ -36,7 +38,7 @@ Bound slice(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound concat(const KernelRequest &request) {
+Bound kernels::concat(const KernelRequest &request) {
   const Operand &y = request.outputs[0];
   const std::int64_t dim = request.attributes->integer("dim");
   LaunchList list(*request.cuda);
@@ -48,7 +50,7 @@ Bound concat(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound pad(const KernelRequest &request) {
+Bound kernels::pad(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   const auto low = request.attributes->list("low"), step = request.attributes->list("step");
   LaunchList list(*request.cuda);
@@ -64,13 +66,6 @@ Bound pad(const KernelRequest &request) {
   }
   addMove(list, x, 0, 0, window, offset);
   return std::move(list).finish();
-}
-
-} // namespace
-
-CudaKernels movementKernels() {
-  static constexpr CudaKernel kernels[] = {{KernelId::slice, slice}, {KernelId::concat, concat}, {KernelId::pad, pad}};
-  return kernels;
 }
 
 } // namespace sluice::cuda

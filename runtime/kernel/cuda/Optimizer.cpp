@@ -134,7 +134,7 @@ void addListed(LaunchList &list, std::span<const Updated> listed) {
 }
 
 /// One launch for dense parameters of equal types, up to as many as fit its arguments; one for each other parameter.
-Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const KernelRequest &request) {
+Bound optimizerOf(kernel::OptimizerKind kind, const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(cpu::OptimizerUpdate update, cpu::OptimizerUpdate::of(kind, request));
   LaunchList list(*request.cuda);
   std::map<std::array<int, 4>, std::vector<Updated>> alike;
@@ -155,16 +155,8 @@ Bound optimizerOf(std::string_view name, kernel::OptimizerKind kind, const Kerne
 
 } // namespace
 
-CudaKernels optimizerKernels() {
-  static constexpr CudaKernel kernels[] = {
-      {KernelId::sgd,
-       [](const KernelRequest &request) { return optimizerOf("sgd", kernel::OptimizerKind::sgd, request); }},
-      {KernelId::adam,
-       [](const KernelRequest &request) { return optimizerOf("adam", kernel::OptimizerKind::adam, request); }},
-      {KernelId::adamw,
-       [](const KernelRequest &request) { return optimizerOf("adamw", kernel::OptimizerKind::adamw, request); }},
-  };
-  return kernels;
-}
+Bound kernels::sgd(const KernelRequest &request) { return optimizerOf(kernel::OptimizerKind::sgd, request); }
+Bound kernels::adam(const KernelRequest &request) { return optimizerOf(kernel::OptimizerKind::adam, request); }
+Bound kernels::adamw(const KernelRequest &request) { return optimizerOf(kernel::OptimizerKind::adamw, request); }
 
 } // namespace sluice::cuda

@@ -42,10 +42,47 @@ Bound binary(const KernelRequest &request, Binary operation, double p = 0, doubl
                    static_cast<int>(operation), p, q);
 }
 
-template <Unary operation> Bound unaryOf(const KernelRequest &request) { return unary(request, operation); }
-template <Binary operation> Bound binaryOf(const KernelRequest &request) { return binary(request, operation); }
+bool usesTanh(const KernelRequest &request) {
+  return request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh;
+}
 
-Bound swigluGradOf(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::negate(const KernelRequest &request) { return unary(request, Unary::negate); }
+Bound kernels::exp(const KernelRequest &request) { return unary(request, Unary::exp); }
+Bound kernels::log(const KernelRequest &request) { return unary(request, Unary::log); }
+Bound kernels::tanh(const KernelRequest &request) { return unary(request, Unary::tanh); }
+Bound kernels::erf(const KernelRequest &request) { return unary(request, Unary::erf); }
+Bound kernels::sin(const KernelRequest &request) { return unary(request, Unary::sin); }
+Bound kernels::cos(const KernelRequest &request) { return unary(request, Unary::cos); }
+Bound kernels::sqrt(const KernelRequest &request) { return unary(request, Unary::sqrt); }
+Bound kernels::rsqrt(const KernelRequest &request) { return unary(request, Unary::rsqrt); }
+Bound kernels::relu(const KernelRequest &request) { return unary(request, Unary::relu); }
+Bound kernels::sigmoid(const KernelRequest &request) { return unary(request, Unary::sigmoid); }
+Bound kernels::softplus(const KernelRequest &request) { return unary(request, Unary::softplus); }
+Bound kernels::silu(const KernelRequest &request) { return unary(request, Unary::silu); }
+Bound kernels::add(const KernelRequest &request) { return binary(request, Binary::add); }
+Bound kernels::subtract(const KernelRequest &request) { return binary(request, Binary::subtract); }
+Bound kernels::multiply(const KernelRequest &request) { return binary(request, Binary::multiply); }
+Bound kernels::divide(const KernelRequest &request) { return binary(request, Binary::divide); }
+Bound kernels::maximum(const KernelRequest &request) { return binary(request, Binary::maximum); }
+Bound kernels::relu_grad(const KernelRequest &request) { return binary(request, Binary::reluGrad); }
+Bound kernels::silu_grad(const KernelRequest &request) { return binary(request, Binary::siluGrad); }
+Bound kernels::swiglu(const KernelRequest &request) { return binary(request, Binary::swiglu); }
+
+Bound kernels::power(const KernelRequest &request) {
+  return unary(request, Unary::power, request.attributes->number("exponent"));
+}
+Bound kernels::scale(const KernelRequest &request) {
+  return unary(request, Unary::scale, request.attributes->number("factor"));
+}
+Bound kernels::gelu(const KernelRequest &request) {
+  return unary(request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf);
+}
+Bound kernels::gelu_grad(const KernelRequest &request) {
+  return binary(request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
+}
+Bound kernels::swiglu_grad(const KernelRequest &request) {
   using A = SwigluGradArgs;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
@@ -55,80 +92,29 @@ Bound swigluGradOf(const KernelRequest &request) {
                    gridFor(*request.cuda, out[0].elements()), args, bind);
 }
 
-bool usesTanh(const KernelRequest &request) {
-  return request.attributes->choice<kernel::GeluForm>("approximate") == kernel::GeluForm::tanh;
+Bound kernels::running_average(const KernelRequest &request) {
+  const double momentum = request.attributes->number("momentum");
+  return binary(request, Binary::runningAverage, 1 - momentum, momentum * request.attributes->number("factor"));
 }
 
-} // namespace
-
-CudaKernels pointwiseKernels() {
-  static constexpr CudaKernel kernels[] = {
-      {KernelId::negate, unaryOf<Unary::negate>},
-      {KernelId::exp, unaryOf<Unary::exp>},
-      {KernelId::log, unaryOf<Unary::log>},
-      {KernelId::tanh, unaryOf<Unary::tanh>},
-      {KernelId::erf, unaryOf<Unary::erf>},
-      {KernelId::sin, unaryOf<Unary::sin>},
-      {KernelId::cos, unaryOf<Unary::cos>},
-      {KernelId::sqrt, unaryOf<Unary::sqrt>},
-      {KernelId::rsqrt, unaryOf<Unary::rsqrt>},
-      {KernelId::relu, unaryOf<Unary::relu>},
-      {KernelId::sigmoid, unaryOf<Unary::sigmoid>},
-      {KernelId::softplus, unaryOf<Unary::softplus>},
-      {KernelId::silu, unaryOf<Unary::silu>},
-      {KernelId::add, binaryOf<Binary::add>},
-      {KernelId::subtract, binaryOf<Binary::subtract>},
-      {KernelId::multiply, binaryOf<Binary::multiply>},
-      {KernelId::divide, binaryOf<Binary::divide>},
-      {KernelId::maximum, binaryOf<Binary::maximum>},
-      {KernelId::relu_grad, binaryOf<Binary::reluGrad>},
-      {KernelId::silu_grad, binaryOf<Binary::siluGrad>},
-      {KernelId::swiglu, binaryOf<Binary::swiglu>},
-      {KernelId::power,
-       [](const KernelRequest &request) {
-         return unary(request, Unary::power, request.attributes->number("exponent"));
-       }},
-      {KernelId::scale,
-       [](const KernelRequest &request) { return unary(request, Unary::scale, request.attributes->number("factor")); }},
-      {KernelId::gelu,
-       [](const KernelRequest &request) {
-         return unary(request, usesTanh(request) ? Unary::geluTanh : Unary::geluErf);
-       }},
-      {KernelId::gelu_grad,
-       [](const KernelRequest &request) {
-         return binary(request, usesTanh(request) ? Binary::geluTanhGrad : Binary::geluErfGrad);
-       }},
-      {KernelId::swiglu_grad, swigluGradOf},
-      {KernelId::running_average,
-       [](const KernelRequest &request) {
-         const double momentum = request.attributes->number("momentum");
-         return binary(request, Binary::runningAverage, 1 - momentum, momentum * request.attributes->number("factor"));
-       }},
-      {KernelId::compare,
-       [](const KernelRequest &request) {
-         return pointwise(request, "sluice_compare", static_cast<int>(request.attributes->integer("predicate")));
-       }},
-      {KernelId::select, [](const KernelRequest &request) { return pointwise(request, "sluice_select"); }},
-      {KernelId::cast,
-       [](const KernelRequest &request) -> Bound {
-         const Operand &x = request.inputs[0], &y = request.outputs[0];
-         // What computes in float casts in float.
-         if (isFloat(x.dtype) && isFloat(y.dtype) && policyOf({&x, &y}) != "wide")
-           return unary(request, Unary::identity);
-         return pointwise(request, "sluice_cast");
-       }},
-      {KernelId::copy, [](const KernelRequest &request) { return pointwise(request, "sluice_strided"); }},
-      {KernelId::constant,
-       [](const KernelRequest &request) {
-         return pointwise(request, "sluice_constant", 0, request.attributes->number("value"));
-       }},
-      {KernelId::accumulate,
-       [](const KernelRequest &request) {
-         return pointwise(request, "sluice_accumulate", request.attributes->integer("first") != 0);
-       }},
-      {KernelId::count_up, [](const KernelRequest &request) { return pointwise(request, "sluice_countUp"); }},
-  };
-  return kernels;
+Bound kernels::compare(const KernelRequest &request) {
+  return pointwise(request, "sluice_compare", static_cast<int>(request.attributes->integer("predicate")));
 }
+Bound kernels::select(const KernelRequest &request) { return pointwise(request, "sluice_select"); }
+/// Types that are computed in f32 are cast through f32.
+Bound kernels::cast(const KernelRequest &request) {
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (isFloat(x.dtype) && isFloat(y.dtype) && policyOf({&x, &y}) != "wide")
+    return unary(request, Unary::identity);
+  return pointwise(request, "sluice_cast");
+}
+Bound kernels::copy(const KernelRequest &request) { return pointwise(request, "sluice_strided"); }
+Bound kernels::constant(const KernelRequest &request) {
+  return pointwise(request, "sluice_constant", 0, request.attributes->number("value"));
+}
+Bound kernels::accumulate(const KernelRequest &request) {
+  return pointwise(request, "sluice_accumulate", request.attributes->integer("first") != 0);
+}
+Bound kernels::count_up(const KernelRequest &request) { return pointwise(request, "sluice_countUp"); }
 
 } // namespace sluice::cuda

@@ -105,26 +105,11 @@ LaunchShape exactGrid(std::int64_t count, int threads = 256);
 /// One block for each row.
 LaunchShape rowGrid(std::int64_t rows, std::int64_t columns);
 
-/// The implementation of a record.
-struct CudaKernel {
-  KernelId id;
-  PrepareFunction prepare;
-};
-using CudaKernels = std::span<const CudaKernel>;
-
-CudaKernels pointwiseKernels();
-CudaKernels creationKernels();
-CudaKernels movementKernels();
-CudaKernels reductionKernels();
-CudaKernels matmulKernels();
-CudaKernels rowKernels();
-CudaKernels attentionKernels();
-CudaKernels indexedKernels();
-CudaKernels optimizerKernels();
-CudaKernels convolutionKernels();
-CudaKernels poolingKernels();
-CudaKernels batchNormKernels();
-CudaKernels linearLossKernels();
+/// The kernels: one function per record, under its name, in the file of its family.
+namespace kernels {
+#define SLUICE_KERNEL(name, form, ...) Bound name(const KernelRequest &request);
+#include "runtime/kernel/catalogue/catalogue.def"
+} // namespace kernels
 
 } // namespace sluice::cuda
 

@@ -74,9 +74,19 @@ void addList(LaunchList &list, const std::string &policy, PowerList &pending) {
   pending.blocks = 0;
 }
 
+Bound scalarOf(const KernelRequest &request, Scalar operation, double p) {
+  ScalarArgs args;
+  const auto bind = bindViews(args, request, {&ScalarArgs::x}, {&ScalarArgs::y});
+  args.operation = static_cast<int>(operation);
+  args.p = p;
+  return oneLaunch(request, "sluice_scalar", {1, 32, reduceBytes}, args, bind);
+}
+
+} // namespace
+
 /// One launch for all dense inputs of a policy, up to as many as fit its arguments. Partial results are in the order of
 /// the inputs, whichever launch computes them.
-Bound powerSumOf(const KernelRequest &request) {
+Bound kernels::power_sum(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(powerSumWorkspace(request.inputs.size())));
   const double p = request.attributes->number("p");
   LaunchList list(*request.cuda);
@@ -123,15 +133,7 @@ Bound powerSumOf(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound scalarOf(const KernelRequest &request, Scalar operation, double p) {
-  ScalarArgs args;
-  const auto bind = bindViews(args, request, {&ScalarArgs::x}, {&ScalarArgs::y});
-  args.operation = static_cast<int>(operation);
-  args.p = p;
-  return oneLaunch(request, "sluice_scalar", {1, 32, reduceBytes}, args, bind);
-}
-
-Bound allFiniteOf(const KernelRequest &request) {
+Bound kernels::all_finite(const KernelRequest &request) {
   LaunchList list(*request.cuda);
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     ScalarArgs args{viewOf(request.inputs[i]), viewOf(request.outputs[0])};
@@ -144,24 +146,13 @@ Bound allFiniteOf(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-} // namespace
-
-CudaKernels reductionKernels() {
-  static constexpr CudaKernel kernels[] = {
-      {KernelId::reduce_sum, [](const KernelRequest &request) { return reduce(request, false); }},
-      {KernelId::reduce_max, [](const KernelRequest &request) { return reduce(request, true); }},
-      {KernelId::power_sum, powerSumOf},
-      {KernelId::norm_root,
-       [](const KernelRequest &request) {
-         return scalarOf(request, Scalar::normRoot, request.attributes->number("p"));
-       }},
-      {KernelId::clip_coefficient,
-       [](const KernelRequest &request) {
-         return scalarOf(request, Scalar::clipCoefficient, request.attributes->number("max_norm"));
-       }},
-      {KernelId::all_finite, allFiniteOf},
-  };
-  return kernels;
+Bound kernels::reduce_sum(const KernelRequest &request) { return reduce(request, false); }
+Bound kernels::reduce_max(const KernelRequest &request) { return reduce(request, true); }
+Bound kernels::norm_root(const KernelRequest &request) {
+  return scalarOf(request, Scalar::normRoot, request.attributes->number("p"));
+}
+Bound kernels::clip_coefficient(const KernelRequest &request) {
+  return scalarOf(request, Scalar::clipCoefficient, request.attributes->number("max_norm"));
 }
 
 } // namespace sluice::cuda

@@ -47,31 +47,8 @@ Bound perRow(std::string_view function, const KernelRequest &request, std::initi
   return oneLaunch(request, symbol(function, operands), rowGrid(args.rows, args.columns), args, bindRow);
 }
 
-Bound softmaxOf(const KernelRequest &request) {
-  return perRow("softmax", request, {&request.inputs[0], &request.outputs[0]});
-}
-Bound softmaxGradOf(const KernelRequest &request) {
-  return perRow("softmaxGrad", request, {&request.inputs[0], &request.inputs[1], &request.outputs[0]});
-}
-Bound logSumExpOf(const KernelRequest &request) {
-  const RowArgs args = rowArgs(request, request.inputs[0]);
-  // An empty row also has a result.
-  LaunchShape shape = rowGrid(args.rows, args.columns);
-  shape.blocks = static_cast<std::uint64_t>(args.rows);
-  return oneLaunch(request, symbol("logSumExp", {&request.inputs[0]}), shape, args, bindRow);
-}
-Bound layerNormOf(const KernelRequest &request) {
-  const auto &in = request.inputs;
-  return perRow("layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]},
-                request.attributes->number("epsilon"));
-}
-Bound rmsNormOf(const KernelRequest &request) {
-  const auto &in = request.inputs;
-  return perRow("rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, request.attributes->number("epsilon"));
-}
-
 /// The gradients of the vectors first: dx may be in dy's memory.
-Bound normGradOf(std::string_view name, const KernelRequest &request, bool mean) {
+Bound normGradOf(const KernelRequest &request, bool mean) {
   const auto &in = request.inputs;
   RowArgs args = rowArgs(request, in[1]);
   args.mean = mean;
@@ -93,7 +70,34 @@ void setLoss(const KernelRequest &request, RowArgs &args) {
   args.smoothing = request.attributes->number("label_smoothing");
 }
 
-Bound crossEntropyOf(const KernelRequest &request) {
+} // namespace
+
+Bound kernels::softmax(const KernelRequest &request) {
+  return perRow("softmax", request, {&request.inputs[0], &request.outputs[0]});
+}
+Bound kernels::softmax_grad(const KernelRequest &request) {
+  return perRow("softmaxGrad", request, {&request.inputs[0], &request.inputs[1], &request.outputs[0]});
+}
+Bound kernels::logsumexp(const KernelRequest &request) {
+  const RowArgs args = rowArgs(request, request.inputs[0]);
+  // An empty row also has a result.
+  LaunchShape shape = rowGrid(args.rows, args.columns);
+  shape.blocks = static_cast<std::uint64_t>(args.rows);
+  return oneLaunch(request, symbol("logSumExp", {&request.inputs[0]}), shape, args, bindRow);
+}
+Bound kernels::layer_norm(const KernelRequest &request) {
+  const auto &in = request.inputs;
+  return perRow("layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]},
+                request.attributes->number("epsilon"));
+}
+Bound kernels::rms_norm(const KernelRequest &request) {
+  const auto &in = request.inputs;
+  return perRow("rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, request.attributes->number("epsilon"));
+}
+Bound kernels::layer_norm_grad(const KernelRequest &request) { return normGradOf(request, true); }
+Bound kernels::rms_norm_grad(const KernelRequest &request) { return normGradOf(request, false); }
+
+Bound kernels::cross_entropy(const KernelRequest &request) {
   RowArgs args = rowArgs(request, request.inputs[0]);
   setLoss(request, args);
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyWorkspace(args.rows)));
@@ -103,7 +107,7 @@ Bound crossEntropyOf(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound crossEntropyGradOf(const KernelRequest &request) {
+Bound kernels::cross_entropy_grad(const KernelRequest &request) {
   const auto &in = request.inputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::CrossEntropyShape shape,
                           cpu::CrossEntropyShape::of(request, in[1], in[2], in[3], in[0]));
@@ -118,25 +122,6 @@ Bound crossEntropyGradOf(const KernelRequest &request) {
   addRows(list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}), rowGrid(args.rows, args.columns),
           args);
   return std::move(list).finish();
-}
-
-} // namespace
-
-CudaKernels rowKernels() {
-  static constexpr CudaKernel kernels[] = {
-      {KernelId::softmax, softmaxOf},
-      {KernelId::softmax_grad, softmaxGradOf},
-      {KernelId::logsumexp, logSumExpOf},
-      {KernelId::layer_norm, layerNormOf},
-      {KernelId::layer_norm_grad,
-       [](const KernelRequest &request) { return normGradOf("layer_norm_grad", request, true); }},
-      {KernelId::rms_norm, rmsNormOf},
-      {KernelId::rms_norm_grad,
-       [](const KernelRequest &request) { return normGradOf("rms_norm_grad", request, false); }},
-      {KernelId::cross_entropy, crossEntropyOf},
-      {KernelId::cross_entropy_grad, crossEntropyGradOf},
-  };
-  return kernels;
 }
 
 } // namespace sluice::cuda
