@@ -13,14 +13,10 @@
 namespace sluice::cpu {
 
 /// Runs of rows whose sums are added in order.
-inline constexpr std::int64_t layerNormRuns = 16;
-
-constexpr std::uint64_t layerNormGradWorkspace(std::int64_t columns) {
-  return static_cast<std::uint64_t>(layerNormRuns * 2 * columns) * 4;
-}
-
-constexpr std::uint64_t rmsNormGradWorkspace(std::int64_t columns) {
-  return static_cast<std::uint64_t>(layerNormRuns * columns) * 4;
+inline constexpr std::int64_t normRuns = 16;
+/// Gradients of `vectors` vectors: of the weight, and of layer norm's bias.
+constexpr std::uint64_t normGradWorkspace(std::size_t vectors, std::int64_t columns) {
+  return vectors * static_cast<std::uint64_t>(normRuns * columns) * 4;
 }
 
 constexpr std::uint64_t crossEntropyWorkspace(std::int64_t rows) { return static_cast<std::uint64_t>(rows) * 8; }

@@ -144,11 +144,8 @@ std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch) {
 }
 
 std::uint64_t batchNormCap(const LaunchDescription &launch) { return batchNormWorkspace(lastExtent(launch.inputs[0])); }
-std::uint64_t layerNormGradCap(const LaunchDescription &launch) {
-  return layerNormGradWorkspace(lastExtent(launch.inputs[1]));
-}
-std::uint64_t rmsNormGradCap(const LaunchDescription &launch) {
-  return rmsNormGradWorkspace(lastExtent(launch.inputs[1]));
+std::uint64_t normGradCap(const LaunchDescription &launch) {
+  return normGradWorkspace(launch.outputs.size() - 1, lastExtent(launch.inputs[1]));
 }
 std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
   return crossEntropyWorkspace(shapeElements(launch.inputs[1]));

@@ -1,8 +1,23 @@
-//===- Softmax.cpp - softmax by rows ------------------------------------------===//
+//===- Softmax.cpp - softmax and the logarithm of its sum, by rows ------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
 
 namespace sluice::cpu {
+
+Bound fast::logsumexp(const KernelRequest &request) {
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (!contiguousRows(x) || x.extent[x.rank - 1] == 0 || !hasLoops(x.dtype) || x.dtype != y.dtype)
+    return useReference();
+  return withLoops(x.dtype, [&]<typename T>() {
+    return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+      Rows x(call.inputs[0]);
+      const Operand &y = call.outputs[0];
+      forEach(call.threads, x.rows,
+              [&](std::int64_t row) { store(y, offsetOf(y, 0, y.rank, row), l.logSumRow(x.at<T>(row), x.columns)); });
+      return Status::ok();
+    });
+  });
+}
 
 Bound fast::softmax(const KernelRequest &request) {
   return ofOneType(request, [&]<typename T>() {

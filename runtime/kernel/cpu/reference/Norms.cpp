@@ -1,4 +1,4 @@
-//===- Norms.h - norms over the last dim, with a mean or without ---------------===//
+//===- Norms.cpp - norms over the last dim, with a mean or without -------------===//
 //
 //   y = h weight (+ bias),   h = (x - mean) rstd,   rstd = 1 / sqrt(mean((x - mean)^2) + epsilon)
 //   with g = dy weight:   dx = rstd (g - mean(g) - h mean(g h)),   dweight = sum dy h,   dbias = sum dy
@@ -6,18 +6,16 @@
 // A norm without a mean (rms_norm) has no mean, mean(g), bias and dbias: they are 0 and omitted.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_NORMS_H
-#define SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_NORMS_H
-
 #include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>
 
 namespace sluice::cpu::reference {
+namespace {
 
 /// The operands `likeX` have x's extents, vectors have the extent of its last dim, statistics have one element a row.
-inline Status checkNorm(const Check &check, const Operand &x, std::initializer_list<const Operand *> likeX,
-                        std::span<const Operand> vectors, std::span<const Operand> statistics) {
+Status checkNorm(const Check &check, const Operand &x, std::initializer_list<const Operand *> likeX,
+                 std::span<const Operand> vectors, std::span<const Operand> statistics) {
   if (x.rank < 1)
     return check.rank(x, 1);
   for (const Operand *like : likeX)
@@ -114,6 +112,11 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
   });
 }
 
-} // namespace sluice::cpu::reference
+} // namespace
 
-#endif // SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_NORMS_H
+Bound layer_norm(const KernelRequest &request) { return norm<true>(request); }
+Bound layer_norm_grad(const KernelRequest &request) { return normGrad<true>(request); }
+Bound rms_norm(const KernelRequest &request) { return norm<false>(request); }
+Bound rms_norm_grad(const KernelRequest &request) { return normGrad<false>(request); }
+
+} // namespace sluice::cpu::reference
