@@ -166,9 +166,7 @@ template <typename T> struct Forward {
 } // namespace
 
 Bound fast::attention(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
-                          AttentionShape::of(request, request.inputs[0], request.inputs[1], request.inputs[2],
-                                             {&request.outputs[0]}, request.outputs[1]));
+  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape, AttentionShape::ofForward(request));
   DType type = request.inputs[0].dtype;
   if (!hasLoops(type) || !fits(request, request.outputs[1], type))
     return useReference();

@@ -168,10 +168,7 @@ template <typename T> struct Backward {
 } // namespace
 
 Bound fast::attention_grad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
-                          AttentionShape::of(request, request.inputs[1], request.inputs[2], request.inputs[3],
-                                             {&request.inputs[0], &request.inputs[4], &request.outputs[0]},
-                                             request.inputs[5]));
+  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape, AttentionShape::ofGradient(request));
   DType type = request.inputs[0].dtype;
   if (!hasLoops(type) || !fits(request, request.inputs[5], type))
     return useReference();

@@ -5,12 +5,15 @@
 
 namespace sluice::cpu {
 
-Result<AttentionShape> AttentionShape::of(const KernelRequest &request, const Operand &q, const Operand &k,
-                                          const Operand &v, std::initializer_list<const Operand *> likeQ,
-                                          const Operand &statistics) {
+namespace {
+
+/// Operands of `likeQ` have the extents of q, those of `likeK` the extents of k; `statistics` has [B, H, T].
+Result<AttentionShape> shapeOf(const KernelRequest &request, const Operand &q, const Operand &k,
+                               std::initializer_list<const Operand *> likeQ,
+                               std::initializer_list<const Operand *> likeK, const Operand &statistics) {
   Check check(request);
-  for (const Operand *operand : {&q, &k, &v})
-    SLUICE_RETURN_IF_ERROR(check.rank(*operand, 4));
+  SLUICE_RETURN_IF_ERROR(check.rank(q, 4));
+  SLUICE_RETURN_IF_ERROR(check.rank(k, 4));
   AttentionShape shape;
   shape.batch = q.extent[0];
   shape.queries = q.extent[1];
@@ -20,7 +23,8 @@ Result<AttentionShape> AttentionShape::of(const KernelRequest &request, const Op
   shape.keyHeads = k.extent[2];
   SLUICE_RETURN_IF_ERROR(check.dim(k, 0, shape.batch));
   SLUICE_RETURN_IF_ERROR(check.dim(k, 3, shape.size));
-  SLUICE_RETURN_IF_ERROR(check.extent(v, k));
+  for (const Operand *operand : likeK)
+    SLUICE_RETURN_IF_ERROR(check.extent(*operand, k));
   for (const Operand *operand : likeQ)
     SLUICE_RETURN_IF_ERROR(check.extent(*operand, q));
   SLUICE_RETURN_IF_ERROR(check.rank(statistics, 3));
@@ -40,6 +44,18 @@ Result<AttentionShape> AttentionShape::of(const KernelRequest &request, const Op
     return check.refuse("window, expected 0, or a positive number with causal, but got ", window);
   shape.window = window == 0 ? shape.keys : std::min(window, shape.keys);
   return shape;
+}
+
+} // namespace
+
+Result<AttentionShape> AttentionShape::ofForward(const KernelRequest &request) {
+  const auto &in = request.inputs, &out = request.outputs;
+  return shapeOf(request, in[0], in[1], {&out[0]}, {&in[2]}, out[1]);
+}
+
+Result<AttentionShape> AttentionShape::ofGradient(const KernelRequest &request) {
+  const auto &in = request.inputs, &out = request.outputs;
+  return shapeOf(request, in[1], in[2], {&in[0], &in[4], &out[0]}, {&in[3], &out[1], &out[2]}, in[5]);
 }
 
 } // namespace sluice::cpu

@@ -34,9 +34,9 @@ struct AttentionShape {
     return causal ? std::min(queries, j + queries - keys + window) : queries;
   }
 
-  /// All are operands of the request; those of `likeQ` have the extents of q, `statistics` has [B, H, T].
-  static Result<AttentionShape> of(const KernelRequest &request, const Operand &q, const Operand &k, const Operand &v,
-                                   std::initializer_list<const Operand *> likeQ, const Operand &statistics);
+  /// Of a request of `attention` or of `attention_grad`.
+  static Result<AttentionShape> ofForward(const KernelRequest &request);
+  static Result<AttentionShape> ofGradient(const KernelRequest &request);
 };
 
 } // namespace sluice::cpu

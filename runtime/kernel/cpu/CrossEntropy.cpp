@@ -14,21 +14,11 @@
 namespace sluice::cpu {
 namespace {
 
-/// Ok where every target that counts is a class.
-Status checkTargets(const CrossEntropyShape &s, const Operand &targets) {
-  for (std::int64_t row = 0, rows = targets.elements(); row < rows; ++row) {
-    std::int64_t target = s.target(targets, row);
-    if (target != s.ignore && !s.isClass(target))
-      return s.targetError(row, target);
-  }
-  return Status::ok();
-}
-
 template <typename T> Bound forwardOf(const KernelRequest &request, const CrossEntropyShape &shape) {
   return makeKernel(request, [&l = loops().of<T>(), s = shape](Call &call) {
     Rows x(call.inputs[0]);
     const Operand &targets = call.inputs[1], &lse = call.outputs[1];
-    SLUICE_RETURN_IF_ERROR(checkTargets(s, targets));
+    SLUICE_RETURN_IF_ERROR(s.checkTargets(targets));
     double *losses = static_cast<double *>(call.workspace);
     forEach(call.threads, x.rows, [&](std::int64_t row) {
       const T *logits = x.at<T>(row);
@@ -53,7 +43,7 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
   return makeKernel(request, [&l = loops().of<T>(), s = shape](Call &call) {
     Rows x(call.inputs[1]), dx(call.outputs[0]);
     const Operand &targets = call.inputs[2], &lse = call.inputs[3];
-    SLUICE_RETURN_IF_ERROR(checkTargets(s, targets));
+    SLUICE_RETURN_IF_ERROR(s.checkTargets(targets));
     double scale = load(call.inputs[0], 0);
     if (s.mean)
       scale /= static_cast<double>(s.counted(targets));
@@ -100,8 +90,7 @@ Bound fast::cross_entropy_grad(const KernelRequest &request) {
   const Operand &logits = request.inputs[1], &dlogits = request.outputs[0];
   if (!contiguousRows(logits) || !contiguousRows(dlogits) || logits.dtype != dlogits.dtype || !hasLoops(logits.dtype))
     return useReference();
-  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::of(request, logits, request.inputs[2],
-                                                                         request.inputs[3], request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::ofGradient(request));
   return withLoops(logits.dtype, [&]<typename T>() { return backwardOf<T>(request, shape); });
 }
 

@@ -17,7 +17,6 @@ struct CrossEntropyShape {
   static std::int64_t target(const Operand &targets, std::int64_t row) {
     return loadInteger(targets.data, targets.dtype, offsetOf(targets, 0, targets.rank, row));
   }
-  bool isClass(std::int64_t target) const { return target >= 0 && target < total; }
   /// The target's index among the local logits; -1 if it is on a different rank.
   std::int64_t placeOf(std::int64_t target) const {
     return target >= first && target < first + classes ? target - first : -1;
@@ -29,10 +28,15 @@ struct CrossEntropyShape {
       count += target(targets, row) != ignore;
     return count;
   }
-  Status targetError(std::int64_t row, std::int64_t target) const {
-    return failedError(concat("target of row ", row, ", expected 0 to ", total - 1, " but got ", target));
+  /// Ok where every target that counts is a class.
+  Status checkTargets(const Operand &targets) const {
+    for (std::int64_t row = 0, rows = targets.elements(); row < rows; ++row)
+      if (const std::int64_t target = this->target(targets, row); target != ignore && (target < 0 || target >= total))
+        return failedError(concat("target of row ", row, ", expected 0 to ", total - 1, " but got ", target));
+    return Status::ok();
   }
 
+  /// All classes are local.
   static Result<CrossEntropyShape> of(const KernelRequest &request, const Operand &logits, const Operand &targets,
                                       const Operand &lse, const Operand &loss) {
     Check check(request);
@@ -44,12 +48,19 @@ struct CrossEntropyShape {
     }
     SLUICE_RETURN_IF_ERROR(check.scalar(loss));
     CrossEntropyShape shape;
-    shape.classes = logits.extent[logits.rank - 1];
-    shape.first = logits.origin[logits.rank - 1];
-    shape.total = std::max(logits.global[logits.rank - 1], shape.classes);
+    shape.classes = shape.total = logits.extent[logits.rank - 1];
     shape.ignore = request.attributes->integer("ignore_index");
     shape.mean = request.attributes->choice<kernel::LossReduction>("reduction") == kernel::LossReduction::mean;
     shape.smoothing = request.attributes->number("label_smoothing");
+    return shape;
+  }
+  /// Of a request of `cross_entropy_grad`, whose logits may be a shard of the classes.
+  static Result<CrossEntropyShape> ofGradient(const KernelRequest &request) {
+    const Operand &logits = request.inputs[1];
+    SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape,
+                            of(request, logits, request.inputs[2], request.inputs[3], request.inputs[0]));
+    shape.first = logits.origin[logits.rank - 1];
+    shape.total = std::max(logits.global[logits.rank - 1], shape.classes);
     return shape;
   }
 };

@@ -14,21 +14,8 @@
 namespace sluice::cpu {
 namespace {
 
-/// A dense run of `rows` rows at distance `pitch` elements.
-Operand matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
-  Operand operand;
-  operand.dtype = dtype;
-  operand.rank = 2;
-  const std::int64_t extents[] = {rows, columns}, strides[] = {pitch, 1};
-  for (int d = 0; d < 2; ++d) {
-    operand.shape[d] = operand.extent[d] = operand.global[d] = extents[d];
-    operand.strides[d] = strides[d];
-  }
-  return operand;
-}
-
 Operand vector(DType dtype, std::int64_t size) {
-  Operand operand = matrix(dtype, size, 1, 1);
+  Operand operand = matrixOf(dtype, size, 1, 1);
   operand.rank = 1;
   return operand;
 }
@@ -62,15 +49,6 @@ struct Chunks {
   }
   void *rest(Call &call) const { return static_cast<char *>(call.workspace) + logitsBytes + 64; }
 
-  Status checkTargets(const Operand &targets) const {
-    for (std::int64_t row = 0; row < s.rows; ++row) {
-      std::int64_t target = s.loss.target(targets, row);
-      if (target != s.loss.ignore && (target < 0 || target >= s.classes))
-        return s.loss.targetError(row, target);
-    }
-    return Status::ok();
-  }
-
   template <typename Body> Status forEachChunk(Body body) const {
     for (std::int64_t at = 0; at < s.rows; at += s.chunk)
       SLUICE_RETURN_IF_ERROR(body(at, steps[s.rows - at < s.chunk]));
@@ -101,15 +79,15 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
                                         {"ignore_index", s.loss.ignore, 0, {}}};
   if (s.loss.smoothing != 0)
     loss.push_back({"label_smoothing", 0, s.loss.smoothing, {}});
-  Operand weights = matrix(x.dtype, s.classes, s.columns, weight.strides[0]);
-  Operand wholeSlope = matrix(x.dtype, s.classes, s.columns, s.columns);
+  Operand weights = matrixOf(x.dtype, s.classes, s.columns, weight.strides[0]);
+  Operand dweights = matrixOf(x.dtype, s.classes, s.columns, s.columns);
   for (int last : {0, 1}) {
     std::int64_t rows = last ? s.rows % s.chunk : s.chunk;
     if (rows == 0)
       continue;
     Steps &steps = chunks->steps[last];
-    Operand part = matrix(x.dtype, rows, s.columns, chunks->xPitch);
-    Operand logits = matrix(x.dtype, rows, s.classes, s.classes);
+    Operand part = matrixOf(x.dtype, rows, s.columns, chunks->xPitch);
+    Operand logits = matrixOf(x.dtype, rows, s.classes, s.classes);
     Operand indices = vector(targets.dtype, rows), statistics = vector(lse.dtype, rows);
     auto make = [&](KernelId kernel, std::vector<Operand> in, std::vector<Operand> out,
                     std::vector<Attributes::Item> items) {
@@ -125,10 +103,10 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
     SLUICE_ASSIGN_OR_RETURN(steps.slopes, make(KernelId::cross_entropy_grad,
                                                {scalar(DType::f64), logits, indices, statistics}, {logits}, loss));
     SLUICE_ASSIGN_OR_RETURN(
-        steps.dx, make(KernelId::matmul, {logits, weights}, {matrix(x.dtype, rows, s.columns, chunks->dxPitch)}, {}));
+        steps.dx, make(KernelId::matmul, {logits, weights}, {matrixOf(x.dtype, rows, s.columns, chunks->dxPitch)}, {}));
     SLUICE_ASSIGN_OR_RETURN(steps.firstWeight,
-                            make(KernelId::matmul, {logits, part}, {wholeSlope}, {{"transpose_a", 1, 0, {}}}));
-    SLUICE_ASSIGN_OR_RETURN(steps.nextWeight, make(KernelId::matmul, {logits, part, wholeSlope}, {wholeSlope},
+                            make(KernelId::matmul, {logits, part}, {dweights}, {{"transpose_a", 1, 0, {}}}));
+    SLUICE_ASSIGN_OR_RETURN(steps.nextWeight, make(KernelId::matmul, {logits, part, dweights}, {dweights},
                                                    {{"transpose_a", 1, 0, {}}, {"residual", 1, 0, {}}}));
   }
   return chunks;
@@ -151,7 +129,7 @@ Bound fast::linear_cross_entropy(const KernelRequest &request) {
   return makeKernel(request, [chunks](Call &call) {
     const Chunks &c = *chunks;
     auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(call.inputs, call.outputs);
-    SLUICE_RETURN_IF_ERROR(c.checkTargets(targets));
+    SLUICE_RETURN_IF_ERROR(c.s.loss.checkTargets(targets));
     double total = 0;
     SLUICE_RETURN_IF_ERROR(c.forEachChunk(
         [&, &x = x, &weight = weight, &targets = targets, &lse = lse](std::int64_t at, const Steps &steps) {
@@ -178,7 +156,7 @@ Bound fast::linear_cross_entropy_grad(const KernelRequest &request) {
     const Chunks &c = *chunks;
     auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(call.inputs);
     const Operand &dx = call.outputs[0], &dweight = call.outputs[1];
-    SLUICE_RETURN_IF_ERROR(c.checkTargets(targets));
+    SLUICE_RETURN_IF_ERROR(c.s.loss.checkTargets(targets));
     double factor = load(dloss, 0);
     if (c.s.loss.mean)
       factor /= static_cast<double>(c.s.loss.counted(targets));

@@ -30,6 +30,10 @@ struct LinearLossOperands {
   static LinearLossOperands ofGradient(std::span<const Operand> in) { return {in[1], in[2], in[3], in[4], in[0]}; }
 };
 
+/// A matrix without an address.
+Operand matrixOf(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
+                 std::int64_t columnStride = 1);
+
 } // namespace sluice::cpu
 
 #endif // SLUICE_RUNTIME_KERNEL_CPU_LINEARLOSSSHAPE_H

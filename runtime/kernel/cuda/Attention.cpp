@@ -82,8 +82,7 @@ Bound kernels::attention(const KernelRequest &request) {
     return other;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
-  SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
-                          cpu::AttentionShape::of(request, in[0], in[1], in[2], {&out[0]}, out[1]));
+  SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofForward(request));
   AttentionArgs args = argsOf(resolved);
   const auto bind = bindViews(args, request, {&A::q, &A::k, &A::v}, {&A::out, &A::lse});
   if (const std::string type = tensorType(args, {&in[0], &in[1], &in[2], &out[0]}, out[1]); !type.empty()) {
@@ -104,8 +103,7 @@ Bound kernels::attention_grad(const KernelRequest &request) {
   using A = AttentionArgs;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
-  SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved,
-                          cpu::AttentionShape::of(request, in[1], in[2], in[3], {&in[0], &in[4], &out[0]}, in[5]));
+  SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofGradient(request));
   AttentionArgs args = argsOf(resolved);
   const auto bind =
       bindViews(args, request, {&A::dout, &A::q, &A::k, &A::v, &A::out, &A::lse}, {&A::dq, &A::dk, &A::dv}, &A::delta);

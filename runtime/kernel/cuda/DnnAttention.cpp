@@ -68,10 +68,9 @@ DnnTensor masked(DnnGraph &graph, const cpu::AttentionShape &s, const DnnTensor 
 } // namespace
 
 Status checkDnnAttention(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s, cpu::AttentionShape::ofForward(request));
   const auto &in = request.inputs;
   const Operand &out = request.outputs[0], &lse = request.outputs[1];
-  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s,
-                          cpu::AttentionShape::of(request, in[0], in[1], in[2], {&out}, lse));
   const DType type = in[0].dtype;
   if ((type != DType::bf16 && type != DType::f16) || in[1].dtype != type || in[2].dtype != type || out.dtype != type ||
       lse.dtype != DType::f32)
@@ -84,10 +83,9 @@ Status checkDnnAttention(const KernelRequest &request) {
 }
 
 Status dnnAttention(const KernelRequest &request, DnnGraph &graph) {
+  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s, cpu::AttentionShape::ofForward(request));
   const auto &in = request.inputs;
   const Operand &out = request.outputs[0], &lse = request.outputs[1];
-  SLUICE_ASSIGN_OR_RETURN(const cpu::AttentionShape s,
-                          cpu::AttentionShape::of(request, in[0], in[1], in[2], {&out}, lse));
   const int element = *dnnType(in[0].dtype);
   const DnnTensor q = headsOf(graph, 0, in[0]), k = headsOf(graph, 1, in[1], true), v = headsOf(graph, 2, in[2]),
                   result = headsOf(graph, 3, out);

@@ -29,19 +29,6 @@ std::optional<std::int64_t> pitchOf(const Operand &operand, int dims) {
                      : std::nullopt;
 }
 
-Operand matrix(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
-               std::int64_t columnStride) {
-  Operand operand;
-  operand.dtype = dtype;
-  operand.rank = 2;
-  const std::int64_t extents[] = {rows, columns}, strides[] = {rowStride, columnStride};
-  for (int d = 0; d < 2; ++d) {
-    operand.shape[d] = operand.extent[d] = operand.global[d] = extents[d];
-    operand.strides[d] = strides[d];
-  }
-  return operand;
-}
-
 /// Rows of an operand; a chunk of them is a matrix.
 struct RowRange {
   const Operand operand;
@@ -56,7 +43,7 @@ struct RowRange {
     return row == 0 ? 0 : cpu::offsetOf(operand, 0, dims, row) * static_cast<std::int64_t>(dtypeBytes(operand.dtype));
   }
   Operand chunk(std::int64_t rows, std::int64_t columns) const {
-    Operand made = matrix(operand.dtype, rows, columns, pitch, operand.strides[operand.rank - 1]);
+    Operand made = cpu::matrixOf(operand.dtype, rows, columns, pitch, operand.strides[operand.rank - 1]);
     // As aligned as the worst chunk: its address is the first one's and some multiple of the distance.
     made.data = reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(operand.data) |
                                          static_cast<std::uintptr_t>(pitch * rows) * dtypeBytes(operand.dtype));
@@ -136,7 +123,8 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
       continue;
     Steps &steps = chunks->steps[last];
     steps.rows = rows;
-    const Operand part = chunks->x.chunk(rows, s.columns), logits = matrix(o.x.dtype, rows, s.classes, s.classes, 1);
+    const Operand part = chunks->x.chunk(rows, s.columns),
+                  logits = cpu::matrixOf(o.x.dtype, rows, s.classes, s.classes);
     SLUICE_ASSIGN_OR_RETURN(steps.logits,
                             product(request, space.own(), {part, o.weight}, logits, {{"transpose_b", 1, 0, {}}}));
     RowArgs args = lossArgs(s, rows);
@@ -233,9 +221,9 @@ Bound kernels::linear_cross_entropy_grad(const KernelRequest &request) {
       SLUICE_RETURN_IF_ERROR(steps.loss->enqueue(run.stream, loss, {}, c.numbers(run)));
       void *const down[] = {slopes, weight}, *const rows[] = {shifted(run.outputs[0], c.dx.offset(at))};
       SLUICE_RETURN_IF_ERROR(steps.dx->enqueue(run.stream, down, rows, c.rest(run)));
-      void *const outer[] = {slopes, part, dweight}, *const whole[] = {dweight};
-      return at == 0 ? steps.firstWeight->enqueue(run.stream, std::span(outer, 2), whole, c.rest(run))
-                     : steps.nextWeight->enqueue(run.stream, outer, whole, c.rest(run));
+      void *const outer[] = {slopes, part, dweight}, *const sums[] = {dweight};
+      return at == 0 ? steps.firstWeight->enqueue(run.stream, std::span(outer, 2), sums, c.rest(run))
+                     : steps.nextWeight->enqueue(run.stream, outer, sums, c.rest(run));
     });
   });
   return std::move(list).finish();

@@ -109,8 +109,7 @@ Bound kernels::cross_entropy(const KernelRequest &request) {
 
 Bound kernels::cross_entropy_grad(const KernelRequest &request) {
   const auto &in = request.inputs;
-  SLUICE_ASSIGN_OR_RETURN(cpu::CrossEntropyShape shape,
-                          cpu::CrossEntropyShape::of(request, in[1], in[2], in[3], in[0]));
+  SLUICE_ASSIGN_OR_RETURN(cpu::CrossEntropyShape shape, cpu::CrossEntropyShape::ofGradient(request));
   RowArgs args = rowArgs(request, in[1]);
   setLoss(request, args);
   // A tensor rank has some of the classes.

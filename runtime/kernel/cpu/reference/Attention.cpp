@@ -69,9 +69,7 @@ struct Pair {
 } // namespace
 
 Bound attention(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
-                          AttentionShape::of(request, request.inputs[0], request.inputs[1], request.inputs[2],
-                                             {&request.outputs[0]}, request.outputs[1]));
+  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape, AttentionShape::ofForward(request));
   return makeKernel(request, [s = shape](Call &call) {
     for (std::int64_t b = 0; b < s.batch; ++b)
       for (std::int64_t h = 0; h < s.heads; ++h)
@@ -82,13 +80,7 @@ Bound attention(const KernelRequest &request) {
 }
 
 Bound attention_grad(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape,
-                          AttentionShape::of(request, request.inputs[1], request.inputs[2], request.inputs[3],
-                                             {&request.inputs[0], &request.inputs[4], &request.outputs[0]},
-                                             request.inputs[5]));
-  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[1], request.inputs[2]));
-  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[2], request.inputs[2]));
+  SLUICE_ASSIGN_OR_RETURN(AttentionShape shape, AttentionShape::ofGradient(request));
   return makeKernel(request, [s = shape](Call &call) {
     const Operand &k = call.inputs[2];
     for (std::int64_t b = 0; b < s.batch; ++b) {

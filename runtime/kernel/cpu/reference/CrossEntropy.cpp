@@ -21,8 +21,8 @@ Bound cross_entropy(const KernelRequest &request) {
   return makeKernel(request, [s = shape](Call &call) {
     Rows x(call.inputs[0]);
     const Operand &targets = call.inputs[1], &lse = call.outputs[1];
+    SLUICE_RETURN_IF_ERROR(s.checkTargets(targets));
     double loss = 0;
-    std::int64_t counted = 0;
     for (std::int64_t row = 0; row < x.rows; ++row) {
       std::int64_t at = x.offset(row);
       double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -35,33 +35,28 @@ Bound cross_entropy(const KernelRequest &request) {
       std::int64_t target = s.target(targets, row);
       if (target == s.ignore)
         continue;
-      if (target < 0 || target >= x.columns)
-        return s.targetError(row, target);
       double picked = (1 - s.smoothing) * load(*x.operand, at + target * x.stride), all = 0;
       for (std::int64_t c = 0; c < x.columns && s.smoothing != 0; ++c)
         all += load(*x.operand, at + c * x.stride);
       loss += logSum - picked - s.smoothing / static_cast<double>(x.columns) * all;
-      ++counted;
     }
-    store(call.outputs[0], 0, s.mean ? loss / static_cast<double>(counted) : loss);
+    store(call.outputs[0], 0, s.mean ? loss / static_cast<double>(s.counted(targets)) : loss);
     return Status::ok();
   });
 }
 
 Bound cross_entropy_grad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::of(request, request.inputs[1], request.inputs[2],
-                                                                         request.inputs[3], request.inputs[0]));
+  SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::ofGradient(request));
   SLUICE_RETURN_IF_ERROR(Check(request).extent(request.outputs[0], request.inputs[1]));
   return makeKernel(request, [s = shape](Call &call) {
     Rows x(call.inputs[1]), dx(call.outputs[0]);
     const Operand &targets = call.inputs[2], &lse = call.inputs[3];
+    SLUICE_RETURN_IF_ERROR(s.checkTargets(targets));
     double factor = load(call.inputs[0], 0);
     if (s.mean)
       factor /= static_cast<double>(s.counted(targets));
     for (std::int64_t row = 0; row < x.rows; ++row) {
       std::int64_t from = x.offset(row), to = dx.offset(row), target = s.target(targets, row);
-      if (target != s.ignore && !s.isClass(target))
-        return s.targetError(row, target);
       std::int64_t place = s.placeOf(target);
       double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
       for (std::int64_t c = 0; c < x.columns; ++c) {

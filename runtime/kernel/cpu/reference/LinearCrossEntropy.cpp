@@ -31,11 +31,6 @@ struct Logits {
   }
 };
 
-Status checkTarget(const CrossEntropyShape &loss, std::int64_t row, std::int64_t target) {
-  bool isClass = target == loss.ignore || (target >= 0 && target < loss.classes);
-  return isClass ? Status::ok() : loss.targetError(row, target);
-}
-
 } // namespace
 
 Bound linear_cross_entropy(const KernelRequest &request) {
@@ -44,9 +39,9 @@ Bound linear_cross_entropy(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(Check(request).workspace(plainLinearLossWorkspace(shape.columns, shape.classes)));
   return makeKernel(request, [s = shape](Call &call) {
     auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(call.inputs, call.outputs);
+    SLUICE_RETURN_IF_ERROR(s.loss.checkTargets(targets));
     Logits logits{s, Rows(x), weight};
     double *row = static_cast<double *>(call.workspace), total = 0;
-    std::int64_t counted = 0;
     for (std::int64_t n = 0; n < s.rows; ++n) {
       double largest = -std::numeric_limits<double>::infinity(), sum = 0, all = 0;
       for (std::int64_t v = 0; v < s.classes; ++v)
@@ -58,13 +53,11 @@ Bound linear_cross_entropy(const KernelRequest &request) {
       double logSum = largest + std::log(sum);
       store(lse, offsetOf(lse, 0, lse.rank, n), logSum);
       std::int64_t target = s.loss.target(targets, n);
-      SLUICE_RETURN_IF_ERROR(checkTarget(s.loss, n, target));
       if (target == s.loss.ignore)
         continue;
       total += logSum - (1 - s.loss.smoothing) * row[target] - s.loss.smoothing / static_cast<double>(s.classes) * all;
-      ++counted;
     }
-    store(loss, 0, s.loss.mean ? total / static_cast<double>(counted) : total);
+    store(loss, 0, s.loss.mean ? total / static_cast<double>(s.loss.counted(targets)) : total);
     return Status::ok();
   });
 }
@@ -81,6 +74,7 @@ Bound linear_cross_entropy_grad(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(check.workspace(plainLinearLossWorkspace(shape.columns, shape.classes)));
   return makeKernel(request, [s = shape](Call &call) {
     auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(call.inputs);
+    SLUICE_RETURN_IF_ERROR(s.loss.checkTargets(targets));
     const Operand &dweight = call.outputs[1];
     Logits logits{s, Rows(x), weight};
     Rows dx(call.outputs[0]);
@@ -97,7 +91,6 @@ Bound linear_cross_entropy_grad(const KernelRequest &request) {
     double *sums = static_cast<double *>(call.workspace);
     for (std::int64_t n = 0; n < s.rows; ++n) {
       std::int64_t target = s.loss.target(targets, n);
-      SLUICE_RETURN_IF_ERROR(checkTarget(s.loss, n, target));
       for (std::int64_t v = 0; v < s.classes; ++v)
         sums[v] = slope(n, v, target);
       for (std::int64_t c = 0; c < s.columns; ++c) {
