@@ -23,8 +23,8 @@ template <typename T> Bound forwardOf(const KernelRequest &request, const CrossE
     forEach(call.threads, x.rows, [&](std::int64_t row) {
       const T *logits = x.at<T>(row);
       double logSum = l.logSumRow(logits, s.classes);
-      store(lse, offsetOf(lse, 0, lse.rank, row), logSum);
-      std::int64_t target = s.target(targets, row);
+      storeAt(lse, row, logSum);
+      std::int64_t target = integerAt(targets, row);
       double targetLogit = target == s.ignore ? 0 : static_cast<double>(static_cast<float>(logits[target]));
       if (target != s.ignore && s.smoothing != 0)
         targetLogit = (1 - s.smoothing) * targetLogit +
@@ -52,14 +52,14 @@ template <typename T> Bound backwardOf(const KernelRequest &request, const Cross
     double share = s.smoothing / static_cast<double>(s.total);
     auto less = static_cast<float>(share * scale);
     forEach(call.threads, x.rows, [&](std::int64_t row) {
-      std::int64_t target = s.target(targets, row);
+      std::int64_t target = integerAt(targets, row);
       T *out = dx.at<T>(row);
       if (target == s.ignore) {
         std::fill(out, out + s.classes, T(0.f));
         return;
       }
       const T *logits = x.at<T>(row);
-      double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
+      double logSum = loadAt(lse, row);
       std::int64_t place = s.placeOf(target);
       // p - 1 + smoothing - share, read before the row is overwritten, because dlogits may have the memory of the
       // logits.

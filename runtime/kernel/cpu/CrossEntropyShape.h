@@ -14,9 +14,6 @@ struct CrossEntropyShape {
   /// Share of the target that all classes have in common.
   double smoothing = 0;
 
-  static std::int64_t target(const Operand &targets, std::int64_t row) {
-    return loadInteger(targets.data, targets.dtype, offsetOf(targets, 0, targets.rank, row));
-  }
   /// The target's index among the local logits; -1 if it is on a different rank.
   std::int64_t placeOf(std::int64_t target) const {
     return target >= first && target < first + classes ? target - first : -1;
@@ -25,13 +22,13 @@ struct CrossEntropyShape {
   std::int64_t counted(const Operand &targets) const {
     std::int64_t count = 0;
     for (std::int64_t row = 0, rows = targets.elements(); row < rows; ++row)
-      count += target(targets, row) != ignore;
+      count += integerAt(targets, row) != ignore;
     return count;
   }
   /// Ok where every target that counts is a class.
   Status checkTargets(const Operand &targets) const {
     for (std::int64_t row = 0, rows = targets.elements(); row < rows; ++row)
-      if (const std::int64_t target = this->target(targets, row); target != ignore && (target < 0 || target >= total))
+      if (const std::int64_t target = integerAt(targets, row); target != ignore && (target < 0 || target >= total))
         return failedError(concat("target of row ", row, ", expected 0 to ", total - 1, " but got ", target));
     return Status::ok();
   }

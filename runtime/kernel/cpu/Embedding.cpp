@@ -24,17 +24,14 @@ Bound rows(const KernelRequest &request) {
     const Operand &table = call.inputs[0], &indices = call.inputs[1];
     Rows out(call.outputs[0]);
     auto bytes = static_cast<std::int64_t>(dtypeBytes(table.dtype));
-    auto indexAt = [&](std::int64_t i) {
-      return loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
-    };
     LocalRows here(table);
     for (std::int64_t i = 0; i < out.rows; ++i)
-      if (std::int64_t index = indexAt(i); !here.isValid(index))
+      if (std::int64_t index = integerAt(indices, i); !here.isValid(index))
         return indexError(name, i, index, here.total);
     forEach(call.threads, out.rows, [&](std::int64_t i) {
       char *to = out.operand->as<char>() + out.offset(i) * bytes;
       auto size = static_cast<std::size_t>(out.columns * bytes);
-      if (std::int64_t index = indexAt(i); here.isLocal(index))
+      if (std::int64_t index = integerAt(indices, i); here.isLocal(index))
         std::memcpy(to, table.as<char>() + (index - here.first) * table.strides[0] * bytes, size);
       else
         std::memset(to, 0, size);

@@ -12,8 +12,7 @@ Bound fast::logsumexp(const KernelRequest &request) {
     return makeKernel(request, [&l = loops().of<T>()](Call &call) {
       Rows x(call.inputs[0]);
       const Operand &y = call.outputs[0];
-      forEach(call.threads, x.rows,
-              [&](std::int64_t row) { store(y, offsetOf(y, 0, y.rank, row), l.logSumRow(x.at<T>(row), x.columns)); });
+      forEach(call.threads, x.rows, [&](std::int64_t row) { storeAt(y, row, l.logSumRow(x.at<T>(row), x.columns)); });
       return Status::ok();
     });
   });

@@ -40,7 +40,7 @@ public:
   Status sort(std::string_view kernel, const Operand &indices, const LocalRows &rows, std::int64_t skipped) {
     count = 0;
     for (std::int64_t i = 0, all = indices.elements(); i < all; ++i) {
-      std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, indices.rank, i));
+      std::int64_t index = integerAt(indices, i);
       if (!rows.isValid(index))
         return indexError(kernel, i, index, rows.total);
       if (rows.isLocal(index) && index != skipped)

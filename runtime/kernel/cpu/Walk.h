@@ -92,6 +92,17 @@ inline std::int64_t offsetOf(const Operand &operand, int begin, int end, std::in
   return offset;
 }
 
+/// The `number`-th element, row-major.
+inline double loadAt(const Operand &operand, std::int64_t number) {
+  return load(operand, offsetOf(operand, 0, operand.rank, number));
+}
+inline std::int64_t integerAt(const Operand &operand, std::int64_t number) {
+  return loadInteger(operand.data, operand.dtype, offsetOf(operand, 0, operand.rank, number));
+}
+inline void storeAt(const Operand &operand, std::int64_t number, double value) {
+  store(operand, offsetOf(operand, 0, operand.rank, number), value);
+}
+
 /// An operand as rows of its last dim. A scalar is one row of one element.
 struct Rows {
   const Operand *operand;
@@ -118,6 +129,12 @@ struct Rows {
     return pitch >= 0 ? row * pitch : offsetOf(*operand, 0, operand->rank - 1, row);
   }
   template <typename T> T *at(std::int64_t row) const { return operand->as<T>() + offset(row); }
+  double load(std::int64_t row, std::int64_t column) const {
+    return cpu::load(*operand, offset(row) + column * stride);
+  }
+  void store(std::int64_t row, std::int64_t column, double value) const {
+    cpu::store(*operand, offset(row) + column * stride, value);
+  }
 };
 
 /// True where the elements of each row of the last dim are neighbours.

@@ -20,11 +20,6 @@ Status checkChannels(const Check &check, const Operand &x, std::initializer_list
 double of(const Operand &vector, std::int64_t c) { return load(vector, c * vector.strides[0]); }
 void put(const Operand &vector, std::int64_t c, double value) { store(vector, c * vector.strides[0], value); }
 
-/// The number of channel c in a row.
-double at(const Rows &rows, std::int64_t row, std::int64_t c) {
-  return load(*rows.operand, rows.offset(row) + c * rows.stride);
-}
-
 } // namespace
 
 Bound batch_norm(const KernelRequest &request) {
@@ -39,14 +34,13 @@ Bound batch_norm(const KernelRequest &request) {
     for (std::int64_t c = 0; c < x.columns; ++c) {
       double sum = 0, squares = 0;
       for (std::int64_t row = 0; row < x.rows; ++row)
-        sum += at(x, row, c);
+        sum += x.load(row, c);
       double mean = sum / count;
       for (std::int64_t row = 0; row < x.rows; ++row)
-        squares += (at(x, row, c) - mean) * (at(x, row, c) - mean);
+        squares += (x.load(row, c) - mean) * (x.load(row, c) - mean);
       double variance = squares / count, rstd = 1 / std::sqrt(variance + epsilon);
       for (std::int64_t row = 0; row < x.rows; ++row)
-        store(*y.operand, y.offset(row) + c * y.stride,
-              (at(x, row, c) - mean) * rstd * of(call.inputs[1], c) + of(call.inputs[2], c));
+        y.store(row, c, (x.load(row, c) - mean) * rstd * of(call.inputs[1], c) + of(call.inputs[2], c));
       put(call.outputs[1], c, mean);
       put(call.outputs[2], c, variance);
     }
@@ -70,14 +64,13 @@ Bound batch_norm_grad(const KernelRequest &request) {
       double mean = of(call.inputs[3], c), rstd = 1 / std::sqrt(of(call.inputs[4], c) + epsilon);
       double dbias = 0, dweight = 0;
       for (std::int64_t row = 0; row < x.rows; ++row) {
-        dbias += at(dy, row, c);
-        dweight += at(dy, row, c) * (at(x, row, c) - mean) * rstd;
+        dbias += dy.load(row, c);
+        dweight += dy.load(row, c) * (x.load(row, c) - mean) * rstd;
       }
       double factor = of(call.inputs[2], c) * rstd;
       for (std::int64_t row = 0; row < x.rows; ++row) {
-        double u = (at(x, row, c) - mean) * rstd;
-        store(*dx.operand, dx.offset(row) + c * dx.stride,
-              factor * (at(dy, row, c) - dbias / count - u * dweight / count));
+        double u = (x.load(row, c) - mean) * rstd;
+        dx.store(row, c, factor * (dy.load(row, c) - dbias / count - u * dweight / count));
       }
       put(call.outputs[1], c, dweight);
       put(call.outputs[2], c, dbias);

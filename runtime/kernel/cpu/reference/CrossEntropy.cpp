@@ -24,20 +24,19 @@ Bound cross_entropy(const KernelRequest &request) {
     SLUICE_RETURN_IF_ERROR(s.checkTargets(targets));
     double loss = 0;
     for (std::int64_t row = 0; row < x.rows; ++row) {
-      std::int64_t at = x.offset(row);
       double largest = -std::numeric_limits<double>::infinity(), sum = 0;
       for (std::int64_t c = 0; c < x.columns; ++c)
-        largest = std::fmax(largest, load(*x.operand, at + c * x.stride));
+        largest = std::fmax(largest, x.load(row, c));
       for (std::int64_t c = 0; c < x.columns; ++c)
-        sum += std::exp(load(*x.operand, at + c * x.stride) - largest);
+        sum += std::exp(x.load(row, c) - largest);
       double logSum = largest + std::log(sum);
-      store(lse, offsetOf(lse, 0, lse.rank, row), logSum);
-      std::int64_t target = s.target(targets, row);
+      storeAt(lse, row, logSum);
+      std::int64_t target = integerAt(targets, row);
       if (target == s.ignore)
         continue;
-      double picked = (1 - s.smoothing) * load(*x.operand, at + target * x.stride), all = 0;
+      double picked = (1 - s.smoothing) * x.load(row, target), all = 0;
       for (std::int64_t c = 0; c < x.columns && s.smoothing != 0; ++c)
-        all += load(*x.operand, at + c * x.stride);
+        all += x.load(row, c);
       loss += logSum - picked - s.smoothing / static_cast<double>(x.columns) * all;
     }
     store(call.outputs[0], 0, s.mean ? loss / static_cast<double>(s.counted(targets)) : loss);
@@ -56,13 +55,12 @@ Bound cross_entropy_grad(const KernelRequest &request) {
     if (s.mean)
       factor /= static_cast<double>(s.counted(targets));
     for (std::int64_t row = 0; row < x.rows; ++row) {
-      std::int64_t from = x.offset(row), to = dx.offset(row), target = s.target(targets, row);
-      std::int64_t place = s.placeOf(target);
-      double logSum = load(lse, offsetOf(lse, 0, lse.rank, row));
+      std::int64_t target = integerAt(targets, row), place = s.placeOf(target);
+      double logSum = loadAt(lse, row);
       for (std::int64_t c = 0; c < x.columns; ++c) {
-        double p = std::exp(load(*x.operand, from + c * x.stride) - logSum);
+        double p = std::exp(x.load(row, c) - logSum);
         double share = s.smoothing / static_cast<double>(s.total) + (c == place ? 1 - s.smoothing : 0);
-        store(*dx.operand, to + c * dx.stride, target == s.ignore ? 0 : (p - share) * factor);
+        dx.store(row, c, target == s.ignore ? 0 : (p - share) * factor);
       }
     }
     return Status::ok();

@@ -42,7 +42,7 @@ Bound rows(const KernelRequest &request) {
     LocalRows here(table);
     Dims extent = rowDims(table.extent, 1), from = rowDims(table.strides, 1), to = rowDims(y.strides, lead);
     for (std::int64_t i = 0, count = indices.elements(); i < count; ++i) {
-      std::int64_t index = loadInteger(indices.data, indices.dtype, offsetOf(indices, 0, lead, i));
+      std::int64_t index = integerAt(indices, i);
       if (!here.isValid(index))
         return indexError(name, i, index, here.total);
       bool isLocal = here.isLocal(index);

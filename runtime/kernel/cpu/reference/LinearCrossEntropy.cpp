@@ -19,14 +19,12 @@ namespace {
 
 struct Logits {
   const LinearLossShape &s;
-  Rows x;
-  const Operand &weight;
+  Rows x, weight;
 
   double operator()(std::int64_t row, std::int64_t column) const {
-    std::int64_t from = x.offset(row), at = column * weight.strides[0];
     double sum = 0;
     for (std::int64_t c = 0; c < s.columns; ++c)
-      sum += load(*x.operand, from + c * x.stride) * load(weight, at + c * weight.strides[1]);
+      sum += x.load(row, c) * weight.load(column, c);
     return sum;
   }
 };
@@ -40,7 +38,7 @@ Bound linear_cross_entropy(const KernelRequest &request) {
   return makeKernel(request, [s = shape](Call &call) {
     auto [x, weight, targets, lse, loss] = LinearLossOperands::ofForward(call.inputs, call.outputs);
     SLUICE_RETURN_IF_ERROR(s.loss.checkTargets(targets));
-    Logits logits{s, Rows(x), weight};
+    Logits logits{s, Rows(x), Rows(weight)};
     double *row = static_cast<double *>(call.workspace), total = 0;
     for (std::int64_t n = 0; n < s.rows; ++n) {
       double largest = -std::numeric_limits<double>::infinity(), sum = 0, all = 0;
@@ -51,8 +49,8 @@ Bound linear_cross_entropy(const KernelRequest &request) {
         all += row[v];
       }
       double logSum = largest + std::log(sum);
-      store(lse, offsetOf(lse, 0, lse.rank, n), logSum);
-      std::int64_t target = s.loss.target(targets, n);
+      storeAt(lse, n, logSum);
+      std::int64_t target = integerAt(targets, n);
       if (target == s.loss.ignore)
         continue;
       total += logSum - (1 - s.loss.smoothing) * row[target] - s.loss.smoothing / static_cast<double>(s.classes) * all;
@@ -75,40 +73,39 @@ Bound linear_cross_entropy_grad(const KernelRequest &request) {
   return makeKernel(request, [s = shape](Call &call) {
     auto [x, weight, targets, lse, dloss] = LinearLossOperands::ofGradient(call.inputs);
     SLUICE_RETURN_IF_ERROR(s.loss.checkTargets(targets));
-    const Operand &dweight = call.outputs[1];
-    Logits logits{s, Rows(x), weight};
-    Rows dx(call.outputs[0]);
+    Logits logits{s, Rows(x), Rows(weight)};
+    Rows dx(call.outputs[0]), dweight(call.outputs[1]);
     double factor = load(dloss, 0);
     if (s.loss.mean)
       factor /= static_cast<double>(s.loss.counted(targets));
     auto slope = [&](std::int64_t n, std::int64_t v, std::int64_t target) {
       if (target == s.loss.ignore)
         return 0.0;
-      double p = std::exp(logits(n, v) - load(lse, offsetOf(lse, 0, lse.rank, n)));
+      double p = std::exp(logits(n, v) - loadAt(lse, n));
       double share = s.loss.smoothing / static_cast<double>(s.classes) + (v == target ? 1 - s.loss.smoothing : 0);
       return (p - share) * factor;
     };
     double *sums = static_cast<double *>(call.workspace);
     for (std::int64_t n = 0; n < s.rows; ++n) {
-      std::int64_t target = s.loss.target(targets, n);
+      std::int64_t target = integerAt(targets, n);
       for (std::int64_t v = 0; v < s.classes; ++v)
         sums[v] = slope(n, v, target);
       for (std::int64_t c = 0; c < s.columns; ++c) {
         double sum = 0;
         for (std::int64_t v = 0; v < s.classes; ++v)
-          sum += sums[v] * load(weight, v * weight.strides[0] + c * weight.strides[1]);
-        store(*dx.operand, dx.offset(n) + c * dx.stride, sum);
+          sum += sums[v] * logits.weight.load(v, c);
+        dx.store(n, c, sum);
       }
     }
     for (std::int64_t v = 0; v < s.classes; ++v) {
       std::fill(sums, sums + s.columns, 0.0);
       for (std::int64_t n = 0; n < s.rows; ++n) {
-        double d = slope(n, v, s.loss.target(targets, n));
+        double d = slope(n, v, integerAt(targets, n));
         for (std::int64_t c = 0; c < s.columns; ++c)
-          sums[c] += d * load(*logits.x.operand, logits.x.offset(n) + c * logits.x.stride);
+          sums[c] += d * logits.x.load(n, c);
       }
       for (std::int64_t c = 0; c < s.columns; ++c)
-        store(dweight, v * dweight.strides[0] + c * dweight.strides[1], sums[c]);
+        dweight.store(v, c, sums[c]);
     }
     return Status::ok();
   });

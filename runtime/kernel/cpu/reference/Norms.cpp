@@ -41,26 +41,25 @@ template <bool centred> Bound norm(const KernelRequest &request) {
     Rows x(call.inputs[0]), y(call.outputs[0]);
     const Operand &weight = call.inputs[1], &rstds = call.outputs.back();
     for (std::int64_t row = 0; row < x.rows && x.columns; ++row) {
-      std::int64_t from = x.offset(row), to = y.offset(row);
       auto columns = static_cast<double>(x.columns);
       double mean = 0, squares = 0;
       for (std::int64_t c = 0; centred && c < x.columns; ++c)
-        mean += load(*x.operand, from + c * x.stride);
+        mean += x.load(row, c);
       mean /= columns;
       for (std::int64_t c = 0; c < x.columns; ++c) {
-        double difference = load(*x.operand, from + c * x.stride) - mean;
+        double difference = x.load(row, c) - mean;
         squares += difference * difference;
       }
       double rstd = 1 / std::sqrt(squares / columns + epsilon);
       for (std::int64_t c = 0; c < x.columns; ++c) {
-        double value = (load(*x.operand, from + c * x.stride) - mean) * rstd * load(weight, c * weight.strides[0]);
+        double value = (x.load(row, c) - mean) * rstd * load(weight, c * weight.strides[0]);
         if constexpr (centred)
           value += load(call.inputs[2], c * call.inputs[2].strides[0]);
-        store(*y.operand, to + c * y.stride, value);
+        y.store(row, c, value);
       }
       if constexpr (centred)
-        store(call.outputs[1], offsetOf(call.outputs[1], 0, call.outputs[1].rank, row), mean);
-      store(rstds, offsetOf(rstds, 0, rstds.rank, row), rstd);
+        storeAt(call.outputs[1], row, mean);
+      storeAt(rstds, row, rstd);
     }
     return Status::ok();
   });
@@ -76,36 +75,32 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
   return makeKernel(request, [](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
     const Operand &weight = call.inputs[2], &rstds = call.inputs.back(), &dweight = call.outputs[1];
-    auto meanOf = [&](std::int64_t row) {
-      const Operand &means = call.inputs[3];
-      return centred ? load(means, offsetOf(means, 0, means.rank, row)) : 0;
-    };
-    auto rstdOf = [&](std::int64_t row) { return load(rstds, offsetOf(rstds, 0, rstds.rank, row)); };
+    auto meanOf = [&](std::int64_t row) { return centred ? loadAt(call.inputs[3], row) : 0; };
+    auto rstdOf = [&](std::int64_t row) { return loadAt(rstds, row); };
     // Computes the vectors first, because dx may have the memory of dy.
     for (std::int64_t c = 0; c < x.columns; ++c) {
       double ofWeight = 0, ofBias = 0;
       for (std::int64_t row = 0; row < x.rows; ++row) {
-        double g = load(*dy.operand, dy.offset(row) + c * dy.stride);
+        double g = dy.load(row, c);
         ofBias += g;
-        ofWeight += g * (load(*x.operand, x.offset(row) + c * x.stride) - meanOf(row)) * rstdOf(row);
+        ofWeight += g * (x.load(row, c) - meanOf(row)) * rstdOf(row);
       }
       store(dweight, c * dweight.strides[0], ofWeight);
       if constexpr (centred)
         store(call.outputs[2], c * call.outputs[2].strides[0], ofBias);
     }
     for (std::int64_t row = 0; row < x.rows && x.columns; ++row) {
-      std::int64_t dyAt = dy.offset(row), xAt = x.offset(row), dxAt = dx.offset(row);
       double mean = meanOf(row), rstd = rstdOf(row), sum = 0, dot = 0;
       auto columns = static_cast<double>(x.columns);
       for (std::int64_t c = 0; c < x.columns; ++c) {
-        double g = load(*dy.operand, dyAt + c * dy.stride) * load(weight, c * weight.strides[0]);
+        double g = dy.load(row, c) * load(weight, c * weight.strides[0]);
         sum += centred ? g : 0;
-        dot += g * (load(*x.operand, xAt + c * x.stride) - mean) * rstd;
+        dot += g * (x.load(row, c) - mean) * rstd;
       }
       for (std::int64_t c = 0; c < x.columns; ++c) {
-        double g = load(*dy.operand, dyAt + c * dy.stride) * load(weight, c * weight.strides[0]);
-        double h = (load(*x.operand, xAt + c * x.stride) - mean) * rstd;
-        store(*dx.operand, dxAt + c * dx.stride, rstd * (g - sum / columns - h * dot / columns));
+        double g = dy.load(row, c) * load(weight, c * weight.strides[0]);
+        double h = (x.load(row, c) - mean) * rstd;
+        dx.store(row, c, rstd * (g - sum / columns - h * dot / columns));
       }
     }
     return Status::ok();

@@ -17,13 +17,12 @@ Bound logsumexp(const KernelRequest &request) {
     Rows x(call.inputs[0]);
     const Operand &y = call.outputs[0];
     for (std::int64_t row = 0; row < x.rows; ++row) {
-      std::int64_t from = x.offset(row);
       double largest = -std::numeric_limits<double>::infinity(), sum = 0;
       for (std::int64_t c = 0; c < x.columns; ++c)
-        largest = std::fmax(largest, load(*x.operand, from + c * x.stride));
+        largest = std::fmax(largest, x.load(row, c));
       for (std::int64_t c = 0; c < x.columns && std::isfinite(largest); ++c)
-        sum += std::exp(load(*x.operand, from + c * x.stride) - largest);
-      store(y, offsetOf(y, 0, y.rank, row), std::isfinite(largest) ? largest + std::log(sum) : largest);
+        sum += std::exp(x.load(row, c) - largest);
+      storeAt(y, row, std::isfinite(largest) ? largest + std::log(sum) : largest);
     }
     return Status::ok();
   });
@@ -34,14 +33,13 @@ Bound softmax(const KernelRequest &request) {
   return makeKernel(request, [](Call &call) {
     Rows x(call.inputs[0]), y(call.outputs[0]);
     for (std::int64_t row = 0; row < x.rows && x.columns; ++row) {
-      std::int64_t from = x.offset(row), to = y.offset(row);
       double largest = -std::numeric_limits<double>::infinity(), sum = 0;
       for (std::int64_t c = 0; c < x.columns; ++c)
-        largest = std::fmax(largest, load(*x.operand, from + c * x.stride));
+        largest = std::fmax(largest, x.load(row, c));
       for (std::int64_t c = 0; c < x.columns; ++c)
-        sum += std::exp(load(*x.operand, from + c * x.stride) - largest);
+        sum += std::exp(x.load(row, c) - largest);
       for (std::int64_t c = 0; c < x.columns; ++c)
-        store(*y.operand, to + c * y.stride, std::exp(load(*x.operand, from + c * x.stride) - largest) / sum);
+        y.store(row, c, std::exp(x.load(row, c) - largest) / sum);
     }
     return Status::ok();
   });
@@ -54,13 +52,11 @@ Bound softmax_grad(const KernelRequest &request) {
   return makeKernel(request, [](Call &call) {
     Rows dy(call.inputs[0]), y(call.inputs[1]), dx(call.outputs[0]);
     for (std::int64_t row = 0; row < y.rows && y.columns; ++row) {
-      std::int64_t dyAt = dy.offset(row), yAt = y.offset(row), dxAt = dx.offset(row);
       double sum = 0;
       for (std::int64_t c = 0; c < y.columns; ++c)
-        sum += load(*dy.operand, dyAt + c * dy.stride) * load(*y.operand, yAt + c * y.stride);
+        sum += dy.load(row, c) * y.load(row, c);
       for (std::int64_t c = 0; c < y.columns; ++c)
-        store(*dx.operand, dxAt + c * dx.stride,
-              load(*y.operand, yAt + c * y.stride) * (load(*dy.operand, dyAt + c * dy.stride) - sum));
+        dx.store(row, c, y.load(row, c) * (dy.load(row, c) - sum));
     }
     return Status::ok();
   });

@@ -5,6 +5,17 @@
 
 namespace sluice::cpu::reference {
 
+/// One number from one number.
+template <typename Op> static Bound ofScalar(const KernelRequest &request, Op op) {
+  Check check(request);
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
+  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
+  return makeKernel(request, [op](Call &call) {
+    store(call.outputs[0], 0, op(load(call.inputs[0], 0)));
+    return Status::ok();
+  });
+}
+
 Bound accumulate(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(Check(request).extent(request.inputs[0], request.outputs[0]));
   bool first = request.attributes->integer("first") != 0;
@@ -38,27 +49,16 @@ Bound power_sum(const KernelRequest &request) {
 }
 
 Bound norm_root(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
-  double p = request.attributes->number("p");
-  return makeKernel(request, [p](Call &call) {
-    double sum = load(call.inputs[0], 0);
-    store(call.outputs[0], 0, std::isinf(p) || p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p));
-    return Status::ok();
+  return ofScalar(request, [p = request.attributes->number("p")](double sum) {
+    return std::isinf(p) || p == 1 ? sum : p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
   });
 }
 
 Bound clip_coefficient(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
-  double maxNorm = request.attributes->number("max_norm");
-  return makeKernel(request, [maxNorm](Call &call) {
-    double coefficient = maxNorm / (load(call.inputs[0], 0) + 1e-6);
+  return ofScalar(request, [maxNorm = request.attributes->number("max_norm")](double norm) {
+    double coefficient = maxNorm / (norm + 1e-6);
     // Written so that NaN stays NaN.
-    store(call.outputs[0], 0, coefficient > 1 ? 1 : coefficient);
-    return Status::ok();
+    return coefficient > 1 ? 1 : coefficient;
   });
 }
 
