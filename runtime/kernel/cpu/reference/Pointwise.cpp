@@ -3,6 +3,7 @@
 #include "runtime/kernel/cpu/reference/Elementwise.h"
 
 #include <cmath>
+#include <functional>
 
 namespace sluice::cpu::reference {
 namespace {
@@ -18,8 +19,11 @@ template <typename Op> Bound unary(const KernelRequest &request, Op op) {
   });
 }
 
-/// c = op(a, b), all of one type. Integers are computed as integers.
-template <typename Op> Bound binary(const KernelRequest &request, Op op) {
+/// y = op(x) with a function of the standard library.
+Bound unary(const KernelRequest &request, double (*op)(double)) { return unary<double (*)(double)>(request, op); }
+
+/// c = op(a, b), or integerOp(a, b) of integers; all of one type.
+template <typename Op, typename IntegerOp> Bound binary(const KernelRequest &request, Op op, IntegerOp integerOp) {
   Check check(request);
   for (const Operand &input : request.inputs) {
     SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
@@ -27,7 +31,7 @@ template <typename Op> Bound binary(const KernelRequest &request, Op op) {
     if (!isFloat(request.outputs[0].dtype) || !isFloat(input.dtype))
       SLUICE_RETURN_IF_ERROR(check.dtype(input, request.outputs[0].dtype));
   }
-  return makeKernel(request, [op](Call &call) {
+  return makeKernel(request, [op, integerOp](Call &call) {
     const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
     std::array<Dims, 3> strides = {broadcastStrides(a, c), broadcastStrides(b, c), c.strides};
     if (isFloat(c.dtype))
@@ -35,9 +39,16 @@ template <typename Op> Bound binary(const KernelRequest &request, Op op) {
     else
       walk(c.rank, c.extent, strides, [&](auto &at) {
         storeInteger(c.data, c.dtype, at[2],
-                     op(loadInteger(a.data, a.dtype, at[0]), loadInteger(b.data, b.dtype, at[1])));
+                     integerOp(loadInteger(a.data, a.dtype, at[0]), loadInteger(b.data, b.dtype, at[1])));
       });
     return Status::ok();
+  });
+}
+
+/// Integers wrap rather than overflow.
+template <typename Op> Bound binary(const KernelRequest &request, Op op) {
+  return binary(request, op, [op](std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(op(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
   });
 }
 
@@ -62,65 +73,27 @@ template <typename T> bool holds(kernel::ComparePredicate predicate, T a, T b) {
   return false;
 }
 
-/// Wraps rather than overflowing.
-std::int64_t wrap(std::uint64_t value) { return static_cast<std::int64_t>(value); }
-
-struct Add {
-  double operator()(double a, double b) const { return a + b; }
-  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return wrap(std::uint64_t(a) + std::uint64_t(b)); }
-};
-struct Subtract {
-  double operator()(double a, double b) const { return a - b; }
-  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return wrap(std::uint64_t(a) - std::uint64_t(b)); }
-};
-struct Multiply {
-  double operator()(double a, double b) const { return a * b; }
-  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return wrap(std::uint64_t(a) * std::uint64_t(b)); }
-};
-struct Divide {
-  double operator()(double a, double b) const { return a / b; }
-  /// Division by zero gives zero and the one overflow wraps: integers have no NaN.
-  std::int64_t operator()(std::int64_t a, std::int64_t b) const {
-    return b == 0 ? 0 : b == -1 ? wrap(0 - std::uint64_t(a)) : a / b;
-  }
-};
-struct Maximum {
-  double operator()(double a, double b) const { return larger(a, b); }
-  std::int64_t operator()(std::int64_t a, std::int64_t b) const { return larger(a, b); }
-};
-
 } // namespace
 
-Bound add(const KernelRequest &request) { return binary(request, Add()); }
-Bound subtract(const KernelRequest &request) { return binary(request, Subtract()); }
-Bound multiply(const KernelRequest &request) { return binary(request, Multiply()); }
-Bound divide(const KernelRequest &request) { return binary(request, Divide()); }
-Bound maximum(const KernelRequest &request) { return binary(request, Maximum()); }
+Bound add(const KernelRequest &request) { return binary(request, std::plus<>()); }
+Bound subtract(const KernelRequest &request) { return binary(request, std::minus<>()); }
+Bound multiply(const KernelRequest &request) { return binary(request, std::multiplies<>()); }
+/// Integers have no NaN: division by zero gives zero, and the one overflow wraps.
+Bound divide(const KernelRequest &request) {
+  return binary(request, std::divides<>(), [](std::int64_t a, std::int64_t b) {
+    return b == 0 ? 0 : b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a / b;
+  });
+}
+Bound maximum(const KernelRequest &request) { return binary(request, larger<double>, larger<std::int64_t>); }
 
-Bound negate(const KernelRequest &request) {
-  return unary(request, [](double x) { return -x; });
-}
-Bound exp(const KernelRequest &request) {
-  return unary(request, [](double x) { return std::exp(x); });
-}
-Bound log(const KernelRequest &request) {
-  return unary(request, [](double x) { return std::log(x); });
-}
-Bound tanh(const KernelRequest &request) {
-  return unary(request, [](double x) { return std::tanh(x); });
-}
-Bound erf(const KernelRequest &request) {
-  return unary(request, [](double x) { return std::erf(x); });
-}
-Bound sin(const KernelRequest &request) {
-  return unary(request, [](double x) { return std::sin(x); });
-}
-Bound cos(const KernelRequest &request) {
-  return unary(request, [](double x) { return std::cos(x); });
-}
-Bound sqrt(const KernelRequest &request) {
-  return unary(request, [](double x) { return std::sqrt(x); });
-}
+Bound negate(const KernelRequest &request) { return unary(request, std::negate<>()); }
+Bound exp(const KernelRequest &request) { return unary(request, std::exp); }
+Bound log(const KernelRequest &request) { return unary(request, std::log); }
+Bound tanh(const KernelRequest &request) { return unary(request, std::tanh); }
+Bound erf(const KernelRequest &request) { return unary(request, std::erf); }
+Bound sin(const KernelRequest &request) { return unary(request, std::sin); }
+Bound cos(const KernelRequest &request) { return unary(request, std::cos); }
+Bound sqrt(const KernelRequest &request) { return unary(request, std::sqrt); }
 Bound rsqrt(const KernelRequest &request) {
   return unary(request, [](double x) { return 1 / std::sqrt(x); });
 }
