@@ -1,33 +1,15 @@
-//===- Creation.cpp - kernels that create tensors -----------------------------===//
+//===- Creation.cpp - random tensors -------------------------------------------===//
 //
 // Random rows are drawn as the reference draws elements, by their global index; neighbours that share a block of four
 // words or a pair of deviates compute it once.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
-#include "runtime/kernel/cpu/Fill.h"
+#include "runtime/kernel/cpu/GlobalIndex.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Philox.h"
-#include "runtime/kernel/cpu/ZeroElements.h"
-
-#include <cstring>
 
 namespace sluice::cpu {
-
-/// Writes one element, then copies it to the others.
-void fillRows(const Operand &y, double value, int threads) {
-  std::size_t bytes = dtypeBytes(y.dtype);
-  forStretches<1>(threads, {&y}, [&](auto &at, std::int64_t count) {
-    if (count == 0)
-      return;
-    char *to = y.as<char>() + at[0] * static_cast<std::int64_t>(bytes);
-    storeNumber(to, y.dtype, 0, value);
-    std::size_t total = bytes * static_cast<std::size_t>(count);
-    for (std::size_t done = bytes; done < total; done *= 2)
-      std::memcpy(to + done, to, std::min(done, total - done));
-  });
-}
-
 namespace {
 
 /// Words of the random stream in order, four to a block.
@@ -74,17 +56,12 @@ template <typename Deviates> Bound random(const KernelRequest &request, double o
     const Operand &y = call.outputs[0];
     auto seed = static_cast<std::uint64_t>(call.inputs[0].as<std::int64_t>()[0]);
     Rows rows(y);
-    // The same extents laid out as the global tensor is.
-    Operand global = y;
-    std::int64_t stride = 1, first = 0;
-    for (int d = y.rank - 1; d >= 0; --d) {
-      global.strides[d] = stride;
-      first += y.origin[d] * stride;
-      // A dim without a global extent is not sharded.
-      stride *= y.global[d] > 0 ? y.global[d] : y.shape[d];
-    }
+    const GlobalIndex global(y);
+    // An operand whose offsets are the indices.
+    Operand indices = y;
+    indices.strides = global.strides;
     forEach(call.threads, rows.rows, [&](std::int64_t row) {
-      auto index = static_cast<std::uint64_t>(first + offsetOf(global, 0, global.rank - 1, row));
+      std::uint64_t index = global.first + static_cast<std::uint64_t>(offsetOf(indices, 0, y.rank - 1, row));
       std::int64_t to = rows.offset(row);
       Deviates::draw(Words{seed, key}, index, rows.columns,
                      [&](std::int64_t i, double deviate) { store(y, to + i, offset + spread * deviate); });
@@ -95,16 +72,6 @@ template <typename Deviates> Bound random(const KernelRequest &request, double o
 }
 
 } // namespace
-
-Bound fast::constant(const KernelRequest &request) {
-  if (!contiguousRows(request.outputs[0]))
-    return useReference();
-  double value = request.attributes->number("value");
-  return makeKernel(request, [value](Call &call) {
-    fillRows(call.outputs[0], value, call.threads);
-    return Status::ok();
-  });
-}
 
 Bound fast::random_normal(const KernelRequest &request) {
   return random<Normal>(request, request.attributes->number("mean"), request.attributes->number("stddev"));

@@ -68,7 +68,7 @@ template <typename T> Bound dropoutOf(const KernelRequest &request, const Dropou
   return makeKernel(request, [mask](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     DropoutMask::Draws draws = mask.draws(call);
-    StepIndex index(y, static_cast<std::uint64_t>(call.inputs[3].as<std::int64_t>()[0]));
+    GlobalIndex index(y, static_cast<std::uint64_t>(call.inputs[3].as<std::int64_t>()[0]));
     auto factor = static_cast<float>(mask.factor);
     // An operand whose offsets are the indices.
     Operand place = y;

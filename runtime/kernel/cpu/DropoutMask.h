@@ -9,7 +9,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_DROPOUTMASK_H
 #define SLUICE_RUNTIME_KERNEL_CPU_DROPOUTMASK_H
 
-#include "runtime/kernel/cpu/Bound.h"
+#include "runtime/kernel/cpu/GlobalIndex.h"
 #include "runtime/kernel/cpu/Philox.h"
 
 namespace sluice::cpu {
@@ -49,22 +49,6 @@ struct DropoutMask {
   Draws draws(const Call &call) const {
     auto scalar = [&](int i) { return static_cast<std::uint64_t>(call.inputs[i].as<std::int64_t>()[0]); };
     return {scalar(1), scalar(2) << 32 | key, threshold};
-  }
-};
-
-/// The index in the step of the elements of an operand whose dim 0 are rows.
-struct StepIndex {
-  Dims strides{};
-  std::uint64_t first = 0;
-  StepIndex(const Operand &operand, std::uint64_t row) {
-    std::uint64_t stride = 1, origin = 0;
-    for (int d = operand.rank - 1; d >= 0; --d) {
-      strides[d] = static_cast<std::int64_t>(stride);
-      // A dim without a global extent is not sharded. The rows are unbounded.
-      origin += (d == 0 ? row : 0) * stride + static_cast<std::uint64_t>(operand.origin[d]) * stride;
-      stride *= static_cast<std::uint64_t>(operand.global[d] > 0 ? operand.global[d] : operand.shape[d]);
-    }
-    first = origin;
   }
 };
 

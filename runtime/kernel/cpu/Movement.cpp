@@ -1,16 +1,37 @@
-//===- Movement.cpp - strided copies ------------------------------------------===//
+//===- Movement.cpp - constants and strided copies ----------------------------===//
 //
 // Stretches where both sides have contiguous rows, else element by element with the type's size known.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/FastKernels.h"
-#include "runtime/kernel/cpu/Fill.h"
 #include "runtime/kernel/cpu/Parallel.h"
 
 #include <cstring>
 
 namespace sluice::cpu {
 namespace {
+
+/// Every element of y becomes `value`: writes one element, then copies it to the others. The rows of y are contiguous.
+void fillRows(const Operand &y, double value, int threads) {
+  std::size_t bytes = dtypeBytes(y.dtype);
+  forStretches<1>(threads, {&y}, [&](auto &at, std::int64_t count) {
+    if (count == 0)
+      return;
+    char *to = y.as<char>() + at[0] * static_cast<std::int64_t>(bytes);
+    storeNumber(to, y.dtype, 0, value);
+    std::size_t total = bytes * static_cast<std::size_t>(count);
+    for (std::size_t done = bytes; done < total; done *= 2)
+      std::memcpy(to + done, to, std::min(done, total - done));
+  });
+}
+
+/// A window of y from element `offset` on, with other extents.
+Operand windowOf(const Operand &y, std::int64_t offset, const Dims &extent) {
+  Operand window = y;
+  window.data = y.as<char>() + offset * static_cast<std::int64_t>(dtypeBytes(y.dtype));
+  window.extent = extent;
+  return window;
+}
 
 template <typename Word> void copyStrided(const Operand &x, const Operand &y, int threads) {
   Dims xStrides = broadcastStrides(x, y);
@@ -26,8 +47,7 @@ template <typename Word> void copyStrided(const Operand &x, const Operand &y, in
   });
 }
 
-} // namespace
-
+/// Copies x to y, of one type and equal extents or x repeating over y's.
 void copyWindow(const Operand &x, const Operand &y, int threads) {
   auto bytes = static_cast<std::int64_t>(dtypeBytes(y.dtype));
   if (sameExtent(x, y) && contiguousRows(x) && contiguousRows(y)) {
@@ -46,6 +66,18 @@ void copyWindow(const Operand &x, const Operand &y, int threads) {
   default:
     return copyStrided<std::uint64_t>(x, y, threads);
   }
+}
+
+} // namespace
+
+Bound fast::constant(const KernelRequest &request) {
+  if (!contiguousRows(request.outputs[0]))
+    return useReference();
+  double value = request.attributes->number("value");
+  return makeKernel(request, [value](Call &call) {
+    fillRows(call.outputs[0], value, call.threads);
+    return Status::ok();
+  });
 }
 
 Bound fast::copy(const KernelRequest &request) {

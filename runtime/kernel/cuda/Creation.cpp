@@ -1,28 +1,22 @@
 //===- Creation.cpp - random numbers, dropout, rope and counters on a GPU ---------------------------------===//
 #include "runtime/kernel/cpu/DropoutMask.h"
 #include "runtime/kernel/cpu/RopeShape.h"
-#include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/device/Numbered.h"
 
 namespace sluice::cuda {
 namespace {
 
-std::int64_t globalExtent(const Operand &operand, int d) {
-  // A dim without a global extent is not sharded.
-  return operand.global[d] > 0 ? operand.global[d] : operand.shape[d];
+void setIndex(NumberedArgs &args, const cpu::GlobalIndex &index) {
+  std::ranges::copy(index.strides, args.global);
+  args.first = index.first;
 }
 
 Bound randomOf(const KernelRequest &request, bool normal, double offset, double spread) {
   const Operand &y = request.outputs[0];
   NumberedArgs args;
   args.y = viewOf(y);
-  std::int64_t stride = 1;
-  for (int d = y.rank - 1; d >= 0; --d) {
-    args.global[d] = stride;
-    args.first += static_cast<Key>(y.origin[d] * stride);
-    stride *= globalExtent(y, d);
-  }
+  setIndex(args, cpu::GlobalIndex(y));
   args.key = static_cast<Key>(request.attributes->integer("key"));
   args.normal = normal;
   args.offset = offset;
@@ -59,11 +53,9 @@ Bound kernels::dropout(const KernelRequest &request) {
   const Operand &y = request.outputs[0];
   NumberedArgs args;
   const auto bind = bindViews(args, request, {&NumberedArgs::x}, {&NumberedArgs::y});
-  const cpu::StepIndex index(y, 0);
-  for (int d = 0; d < y.rank; ++d)
-    args.global[d] = index.strides[d];
-  args.first = index.first;
-  args.rowElements = y.rank ? static_cast<Key>(index.strides[0]) : 0;
+  const cpu::GlobalIndex index(y);
+  setIndex(args, index);
+  args.rowElements = static_cast<Key>(index.strides[0]);
   args.key = mask.key;
   args.threshold = mask.threshold;
   args.spread = mask.factor;

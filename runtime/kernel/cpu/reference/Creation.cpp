@@ -1,25 +1,10 @@
 //===- Creation.cpp - kernels that create tensors -----------------------------===//
+#include "runtime/kernel/cpu/GlobalIndex.h"
 #include "runtime/kernel/cpu/Philox.h"
-#include "runtime/kernel/cpu/ZeroElements.h"
 #include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu::reference {
 namespace {
-
-/// Strides of the global element index, and the index of the operand's first element.
-struct GlobalIndex {
-  Dims strides{};
-  std::int64_t first = 0;
-  explicit GlobalIndex(const Operand &operand) {
-    std::int64_t stride = 1;
-    for (int d = operand.rank - 1; d >= 0; --d) {
-      strides[d] = stride;
-      first += operand.origin[d] * stride;
-      // A dim without a global extent is not sharded.
-      stride *= operand.global[d] > 0 ? operand.global[d] : operand.shape[d];
-    }
-  }
-};
 
 /// y = offset + spread * deviate(block, word), by seed, key and global element index.
 template <typename Deviate> Bound random(const KernelRequest &request, double offset, double spread, Deviate deviate) {
@@ -35,11 +20,10 @@ template <typename Deviate> Bound random(const KernelRequest &request, double of
     std::uint64_t current = ~std::uint64_t(0);
     PhiloxBlock block{};
     walk<2>(y.rank, y.extent, {y.strides, global.strides}, [&](auto &at) {
-      auto index = static_cast<std::uint64_t>(global.first + at[1]);
+      std::uint64_t index = global.first + static_cast<std::uint64_t>(at[1]);
       if (index / 4 != current)
         block = philox(seed, key, current = index / 4);
-      bool isZero = zeros.has(static_cast<std::int64_t>(index));
-      store(y, at[0], isZero ? 0 : offset + spread * deviate(block, static_cast<int>(index % 4)));
+      store(y, at[0], zeros.has(index) ? 0 : offset + spread * deviate(block, static_cast<int>(index % 4)));
     });
     return Status::ok();
   });
