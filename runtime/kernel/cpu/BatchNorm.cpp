@@ -168,38 +168,27 @@ template <typename T> Bound backwardOf(const KernelRequest &request, double epsi
   });
 }
 
-bool isDenseVector(const Operand &operand) { return operand.isDense(); }
+/// The statistics are f32, x and the other operands are of one type with loops.
+Bound prepare(const KernelRequest &request, bool isGrad) {
+  const auto &in = request.inputs, &out = request.outputs;
+  const Operand &x = in[isGrad];
+  const auto vectors = in.subspan(isGrad ? 2 : 1), statistics = isGrad ? in.subspan(3) : out.subspan(1);
+  const auto isDense = [](const Operand &vector) { return vector.isDense(); };
+  if (x.elements() == 0 || !allContiguousRows(request) || !haveType(DType::f32, statistics) ||
+      !std::ranges::all_of(vectors, isDense) || !std::ranges::all_of(out.subspan(1), isDense))
+    return useReference();
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(batchNormWorkspace(x.extent[x.rank - 1])));
+  const DType type = x.dtype;
+  if (!hasLoops(type) || !haveType(type, in.first(3)) || !haveType(type, out.first(isGrad ? 3 : 1)))
+    return useReference();
+  const double epsilon = request.attributes->number("epsilon");
+  return withLoops(
+      type, [&]<typename T>() { return isGrad ? backwardOf<T>(request, epsilon) : forwardOf<T>(request, epsilon); });
+}
 
 } // namespace
 
-Bound fast::batch_norm(const KernelRequest &request) {
-  auto &in = request.inputs;
-  auto &out = request.outputs;
-  if (in[0].elements() == 0 || !allContiguousRows(request) || !allOf(DType::f32, out[1], out[2]))
-    return useReference();
-  for (const Operand *vector : {&in[1], &in[2], &out[1], &out[2]})
-    if (!isDenseVector(*vector))
-      return useReference();
-  SLUICE_RETURN_IF_ERROR(Check(request).workspace(batchNormWorkspace(in[0].extent[in[0].rank - 1])));
-  double epsilon = request.attributes->number("epsilon");
-  if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0]))
-    return useReference();
-  return withLoops(in[0].dtype, [&]<typename T>() { return forwardOf<T>(request, epsilon); });
-}
-
-Bound fast::batch_norm_grad(const KernelRequest &request) {
-  auto &in = request.inputs;
-  auto &out = request.outputs;
-  if (in[1].elements() == 0 || !allContiguousRows(request) || !allOf(DType::f32, in[3], in[4]))
-    return useReference();
-  for (const Operand *vector : {&in[2], &in[3], &in[4], &out[1], &out[2]})
-    if (!isDenseVector(*vector))
-      return useReference();
-  SLUICE_RETURN_IF_ERROR(Check(request).workspace(batchNormWorkspace(in[1].extent[in[1].rank - 1])));
-  double epsilon = request.attributes->number("epsilon");
-  if (!hasLoops(in[0].dtype) || !allOf(in[0].dtype, in[1], in[2], out[0], out[1], out[2]))
-    return useReference();
-  return withLoops(in[0].dtype, [&]<typename T>() { return backwardOf<T>(request, epsilon); });
-}
+Bound fast::batch_norm(const KernelRequest &request) { return prepare(request, false); }
+Bound fast::batch_norm_grad(const KernelRequest &request) { return prepare(request, true); }
 
 } // namespace sluice::cpu

@@ -22,7 +22,6 @@ using Bound = Result<std::unique_ptr<BoundKernel>>;
 struct Call {
   std::vector<Operand> inputs, outputs;
   int threads = 1;
-  std::uint64_t workspaceBytes = 0;
   void *workspace = nullptr;
 };
 
@@ -33,7 +32,6 @@ public:
     call.inputs.assign(request.inputs.begin(), request.inputs.end());
     call.outputs.assign(request.outputs.begin(), request.outputs.end());
     call.threads = request.threads < 1 ? 1 : request.threads;
-    call.workspaceBytes = request.workspace;
   }
   Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
     for (std::size_t i = 0; i < call.inputs.size(); ++i)
