@@ -56,16 +56,7 @@ void copyWindow(const Operand &x, const Operand &y, int threads) {
     });
     return;
   }
-  switch (bytes) {
-  case 1:
-    return copyStrided<std::uint8_t>(x, y, threads);
-  case 2:
-    return copyStrided<std::uint16_t>(x, y, threads);
-  case 4:
-    return copyStrided<std::uint32_t>(x, y, threads);
-  default:
-    return copyStrided<std::uint64_t>(x, y, threads);
-  }
+  withWord(y.dtype, [&]<typename Word>() { copyStrided<Word>(x, y, threads); });
 }
 
 } // namespace

@@ -9,10 +9,10 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/Half.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace sluice::cpu {
 
@@ -30,25 +30,37 @@ struct F16 {
   operator float() const { return f16ToFloat(bits); }
 };
 
-/// Element `index` of an array of `dtype`.
-inline double loadNumber(const void *data, DType dtype, std::int64_t index) {
+/// body.operator()<T>() with the type of the elements of `dtype`.
+template <typename Body> inline auto withType(DType dtype, Body body) {
   switch (dtype) {
   case DType::f32:
-    return static_cast<const float *>(data)[index];
+    return body.template operator()<float>();
   case DType::f64:
-    return static_cast<const double *>(data)[index];
+    return body.template operator()<double>();
   case DType::bf16:
-    return static_cast<float>(static_cast<const Bf16 *>(data)[index]);
+    return body.template operator()<Bf16>();
   case DType::f16:
-    return static_cast<float>(static_cast<const F16 *>(data)[index]);
+    return body.template operator()<F16>();
   case DType::i32:
-    return static_cast<const std::int32_t *>(data)[index];
+    return body.template operator()<std::int32_t>();
   case DType::i64:
-    return static_cast<double>(static_cast<const std::int64_t *>(data)[index]);
-  case DType::u8:
-    return static_cast<const std::uint8_t *>(data)[index];
+    return body.template operator()<std::int64_t>();
+  default:
+    return body.template operator()<std::uint8_t>();
   }
-  return 0;
+}
+/// The same with an unsigned integer of the elements' size.
+template <typename Body> inline auto withWord(DType dtype, Body body) {
+  switch (dtypeBytes(dtype)) {
+  case 1:
+    return body.template operator()<std::uint8_t>();
+  case 2:
+    return body.template operator()<std::uint16_t>();
+  case 4:
+    return body.template operator()<std::uint32_t>();
+  default:
+    return body.template operator()<std::uint64_t>();
+  }
 }
 
 /// To an integer, towards zero; a value out of range becomes the nearest limit, NaN becomes 0.
@@ -62,54 +74,39 @@ template <typename T> T toInteger(double value) {
   return static_cast<T>(value);
 }
 
+/// Element `index` of an array of `dtype`.
+inline double loadNumber(const void *data, DType dtype, std::int64_t index) {
+  return withType(dtype, [=]<typename T>() { return static_cast<double>(static_cast<const T *>(data)[index]); });
+}
+
 inline void storeNumber(void *data, DType dtype, std::int64_t index, double value) {
-  switch (dtype) {
-  case DType::f32:
-    static_cast<float *>(data)[index] = static_cast<float>(value);
-    break;
-  case DType::f64:
-    static_cast<double *>(data)[index] = value;
-    break;
-  case DType::bf16:
-    static_cast<Bf16 *>(data)[index] = Bf16(static_cast<float>(value));
-    break;
-  case DType::f16:
-    static_cast<F16 *>(data)[index] = F16(static_cast<float>(value));
-    break;
-  case DType::i32:
-    static_cast<std::int32_t *>(data)[index] = toInteger<std::int32_t>(value);
-    break;
-  case DType::i64:
-    static_cast<std::int64_t *>(data)[index] = toInteger<std::int64_t>(value);
-    break;
-  case DType::u8:
-    static_cast<std::uint8_t *>(data)[index] = toInteger<std::uint8_t>(value);
-    break;
-  }
+  withType(dtype, [=]<typename T>() {
+    T &element = static_cast<T *>(data)[index];
+    if constexpr (std::is_integral_v<T>)
+      element = toInteger<T>(value);
+    else if constexpr (std::is_floating_point_v<T>)
+      element = static_cast<T>(value);
+    else
+      element = T(static_cast<float>(value));
+  });
 }
 
 inline std::int64_t loadInteger(const void *data, DType dtype, std::int64_t index) {
-  switch (dtype) {
-  case DType::i32:
-    return static_cast<const std::int32_t *>(data)[index];
-  case DType::i64:
-    return static_cast<const std::int64_t *>(data)[index];
-  case DType::u8:
-    return static_cast<const std::uint8_t *>(data)[index];
-  default:
-    return toInteger<std::int64_t>(loadNumber(data, dtype, index));
-  }
+  return withType(dtype, [=]<typename T>() -> std::int64_t {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<const T *>(data)[index];
+    else
+      return toInteger<std::int64_t>(static_cast<const T *>(data)[index]);
+  });
 }
 
 inline void storeInteger(void *data, DType dtype, std::int64_t index, std::int64_t value) {
-  if (dtype == DType::i64)
-    static_cast<std::int64_t *>(data)[index] = value;
-  else if (dtype == DType::i32)
-    static_cast<std::int32_t *>(data)[index] = static_cast<std::int32_t>(value);
-  else if (dtype == DType::u8)
-    static_cast<std::uint8_t *>(data)[index] = static_cast<std::uint8_t>(value);
-  else
-    storeNumber(data, dtype, index, static_cast<double>(value));
+  if (isFloat(dtype))
+    return storeNumber(data, dtype, index, static_cast<double>(value));
+  withType(dtype, [=]<typename T>() {
+    if constexpr (std::is_integral_v<T>)
+      static_cast<T *>(data)[index] = static_cast<T>(value);
+  });
 }
 
 } // namespace sluice::cpu

@@ -97,24 +97,7 @@ Bound fast::compare(const KernelRequest &request) {
   const Operand &c = request.outputs[0];
   if (!contiguousRows(c) || !stepsBy01(request.inputs[0], c) || !stepsBy01(request.inputs[1], c))
     return useReference();
-  switch (request.inputs[0].dtype) {
-  case DType::f32:
-    return compareOf<float>(request);
-  case DType::f64:
-    return compareOf<double>(request);
-  case DType::bf16:
-    return compareOf<Bf16>(request);
-  case DType::f16:
-    return compareOf<F16>(request);
-  case DType::i32:
-    return compareOf<std::int32_t>(request);
-  case DType::i64:
-    return compareOf<std::int64_t>(request);
-  case DType::u8:
-    return compareOf<std::uint8_t>(request);
-  default:
-    return useReference();
-  }
+  return withType(request.inputs[0].dtype, [&]<typename T>() { return compareOf<T>(request); });
 }
 
 Bound fast::select(const KernelRequest &request) {
@@ -124,16 +107,7 @@ Bound fast::select(const KernelRequest &request) {
   for (const Operand &input : request.inputs)
     if (!stepsBy01(input, c))
       return useReference();
-  switch (dtypeBytes(c.dtype)) {
-  case 1:
-    return selectOf<std::uint8_t>(request);
-  case 2:
-    return selectOf<std::uint16_t>(request);
-  case 4:
-    return selectOf<std::uint32_t>(request);
-  default:
-    return selectOf<std::uint64_t>(request);
-  }
+  return withWord(c.dtype, [&]<typename Word>() { return selectOf<Word>(request); });
 }
 
 } // namespace sluice::cpu

@@ -24,18 +24,6 @@ void product(const MatmulShape &s, const T *a, const T *b, std::int64_t m, std::
   }
 }
 
-void productOf(DType dtype, const MatmulShape &s, const void *a, std::int64_t aAt, const void *b, std::int64_t bAt,
-               std::int64_t m, std::int64_t n0, std::int64_t width, double *sum) {
-  if (dtype == DType::f32)
-    product(s, static_cast<const float *>(a) + aAt, static_cast<const float *>(b) + bAt, m, n0, width, sum);
-  else if (dtype == DType::f64)
-    product(s, static_cast<const double *>(a) + aAt, static_cast<const double *>(b) + bAt, m, n0, width, sum);
-  else if (dtype == DType::bf16)
-    product(s, static_cast<const Bf16 *>(a) + aAt, static_cast<const Bf16 *>(b) + bAt, m, n0, width, sum);
-  else
-    product(s, static_cast<const F16 *>(a) + aAt, static_cast<const F16 *>(b) + bAt, m, n0, width, sum);
-}
-
 } // namespace
 
 Bound matmul(const KernelRequest &request) {
@@ -49,7 +37,7 @@ Bound matmul(const KernelRequest &request) {
         for (std::int64_t n0 = 0; n0 < s.n; n0 += block) {
           std::int64_t width = std::min(block, s.n - n0);
           double sum[block] = {};
-          productOf(a.dtype, s, a.data, at[0], b.data, at[1], m, n0, width, sum);
+          withType(a.dtype, [&]<typename T>() { product(s, a.as<T>() + at[0], b.as<T>() + at[1], m, n0, width, sum); });
           for (std::int64_t n = 0; n < width; ++n) {
             double value = sum[n];
             if (bias)
