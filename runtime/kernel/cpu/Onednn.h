@@ -1,14 +1,13 @@
 //===- Onednn.h - one matrix product of oneDNN -------------------------------------===//
 //
-// A primitive with its scratchpad in the caller's memory, run without an allocation of ours. Bound to a number of
-// threads; the calling thread's OpenMP setting is restored after each call.
+// Bound to a number of threads; the calling thread's OpenMP setting is restored after each call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ONEDNN_H
 #define SLUICE_RUNTIME_KERNEL_CPU_ONEDNN_H
 
 #include "runtime/base/DType.h"
-#include "runtime/base/Status.h"
+#include "runtime/kernel/cpu/OnednnLibrary.h"
 
 #include <cstdint>
 #include <memory>
@@ -31,12 +30,15 @@ public:
   /// Null if the library has only a plain loop; an error if its implementation needs more scratchpad.
   static Result<std::unique_ptr<LibraryProduct>> make(const Problem &problem);
   Status run(const void *a, const void *b, const void *bias, void *c, void *scratchpad);
-  ~LibraryProduct();
 
 private:
-  struct State;
-  explicit LibraryProduct(std::unique_ptr<State> state);
-  std::unique_ptr<State> state;
+  LibraryProduct() = default;
+
+  dnnl::stream stream;
+  dnnl::matmul primitive;
+  dnnl::memory a, b, bias, c, scratchpad;
+  std::vector<dnnl_exec_arg_t> arguments;
+  int threads = 1;
 };
 
 } // namespace sluice::cpu

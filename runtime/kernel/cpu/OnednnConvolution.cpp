@@ -2,11 +2,7 @@
 #include "runtime/kernel/cpu/OnednnConvolution.h"
 
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
-#include "runtime/kernel/cpu/OnednnLibrary.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
-
-#include <optional>
-#include <string_view>
 
 namespace sluice::cpu {
 namespace {
@@ -17,7 +13,7 @@ using dnnl::memory;
 template <typename Descriptor>
 bool choose(Descriptor &descriptor, const memory::desc &packed, std::uint64_t workspace) {
   auto fits = [&] {
-    return std::string_view(descriptor.impl_info_str()).substr(0, 3) != "ref" &&
+    return !isPlainLoop(descriptor) &&
            (packed.get_size() + 63) / 64 * 64 + descriptor.scratchpad_desc().get_size() <= workspace;
   };
   while (!fits())
@@ -26,11 +22,9 @@ bool choose(Descriptor &descriptor, const memory::desc &packed, std::uint64_t wo
   return true;
 }
 
-memory at(const memory::desc &desc) { return memory(desc, sharedEngine(), nullptr); }
-
 /// A convolution over dy with a transposed weight, which gives dx: for windows with a stride of 1. The library's
 /// forward form for AVX2 is the faster of its two.
-std::optional<ConvolutionShape> transposed(const ConvolutionShape &s) {
+std::optional<ConvolutionShape> transposedShape(const ConvolutionShape &s) {
   ConvolutionShape t = s;
   std::swap(t.inputs, t.outputs);
   std::swap(t.in, t.out);
@@ -44,47 +38,29 @@ std::optional<ConvolutionShape> transposed(const ConvolutionShape &s) {
   return t;
 }
 
+std::size_t transposedBytes(const ConvolutionShape &s) {
+  return transposedWeightBytes(s.outputs, s.inputs, s.kernel[0] * s.kernel[1]);
+}
+
+/// A weight [O, C, taps] as [C, O, reversed taps].
+void transposeWeight(const ConvolutionShape &s, const float *from, float *to) {
+  const std::int64_t taps = s.kernel[0] * s.kernel[1];
+  for (std::int64_t o = 0; o < s.outputs; ++o)
+    for (std::int64_t c = 0; c < s.inputs; ++c)
+      for (std::int64_t tap = 0; tap < taps; ++tap)
+        to[(c * s.outputs + o) * taps + taps - 1 - tap] = from[(o * s.inputs + c) * taps + tap];
+}
+
 } // namespace
-
-struct LibraryConvolution::State {
-  /// A weight [O, C, taps] as [C, O, taps backwards].
-  struct TransposedWeight {
-    std::int64_t outputs = 0, inputs = 0, taps = 0;
-    std::size_t bytes() const { return transposedWeightBytes(outputs, inputs, taps); }
-    void write(const float *from, float *to) const {
-      for (std::int64_t o = 0; o < outputs; ++o)
-        for (std::int64_t c = 0; c < inputs; ++c)
-          for (std::int64_t tap = 0; tap < taps; ++tap)
-            to[(c * outputs + o) * taps + taps - 1 - tap] = from[(o * inputs + c) * taps + tap];
-    }
-  };
-
-  Kind kind;
-  dnnl::stream stream;
-  dnnl::primitive primitive;
-  /// Reorder of the weight from torch's layout to that of the implementation; none if they are equal.
-  std::optional<dnnl::reorder> pack;
-  memory x, y, bias, weight, packed, scratchpad, packScratchpad;
-  std::size_t packedBytes = 0;
-  std::optional<TransposedWeight> transposedWeight;
-  std::vector<dnnl_exec_arg_t> arguments, packArguments;
-  int threads = 1;
-};
-
-LibraryConvolution::LibraryConvolution(std::unique_ptr<State> state) : state(std::move(state)) {}
-LibraryConvolution::~LibraryConvolution() = default;
 
 Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, const ConvolutionShape &s, bool bias,
                                                                      int threadCount, std::uint64_t workspace) {
   if (kind == Kind::inputGrad)
-    if (auto other = transposed(s)) {
-      State::TransposedWeight weight{s.outputs, s.inputs, s.kernel[0] * s.kernel[1]};
-      if (weight.bytes() <= workspace) {
-        auto transposed = make(Kind::forward, *other, false, threadCount, workspace - weight.bytes());
-        if (transposed.isOk()) {
-          (*transposed)->state->transposedWeight = weight;
-          return transposed;
-        }
+    if (auto other = transposedShape(s); other && transposedBytes(s) <= workspace) {
+      auto made = make(Kind::forward, *other, false, threadCount, workspace - transposedBytes(s));
+      if (made.isOk()) {
+        (*made)->transposed = s;
+        return made;
       }
     }
   LibraryThreads threads(threadCount);
@@ -107,20 +83,20 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     constexpr auto direct = dnnl::algorithm::convolution_direct;
 
-    auto state = std::make_unique<State>();
-    state->kind = kind;
-    state->threads = threadCount;
-    state->stream = dnnl::stream(engine);
+    std::unique_ptr<LibraryConvolution> made(new LibraryConvolution);
+    made->kind = kind;
+    made->threads = threadCount;
+    made->stream = dnnl::stream(engine);
     dnnl::convolution_forward::primitive_desc forward(
         {dnnl::prop_kind::forward_training, direct, x, any, biasDesc, y, stride, dilation, padding, padding},
         attributes, engine);
     memory::desc packed, scratchpad;
     if (kind == Kind::forward) {
-      if (!choose(forward, packed = forward.weights_desc(), workspace))
+      if (!choose(forward, forward.weights_desc(), workspace))
         return refused;
       packed = forward.weights_desc();
       scratchpad = forward.scratchpad_desc();
-      state->primitive = dnnl::convolution_forward(forward);
+      made->primitive = dnnl::convolution_forward(forward);
     } else if (kind == Kind::inputGrad) {
       dnnl::convolution_backward_data::primitive_desc backward({direct, x, any, y, stride, dilation, padding, padding},
                                                                attributes, engine, forward);
@@ -128,7 +104,7 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
         return refused;
       packed = backward.weights_desc();
       scratchpad = backward.scratchpad_desc();
-      state->primitive = dnnl::convolution_backward_data(backward);
+      made->primitive = dnnl::convolution_backward_data(backward);
     } else {
       dnnl::convolution_backward_weights::primitive_desc backward(
           {direct, x, any, y, stride, dilation, padding, padding}, attributes, engine, forward);
@@ -136,75 +112,65 @@ Result<std::unique_ptr<LibraryConvolution>> LibraryConvolution::make(Kind kind, 
         return refused;
       packed = backward.diff_weights_desc();
       scratchpad = backward.scratchpad_desc();
-      state->primitive = dnnl::convolution_backward_weights(backward);
+      made->primitive = dnnl::convolution_backward_weights(backward);
     }
 
-    state->x = at(x), state->y = at(y), state->packed = at(packed), state->scratchpad = at(scratchpad);
+    made->x = memoryOf(x), made->y = memoryOf(y);
+    made->packed = memoryOf(packed), made->scratchpad = memoryOf(scratchpad);
     const bool makesWeight = kind == Kind::weightGrad;
     if (packed != plain) {
-      state->weight = at(plain);
+      made->weight = memoryOf(plain);
       const memory::desc &from = makesWeight ? packed : plain, &to = makesWeight ? plain : packed;
       dnnl::reorder::primitive_desc reorder(engine, from, engine, to, attributes);
-      state->packedBytes = (packed.get_size() + 63) / 64 * 64;
-      if (state->packedBytes + reorder.scratchpad_desc().get_size() > workspace)
+      made->packedBytes = (packed.get_size() + 63) / 64 * 64;
+      if (made->packedBytes + reorder.scratchpad_desc().get_size() > workspace)
         return refused;
-      state->packScratchpad = at(reorder.scratchpad_desc());
-      state->pack = dnnl::reorder(reorder);
-      state->packArguments = {{DNNL_ARG_FROM, (makesWeight ? state->packed : state->weight).get()},
-                              {DNNL_ARG_TO, (makesWeight ? state->weight : state->packed).get()},
-                              {DNNL_ARG_SCRATCHPAD, state->packScratchpad.get()}};
+      made->packScratchpad = memoryOf(reorder.scratchpad_desc());
+      made->pack = dnnl::reorder(reorder);
+      made->packArguments = {{DNNL_ARG_FROM, (makesWeight ? made->packed : made->weight).get()},
+                             {DNNL_ARG_TO, (makesWeight ? made->weight : made->packed).get()},
+                             {DNNL_ARG_SCRATCHPAD, made->packScratchpad.get()}};
     }
-    if (state->packedBytes + scratchpad.get_size() > workspace)
+    if (made->packedBytes + scratchpad.get_size() > workspace)
       return refused;
-    const bool isForward = kind == Kind::forward;
-    state->arguments = {{kind == Kind::inputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, state->x.get()},
-                        {makesWeight ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, state->packed.get()},
-                        {isForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, state->y.get()},
-                        {DNNL_ARG_SCRATCHPAD, state->scratchpad.get()}};
+    made->arguments = {{kind == Kind::inputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, made->x.get()},
+                       {makesWeight ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, made->packed.get()},
+                       {kind == Kind::forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, made->y.get()},
+                       {DNNL_ARG_SCRATCHPAD, made->scratchpad.get()}};
     if (bias) {
-      state->bias = at(biasDesc);
-      state->arguments.push_back({DNNL_ARG_BIAS, state->bias.get()});
+      made->bias = memoryOf(biasDesc);
+      made->arguments.push_back({DNNL_ARG_BIAS, made->bias.get()});
     }
-    return std::unique_ptr<LibraryConvolution>(new LibraryConvolution(std::move(state)));
+    return made;
   } catch (const dnnl::error &error) {
     return refusedError(std::string("oneDNN cannot prepare the convolution: ") + error.what());
   }
 }
 
-static Status execute(const dnnl::primitive &primitive, const dnnl::stream &stream,
-                      const std::vector<dnnl_exec_arg_t> &arguments) {
-  dnnl_status_t status =
-      dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data());
-  if (status == dnnl_success)
-    return Status::ok();
-  return failedError(concat("oneDNN convolution failed with status ", static_cast<int>(status)));
-}
-
-Status LibraryConvolution::run(void *x, void *weight, const void *bias, void *y, void *workspace) {
-  LibraryThreads threads(state->threads);
-  if (state->transposedWeight) {
-    state->transposedWeight->write(static_cast<const float *>(weight), static_cast<float *>(workspace));
-    weight = workspace;
-    workspace = static_cast<char *>(workspace) + state->transposedWeight->bytes();
-    std::swap(x, y);
+Status LibraryConvolution::run(void *xData, void *weightData, const void *biasData, void *yData, void *workspace) {
+  LibraryThreads restored(threads);
+  if (transposed) {
+    transposeWeight(*transposed, static_cast<const float *>(weightData), static_cast<float *>(workspace));
+    weightData = workspace;
+    workspace = static_cast<char *>(workspace) + transposedBytes(*transposed);
+    std::swap(xData, yData);
   }
-  char *scratch = static_cast<char *>(workspace) + state->packedBytes;
-  auto bind = [](const memory &memory, void *data) { dnnl_memory_set_data_handle(memory.get(), data); };
-  bind(state->x, x);
-  bind(state->y, y);
-  bind(state->scratchpad, scratch);
-  bind(state->packed, state->pack ? workspace : weight);
-  if (state->bias)
-    bind(state->bias, const_cast<void *>(bias));
-  if (!state->pack)
-    return execute(state->primitive, state->stream, state->arguments);
-  bind(state->weight, weight);
-  bind(state->packScratchpad, scratch);
-  const bool makesWeight = state->kind == Kind::weightGrad;
-  if (!makesWeight)
-    SLUICE_RETURN_IF_ERROR(execute(*state->pack, state->stream, state->packArguments));
-  SLUICE_RETURN_IF_ERROR(execute(state->primitive, state->stream, state->arguments));
-  return makesWeight ? execute(*state->pack, state->stream, state->packArguments) : Status::ok();
+  char *scratch = static_cast<char *>(workspace) + packedBytes;
+  setData(x, xData);
+  setData(y, yData);
+  setData(scratchpad, scratch);
+  setData(packed, pack ? workspace : weightData);
+  if (bias)
+    setData(bias, biasData);
+  const auto compute = [&] { return execute("convolution", primitive, stream, arguments); };
+  if (!pack)
+    return compute();
+  setData(weight, weightData);
+  setData(packScratchpad, scratch);
+  const auto reorder = [&] { return execute("convolution", *pack, stream, packArguments); };
+  const bool makesWeight = kind == Kind::weightGrad;
+  SLUICE_RETURN_IF_ERROR(makesWeight ? compute() : reorder());
+  return makesWeight ? reorder() : compute();
 }
 
 } // namespace sluice::cpu

@@ -8,8 +8,10 @@
 #define SLUICE_RUNTIME_KERNEL_CPU_ONEDNNCONVOLUTION_H
 
 #include "runtime/kernel/cpu/ConvolutionShape.h"
+#include "runtime/kernel/cpu/OnednnLibrary.h"
 
 #include <memory>
+#include <optional>
 
 namespace sluice::cpu {
 
@@ -21,13 +23,22 @@ public:
   /// Takes at most `workspace` bytes at each run. Fails where the library has no implementation that fits.
   static Result<std::unique_ptr<LibraryConvolution>> make(Kind kind, const ConvolutionShape &shape, bool bias,
                                                           int threads, std::uint64_t workspace);
-  Status run(void *x, void *weight, const void *bias, void *y, void *workspace);
-  ~LibraryConvolution();
+  Status run(void *xData, void *weightData, const void *biasData, void *yData, void *workspace);
 
 private:
-  struct State;
-  explicit LibraryConvolution(std::unique_ptr<State> state);
-  std::unique_ptr<State> state;
+  LibraryConvolution() = default;
+
+  Kind kind = Kind::forward;
+  dnnl::stream stream;
+  dnnl::primitive primitive;
+  /// Reorder of the weight from torch's layout to that of the implementation; none if they are equal.
+  std::optional<dnnl::reorder> pack;
+  dnnl::memory x, y, bias, weight, packed, scratchpad, packScratchpad;
+  std::size_t packedBytes = 0;
+  /// A forward convolution that computes the gradient of x: the original shape, whose weight each run transposes.
+  std::optional<ConvolutionShape> transposed;
+  std::vector<dnnl_exec_arg_t> arguments, packArguments;
+  int threads = 1;
 };
 
 } // namespace sluice::cpu
