@@ -17,12 +17,10 @@ std::int64_t shapeElements(const Operand &operand) {
     count *= operand.shape[d];
   return count;
 }
+std::int64_t lastExtent(const Operand &operand) { return operand.rank > 0 ? operand.shape[operand.rank - 1] : 0; }
 
 namespace cpu {
 namespace {
-
-/// The extent of the last dim; 0 for a scalar.
-std::int64_t lastExtent(const Operand &operand) { return operand.rank > 0 ? operand.shape[operand.rank - 1] : 0; }
 
 std::uint64_t libraryCap(const LaunchDescription &launch) { return libraryWorkspace(launch.threads, launch.avx512); }
 
@@ -69,24 +67,6 @@ std::uint64_t ownWeightGrad(const LaunchDescription &launch, const ConvolutionOp
     for (std::int64_t panel : {8, 16})
       bytes = std::max(bytes, WeightGradTasks(sizes, panel).workspace(sizes, launch.threads));
   return bytes;
-}
-
-/// A chunk of logits, one number, and the largest workspace of its products and of cross entropy.
-std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight,
-                              const Operand &targets) {
-  if (x.rank < 1 || weight.rank != 2)
-    return 0;
-  const std::int64_t columns = weight.shape[1], classes = weight.shape[0];
-  const std::int64_t rows = std::max<std::int64_t>(shapeElements(targets), 1);
-  const std::int64_t chunk = std::clamp<std::int64_t>(launch.attributes.integer("rows"), 1, rows);
-  std::uint64_t inner = crossEntropyWorkspace(chunk);
-  if (x.dtype != DType::f64)
-    inner = std::max(inner, libraryCap(launch));
-  if (x.dtype == DType::bf16 || x.dtype == DType::f16)
-    for (auto [m, n, k] : {std::array{chunk, classes, columns}, {chunk, columns, classes}, {classes, columns, chunk}})
-      inner = std::max(inner, libraryCap(launch) + widenWorkspace(m, n, k));
-  return std::max(plainLinearLossWorkspace(columns, classes),
-                  linearLossLogits(chunk, classes, dtypeBytes(x.dtype)) + 64 + inner);
 }
 
 } // namespace
@@ -150,11 +130,24 @@ std::uint64_t normGradCap(const LaunchDescription &launch) {
 std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
   return crossEntropyWorkspace(shapeElements(launch.inputs[1]));
 }
+/// A chunk of logits, one number, and the largest workspace of its products and of cross entropy.
 std::uint64_t linearLossCap(const LaunchDescription &launch) {
-  return linearLossBytes(launch, launch.inputs[0], launch.inputs[1], launch.inputs[2]);
-}
-std::uint64_t linearLossGradCap(const LaunchDescription &launch) {
-  return linearLossBytes(launch, launch.inputs[1], launch.inputs[2], launch.inputs[3]);
+  // The gradient has dloss before them.
+  const auto in = launch.inputs.subspan(launch.inputs.size() == 3 ? 0 : 1);
+  const Operand &x = in[0], &weight = in[1], &targets = in[2];
+  if (x.rank < 1 || weight.rank != 2)
+    return 0;
+  const std::int64_t columns = weight.shape[1], classes = weight.shape[0];
+  const std::int64_t rows = std::max<std::int64_t>(shapeElements(targets), 1);
+  const std::int64_t chunk = std::clamp<std::int64_t>(launch.attributes.integer("rows"), 1, rows);
+  std::uint64_t inner = crossEntropyWorkspace(chunk);
+  if (x.dtype != DType::f64)
+    inner = std::max(inner, libraryCap(launch));
+  if (x.dtype == DType::bf16 || x.dtype == DType::f16)
+    for (auto [m, n, k] : {std::array{chunk, classes, columns}, {chunk, columns, classes}, {classes, columns, chunk}})
+      inner = std::max(inner, libraryCap(launch) + widenWorkspace(m, n, k));
+  return std::max(plainLinearLossWorkspace(columns, classes),
+                  linearLossLogits(chunk, classes, dtypeBytes(x.dtype)) + 64 + inner);
 }
 
 } // namespace cpu

@@ -7,19 +7,8 @@
 namespace sluice::cuda {
 namespace {
 
-std::int64_t lastExtent(const Operand &operand) { return operand.rank > 0 ? operand.shape[operand.rank - 1] : 0; }
-
 std::uint64_t bytesOf(const Operand &operand) {
   return static_cast<std::uint64_t>(shapeElements(operand)) * dtypeBytes(operand.dtype);
-}
-
-std::uint64_t linearLossBytes(const LaunchDescription &launch, const Operand &x, const Operand &weight,
-                              const Operand &targets) {
-  if (weight.rank != 2)
-    return 0;
-  const std::int64_t rows = std::max<std::int64_t>(shapeElements(targets), 1);
-  const std::int64_t chunk = std::clamp<std::int64_t>(launch.attributes.integer("rows"), 1, rows);
-  return LinearLossWorkspace(rows, chunk, weight.shape[0], dtypeBytes(x.dtype)).own() + blasWorkspace;
 }
 
 } // namespace
@@ -52,11 +41,16 @@ std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
 }
 std::uint64_t crossEntropyGradCap(const LaunchDescription &) { return crossEntropyGradWorkspace; }
 std::uint64_t linearLossCap(const LaunchDescription &launch) {
-  return linearLossBytes(launch, launch.inputs[0], launch.inputs[1], launch.inputs[2]);
+  // The gradient has dloss before them.
+  const auto in = launch.inputs.subspan(launch.inputs.size() == 3 ? 0 : 1);
+  const Operand &x = in[0], &weight = in[1], &targets = in[2];
+  if (weight.rank != 2)
+    return 0;
+  const std::int64_t rows = std::max<std::int64_t>(shapeElements(targets), 1);
+  const std::int64_t chunk = std::clamp<std::int64_t>(launch.attributes.integer("rows"), 1, rows);
+  return LinearLossWorkspace(rows, chunk, weight.shape[0], dtypeBytes(x.dtype)).own() + blasWorkspace;
 }
-std::uint64_t linearLossGradCap(const LaunchDescription &launch) {
-  return linearLossBytes(launch, launch.inputs[1], launch.inputs[2], launch.inputs[3]);
-}
+
 std::uint64_t powerSumCap(const LaunchDescription &launch) { return powerSumWorkspace(launch.inputs.size()); }
 
 } // namespace sluice::cuda

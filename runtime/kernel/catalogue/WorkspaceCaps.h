@@ -12,6 +12,8 @@ namespace sluice {
 
 /// Elements of the declared shape.
 std::int64_t shapeElements(const Operand &operand);
+/// The extent of the last dim; 0 for a scalar.
+std::int64_t lastExtent(const Operand &operand);
 
 namespace cpu {
 std::uint64_t indexCap(const LaunchDescription &launch);
@@ -24,8 +26,8 @@ std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch);
 std::uint64_t batchNormCap(const LaunchDescription &launch);
 std::uint64_t normGradCap(const LaunchDescription &launch);
 std::uint64_t crossEntropyCap(const LaunchDescription &launch);
+/// For linear_cross_entropy and its gradient.
 std::uint64_t linearLossCap(const LaunchDescription &launch);
-std::uint64_t linearLossGradCap(const LaunchDescription &launch);
 } // namespace cpu
 
 namespace cuda {
@@ -40,7 +42,6 @@ std::uint64_t normGradCap(const LaunchDescription &launch);
 std::uint64_t crossEntropyCap(const LaunchDescription &launch);
 std::uint64_t crossEntropyGradCap(const LaunchDescription &launch);
 std::uint64_t linearLossCap(const LaunchDescription &launch);
-std::uint64_t linearLossGradCap(const LaunchDescription &launch);
 std::uint64_t powerSumCap(const LaunchDescription &launch);
 } // namespace cuda
 
