@@ -4,7 +4,7 @@
 // words or a pair of deviates compute it once.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/GlobalIndex.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/Philox.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
-#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 

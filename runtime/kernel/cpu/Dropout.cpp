@@ -1,6 +1,6 @@
 //===- Dropout.cpp - dropout, sixteen Philox blocks at a time ------------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/DropoutMask.h"
-#include "runtime/kernel/cpu/FastKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 

@@ -4,7 +4,7 @@
 // order, a block of columns at a time in f32.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/SortedIndices.h"
 #include "runtime/kernel/cpu/vector/Loops.h"

@@ -1,6 +1,6 @@
 //===- Gelu.cpp - gelu by stretches -------------------------------------------===//
 #include "runtime/kernel/catalogue/Choices.h"
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
 
 namespace sluice::cpu {

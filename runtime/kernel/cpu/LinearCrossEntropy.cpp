@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/LinearLossShape.h"
 
 namespace sluice::cpu {

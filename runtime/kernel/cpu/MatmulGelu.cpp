@@ -1,7 +1,7 @@
 //===- MatmulGelu.cpp - a product followed by gelu, as two kernels -----------------===//
 #include "runtime/kernel/cpu/MatmulGelu.h"
 #include "runtime/kernel/catalogue/Choices.h"
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 namespace sluice::cpu {
 namespace {

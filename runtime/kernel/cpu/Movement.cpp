@@ -3,7 +3,7 @@
 // Stretches where both sides have contiguous rows, else element by element with the type's size known.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 
 #include <cstring>

@@ -4,7 +4,7 @@
 // parameters of an update are cut into chunks, and threads share the chunks of all of them.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"

@@ -3,7 +3,7 @@
 // An operand may repeat over any dim: over the last with step 0, over others with a stride of 0.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
 
 namespace sluice::cpu {

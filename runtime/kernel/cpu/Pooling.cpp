@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 

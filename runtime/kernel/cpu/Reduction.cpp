@@ -4,7 +4,7 @@
 // added in runs of 64, and the runs in order: the formula depends only on the number of rows.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 

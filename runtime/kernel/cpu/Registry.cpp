@@ -1,6 +1,5 @@
 //===- Registry.cpp - finding a CPU kernel --------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 namespace sluice {
 namespace cpu {

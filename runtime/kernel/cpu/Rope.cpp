@@ -3,7 +3,7 @@
 // A position's cosines and sines are computed once and used by every batch row and head.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/RopeShape.h"
 #include "runtime/kernel/cpu/vector/Loops.h"

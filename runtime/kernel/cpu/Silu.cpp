@@ -1,5 +1,5 @@
 //===- Silu.cpp - silu and swiglu by stretches --------------------------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
 
 namespace sluice::cpu {

@@ -1,5 +1,5 @@
 //===- Softmax.cpp - softmax and the logarithm of its sum, by rows ------------===//
-#include "runtime/kernel/cpu/FastKernels.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/OneType.h"
 
 namespace sluice::cpu {

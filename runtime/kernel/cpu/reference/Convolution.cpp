@@ -1,6 +1,6 @@
 //===- Convolution.cpp - convolution over two dims and its derivatives ------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 namespace sluice::cpu::reference {
 namespace {

@@ -1,7 +1,7 @@
 //===- Creation.cpp - kernels that create tensors -----------------------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/GlobalIndex.h"
 #include "runtime/kernel/cpu/Philox.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu::reference {
 namespace {

@@ -7,8 +7,8 @@
 // The mean over no rows is NaN, as in torch.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>
 #include <limits>

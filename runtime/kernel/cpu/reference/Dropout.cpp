@@ -1,6 +1,6 @@
 //===- Dropout.cpp - zero by chance, the rest scaled up -----------------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/DropoutMask.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu::reference {
 

@@ -2,7 +2,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_ELEMENTWISE_H
 #define SLUICE_RUNTIME_KERNEL_CPU_REFERENCE_ELEMENTWISE_H
 
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 #include <utility>
 

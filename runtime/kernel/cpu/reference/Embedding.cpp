@@ -5,7 +5,7 @@
 // table fails the run.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 #include "runtime/kernel/cpu/SortedIndices.h"
 

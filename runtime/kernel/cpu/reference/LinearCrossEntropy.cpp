@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/LinearLossShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>
 #include <limits>

@@ -3,8 +3,8 @@
 // Sums are over k upwards, in double. Columns are computed in blocks so that a row of b is read in order.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/MatmulShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 //===- Movement.cpp - copies of elements ----------------------------===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 #include <cstring>
 

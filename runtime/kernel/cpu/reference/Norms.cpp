@@ -6,7 +6,7 @@
 // A norm without a mean (rms_norm) has no mean, mean(g), bias and dbias: they are 0 and omitted.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 //===- Optimizer.cpp - optimizer updates, as torch defines them ---------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/OptimizerUpdate.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>
 

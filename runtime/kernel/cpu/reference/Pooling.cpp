@@ -1,6 +1,6 @@
 //===- Pooling.cpp - maxima and means of windows, and their derivatives -----------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 namespace sluice::cpu::reference {
 namespace {

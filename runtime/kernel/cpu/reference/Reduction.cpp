@@ -1,5 +1,5 @@
 //===- Reduction.cpp - sums and maxima over dims ------------------------------===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 #include <limits>
 

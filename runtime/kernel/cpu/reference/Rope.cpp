@@ -3,8 +3,8 @@
 //   y[i] = x[i] cos a - x[i + D/2] sin a,   y[i + D/2] = x[i + D/2] cos a + x[i] sin a,   a = (position + t) f(i)
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/RopeShape.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 #include <cmath>
 

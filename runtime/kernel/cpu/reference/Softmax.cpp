@@ -1,5 +1,5 @@
 //===- Softmax.cpp - softmax over the last dim, its derivative and its sum ----===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 #include <cmath>
 #include <limits>

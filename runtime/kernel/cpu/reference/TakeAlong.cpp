@@ -1,6 +1,6 @@
 //===- TakeAlong.cpp - elements by an index along one dim --------------------------===//
+#include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/SortedIndices.h"
-#include "runtime/kernel/cpu/reference/References.h"
 
 namespace sluice::cpu::reference {
 namespace {

@@ -1,5 +1,5 @@
 //===- TrainingStep.cpp - accumulation, norms and clipping of a training step ------===//
-#include "runtime/kernel/cpu/reference/References.h"
+#include "runtime/kernel/cpu/CpuKernels.h"
 
 #include <cmath>
 
