@@ -29,31 +29,17 @@ class Binder {
 public:
   Binder(const plan::PlanT &plan, int rank) : plan(plan), rank(static_cast<std::uint32_t>(rank)) {}
 
-  void setArena(plan::Space space, void *base, std::uint64_t bytes) { arenas[index(space)] = {base, bytes}; }
-
-  std::span<std::byte> arena(plan::Space space) const {
-    return {static_cast<std::byte *>(arenas[index(space)].base), arenas[index(space)].bytes};
-  }
+  /// By plan::Space; empty for a space without an arena.
+  std::array<std::span<std::byte>, 2> arenas;
 
   /// `repeat`: how often the view's section runs.
   Result<BoundView> bind(const plan::ViewT &view, std::uint32_t repeat) const;
-  /// A full persistent buffer, with the shape of its parameter.
-  Result<Operand> bindParameter(const plan::ParameterT &parameter, std::uint32_t buffer) const;
-  /// A full buffer with its own shape.
-  Result<Operand> bindBuffer(std::uint32_t buffer) const;
+  /// The address of a range of a buffer.
+  Result<std::byte *> address(std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes) const;
 
 private:
-  struct Memory {
-    void *base = nullptr;
-    std::uint64_t bytes = 0;
-  };
-  static std::size_t index(plan::Space space) { return static_cast<std::size_t>(space); }
-  /// The address of a range of a buffer.
-  Result<void *> address(std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes) const;
-
   const plan::PlanT &plan;
   const std::uint32_t rank;
-  std::array<Memory, 2> arenas;
 };
 
 } // namespace sluice

@@ -81,25 +81,6 @@ struct PortMemory {
   template <typename T> T *as(std::uint32_t repetition = 0) const { return static_cast<T *>(at(repetition)); }
 };
 
-/// A persistent tensor of this rank. `value.extent` is the valid extent, `value.origin` its position in `value.global`;
-/// rows are at distance `value.strides`.
-struct TensorMemory {
-  std::string_view name;
-  Operand value;
-};
-
-/// A parameter's shard and its states.
-struct ParameterMemory {
-  /// In Plan.parameters.
-  std::uint32_t index = 0;
-  TensorMemory tensor;
-  /// The sharded dim of the tensor, which has all elements in one dim if it is sharded flat; -1: replicated.
-  int dim = -1;
-  /// True on one of the ranks that hold this shard: that rank saves it.
-  bool primary = true;
-  std::vector<TensorMemory> states;
-};
-
 /// When an instruction ran, in nanoseconds of the steady clock.
 struct TraceRecord {
   std::uint32_t entry = 0;
@@ -148,14 +129,10 @@ public:
 
   virtual Result<PortMemory> input(std::string_view entry, std::string_view name) const = 0;
   virtual Result<PortMemory> output(std::string_view entry, std::string_view name) const = 0;
-  /// In the plan's order.
-  virtual std::span<const ParameterMemory> parameters() const = 0;
-  virtual std::span<const TensorMemory> variables() const = 0;
 
-  /// Between steps: copies between the memory of parameters, states and ports and the caller's. On a GPU only ports can
-  /// be accessed otherwise.
-  virtual Status read(void *to, const void *from, std::uint64_t bytes) const = 0;
-  virtual Status write(void *to, const void *from, std::uint64_t bytes) = 0;
+  /// Between steps: the bytes of a buffer (index in Plan.buffers) from `offset` on, in any memory space.
+  virtual Status read(std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
+  virtual Status write(std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
 
   /// Bytes that this rank has requested, arena and workspace, counted where they are requested.
   virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;

@@ -1,7 +1,6 @@
 //===- ExecutorLoad.cpp - memory, streams, channels and commands of a plan ----------===//
 #include "runtime/collective/DeviceWorld.h"
 
-#include "runtime/base/ShardMath.h"
 #include "runtime/base/Text.h"
 #include "runtime/executor/Handshake.h"
 #include "runtime/executor/Machine.h"
@@ -28,7 +27,6 @@ Status PlanExecutor::load() {
   SLUICE_RETURN_IF_ERROR(checkFits(plan(), options));
   SLUICE_RETURN_IF_ERROR(compareDigests(plan(), *context.world, rank()));
   SLUICE_RETURN_IF_ERROR(makeDevice());
-  SLUICE_RETURN_IF_ERROR(bindTensors());
   for (std::uint32_t e = 0; e < plan().entries.size(); ++e)
     SLUICE_RETURN_IF_ERROR(makeEntry(e));
   if (options.observe)
@@ -38,8 +36,7 @@ Status PlanExecutor::load() {
 
 void PlanExecutor::makeObserver() {
   RankMemory memory;
-  for (const auto &arena : plan().arenas)
-    memory.arenas[static_cast<std::size_t>(arena->space)] = binder.arena(arena->space);
+  memory.arenas = binder.arenas;
   for (std::size_t stream = 0; stream < workspaces.size(); ++stream)
     memory.workspaces.push_back({static_cast<std::byte *>(workspaces[stream]), plan().streams[stream]->workspace});
   observer = options.observe(plan(), rank(), std::move(memory));
@@ -96,7 +93,7 @@ Status PlanExecutor::makeDevice() {
     if (!memory.isOk())
       return withHolders(memory.takeStatus(), arena->space);
     void *base = *memory;
-    binder.setArena(arena->space, base, arena->bytes);
+    binder.arenas[static_cast<std::size_t>(arena->space)] = {static_cast<std::byte *>(base), arena->bytes};
     if (isForPeers)
       SLUICE_RETURN_IF_ERROR(byLibrary->registerMemory(base, arena->bytes));
   }
@@ -121,32 +118,6 @@ Status PlanExecutor::makeDevice() {
   firstJoinEvent = events;
   nextPortEvent = events + streams;
   return device->createEvents(nextPortEvent + streams * static_cast<std::uint32_t>(plan().entries.size()));
-}
-
-Status PlanExecutor::bindTensors() {
-  for (std::uint32_t p = 0; p < plan().parameters.size(); ++p) {
-    const plan::ParameterT &parameter = *plan().parameters[p];
-    ParameterMemory memory;
-    memory.index = p;
-    memory.dim = cutDim(parameter);
-    memory.tensor.name = parameter.name;
-    SLUICE_ASSIGN_OR_RETURN(memory.tensor.value, binder.bindParameter(parameter, parameter.buffer));
-    const std::vector<std::uint32_t> coordinates = coordinatesOf(meshSizes(plan()), static_cast<std::uint32_t>(rank()));
-    for (std::uint32_t axis = 0; axis < coordinates.size(); ++axis)
-      if (std::ranges::find(parameter.axes, axis) == parameter.axes.end() &&
-          !(parameter.split && std::ranges::find(parameter.split->axes, axis) != parameter.split->axes.end()))
-        memory.primary = memory.primary && coordinates[axis] == 0;
-    for (const auto &state : parameter.states) {
-      SLUICE_ASSIGN_OR_RETURN(Operand value, binder.bindParameter(parameter, state->buffer));
-      memory.states.push_back({state->name, value});
-    }
-    parameterMemory.push_back(std::move(memory));
-  }
-  for (const auto &variable : plan().variables) {
-    SLUICE_ASSIGN_OR_RETURN(Operand value, binder.bindBuffer(variable->buffer));
-    variableMemory.push_back({variable->name, value});
-  }
-  return {};
 }
 
 Status PlanExecutor::makeEntry(std::uint32_t e) {

@@ -1,7 +1,7 @@
 //===- PlanExecutor.h - the implementation of Executor -----------------------------===//
 //
 // ExecutorLoad.cpp creates it, in this order: compare plan and machine, compare the digests of all ranks, allocate
-// memory, create streams, events and communicators, bind ports and parameters, prepare commands. ExecutorIssue.cpp
+// memory, create streams, events and communicators, bind ports, prepare commands. ExecutorIssue.cpp
 // issues steps.
 //
 // Order of runs: a run that follows a run of the same entry point starts where its waits allow, carried waits included.
@@ -81,13 +81,13 @@ public:
   Result<PortMemory> output(std::string_view entry, std::string_view name) const override {
     return findPort(entry, name, &IssueEntry::outputs, "output");
   }
-  std::span<const ParameterMemory> parameters() const override { return parameterMemory; }
-  std::span<const TensorMemory> variables() const override { return variableMemory; }
-  Status read(void *to, const void *from, std::uint64_t bytes) const override {
-    return backend->device().read(to, from, bytes);
+  Status read(std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
+    SLUICE_ASSIGN_OR_RETURN(const std::byte *from, binder.address(buffer, offset, out.size()));
+    return backend->device().read(out.data(), from, out.size());
   }
-  Status write(void *to, const void *from, std::uint64_t bytes) override {
-    return backend->device().write(to, from, bytes);
+  Status write(std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
+    SLUICE_ASSIGN_OR_RETURN(std::byte * to, binder.address(buffer, offset, data.size()));
+    return backend->device().write(to, data.data(), data.size());
   }
   std::uint64_t allocatedBytes(MemorySpace space) const override { return backend->device().allocatedBytes(space); }
   std::span<const TraceRecord> trace(std::uint32_t stream) const override {
@@ -106,7 +106,6 @@ private:
   //===--- Load ---===//
   Status checkWorld() const;
   Status makeDevice();
-  Status bindTensors();
   Status makeEntry(std::uint32_t e);
   void makeObserver();
   Status addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section);
@@ -149,8 +148,6 @@ private:
   bool busy = false;
   std::vector<void *> workspaces;
   std::vector<StreamTrace> traces;
-  std::vector<ParameterMemory> parameterMemory;
-  std::vector<TensorMemory> variableMemory;
   std::map<ChannelKey, std::unique_ptr<Communicator>> channels;
   std::vector<std::unique_ptr<InstructionCommand>> commands;
   std::vector<IssueEntry> entries;

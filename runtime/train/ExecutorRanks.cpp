@@ -2,10 +2,10 @@
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
-#include "runtime/train/BufferTable.h"
 #include "runtime/train/ExecutorSettings.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ProcessRanks.h"
+#include "runtime/train/Trace.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,10 +24,6 @@ public:
     ranks->traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(ranks->group, RankGroup::create(ranks->held, executor));
     SLUICE_RETURN_IF_ERROR(finishSettings(executor, options));
-    for (int rank = 0; rank < ranks->size(); ++rank) {
-      SLUICE_ASSIGN_OR_RETURN(BufferTable table, BufferTable::make(ranks->group->executor(rank)));
-      ranks->tables.push_back(std::move(table));
-    }
     return std::unique_ptr<Ranks>(std::move(ranks));
   }
 
@@ -39,13 +35,11 @@ public:
   Status finish() override { return group->finish(); }
 
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
-    SLUICE_ASSIGN_OR_RETURN(const std::byte *data, locate(rank, buffer, offset, out.size()));
-    return group->executor(rank).read(out.data(), data, out.size());
+    return group->executor(rank).read(buffer, offset, out);
   }
 
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
-    SLUICE_ASSIGN_OR_RETURN(std::byte * to, locate(rank, buffer, offset, data.size()));
-    return group->executor(rank).write(to, data.data(), data.size());
+    return group->executor(rank).write(buffer, offset, data);
   }
 
   std::uint64_t requestedBytes(plan::Space space) const override {
@@ -63,14 +57,8 @@ public:
 private:
   explicit ExecutorRanks(plan::PlanT plan) : held(std::move(plan)) {}
 
-  Result<std::byte *> locate(int rank, std::uint32_t buffer, std::uint64_t offset, std::uint64_t bytes) const {
-    return tables[static_cast<std::size_t>(rank)].locate(buffer, offset, bytes);
-  }
-
   plan::PlanT held;
   std::unique_ptr<RankGroup> group;
-  /// By rank.
-  std::vector<BufferTable> tables;
   bool traces = false;
   const std::shared_ptr<PageReport> pages = std::make_shared<PageReport>();
   /// When the first traced instruction began.

@@ -7,8 +7,8 @@
 #include "runtime/train/ProcessRanks.h"
 #include "runtime/base/cuda/Table.h"
 #include "runtime/collective/nccl/NcclWorld.h"
-#include "runtime/train/BufferTable.h"
 #include "runtime/train/ExecutorSettings.h"
+#include "runtime/train/Trace.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -51,7 +51,6 @@ public:
     traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
     SLUICE_RETURN_IF_ERROR(finishSettings(chosen, options));
-    SLUICE_ASSIGN_OR_RETURN(table, BufferTable::make(*executor));
     std::vector<int> allRanks(static_cast<std::size_t>(size()));
     std::iota(allRanks.begin(), allRanks.end(), 0);
     SLUICE_ASSIGN_OR_RETURN(all, world->create(ownRank, allRanks, "host"));
@@ -78,18 +77,13 @@ public:
       SLUICE_RETURN_IF_ERROR(sendRequest({rank, buffer, offset, out.size()}));
       return share(*pairs.at(rank), 1, out);
     }
-    if (holds(rank)) {
-      SLUICE_ASSIGN_OR_RETURN(const std::byte *data, table.locate(buffer, offset, out.size()));
-      SLUICE_RETURN_IF_ERROR(executor->read(out.data(), data, out.size()));
-    }
+    if (holds(rank))
+      SLUICE_RETURN_IF_ERROR(executor->read(buffer, offset, out));
     return inRoot ? Status::ok() : share(*all, rank, out);
   }
 
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
-    if (!holds(rank))
-      return Status::ok();
-    SLUICE_ASSIGN_OR_RETURN(std::byte * to, table.locate(buffer, offset, data.size()));
-    return executor->write(to, data.data(), data.size());
+    return holds(rank) ? executor->write(buffer, offset, data) : Status::ok();
   }
 
   Status onRoot(const std::function<Status()> &work) const override {
@@ -164,9 +158,8 @@ private:
         return Status::ok();
       if (request.rank != ownRank)
         continue;
-      SLUICE_ASSIGN_OR_RETURN(std::byte * data, table.locate(request.buffer, request.offset, request.bytes));
       std::vector<std::byte> copy(request.bytes);
-      SLUICE_RETURN_IF_ERROR(executor->read(copy.data(), data, copy.size()));
+      SLUICE_RETURN_IF_ERROR(executor->read(request.buffer, request.offset, copy));
       SLUICE_RETURN_IF_ERROR(share(*pairs.at(ownRank), 1, copy));
     }
   }
@@ -203,7 +196,6 @@ private:
   const std::shared_ptr<World> world;
   const int ownRank;
   std::unique_ptr<Executor> executor;
-  BufferTable table;
   std::unique_ptr<Communicator> all, agreements;
   /// Of agreeLater(); destroyed before its communicator.
   std::future<Result<bool>> agreement;

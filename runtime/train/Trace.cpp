@@ -1,4 +1,4 @@
-//===- Trace.cpp - spans for chrome://tracing and Perfetto -------------------------===//
+//===- Trace.cpp - spans of instructions, for chrome://tracing and Perfetto ---------===//
 #include "runtime/train/Trace.h"
 
 #include "runtime/base/Json.h"
@@ -9,6 +9,31 @@
 #include <nlohmann/json.hpp>
 
 namespace sluice {
+
+std::vector<std::vector<std::string>> instructionNames(const plan::PlanT &plan) {
+  std::vector<std::vector<std::string>> names(plan.entries.size());
+  for (std::size_t e = 0; e < plan.entries.size(); ++e)
+    forEachInstruction(*plan.entries[e], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+      const std::string unit = instruction.unit >= 0 ? " " + plan.units[instruction.unit]->name : "";
+      names[e].push_back(operationName(plan, instruction) + unit);
+    });
+  return names;
+}
+
+std::int64_t traceBegin(const Executor &executor) {
+  std::int64_t begin = -1;
+  for (std::uint32_t stream = 0; stream < executor.plan().streams.size(); ++stream)
+    if (const std::span<const TraceRecord> records = executor.trace(stream); !records.empty())
+      begin = begin < 0 ? records[0].begin : std::min(begin, records[0].begin);
+  return begin;
+}
+
+void appendSpans(const plan::PlanT &plan, int rank, std::uint32_t stream, std::span<const TraceRecord> records,
+                 const std::vector<std::vector<std::string>> &names, std::int64_t start, std::vector<Span> &spans) {
+  for (const TraceRecord &record : records)
+    spans.push_back({rank, plan.streams[stream]->name, names[record.entry][record.instruction],
+                     static_cast<double>(record.begin - start) / 1000, static_cast<double>(record.end - start) / 1000});
+}
 
 static std::string jsonString(const std::string &text) { return dumpJson(Json(text)); }
 

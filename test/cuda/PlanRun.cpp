@@ -123,14 +123,14 @@ Status runAll(const plan::PlanT &plan, RankGroup &group, int steps, Outcome &out
       if (entry->name != "init")
         SLUICE_RETURN_IF_ERROR(run(*entry, step));
   for (int rank = 0; rank < group.size(); ++rank)
-    for (const ParameterMemory &parameter : group.executor(rank).parameters()) {
-      const Operand &value = parameter.tensor.value;
-      std::vector<std::byte> bytes(static_cast<std::size_t>(value.elements()) * dtypeBytes(value.dtype));
-      SLUICE_RETURN_IF_ERROR(group.executor(rank).read(bytes.data(), value.data, bytes.size()));
-      std::vector<double> values(static_cast<std::size_t>(value.elements()));
+    for (const auto &parameter : plan.parameters) {
+      const DType dtype = baseType(parameter->dtype);
+      std::vector<std::byte> bytes(plan.buffers[parameter->buffer]->bytes);
+      SLUICE_RETURN_IF_ERROR(group.executor(rank).read(parameter->buffer, 0, bytes));
+      std::vector<double> values(bytes.size() / dtypeBytes(dtype));
       for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = numberAt(bytes, value.dtype, i);
-      outcome.names.push_back(std::string(parameter.tensor.name) + " of rank " + std::to_string(rank));
+        values[i] = numberAt(bytes, dtype, i);
+      outcome.names.push_back(parameter->name + " of rank " + std::to_string(rank));
       outcome.values.push_back(std::move(values));
     }
   return {};

@@ -70,9 +70,10 @@ inline plan::PlanT recordable(std::uint32_t ranks) {
 using Shards = std::vector<std::vector<float>>;
 
 inline Status runSteps(Executor &executor, std::vector<float> &shard, int steps = 4) {
-  const Operand &weight = executor.parameters()[0].tensor.value;
-  shard.assign(static_cast<std::size_t>(weight.elements()), 0.5f + static_cast<float>(executor.rank()));
-  SLUICE_RETURN_IF_ERROR(executor.write(weight.data, shard.data(), shard.size() * 4));
+  const std::uint32_t weight = executor.plan().parameters[0]->buffer;
+  shard.assign(shardElements(executor.rank(), static_cast<int>(meshSize(executor.plan()))),
+               0.5f + static_cast<float>(executor.rank()));
+  SLUICE_RETURN_IF_ERROR(executor.write(weight, 0, std::as_bytes(std::span(shard))));
   for (int step = 0; step < steps; ++step) {
     SLUICE_ASSIGN_OR_RETURN(PortMemory x, executor.input("train_step", "x"));
     for (std::uint32_t r = 0; r < x.repetitions; ++r)
@@ -81,7 +82,7 @@ inline Status runSteps(Executor &executor, std::vector<float> &shard, int steps 
     SLUICE_RETURN_IF_ERROR(executor.runEntry("train_step"));
     SLUICE_RETURN_IF_ERROR(executor.synchronize());
   }
-  return executor.read(shard.data(), weight.data, shard.size() * 4);
+  return executor.read(weight, 0, std::as_writable_bytes(std::span(shard)));
 }
 
 } // namespace sluice::test

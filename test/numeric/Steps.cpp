@@ -118,12 +118,12 @@ Outcome runSteps(const plan::PlanT &plan, StepInjector *delays, const StepsOptio
           if (port->dtype == DType::f32)
             (name == std::string_view("loss") ? outcome.losses : outcome.norms).push_back(*port->as<float>());
         }
-    for (const ParameterMemory &parameter : executor.parameters())
-      append(parameter.tensor.value.data,
-             static_cast<std::size_t>(parameter.tensor.value.elements()) * dtypeBytes(parameter.tensor.value.dtype));
-    for (const TensorMemory &variable : executor.variables())
-      append(variable.value.data,
-             static_cast<std::size_t>(variable.value.elements()) * dtypeBytes(variable.value.dtype));
+    for (std::uint32_t b = 0; b < plan.buffers.size() && outcome.status.isOk(); ++b)
+      if (plan.buffers[b]->entry == -1 && plan.buffers[b]->space == plan::Space::device) {
+        std::vector<std::byte> bytes(plan.buffers[b]->bytes);
+        outcome.status = executor.read(b, 0, bytes);
+        append(bytes.data(), bytes.size());
+      }
   }
   return outcome;
 }

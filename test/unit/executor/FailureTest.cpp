@@ -37,7 +37,9 @@ TEST(Failure, FailureOfOneRankEndsAll) {
   auto group = RankGroup::create(builder.plan, options);
   ASSERT_TRUE(group.isOk());
   ASSERT_TRUE((*group)->runEntry("train_step").isOk());
-  *(*group)->executor(1).parameters()[0].tensor.value.as<float>() = 13;
+  const float mark = 13;
+  ASSERT_TRUE(
+      (*group)->executor(1).write(builder.plan.parameters[0]->buffer, 0, std::as_bytes(std::span(&mark, 1))).isOk());
   Status status;
   for (int i = 0; i < 3; ++i) {
     status = (*group)->runEntry("train_step");

@@ -17,13 +17,18 @@ float input(int rank, int repetition, int step, std::int64_t i) {
   return 0.01f * static_cast<float>((rank * 31 + repetition * 17 + step * 7 + i * 3) % 101);
 }
 
-/// Writes the first weights through parameters(), runs `steps`, and reads the weights back as one tensor.
+/// Writes the first weights, runs `steps`, and reads the weights back as one tensor.
 std::vector<float> train(RankGroup &group, int steps) {
-  for (int r = 0; r < group.size(); ++r) {
-    const Operand &value = group.executor(r).parameters()[0].tensor.value;
-    for (std::int64_t i = 0; i < value.extent[0] * columns; ++i)
-      value.as<float>()[i] = 0.5f + 0.25f * static_cast<float>(value.origin[0] * columns + i);
-  }
+  const std::uint32_t buffer = group.executor(0).plan().parameters[0]->buffer;
+  std::vector<float> weights(rows * columns);
+  const auto shardOf = [&](int r) {
+    return std::span(weights).subspan(static_cast<std::size_t>(elementsBefore(r, group.size())),
+                                      shardElements(r, group.size()));
+  };
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = 0.5f + 0.25f * static_cast<float>(i);
+  for (int r = 0; r < group.size(); ++r)
+    EXPECT_TRUE(group.executor(r).write(buffer, 0, std::as_bytes(shardOf(r))).isOk());
   for (int step = 0; step < steps; ++step) {
     for (int r = 0; r < group.size(); ++r)
       for (int m = 0; m < 2; ++m)
@@ -33,11 +38,8 @@ std::vector<float> train(RankGroup &group, int steps) {
     Status status = group.runEntry("train_step");
     EXPECT_TRUE(status.isOk()) << status.message();
   }
-  std::vector<float> weights;
-  for (int r = 0; r < group.size(); ++r) {
-    const Operand &value = group.executor(r).parameters()[0].tensor.value;
-    weights.insert(weights.end(), value.as<float>(), value.as<float>() + value.extent[0] * columns);
-  }
+  for (int r = 0; r < group.size(); ++r)
+    EXPECT_TRUE(group.executor(r).read(buffer, 0, std::as_writable_bytes(shardOf(r))).isOk());
   return weights;
 }
 
@@ -157,40 +159,6 @@ TEST(RankGroup, CommunicationOverlapsCompute) {
     Status status = (*group)->runEntry("step");
     EXPECT_TRUE(status.isOk()) << status.message();
     EXPECT_FALSE(hold.stalled);
-  }
-}
-
-// Tests the shards in parameters() over a (2, 4) mesh: extents, origins, and the rank that saves a shard.
-TEST(RankGroup, ParametersHaveExtentAndOrigin) {
-  PlanBuilder builder({2, 4});
-  builder.stream("compute");
-  const auto shard = builder.buffer("shard", {3, 5}), state = builder.buffer("state", {3, 5}),
-             gathered = builder.buffer("w", {5});
-  plan::ParameterT &parameter = builder.parameter("weight", {10, 5}, {1}, shard);
-  auto momentum = std::make_unique<plan::StateT>();
-  momentum->name = "momentum";
-  momentum->buffer = state;
-  parameter.states.push_back(std::move(momentum));
-  builder.parameter("bias", {5}, {}, gathered);
-  builder.entry("step");
-  auto group = RankGroup::create(builder.plan);
-  ASSERT_TRUE(group.isOk()) << group.status().message();
-  for (int r = 0; r < 8; ++r) {
-    const ParameterMemory &weight = (*group)->executor(r).parameters()[0];
-    const int place = r % 4;
-    EXPECT_EQ(weight.tensor.name, "weight");
-    EXPECT_EQ(weight.tensor.value.extent[0], place < 3 ? 3 : 1);
-    EXPECT_EQ(weight.tensor.value.origin[0], 3 * place);
-    EXPECT_EQ(weight.tensor.value.global[0], 10);
-    EXPECT_EQ(weight.tensor.value.extent[1], 5);
-    EXPECT_EQ(weight.primary, r < 4);
-    ASSERT_EQ(weight.states.size(), 1u);
-    EXPECT_EQ(weight.states[0].name, "momentum");
-    EXPECT_EQ(weight.states[0].value.extent, weight.tensor.value.extent);
-    const ParameterMemory &bias = (*group)->executor(r).parameters()[1];
-    EXPECT_EQ(bias.dim, -1);
-    EXPECT_EQ(bias.tensor.value.extent[0], 5);
-    EXPECT_EQ(bias.primary, r == 0);
   }
 }
 

@@ -143,7 +143,7 @@ TEST(Refusal, RangesOutsideOfMemory) {
   const std::string at = "step, instruction 0 (launch add, unit h.0): ";
   PlanBuilder builder = small();
   firstOf(builder).operation.AsLaunch()->inputs[0]->offset = 4;
-  expectRefused(builder.plan, at + "end of a view in buffer 'x', expected at most 16 but got 20");
+  expectRefused(builder.plan, at + "end of a range in buffer 'x', expected at most 16 but got 20");
   builder = small();
   firstOf(builder).operation.AsLaunch()->outputs[0]->buffer = 5;
   expectRefused(builder.plan, at + "buffer of a view, expected less than 1 but got 5");
@@ -220,7 +220,7 @@ TEST(Refusal, ParametersWithoutMemory) {
   expectRefused(builder.plan, "sharded dim of parameter 'w', expected at most 1 but got 2");
   parameter.dim = 0;
   parameter.chunk = 5;
-  expectRefused(builder.plan, "end of a view in buffer 'x', expected at most 16 but got 20");
+  expectRefused(builder.plan, "end of a range in buffer 'x', expected at most 16 but got 20");
 }
 
 // Tests an unknown kind of instruction.

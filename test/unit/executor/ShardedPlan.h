@@ -2,6 +2,7 @@
 #ifndef SLUICE_TEST_UNIT_EXECUTOR_SHARDEDPLAN_H
 #define SLUICE_TEST_UNIT_EXECUTOR_SHARDEDPLAN_H
 
+#include "runtime/base/ShardMath.h"
 #include "test/unit/executor/RunAlone.h"
 
 namespace sluice::test {
@@ -75,6 +76,14 @@ inline PlanBuilder sharded(std::uint32_t ranks) {
   builder.port(entry.inputs, "x", slice).per_repetition = true;
   builder.port(entry.outputs, "out", builder.view(out));
   return builder;
+}
+
+/// Elements of the parameter before the shard of a rank; those of its shard are before the next rank's.
+inline std::int64_t elementsBefore(int rank, int ranks) {
+  return chunkBegin(rows, chunkOf(rows, ranks), rank) * columns;
+}
+inline std::size_t shardElements(int rank, int ranks) {
+  return static_cast<std::size_t>(elementsBefore(rank + 1, ranks) - elementsBefore(rank, ranks));
 }
 
 } // namespace sluice::test
