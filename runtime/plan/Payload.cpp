@@ -1,9 +1,11 @@
 //===- Payload.cpp - the memory that unpacking a plan would allocate ---------------===//
 //
-// One overload of visit() per table that contains vectors, strings or tables; all others have a fixed size.
+// The generated code lists the fields of each table, so that no table is forgotten.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Payload.h"
+
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -12,7 +14,11 @@ class Payload {
 public:
   explicit Payload(std::uint64_t limit) : limit(limit) {}
 
-  template <typename... Fields> bool all(const Fields *...fields) { return (field(fields) && ...); }
+  template <typename T> bool visit(const T &table) {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return (field(table.template get_field<i>()) && ...);
+    }(std::make_index_sequence<T::Traits::fields_number>());
+  }
 
 private:
   bool take(std::uint64_t bytes) {
@@ -20,6 +26,8 @@ private:
     return taken <= limit;
   }
 
+  /// Numbers and enums are in the table.
+  template <typename T> bool field(T) { return true; }
   bool field(const flatbuffers::String *text) { return !text || take(text->size() + 1); }
   template <typename T> bool field(const flatbuffers::Vector<T> *numbers) {
     // The verifier aligns a vector's length, not its elements.
@@ -37,43 +45,13 @@ private:
     return true;
   }
   template <typename T> bool field(const T *table) { return !table || visit(*table); }
-
-  template <typename T> bool visit(const T &) { return true; }
-  bool visit(const plan::Axis &t) { return all(t.name()); }
-  bool visit(const plan::Buffer &t) { return all(t.name(), t.shape()); }
-  bool visit(const plan::Valid &t) { return all(t.axes()); }
-  bool visit(const plan::View &t) { return all(t.shape(), t.strides(), t.valid()); }
-  bool visit(const plan::Attribute &t) { return all(t.name(), t.list()); }
-  bool visit(const plan::Launch &t) {
-    return all(t.attributes(), t.inputs(), t.outputs(), t.input_values(), t.output_values());
+  /// A union's pointer does not have its type.
+  bool field(const void *) { return true; }
+  bool field(const plan::Instruction *instruction) {
+    return visit(*instruction) && field(instruction->operation_as_Launch()) &&
+           field(instruction->operation_as_Collective()) && field(instruction->operation_as_Copy()) &&
+           field(instruction->operation_as_Fill()) && field(instruction->operation_as_Release());
   }
-  bool visit(const plan::Segment &t) { return all(t.source(), t.destination()); }
-  bool visit(const plan::Collective &t) { return all(t.axes(), t.segments()); }
-  bool visit(const plan::Copy &t) { return all(t.source(), t.destination()); }
-  bool visit(const plan::Fill &t) { return all(t.destination()); }
-  bool visit(const plan::Release &t) { return all(t.buffers()); }
-  bool visit(const plan::Instruction &t) {
-    return all(t.repetitions(), t.operation_as_Launch(), t.operation_as_Collective(), t.operation_as_Copy(),
-               t.operation_as_Fill(), t.operation_as_Release());
-  }
-  bool visit(const plan::Section &t) { return all(t.name(), t.instructions()); }
-  bool visit(const plan::Port &t) { return all(t.name(), t.view()); }
-  bool visit(const plan::Entry &t) { return all(t.name(), t.inputs(), t.outputs(), t.sections()); }
-  bool visit(const plan::Stream &t) { return all(t.name()); }
-  bool visit(const plan::State &t) { return all(t.name()); }
-  bool visit(const plan::TensorSplit &t) { return all(t.axes()); }
-  bool visit(const plan::Parameter &t) {
-    return all(t.name(), t.aliases(), t.shape(), t.axes(), t.states(), t.split());
-  }
-  bool visit(const plan::Unit &t) { return all(t.name(), t.parameters()); }
-  bool visit(const plan::Variable &t) { return all(t.name()); }
-  bool visit(const plan::ProgramType &t) { return all(t.shape()); }
-  bool visit(const plan::ProgramKind &t) { return all(t.op(), t.attributes()); }
-  bool visit(const plan::Program &t) {
-    return all(t.types(), t.kinds(), t.names(), t.values(), t.inputs(), t.input_names(), t.outputs(), t.op_kinds(),
-               t.op_blocks(), t.op_symbols(), t.operands(), t.operand_ends(), t.results(), t.result_ends());
-  }
-  bool visit(const plan::Target &t) { return all(t.device(), t.isa(), t.arch()); }
 
   std::uint64_t limit;
   std::uint64_t taken = 0;
@@ -81,10 +59,6 @@ private:
 
 } // namespace
 
-bool payloadFits(const plan::Plan &t, std::uint64_t limit) {
-  return Payload(limit).all(t.digest(), t.name(), t.config(), t.target(), t.mesh(), t.arenas(), t.streams(),
-                            t.buffers(), t.units(), t.parameters(), t.variables(), t.entries(), t.kernels(),
-                            t.locations(), t.program(), t.recipe(), t.data_axes());
-}
+bool payloadFits(const plan::Plan &plan, std::uint64_t limit) { return Payload(limit).visit(plan); }
 
 } // namespace sluice
