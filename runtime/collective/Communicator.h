@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,6 +99,12 @@ public:
   /// Called by each member, before the first collective; returns when all members have called.
   virtual Result<std::unique_ptr<Communicator>> create(int rank, std::span<const int> members,
                                                        std::string_view channel) = 0;
+  /// The communicator of all ranks on `channel`.
+  Result<std::unique_ptr<Communicator>> createForAll(int rank, std::string_view channel) {
+    std::vector<int> members(static_cast<std::size_t>(size()));
+    std::iota(members.begin(), members.end(), 0);
+    return create(rank, members, channel);
+  }
   /// A rank has failed: every rank's pending and later calls return `reason`. Thread-safe.
   virtual void abort(const Status &reason) = 0;
   /// Ok until the world is aborted, then the reason. Thread-safe.

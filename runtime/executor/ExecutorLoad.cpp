@@ -7,7 +7,6 @@
 #include "runtime/executor/PlanExecutor.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace sluice {
 
@@ -73,9 +72,7 @@ Status PlanExecutor::makeDevice() {
     }
   // Ranks that share a GPU are recorded together.
   if (recording && backend->records() && context.world->size() > 1 && !deviceWorld()) {
-    std::vector<int> allRanks(static_cast<std::size_t>(context.world->size()));
-    std::iota(allRanks.begin(), allRanks.end(), 0);
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> meeting, context.world->create(rank(), allRanks, "graph"));
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> meeting, context.world->createForAll(rank(), "graph"));
     backend->shareRecordings(std::move(meeting));
   }
   // A library of collectives allocates its memory before the arena is allocated.

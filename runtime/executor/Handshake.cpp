@@ -3,15 +3,13 @@
 #include "runtime/base/Sha256.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace sluice {
 Status compareDigests(const plan::PlanT &plan, World &world, int rank) {
-  std::vector<int> allRanks(static_cast<std::size_t>(world.size()));
-  std::iota(allRanks.begin(), allRanks.end(), 0);
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, world.create(rank, allRanks, "handshake"));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, world.createForAll(rank, "handshake"));
 
-  std::vector<std::uint8_t> digests(allRanks.size() * digestBytes);
+  const auto ranks = static_cast<std::size_t>(world.size());
+  std::vector<std::uint8_t> digests(ranks * digestBytes);
   std::uint8_t *own = digests.data() + static_cast<std::size_t>(rank) * digestBytes;
   std::copy_n(plan.digest.begin(), std::min(plan.digest.size(), digestBytes), own);
   const SegmentPointers segment{own, digests.data(), digestBytes};
@@ -19,7 +17,7 @@ Status compareDigests(const plan::PlanT &plan, World &world, int rank) {
 
   const auto digestOf = [&](std::size_t r) { return std::span(digests).subspan(r * digestBytes, digestBytes); };
   std::string others;
-  for (std::size_t r = 1; r < allRanks.size(); ++r)
+  for (std::size_t r = 1; r < ranks; ++r)
     if (!std::ranges::equal(digestOf(r), digestOf(0)))
       others += (others.empty() ? "rank " : ", rank ") + std::to_string(r) + " has " + toHex(digestOf(r));
   if (others.empty())

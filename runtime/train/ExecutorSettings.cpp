@@ -5,8 +5,6 @@
 #include "runtime/kernel/cuda/Algorithms.h"
 #include "runtime/kernel/cuda/DnnUse.h"
 
-#include <numeric>
-
 namespace sluice {
 
 /// Instructions of a stream whose times are kept between two calls of takeTrace().
@@ -30,9 +28,7 @@ static Status requiresCuda(std::string_view option, const plan::PlanT &plan) {
 static Result<std::shared_ptr<cuda::Algorithms>> openAlgorithms(const RanksOptions &options, World *world) {
   if (!world || world->size() == 1)
     return std::make_shared<cuda::Algorithms>(options.algorithms);
-  std::vector<int> allRanks(static_cast<std::size_t>(world->size()));
-  std::iota(allRanks.begin(), allRanks.end(), 0);
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, world->create(options.rank, allRanks, "algorithms"));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, world->createForAll(options.rank, "algorithms"));
   return std::make_shared<cuda::Algorithms>(
       options.algorithms,
       [all = std::shared_ptr<Communicator>(std::move(all))](std::string &text) { return shareText(*all, text); },

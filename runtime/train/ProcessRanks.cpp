@@ -15,7 +15,6 @@
 #include <cstring>
 #include <future>
 #include <map>
-#include <numeric>
 
 namespace sluice {
 namespace {
@@ -51,10 +50,8 @@ public:
     traces = options.trace;
     SLUICE_ASSIGN_OR_RETURN(executor, Executor::create(held, world, ownRank, chosen));
     SLUICE_RETURN_IF_ERROR(finishSettings(chosen, options));
-    std::vector<int> allRanks(static_cast<std::size_t>(size()));
-    std::iota(allRanks.begin(), allRanks.end(), 0);
-    SLUICE_ASSIGN_OR_RETURN(all, world->create(ownRank, allRanks, "host"));
-    SLUICE_ASSIGN_OR_RETURN(agreements, world->create(ownRank, allRanks, "agreement"));
+    SLUICE_ASSIGN_OR_RETURN(all, world->createForAll(ownRank, "host"));
+    SLUICE_ASSIGN_OR_RETURN(agreements, world->createForAll(ownRank, "agreement"));
     for (int other = 1; other < size(); ++other)
       if (ownRank == 0 || ownRank == other) {
         const int members[] = {0, other};

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 namespace sluice {
@@ -187,9 +186,7 @@ private:
   Status start() {
     if (root)
       return {};
-    std::vector<int> allRanks(static_cast<std::size_t>(size()));
-    std::iota(allRanks.begin(), allRanks.end(), 0);
-    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, host->create(ownRank, allRanks, "nccl"));
+    SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> all, host->createForAll(ownRank, "nccl"));
     SLUICE_RETURN_IF_ERROR(checkDevices(*all));
     std::size_t total = 0;
     SLUICE_RETURN_IF_ERROR(check(table.driver.memoryInfo(&freeAtStart, &total), "cuMemGetInfo"));
