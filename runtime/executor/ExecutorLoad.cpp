@@ -1,8 +1,8 @@
 //===- ExecutorLoad.cpp - memory, streams, channels and commands of a plan ----------===//
 #include "runtime/collective/DeviceWorld.h"
 
+#include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
-#include "runtime/executor/Handshake.h"
 #include "runtime/executor/Machine.h"
 #include "runtime/executor/PlanExecutor.h"
 
@@ -24,7 +24,7 @@ Status PlanExecutor::load() {
   if (options.observe && isCudaPlan(plan()))
     return refusedError("lifespans are checked between instructions of the CPU, and the plan is for CUDA");
   SLUICE_RETURN_IF_ERROR(checkFits(plan(), options));
-  SLUICE_RETURN_IF_ERROR(compareDigests(plan(), *context.world, rank()));
+  SLUICE_RETURN_IF_ERROR(compareDigests());
   SLUICE_RETURN_IF_ERROR(makeDevice());
   for (std::uint32_t e = 0; e < plan().entries.size(); ++e)
     SLUICE_RETURN_IF_ERROR(makeEntry(e));
@@ -49,6 +49,27 @@ Status PlanExecutor::checkWorld() const {
   if (rank() < 0 || rank() >= context.world->size())
     return refusedError(concat("rank, expected less than ", ranks, " but got ", rank()));
   return {};
+}
+
+/// Every rank gets the refusal, which names the ranks whose plan differs from rank 0's.
+Status PlanExecutor::compareDigests() const {
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator, context.world->createForAll(rank(), "handshake"));
+
+  const auto ranks = static_cast<std::size_t>(context.world->size());
+  std::vector<std::uint8_t> digests(ranks * digestBytes);
+  std::uint8_t *own = digests.data() + static_cast<std::size_t>(rank()) * digestBytes;
+  std::copy_n(plan().digest.begin(), std::min(plan().digest.size(), digestBytes), own);
+  const SegmentPointers segment{own, digests.data(), digestBytes};
+  SLUICE_RETURN_IF_ERROR(communicator->allGather({&segment, 1}, DType::u8, {0, "digest"}, nullptr));
+
+  const auto digestOf = [&](std::size_t r) { return std::span(digests).subspan(r * digestBytes, digestBytes); };
+  std::string others;
+  for (std::size_t r = 1; r < ranks; ++r)
+    if (!std::ranges::equal(digestOf(r), digestOf(0)))
+      others += (others.empty() ? "rank " : ", rank ") + std::to_string(r) + " has " + toHex(digestOf(r));
+  if (others.empty())
+    return {};
+  return refusedError("digest of the plan, expected " + toHex(digestOf(0)) + " as on rank 0 but " + others);
 }
 
 Status PlanExecutor::makeDevice() {

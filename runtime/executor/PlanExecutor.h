@@ -105,6 +105,7 @@ private:
 
   //===--- Load ---===//
   Status checkWorld() const;
+  Status compareDigests() const;
   Status makeDevice();
   Status makeEntry(std::uint32_t e);
   void makeObserver();
