@@ -118,7 +118,8 @@ Status PlanExecutor::issueItem(const IssueItem &item, std::uint32_t repetition, 
     return device.recordForHost(item.stream, item.event);
   if (item.kind == plan::Operation::Record)
     return device.record(item.stream, item.event);
-  return item.carried && !carries ? Status() : device.wait(item.stream, item.event);
+  const bool waits = item.kind == plan::Operation::Wait && (carries || !item.carried);
+  return waits ? device.wait(item.stream, item.event) : Status();
 }
 
 Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
@@ -129,15 +130,19 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
     follows = &entry;
     busy = true;
   }
+  const auto e = static_cast<std::uint32_t>(&entry - entries.data());
   if (observer)
-    return issueObserved(entry, carries);
+    SLUICE_RETURN_IF_ERROR(observe([&] { return observer->beforeEntry(e); }));
   Status first;
   for (const IssueSection &section : entry.sections)
     for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition)
       for (const IssueItem &item : section.items) {
-        if (item.instruction->when != plan::When::all && !isIssued(*item.instruction, repetition, section.repeat))
-          continue;
-        Status status = issueItem(item, repetition, carries);
+        const bool isNow = isIssued(*item.instruction, repetition, section.repeat);
+        Status status = isNow ? issueItem(item, repetition, carries) : Status();
+        if (observer && !item.forHost && status.isOk())
+          status = observe([&] {
+            return observer->afterInstruction({e, item.index, section.range, isNow, repetition + 1 == section.repeat});
+          });
         if (status.isOk())
           continue;
         if (!isRecorded || !backend->sharesRecordings())
@@ -148,33 +153,13 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
   return first;
 }
 
-/// One instruction at a time; the observer is called while nothing runs.
-Status PlanExecutor::issueObserved(const IssueEntry &entry, bool carries) {
-  const auto e = static_cast<std::uint32_t>(&entry - entries.data());
-  Device &device = backend->device();
-  const auto observe = [&](Status status) {
-    if (!status.isOk() && failure.isOk())
-      context.fail(failure = status);
-    return status;
-  };
-  SLUICE_RETURN_IF_ERROR(device.synchronize());
-  SLUICE_RETURN_IF_ERROR(observe(observer->beforeEntry(e)));
-  for (const IssueSection &section : entry.sections)
-    for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition) {
-      // Items are those of instructions in order, and records of the host after them.
-      auto item = section.items.begin();
-      for (std::uint32_t i = section.range.begin; i < section.range.end; ++i) {
-        ObservedInstruction observed{e, i, section.range, /*isIssued=*/false, repetition + 1 == section.repeat};
-        for (; item != section.items.end() && item->index == i; ++item)
-          if (isIssued(*item->instruction, repetition, section.repeat)) {
-            SLUICE_RETURN_IF_ERROR(issueItem(*item, repetition, carries));
-            observed.isIssued = true;
-          }
-        SLUICE_RETURN_IF_ERROR(device.synchronize());
-        SLUICE_RETURN_IF_ERROR(observe(observer->afterInstruction(observed)));
-      }
-    }
-  return {};
+/// Calls the observer while nothing runs.
+Status PlanExecutor::observe(const std::function<Status()> &call) {
+  SLUICE_RETURN_IF_ERROR(backend->device().synchronize());
+  Status status = call();
+  if (!status.isOk())
+    context.fail(failure = status);
+  return status;
 }
 
 /// Orders all later work after all earlier work.

@@ -151,8 +151,6 @@ Status PlanExecutor::makeEntry(std::uint32_t e) {
     issued.range.begin = index;
     for (const auto &instruction : section->instructions) {
       const InstructionPlace place{e, index++, instruction.get(), section->repeat};
-      if (instruction->operation.type == plan::Operation::Release)
-        continue;
       if (Status status = addItem(source, place, issued); !status.isOk())
         return Status(status.code(), describe(plan(), place) + ": " + status.message());
     }
@@ -169,22 +167,20 @@ Status PlanExecutor::addItem(const plan::EntryT &entry, const InstructionPlace &
   if (instruction.stream >= plan().streams.size())
     return refusedError(concat("stream, expected less than ", plan().streams.size(), " but got ", instruction.stream));
   IssueItem item{instruction.operation.type, instruction.stream, nullptr, 0, &instruction, place.index};
-  if (const plan::RecordT *record = instruction.operation.AsRecord())
-    item.event = record->event;
-  else if (const plan::WaitT *wait = instruction.operation.AsWait()) {
-    item.event = wait->event;
-    item.carried = wait->carried;
-  } else {
+  const plan::RecordT *record = instruction.operation.AsRecord();
+  const plan::WaitT *wait = instruction.operation.AsWait();
+  if (record || wait) {
+    item.event = record ? record->event : wait->event;
+    item.carried = wait && wait->carried;
+    if (item.event >= entry.events)
+      return refusedError(concat("event, expected less than ", entry.events, " but got ", item.event));
+    item.event += firstEvent;
+  } else if (item.kind != plan::Operation::Release) {
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<InstructionCommand> command, makeCommand(place));
     if (options.traceCapacity != 0)
       command->setTrace(&traces[instruction.stream]);
     item.command = command.get();
     commands.push_back(std::move(command));
-  }
-  if (!item.command) {
-    if (item.event >= entry.events)
-      return refusedError(concat("event, expected less than ", entry.events, " but got ", item.event));
-    item.event += firstEvent;
   }
   section.items.push_back(item);
   return {};

@@ -127,7 +127,7 @@ private:
   Result<std::uint32_t> record(IssueEntry &entry);
   Status issue(const IssueEntry &entry, bool isRecorded);
   Status issueItem(const IssueItem &item, std::uint32_t repetition, bool carries);
-  Status issueObserved(const IssueEntry &entry, bool carries);
+  Status observe(const std::function<Status()> &call);
   Status join();
   Status readTimes();
   Status unknown(std::string_view what, std::string_view name) const;
