@@ -15,6 +15,13 @@ namespace sluice {
 /// True for reduce_scatter and all_reduce.
 inline bool reduces(CallKind kind) { return kind == CallKind::reduceScatter || kind == CallKind::allReduce; }
 
+/// First element of the range of a segment that `member` reduces in a reduce_scatter or all_reduce; that of the next
+/// member is its end.
+inline std::uint64_t reducedFrom(const Call &call, std::size_t segment, int member, int members) {
+  const std::uint64_t elements = call.segments[segment].count * static_cast<std::uint64_t>(member);
+  return call.kind == CallKind::reduceScatter ? elements : elements / static_cast<std::uint64_t>(members);
+}
+
 /// "rank 1 calls all_gather of 3 segments, 9216 f32 (instruction 12, h.0)".
 std::string describeCall(int worldRank, const Call &call);
 

@@ -12,6 +12,7 @@
 #include "runtime/base/DType.h"
 #include "runtime/base/Status.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -32,6 +33,9 @@ struct SegmentPointers {
   const void *source = nullptr;
   void *destination = nullptr;
   std::uint64_t count = 0;
+
+  const std::byte *sourceAt(std::uint64_t bytes) const { return static_cast<const std::byte *>(source) + bytes; }
+  std::byte *destinationAt(std::uint64_t bytes) const { return static_cast<std::byte *>(destination) + bytes; }
 };
 
 /// The metadata on which the members must agree besides the order; errors print it.

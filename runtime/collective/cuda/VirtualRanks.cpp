@@ -125,26 +125,18 @@ private:
     const std::uint64_t bytes = dtypeBytes(call.dtype);
     for (std::size_t s = 0; s < call.segments.size(); ++s) {
       const SegmentPointers &own = call.segments[s];
-      auto *destination = static_cast<std::byte *>(own.destination);
       switch (call.kind) {
       case CallKind::allGather:
         for (int m = 0; m < size(); ++m)
-          SLUICE_RETURN_IF_ERROR(copy(destination + static_cast<std::uint64_t>(m) * own.count * bytes, of(m, s).source,
-                                      own.count * bytes, stream));
+          SLUICE_RETURN_IF_ERROR(copy(own.destinationAt(static_cast<std::uint64_t>(m) * own.count * bytes),
+                                      of(m, s).source, own.count * bytes, stream));
         break;
       case CallKind::reduceScatter:
-        SLUICE_RETURN_IF_ERROR(
-            reduceRange(call, s, static_cast<std::uint64_t>(rank()) * own.count, own.count, true, stream));
+      case CallKind::allReduce:
+        SLUICE_RETURN_IF_ERROR(reduceRange(call, s, stream));
         break;
-      case CallKind::allReduce: {
-        const std::uint64_t share =
-            (own.count + static_cast<std::uint64_t>(size()) - 1) / static_cast<std::uint64_t>(size());
-        const std::uint64_t begin = std::min(own.count, share * static_cast<std::uint64_t>(rank()));
-        SLUICE_RETURN_IF_ERROR(reduceRange(call, s, begin, std::min(share, own.count - begin), false, stream));
-        break;
-      }
       case CallKind::broadcast:
-        SLUICE_RETURN_IF_ERROR(copy(destination, of(call.root, s).source, own.count * bytes, stream));
+        SLUICE_RETURN_IF_ERROR(copy(own.destination, of(call.root, s).source, own.count * bytes, stream));
         break;
       case CallKind::barrier:
         break;
@@ -165,21 +157,22 @@ private:
                  "cuMemcpyAsync");
   }
 
-  /// Elements [begin, begin + count) of all members' sources; to the own destination's start, or to that range of all.
-  Status reduceRange(const Call &call, std::size_t segment, std::uint64_t begin, std::uint64_t count, bool toOwn,
-                     Stream stream) const {
+  /// This rank's range of all members' sources, into its destination or into the same range of all destinations.
+  Status reduceRange(const Call &call, std::size_t segment, Stream stream) const {
+    const std::uint64_t begin = reducedFrom(call, segment, rank(), size());
+    const std::uint64_t count = reducedFrom(call, segment, rank() + 1, size()) - begin;
     if (count == 0)
       return {};
     const std::uint64_t offset = begin * dtypeBytes(call.dtype);
+    const bool scatters = call.kind == CallKind::reduceScatter;
     MemberReduceArgs args;
     args.sources = size();
-    args.destinations = toOwn ? 1 : size();
+    args.destinations = scatters ? 1 : size();
     for (int m = 0; m < size(); ++m) {
-      args.source[m] = static_cast<std::byte *>(const_cast<void *>(of(m, segment).source)) + offset;
-      if (!toOwn)
-        args.destination[m] = static_cast<std::byte *>(of(m, segment).destination) + offset;
+      args.source[m] = const_cast<std::byte *>(of(m, segment).sourceAt(offset));
+      args.destination[m] = of(m, segment).destinationAt(scatters ? 0 : offset);
     }
-    if (toOwn)
+    if (scatters)
       args.destination[0] = of(rank(), segment).destination;
     args.count = static_cast<Index>(count);
     args.type = static_cast<int>(call.dtype);

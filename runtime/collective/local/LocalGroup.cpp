@@ -2,32 +2,9 @@
 #include "runtime/collective/local/LocalGroup.h"
 #include "runtime/collective/local/Reduce.h"
 
-#include <cstddef>
 #include <cstring>
 
 namespace sluice::local {
-namespace {
-
-/// A range of one segment in the memory of every member.
-struct Range {
-  const std::vector<const Call *> &calls;
-  std::size_t segment;
-  std::uint64_t offset;
-};
-
-void *sourceOf(const void *context, int m) {
-  const auto *range = static_cast<const Range *>(context);
-  const void *base = range->calls[m]->segments[range->segment].source;
-  return const_cast<std::byte *>(static_cast<const std::byte *>(base)) + range->offset;
-}
-
-void *destinationOf(const void *context, int m) {
-  const auto *range = static_cast<const Range *>(context);
-  return static_cast<std::byte *>(range->calls[m]->segments[range->segment].destination) + range->offset;
-}
-
-} // namespace
-
 LocalGroup::LocalGroup(std::vector<int> members, std::string channel)
     : members(std::move(members)), channel(std::move(channel)), calls(this->members.size()) {}
 
@@ -102,7 +79,6 @@ void LocalGroup::abandonIfLeft() {
 void LocalGroup::work(int member) const {
   const Call &mine = *calls[member];
   const std::uint64_t element = dtypeBytes(mine.dtype);
-  const Reducer reducer{mine.dtype, mine.op, mine.scale};
   for (std::size_t s = 0; s < mine.segments.size(); ++s) {
     const SegmentPointers &segment = mine.segments[s];
     const std::uint64_t bytes = segment.count * element;
@@ -111,7 +87,7 @@ void LocalGroup::work(int member) const {
       break;
     case CallKind::allGather:
       for (int m = 0; m < size(); ++m) {
-        auto *slot = static_cast<std::byte *>(segment.destination) + m * bytes;
+        std::byte *slot = segment.destinationAt(m * bytes);
         const void *chunk = calls[m]->segments[s].source;
         if (slot != chunk && bytes != 0)
           std::memcpy(slot, chunk, bytes);
@@ -123,20 +99,18 @@ void LocalGroup::work(int member) const {
         std::memcpy(segment.destination, rootSource, bytes);
       break;
     }
-    case CallKind::reduceScatter: {
-      // The own chunk of every source, into the own destination.
-      const Range chunk{calls, s, member * bytes};
-      const MemberPointers destination{[](const void *context, int) { return const_cast<void *>(context); },
-                                       segment.destination, 1};
-      reduce(reducer, segment.count, {sourceOf, &chunk, size()}, destination);
-      break;
-    }
+    case CallKind::reduceScatter:
     case CallKind::allReduce: {
-      // The own part of the range, into every destination: in place each element has one reader and writer.
-      const std::uint64_t begin = segment.count * member / size();
-      const std::uint64_t end = segment.count * (member + 1) / size();
-      const Range part{calls, s, begin * element};
-      reduce(reducer, end - begin, {sourceOf, &part, size()}, {destinationOf, &part, size()});
+      // This member's range of every source, into its destination or into the same range of every destination. In place
+      // each element has one reader and writer.
+      const std::uint64_t begin = reducedFrom(mine, s, member, size());
+      const std::uint64_t count = reducedFrom(mine, s, member + 1, size()) - begin;
+      const auto sourceOf = [&](int m) { return calls[m]->segments[s].sourceAt(begin * element); };
+      const auto destinationOf = [&](int m) { return calls[m]->segments[s].destinationAt(begin * element); };
+      if (mine.kind == CallKind::allReduce)
+        reduce(mine, count, size(), std::cref(sourceOf), size(), std::cref(destinationOf));
+      else
+        reduce(mine, count, size(), std::cref(sourceOf), 1, [&segment](int) { return segment.destination; });
       break;
     }
     }

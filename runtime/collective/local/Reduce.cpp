@@ -35,24 +35,24 @@ struct F16 {
 };
 
 template <typename Element>
-void reduceAs(const Reducer &reducer, std::uint64_t count, const MemberPointers &sources,
-              const MemberPointers &destinations) {
+void reduceAs(const Call &call, std::uint64_t count, int sources, const SourceOf &sourceOf, int destinations,
+              const DestinationOf &destinationOf) {
   using S = typename Element::Storage;
   using A = typename Element::Accumulator;
   alignas(64) A sum[blockElements];
-  const bool scaled = reducer.op == Reduction::premulSum;
-  const A scale = static_cast<A>(scaled ? reducer.scale : 1.0);
+  const bool scaled = call.op == Reduction::premulSum;
+  const A scale = static_cast<A>(scaled ? call.scale : 1.0);
   for (std::uint64_t begin = 0; begin < count; begin += blockElements) {
     const std::uint64_t n = std::min(blockElements, count - begin);
-    const S *first = static_cast<const S *>(sources(0)) + begin;
+    const S *first = static_cast<const S *>(sourceOf(0)) + begin;
     for (std::uint64_t i = 0; i < n; ++i)
       sum[i] = Element::load(first[i]);
     if (scaled)
       for (std::uint64_t i = 0; i < n; ++i)
         sum[i] *= scale;
-    for (int m = 1; m < sources.count; ++m) {
-      const S *x = static_cast<const S *>(sources(m)) + begin;
-      if (reducer.op == Reduction::max)
+    for (int m = 1; m < sources; ++m) {
+      const S *x = static_cast<const S *>(sourceOf(m)) + begin;
+      if (call.op == Reduction::max)
         for (std::uint64_t i = 0; i < n; ++i) {
           const A value = Element::load(x[i]);
           sum[i] = (value > sum[i] || value != value) ? value : sum[i];
@@ -64,18 +64,18 @@ void reduceAs(const Reducer &reducer, std::uint64_t count, const MemberPointers 
         for (std::uint64_t i = 0; i < n; ++i)
           sum[i] += Element::load(x[i]);
     }
-    if (reducer.op == Reduction::mean) {
+    if (call.op == Reduction::mean) {
       if constexpr (std::is_floating_point_v<A>) {
-        const A inverse = A(1) / static_cast<A>(sources.count);
+        const A inverse = A(1) / static_cast<A>(sources);
         for (std::uint64_t i = 0; i < n; ++i)
           sum[i] *= inverse;
       } else {
         for (std::uint64_t i = 0; i < n; ++i)
-          sum[i] = static_cast<A>(sum[i] / static_cast<A>(sources.count));
+          sum[i] = static_cast<A>(sum[i] / static_cast<A>(sources));
       }
     }
-    for (int m = 0; m < destinations.count; ++m) {
-      S *y = static_cast<S *>(destinations(m)) + begin;
+    for (int m = 0; m < destinations; ++m) {
+      S *y = static_cast<S *>(destinationOf(m)) + begin;
       for (std::uint64_t i = 0; i < n; ++i)
         y[i] = Element::store(sum[i]);
     }
@@ -84,23 +84,23 @@ void reduceAs(const Reducer &reducer, std::uint64_t count, const MemberPointers 
 
 } // namespace
 
-void reduce(const Reducer &reducer, std::uint64_t count, const MemberPointers &sources,
-            const MemberPointers &destinations) {
-  switch (reducer.dtype) {
+void reduce(const Call &call, std::uint64_t count, int sources, const SourceOf &sourceOf, int destinations,
+            const DestinationOf &destinationOf) {
+  switch (call.dtype) {
   case DType::f32:
-    return reduceAs<Plain<float>>(reducer, count, sources, destinations);
+    return reduceAs<Plain<float>>(call, count, sources, sourceOf, destinations, destinationOf);
   case DType::f64:
-    return reduceAs<Plain<double>>(reducer, count, sources, destinations);
+    return reduceAs<Plain<double>>(call, count, sources, sourceOf, destinations, destinationOf);
   case DType::bf16:
-    return reduceAs<Bf16>(reducer, count, sources, destinations);
+    return reduceAs<Bf16>(call, count, sources, sourceOf, destinations, destinationOf);
   case DType::f16:
-    return reduceAs<F16>(reducer, count, sources, destinations);
+    return reduceAs<F16>(call, count, sources, sourceOf, destinations, destinationOf);
   case DType::i32:
-    return reduceAs<Plain<std::int32_t>>(reducer, count, sources, destinations);
+    return reduceAs<Plain<std::int32_t>>(call, count, sources, sourceOf, destinations, destinationOf);
   case DType::i64:
-    return reduceAs<Plain<std::int64_t>>(reducer, count, sources, destinations);
+    return reduceAs<Plain<std::int64_t>>(call, count, sources, sourceOf, destinations, destinationOf);
   case DType::u8:
-    return reduceAs<Plain<std::uint8_t>>(reducer, count, sources, destinations);
+    return reduceAs<Plain<std::uint8_t>>(call, count, sources, sourceOf, destinations, destinationOf);
   }
 }
 

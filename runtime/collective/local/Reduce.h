@@ -12,26 +12,14 @@
 
 namespace sluice::local {
 
-/// The element type and operation of a reduction.
-struct Reducer {
-  DType dtype = DType::f32;
-  Reduction op = Reduction::sum;
-  double scale = 1;
-};
+/// The address of element 0 of a member's range: nothing is collected into a list.
+using SourceOf = std::function<const void *(int member)>;
+using DestinationOf = std::function<void *(int member)>;
 
-/// Pointers of all members to the same elements, by an accessor, so that nothing is collected into a list.
-/// `member(context, m)` gives the address of element 0 of the range.
-struct MemberPointers {
-  void *(*member)(const void *context, int m);
-  const void *context;
-  int count;
-  void *operator()(int m) const { return member(context, m); }
-};
-
-/// Reduces `count` elements of all `sources` and writes the result to all `destinations`. An element of a destination
-/// may be the same element of a source.
-void reduce(const Reducer &reducer, std::uint64_t count, const MemberPointers &sources,
-            const MemberPointers &destinations);
+/// Reduces `count` elements of `sources` members by the call's reduction and writes the result to `destinations`
+/// members. An element of a destination may be the same element of a source.
+void reduce(const Call &call, std::uint64_t count, int sources, const SourceOf &sourceOf, int destinations,
+            const DestinationOf &destinationOf);
 
 } // namespace sluice::local
 

@@ -21,14 +21,6 @@ struct BlockRange {
   std::uint64_t count = 0;
 };
 
-/// First element of the range of a segment that `owner` reduces; that of owner + 1 is its end.
-inline std::uint64_t ownedBegin(const Call &call, std::size_t segment, int owner, int members) {
-  const std::uint64_t count = call.segments[segment].count;
-  if (call.kind == CallKind::reduceScatter)
-    return count * static_cast<std::uint64_t>(owner);
-  return count * static_cast<std::uint64_t>(owner) / static_cast<std::uint64_t>(members);
-}
-
 /// Walks the blocks of one owner.
 class BlockCursor {
 public:
@@ -57,8 +49,8 @@ private:
   /// Moves to the next segment in which the owner has elements.
   void skipEmptySegments() {
     for (; segment < call->segments.size(); ++segment) {
-      at = ownedBegin(*call, segment, owner, members);
-      end = ownedBegin(*call, segment, owner + 1, members);
+      at = reducedFrom(*call, segment, owner, members);
+      end = reducedFrom(*call, segment, owner + 1, members);
       if (at != end)
         return;
     }

@@ -14,30 +14,6 @@
 #include <cstring>
 
 namespace sluice::process {
-namespace {
-
-std::byte *at(const void *base, std::uint64_t bytes) {
-  return const_cast<std::byte *>(static_cast<const std::byte *>(base)) + bytes;
-}
-
-/// The same elements of every member: those of this member, and the received ones.
-struct BlockSources {
-  const Channel &channel;
-  const void *own;
-  std::size_t slot;
-  std::uint64_t offset;
-};
-
-void *sourceOf(const void *context, int member) {
-  const auto *sources = static_cast<const BlockSources *>(context);
-  if (member == sources->channel.own)
-    return const_cast<void *>(sources->own);
-  const Inbound &from = sources->channel.inbound[static_cast<std::size_t>(member)];
-  return from.slots[sources->slot].get() + sources->offset;
-}
-
-} // namespace
-
 ProcessCommunicator::ProcessCommunicator(ProcessWorld &world, std::shared_ptr<Channel> channel)
     : world(world), channel(std::move(channel)), decoded(this->channel->members.size()),
       calls(this->channel->members.size()) {}
@@ -139,10 +115,10 @@ Status ProcessCommunicator::exchangeCalls(const Call &call) {
   return compareCalls(channel->name, channel->members, calls);
 }
 
-void ProcessCommunicator::addDestination(int member, const void *to, std::uint64_t bytes) {
+void ProcessCommunicator::addDestination(int member, std::byte *to, std::uint64_t bytes) {
   if (bytes == 0)
     return;
-  from(member).destinations.push_back({at(to, 0), bytes});
+  from(member).destinations.push_back({to, bytes});
   from(member).remaining += bytes;
 }
 
@@ -162,13 +138,13 @@ void ProcessCommunicator::prepareDestinations(const Call &call) {
       const SegmentPointers &segment = call.segments[s];
       const std::uint64_t bytes = segment.count * element;
       if (call.kind == CallKind::allGather)
-        addDestination(m, at(segment.destination, static_cast<std::uint64_t>(m) * bytes), bytes);
+        addDestination(m, segment.destinationAt(static_cast<std::uint64_t>(m) * bytes), bytes);
       else if (call.kind == CallKind::broadcast && m == call.root)
-        addDestination(m, segment.destination, bytes);
+        addDestination(m, segment.destinationAt(0), bytes);
       else if (call.kind == CallKind::allReduce) {
-        const std::uint64_t begin = ownedBegin(call, s, m, size());
-        addDestination(m, at(segment.destination, begin * element),
-                       (ownedBegin(call, s, m + 1, size()) - begin) * element);
+        const std::uint64_t begin = reducedFrom(call, s, m, size());
+        addDestination(m, segment.destinationAt(begin * element),
+                       (reducedFrom(call, s, m + 1, size()) - begin) * element);
       }
     }
   }
@@ -185,7 +161,7 @@ Status ProcessCommunicator::work(const Call &call) {
     const std::uint64_t slot = call.kind == CallKind::allGather ? static_cast<std::uint64_t>(channel->own) : 0;
     for (const SegmentPointers &segment : call.segments) {
       const std::uint64_t bytes = segment.count * element;
-      std::byte *to = at(segment.destination, slot * bytes);
+      std::byte *to = segment.destinationAt(slot * bytes);
       if (to != segment.source && bytes != 0)
         std::memcpy(to, segment.source, bytes);
     }
@@ -200,7 +176,8 @@ Status ProcessCommunicator::sendRanges(int member, FrameKind kind, const Call &c
   parts.clear();
   for (const BlockRange &range : ranges) {
     const SegmentPointers &segment = call.segments[range.segment];
-    parts.push_back({at(source ? segment.source : segment.destination, range.begin * element), range.count * element});
+    const std::uint64_t offset = range.begin * element;
+    parts.push_back({source ? segment.sourceAt(offset) : segment.destinationAt(offset), range.count * element});
   }
   return world.link->send(channel->members[static_cast<std::size_t>(member)], kind, channel->id, parts);
 }
@@ -218,16 +195,18 @@ Status ProcessCommunicator::sendToOthers(const Call &call) {
 
 void ProcessCommunicator::reduceRanges(const Call &call, std::span<const BlockRange> ranges, std::uint64_t block) {
   const std::uint64_t element = dtypeBytes(call.dtype);
-  BlockSources sources{*channel, nullptr, block % slotCount, 0};
+  std::uint64_t received = 0;
   for (const BlockRange &range : ranges) {
     const SegmentPointers &segment = call.segments[range.segment];
-    sources.own = at(segment.source, range.begin * element);
+    const auto sourceOf = [&](int m) {
+      return m == channel->own ? segment.sourceAt(range.begin * element)
+                               : from(m).slots[block % slotCount].get() + received;
+    };
     const std::uint64_t first =
-        call.kind == CallKind::reduceScatter ? ownedBegin(call, range.segment, channel->own, size()) : 0;
-    std::byte *to = at(segment.destination, (range.begin - first) * element);
-    local::reduce({call.dtype, call.op, call.scale}, range.count, {sourceOf, &sources, size()},
-                  {[](const void *context, int) { return const_cast<void *>(context); }, to, 1});
-    sources.offset += range.count * element;
+        call.kind == CallKind::reduceScatter ? reducedFrom(call, range.segment, channel->own, size()) : 0;
+    std::byte *const to = segment.destinationAt((range.begin - first) * element);
+    local::reduce(call, range.count, size(), std::cref(sourceOf), 1, [to](int) { return to; });
+    received += range.count * element;
   }
 }
 

@@ -27,7 +27,7 @@ private:
   Status sendToOthers(const Call &call);
   /// Sets the destinations of this call's results, and slots for blocks. Under the mutex.
   void prepareDestinations(const Call &call);
-  void addDestination(int member, const void *to, std::uint64_t bytes);
+  void addDestination(int member, std::byte *to, std::uint64_t bytes);
   /// Sends ranges of the segments' memory; `source`: theirs, else the destinations.
   Status sendRanges(int member, FrameKind kind, const Call &call, std::span<const BlockRange> ranges, bool source);
   void reduceRanges(const Call &call, std::span<const BlockRange> ranges, std::uint64_t block);
