@@ -9,25 +9,8 @@ namespace sluice::nccl {
 using namespace cuda::nccl;
 using cuda::ncclStatus;
 
-static Result<int> typeOf(DType dtype) {
-  switch (dtype) {
-  case DType::f32:
-    return typeF32;
-  case DType::f64:
-    return typeF64;
-  case DType::bf16:
-    return typeBf16;
-  case DType::f16:
-    return typeF16;
-  case DType::i32:
-    return typeI32;
-  case DType::i64:
-    return typeI64;
-  case DType::u8:
-    return typeU8;
-  }
-  return internalError("an element type that nccl does not know");
-}
+/// By DType.
+static constexpr int types[dtypeCount] = {typeF32, typeF64, typeBf16, typeF16, typeI32, typeI64, typeU8};
 
 NcclCommunicator::~NcclCommunicator() {
   leave(this);
@@ -74,7 +57,7 @@ Status NcclCommunicator::runOnStream(const Call &call, cuda::Stream stream) {
   if (group->hasFailed)
     return failedError("channel '" + channel + "' was ended by an earlier failure");
   SLUICE_RETURN_IF_ERROR(checkCall(call, size()));
-  SLUICE_ASSIGN_OR_RETURN(int type, typeOf(call.dtype));
+  const int type = types[static_cast<std::size_t>(call.dtype)];
   SLUICE_ASSIGN_OR_RETURN(int op, operationOf(call, type));
   const auto [position, isNew] =
       positions.try_emplace({call.label.instruction, call.label.what}, static_cast<std::uint32_t>(labels.size() + 1));
@@ -102,31 +85,27 @@ Status NcclCommunicator::writeMark(std::uint32_t position, cuda::Stream stream) 
 }
 
 Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream stream) const {
-  for (const SegmentPointers &segment : call.segments)
+  constexpr std::string_view names[] = {"ncclAllGather", "ncclReduceScatter", "ncclAllReduce", "ncclBroadcast"};
+  for (const auto &[source, destination, count] : call.segments) {
+    cuda::Code code = 0;
     switch (call.kind) {
     case CallKind::allGather:
-      SLUICE_RETURN_IF_ERROR(
-          ncclStatus(table.nccl.allGather(segment.source, segment.destination, segment.count, type, comm, stream),
-                     "ncclAllGather"));
+      code = table.nccl.allGather(source, destination, count, type, comm, stream);
       break;
     case CallKind::reduceScatter:
-      SLUICE_RETURN_IF_ERROR(ncclStatus(
-          table.nccl.reduceScatter(segment.source, segment.destination, segment.count, type, op, comm, stream),
-          "ncclReduceScatter"));
+      code = table.nccl.reduceScatter(source, destination, count, type, op, comm, stream);
       break;
     case CallKind::allReduce:
-      SLUICE_RETURN_IF_ERROR(
-          ncclStatus(table.nccl.allReduce(segment.source, segment.destination, segment.count, type, op, comm, stream),
-                     "ncclAllReduce"));
+      code = table.nccl.allReduce(source, destination, count, type, op, comm, stream);
       break;
     case CallKind::broadcast:
-      SLUICE_RETURN_IF_ERROR(ncclStatus(
-          table.nccl.broadcast(segment.source, segment.destination, segment.count, type, call.root, comm, stream),
-          "ncclBroadcast"));
+      code = table.nccl.broadcast(source, destination, count, type, call.root, comm, stream);
       break;
     case CallKind::barrier:
-      break;
+      return {};
     }
+    SLUICE_RETURN_IF_ERROR(ncclStatus(code, names[static_cast<std::size_t>(call.kind)]));
+  }
   return {};
 }
 
