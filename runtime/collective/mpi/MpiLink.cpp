@@ -19,7 +19,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
-#include <system_error>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -42,7 +42,7 @@ constexpr auto shortestSleep = std::chrono::microseconds(20), longestSleep = std
 constexpr int eagerRounds = 20;
 
 struct Process {
-  MpiTable table;
+  std::optional<MpiTable> table;
   int rank = 0;
   int size = 1;
 };
@@ -306,30 +306,31 @@ Status begin() {
   // Frames are small enough to be copied; the other way needs a right that containers do not give.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   int got = 0;
-  if (const int error = process.table.initThread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &got); error != MPI_SUCCESS)
+  if (const int error = process.table->initThread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &got); error != MPI_SUCCESS)
     return failedError("mpi cannot start: error " + std::to_string(error));
   if (got < MPI_THREAD_SERIALIZED)
     return failedError("mpi, expected support of threads but got level " + std::to_string(got));
-  process.table.setErrorHandler(process.table.world, process.table.returnErrors);
-  process.table.commRank(process.table.world, &process.rank);
-  process.table.commSize(process.table.world, &process.size);
+  process.table->setErrorHandler(process.table->world, process.table->returnErrors);
+  process.table->commRank(process.table->world, &process.rank);
+  process.table->commSize(process.table->world, &process.size);
   return {};
 }
 
 int worldRank() { return self().rank; }
 int worldSize() { return self().size; }
-void end() { self().table.finalize(); }
+void end() { self().table->finalize(); }
 
 Result<std::unique_ptr<process::Link>> createMpiLink(int size) {
   Process &process = self();
   MPI_Comm comm = nullptr;
   const int colour = process.rank < size ? 0 : MPI_UNDEFINED;
-  if (const int error = process.table.commSplit(process.table.world, colour, process.rank, &comm); error != MPI_SUCCESS)
-    return failedError("mpi cannot create a group of processes: " + process.table.errorText(error));
-  if (comm == process.table.noComm)
+  if (const int error = process.table->commSplit(process.table->world, colour, process.rank, &comm);
+      error != MPI_SUCCESS)
+    return failedError("mpi cannot create a group of processes: " + process.table->errorText(error));
+  if (comm == process.table->noComm)
     return std::unique_ptr<process::Link>();
-  process.table.setErrorHandler(comm, process.table.returnErrors);
-  return std::unique_ptr<process::Link>(std::make_unique<MpiLink>(process.table, comm));
+  process.table->setErrorHandler(comm, process.table->returnErrors);
+  return std::unique_ptr<process::Link>(std::make_unique<MpiLink>(*process.table, comm));
 }
 
 } // namespace sluice::mpi

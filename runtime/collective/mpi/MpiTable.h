@@ -1,7 +1,7 @@
 //===- MpiTable.h - the functions of Open MPI, found at run time ------------------===//
 //
-// The library is opened when a launcher of MPI has started the process, and not before: nothing that runs without it
-// needs it, or pays for it. Compiled against Open MPI's header, so it is Open MPI that must be found.
+// The library is opened when a launcher of MPI has started the process, so that other processes do not need it. The
+// code is compiled against Open MPI's header, so the library must be Open MPI's.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_MPI_MPITABLE_H
@@ -15,31 +15,43 @@
 
 namespace sluice::mpi {
 
-struct MpiTable {
-  decltype(&MPI_Initialized) initialized = nullptr;
-  decltype(&MPI_Init_thread) initThread = nullptr;
-  decltype(&MPI_Finalize) finalize = nullptr;
-  decltype(&MPI_Comm_rank) commRank = nullptr;
-  decltype(&MPI_Comm_size) commSize = nullptr;
-  decltype(&MPI_Comm_split) commSplit = nullptr;
-  decltype(&MPI_Comm_free) commFree = nullptr;
-  decltype(&MPI_Comm_set_errhandler) setErrorHandler = nullptr;
-  decltype(&MPI_Isend) isend = nullptr;
-  decltype(&MPI_Irecv) irecv = nullptr;
-  decltype(&MPI_Test) test = nullptr;
-  decltype(&MPI_Cancel) cancel = nullptr;
-  decltype(&MPI_Get_count) getCount = nullptr;
-  decltype(&MPI_Error_string) errorString = nullptr;
-  /// The library's global objects: names in the header are macros for their addresses.
-  MPI_Comm world = nullptr;
-  MPI_Comm noComm = nullptr;
-  MPI_Datatype byte = nullptr;
-  MPI_Errhandler returnErrors = nullptr;
+class MpiTable {
+  void *library;
+  /// The first symbol that the library does not have.
+  std::string missing;
 
-  /// Opens `library` (empty: Open MPI's usual name) and finds all functions; an error names the missing one.
-  static Result<MpiTable> open(const std::string &library = {});
+public:
+  decltype(&MPI_Init_thread) initThread = find("MPI_Init_thread");
+  decltype(&MPI_Finalize) finalize = find("MPI_Finalize");
+  decltype(&MPI_Comm_rank) commRank = find("MPI_Comm_rank");
+  decltype(&MPI_Comm_size) commSize = find("MPI_Comm_size");
+  decltype(&MPI_Comm_split) commSplit = find("MPI_Comm_split");
+  decltype(&MPI_Comm_free) commFree = find("MPI_Comm_free");
+  decltype(&MPI_Comm_set_errhandler) setErrorHandler = find("MPI_Comm_set_errhandler");
+  decltype(&MPI_Isend) isend = find("MPI_Isend");
+  decltype(&MPI_Irecv) irecv = find("MPI_Irecv");
+  decltype(&MPI_Test) test = find("MPI_Test");
+  decltype(&MPI_Cancel) cancel = find("MPI_Cancel");
+  decltype(&MPI_Get_count) getCount = find("MPI_Get_count");
+  decltype(&MPI_Error_string) errorString = find("MPI_Error_string");
+  /// The library's global objects: names in the header are macros for their addresses.
+  MPI_Comm world = find("ompi_mpi_comm_world");
+  MPI_Comm noComm = find("ompi_mpi_comm_null");
+  MPI_Datatype byte = find("ompi_mpi_byte");
+  MPI_Errhandler returnErrors = find("ompi_mpi_errors_return");
+
+  /// Opens Open MPI's library and finds all functions; an error names the missing one.
+  static Result<MpiTable> open();
   /// The text of an error code.
   std::string errorText(int error) const;
+
+private:
+  explicit MpiTable(void *library) : library(library) {}
+  struct Symbol {
+    void *address;
+    template <typename Pointer> operator Pointer() const { return reinterpret_cast<Pointer>(address); }
+  };
+  Symbol find(const char *symbol);
 };
 
 } // namespace sluice::mpi
