@@ -26,22 +26,21 @@ Status CheckpointTensor::readAs(std::uint64_t first, std::span<T> out, std::vect
     return file->read(*entry, first * element, std::as_writable_bytes(out));
   room.resize(out.size() * element);
   SLUICE_RETURN_IF_ERROR(file->read(*entry, first * element, room));
-  auto convert = [&](auto from, auto toNumber) {
+  auto convert = [&](auto value) {
     for (std::size_t i = 0; i < out.size(); ++i) {
-      decltype(from) value;
       std::memcpy(&value, room.data() + i * sizeof value, sizeof value);
-      out[i] = static_cast<T>(toNumber(value));
+      out[i] = static_cast<T>(value);
     }
     return Status::ok();
   };
   if (entry->dtype == "F64")
-    return convert(double(), [](double value) { return value; });
+    return convert(double());
   if (entry->dtype == "F32")
-    return convert(float(), [](float value) { return value; });
+    return convert(float());
   if (entry->dtype == "BF16")
-    return convert(cpu::Bf16(), [](cpu::Bf16 value) { return static_cast<float>(value); });
+    return convert(cpu::Bf16());
   if (entry->dtype == "F16")
-    return convert(cpu::F16(), [](cpu::F16 value) { return static_cast<float>(value); });
+    return convert(cpu::F16());
   return internalError(
       fmt::format("'{}': tensor '{}' of dtype {} read as numbers", file->path(), name(), entry->dtype));
 }

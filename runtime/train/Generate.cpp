@@ -1,6 +1,7 @@
 //===- Generate.cpp - text out of a trained model ------------------------------------===//
 #include "runtime/train/Generate.h"
 #include "runtime/train/DataOrder.h"
+#include "runtime/train/Ports.h"
 
 #include <algorithm>
 #include <cmath>

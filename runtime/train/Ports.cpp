@@ -1,16 +1,22 @@
-//===- Ports.cpp - numbers into and out of an entry point's ports -----------------===//
+//===- Ports.cpp - the ports of an entry point, and numbers into and out of them ---===//
 #include "runtime/train/Ports.h"
+#include "runtime/kernel/cpu/Numbers.h"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <type_traits>
 
 namespace sluice {
 
-template <typename T> static Status writeAll(Ranks &ranks, const plan::PortT &port, T value) {
-  for (int rank = 0; rank < ranks.size(); ++rank)
-    SLUICE_RETURN_IF_ERROR(
-        ranks.write(rank, port.view->buffer, port.view->offset, std::as_bytes(std::span(&value, 1))));
-  return Status::ok();
+template <typename Ports> static const plan::PortT *findPort(const Ports &ports, std::string_view name) {
+  const auto found = std::ranges::find(ports, name, [](const auto &port) { return std::string_view(port->name); });
+  return found == ports.end() ? nullptr : found->get();
+}
+
+const plan::PortT *findInput(const plan::EntryT &entry, std::string_view name) { return findPort(entry.inputs, name); }
+const plan::PortT *findOutput(const plan::EntryT &entry, std::string_view name) {
+  return findPort(entry.outputs, name);
 }
 
 static Status unfit(const plan::EntryT &entry, const plan::PortT &port, std::string_view expected) {
@@ -24,18 +30,18 @@ static Status writeNumber(Ranks &ranks, const plan::EntryT &entry, std::string_v
   const plan::PortT *port = findInput(entry, name);
   if (!port)
     return Status::ok();
-  switch (port->view->dtype) {
-  case plan::DType::f32:
-    return writeAll(ranks, *port, static_cast<float>(value));
-  case plan::DType::f64:
-    return writeAll(ranks, *port, static_cast<double>(value));
-  case plan::DType::i32:
-    return writeAll(ranks, *port, static_cast<std::int32_t>(value));
-  case plan::DType::i64:
-    return writeAll(ranks, *port, static_cast<std::int64_t>(value));
-  default:
+  const DType dtype = baseType(port->view->dtype);
+  if (dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::u8)
     return unfit(entry, *port, "f32, f64, i32 or i64");
-  }
+  alignas(8) std::array<std::byte, 8> bytes;
+  if constexpr (std::is_integral_v<T>)
+    cpu::storeInteger(bytes.data(), dtype, 0, value);
+  else
+    cpu::storeNumber(bytes.data(), dtype, 0, value);
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    SLUICE_RETURN_IF_ERROR(
+        ranks.write(rank, port->view->buffer, port->view->offset, std::span(bytes).first(dtypeBytes(dtype))));
+  return Status::ok();
 }
 
 Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, double value) {
@@ -46,31 +52,18 @@ Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view por
   return writeNumber(ranks, entry, port, value);
 }
 
-template <typename T>
-static Result<std::optional<double>> readAs(const Ranks &ranks, const plan::PortT &port, int rank) {
-  T value{};
-  SLUICE_RETURN_IF_ERROR(
-      ranks.read(rank, port.view->buffer, port.view->offset, std::as_writable_bytes(std::span(&value, 1))));
-  return std::optional<double>(static_cast<double>(value));
-}
-
 Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view name,
                                          int rank) {
   const plan::PortT *port = findOutput(entry, name);
   if (!port)
     return std::optional<double>();
-  switch (port->view->dtype) {
-  case plan::DType::f32:
-    return readAs<float>(ranks, *port, rank);
-  case plan::DType::f64:
-    return readAs<double>(ranks, *port, rank);
-  case plan::DType::u8:
-    return readAs<std::uint8_t>(ranks, *port, rank);
-  case plan::DType::i32:
-    return readAs<std::int32_t>(ranks, *port, rank);
-  default:
+  const DType dtype = baseType(port->view->dtype);
+  if (dtype == DType::bf16 || dtype == DType::f16 || dtype == DType::i64)
     return unfit(entry, *port, "f32, f64, i32 or u8");
-  }
+  alignas(8) std::array<std::byte, 8> bytes;
+  SLUICE_RETURN_IF_ERROR(
+      ranks.read(rank, port->view->buffer, port->view->offset, std::span(bytes).first(dtypeBytes(dtype))));
+  return std::optional(cpu::loadNumber(bytes.data(), dtype, 0));
 }
 
 } // namespace sluice

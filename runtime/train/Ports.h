@@ -1,4 +1,4 @@
-//===- Ports.h - numbers into and out of an entry point's ports -------------------===//
+//===- Ports.h - the ports of an entry point, and numbers into and out of them -----===//
 #ifndef SLUICE_RUNTIME_TRAIN_PORTS_H
 #define SLUICE_RUNTIME_TRAIN_PORTS_H
 
@@ -7,6 +7,10 @@
 #include <optional>
 
 namespace sluice {
+
+/// A port by name; null for an unknown name.
+const plan::PortT *findInput(const plan::EntryT &entry, std::string_view name);
+const plan::PortT *findOutput(const plan::EntryT &entry, std::string_view name);
 
 /// Writes a scalar into an input port of every rank, in the port's dtype. Does nothing without such a port.
 Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, double value);

@@ -104,10 +104,6 @@ struct RanksOptions {
 /// of processes, its one rank.
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
 
-/// A port by name; null for an unknown name.
-const plan::PortT *findInput(const plan::EntryT &entry, std::string_view name);
-const plan::PortT *findOutput(const plan::EntryT &entry, std::string_view name);
-
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_TRAIN_RANKS_H

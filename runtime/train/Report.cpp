@@ -1,10 +1,12 @@
 //===- Report.cpp - JSON lines, console lines and the progress bar of a run --------===//
 #include "runtime/train/Report.h"
+#include "runtime/base/Json.h"
 #include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 namespace sluice {
@@ -13,13 +15,6 @@ static std::string exact(double value, DType dtype) {
   if (!std::isfinite(value))
     return "null";
   return dtype == DType::f64 ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", value);
-}
-
-static std::string quoted(const std::string &name) {
-  std::string text = "\"";
-  for (char c : name)
-    text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return text + "\"";
 }
 
 std::string jsonLine(const StepReport &report) {
@@ -36,9 +31,8 @@ std::string jsonLine(const StepReport &report) {
     more += fmt::format(R"(, "loss_scale": {})", exact(*report.lossScale, report.dtype));
   if (!report.losses.empty()) {
     std::string each;
-    // Names of entry points are symbols of the plan: they need no escapes but quotes and backslashes.
     for (const auto &[name, loss] : report.losses)
-      each += fmt::format("{}{}: {}", each.empty() ? "" : ", ", quoted(name), exact(loss, report.dtype));
+      each += fmt::format("{}{}: {}", each.empty() ? "" : ", ", dumpJson(Json(name)), exact(loss, report.dtype));
     more += fmt::format(R"(, "losses": {{{}}})", each);
   }
   return fmt::format(R"({{"step": {}, "loss": {}, "grad_norm": {}, "lr": {}, "tokens": {}, "step_ms": {:.9g}, )"

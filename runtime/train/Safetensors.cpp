@@ -4,8 +4,8 @@
 #include "runtime/base/Json.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -18,31 +18,25 @@ static_assert(std::endian::native == std::endian::little);
 /// The limit of the format's own library.
 static constexpr std::uint64_t maxHeaderBytes = 100'000'000;
 
-struct DTypeName {
-  std::string_view name;
-  std::uint64_t bytes;
-};
-static constexpr std::array<DTypeName, 15> dtypeNames = {{{"BOOL", 1},
-                                                          {"U8", 1},
-                                                          {"I8", 1},
-                                                          {"F8_E5M2", 1},
-                                                          {"F8_E4M3", 1},
-                                                          {"I16", 2},
-                                                          {"U16", 2},
-                                                          {"F16", 2},
-                                                          {"BF16", 2},
-                                                          {"I32", 4},
-                                                          {"U32", 4},
-                                                          {"F32", 4},
-                                                          {"F64", 8},
-                                                          {"I64", 8},
-                                                          {"U64", 8}}};
-
 std::uint64_t elementBytes(std::string_view dtype) {
-  for (const DTypeName &entry : dtypeNames)
-    if (entry.name == dtype)
-      return entry.bytes;
-  return 0;
+  static constexpr std::string_view one[] = {"BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3"},
+                                    two[] = {"I16", "U16", "F16", "BF16"}, four[] = {"I32", "U32", "F32"},
+                                    eight[] = {"F64", "I64", "U64"};
+  const auto isIn = [&](const auto &names) { return std::ranges::find(names, dtype) != std::end(names); };
+  return isIn(one) ? 1 : isIn(two) ? 2 : isIn(four) ? 4 : isIn(eight) ? 8 : 0;
+}
+
+std::string safetensorsName(DType dtype) {
+  std::string name(dtypeName(dtype));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  return name;
+}
+
+std::optional<DType> dtypeOf(std::string_view name) {
+  for (std::size_t i = 0; i < dtypeCount; ++i)
+    if (safetensorsName(static_cast<DType>(i)) == name)
+      return static_cast<DType>(i);
+  return name == "BOOL" ? std::optional(DType::u8) : std::nullopt;
 }
 
 /// Elements times the element's bytes, or false if that does not fit in 63 bits.

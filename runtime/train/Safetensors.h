@@ -7,9 +7,11 @@
 #ifndef SLUICE_RUNTIME_TRAIN_SAFETENSORS_H
 #define SLUICE_RUNTIME_TRAIN_SAFETENSORS_H
 
+#include "runtime/base/DType.h"
 #include "runtime/train/File.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,10 @@ struct SafetensorsEntry {
 
 /// Bytes of an element of a dtype of the format; 0 for an unknown name.
 std::uint64_t elementBytes(std::string_view dtype);
+
+/// The format's name of a dtype, and back; nullopt for a name of no dtype of plans.
+std::string safetensorsName(DType dtype);
+std::optional<DType> dtypeOf(std::string_view name);
 
 /// "[2, 3]".
 std::string shapeText(const std::vector<std::int64_t> &shape);

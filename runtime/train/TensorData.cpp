@@ -11,16 +11,6 @@
 namespace sluice {
 namespace {
 
-std::optional<DType> dtypeOfFile(std::string_view name) {
-  static constexpr std::pair<std::string_view, DType> known[] = {
-      {"F32", DType::f32}, {"F64", DType::f64}, {"BF16", DType::bf16}, {"F16", DType::f16},
-      {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8},     {"BOOL", DType::u8}};
-  for (auto [text, dtype] : known)
-    if (text == name)
-      return dtype;
-  return std::nullopt;
-}
-
 class TensorData : public InputData {
 public:
   struct Column {
@@ -87,7 +77,7 @@ private:
     if (entry->shape.empty() || !std::equal(entry->shape.begin() + 1, entry->shape.end(), row.begin(), row.end()))
       return inputError(fmt::format("'{}': shape of the tensor '{}', expected sequences of {} but got {}", file.path(),
                                     port.name, shapeText(row), shapeText(entry->shape)));
-    std::optional<DType> dtype = dtypeOfFile(entry->dtype);
+    std::optional<DType> dtype = dtypeOf(entry->dtype);
     DType expected = baseType(port.view->dtype);
     if (!dtype || isFloat(*dtype) != isFloat(expected))
       return inputError(fmt::format("'{}': type of the tensor '{}', expected {} for an input of {} but got {}",

@@ -10,19 +10,6 @@ const plan::BufferT &bufferOf(const plan::PlanT &plan, const plan::VariableT &va
   return *plan.buffers[variable.buffer];
 }
 
-std::string_view safetensorsName(plan::DType dtype) {
-  switch (dtype) {
-  case plan::DType::f64:
-    return "F64";
-  case plan::DType::i64:
-    return "I64";
-  case plan::DType::i32:
-    return "I32";
-  default:
-    return "F32";
-  }
-}
-
 std::string nameOn(int rank, const plan::VariableT &variable) { return fmt::format("rank{}.{}", rank, variable.name); }
 
 const CheckpointTensor *find(const Checkpoint &file, int rank, const plan::VariableT &variable) {
@@ -52,12 +39,12 @@ Status checkVariables(const Ranks &ranks, const Checkpoint &file) {
       const CheckpointTensor *found = find(file, rank, *variable);
       if (!found)
         return refusedError(fmt::format("'{}': tensor '{}' is missing, expected it, or '{}', with {} {}", file.path(),
-                                        variable->name, nameOn(rank, *variable), safetensorsName(buffer.dtype),
-                                        shapeText(buffer.shape)));
+                                        variable->name, nameOn(rank, *variable),
+                                        safetensorsName(baseType(buffer.dtype)), shapeText(buffer.shape)));
       const SafetensorsEntry *entry = found->entry;
-      if (entry->dtype != safetensorsName(buffer.dtype))
+      if (entry->dtype != safetensorsName(baseType(buffer.dtype)))
         return refusedError(fmt::format("'{}': tensor '{}', expected dtype {} but got {}", file.path(), entry->name,
-                                        safetensorsName(buffer.dtype), entry->dtype));
+                                        safetensorsName(baseType(buffer.dtype)), entry->dtype));
       if (entry->shape != buffer.shape)
         return refusedError(fmt::format("'{}': tensor '{}', expected shape {} but got {}", file.path(), entry->name,
                                         shapeText(buffer.shape), shapeText(entry->shape)));
@@ -83,7 +70,7 @@ void addVariables(const Ranks &ranks, std::vector<SafetensorsTensor> &tensors) {
     for (int rank = 0; rank < ranks.size(); ++rank) {
       const plan::BufferT &buffer = bufferOf(ranks.plan(), *variable);
       tensors.push_back(
-          {nameOn(rank, *variable), std::string(safetensorsName(buffer.dtype)), buffer.shape,
+          {nameOn(rank, *variable), safetensorsName(baseType(buffer.dtype)), buffer.shape,
            [&ranks, id = variable->buffer, size = buffer.bytes, rank](const SafetensorsTensor::Sink &sink) {
              std::vector<std::byte> bytes(size);
              SLUICE_RETURN_IF_ERROR(ranks.read(rank, id, 0, bytes));

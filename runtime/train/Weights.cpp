@@ -18,10 +18,6 @@ namespace sluice {
 /// Limit of the bytes that are read, compared or written at once.
 static constexpr std::uint64_t bufferBytes = 1 << 20, bufferElements = bufferBytes / 8;
 
-static std::string_view dtypeOf(const plan::ParameterT &parameter) {
-  return parameter.dtype == plan::DType::f64 ? "F64" : "F32";
-}
-
 /// Tensors that checkpoints may contain in addition to the weights, computed and never trained: the causal masks of an
 /// attention in a numbered block, and the frequencies of rotary positions in a block or of the model, which older
 /// library versions saved. The shape distinguishes a mask from a trained bias of that name.
@@ -75,10 +71,10 @@ static Naming namingOf(const Checkpoint &file, const plan::PlanT &plan) {
 }
 
 static Status checkTensor(const CheckpointTensor &tensor, const plan::ParameterT &parameter) {
-  const std::string &dtype = tensor.entry->dtype;
-  if (dtype != "F32" && dtype != "BF16" && dtype != "F16" && dtype != "F64")
+  const std::string &name = tensor.entry->dtype;
+  if (const std::optional<DType> dtype = dtypeOf(name); !dtype || !isFloat(*dtype))
     return refusedError(fmt::format("'{}': tensor '{}', expected dtype F32, BF16, F16 or F64 but got {}",
-                                    tensor.file->path(), tensor.name(), dtype));
+                                    tensor.file->path(), tensor.name(), name));
   if (tensor.entry->shape != parameter.shape)
     return refusedError(fmt::format("'{}': tensor '{}', expected shape {} but got {}", tensor.file->path(),
                                     tensor.name(), shapeText(parameter.shape), shapeText(tensor.entry->shape)));
@@ -148,7 +144,7 @@ static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &fil
       }
     if (!first)
       return refusedError(fmt::format("'{}': tensor '{}' is missing, expected {} {}", file.path(),
-                                      naming.inFile(parameter->name), dtypeOf(*parameter),
+                                      naming.inFile(parameter->name), safetensorsName(baseType(parameter->dtype)),
                                       shapeText(parameter->shape)));
     found.push_back(first);
   }
@@ -223,7 +219,7 @@ static std::string withDType(const plan::PlanT &plan) {
   if (plan.config.size() > std::size_t(1) << 20 || plan.parameters.empty())
     return plan.config;
   Json config = parseJson<Json>(plan.config);
-  std::string dtype = dtypeOf(*plan.parameters[0]) == "F64" ? "float64" : "float32";
+  std::string dtype = plan.parameters[0]->dtype == plan::DType::f64 ? "float64" : "float32";
   bool same = true;
   for (const char *key : {"dtype", "torch_dtype"})
     if (const auto member = config.find(key); member != config.end() && *member != dtype) {
@@ -237,7 +233,7 @@ Status saveWeights(const Ranks &ranks, const std::string &folder) {
   SLUICE_RETURN_IF_ERROR(checkWritableFolder(folder));
   std::vector<SafetensorsTensor> tensors;
   for (const auto &parameter : ranks.plan().parameters)
-    tensors.push_back({parameter->name, std::string(dtypeOf(*parameter)), parameter->shape,
+    tensors.push_back({parameter->name, safetensorsName(baseType(parameter->dtype)), parameter->shape,
                        [&ranks, &parameter = *parameter](const SafetensorsTensor::Sink &sink) {
                          return emitParameter(ranks, parameter, sink);
                        }});

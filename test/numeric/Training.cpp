@@ -2,6 +2,7 @@
 
 #include "test/numeric/Training.h"
 
+#include "runtime/train/Ports.h"
 #include "runtime/train/Weights.h"
 
 #include <cstdlib>
