@@ -9,6 +9,7 @@
 #define SLUICE_TEST_CUDA_FAKE_H
 
 #include "runtime/base/cuda/Table.h"
+#include "test/cuda/Codes.h"
 
 #include <cstdint>
 #include <functional>

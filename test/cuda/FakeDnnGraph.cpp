@@ -27,11 +27,11 @@ bool isOperation(int kind) {
 int modeOf(int kind) {
   switch (kind) {
   case dnn::convolutionForward:
-    return dnn::forwardConvolution;
+    return dnn::forwardAlpha + 2;
   case dnn::convolutionInputGrad:
-    return dnn::inputGradConvolution;
+    return dnn::inputGradAlpha + 2;
   case dnn::convolutionWeightGrad:
-    return dnn::weightGradConvolution;
+    return dnn::weightGradAlpha + 2;
   case dnn::pointwiseOperation:
     return dnn::pointwiseDescriptor;
   case dnn::reductionOperation:
@@ -48,11 +48,11 @@ int modeOf(int kind) {
 int resultOf(int kind) {
   switch (kind) {
   case dnn::convolutionForward:
-    return dnn::forwardY;
+    return dnn::forwardAlpha + 5;
   case dnn::convolutionInputGrad:
-    return dnn::inputGradX;
+    return dnn::inputGradAlpha + 4;
   case dnn::convolutionWeightGrad:
-    return dnn::weightGradWeight;
+    return dnn::weightGradAlpha + 3;
   case dnn::pointwiseOperation:
     return dnn::pointwiseY;
   case dnn::reductionOperation:

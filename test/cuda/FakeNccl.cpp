@@ -191,7 +191,7 @@ void fillFakeNccl(Nccl &n) {
     if (!from.way->allGather({&segment, 1}, DType::i32, {0, "split"}, nullptr).isOk())
       return 2;
     *made = nullptr;
-    if (color == nccl::noColor)
+    if (color == noColor)
       return 0;
     std::vector<std::pair<int, int>> chosen;
     for (std::size_t m = 0; m < from.members.size(); ++m)

@@ -276,12 +276,6 @@ void fillFakeStreams(Driver &d) {
     return 0;
   };
   d.eventRecord = [](Event event, Stream stream) -> Code { return recordOn(event, stream); };
-  d.eventQuery = [](Event event) -> Code {
-    FakeEvent &asked = *eventOf(event);
-    if (asked.isCaptured)
-      return capturedEvent;
-    return !asked.latest || asked.latest->isDone() ? 0 : notReady;
-  };
   d.eventElapsed = [](float *milliseconds, Event begin, Event end) -> Code {
     return timeBetween(milliseconds, begin, end);
   };

@@ -30,15 +30,10 @@ struct Uuid {
   unsigned char bytes[16];
 };
 
-inline constexpr Code outOfMemory = 2;
 inline constexpr Code noDevice = 100;
 inline constexpr Code noBinaryForGpu = 209;
 inline constexpr Code notFound = 500;
 inline constexpr Code notReady = 600;
-inline constexpr Code launchFailed = 719;
-inline constexpr Code captureUnsupported = 900;
-inline constexpr Code captureInvalidated = 901;
-inline constexpr Code capturedEvent = 907;
 
 inline constexpr unsigned streamNonBlocking = 1;
 inline constexpr unsigned eventDefault = 0;
@@ -47,10 +42,8 @@ inline constexpr unsigned hostAllocPortable = 1;
 inline constexpr int attributeMultiprocessors = 16;
 inline constexpr int attributeMajor = 75;
 inline constexpr int attributeMinor = 76;
-inline constexpr int attributeSharedMemory = 97;
 inline constexpr int functionMaxSharedMemory = 8;
 inline constexpr int captureThreadLocal = 1;
-inline constexpr int captureRelaxed = 2;
 /// A graph's kernels keep the priorities of the streams that they were captured from.
 inline constexpr unsigned long long instantiateNodePriority = 8;
 
@@ -108,8 +101,6 @@ inline constexpr int windowSymmetric = 1;
 /// Gathers within a node by copy engines, if source and destination are in symmetric windows.
 inline constexpr int ctaPolicyZero = 2;
 inline constexpr Code inProgress = 7;
-/// ncclCommSplit: no communicator for this rank.
-inline constexpr int noColor = -1;
 
 /// ncclConfig_t of 2.28; what is left undefined takes the library's choice.
 struct Config {

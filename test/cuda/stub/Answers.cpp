@@ -17,7 +17,7 @@
 // ncclCommDestroy waits until no graph exists, as that of NCCL does for graphs that hold its collectives.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/base/cuda/Api.h"
+#include "test/cuda/Codes.h"
 
 #include <atomic>
 #include <chrono>
