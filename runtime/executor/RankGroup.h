@@ -10,30 +10,25 @@
 
 #include "runtime/executor/Executor.h"
 
-#include <type_traits>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 namespace sluice {
 
 class RankGroup {
 public:
-  virtual ~RankGroup() = default;
-
   /// One rank for each point of the plan's mesh. `plan` outlives the group.
   static Result<std::unique_ptr<RankGroup>> create(const plan::PlanT &plan, const ExecutorOptions &options = {});
+  ~RankGroup();
 
-  virtual int size() const = 0;
+  int size() const { return world->size(); }
   /// For reading its state between calls; run it only by forEachRank().
-  virtual Executor &executor(int rank) = 0;
+  Executor &executor(int rank) { return *executors[static_cast<std::size_t>(rank)]; }
 
-  /// Runs `Status function(Executor &)` for every rank on that rank's thread; returns when all have returned.
-  /// Allocates nothing.
-  template <typename Function> Status forEachRank(Function &&function) {
-    return runOnAll(
-        [](void *context, Executor &executor) -> Status {
-          return (*static_cast<std::remove_reference_t<Function> *>(context))(executor);
-        },
-        const_cast<void *>(static_cast<const void *>(&function)));
-  }
+  using RankFunction = std::function<Status(Executor &)>;
+  /// Runs the function for every rank on that rank's thread; returns when all have returned.
+  Status forEachRank(const RankFunction &function);
 
   /// Runs an entry point on all ranks and waits for it.
   Status runEntry(std::string_view name) {
@@ -48,8 +43,27 @@ public:
     return forEachRank([](Executor &executor) { return executor.synchronize(); });
   }
 
-protected:
-  virtual Status runOnAll(Status (*function)(void *context, Executor &executor), void *context) = 0;
+private:
+  RankGroup(const plan::PlanT &plan, const ExecutorOptions &options);
+  Status start();
+  void work(int rank);
+  void keepFirst(const Status &status);
+
+  const plan::PlanT &plan;
+  ExecutorOptions options;
+  const std::shared_ptr<World> world;
+  std::vector<std::unique_ptr<Executor>> executors;
+  std::vector<std::thread> threads;
+
+  std::mutex mutex;
+  std::condition_variable begun;
+  std::condition_variable ended;
+  Status firstFailure;
+  /// Empty in the first round, which creates the executors.
+  RankFunction task;
+  int remaining = 0;
+  std::uint64_t round = 0;
+  bool stopping = false;
 };
 
 } // namespace sluice
