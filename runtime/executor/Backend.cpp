@@ -2,18 +2,6 @@
 #include "runtime/executor/Backend.h"
 
 namespace sluice {
-namespace {
-
-class CpuBackend final : public Backend {
-public:
-  explicit CpuBackend(std::unique_ptr<Device> device) : owned(std::move(device)) {}
-  Device &device() override { return *owned; }
-
-private:
-  std::unique_ptr<Device> owned;
-};
-
-} // namespace
 
 bool isCudaPlan(const plan::PlanT &plan) { return plan.target && plan.target->device == "cuda"; }
 
@@ -30,7 +18,7 @@ Result<std::unique_ptr<Backend>> createBackend(const plan::PlanT &plan, int rank
   if (isCudaPlan(plan))
     return createCudaBackend(plan, rank, options, threads);
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, createCpuDevice({threads, options.delays, options.prefault}));
-  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(std::move(device)));
+  return std::make_unique<Backend>(std::move(device));
 }
 
 } // namespace sluice

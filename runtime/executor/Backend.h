@@ -14,10 +14,12 @@
 
 namespace sluice {
 
+/// That of the CPU; a GPU has a subclass.
 class Backend {
 public:
+  explicit Backend(std::unique_ptr<Device> device) : owned(std::move(device)) {}
   virtual ~Backend() = default;
-  virtual Device &device() = 0;
+  Device &device() { return *owned; }
   /// Null on the CPU.
   virtual cuda::KernelContext *kernelContext() { return nullptr; }
   /// For a device whose streams run asynchronously to the caller; null on the CPU.
@@ -42,6 +44,9 @@ public:
   virtual Status replay(std::uint32_t recording) { return internalError("this device records no steps"); }
   /// Before the communicators whose collectives they hold are destroyed.
   virtual void destroyRecordings() {}
+
+protected:
+  std::unique_ptr<Device> owned;
 };
 
 /// The backend of the plan's device. `threads` is the number of CPU threads of a rank.

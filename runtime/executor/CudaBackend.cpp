@@ -12,8 +12,8 @@ namespace sluice {
 namespace {
 
 /// Streams that still run may use a device and its kernels until the process ends.
-void keepForever(std::unique_ptr<CudaDevice> device, std::unique_ptr<cuda::KernelContext> kernels) {
-  using Kept = std::vector<std::pair<std::unique_ptr<CudaDevice>, std::unique_ptr<cuda::KernelContext>>>;
+void keepForever(std::unique_ptr<Device> device, std::unique_ptr<cuda::KernelContext> kernels) {
+  using Kept = std::vector<std::pair<std::unique_ptr<Device>, std::unique_ptr<cuda::KernelContext>>>;
   static std::mutex mutex;
   static Kept *const kept = new Kept;
   std::lock_guard lock(mutex);
@@ -23,49 +23,49 @@ void keepForever(std::unique_ptr<CudaDevice> device, std::unique_ptr<cuda::Kerne
 class CudaBackend final : public Backend {
 public:
   CudaBackend(std::unique_ptr<CudaDevice> device, std::unique_ptr<cuda::KernelContext> kernels, bool recording)
-      : owned(std::move(device)), kernels(std::move(kernels)), recording(recording) {}
+      : Backend(std::move(device)), gpu(static_cast<CudaDevice &>(*owned)), kernels(std::move(kernels)),
+        recording(recording) {}
   ~CudaBackend() override {
     // Whatever runs may use the kernels' code.
-    (void)owned->synchronize();
-    if (owned->isAbandoned())
+    (void)gpu.synchronize();
+    if (gpu.isAbandoned())
       keepForever(std::move(owned), std::move(kernels));
   }
 
-  Device &device() override { return *owned; }
   cuda::KernelContext *kernelContext() override { return kernels.get(); }
-  StreamClock *clock() override { return &owned->clock(); }
+  StreamClock *clock() override { return &gpu.clock(); }
   void watchWaits(std::function<Status(std::chrono::steady_clock::time_point)> check) override {
-    owned->watchWaits(std::move(check));
+    gpu.watchWaits(std::move(check));
   }
   bool isHost() const override { return false; }
   bool records() const override { return recording; }
   void shareRecordings(std::unique_ptr<Communicator> meeting) override {
-    shared = std::make_unique<SharedRecording>(*owned, std::move(meeting));
+    shared = std::make_unique<SharedRecording>(gpu, std::move(meeting));
   }
   bool sharesRecordings() const override { return shared != nullptr; }
   Status beginRecording() override {
     if (shared)
       return shared->begin();
-    Status begun = owned->beginCapture();
+    Status begun = gpu.beginCapture();
     return begun.isOk() ? begun : abandon(std::move(begun));
   }
   Result<std::uint32_t> endRecording(const Status &issued) override {
     if (shared)
       return shared->end(issued);
-    Result<GraphId> graph = issued.isOk() ? owned->endCapture() : Result<GraphId>(Status(issued));
+    Result<GraphId> graph = issued.isOk() ? gpu.endCapture() : Result<GraphId>(Status(issued));
     return graph.isOk() ? std::move(graph) : Result<GraphId>(abandon(graph.takeStatus()));
   }
-  Status replay(std::uint32_t graph) override { return shared ? shared->replay(graph) : owned->launch(graph); }
-  void destroyRecordings() override { owned->destroyGraphs(); }
+  Status replay(std::uint32_t graph) override { return shared ? shared->replay(graph) : gpu.launch(graph); }
+  void destroyRecordings() override { gpu.destroyGraphs(); }
 
 private:
   Status abandon(Status reason) {
-    owned->discardCapture();
-    Status resumed = owned->resumeIssue();
+    gpu.discardCapture();
+    Status resumed = gpu.resumeIssue();
     return resumed.isOk() ? std::move(reason) : std::move(resumed);
   }
 
-  std::unique_ptr<CudaDevice> owned;
+  CudaDevice &gpu;
   /// Null where no other rank of the process uses the device.
   std::unique_ptr<SharedRecording> shared;
   /// Goes first: its code is unloaded while there is a context.
