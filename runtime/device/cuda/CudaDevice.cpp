@@ -86,7 +86,7 @@ public:
 
   Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose) override {
     SLUICE_RETURN_IF_ERROR(use());
-    return memory->allocateForPeers(bytes, purpose);
+    return memory->allocate(MemorySpace::device, bytes, purpose, /*isForPeers=*/true);
   }
 
   std::uint64_t allocatedBytes(MemorySpace space) const override { return memory->allocatedBytes(space); }

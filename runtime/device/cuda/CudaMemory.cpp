@@ -16,28 +16,17 @@ CudaMemory::~CudaMemory() {
     table.nccl.memoryRelease(memory);
 }
 
-Result<void *> CudaMemory::allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) {
+Result<void *> CudaMemory::allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose, bool isForPeers) {
   if (bytes == 0)
     return static_cast<void *>(nullptr);
   void *address = nullptr;
-  Status status = space == MemorySpace::device ? allocateDevice(bytes, address) : allocateHost(bytes, address);
-  return take(std::move(status), address, space, bytes, purpose);
-}
-
-Result<void *> CudaMemory::allocateForPeers(std::uint64_t bytes, std::string_view purpose) {
-  if (bytes == 0)
-    return static_cast<void *>(nullptr);
-  void *address = nullptr;
-  Status status = allocateByNccl(bytes, address);
-  return take(std::move(status), address, MemorySpace::device, bytes, purpose);
-}
-
-Result<void *> CudaMemory::take(Status allocated, void *address, MemorySpace space, std::uint64_t bytes,
-                                std::string_view purpose) {
-  if (!allocated.isOk())
-    return Status(StatusCode::failed, "cannot get " + std::to_string(bytes) + " bytes of " +
-                                          (space == MemorySpace::device ? "device" : "host") + " memory for " +
-                                          std::string(purpose) + ": " + allocated.message());
+  Status status = isForPeers                     ? allocateByNccl(bytes, address)
+                  : space == MemorySpace::device ? allocateDevice(bytes, address)
+                                                 : allocateHost(bytes, address);
+  if (!status.isOk())
+    return failedError("cannot get " + std::to_string(bytes) + " bytes of " +
+                       (space == MemorySpace::device ? "device" : "host") + " memory for " + std::string(purpose) +
+                       ": " + status.message());
   requested[static_cast<std::size_t>(space)] += bytes;
   return address;
 }

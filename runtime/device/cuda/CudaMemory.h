@@ -18,10 +18,9 @@ public:
   CudaMemory(const CudaMemory &) = delete;
   CudaMemory &operator=(const CudaMemory &) = delete;
 
-  /// Null for no bytes.
-  Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose);
-  /// From NCCL, which uses the virtual memory API with handles that it can share. Memory of cuMemAlloc has none.
-  Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose);
+  /// Null for no bytes. Device memory for peers is from NCCL, which uses the virtual memory API with handles that it
+  /// can share; memory of cuMemAlloc has none.
+  Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose, bool isForPeers = false);
   /// Requested bytes, without those for alignment.
   std::uint64_t allocatedBytes(MemorySpace space) const { return requested[static_cast<std::size_t>(space)]; }
 
@@ -33,8 +32,6 @@ private:
   template <typename Get, typename Give>
   Status allocateAligned(std::uint64_t bytes, void *&address, std::vector<void *> &kept, Get get, Give give);
   Status clear(void *address, std::uint64_t bytes) const;
-  Result<void *> take(Status allocated, void *address, MemorySpace space, std::uint64_t bytes,
-                      std::string_view purpose);
   Status allocateHost(std::uint64_t bytes, void *&address);
 
   const cuda::Table &table;
