@@ -1,6 +1,9 @@
 //===- ExecutorIssue.cpp - runs of entry points -------------------------------------===//
+#include "runtime/base/Text.h"
 #include "runtime/collective/DeviceWorld.h"
 #include "runtime/executor/PlanExecutor.h"
+
+#include <algorithm>
 
 namespace sluice {
 
@@ -11,26 +14,24 @@ DeviceWorld *PlanExecutor::deviceWorld() const {
 Status PlanExecutor::runEntry(std::string_view name) {
   if (!failure.isOk())
     return failure;
-  for (IssueEntry &entry : entries)
-    if (entry.name == name) {
-      const cuda::NvtxRange range(context.ranges,
-                                  plan().entries[static_cast<std::size_t>(&entry - entries.data())]->name.c_str());
-      return backend->records() && recording ? replay(entry) : issue(entry, /*isRecorded=*/false);
-    }
-  return unknown("entry point", name);
+  const auto entry = std::ranges::find(entries, name, &IssueEntry::name);
+  if (entry == entries.end())
+    return unknown("entry point", name);
+  const cuda::NvtxRange range(context.ranges,
+                              plan().entries[static_cast<std::size_t>(entry - entries.begin())]->name.c_str());
+  return backend->records() && recording ? replay(*entry) : issue(*entry, /*isRecorded=*/false);
 }
 
 Status PlanExecutor::awaitPorts(std::string_view name) {
   if (!failure.isOk())
     return failure;
-  for (const IssueEntry &entry : entries)
-    if (entry.name == name) {
-      for (EventId event : entry.portEvents)
-        if (!backend->device().await(event).isOk())
-          return synchronize();
-      return deviceWorld() && !context.world->state().isOk() ? synchronize() : Status();
-    }
-  return unknown("entry point", name);
+  const auto entry = std::ranges::find(entries, name, &IssueEntry::name);
+  if (entry == entries.end())
+    return unknown("entry point", name);
+  for (EventId event : entry->portEvents)
+    if (!backend->device().await(event).isOk())
+      return synchronize();
+  return deviceWorld() && !context.world->state().isOk() ? synchronize() : Status();
 }
 
 Status PlanExecutor::synchronize() {
@@ -63,21 +64,18 @@ Status PlanExecutor::readTimes() {
 }
 
 Status PlanExecutor::unknown(std::string_view what, std::string_view name) const {
-  std::string message(what);
-  message.append(" '").append(name).append("' is not in the plan");
-  return inputError(std::move(message));
+  return inputError(concat(what, " '", name, "' is not in the plan"));
 }
 
 Result<PortMemory> PlanExecutor::findPort(std::string_view entryName, std::string_view name,
                                           std::vector<BoundPort> IssueEntry::*list, std::string_view what) const {
-  for (const IssueEntry &entry : entries)
-    if (entry.name == entryName) {
-      for (const BoundPort &port : entry.*list)
-        if (port.name == name)
-          return port.memory;
-      return unknown(std::string(what) + " of entry point '" + std::string(entryName) + "'", name);
-    }
-  return unknown("entry point", entryName);
+  const auto entry = std::ranges::find(entries, entryName, &IssueEntry::name);
+  if (entry == entries.end())
+    return unknown("entry point", entryName);
+  const auto port = std::ranges::find((*entry).*list, name, &BoundPort::name);
+  if (port == ((*entry).*list).end())
+    return unknown(concat(what, " of entry point '", entryName, "'"), name);
+  return port->memory;
 }
 
 /// The first run is issued, so that libraries load their code; the second is recorded; then it is replayed. A step
