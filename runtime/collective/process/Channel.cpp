@@ -64,9 +64,8 @@ int Channel::memberOf(int worldRank) const {
   return found != members.end() && *found == worldRank ? static_cast<int>(found - members.begin()) : -1;
 }
 
-bool Channel::receiveCall(int member, Part payload) {
+void Channel::receiveCall(int member, Part payload) {
   inbound[static_cast<std::size_t>(member)].calls.emplace_back(payload.begin(), payload.end());
-  return true;
 }
 
 bool Channel::receiveBlock(int member, Part payload) {

@@ -70,7 +70,7 @@ struct Channel {
   int memberOf(int worldRank) const;
 
   /// Store the payload of a frame; false for a frame that the protocol does not allow.
-  bool receiveCall(int member, Part payload);
+  void receiveCall(int member, Part payload);
   bool receiveBlock(int member, Part payload);
   bool receiveResult(int member, Part payload);
 };

@@ -23,11 +23,8 @@ double seconds(Clock::duration duration) { return std::chrono::duration<double>(
 std::string rounded(double value) { return std::to_string(static_cast<std::uint64_t>(value + 0.5)); }
 
 /// The same number on all members.
-std::uint64_t channelId(std::string_view name, std::span<const int> members, std::uint64_t generation) {
-  std::string text(name);
-  for (int member : members)
-    text += concat("|", member);
-  text += concat("#", generation);
+std::uint64_t channelId(const std::string &key, std::uint64_t generation) {
+  const std::string text = concat(key, "#", generation);
   const Digest digest = sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
   std::uint64_t id = 0;
   std::memcpy(&id, digest.data(), sizeof id);
@@ -114,7 +111,7 @@ Result<std::unique_ptr<Communicator>> ProcessWorld::create(int rank, std::span<c
   std::unique_lock lock(mutex);
   if (!failure.isOk())
     return failure;
-  channel->id = channelId(channelName, members, generations[key]++);
+  channel->id = channelId(key, generations[key]++);
   for (int source : early[channel->id])
     if (const int member = channel->memberOf(source); member >= 0)
       channel->inbound[static_cast<std::size_t>(member)].hasCreated = true;
@@ -269,7 +266,7 @@ void ProcessWorld::receiveOnChannel(int source, const FrameHeader &header, Part 
       inbound.left = true;
       break;
     case FrameKind::call:
-      good = channel.receiveCall(member, payload);
+      channel.receiveCall(member, payload);
       break;
     case FrameKind::block:
       good = channel.receiveBlock(member, payload) || failed;

@@ -60,14 +60,6 @@ template <std::size_t n> std::string textOf(const std::array<char, n> &from) {
   return {from.data(), strnlen(from.data(), n)};
 }
 
-std::string rounded(double seconds) {
-  std::string text = std::to_string(seconds);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.'))
-    text.pop_back();
-  return text;
-}
-
 class Rendezvous {
 public:
   explicit Rendezvous(const RendezvousOptions &options)
@@ -146,15 +138,15 @@ private:
         ++count;
       }
     return failedError(concat((count == 1 ? "rank " : "ranks "), ranks, " did not connect within ",
-                              rounded(options.seconds), " s, expected ", options.size, " ranks at ", options.address,
-                              ":", options.port));
+                              formatNumber(options.seconds), " s, expected ", options.size, " ranks at ",
+                              options.address, ":", options.port));
   }
 
   Status runOtherRank() {
     SLUICE_ASSIGN_OR_RETURN(Socket listening, listenAt(options.listen, 0));
     Result<Socket> rankZero = connectUntil(options.address, options.port, deadline);
     if (!rankZero.isOk())
-      return failedError("rank 0 did not accept a connection within " + rounded(options.seconds) +
+      return failedError("rank 0 did not accept a connection within " + formatNumber(options.seconds) +
                          " s: " + rankZero.status().message());
     Greeting greeting;
     greeting.magic = magic;
