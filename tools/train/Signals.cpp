@@ -8,19 +8,16 @@ namespace sluice {
 std::atomic<bool> stopRequested = false;
 std::atomic<bool> terminated = false;
 
-static void onSignal(int) { stopRequested = true; }
-static void onTerminate(int) { terminated = true; }
-
 void catchInterrupt() {
   struct sigaction action{};
-  action.sa_handler = onSignal;
+  action.sa_handler = [](int) { stopRequested = true; };
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, nullptr);
 }
 
 void catchTermination() {
   struct sigaction action{};
-  action.sa_handler = onTerminate;
+  action.sa_handler = [](int) { terminated = true; };
   sigaction(SIGTERM, &action, nullptr);
 }
 
