@@ -29,12 +29,7 @@ std::string formatBytesExact(std::uint64_t bytes) {
   return std::to_string(bytes) + " (" + formatBytes(bytes) + ")";
 }
 
-std::string formatShape(std::span<const std::int64_t> shape) {
-  std::string text;
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    text += (i ? "x" : "") + std::to_string(shape[i]);
-  return text;
-}
+std::string formatShape(std::span<const std::int64_t> shape) { return join(shape, "x"); }
 
 std::string formatNumber(double value) {
   char text[64];

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,15 @@ template <typename... Parts> std::string concat(const Parts &...parts) {
       text += part;
   };
   (append(parts), ...);
+  return text;
+}
+
+/// The parts of the texts or numbers of a list, with a separator between them.
+template <typename List, typename TextOf = std::identity>
+std::string join(const List &list, std::string_view separator, TextOf textOf = {}) {
+  std::string text;
+  for (std::size_t i = 0; const auto &item : list)
+    text += concat(i++ == 0 ? std::string_view() : separator, textOf(item));
   return text;
 }
 

@@ -299,10 +299,9 @@ Json describePlan(const plan::PlanT &plan) {
 }
 
 std::string describePlanText(const plan::PlanT &plan) {
-  std::string out = concat("plan '", plan.name, "' for ", meshSize(plan), " ranks (");
-  for (std::size_t a = 0; a < plan.mesh.size(); ++a)
-    out += concat((a ? ", " : ""), plan.mesh[a]->name, " ", plan.mesh[a]->size);
-  out += ") on " + plan.target->device + "\ndigest " + digestText(plan) + "\n";
+  std::string out = concat("plan '", plan.name, "' for ", meshSize(plan), " ranks (",
+                           join(plan.mesh, ", ", [](const auto &axis) { return concat(axis->name, " ", axis->size); }),
+                           ") on ", plan.target->device, "\ndigest ", digestText(plan), "\n");
   if (plan.batch != 0)
     out += concat("micro-batches ", plan.microbatches, " of ", plan.batch, " rows of ", plan.sequence,
                   " tokens on each rank\n");

@@ -10,32 +10,17 @@
 namespace sluice {
 namespace {
 
-std::string listText(const std::vector<std::int64_t> &list) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < list.size(); ++i)
-    text += concat((i ? ", " : ""), list[i]);
-  return text + "]";
-}
+std::string listText(const std::vector<std::int64_t> &list) { return "[" + join(list, ", ") + "]"; }
 
-std::string attributesText(const std::vector<std::unique_ptr<plan::AttributeT>> &attributes) {
-  if (attributes.empty())
-    return "";
-  std::string text = " {";
-  for (std::size_t i = 0; i < attributes.size(); ++i) {
-    const plan::AttributeT &attribute = *attributes[i];
-    text += (i ? ", " : "") + attribute.name + " = ";
-    text += attribute.kind == 0   ? std::to_string(attribute.integer)
-            : attribute.kind == 1 ? formatNumber(attribute.number)
-                                  : listText(attribute.list);
-  }
-  return text + "}";
+std::string attributeText(const plan::AttributeT &attribute) {
+  return attribute.name + " = " +
+         (attribute.kind == 0   ? std::to_string(attribute.integer)
+          : attribute.kind == 1 ? formatNumber(attribute.number)
+                                : listText(attribute.list));
 }
 
 std::string viewsText(const plan::PlanT &plan, const std::vector<std::unique_ptr<plan::ViewT>> &views) {
-  std::string text;
-  for (std::size_t i = 0; i < views.size(); ++i)
-    text += (i ? ", " : "") + printView(plan, *views[i]);
-  return text;
+  return join(views, ", ", [&](const auto &view) { return printView(plan, *view); });
 }
 
 std::string collectiveText(const plan::PlanT &plan, const plan::CollectiveT &collective) {
@@ -45,19 +30,14 @@ std::string collectiveText(const plan::PlanT &plan, const plan::CollectiveT &col
     text += std::string(" ") + plan::EnumNameReduceOp(collective.op);
   if (collective.op == plan::ReduceOp::premul_sum)
     text += " scale " + formatNumber(collective.scale);
-  for (std::size_t i = 0; i < collective.segments.size(); ++i)
-    text += (i ? ", " : " ") + printView(plan, *collective.segments[i]->source) + " -> " +
-            printView(plan, *collective.segments[i]->destination);
-  return text;
+  return text + " " + join(collective.segments, ", ", [&](const auto &segment) {
+           return printView(plan, *segment->source) + " -> " + printView(plan, *segment->destination);
+         });
 }
 
 std::string whenText(const plan::InstructionT &instruction) {
-  if (instruction.when != plan::When::list)
-    return plan::EnumNameWhen(instruction.when);
-  std::string text = "in";
-  for (std::size_t i = 0; i < instruction.repetitions.size(); ++i)
-    text += concat((i ? "," : ":"), instruction.repetitions[i]);
-  return text;
+  return instruction.when == plan::When::list ? "in:" + join(instruction.repetitions, ",")
+                                              : plan::EnumNameWhen(instruction.when);
 }
 
 void printHead(const plan::PlanT &plan, std::string &out) {
@@ -187,8 +167,10 @@ std::string printOperation(const plan::PlanT &plan, const plan::InstructionT &in
   switch (operation.type) {
   case plan::Operation::Launch: {
     const plan::LaunchT &launch = *operation.AsLaunch();
-    std::string text = plan.kernels[launch.kernel] + "(" + viewsText(plan, launch.inputs) + ") -> " +
-                       viewsText(plan, launch.outputs) + attributesText(launch.attributes);
+    std::string text =
+        plan.kernels[launch.kernel] + "(" + viewsText(plan, launch.inputs) + ") -> " + viewsText(plan, launch.outputs);
+    if (!launch.attributes.empty())
+      text += concat(" {", join(launch.attributes, ", ", [](const auto &each) { return attributeText(*each); }), "}");
     if (launch.workspace != 0)
       text += concat(" workspace ", launch.workspace);
     if (launch.sm_margin != 0)

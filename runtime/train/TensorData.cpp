@@ -1,5 +1,6 @@
 //===- TensorData.cpp - inputs out of safetensors files --------------------------===//
 #include "runtime/train/TensorData.h"
+#include "runtime/base/Text.h"
 #include "runtime/kernel/cpu/Numbers.h"
 #include "runtime/train/Safetensors.h"
 
@@ -63,11 +64,10 @@ private:
   static Result<Column> findColumn(const SafetensorsFile &file, const plan::PortT &port) {
     const SafetensorsEntry *entry = file.find(port.name);
     if (!entry) {
-      std::string names;
       // Limits the message for a checkpoint that was given by mistake.
       constexpr std::size_t shown = 8;
-      for (const SafetensorsEntry &other : std::span(file.entries()).first(std::min(shown, file.entries().size())))
-        names += (names.empty() ? "" : ", ") + other.name;
+      std::string names = join(std::span(file.entries()).first(std::min(shown, file.entries().size())), ", ",
+                               [](const SafetensorsEntry &other) { return other.name; });
       if (file.entries().size() > shown)
         names += fmt::format(" and {} more", file.entries().size() - shown);
       return inputError(fmt::format("'{}': tensor for the input '{}', expected one of that name but got {}",

@@ -20,10 +20,7 @@
 namespace sluice {
 
 static std::string entryNames(const plan::PlanT &plan) {
-  std::string names;
-  for (const auto &entry : plan.entries)
-    names += (names.empty() ? "" : ", ") + entry->name;
-  return names.empty() ? "none" : names;
+  return plan.entries.empty() ? "none" : join(plan.entries, ", ", [](const auto &entry) { return entry->name; });
 }
 
 Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {

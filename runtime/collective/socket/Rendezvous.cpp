@@ -130,14 +130,11 @@ private:
   }
 
   Status missingRanks() const {
-    std::string ranks;
-    int count = 0;
+    std::vector<std::size_t> ranks;
     for (std::size_t r = 1; r < connections.size(); ++r)
-      if (!connections[r].isOpen()) {
-        ranks += concat((ranks.empty() ? "" : ", "), r);
-        ++count;
-      }
-    return failedError(concat((count == 1 ? "rank " : "ranks "), ranks, " did not connect within ",
+      if (!connections[r].isOpen())
+        ranks.push_back(r);
+    return failedError(concat((ranks.size() == 1 ? "rank " : "ranks "), join(ranks, ", "), " did not connect within ",
                               formatNumber(options.seconds), " s, expected ", options.size, " ranks at ",
                               options.address, ":", options.port));
   }
