@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
   bool isKnown = argc < 2 || argv[1][0] == '-';
   for (const PlanSubcommand &row : planSubcommands()) {
     CLI::App *subcommand = app.add_subcommand(row.name, row.help);
-    subcommand->add_option("FILE", command.files, "a plan")->expected(row.minFiles, row.maxFiles)->required();
+    subcommand->add_option("FILE", command.files, "a plan")->expected(row.files)->required();
     subcommand->add_flag("--json", command.json, "print only JSON");
     if (std::string_view(row.name) == "memory") {
       auto *machine = subcommand->add_option(

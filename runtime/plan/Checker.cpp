@@ -119,23 +119,15 @@ std::string_view outcomeName(Outcome outcome) {
   return names[std::size_t(outcome)];
 }
 
-int CheckReport::refused() const {
-  for (const Property &property : properties)
-    if (property.outcome == Outcome::refused)
-      return property.number;
-  return 0;
-}
-
 Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
   CheckReport own;
   CheckReport &result = report ? *report : own;
-  for (int number = 1; number <= propertyCount; ++number)
-    result.properties[number - 1] = {number, Outcome::notReached};
+  result.outcomes.fill(Outcome::notReached);
   for (int number : {9, 13, 14, 15, 16})
-    result.properties[number - 1].outcome = Outcome::notChecked;
+    result[number] = Outcome::notChecked;
   for (const Stage &stage : stages()) {
     if (check::Verdict verdict = stage.decide(plan)) {
-      result.properties[verdict->property - 1].outcome = Outcome::refused;
+      result[verdict->property] = Outcome::refused;
       Status status =
           refusedError(concat("P", verdict->property, " ", propertyTitle(verdict->property), ": ", verdict->message));
       for (std::string &note : verdict->notes)
@@ -143,7 +135,7 @@ Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
       return status;
     }
     for (int number : stage.properties)
-      result.properties[number - 1].outcome = applies(plan, number) ? stage.outcome : Outcome::notApplicable;
+      result[number] = applies(plan, number) ? stage.outcome : Outcome::notApplicable;
   }
   return Status::ok();
 }

@@ -36,15 +36,10 @@ struct CheckReport {
     /// A different property was refused first.
     notReached,
   };
-  struct Property {
-    int number = 0;
-    Outcome outcome = Outcome::notReached;
-  };
-  std::array<Property, propertyCount> properties;
+  /// That of P1 first.
+  std::array<Outcome, propertyCount> outcomes;
 
-  const Property &property(int number) const { return properties[number - 1]; }
-  /// The number of the refused property, or 0.
-  int refused() const;
+  Outcome &operator[](int number) { return outcomes[number - 1]; }
 };
 
 /// "proved", "proved in part", "refused", "not applicable", "not checked", "not reached".

@@ -23,12 +23,12 @@ namespace sluice {
 namespace {
 
 constexpr PlanSubcommand subcommands[] = {
-    {"describe", "contents of the plan: mesh, units, events, collectives, memory", 1, 1},
-    {"print", "all of the plan, one line per instruction", 1, 1},
-    {"check", "prove the plan's properties; exit code 4 if one is refused", 1, 1},
-    {"memory", "bytes by class and tensors that are live at the peak, and a diagram of the step", 1, 1},
-    {"schedule", "a diagram of the work of each stream", 1, 1},
-    {"diff", "differences between two plans; exit code 1 if there are any", 2, 2},
+    {"describe", "contents of the plan: mesh, units, events, collectives, memory", 1},
+    {"print", "all of the plan, one line per instruction", 1},
+    {"check", "prove the plan's properties; exit code 4 if one is refused", 1},
+    {"memory", "bytes by class and tensors that are live at the peak, and a diagram of the step", 1},
+    {"schedule", "a diagram of the work of each stream", 1},
+    {"diff", "differences between two plans; exit code 1 if there are any", 2},
 };
 
 std::string jsonText(const Json &json) { return dumpJson(json, 2) + "\n"; }
@@ -42,19 +42,19 @@ PlanCommandResult runCheck(const std::string &path, bool asJson) {
   result.status = checkPlan(file->plan, &report);
   if (asJson) {
     Json properties = Json::array();
-    for (const auto &property : report.properties)
-      properties.push_back({{"property", concat("P", property.number)},
-                            {"title", propertyTitle(property.number)},
-                            {"outcome", outcomeName(property.outcome)}});
-    Json json = {{"digest", file->digest}, {"sound", result.status.isOk()}, {"properties", properties}};
+    for (int number = 1; number <= propertyCount; ++number)
+      properties.push_back({{"property", concat("P", number)},
+                            {"title", propertyTitle(number)},
+                            {"outcome", outcomeName(report[number])}});
+    Json json = {{"digest", digestText(file->plan)}, {"sound", result.status.isOk()}, {"properties", properties}};
     if (!result.status.isOk())
       json["refusal"] = {{"message", result.status.message()}, {"notes", result.status.notes()}};
     result.text = jsonText(json);
     return result;
   }
-  for (const auto &property : report.properties)
-    result.text += padRight(concat("P", property.number), 4) + padRight(propertyTitle(property.number), 52) +
-                   std::string(outcomeName(property.outcome)) + "\n";
+  for (int number = 1; number <= propertyCount; ++number)
+    result.text += concat(padRight(concat("P", number), 4), padRight(propertyTitle(number), 52),
+                          outcomeName(report[number]), "\n");
   return result;
 }
 
@@ -121,7 +121,7 @@ PlanCommandResult runPlanCommand(const PlanCommand &command) {
   CheckReport report;
   result.status = checkPlan(plan, &report);
   // A well-formed plan can be printed, so that a refusal can be understood.
-  const bool printable = report.property(1).outcome == CheckReport::Outcome::proved;
+  const bool printable = report[1] == CheckReport::Outcome::proved;
   if (!result.status.isOk() && !(command.name == "print" && printable))
     return result;
   // Reports that list repetitions are limited.

@@ -18,8 +18,8 @@ namespace sluice {
 struct PlanSubcommand {
   const char *name;
   const char *help;
-  int minFiles;
-  int maxFiles;
+  /// Number of plans.
+  int files;
 };
 std::span<const PlanSubcommand> planSubcommands();
 

@@ -44,8 +44,6 @@ struct Machine {
     std::uint64_t value = 0;
     /// "datasheet" or "measured".
     std::string from;
-    /// Date and software of the measurement, for the reader.
-    std::string note;
   };
   /// Indexed as machineFigures; nullopt if it is unknown.
   std::array<std::optional<Value>, machineFigures.size()> figures;

@@ -102,8 +102,7 @@ private:
     if (read.from != "measured" && (read.from != "datasheet" || figure.measuredOnly))
       return errorAt(node, what + ", expected from '" + (figure.measuredOnly ? "measured" : "datasheet' or 'measured") +
                                "' but got " + shown(*table->get("from")));
-    read.note = (*table)["note"].value_or(std::string());
-    if (read.from == "measured" && read.note.empty())
+    if (read.from == "measured" && (*table)["note"].value_or(std::string()).empty())
       return errorAt(node, what + ", a measured figure requires a 'note' on when and with what it was measured");
     to = std::move(read);
     return {};

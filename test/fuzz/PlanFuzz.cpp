@@ -45,7 +45,7 @@ void open(std::span<const std::uint8_t> bytes) {
     return;
   CheckReport report;
   const bool sound = checkPlan(file->plan, &report).isOk();
-  if (report.property(1).outcome == CheckReport::Outcome::proved)
+  if (report[1] == CheckReport::Outcome::proved)
     (void)printPlan(file->plan);
   if (!sound)
     return;

@@ -62,7 +62,8 @@ public:
     CheckReport report;
     const Status status = checkPlan(plan, &report);
     message = status.message();
-    return status.isOk() ? 0 : report.refused();
+    const auto refused = std::ranges::find(report.outcomes, CheckReport::Outcome::refused);
+    return status.isOk() ? 0 : static_cast<int>(refused - report.outcomes.begin()) + 1;
   }
 
   plan::PlanT plan;
@@ -148,7 +149,7 @@ TEST(Offload, RefusesAParameterThatIsNotCopiedBack) {
         serializePlan(plan);
         CheckReport report;
         EXPECT_FALSE(checkPlan(plan, &report).isOk());
-        EXPECT_EQ(report.refused(), 10);
+        EXPECT_EQ(report[10], CheckReport::Outcome::refused);
         return;
       }
   FAIL() << "expected a copy into a parameter";

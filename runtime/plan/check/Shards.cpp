@@ -124,21 +124,17 @@ Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const pla
 
 Verdict checkInstruction(const plan::PlanT &plan, const Owners &owners, const plan::InstructionT &instruction,
                          const std::string &where) {
-  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
-    for (const auto &view : launch->inputs)
-      SLUICE_CHECK(checkView(plan, owners, *view, false, where));
-    for (const auto &view : launch->outputs)
-      SLUICE_CHECK(checkView(plan, owners, *view, true, where));
-  } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
-    SLUICE_CHECK(checkView(plan, owners, *copy->source, false, where));
-    SLUICE_CHECK(checkView(plan, owners, *copy->destination, true, where));
-  } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
-    // Zeros may be written anywhere.
-    return checkView(plan, owners, *fill->destination, fill->value != 0, where);
-  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
+  if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
     return checkCollective(plan, owners, instruction, *collective, where);
-  }
-  return {};
+  // Zeros may be written anywhere.
+  const plan::FillT *fill = instruction.operation.AsFill();
+  const bool writesZeros = fill && fill->value == 0;
+  Verdict verdict;
+  forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+    if (!verdict)
+      verdict = checkView(plan, owners, view, isWrite && !writesZeros, where);
+  });
+  return verdict;
 }
 
 } // namespace

@@ -70,7 +70,7 @@ TEST_P(BadCarried, IsRefused) {
   CheckReport report;
   const Status status = checkPlan(hand.plan, &report);
   ASSERT_FALSE(status.isOk());
-  EXPECT_EQ(report.refused(), GetParam().property) << status.message();
+  EXPECT_EQ(report[GetParam().property], CheckReport::Outcome::refused) << status.message();
   EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
 }
 

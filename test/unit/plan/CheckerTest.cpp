@@ -21,7 +21,7 @@ TEST_P(BadPlan, IsRefused) {
   const Status status = checkPlan(hand.plan, &report);
   ASSERT_FALSE(status.isOk());
   EXPECT_EQ(status.code(), StatusCode::refused);
-  EXPECT_EQ(report.refused(), GetParam().property) << status.message();
+  EXPECT_EQ(report[GetParam().property], CheckReport::Outcome::refused) << status.message();
   EXPECT_EQ(status.message().find("P" + std::to_string(GetParam().property) + " "), 0u) << status.message();
   EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
 }
@@ -32,10 +32,10 @@ TEST(Checker, AcceptsTheHandPlan) {
   const Status status = checkPlan(hand.plan, &report);
   ASSERT_TRUE(status.isOk()) << status.message();
   for (int number : {1, 2, 3, 4, 5, 6, 8, 10, 11, 12, 17})
-    EXPECT_EQ(report.property(number).outcome, CheckReport::Outcome::proved) << "P" << number;
-  EXPECT_EQ(report.property(7).outcome, CheckReport::Outcome::provedInPart);
+    EXPECT_EQ(report[number], CheckReport::Outcome::proved) << "P" << number;
+  EXPECT_EQ(report[7], CheckReport::Outcome::provedInPart);
   for (int number : {9, 13, 14, 15, 16})
-    EXPECT_EQ(report.property(number).outcome, CheckReport::Outcome::notChecked) << "P" << number;
+    EXPECT_EQ(report[number], CheckReport::Outcome::notChecked) << "P" << number;
 }
 
 TEST(Checker, AcceptsManyMicrobatches) {
@@ -64,10 +64,10 @@ TEST(Checker, AcceptsAnEmptyPlan) {
   serializePlan(plan);
   CheckReport report;
   EXPECT_TRUE(checkPlan(plan, &report).isOk());
-  EXPECT_EQ(report.property(4).outcome, CheckReport::Outcome::notApplicable);
-  EXPECT_EQ(report.property(5).outcome, CheckReport::Outcome::notApplicable);
-  EXPECT_EQ(report.property(7).outcome, CheckReport::Outcome::notApplicable);
-  EXPECT_EQ(report.property(8).outcome, CheckReport::Outcome::notApplicable);
+  EXPECT_EQ(report[4], CheckReport::Outcome::notApplicable);
+  EXPECT_EQ(report[5], CheckReport::Outcome::notApplicable);
+  EXPECT_EQ(report[7], CheckReport::Outcome::notApplicable);
+  EXPECT_EQ(report[8], CheckReport::Outcome::notApplicable);
 }
 
 TEST(Checker, GivesACounterexample) {
@@ -90,8 +90,8 @@ TEST(Checker, NothingIsReachedAfterARefusal) {
   hand.seal();
   CheckReport report;
   EXPECT_FALSE(checkPlan(hand.plan, &report).isOk());
-  EXPECT_EQ(report.property(1).outcome, CheckReport::Outcome::proved);
-  EXPECT_EQ(report.property(12).outcome, CheckReport::Outcome::notReached);
+  EXPECT_EQ(report[1], CheckReport::Outcome::proved);
+  EXPECT_EQ(report[12], CheckReport::Outcome::notReached);
 }
 
 TEST(Checker, AllowsWindowsOfOneBuffer) {
