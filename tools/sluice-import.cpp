@@ -1,4 +1,4 @@
-//===- sluice-import.cpp - models from elsewhere, as textual IR -----------------------------===//
+//===- sluice-import.cpp - imports models as textual IR -------------------------------------===//
 
 #include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"

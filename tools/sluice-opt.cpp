@@ -1,4 +1,4 @@
-//===- sluice-opt.cpp - any pass alone on textual IR -----------------------------------===//
+//===- sluice-opt.cpp - runs passes on textual IR --------------------------------------===//
 //
 // An ordinary MlirOptMain: `sluice-opt in.mlir -model-flatten-blocks`, `-pass-pipeline=...`, `--mlir-timing`. The
 // phases of the pipeline are registered as `-sluice-<phase>`.

@@ -26,7 +26,7 @@ public:
       : Backend(std::move(device)), gpu(static_cast<CudaDevice &>(*owned)), kernels(std::move(kernels)),
         recording(recording) {}
   ~CudaBackend() override {
-    // Whatever runs may use the kernels' code.
+    // Work that still runs may use the kernels' code.
     (void)gpu.synchronize();
     if (gpu.isAbandoned())
       keepForever(std::move(owned), std::move(kernels));
@@ -68,7 +68,7 @@ private:
   CudaDevice &gpu;
   /// Null where no other rank of the process uses the device.
   std::unique_ptr<SharedRecording> shared;
-  /// Goes first: its code is unloaded while there is a context.
+  /// Destroyed first: its code is unloaded while there is a context.
   std::unique_ptr<cuda::KernelContext> kernels;
   const bool recording;
 };

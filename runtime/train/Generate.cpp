@@ -1,4 +1,4 @@
-//===- Generate.cpp - text out of a trained model ------------------------------------===//
+//===- Generate.cpp - text from a trained model --------------------------------------===//
 #include "runtime/train/Generate.h"
 #include "runtime/train/DataOrder.h"
 #include "runtime/train/Ports.h"

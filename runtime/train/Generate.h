@@ -1,4 +1,4 @@
-//===- Generate.h - text out of a trained model ----------------------------------===//
+//===- Generate.h - text from a trained model ------------------------------------===//
 //
 // Samples tokens one after another from the plan's entry point "logits": input "tokens" (rows by length), output
 // "logits" (one row of scores per token). The context is aligned left; causal models do not read later positions.

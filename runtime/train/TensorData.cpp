@@ -1,4 +1,4 @@
-//===- TensorData.cpp - inputs out of safetensors files --------------------------===//
+//===- TensorData.cpp - inputs from safetensors files ----------------------------===//
 #include "runtime/train/TensorData.h"
 #include "runtime/base/Text.h"
 #include "runtime/kernel/cpu/Numbers.h"

@@ -1,4 +1,4 @@
-//===- TensorData.h - inputs out of safetensors files --------------------------===//
+//===- TensorData.h - inputs from safetensors files ----------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TENSORDATA_H
 #define SLUICE_RUNTIME_TRAIN_TENSORDATA_H
 

@@ -1,4 +1,4 @@
-//===- Train.cpp - sluice-train, but for faults -------------------------------------------===//
+//===- Train.cpp - the main of sluice-train -----------------------------------------------===//
 #include "tools/train/Train.h"
 
 #include "runtime/base/Files.h"

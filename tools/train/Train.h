@@ -1,4 +1,4 @@
-//===- Train.h - sluice-train, but for faults ---------------------------------------------===//
+//===- Train.h - the main of sluice-train -------------------------------------------------===//
 #ifndef SLUICE_TOOLS_TRAIN_TRAIN_H
 #define SLUICE_TOOLS_TRAIN_TRAIN_H
 

@@ -60,16 +60,17 @@ inline constexpr std::int32_t operationN = 0, operationT = 1;
 inline constexpr int descTransposeA = 3, descTransposeB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
 /// The number of SMs that a product should use.
 inline constexpr int descSmCountTarget = 15;
-/// The matrix beside the result of an epilogue: its address, and its leading dimension in elements, a multiple of 8.
+/// The second matrix of an epilogue: its address, and its leading dimension in elements, a multiple of 8.
 inline constexpr int descAuxPointer = 11, descAuxLeading = 12;
 inline constexpr int layoutBatchCount = 5, layoutBatchStride = 6;
 inline constexpr int propertyMajor = 0, propertyMinor = 1, propertyPatch = 2;
-/// Ways of adding up what several blocks have of one sum; 0: none does.
+/// The allowed schemes to add up partial sums of several blocks; 0: none.
 inline constexpr int preferReductions = 3;
 inline constexpr int preferWorkspace = 1, preferAlignmentA = 5, preferAlignmentB = 6, preferAlignmentC = 7,
                      preferAlignmentD = 8;
 inline constexpr std::uint32_t epilogueDefault = 1, epilogueBias = 4;
-/// Gelu in its tanh form, with its input beside it, and behind a bias; the slope of gelu at what is beside.
+/// Gelu in its tanh form that stores its input in the second matrix, the same after a bias, and gelu's derivative
+/// there.
 inline constexpr std::uint32_t epilogueGeluAux = 160, epilogueGeluAuxBias = 164, epilogueGeluGrad = 192;
 
 struct Algorithm {
@@ -102,7 +103,7 @@ inline constexpr int windowSymmetric = 1;
 inline constexpr int ctaPolicyZero = 2;
 inline constexpr Code inProgress = 7;
 
-/// ncclConfig_t of 2.28; what is left undefined takes the library's choice.
+/// ncclConfig_t of 2.28; the library chooses the values that are undefined.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;

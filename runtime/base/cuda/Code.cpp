@@ -1,9 +1,9 @@
-//===- Code.cpp - the device code, loaded --------------------------------------------===//
+//===- Code.cpp - loaded device code -------------------------------------------------===//
 #include "runtime/base/cuda/Code.h"
 
 namespace sluice::cuda {
 
-/// Shared memory of a block that needs no leave.
+/// Most shared memory of a block without a function attribute.
 static constexpr int plainSharedMemory = 48 << 10;
 
 Result<std::shared_ptr<DeviceCode>> DeviceCode::load(const Table &table) {

@@ -1,4 +1,4 @@
-//===- Code.h - the device code, loaded ---------------------------------------------===//
+//===- Code.h - loaded device code --------------------------------------------------===//
 //
 // Loads the images of a table into the current context and finds functions in them by name. Executors of one process
 // share it: code is loaded once a device. Thread-safe.
@@ -27,7 +27,7 @@ struct LaunchShape {
 class DeviceCode {
 public:
   static Result<std::shared_ptr<DeviceCode>> load(const Table &table);
-  /// That of the current context: loaded once, however many ranks and communicators of this process use it.
+  /// The code of the current context, loaded once for all ranks and communicators of this process.
   static Result<std::shared_ptr<DeviceCode>> share(const Table &table);
   ~DeviceCode();
 

@@ -157,11 +157,11 @@ enum ReductionMode : int { reduceAdd = 0, reduceMax = 3 };
 enum ResampleMode : int { meanWithPadding = 2, maximum = 3, meanWithoutPadding = 4 };
 enum PaddingMode : int { padZero = 0, padLeast = 1 };
 inline constexpr int propagateNan = 1;
-/// cudnnConvolutionMode_t: what networks call a convolution.
+/// cudnnConvolutionMode_t: the convolution of neural networks.
 inline constexpr int crossCorrelation = 1;
 /// cudnnBackendHeurMode_t.
 enum HeuristicMode : int { heuristicFallback = 2, heuristicA = 3 };
-/// cudnnBackendNumericalNote_t: what an engine says of its numbers.
+/// cudnnBackendNumericalNote_t: numerical properties of an engine.
 enum Note : int {
   tensorCores = 0,
   roundsInputs = 1,

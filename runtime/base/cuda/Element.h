@@ -45,7 +45,7 @@ SLUICE_DEVICE void writeF16(void *data, Index at, float value) {
   static_cast<std::uint16_t *>(data)[at] = floatToF16(value);
 }
 
-/// To an integer, towards zero; what does not fit takes the nearest limit and NaN becomes 0.
+/// To an integer, towards zero; a value out of range becomes the nearest limit and NaN becomes 0.
 SLUICE_DEVICE Index toInteger(double value, double low, double high, Index lowest, Index highest) {
   return value != value ? 0 : value <= low ? lowest : value >= high ? highest : static_cast<Index>(value);
 }
@@ -184,7 +184,7 @@ SLUICE_DEVICE double sizeOf(double x) { return fabs(x); }
 SLUICE_DEVICE float infinityOf(float) { return floatOfBits(0x7f800000u); }
 SLUICE_DEVICE double infinityOf(double) { return static_cast<double>(floatOfBits(0x7f800000u)); }
 template <typename T> SLUICE_DEVICE bool isFinite(T x) { return x - x == T(0); }
-/// fmax: NaN loses.
+/// As fmax, ignores NaN.
 template <typename T> SLUICE_DEVICE T maxOf(T a, T b) { return b != b || a > b ? a : a != a ? b : b; }
 
 struct MaxOf {
@@ -198,7 +198,7 @@ SLUICE_DEVICE Index offsetIn(const View &view, int dims, Index number) {
     offset += number % view.extent[d] * view.strides[d];
     number /= view.extent[d];
   }
-  // What is left is within the first dim: no division, a hundred instructions less.
+  // The rest is within the first dim: omitting this division saves a hundred instructions.
   return dims > 0 ? offset + number * view.strides[0] : 0;
 }
 /// The same over another view's extents: `strides` of an operand that broadcasts over `frame`.

@@ -1,11 +1,11 @@
 //===- Lane.h - one thread of a kernel, on a GPU or emulated --------------------------===//
 //
 // The body of every device kernel is a plain function `void body(const Args &args, Lane lane)`. nvcc compiles it for
-// GPUs, where a Lane is nothing but the built-in indices; a host compiler compiles the same source for tests, where a
+// GPUs, where a Lane is only the built-in indices; a host compiler compiles the same source for tests, where a
 // Lane is a fiber of an emulated block (test/cuda/Emulator.h). Blocks and their number have one dim; blocks are whole
 // warps.
 //
-// Rules that make a body right on both: sync() and the warp functions are reached by all threads of the block (of the
+// Rules of a body that runs on both: sync() and the warp functions are reached by all threads of the block (of the
 // warp), reduction orders are those stated here, and shared memory is what the launch asked for.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,7 @@ inline constexpr int warpSize = 32;
 struct Add {
   template <typename T> SLUICE_DEVICE T operator()(T a, T b) const { return a + b; }
 };
-/// NaN wins.
+/// Keeps NaN.
 struct Largest {
   template <typename T> SLUICE_DEVICE T operator()(T a, T b) const { return a != a || a > b ? a : b; }
 };
@@ -63,7 +63,7 @@ struct Lane {
 
 #else
 
-/// What an emulated block gives its fibers.
+/// The services of an emulated block for its fibers.
 class EmulatedBlock {
 public:
   virtual ~EmulatedBlock() = default;
@@ -78,7 +78,7 @@ public:
   virtual void copy(int thread, void *to, const void *from, int bytes, int real) = 0;
   virtual void commitCopies(int thread) = 0;
   virtual void waitForCopies(int thread, int pending) = 0;
-  /// Are `bytes` at `at` of the memory that the launch asked for, and on their border? If not, the launch fails.
+  /// True if `bytes` at `at` are in the launch's shared memory and aligned to their size; else the launch fails.
   virtual bool isShared(const void *at, int bytes) = 0;
 };
 

@@ -1,7 +1,7 @@
 //===- Nvtx.cpp - named ranges for NVIDIA's profilers ------------------------------------===//
 //
-// The library's entry point is given a function that gives tables by number; one of them has a function that gives, for
-// each module of the interface, places for functions. The library fills the places of those that it takes.
+// The library's entry point takes a function that returns tables by number; one table has a function that returns, for
+// each module of the interface, slots for functions. The library fills the slots of the functions that it implements.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/cuda/Nvtx.h"

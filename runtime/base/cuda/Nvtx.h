@@ -12,7 +12,7 @@
 
 namespace sluice::cuda {
 
-/// What a profiler has taken; a function that it does not want is null.
+/// The functions of a profiler; null for one that it does not implement.
 struct Nvtx {
   /// A range of the calling thread, up to its pop(); ranges nest. Both give a depth that nobody reads.
   int (*push)(const char *name) = nullptr;
@@ -25,13 +25,13 @@ struct Nvtx {
 /// The functions of this process's profiler; null without a profiler. Thread-safe.
 const Nvtx *nvtx();
 
-/// Puts `other` in its place until it is called with null. For tests; not thread-safe.
+/// Replaces this process's profiler by `other` until it is called with null. For tests; not thread-safe.
 void setNvtx(const Nvtx *other);
 
-/// Opens a profiler's library; false where it is none or does not want to. Once a process.
+/// Opens a profiler's library; false if it is not one or refuses. Once per process.
 bool openNvtx(const char *library, Nvtx &made);
 
-/// A range for as long as it lives; `functions` may be null.
+/// A range from its construction to its destruction; `functions` may be null.
 class NvtxRange {
 public:
   NvtxRange(const Nvtx *functions, const char *name) : functions(functions) {

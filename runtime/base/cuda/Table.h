@@ -1,10 +1,11 @@
 //===- Table.h - NVIDIA's libraries as one table of functions ---------------------===//
 //
-// Everything that Sluice calls of the CUDA driver, cuBLASLt, cuDNN and NCCL, as pointers. table() opens the libraries
+// Pointers to all functions of the CUDA driver, cuBLASLt, cuDNN and NCCL that Sluice calls. table() opens the libraries
 // once, at the first call, and names a missing or too old one; no program links against them, so it starts on a machine
-// without them. Tests put another table in its place, whose device is emulated on the host.
+// without them. Tests replace the table by one whose device is emulated on the host.
 //
-// The table also holds the device code: images that nvcc made of runtime/*/cuda/*.cu, each for every architecture.
+// The table also holds the device code: images that nvcc compiled from runtime/*/cuda/*.cu, each for every
+// architecture.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_TABLE_H
@@ -74,11 +75,11 @@ void setTable(const Table *other);
 Status driverStatus(const Table &table, Code code, std::string_view call);
 Status blasStatus(Code code, std::string_view call);
 Status ncclStatus(Code code, std::string_view call);
-/// With what the library says of its last failure.
+/// With the library's text of its last failure.
 Status dnnStatus(const Dnn &dnn, Code code, std::string_view call);
 /// "9.19.0" of 91900.
 std::string dnnVersionText(std::size_t version);
-/// Finds cuDNN's functions in a library of that name, or says why they are not there.
+/// Finds cuDNN's functions in a library of that name; an error states why they are missing.
 Status openDnn(Dnn &dnn, const char *name);
 
 /// The device code in this build, and the reason for its absence.

@@ -28,7 +28,7 @@ struct MemberReduceArgs {
 // The values of Reduction.
 inline constexpr int reduceMean = 2, reducePremulSum = 3, reduceMax = 4;
 
-// Multiplying and adding are apart: a fused one would round otherwise than the CPU.
+// Multiplying and adding are separate: a fused multiply-add would round differently than the CPU.
 #ifdef __CUDA_ARCH__
 SLUICE_DEVICE float plus(float a, float b) { return __fadd_rn(a, b); }
 SLUICE_DEVICE float times(float a, float b) { return __fmul_rn(a, b); }

@@ -15,7 +15,7 @@ static_assert(reduceMean == static_cast<int>(Reduction::mean) &&
               reducePremulSum == static_cast<int>(Reduction::premulSum) &&
               reduceMax == static_cast<int>(Reduction::max));
 
-/// What a member shows the others; it stays as it is until all have read it.
+/// Data of a member that the others read; it does not change until all have read it.
 struct Shown {
   const Call *call;
   Event ready, done;
@@ -45,7 +45,7 @@ public:
 private:
   Status check(Code code, std::string_view call) const { return driverStatus(*functions, code, call); }
 
-  /// The context is current now, as it was not when the communicator was made.
+  /// Needs the device's context, which is not current when the communicator is created.
   Status prepare() {
     if (functions)
       return {};
@@ -88,14 +88,14 @@ private:
       status = compareCalls(channel, members, calls);
     if (status.isOk())
       status = takePart(call, stream);
-    // No rank goes on before all have read what the others show and have recorded `done`.
+    // No rank continues before all have read the data of the others and have recorded `done`.
     SLUICE_RETURN_IF_ERROR(meet({&call, ready, done, !status.isOk()}, call.label));
     SLUICE_RETURN_IF_ERROR(status);
     SLUICE_RETURN_IF_ERROR(failureOfOthers());
     return waitFor(&Shown::done, stream);
   }
 
-  /// The own part, behind what all members have on their streams.
+  /// This rank's part, after the earlier work on the streams of all members.
   Status takePart(const Call &call, Stream stream) {
     SLUICE_RETURN_IF_ERROR(waitFor(&Shown::ready, stream));
     SLUICE_RETURN_IF_ERROR(ownPart(call, stream));
@@ -190,7 +190,7 @@ private:
   std::shared_ptr<DeviceCode> code;
   Function reduce = nullptr;
   Event ready = nullptr, done = nullptr;
-  /// By member, of the present call.
+  /// By member, of the current call.
   std::vector<Shown> shown;
 };
 

@@ -303,7 +303,7 @@ std::string_view absence() { return {}; }
 Status begin() {
   Process &process = self();
   SLUICE_ASSIGN_OR_RETURN(process.table, MpiTable::open());
-  // Frames are small enough to be copied; the other way needs a right that containers do not give.
+  // Frames are small enough to be copied; single copies need a permission that containers do not have.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   int got = 0;
   if (const int error = process.table->initThread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &got); error != MPI_SUCCESS)

@@ -11,12 +11,12 @@ namespace sluice::mpi {
 /// Why this build has no mpi communicator; empty where it has one.
 std::string_view absence();
 
-/// Opens the library and begins, once a process.
+/// Opens the library and initializes MPI, once per process.
 Status begin();
 /// This process among those that mpirun started. After begin().
 int worldRank();
 int worldSize();
-/// Ends; every process calls it, or none.
+/// Finalizes MPI; either every process calls it, or none.
 void end();
 
 /// A link between the first `size` processes; null where this process is none of them. Called by all processes.

@@ -11,7 +11,7 @@ Result<std::shared_ptr<DeviceWorld>> createNcclWorld(std::shared_ptr<World>, int
   return table.isOk() ? internalError("NCCL in a build without it") : table.takeStatus();
 }
 
-// Ranks that meet as those of a CPU do, until the first of them finds no GPU.
+// The ranks use host memory, as those of a CPU, until the first of them finds no GPU.
 std::shared_ptr<World> createVirtualRanks(int size) { return createLocalWorld(size); }
 
 } // namespace sluice

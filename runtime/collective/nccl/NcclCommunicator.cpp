@@ -1,4 +1,4 @@
-//===- NcclCommunicator.cpp - one rank's place in one group of NCCL ---------------------===//
+//===- NcclCommunicator.cpp - one rank's communicator of NCCL ---------------------------===//
 #include "runtime/collective/nccl/NcclCommunicator.h"
 #include "runtime/base/Half.h"
 
@@ -69,14 +69,14 @@ Status NcclCommunicator::runOnStream(const Call &call, cuda::Stream stream) {
   Status status = ncclStatus(table.nccl.groupStart(), "ncclGroupStart");
   if (status.isOk())
     status = issue(call, type, op, stream);
-  // A group that was begun is ended, whatever went wrong in it.
+  // The group is ended also after a failure in it.
   Status grouped = ncclStatus(table.nccl.groupEnd(), "ncclGroupEnd");
   SLUICE_RETURN_IF_ERROR(status);
   SLUICE_RETURN_IF_ERROR(grouped);
   return writeMark(0, stream);
 }
 
-/// In the order of the stream; a graph repeats it.
+/// The stream writes it in order; a graph repeats it.
 Status NcclCommunicator::writeMark(std::uint32_t position, cuda::Stream stream) const {
   if (!mark)
     return {};

@@ -1,4 +1,4 @@
-//===- NcclCommunicator.h - one rank's place in one group of NCCL -----------------------===//
+//===- NcclCommunicator.h - one rank's communicator of NCCL -----------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_NCCL_NCCLCOMMUNICATOR_H
 #define SLUICE_RUNTIME_COLLECTIVE_NCCL_NCCLCOMMUNICATOR_H
 
@@ -12,7 +12,7 @@
 
 namespace sluice::nccl {
 
-/// What the communicators of a world share.
+/// State that the communicators of a world share.
 struct Group {
   const cuda::Table &table;
   const int worldRank;
@@ -23,7 +23,7 @@ struct Group {
 /// A call with a stream goes to NCCL, one without to the communicator of the host. The rank's thread uses it.
 class NcclCommunicator final : public Communicator {
 public:
-  /// `mark`: where the stream writes the number of the collective that it is in; null: nowhere.
+  /// `mark`: the address to which the stream writes the number of its current collective; null: none.
   NcclCommunicator(std::shared_ptr<Group> group, cuda::nccl::Comm comm, std::unique_ptr<Communicator> host,
                    std::string channel, std::uint32_t *mark, std::function<void(NcclCommunicator *)> leave)
       : group(std::move(group)), table(this->group->table), comm(comm), host(std::move(host)),

@@ -19,7 +19,7 @@ using cuda::ncclStatus;
 using nccl::NcclCommunicator;
 using Clock = std::chrono::steady_clock;
 
-/// Communicators that write where they are: one word each.
+/// Most communicators that write the number of their current collective: one word each.
 constexpr std::size_t maxMarks = 1024;
 
 std::string uuidText(const cuda::Uuid &uuid) {
@@ -122,7 +122,7 @@ public:
     std::vector<std::uint32_t> positions;
     for (const NcclCommunicator *communicator : communicators)
       positions.push_back(communicator->position());
-    // Where a collective ends or begins the peers are there.
+    // The peers are alive if a collective ends or begins.
     if (since != waitBegan || positions != lastPositions) {
       waitBegan = since;
       lastPositions = std::move(positions);
@@ -150,7 +150,7 @@ private:
     return !group->hasFailed;
   }
 
-  /// A call of NCCL that meets the other ranks. The function owns what it uses: it may never return.
+  /// A call of NCCL that waits for the other ranks. The function owns the data that it uses: it may never return.
   Status call(const std::string &what, std::function<Code()> function) {
     const std::optional<Code> code =
         nccl::callWithin(table, options.startSeconds, [this] { return !state().isOk(); }, std::move(function));
@@ -182,7 +182,7 @@ private:
 
   Status check(Code code, std::string_view call) const { return driverStatus(table, code, call); }
 
-  /// NCCL's own meeting; its id travels over the host's world.
+  /// Initializes NCCL; the host's world transfers its id.
   Status start() {
     if (root)
       return {};
@@ -212,7 +212,7 @@ private:
     SLUICE_RETURN_IF_ERROR(
         call("ncclCommInitRankConfig", [init = table.nccl.initRank, ranks = size(), id, rank = ownRank, made,
                                         config = communicatorConfig()]() mutable {
-          // What is split off this communicator uses its buffers and connections.
+          // Communicators that are split off this one use its buffers and connections.
           config.splitShare = 1;
           return init(made.get(), ranks, id, rank, &config);
         }));
@@ -276,7 +276,7 @@ private:
     return check(code, what);
   }
 
-  /// Asks NCCL for errors. After a failure the rank's thread has some time to leave.
+  /// Polls NCCL for errors. After a failure the rank's thread has some time to leave.
   void look() {
     table.driver.contextSet(context);
     std::unique_lock lock(mutex);

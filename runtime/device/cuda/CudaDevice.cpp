@@ -95,9 +95,9 @@ public:
     SLUICE_RETURN_IF_ERROR(use());
     Stream made = nullptr;
     // A plan's priority grows with urgency, CUDA's falls.
-    const int asked = std::clamp(leastPriority - priority, greatestPriority, leastPriority);
+    const int clamped = std::clamp(leastPriority - priority, greatestPriority, leastPriority);
     SLUICE_RETURN_IF_ERROR(
-        check(table.driver.streamCreate(&made, streamNonBlocking, asked), "cuStreamCreateWithPriority"));
+        check(table.driver.streamCreate(&made, streamNonBlocking, clamped), "cuStreamCreateWithPriority"));
     streams.push_back({std::string(name), made});
     if (const Nvtx *names = nvtx(); names && names->nameStream)
       names->nameStream(made, streams.back().name.c_str());
@@ -152,11 +152,12 @@ public:
     SLUICE_RETURN_IF_ERROR(use(stream, event));
     // A capture runs nothing: the host expects the notifications of each launch of the graph.
     if (capturing)
-      toldByGraph.push_back(event);
+      notifiedByCapture.push_back(event);
     else
       signals.expect(event);
-    return check(table.driver.hostCall(streams[stream].stream, HostSignals::Bell::ring, &signals.bell(event)),
-                 "cuLaunchHostFunc");
+    return check(
+        table.driver.hostCall(streams[stream].stream, HostSignals::Notification::send, &signals.notificationOf(event)),
+        "cuLaunchHostFunc");
   }
 
   Status await(EventId event) override {
@@ -202,7 +203,7 @@ public:
     if (streams.empty())
       return internalError("a capture without streams");
     SLUICE_RETURN_IF_ERROR(use());
-    toldByGraph.clear();
+    notifiedByCapture.clear();
     SLUICE_RETURN_IF_ERROR(
         check(table.driver.captureBegin(streams[0].stream, captureThreadLocal), "cuStreamBeginCapture"));
     capturing = true;
@@ -220,7 +221,7 @@ public:
   Status joinCapture(Event begun) override {
     SLUICE_RETURN_IF_ERROR(use());
     capturing = true;
-    toldByGraph.clear();
+    notifiedByCapture.clear();
     return streams.waitAll(begun);
   }
 
@@ -229,7 +230,7 @@ public:
     SLUICE_RETURN_IF_ERROR(offer());
     // The graph belongs to the other device; this one stores the notifications of its streams.
     graphs.push_back(nullptr);
-    tellings.push_back(toldByGraph);
+    notifiedByGraph.push_back(notifiedByCapture);
     return static_cast<GraphId>(graphs.size() - 1);
   }
 
@@ -240,7 +241,7 @@ public:
 
   Status follow(GraphId graph, Event launched) override {
     SLUICE_RETURN_IF_ERROR(use());
-    for (EventId event : tellings[graph])
+    for (EventId event : notifiedByGraph[graph])
       signals.expect(event);
     return streams.waitAll(launched);
   }
@@ -263,7 +264,7 @@ public:
     }
     SLUICE_RETURN_IF_ERROR(status);
     graphs.push_back(exec);
-    tellings.push_back(toldByGraph);
+    notifiedByGraph.push_back(notifiedByCapture);
     return static_cast<GraphId>(graphs.size() - 1);
   }
 
@@ -276,7 +277,7 @@ public:
 
   Status resumeIssue() override {
     capturing = false;
-    toldByGraph.clear();
+    notifiedByCapture.clear();
     return offer();
   }
 
@@ -292,7 +293,7 @@ public:
     SLUICE_RETURN_IF_ERROR(use());
     // The graph runs on the first stream, after all work before it and before all later work.
     SLUICE_RETURN_IF_ERROR(streams.join(others));
-    for (EventId event : tellings[graph])
+    for (EventId event : notifiedByGraph[graph])
       signals.expect(event);
     SLUICE_RETURN_IF_ERROR(check(table.driver.graphLaunch(graphs[graph], streams[0].stream), "cuGraphLaunch"));
     return streams.fork();
@@ -365,9 +366,9 @@ private:
   std::vector<GraphExec> graphs;
   HostSignals signals;
   bool capturing = false;
-  /// Events of which the current capture, and each graph, notifies the host.
-  std::vector<EventId> toldByGraph;
-  std::vector<std::vector<EventId>> tellings;
+  /// Events for which the current capture, and each graph, notifies the host.
+  std::vector<EventId> notifiedByCapture;
+  std::vector<std::vector<EventId>> notifiedByGraph;
   std::vector<std::unique_ptr<Pause>> pauses;
 };
 

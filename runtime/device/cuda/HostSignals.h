@@ -19,45 +19,45 @@ namespace sluice {
 class HostSignals {
 public:
   /// The argument of a host function.
-  struct Bell {
+  struct Notification {
     HostSignals *signals = nullptr;
     std::size_t index = 0;
-    static void ring(void *bell) {
-      const auto *of = static_cast<const Bell *>(bell);
-      of->signals->tell(of->index);
+    static void send(void *argument) {
+      const auto *of = static_cast<const Notification *>(argument);
+      of->signals->receive(of->index);
     }
   };
 
-  /// Once, before the first bell is taken: bells are at fixed places.
+  /// Once, before the first notification is requested: notifications keep their addresses.
   void resize(std::size_t count) {
     expected.resize(count);
-    told.resize(count);
-    bells.resize(count);
+    received.resize(count);
+    notifications.resize(count);
     for (std::size_t i = 0; i < count; ++i)
-      bells[i] = {this, i};
+      notifications[i] = {this, i};
   }
-  Bell &bell(EventId event) { return bells[event]; }
+  Notification &notificationOf(EventId event) { return notifications[event]; }
   void expect(EventId event) { ++expected[event]; }
 
-  /// False without a notification within `patience`.
-  bool await(EventId event, std::chrono::milliseconds patience) {
+  /// False without a notification within `timeout`.
+  bool await(EventId event, std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, patience, [&] { return told[event] >= expected[event]; });
+    return changed.wait_for(lock, timeout, [&] { return received[event] >= expected[event]; });
   }
 
 private:
-  void tell(std::size_t index) {
+  void receive(std::size_t index) {
     std::lock_guard lock(mutex);
-    ++told[index];
+    ++received[index];
     changed.notify_all();
   }
 
   std::mutex mutex;
   std::condition_variable changed;
-  /// Touched by the rank's thread alone.
+  /// Used only by the rank's thread.
   std::vector<std::uint64_t> expected;
-  std::vector<std::uint64_t> told;
-  std::vector<Bell> bells;
+  std::vector<std::uint64_t> received;
+  std::vector<Notification> notifications;
 };
 
 } // namespace sluice

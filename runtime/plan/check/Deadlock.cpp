@@ -1,4 +1,4 @@
-//===- Deadlock.cpp - P6: nothing waits in a circle -------------------------------------===//
+//===- Deadlock.cpp - P6: no cycle of waits ---------------------------------------------===//
 //
 // The graph of one step: an instruction follows the previous one on its stream; a wait follows its record, which is
 // the latest one issued before it, or else the next one, as on a device whose waits block until an event is recorded. A
@@ -56,7 +56,7 @@ std::vector<Node> buildGraph(const plan::PlanT &plan, const plan::EntryT &entry)
 }
 
 /// The node ids of a cycle, or nothing.
-std::vector<std::uint32_t> findCircle(const std::vector<Node> &nodes) {
+std::vector<std::uint32_t> findCycle(const std::vector<Node> &nodes) {
   enum : std::uint8_t { unseen, open, done };
   std::vector<std::uint8_t> state(nodes.size(), unseen);
   std::vector<std::uint32_t> path;
@@ -94,19 +94,19 @@ Verdict noDeadlock(const plan::PlanT &plan) {
   constexpr std::size_t shown = 8;
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     const std::vector<Node> nodes = buildGraph(plan, *plan.entries[e]);
-    std::vector<std::uint32_t> circle = findCircle(nodes);
-    if (circle.empty())
+    std::vector<std::uint32_t> cycle = findCycle(nodes);
+    if (cycle.empty())
       continue;
     // The path runs backwards through what each node follows.
-    std::reverse(circle.begin(), circle.end());
+    std::reverse(cycle.begin(), cycle.end());
     std::vector<std::string> notes;
-    for (std::size_t k = 0; k < circle.size() && k < shown; ++k)
-      notes.push_back((k ? "then " : "first ") + place(plan, e, nodes[circle[k]].issue));
-    if (circle.size() > shown)
-      notes.push_back("and " + std::to_string(circle.size() - shown) + " more");
+    for (std::size_t k = 0; k < cycle.size() && k < shown; ++k)
+      notes.push_back((k ? "then " : "first ") + place(plan, e, nodes[cycle[k]].issue));
+    if (cycle.size() > shown)
+      notes.push_back("and " + std::to_string(cycle.size() - shown) + " more");
     notes.push_back("which must come before the first again");
     return refuse(6,
-                  "entry point '" + plan.entries[e]->name + "' has " + std::to_string(circle.size()) +
+                  "entry point '" + plan.entries[e]->name + "' has " + std::to_string(cycle.size()) +
                       " instructions that wait for each other in a cycle",
                   std::move(notes));
   }
