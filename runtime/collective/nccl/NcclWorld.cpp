@@ -1,6 +1,5 @@
 //===- NcclWorld.cpp - ranks with a GPU each, connected by NCCL ------------------------------===//
 #include "runtime/collective/nccl/NcclWorld.h"
-#include "runtime/collective/nccl/Deadline.h"
 #include "runtime/collective/nccl/NcclCommunicator.h"
 
 #include <algorithm>
@@ -8,7 +7,9 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <future>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace sluice {
@@ -30,6 +31,33 @@ std::string uuidText(const cuda::Uuid &uuid) {
     text += digits;
   }
   return text;
+}
+
+/// Runs `call` on a thread with the caller's CUDA context current and returns its code; nullopt if it has not returned
+/// within `seconds` (0: no limit) or `ended` has become true. A call that does not return keeps its thread: it must own
+/// the data that it uses.
+std::optional<Code> callWithin(const cuda::Table &table, double seconds, const std::function<bool()> &ended,
+                               std::function<Code()> call) {
+  cuda::Context context = nullptr;
+  if (const Code code = table.driver.contextGet(&context))
+    return code;
+  std::promise<Code> promise;
+  std::future<Code> code = promise.get_future();
+  std::thread(
+      [context, set = table.driver.contextSet, call = std::move(call)](std::promise<Code> returned) {
+        const Code failed = set(context);
+        returned.set_value(failed ? failed : call());
+      },
+      std::move(promise))
+      .detach();
+  const auto limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  while (seconds <= 0 || Clock::now() < limit) {
+    if (code.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready)
+      return code.get();
+    if (ended())
+      break;
+  }
+  return std::nullopt;
 }
 
 class NcclWorld final : public DeviceWorld {
@@ -153,7 +181,7 @@ private:
   /// A call of NCCL that waits for the other ranks. The function owns the data that it uses: it may never return.
   Status call(const std::string &what, std::function<Code()> function) {
     const std::optional<Code> code =
-        nccl::callWithin(table, options.startSeconds, [this] { return !state().isOk(); }, std::move(function));
+        callWithin(table, options.startSeconds, [this] { return !state().isOk(); }, std::move(function));
     if (code && *code == 0)
       return {};
     Status failed = code              ? ncclStatus(*code, what)
