@@ -12,7 +12,9 @@
 namespace sluice {
 
 struct FeederOptions {
+  /// Paths, globs, or random:SEED.
   std::vector<std::string> data;
+  /// Key of dropout and of the order of the data.
   std::uint64_t seed = 0;
   bool shuffled = false;
   /// Every step uses the rows of the first.

@@ -93,14 +93,13 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
   const plan::PlanT &plan = ranks.plan();
   std::vector<const plan::EntryT *> entries;
   std::vector<Feeder> feeders;
-  FeederOptions given{options.data, options.seed, options.shuffled, options.overfit};
   for (const std::string &name : options.entries) {
     int index = findEntry(plan, name);
     if (index < 0)
       return Status(StatusCode::usage,
                     fmt::format("entry point '{}' is unknown, expected one of {}", name, entryNames(plan)));
     entries.push_back(plan.entries[index].get());
-    SLUICE_ASSIGN_OR_RETURN(Feeder feeder, Feeder::make(ranks, *entries.back(), given));
+    SLUICE_ASSIGN_OR_RETURN(Feeder feeder, Feeder::make(ranks, *entries.back(), options));
     feeders.push_back(std::move(feeder));
   }
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));

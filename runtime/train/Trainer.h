@@ -18,17 +18,11 @@
 
 namespace sluice {
 
-struct TrainOptions {
-  /// Paths, globs, or random:SEED.
-  std::vector<std::string> data;
+struct TrainOptions : FeederOptions {
   std::uint64_t steps = 100;
   /// One per step, in turn.
   std::vector<std::string> entries = {"train_step"};
   EvaluationOptions evaluation;
-  std::uint64_t seed = 0;
-  bool shuffled = false;
-  /// Every step uses the rows of the first.
-  bool overfit = false;
   /// Safetensors file or folder; empty: the plan's initializers.
   std::string init;
   /// run.jsonl; empty: none.
