@@ -4,7 +4,6 @@
 #include "runtime/plan/Reader.h"
 #include "runtime/train/ExecutorSettings.h"
 #include "runtime/train/MachineMemory.h"
-#include "runtime/train/ProcessRanks.h"
 #include "runtime/train/Trace.h"
 
 #include <algorithm>

@@ -1,7 +1,5 @@
 //===- InputData.cpp - data for the inputs of an entry point -----------------------===//
 #include "runtime/train/InputData.h"
-#include "runtime/train/RandomData.h"
-#include "runtime/train/TensorData.h"
 #include "runtime/train/TokenData.h"
 
 #include <algorithm>

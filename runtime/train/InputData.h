@@ -29,6 +29,16 @@ public:
 Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources,
                                                  const std::vector<const plan::PortT *> &ports);
 
+/// Every element depends on the seed, its port's name, its sample and its position in the row, and on nothing else:
+/// floats are standard normal, integers uniform below the port's limit. The number of samples is unbounded.
+Result<std::unique_ptr<InputData>> openRandomData(std::uint64_t seed, const std::vector<const plan::PortT *> &ports);
+
+/// Files with a tensor for each port, by its name; index i along the first dim is sample i, and files follow one
+/// another. Floats are converted to a float port's type, integers to an integer port's; integers are compared with the
+/// port's limit when they are read. Tensors without a port are ignored.
+Result<std::unique_ptr<InputData>> openTensorData(const std::vector<std::string> &paths,
+                                                  const std::vector<const plan::PortT *> &ports);
+
 /// Elements of one row of a port.
 std::uint64_t rowElements(const plan::PortT &port);
 

@@ -4,7 +4,6 @@
 // rank 0 and each other rank.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/train/ProcessRanks.h"
 #include "runtime/base/cuda/Table.h"
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/train/ExecutorSettings.h"

@@ -1,6 +1,6 @@
 //===- RandomData.cpp - inputs drawn by counter -------------------------------------===//
-#include "runtime/train/RandomData.h"
 #include "runtime/train/DataOrder.h"
+#include "runtime/train/InputData.h"
 
 #include <cmath>
 #include <cstring>

@@ -104,6 +104,9 @@ struct RanksOptions {
 /// of processes, its one rank.
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
 
+/// The part of openRanks() for a world of processes: starts the rank of this process. The plan was read and checked.
+Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOptions &options);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_TRAIN_RANKS_H

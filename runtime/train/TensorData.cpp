@@ -1,7 +1,7 @@
 //===- TensorData.cpp - inputs from safetensors files ----------------------------===//
-#include "runtime/train/TensorData.h"
 #include "runtime/base/Text.h"
 #include "runtime/kernel/cpu/Numbers.h"
+#include "runtime/train/InputData.h"
 #include "runtime/train/Safetensors.h"
 
 #include <algorithm>
