@@ -19,6 +19,8 @@ config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "test-output")
 
 config.environment["PATH"] = os.pathsep.join([os.path.join(build, "bin"), llvm, os.environ.get("PATH", "")])
+# Modules that scripts of more than one folder import.
+config.environment["PYTHONPATH"] = os.path.join(root, "test", "python")
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --allow-unused-prefixes=false"
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"

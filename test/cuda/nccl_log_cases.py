@@ -6,8 +6,9 @@ Each line says what was done to a log and what the check said.
 import json
 import os
 import re
-import subprocess
 import sys
+
+from sluice import set_options, try_run
 
 CHECK = sys.argv[1]
 PLANS = {
@@ -19,10 +20,6 @@ PLANS = {
 }
 
 
-def run(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, check=False, **more)
-
-
 def check(name, log):
     with open("log.txt", "w", encoding="utf-8") as file:
         file.writelines(log)
@@ -30,20 +27,19 @@ def check(name, log):
         entries = json.load(file)["collectives"]
     # The stub's program runs every entry point issued, recorded, and replayed, which writes nothing.
     runs = ",".join(f"{entry}:2" for entry in dict.fromkeys(c["entry"] for c in entries))
-    done = run(sys.executable, CHECK, f"{name}.json", "log.txt", "--runs", runs)
+    done = try_run(sys.executable, CHECK, f"{name}.json", "log.txt", "--runs", runs)
     return (done.stdout + done.stderr).strip().splitlines()[-1]
 
 
 def logs():
     made = {}
     for name, keys in PLANS.items():
-        settings = [word for key in ["target.device=cuda", *keys] for word in ("--set", key)]
-        done = run("sluice-compile", "m.mlir", *settings, "-o", f"{name}.plan")
+        done = try_run("sluice-compile", "m.mlir", *set_options(["target.device=cuda", *keys]), "-o", f"{name}.plan")
         if done.returncode:
             sys.exit(done.stderr)
         with open(f"{name}.json", "w", encoding="utf-8") as file:
-            file.write(run("sluice-plan", "describe", f"{name}.plan", "--json").stdout)
-        done = run("cuda-plans", "--record", f"{name}.plan",
+            file.write(try_run("sluice-plan", "describe", f"{name}.plan", "--json").stdout)
+        done = try_run("cuda-plans", "--record", f"{name}.plan",
                    env=os.environ | {"NCCL_DEBUG_FILE": f"{name}.txt"})
         if done.returncode:
             sys.exit(done.stdout + done.stderr)

@@ -5,14 +5,9 @@ family's reference case, every key of a recipe that a plan may have.
     python3 recorded.py SCRATCH
 """
 
-import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "pipeline"))
-
-from sharding_tools import *
+from sluice import *
 
 CUDA = ["target.device=cuda", "target.arch=sm_90"]
 MEGATRON = "sharding.tensor=megatron"
@@ -27,20 +22,6 @@ def add(name, model, *settings):
     given.update(setting.split("=")[0] for setting in plans[-1][2])
 
 
-def family(name, batch=1, sequence=32):
-    path = SCRATCH / f"{name}-{batch}-{sequence}.mlir"
-    if not path.exists():
-        run("sluice-import", "hf", REFERENCE / name / "config.json", "--batch", batch, "--sequence", sequence, "-o", path)
-    return path
-
-
-def config(name, text, batch, sequence):
-    source, path = SCRATCH / f"{name}.json", SCRATCH / f"{name}.mlir"
-    source.write_text(json.dumps(text))
-    run("sluice-import", "hf", source, "--batch", batch, "--sequence", sequence, "-o", path)
-    return path
-
-
 def reference_cases():
     for case in sorted(REFERENCE.glob("*/cases/*.json")):
         of = case.parent.parent.name
@@ -53,7 +34,7 @@ def reference_cases():
             sizes = [f"{key}={value}" for key, value in recipe["sizes"].items()]
             model = zoo("conv", *sizes, "height=24", "width=24")
         else:
-            model = family(of, recipe["rows_per_rank"], recipe["sequence"])
+            model = hugging_face(of, recipe["rows_per_rank"], recipe["sequence"])
             settings += [f"gradient.microbatches={recipe['microbatches']}", f"recompute.policy={recipe['recompute']}"]
             settings += [f"sharding.strategy={recipe['strategy']}"] if recipe["world"] > 1 else []
             settings += [f"gradient.clip_norm={recipe['clip_norm']}", f"gradient.clip_type={recipe['clip_type']}"] \
@@ -110,19 +91,19 @@ def every_key():
             add(f"{group}-{number}", toy, *settings)
     add("marked", zoo("nested-recompute"), two, "recompute.policy=marked")
     add("statistics", zoo("conv", "stem=4", "hidden=8", "height=24", "width=20"), two, "statistics.sync=last")
-    add("tokens", family("gpt2-tiny"), two, "loss.mean=tokens", "gradient.microbatches=2")
-    add("chunked", family("gpt2-tiny"), two, "loss.chunk_rows=8")
-    add("tensor", family("gpt2-tiny"), "mesh.tensor=2", two, MEGATRON, "sharding.sequence=true", "gradient.clip_norm=1.0")
+    add("tokens", hugging_face("gpt2-tiny", 1, 32), two, "loss.mean=tokens", "gradient.microbatches=2")
+    add("chunked", hugging_face("gpt2-tiny", 1, 32), two, "loss.chunk_rows=8")
+    add("tensor", hugging_face("gpt2-tiny", 1, 32), "mesh.tensor=2", two, MEGATRON, "sharding.sequence=true", "gradient.clip_norm=1.0")
     add("experts", zoo("moe", "batch=4"), "mesh.expert=2", two, 'sharding.expert=["*.experts.*"]', "gradient.clip_norm=1.0")
-    add("tensor-llama", family("llama-tiny"), "mesh.tensor=2", MEGATRON, "target.threads=2")
+    add("tensor-llama", hugging_face("llama-tiny", 1, 32), "mesh.tensor=2", MEGATRON, "target.threads=2")
 
 
 def large_models():
     """Short sequences: logits are given to the host, and that memory is real."""
-    gpt2 = config("gpt2-124M", {"model_type": "gpt2", "n_layer": 12, "n_head": 12, "n_embd": 768, "vocab_size": 50257, "n_positions": 1024}, 1, 128)
+    gpt2 = hugging_face({"model_type": "gpt2", "n_layer": 12, "n_head": 12, "n_embd": 768, "vocab_size": 50257, "n_positions": 1024}, 1, 128)
     add("gpt2-124M", gpt2, "mesh.shard=4", "precision.compute=bf16")
     add("gpt2-124M-alone", gpt2, "precision.compute=bf16")
-    llama = config("llama-8B", {
+    llama = hugging_face({
         "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
         "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 131072, "rms_norm_eps": 1e-5, "rope_theta": 500000.0,
         "tie_word_embeddings": False, "hidden_act": "silu"}, 1, 64)
@@ -131,9 +112,8 @@ def large_models():
 
 def the_demo():
     example = ROOT / "docs" / "examples" / "gpt2-small-demo"
-    path = SCRATCH / "demo.mlir"
-    run("sluice-import", "hf", example / "config.json", "--batch", 4, "--sequence", 64, "-o", path)
-    plans.append(("demo", path, ["--recipe", example / "recipe.toml"] + with_settings(CUDA)))
+    model = hugging_face(demo_config(), 4, 64)
+    plans.append(("demo", model, ["--recipe", example / "recipe.toml"] + set_options(CUDA)))
 
 
 def offloaded():
@@ -145,7 +125,7 @@ def offloaded():
 def compiled(plan):
     name, model, settings = plan
     path = SCRATCH / f"{name}.plan"
-    run("sluice-compile", model, *(settings if settings[0] == "--recipe" else with_settings(settings)), "-o", path)
+    run("sluice-compile", model, *(settings if settings[0] == "--recipe" else set_options(settings)), "-o", path)
     return path
 
 
@@ -161,7 +141,7 @@ def every_key_is_in_the_list():
 def every_call_is_the_plans():
     with ThreadPoolExecutor(2) as pool:
         paths = list(pool.map(compiled, plans))
-    done = subprocess.run(["cuda-plans", "--record", *map(str, paths)], capture_output=True, text=True)
+    done = try_run("cuda-plans", "--record", *paths)
     print(done.stdout, end="")
     lines = done.stdout.splitlines()
     expect(done.returncode == 0, done.stdout)
@@ -182,6 +162,5 @@ zoo_models()
 every_key()
 large_models()
 the_demo()
-if "--without-offload" not in sys.argv:
-    offloaded()
+offloaded()
 main()

@@ -4,12 +4,9 @@ A block of code whose first line is `// PATH` quotes that file. White space may 
 `// ...`, stands for any lines.
 """
 
-import os
 import re
-import sys
 from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lint"))
 import lint
 
 BLOCK = re.compile(r"^```\w+\n// ([\w./-]+\.(?:cpp|h|td|def|cu|fbs))\n(.*?)^```", re.S | re.M)

@@ -1,11 +1,8 @@
 """Relative links of the Markdown pages lead to files of the repository, their anchors to headings, and paths in code exist."""
 
-import os
 import re
-import sys
 from pathlib import Path
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lint"))
 import lint
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")

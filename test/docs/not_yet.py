@@ -4,9 +4,10 @@ Options and subcommands are in no help text. Keys of the recipe that take only t
 """
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+from sluice import set_options, try_run
 
 SETTINGS = {
     "mesh.context": ["mesh.context=2"], "mesh.pipeline": ["mesh.pipeline=2"], "1f1b": ["schedule.order=1f1b"],
@@ -28,7 +29,7 @@ PROGRAMS = ("sluice-plan", "sluice-plan memory")
 def commands(name, plan, model):
     """The commands that ask for the feature."""
     if name in SETTINGS:
-        return [["sluice-compile", model, "--set", "mesh.shard=2", "--set", setting, "-o", "x.plan"] for setting in SETTINGS[name]]
+        return [["sluice-compile", model, *set_options(["mesh.shard=2", setting]), "-o", "x.plan"] for setting in SETTINGS[name]]
     if name in SUBCOMMANDS:
         return [["sluice-plan", name, plan]]
     value = [] if name in VALUELESS else ["1"]
@@ -46,7 +47,7 @@ def main():
     row = re.search(r"^\| not yet \|.*$", Path(readme).read_text(), re.M)[0]
     names = [name for name in re.findall(r"`([^`]+)`", row) if name not in PROGRAMS]
     problems = [f"'{name}' is not in the row" for name in SETTINGS if name not in names]
-    table = subprocess.run(["sluice-compile", "--recipe-keys"], capture_output=True, text=True).stdout
+    table = try_run("sluice-compile", "--recipe-keys").stdout
     problems += [f"'{key}' is not in the row" for key in re.findall(r"^\| `([\w.]+)` \| [^|]+ \| only the default", table, re.M)
                  if key not in names]
     for name in names:
@@ -54,13 +55,13 @@ def main():
         if not asked:
             problems.append(f"no command asks for '{name}'")
         for command in asked:
-            done = subprocess.run(command, capture_output=True, text=True)
+            done = try_run(*command)
             code = 1 if name in SETTINGS else 2
             if done.returncode != code or not done.stderr.startswith("error: ") or name not in done.stderr:
                 problems.append(f"{' '.join(command)}: expected exit code {code} and an error with '{name}' but got exit code {done.returncode} "
                                 f"and {done.stderr!r}")
     for tool in (["sluice-compile"], ["sluice-train"], ["sluice-plan"], ["sluice-plan", "memory"]):
-        shown = set(re.findall(r"--[\w-]+|^  \w+", subprocess.run([*tool, "--help"], capture_output=True, text=True).stdout, re.M))
+        shown = set(re.findall(r"--[\w-]+|^  \w+", try_run(*tool, "--help").stdout, re.M))
         problems += [f"{' '.join(tool)} --help shows '{name}'" for name in names
                      if name in shown or (name in SUBCOMMANDS and f"  {name}" in shown)]
     print("\n".join(problems) or f"{len(names)} features are refused by name")

@@ -3,13 +3,12 @@
 Runs in the current folder, with the tools on the PATH.
 """
 
-import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import console
+from sluice import read_log, try_run
 
 # For each row of the page's table, what is changed in the model.
 MISTAKES = {
@@ -36,17 +35,12 @@ MISTAKES = {
 }
 
 
-def run(*words):
-    return subprocess.run(words, text=True, capture_output=True)
-
-
 def main():
     page = Path(sys.argv[1]).read_text()
     model = re.search(r"^```mlir\n(module.*?)^```", page, re.S | re.M)[1]
     Path("tagger.mlir").write_text(model)
     console.run(sys.argv[1])
-    losses = [json.loads(line).get("loss") for line in Path("run.jsonl").read_text().splitlines()]
-    losses = [loss for loss in losses if loss is not None]
+    losses = [step["loss"] for step in read_log("run.jsonl")[0]]
     if not losses[-1] < losses[0] / 10:
         sys.exit(f"expected the loss to fall below a tenth of {losses[0]} but got {losses[-1]}")
     rows = dict(re.findall(r"^\| (.+?) \| `(.+)` \|$", page, re.M))
@@ -60,7 +54,7 @@ def main():
         if start == "a train function that":
             changed = changed.replace("return %loss : tensor<f32>", "return %lse : tensor<4xf32>")
         Path("wrong.mlir").write_text(changed)
-        done = run("sluice-compile", "wrong.mlir", "-o", "wrong.plan")
+        done = try_run("sluice-compile", "wrong.mlir", "-o", "wrong.plan")
         if done.returncode != 1 or rows[row] not in done.stderr or "wrong.mlir:" not in done.stderr:
             sys.exit(f"{row}: expected '{rows[row]}' with its place but got exit {done.returncode}\n{done.stderr}")
     if missing := set(rows) - seen:

@@ -1,16 +1,6 @@
-"""Arenas are hardly larger than the peak of live buffers, and plans do not grow with ranks or micro-batches.
+"""Arenas are hardly larger than the peak of live buffers, and plans do not grow with ranks or micro-batches."""
 
-usage: arena.py TINY_CONFIG DEMO_CONFIG FOLDER
-"""
-
-import collections
-import itertools
-import json
-import re
-import sys
-from pathlib import Path
-
-from plans import compile_plan, import_model
+from sluice import *
 
 LIMIT = 1.02
 # GPT-2 as Hugging Face's `gpt2` (124 M parameters).
@@ -20,66 +10,59 @@ GPT2 = {"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd"
 EVEN = {**GPT2, "vocab_size": 50176, "n_embd": 1024, "n_head": 16}
 
 
-def check_arena(plan, what):
-    arena = plan.device()
-    ratio = arena["bytes"] / arena["peak_live"]
-    assert arena["peak_live"] <= arena["bytes"], what
-    assert ratio <= LIMIT, f"{what}: arena {arena['bytes']}, expected at most {LIMIT} x {arena['peak_live']} but got {ratio:.4f} x"
-    return ratio
+def expect_tight_arena(plan, what):
+    arena = plan.arena()
+    expect(arena["peak_live"] <= arena["bytes"] <= LIMIT * arena["peak_live"],
+           f"{what}: expected an arena of at most {LIMIT} x {arena['peak_live']} bytes but got {arena['bytes']}")
 
 
 def shape(plan):
     """The instructions and tables of a plan, without sizes and counts."""
-    issued = [(one.stream, one.when, one.phase, one.unit, one.what) for one in plan.instructions]
+    issued = [(one.stream, one.when, one.phase, one.unit, one.what) for one in plan.instructions()]
     tables = [line.split()[0] for line in plan.text.splitlines() if re.match(r"(arena|stream|unit|entry|buffer|  parameter)\b", line)]
     return issued, tables
 
 
-def main():
-    tiny, demo, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    folder.mkdir(parents=True, exist_ok=True)
-    worst = 0.0
-    for name, config, batch, sequence in (("tiny", tiny, 2, 16), ("demo", demo, 4, 64)):
-        model = import_model(config, folder / f"{name}.mlir", batch, sequence)
+@test
+def arenas_of_small_models():
+    for model in (gpt2_tiny(), hugging_face(demo_config(), 4, 64)):
         for ranks, strategy, policy, count in itertools.product((1, 2, 4), ("full_shard", "shard_grad_op", "no_shard"),
                                                                 ("none", "block"), (1, 2)):
             settings = (f"mesh.shard={ranks}", f"sharding.strategy={strategy}", f"recompute.policy={policy}",
                         f"gradient.microbatches={count}")
-            worst = max(worst, check_arena(compile_plan(model, folder / "p.plan", *settings), f"{name} {settings}"))
+            expect_tight_arena(Plan(model, settings), f"{model.stem} {settings}")
 
-    (folder / "gpt2.json").write_text(json.dumps(GPT2))
-    model = import_model(folder / "gpt2.json", folder / "gpt2.mlir", 8, 1024)
-    few = compile_plan(model, folder / "8.plan", "mesh.shard=8")
-    many = compile_plan(model, folder / "1024.plan", "mesh.shard=1024")
+
+@test
+def ranks_with_padding():
+    model = hugging_face(GPT2, 8, 1024)
+    few, many = (Plan(model, [f"mesh.shard={ranks}"]) for ranks in (8, 1024))
     for plan, ranks in ((few, 8), (many, 1024)):
-        worst = max(worst, check_arena(plan, f"gpt2 on {ranks} ranks"))
-    # Where 1,024 ranks do not divide a dim there is padding to fill, once a parameter; nothing else may differ.
-    fills = many.count("fill") - few.count("fill")
-    parameters = sum(len(unit["parameters"]) for unit in few.described["units"])
-    assert 0 <= fills <= parameters, f"{fills} more fills for {parameters} parameters"
-    assert [i for i in shape(many)[0] if i[4] != "fill"] == [i for i in shape(few)[0] if i[4] != "fill"]
-    assert shape(many)[1] == shape(few)[1]
-    assert len(many.bytes) <= 1.1 * len(few.bytes), f"{len(many.bytes)} bytes, {len(few.bytes)} at 8 ranks"
+        expect_tight_arena(plan, f"gpt2 on {ranks} ranks")
+    # 1,024 ranks do not divide some dims: one fill for the padding of each such parameter, and nothing else differs.
+    fills = many.count_instructions("fill") - few.count_instructions("fill")
+    expect(0 <= fills <= len(few.parameters()), f"{fills} more fills for {len(few.parameters())} parameters")
+    expect_equal([i for i in shape(many)[0] if i[4] != "fill"], [i for i in shape(few)[0] if i[4] != "fill"], "instructions except fills")
+    expect_equal(shape(many)[1], shape(few)[1], "tables")
+    expect(len(many.bytes) <= 1.1 * len(few.bytes), f"{len(many.bytes)} bytes, {len(few.bytes)} at 8 ranks")
 
-    (folder / "even.json").write_text(json.dumps(EVEN))
-    model = import_model(folder / "even.json", folder / "even.mlir", 1, 64)
-    few = compile_plan(model, folder / "8.plan", "mesh.shard=8", "gradient.microbatches=2")
-    many = compile_plan(model, folder / "1024.plan", "mesh.shard=1024", "gradient.microbatches=2")
-    often = compile_plan(model, folder / "64.plan", "mesh.shard=8", "gradient.microbatches=64")
-    once = compile_plan(model, folder / "1.plan", "mesh.shard=8")
-    assert shape(few) == shape(many), "8 and 1,024 ranks: another shape of the plan"
-    assert shape(few) == shape(often), "2 and 64 micro-batches: another shape of the plan"
+
+@test
+def ranks_and_microbatches():
+    model = hugging_face(EVEN, 1, 64)
+    few, many = (Plan(model, [f"mesh.shard={ranks}", "gradient.microbatches=2"]) for ranks in (8, 1024))
+    once, often = Plan(model, ["mesh.shard=8"]), Plan(model, ["mesh.shard=8", "gradient.microbatches=64"])
+    expect(shape(few) == shape(many), "8 and 1,024 ranks: the shapes of the plans differ")
+    expect(shape(few) == shape(often), "2 and 64 micro-batches: the shapes of the plans differ")
     for plan in (many, often):
-        # A number that is a default is not written.
-        assert abs(len(plan.bytes) - len(few.bytes)) <= 0.01 * len(few.bytes), (len(plan.bytes), len(few.bytes))
-    # One micro-batch alone has nothing to add up or to divide; all else is there.
-    extra = collections.Counter(o.what for o in often.instructions) - collections.Counter(o.what for o in once.instructions)
-    # The first gather of later micro-batches waits for compute; that of the first for the step before alone.
-    assert set(extra) == {"accumulate", "scale", "record", "wait"}, f"64 micro-batches: {extra} beside those of one"
-    assert extra["scale"] == extra["record"] == extra["wait"] == 1, f"64 micro-batches: {extra} beside those of one"
-    assert len(once.instructions) + sum(extra.values()) == len(often.instructions)
-    print(f"arenas at most {worst:.4f} x what lives")
+        # A plan leaves out numbers that have their defaults.
+        expect(abs(len(plan.bytes) - len(few.bytes)) <= 0.01 * len(few.bytes), f"expected about {len(few.bytes)} bytes but got {len(plan.bytes)}")
+    # Only one micro-batch has nothing to add up or to divide.
+    extra = collections.Counter(o.what for o in often.instructions()) - collections.Counter(o.what for o in once.instructions())
+    # The first gather of later micro-batches waits for compute; that of the first only for the previous step.
+    expect_equal(set(extra), {"accumulate", "scale", "record", "wait"}, "instructions that only 64 micro-batches have")
+    expect_equal((extra["scale"], extra["record"], extra["wait"]), (1, 1, 1), "numbers of these instructions")
+    expect_equal(len(once.instructions()) + sum(extra.values()), len(often.instructions()), "instructions of 64 micro-batches")
 
 
-if __name__ == "__main__":
-    main()
+main()

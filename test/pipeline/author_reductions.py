@@ -1,9 +1,7 @@
 """`model.all_reduce` in the zoo's reduce-model: products and reductions with replicated weights, then MLPs whose weights are
 sharded and gathered while the reductions run."""
 
-import struct
-
-from sharding_tools import *
+from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 WHOLE = 'sharding.replicated=["reduce_module*"]'
@@ -19,9 +17,9 @@ def numbers_of_whole_weights():
     model = zoo("reduce-model")
     for ranks in (2, 3):
         whole = train(Plan(model, [f"mesh.shard={ranks}", "sharding.strategy=no_shard"] + ADAM), steps=10)
-        near_runs(train(Plan(model, sharded(ranks) + ADAM), steps=10), whole, 1e-5, f"{ranks} ranks", weights=1e-3)
+        expect_near_runs(train(Plan(model, sharded(ranks) + ADAM), steps=10), whole, 1e-5, f"{ranks} ranks", weights=1e-3)
     whole = train(Plan(model, ["mesh.shard=4", "sharding.strategy=no_shard"] + ADAM), steps=10)
-    near_runs(train(Plan(model, ["mesh.replicate=2", "mesh.shard=2", WHOLE] + ADAM), steps=10), whole, 1e-5, "replicas", weights=1e-3)
+    expect_near_runs(train(Plan(model, ["mesh.replicate=2", "mesh.shard=2", WHOLE] + ADAM), steps=10), whole, 1e-5, "replicas", weights=1e-3)
 
 
 @test
@@ -34,13 +32,12 @@ def ranks_see_each_other():
 
 def moved(weights, along, step):
     """The weights, those in `along` a step further."""
-    size = struct.unpack("<Q", weights[:8])[0]
-    made = bytearray(weights)
-    for name, entry in json.loads(weights[8:8 + size]).items():
-        if name in along:
-            begin = 8 + size + entry["data_offsets"][0]
-            struct.pack_into(f"<{len(along[name])}f", made, begin, *(w + step * g for w, g in zip(tensors(weights)[name], along[name])))
-    return bytes(made)
+    header, data = split_safetensors(weights)
+    data = bytearray(data)
+    for name, direction in along.items():
+        struct.pack_into(f"<{len(direction)}f", data, header[name]["data_offsets"][0],
+                         *(w + step * g for w, g in zip(tensors(weights)[name], direction)))
+    return join_safetensors(header, data)
 
 
 @test
@@ -58,7 +55,7 @@ def gradients_by_differences():
         for step in (0.001, -0.001):
             (SCRATCH / "moved.safetensors").write_bytes(moved(start, gradient, step))
             losses.append(train(plan, "--init", SCRATCH / "moved.safetensors", steps=1).loss[0])
-        near([(losses[0] - losses[1]) / 0.002 / square], [ranks], 0.05, f"{ranks} ranks: change of the loss by the gradient's square")
+        expect_near([(losses[0] - losses[1]) / 0.002 / square], [ranks], 0.05, f"{ranks} ranks: change of the loss by the gradient's square")
 
 
 @test
@@ -79,12 +76,12 @@ def one_rank_has_none():
 def beside_a_tensor_axis():
     split = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
     model = zoo("reduce-model")
-    near_runs(train(Plan(model, sharded(2, "mesh.tensor=2", split) + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4),
+    expect_near_runs(train(Plan(model, sharded(2, "mesh.tensor=2", split) + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4),
               1e-5, "with a tensor axis", weights=1e-3)
     # The reduction over the data axes is of a shard that is uneven along the tensor axis.
     model = zoo("reduce-model", "dim=5")
     uneven = sharded(2, "mesh.tensor=2", 'sharding.tensor={"reduce_module*.weight"="column"}')
-    near_runs(train(Plan(model, uneven + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4), 1e-5, "in uneven parts",
+    expect_near_runs(train(Plan(model, uneven + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4), 1e-5, "in uneven parts",
               weights=1e-3)
 
 

@@ -2,7 +2,7 @@
 
 import random
 
-from sharding_tools import *
+from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 EXPERT = ["mesh.expert=2", 'sharding.expert=["*.experts.*"]']
@@ -19,7 +19,7 @@ def parity(model, ranks, settings, what):
     start = train(Plan(model, []), steps=0).weights
     plan = Plan(model, settings + ADAM)
     expect(train(plan, steps=0).weights == start, f"{what}: expected the initial weights of one rank")
-    near_runs(train(plan, steps=4), alone, 1e-4, what, weights=2e-3)
+    expect_near_runs(train(plan, steps=4), alone, 1e-4, what, weights=2e-3)
     return plan
 
 
@@ -43,7 +43,7 @@ def experts_in_shards():
 @test
 def what_is_sharded_over_what():
     plan = Plan(moe(), EXPERT + ["mesh.shard=2"])
-    expect_equal([(a["axis"], a["size"]) for a in plan.shown["mesh"]],
+    expect_equal([(a["axis"], a["size"]) for a in plan.description["mesh"]],
                  [("replicate", 1), ("shard", 2), ("expert", 2), ("tensor", 1)], "mesh")
     expect_equal(plan.units(), ["root", "layers.0", "layers.0.experts", "layers.1", "layers.1.experts"], "units")
     expect_equal(plan.parameters()["layers.0.experts.w1"]["local"], [1, 8, 16], "an expert's shard")
@@ -83,7 +83,7 @@ def norms():
         plan = Plan(moe(), EXPERT + TENSOR + ["mesh.shard=2"] + clip)
         found = sorted(c["axis"] for c in plan.collectives("all_reduce", phase="update") if c["unit"] is None and c["op"] != "mean")
         expect_equal(found, ["shard*expert", "tensor"], f"p = {p}: reductions of the norm")
-        near_runs(train(plan), train(Plan(moe(), ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
+        expect_near_runs(train(plan), train(Plan(moe(), ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
 
 
 @test
@@ -94,10 +94,10 @@ def micro_batches_and_precisions():
         alone = train(Plan(moe(), ["gradient.microbatches=4"] + divide + ADAM)) if not divide else None
         plan = Plan(moe(), EXPERT + ["mesh.shard=2", "gradient.microbatches=2"] + recipe + ADAM)
         if alone:
-            near_runs(train(plan), alone, 1e-4, f"{recipe}", weights=2e-3)
+            expect_near_runs(train(plan), alone, 1e-4, f"{recipe}", weights=2e-3)
         else:
             sums = train(Plan(moe(), ["mesh.shard=2", "gradient.microbatches=2"] + recipe + ADAM))
-            near_runs(train(plan), sums, 1e-4, f"{recipe}", weights=2e-3)
+            expect_near_runs(train(plan), sums, 1e-4, f"{recipe}", weights=2e-3)
 
 
 @test
@@ -105,10 +105,10 @@ def rows_alone():
     # A model without experts is data-parallel over the axis: attention, dropout, a loss that is a mean.
     for settings in (("dropout=0.1",), ("dropout=0", "loss=cross-entropy")):
         model = zoo("transformer", "batch=4", *settings)
-        near_runs(train(Plan(model, ["mesh.expert=2"])), train(Plan(model, [])), 1e-4, f"{settings}", weights=2e-3)
-    near_runs(train(Plan(tiny(4), ["mesh.expert=2", "mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true"])),
-              train(Plan(tiny(4), [])), 1e-4, "GPT-2 sharded by rows, by the sequence and by features", weights=2e-3)
-    remark(tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' shards only rows where 'sharding.expert' names no parameter")
+        expect_near_runs(train(Plan(model, ["mesh.expert=2"])), train(Plan(model, [])), 1e-4, f"{settings}", weights=2e-3)
+    expect_near_runs(train(Plan(gpt2_tiny(4), ["mesh.expert=2", "mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true"])),
+              train(Plan(gpt2_tiny(4), [])), 1e-4, "GPT-2 sharded by rows, by the sequence and by features", weights=2e-3)
+    expect_remark(gpt2_tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' shards only rows where 'sharding.expert' names no parameter")
 
 
 MODELS = [("moe",), ("moe", "dim=5", "gating=best"), ("moe", "experts=12", "layers=1", "loss=mean"),
@@ -135,7 +135,7 @@ def random_models():
         axis = [f"mesh.expert={ranks}"]
         if kind[0] == "moe":
             axis += EXPERT[1:] + (TENSOR if draw.random() < 0.3 and len(data) < 2 else [])
-        near_runs(train(Plan(model, data + axis + knobs), steps=2), train(Plan(model, data + knobs), steps=2), 3e-4,
+        expect_near_runs(train(Plan(model, data + axis + knobs), steps=2), train(Plan(model, data + knobs), steps=2), 3e-4,
                   f"seed {seed}, {model.stem}, {data + axis + knobs}", weights=3e-4)
 
 
@@ -143,22 +143,22 @@ def random_models():
 def refusals():
     globs = EXPERT[1]
     key = f"--set {globs}: value of 'sharding.expert' for parameter "
-    refuse(moe("experts=3"), EXPERT, key + "'layers.0.experts.w1', expected a multiple of 'mesh.expert' (2) as the number of experts but got 3")
-    refuse(moe(), EXPERT[:1] + ['sharding.expert=["*.bias"]'], "expected a rank of at least 2, with the experts as dim 0, but got rank 1")
-    refuse(moe(), EXPERT[:1] + ['sharding.expert=["nothing"]'],
+    expect_refused(moe("experts=3"), EXPERT, key + "'layers.0.experts.w1', expected a multiple of 'mesh.expert' (2) as the number of experts but got 3")
+    expect_refused(moe(), EXPERT[:1] + ['sharding.expert=["*.bias"]'], "expected a rank of at least 2, with the experts as dim 0, but got rank 1")
+    expect_refused(moe(), EXPERT[:1] + ['sharding.expert=["nothing"]'],
            "'nothing' in 'sharding.expert' matches no parameter")
-    refuse(moe(), EXPERT + ["mesh.tensor=2", 'sharding.tensor={"*.w1"="column"}'],
+    expect_refused(moe(), EXPERT + ["mesh.tensor=2", 'sharding.tensor={"*.w1"="column"}'],
            "value of 'sharding.tensor' for parameter 'layers.0.experts.w1', expected replicated for a parameter that "
            "'sharding.expert' shards but got column")
-    refuse(zoo("moe", "batch=3"), EXPERT,
+    expect_refused(zoo("moe", "batch=3"), EXPERT,
            "--set mesh.expert=2: value of 'mesh.expert', expected a divisor of the rows of entry point 'train_step' (3) but got 2")
-    refuse(moe(), EXPERT + ["mesh.shard=4", "sharding.reshard_after_forward=2"],
+    expect_refused(moe(), EXPERT + ["mesh.shard=4", "sharding.reshard_after_forward=2"],
            "a number of ranks as 'sharding.reshard_after_forward' cannot be combined with 'mesh.expert' above 1")
     dropped = zoo("transformer", "batch=4", "dropout=0.1")
-    refuse(dropped, ["mesh.expert=2", "mesh.tensor=2", 'sharding.tensor={"*.w1.*"="column", "*.w2.*"="row", "*.wq.weight"="column", '
+    expect_refused(dropped, ["mesh.expert=2", "mesh.tensor=2", 'sharding.tensor={"*.w1.*"="column", "*.w2.*"="row", "*.wq.weight"="column", '
                      '"*.wk.weight"="column", "*.wv.weight"="column", "*.wo.weight"="row"}'],
            "along 'tensor', but its kernel reads a position along another axis")
-    remark(moe(), [globs], f"--set {globs}: 'sharding.expert' has no effect where 'mesh.expert' is 1")
+    expect_remark(moe(), [globs], f"--set {globs}: 'sharding.expert' has no effect where 'mesh.expert' is 1")
 
 
 main()

@@ -1,18 +1,16 @@
-"""memory_points.py CONFIG FOLDER: the bytes by class and by unit of a step are those of arithmetic from shapes.
+"""The bytes by class and by unit of a step are those of arithmetic from shapes.
 
 The memory report is compared at the six points of a step and at the peak of each entry point, for a GPT-2 that is sharded with and
 without resharding after the forward, with AdamW (two states) in f32.
 """
 
-import json
-import math
-import sys
-from pathlib import Path
+from sluice import *
 
-import plans
-
-SETTINGS = {"reshard": "true", "keep": "false"}
 RANKS = 3
+
+
+def compiled_plan(reshard):
+    return Plan(gpt2_tiny(), [f"mesh.shard={RANKS}", f"sharding.reshard_after_forward={reshard}", "schedule.backward_prefetch=0"])
 
 
 def shard_bytes(parameter):
@@ -28,58 +26,55 @@ def kept_bytes(parameter):
 
 
 def by_unit(plan, bytes_of):
-    return {unit["name"]: sum(map(bytes_of, unit["parameters"])) for unit in plan.described["units"]}
+    return {unit["name"]: sum(map(bytes_of, unit["parameters"])) for unit in plan.description["units"]}
 
 
-def expect(what, found, expected):
-    assert found == expected, f"{what}: expected {expected} but got {found}"
+def memory_report(plan, *options):
+    return json.loads(run("sluice-plan", "memory", plan.path, "--json", *options).stdout)
 
 
-def check(plan, keeps):
-    shown = json.loads(plans.run("sluice-plan", "memory", plan.path, "--json").stdout)
-    expect("points", shown["points"], plan.described["memory"]["points"])
-    expect("peak", shown["peak"], plan.described["memory"]["peak"])
-    points = {point["name"]: point for point in shown["points"] if point["entry"] == "train_step"}
-    expect("names", list(points), ["start", "after_forward", "after_loss", "after_backward", "after_update", "end"])
-    shards, gathered = by_unit(plan, shard_bytes), by_unit(plan, kept_bytes)
-    parameters = sum(shards.values())
-    for name, point in points.items():
-        for division in ("by_class", "by_unit"):
-            expect(f"{name}: sum {division}", sum(point[division].values()), point["bytes"])
-        expect(f"{name}: parameter", point["by_class"]["parameter"], parameters)
-        expect(f"{name}: optimizer", point["by_class"]["optimizer"], 2 * parameters)
-    for name in ("start", "end"):
-        expect(f"{name}: bytes", points[name]["bytes"], 3 * parameters)
-        expect(f"{name}: by_unit", {unit: bytes for unit, bytes in points[name]["by_unit"].items() if unit},
-               {unit: 3 * bytes for unit, bytes in shards.items()})
-    kept = sum(gathered.values()) if keeps else 0
-    expect("after_loss: gathered", points["after_loss"]["by_class"]["gathered"], kept)
-    expect("after_backward: gradient shards", points["after_backward"]["by_class"]["gradient_shard"], parameters)
-    expect("after_backward: gathered", points["after_backward"]["by_class"]["gathered"], 0)
-    expect("after_update: gradient shards", points["after_update"]["by_class"]["gradient_shard"], 0)
-    peaks = {entry["entry"]: entry["peak"] for entry in shown["entries"]}
-    expect("entry points", list(peaks), [entry["entry"] for entry in shown["spaces"][0]["entries"]])
-    for entry in shown["spaces"][0]["entries"]:
-        peak = peaks[entry["entry"]]
-        expect("peak of an entry point", (peak["bytes"], peak["instruction"]),
-               (entry["peak"] + plan.device()["workspace"], entry["instruction"]))
-        at = json.loads(plans.run("sluice-plan", "memory", plan.path, "--json", "--at", peak["instruction"]).stdout)
-        assert peak in at, f"{peak} is not in the report of its instruction"
+@test
+def points_and_peaks():
+    for reshard in ("true", "false"):
+        plan = compiled_plan(reshard)
+        shown = memory_report(plan)
+        expect_equal(shown["points"], plan.description["memory"]["points"], "points")
+        expect_equal(shown["peak"], plan.description["memory"]["peak"], "peak")
+        points = {point["name"]: point for point in shown["points"] if point["entry"] == "train_step"}
+        expect_equal(list(points), ["start", "after_forward", "after_loss", "after_backward", "after_update", "end"], "names")
+        shards, gathered = by_unit(plan, shard_bytes), by_unit(plan, kept_bytes)
+        parameters = sum(shards.values())
+        for name, point in points.items():
+            for division in ("by_class", "by_unit"):
+                expect_equal(sum(point[division].values()), point["bytes"], f"{name}: sum {division}")
+            expect_equal(point["by_class"]["parameter"], parameters, f"{name}: parameter")
+            expect_equal(point["by_class"]["optimizer"], 2 * parameters, f"{name}: optimizer")
+        for name in ("start", "end"):
+            expect_equal(points[name]["bytes"], 3 * parameters, f"{name}: bytes")
+            expect_equal({unit: bytes for unit, bytes in points[name]["by_unit"].items() if unit},
+                         {unit: 3 * bytes for unit, bytes in shards.items()}, f"{name}: by_unit")
+        kept = sum(gathered.values()) if reshard == "false" else 0
+        expect_equal(points["after_loss"]["by_class"]["gathered"], kept, "after_loss: gathered")
+        expect_equal(points["after_backward"]["by_class"]["gradient_shard"], parameters, "after_backward: gradient shards")
+        expect_equal(points["after_backward"]["by_class"]["gathered"], 0, "after_backward: gathered")
+        expect_equal(points["after_update"]["by_class"]["gradient_shard"], 0, "after_update: gradient shards")
+        peaks = {entry["entry"]: entry["peak"] for entry in shown["entries"]}
+        expect_equal(list(peaks), [entry["entry"] for entry in shown["spaces"][0]["entries"]], "entry points")
+        for entry in shown["spaces"][0]["entries"]:
+            peak = peaks[entry["entry"]]
+            expect_equal((peak["bytes"], peak["instruction"]), (entry["peak"] + plan.arena()["workspace"], entry["instruction"]),
+                         "peak of an entry point")
+            expect(peak in memory_report(plan, "--at", peak["instruction"]), f"{peak} is not in the report of its instruction")
 
 
-def main():
-    config, folder = sys.argv[1], Path(sys.argv[2])
-    folder.mkdir(parents=True, exist_ok=True)
-    model = plans.import_model(config, folder / "m.mlir", 2, 16)
-    for name, reshard in SETTINGS.items():
-        plan = plans.compile_plan(model, folder / f"{name}.plan", f"mesh.shard={RANKS}", f"sharding.reshard_after_forward={reshard}",
-                                  "schedule.backward_prefetch=0")
-        check(plan, keeps=reshard == "false")
-    done = plans.run("sluice-plan", "memory", folder / "keep.plan", "--at", 99999)
-    expect("error of an instruction that does not exist", (done.returncode, done.stderr),
-           (1, "error: instruction 99999 is in no entry point of the plan\n"))
-    done = plans.run("sluice-plan", "memory", folder / "keep.plan", "--at", 0)
-    assert done.returncode == 0 and "by unit\n  root " in done.stdout, done.stdout
+@test
+def report_at_an_instruction():
+    plan = compiled_plan("false")
+    done = try_run("sluice-plan", "memory", plan.path, "--at", 99999)
+    expect_equal((done.returncode, done.stderr), (1, "error: instruction 99999 is in no entry point of the plan\n"),
+                 "error of an instruction that does not exist")
+    text = run("sluice-plan", "memory", plan.path, "--at", 0).stdout
+    expect("by unit\n  root " in text, f"expected bytes by unit but got {text}")
 
 
 main()

@@ -1,17 +1,9 @@
-"""One update a unit: with every optimizer and option the same bits as one a parameter, of no more memory.
+"""One update for each unit gives the bits of one for each parameter, with every optimizer and option, and no more memory.
 
-usage: merged_updates.py CONFIG FOLDER
-
-Compiles and trains one model by each recipe with and without spmd-merge-updates; exits with 1 where a loss, a norm or a weight
-differs, more bytes are live at the peak, or there are other numbers of updates than the table says.
+One model is compiled and trained by each recipe with and without spmd-merge-updates.
 """
 
-import re
-import sys
-from pathlib import Path
-
-from passes import Workshop, units, updated
-from plans import run
+from phases import *
 
 NO_BIAS_DECAY = 'optimizer.no_decay=["*.bias"]'
 # Settings, and updates for each unit; 0: as many as parameters.
@@ -32,43 +24,26 @@ ROWS = (
 )
 
 
-def trained(plan):
-    saved, log = plan.path.with_suffix(".saved"), plan.path.with_suffix(".jsonl")
-    done = run("sluice-train", plan.path, "--data", "random:3", "--steps", "3", "--save", saved, "--log", log, "--quiet")
-    assert done.returncode == 0, done.stderr
-    numbers = re.findall(r'"(?:loss|grad_norm)": ([^,]+)', log.read_text())
-    assert len(numbers) == 6, numbers
-    return numbers, {path.name: path.read_bytes() for path in sorted(saved.iterdir()) if path.suffix == ".safetensors"}
-
-
 def updates(plan):
-    return sum(1 for one in plan.instructions if one.what in ("adamw", "adam", "sgd"))
+    return sum(plan.count_instructions(name) for name in ("adamw", "adam", "sgd"))
 
 
-def main():
-    workshop = Workshop(sys.argv[1], sys.argv[2])
-    failures = 0
-    for settings, a_unit in ROWS:
-        merged = workshop.whole(settings)[0]
-        alone, error = workshop.without("prefetch", "spmd-merge-updates", settings)
-        assert alone is not None, error
-        parameters = updates(alone)
-        wanted = a_unit * len(units(merged)) if a_unit else parameters
-        claims = {
-            f"{wanted} updates": updates(merged) == wanted and parameters > 3 * len(units(merged)),
-            "the same bits": trained(merged) == trained(alone),
-            "no more live bytes": all(a["peak_live"] <= b["peak_live"] for a, b in
-                                      zip(merged.described["arenas"], alone.described["arenas"])),
-            "a smaller plan": not a_unit or len(merged.bytes) < len(alone.bytes),
-        }
-        for claim, holds in claims.items():
-            if not holds:
-                print(f"{settings}: expected {claim} but got {updates(merged)} of {parameters} updates, "
-                      f"{len(merged.bytes)} of {len(alone.bytes)} bytes")
-                failures += 1
-    print(f"{len(ROWS)} recipes, {failures} failures")
-    return 1 if failures else 0
+@test
+def merged_updates():
+    phases = phases_and_passes()
+    for settings, per_unit in ROWS:
+        merged = plan_of(settings)
+        separate, error = plan_without(phases, "prefetch", "spmd-merge-updates", settings)
+        if not expect(separate is not None, f"{settings}: {error}"):
+            continue
+        parameters, units = updates(separate), len(merged.units())
+        expect(parameters > 3 * units, f"{settings}: expected an update for each parameter but got {parameters} of {units} units")
+        expect_equal(updates(merged), per_unit * units or parameters, f"{settings}: updates")
+        expect_same_bits(train(merged), train(separate), f"{settings}")
+        for a, b in zip(merged.description["arenas"], separate.description["arenas"]):
+            expect(a["peak_live"] <= b["peak_live"], f"{settings}: expected no more live bytes than {b} but got {a}")
+        expect(not per_unit or len(merged.bytes) < len(separate.bytes),
+               f"{settings}: expected a plan of less than {len(separate.bytes)} bytes but got {len(merged.bytes)}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+main()

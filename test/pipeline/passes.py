@@ -1,17 +1,11 @@
-"""Every pass of every phase is there for something: left out, the plan shows it, or there is no plan.
+"""Every pass of every phase has an effect: without it the plan differs, or compilation fails.
 
-usage: passes.py CONFIG FOLDER
-
-Runs the pipeline once whole and once without each pass. A pass that a plan needs must be refused when missing; an
-optional one must change what the table below says of it, which is read off the plan. Passes that verify change nothing
-of a sound module: for these the table has a module that only they refuse, or states that the checker proves them.
+The pipeline runs once with all passes and once without each. If a required pass is missing, compilation fails. If an optional pass is missing, the plan
+differs as the table states. A pass that verifies changes no valid module: EDITS has an invalid one that only this pass refuses, or the checker refuses the
+plan as well.
 """
 
-import re
-import sys
-from pathlib import Path
-
-from plans import Plan, import_model, run
+from phases import *
 
 BASE = ("mesh.shard=4", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0")
 NO_DECAY = BASE + ('optimizer.no_decay=["*.bias"]',)
@@ -25,88 +19,6 @@ TOKENS = ("mesh.shard=2", "loss.mean=tokens")
 # On another model: one with running statistics.
 STATISTICS = ("zoo conv", "mesh.shard=2", "statistics.sync=last")
 EXPERT = ("zoo moe", "mesh.expert=2", 'sharding.expert=["*.experts.*"]')
-
-
-class Workshop:
-    def __init__(self, config, folder):
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.model = import_model(config, self.folder / "model.mlir", batch=4, sequence=64)
-        self.wholes = {}
-        empty = self.folder / "empty.mlir"
-        empty.write_text("module {}\n")
-        listing = run("sluice-compile", "--help").stdout
-        phases = re.findall(r"^  (\w+): ", listing[listing.index("Phases:"):], re.M)
-        self.phases = {}
-        for phase in phases[:-1]:
-            text = run("sluice-opt", empty, f"-sluice-{phase}", "--dump-pass-pipeline", "--verify-each=0").stderr
-            # A pass with its options, without those that have no value.
-            self.phases[phase] = [f"{name}{{{axis}}}" if axis else name
-                                  for name, axis in re.findall(r"^ +([a-z-]+)(?:\{(axis=\w+))?", text, re.M)]
-
-    def model_of(self, settings):
-        if not settings[0].startswith("zoo "):
-            return self.model
-        path = self.folder / f"{settings[0].replace(' ', '-')}.mlir"
-        if not path.exists():
-            done = run("sluice-import", *settings[0].split(), "-o", path)
-            assert done.returncode == 0, done.stderr
-        return path
-
-    def whole(self, settings):
-        """The plan, and the folder of the dumped phases."""
-        if settings not in self.wholes:
-            name = f"whole-{len(self.wholes)}"
-            arguments = [part for setting in settings if not setting.startswith("zoo ") for part in ("--set", setting)]
-            plan, dumps = self.folder / f"{name}.plan", self.folder / name
-            done = run("sluice-compile", self.model_of(settings), *arguments, f"--dump-phases={dumps}", "-o", plan)
-            assert done.returncode == 0, done.stderr
-            self.wholes[settings] = (Plan(plan), dumps)
-        return self.wholes[settings]
-
-    def begun(self, settings):
-        """The input of the first phase: the model with its recipe."""
-        first = sorted(self.whole(settings)[1].iterdir())[0].read_text()
-        # One level of braces: tables within the recipe contain none.
-        recipe = re.search(r"model\.recipe = \{(?:[^{}]|\{[^{}]*\})*\}", first)[0]
-        path = self.folder / "begun.mlir"
-        path.write_text(self.model_of(settings).read_text().replace("attributes {", f"attributes {{{recipe}, ", 1))
-        return path
-
-    def run_phase(self, phase, passes, settings, edit=None):
-        """The module after a phase that consists of these passes; the error's text where they refuse it."""
-        at = list(self.phases).index(phase)
-        before = sorted(self.whole(settings)[1].iterdir())[at - 1] if at else self.begun(settings)
-        if edit:
-            text = before.read_text()
-            edited = edit(text)
-            assert edited != text, f"{phase}: the edit finds nothing to change"
-            before = self.folder / "edited.mlir"
-            before.write_text(edited)
-        after = self.folder / "after.mlir"
-        pipeline = f"builtin.module({','.join(passes)})"
-        done = run("sluice-opt", before, f"-pass-pipeline={pipeline}", "--mlir-print-debuginfo", "-o", after)
-        if done.returncode != 0:
-            return None, done.stderr
-        text = after.read_text()
-        marked = re.sub(r'(model\.compiled_to = )"\w+"', rf'\1"{phase}"', text, count=1)
-        if at == 0:
-            marked = text.replace("attributes {", f'attributes {{model.compiled_to = "{phase}", ', 1)
-        after.write_text(marked)
-        return after, ""
-
-    def without(self, phase, left_out, settings):
-        """The plan without a pass, or the error's text."""
-        after, error = self.run_phase(phase, [p for p in self.phases[phase] if p != left_out], settings)
-        if after is None:
-            return None, error
-        plan = self.folder / f"without-{left_out or 'nothing'}.plan"
-        plan.unlink(missing_ok=True)
-        done = run("sluice-compile", after, "-o", plan)
-        if done.returncode != 0:
-            assert not plan.exists(), f"{left_out}: a plan was written all the same"
-            return None, done.stderr
-        return Plan(plan), ""
 
 
 def has_fewer_parts(whole, plan):
@@ -154,23 +66,23 @@ TABLE = {
         # A token's loss counts alike wherever it is: one more number is reduced over all ranks.
         "model-count-loss": (TOKENS, shows(lambda whole, plan: scalars_reduced(whole) == scalars_reduced(plan) + 1)),
         "model-apply-precision": (NARROW, shows(lambda whole, plan: {"bf16"} == {
-            c["dtype"] for c in whole.described["collectives"] if c["kind"] == "all_gather"} and "f32" in {
-            c["dtype"] for c in plan.described["collectives"] if c["kind"] == "all_gather"})),
-        "model-fuse": (BASE, shows(lambda whole, plan: whole.count("add", phase="forward") <
-                                   plan.count("add", phase="forward"))),
+            c["dtype"] for c in whole.description["collectives"] if c["kind"] == "all_gather"} and "f32" in {
+            c["dtype"] for c in plan.description["collectives"] if c["kind"] == "all_gather"})),
+        "model-fuse": (BASE, shows(lambda whole, plan: whole.count_instructions("add", phase="forward") <
+                                   plan.count_instructions("add", phase="forward"))),
     },
     "differentiate": {
         "model-differentiate": (BASE, refused),
         # Fewer launches and no more memory; training has the same bits.
         "model-fuse-backward": (BASE, shows(
-            lambda whole, plan: whole.count("gelu") == whole.count("gelu_grad") == plan.count("matmul_gelu") == 0 and
-            whole.count("matmul_gelu_grad") == plan.count("gelu_grad") > 0 and whole.count("matmul_gelu") == plan.count("gelu") > 0 and
-            whole.device()["bytes"] <= plan.device()["bytes"] and trained(whole) == trained(plan))),
+            lambda whole, plan: whole.count_instructions("gelu") == whole.count_instructions("gelu_grad") == plan.count_instructions("matmul_gelu") == 0 and
+            whole.count_instructions("matmul_gelu_grad") == plan.count_instructions("gelu_grad") > 0 and whole.count_instructions("matmul_gelu") == plan.count_instructions("gelu") > 0 and
+            whole.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(whole) == trained_weights(plan))),
     },
     "optimize": {"model-apply-optimizer": (BASE, refused)},
     "recompute": {
         "model-recompute": (BASE, shows(lambda whole, plan: whole.point("after_forward") < plan.point("after_forward") and
-                                        whole.count("matmul_gelu", phase="backward") > 0 == plan.count("matmul_gelu", phase="backward"))),
+                                        whole.count_instructions("matmul_gelu", phase="backward") > 0 == plan.count_instructions("matmul_gelu", phase="backward"))),
         "model-record-program": (BASE, refused),
         "model-verify-output": (BASE, checks),
     },
@@ -189,11 +101,11 @@ TABLE = {
         "spmd-insert-data-reshards": (BASE, refused),
         "spmd-group-reshards": (BASE, refused),
         # The root is gathered once, and not for the backward again.
-        "spmd-elide-reshards": (BASE, shows(lambda whole, plan: whole.count("all_gather") < plan.count("all_gather"))),
+        "spmd-elide-reshards": (BASE, shows(lambda whole, plan: whole.count_instructions("all_gather") < plan.count_instructions("all_gather"))),
         "spmd-accumulate-gradients": (BASE, refused),
         "spmd-localize-update": (BASE, refused),
-        "spmd-join-reductions": (TENSOR_NORM, shows(lambda whole, plan: whole.count("all_reduce") < plan.count("all_reduce"))),
-        "spmd-sync-statistics": (STATISTICS, shows(lambda whole, plan: whole.count("all_reduce") == plan.count("all_reduce") + 1)),
+        "spmd-join-reductions": (TENSOR_NORM, shows(lambda whole, plan: whole.count_instructions("all_reduce") < plan.count_instructions("all_reduce"))),
+        "spmd-sync-statistics": (STATISTICS, shows(lambda whole, plan: whole.count_instructions("all_reduce") == plan.count_instructions("all_reduce") + 1)),
         "spmd-fold-unit-axes": (ONE_RANK, refused),
         "spmd-offload": (IN_HOST, refused),
         "spmd-verify": (BASE, checks),
@@ -201,31 +113,31 @@ TABLE = {
     "prefetch": {
         # Ahead of use, h.1 is gathered before h.0 is released.
         "spmd-hoist-gathers": (BASE, shows(
-            lambda whole, plan: whole.order().index(("unshard", "h.1")) < whole.order().index(("reshard", "h.0")) and
-            plan.order().index(("reshard", "h.0")) < plan.order().index(("unshard", "h.1")))),
+            lambda whole, plan: whole.events().index("U(h.1)") < whole.events().index("R(h.0)") and
+            plan.events().index("R(h.0)") < plan.events().index("U(h.1)"))),
         # The gradients of a unit stay until its reduction is waited for: after the unit before it.
         "spmd-sink-waits": (BASE, shows(lambda whole, plan: reduction_waits(whole) > 0 == reduction_waits(plan))),
         # The next step gathers the root first, so all of it is updated first.
         "spmd-order-updates": (NO_DECAY, shows(lambda whole, plan: root_is_first(whole) and not root_is_first(plan))),
         # One launch for each unit instead of one for each parameter, with no more memory; training has the same bits.
         "spmd-merge-updates": (BASE, shows(
-            lambda whole, plan: whole.count("adamw") == len(units(whole)) and plan.count("adamw") == len(updated(plan)) and
-            updated(whole) == updated(plan) and whole.device()["bytes"] <= plan.device()["bytes"] and trained(whole) == trained(plan))),
+            lambda whole, plan: whole.count_instructions("adamw") == len(whole.units()) and plan.count_instructions("adamw") == len(updated(plan)) and
+            updated(whole) == updated(plan) and whole.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(whole) == trained_weights(plan))),
     },
     "lower": {
         "plan-lower": (BASE, refused),
-        "plan-place-destinations": (BASE, shows(lambda whole, plan: whole.count("copy", phase="backward") <
-                                                plan.count("copy", phase="backward"))),
+        "plan-place-destinations": (BASE, shows(lambda whole, plan: whole.count_instructions("copy", phase="backward") <
+                                                plan.count_instructions("copy", phase="backward"))),
     },
     "streams": {
         "plan-assign-streams": (BASE, refused),
         "plan-insert-events": (BASE, refused),
-        "plan-elide-events": (BASE, shows(lambda whole, plan: whole.count("wait") < plan.count("wait") and
-                                          whole.count("record") < plan.count("record"))),
+        "plan-elide-events": (BASE, shows(lambda whole, plan: whole.count_instructions("wait") < plan.count_instructions("wait") and
+                                          whole.count_instructions("record") < plan.count_instructions("record"))),
         "plan-verify-streams": (BASE, checks),
     },
     "memory": {
-        "plan-reuse-in-place": (ONE_RANK, shows(lambda whole, plan: whole.device()["bytes"] < plan.device()["bytes"])),
+        "plan-reuse-in-place": (ONE_RANK, shows(lambda whole, plan: whole.arena()["bytes"] < plan.arena()["bytes"])),
         "plan-carry-events": (BASE, shows(lambda whole, plan: " carried" in whole.text and " carried" not in plan.text)),
         "plan-compute-lifespans": (BASE, refused),
         "plan-place-buffers": (BASE, refused),
@@ -244,15 +156,8 @@ def updated(plan):
     return [name for launch in launches for name in re.findall(r"%(\S+?)\.shard:", launch)]
 
 
-def units(plan):
-    return re.findall(r"^unit (\S+)", plan.text, re.M)
-
-
-def trained(plan):
-    saved = plan.path.with_suffix(".saved")
-    done = run("sluice-train", plan.path, "--data", "random:3", "--steps", "2", "--save", saved, "--quiet")
-    assert done.returncode == 0, done.stderr
-    return (saved / "model.safetensors").read_bytes()
+def trained_weights(plan):
+    return train(plan, steps=2).weights
 
 
 def root_is_first(plan):
@@ -261,7 +166,7 @@ def root_is_first(plan):
 
 
 def scalars_reduced(plan):
-    return sum(1 for c in plan.described["collectives"]
+    return sum(1 for c in plan.description["collectives"]
                if c["entry"] == "train_step" and c["kind"] == "all_reduce" and c["unit"] is None)
 
 
@@ -283,7 +188,7 @@ def reduction_waits(plan):
     """Launches of compute between a reduction of a unit and the wait for it, at most."""
     most = since = 0
     pending = False
-    for one in plan.instructions:
+    for one in plan.instructions():
         if one.what == "reduce_scatter":
             pending, since = True, 0
         elif pending and one.stream == "compute" and one.what == "wait":
@@ -293,47 +198,41 @@ def reduction_waits(plan):
     return most
 
 
-def main():
-    workshop = Workshop(sys.argv[1], sys.argv[2])
-    failures = []
-    known = {phase: list(rows) for phase, rows in TABLE.items()}
+@test
+def table_has_every_pass():
     # spmd-lower-reshards runs once for each axis of parts and once for the data axes.
-    unique = {phase: list(dict.fromkeys(passes)) for phase, passes in workshop.phases.items()}
-    if unique != known:
-        failures.append(f"phases and passes, expected {known} but got {unique}")
-    for phase, passes in unique.items():
-        for name in passes:
-            row = TABLE.get(phase, {}).get(name)
-            if not row:
-                continue
-            settings, claim = row
-            plan, error = workshop.without(phase, name, settings)
-            if not claim(workshop.whole(settings)[0], plan, error):
-                failures.append(f"without {name}: {error[:300] or 'the plan does not show it'}")
-    # All passes through sluice-opt give the plan of the compiler.
-    plan, error = workshop.without("memory", None, BASE)
-    if plan is None or plan.bytes != workshop.whole(BASE)[0].bytes:
-        failures.append(f"without nothing: another plan {error}")
+    expect_equal({phase: list(dict.fromkeys(passes)) for phase, passes in phases_and_passes().items()},
+                 {phase: list(rows) for phase, rows in TABLE.items()}, "phases and passes")
+
+
+@test
+def every_pass_is_needed():
+    phases = phases_and_passes()
+    for phase, rows in TABLE.items():
+        for name, (settings, claim) in rows.items():
+            plan, error = plan_without(phases, phase, name, settings)
+            expect(claim(plan_of(settings), plan, error), f"without {name}: {error[:300] or 'the plan does not show it'}")
+
+
+@test
+def all_passes_give_the_plan_of_the_compiler():
+    plan, error = plan_without(phases_and_passes(), "memory", None, BASE)
+    expect(plan is not None and plan.bytes == plan_of(BASE).bytes, f"expected the plan of the compiler but got a different one {error}")
+
+
+@test
+def passes_that_verify():
+    phases = phases_and_passes()
     for name, (edit, makes_bad_plan) in EDITS.items():
-        phase = next(p for p, passes in workshop.phases.items() if name in passes)
-        after, error = workshop.run_phase(phase, workshop.phases[phase], BASE, edit)
-        if after is not None:
-            failures.append(f"{name}: accepts the invalid module")
-        after, error = workshop.run_phase(phase, [p for p in workshop.phases[phase] if p != name], BASE, edit)
-        if after is None:
-            failures.append(f"{name}: the invalid module is refused without it: {error}")
-            continue
-        if not makes_bad_plan:
-            continue
-        # The checker at emission refuses a plan that the phase accepts.
-        done = run("sluice-compile", after, "-o", workshop.folder / "invalid.plan")
-        if done.returncode != 70 or "the checker refuses the plan" not in done.stderr:
-            failures.append(f"{name}: expected the checker to refuse the plan but got exit {done.returncode} {done.stderr}")
-    for failure in failures:
-        print(failure)
-    print(f"{sum(len(passes) for passes in workshop.phases.values())} passes, {len(failures)} failures")
-    sys.exit(1 if failures else 0)
+        phase = next(p for p, passes in phases.items() if name in passes)
+        after, _ = run_phase(phases, phase, phases[phase], BASE, edit)
+        expect(after is None, f"{name}: accepts the invalid module")
+        after, error = run_phase(phases, phase, [p for p in phases[phase] if p != name], BASE, edit)
+        if expect(after is not None, f"{name}: the invalid module is refused without it: {error}") and makes_bad_plan:
+            # The checker at emission refuses a plan that the phase accepts.
+            done = try_compile(after, [])
+            expect(done.returncode == 70 and "the checker refuses the plan" in done.stderr,
+                   f"{name}: expected the checker to refuse the plan but got exit {done.returncode} {done.stderr}")
 
 
-if __name__ == "__main__":
-    main()
+main()

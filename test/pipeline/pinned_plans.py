@@ -1,6 +1,7 @@
 """Compares what compiled plans print with committed digests, so that a change of the code that is meant to keep plans shows when it does not.
 
-usage: pinned_plans.py check FOLDER          compiles every case into FOLDER and compares
+usage, with PYTHONPATH=test/python:
+       pinned_plans.py check FOLDER          compiles every case into FOLDER and compares
        pinned_plans.py check FOLDER NAME...  only these cases
        pinned_plans.py update FOLDER         also writes the digests (after a change that is meant to change plans)
 
@@ -10,18 +11,13 @@ normalised by normalise() below. To find a difference, check with two builds int
 
 import concurrent.futures
 import hashlib
-import json
-import os
-import re
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from sluice import *
+
 # Eleven digests are newer than the others: gpt2-{one-rank,tensor-uneven,tensor-table,cuda-bf16,avx512,wsd}, {llama,qwen2}-tensor*,
 # zoo-{transformer-tensor,mlp-stack-sequence,moe-four}. No collective reduces the loss of these plans, and it is copied to the host
 # before the updates instead of after them.
-DIGESTS = Path(__file__).resolve().parent / "Inputs" / "pinned-plans.json"
+DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.
 RENAMED = {
@@ -45,7 +41,7 @@ def family(name):
 
 
 def zoo(name, *settings):
-    return ["zoo", name, *(part for setting in settings for part in ("--set", setting))]
+    return ["zoo", name, *set_options(settings)]
 
 
 EXPERT = ["mesh.expert=2", "sharding.expert=['*.experts.*']"]
@@ -151,10 +147,6 @@ CASES = {
 }
 
 
-def run(*command):
-    return subprocess.run([str(part) for part in command], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
 def normalise(text):
     """Replaces digests of bytes, the version of plan.fbs and renamed words by what they were when the digests were written, and removes
     keys of the recipe that were added since. Recipe keys are sorted by their old names."""
@@ -177,22 +169,22 @@ def sorted_items(lines):
 
 def compile_case(name, folder):
     """Returns the digests of the case's texts, or the error of the tool that failed."""
+    try:
+        return digests_of_case(name, folder)
+    except Failed as failure:
+        return str(failure)
+
+
+def digests_of_case(name, folder):
     model, settings = CASES[name]
     mlir, plan = folder / f"{name}.mlir", folder / f"{name}.plan"
-    done = run("sluice-import", *model, "-o", mlir)
-    if done.returncode != 0:
-        return done.stderr
+    run("sluice-import", *model, "-o", mlir)
     if not any(setting.startswith("target.") for setting in settings):
         settings = [*settings, "target.isa=avx2"]
-    done = run("sluice-compile", mlir, *(part for setting in settings for part in ("--set", setting)), "-o", plan)
-    if done.returncode != 0:
-        return done.stderr
+    run("sluice-compile", mlir, *set_options(settings), "-o", plan)
     digests = {}
     for kind, suffix, command in (("print", "print", ["print"]), ("describe", "describe.json", ["describe", "--json"])):
-        done = run("sluice-plan", command[0], plan, *command[1:])
-        if done.returncode != 0:
-            return done.stderr
-        text = normalise(done.stdout.replace(str(folder) + "/", ""))
+        text = normalise(run("sluice-plan", command[0], plan, *command[1:]).stdout.replace(str(folder) + "/", ""))
         (folder / f"{name}.{suffix}").write_text(text)
         digests[kind] = hashlib.sha256(text.encode()).hexdigest()
     return digests

@@ -1,6 +1,6 @@
 """The settings that docs/recipe.md names change no bit: a set of recipes that holds every pair of their values."""
 
-from sharding_tools import *
+from sluice import *
 
 SETTINGS = (
     ("schedule.forward_prefetch=1", "schedule.forward_prefetch=0", "schedule.forward_prefetch=3"),
@@ -42,7 +42,7 @@ def covering_recipes():
 
 
 def trained_by(settings):
-    return train(Plan(tiny(), list(settings)), steps=2)
+    return train(Plan(gpt2_tiny(), list(settings)), steps=2)
 
 
 @test
@@ -50,7 +50,7 @@ def every_pair_keeps_every_bit():
     for mesh, clipping in itertools.product(MESHES, CLIPPING):
         base = trained_by(mesh + clipping)
         for recipe in covering_recipes():
-            same_bits(trained_by(mesh + clipping + tuple(recipe)), base, f"{mesh + clipping}, {recipe}")
+            expect_same_bits(trained_by(mesh + clipping + tuple(recipe)), base, f"{mesh + clipping}, {recipe}")
 
 
 @test
@@ -58,7 +58,7 @@ def keeping_units_between_microbatches_keeps_every_bit():
     for clipping in CLIPPING:
         mesh = MESHES[0] + clipping
         kept = ("sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last")
-        same_bits(trained_by(mesh + kept), trained_by(mesh), f"{mesh + kept}")
+        expect_same_bits(trained_by(mesh + kept), trained_by(mesh), f"{mesh + kept}")
 
 
 @test
@@ -68,7 +68,7 @@ def other_sums_differ_in_the_last_digits():
         for setting in OTHER_SUMS:
             found = trained_by(mesh + clipping + (setting,))
             expect_equal(found.loss[0], base.loss[0], f"{mesh + clipping}, {setting}: loss of the first step")
-            near_runs(found, base, 2e-7, f"{mesh + clipping}, {setting}", weights=1e-5)
+            expect_near_runs(found, base, 2e-7, f"{mesh + clipping}, {setting}", weights=1e-5)
 
 
 main()

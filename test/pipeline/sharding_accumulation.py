@@ -1,8 +1,6 @@
 """Accumulation of gradients over micro-batches: exact counts of every mode, and regimes that change within a step."""
 
-import itertools
-
-from sharding_tools import *
+from sluice import *
 
 N, K, D = 3, 3, 2
 DEFER = {"all": "last", "some_mlps": '{"1"="last", "2"="last", "*"="every"}', "root_only": '{root="last", "*"="every"}'}
@@ -56,7 +54,7 @@ def numbers_of_every_mode():
     alone = train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5)
     for variant in variants():
         found = train(Plan(model, recipe_of(*variant) + ADAM), steps=5)
-        near_runs(found, alone, 2e-5, f"{recipe_of(*variant)}", weights=2e-2)
+        expect_near_runs(found, alone, 2e-5, f"{recipe_of(*variant)}", weights=2e-2)
 
 
 @test
@@ -71,7 +69,7 @@ def gathered_once_for_all_microbatches():
             expect_equal((plan.count("all_gather"), plan.count("reduce_scatter")), (gathers, 3), f"{one}")
             expect_equal({c["microbatch"] for c in plan.collectives("reduce_scatter")}, {2}, f"{one}: micro-batch of reductions")
         expect_equal(Plan(model, early).events("forward")[:3], ["U(root)", "U(layers.0)", "U(layers.1)"], "early gathers")
-        near_runs(train(Plan(model, early + ADAM), steps=5), train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5),
+        expect_near_runs(train(Plan(model, early + ADAM), steps=5), train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5),
                   2e-5, f"{early}", weights=2e-2)
 
 
@@ -89,8 +87,8 @@ def regimes_within_a_step():
     alone = train(Plan(model, ["gradient.microbatches=18"] + sgd), steps=2)
     once = train(Plan(whole, sgd), steps=1)
     # The loss sums over rows, the step takes the mean of its micro-batches.
-    near([once.loss[0] / 18], alone.loss[:1], 1e-5, "loss of one pass over all rows")
-    near([once.norm[0] / 18], alone.norm[:1], 1e-5, "norm of its gradients")
+    expect_near([once.loss[0] / 18], alone.loss[:1], 1e-5, "loss of one pass over all rows")
+    expect_near([once.norm[0] / 18], alone.norm[:1], 1e-5, "norm of its gradients")
     F, T = False, True
     number = 0
     for prefetch, strategy, dim in itertools.product(("none", "pre", "post"), ("full_shard", "shard_grad_op", "no_shard"), ("first", "flat")):
@@ -100,8 +98,8 @@ def regimes_within_a_step():
             plan = Plan(model, recipe)
             kind = "all_reduce" if strategy == "no_shard" else "reduce_scatter"
             times = sum(pattern[:-1]) + 1
-            expect_equal(plan.count(kind), times * len([u for u in plan.shown["units"] if u["bytes"]]), f"{recipe}: reductions")
-            near_runs(train(plan, steps=2), alone, 1e-5, f"{recipe}", weights=1e-5)
+            expect_equal(plan.count(kind), times * len([u for u in plan.description["units"] if u["bytes"]]), f"{recipe}: reductions")
+            expect_near_runs(train(plan, steps=2), alone, 1e-5, f"{recipe}", weights=1e-5)
             number += 1
     expect_equal(number, 36, "runs")
 
@@ -114,7 +112,7 @@ def regimes_by_unit_and_mesh():
         for after in ("true", "false") if len(mesh) == 1 and "replicate" in mesh[0] else ("true", "false", "2"):
             for sync in ("[true, false, true]", '{"1"=[false, true, true], "2"="every", "*"=[true, false, true]}'):
                 recipe = mesh + ["gradient.microbatches=3", f"sharding.reshard_after_forward={after}", f"gradient.sync={sync}"] + ADAM
-                near_runs(train(Plan(model, recipe), steps=3), alone, 2e-5, f"{recipe}", weights=2e-2)
+                expect_near_runs(train(Plan(model, recipe), steps=3), alone, 2e-5, f"{recipe}", weights=2e-2)
 
 
 @test
@@ -126,32 +124,31 @@ def accumulation_in_the_type_of_reduction():
         plan = Plan(model, recipe)
         expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {"f32"}, f"{sync}: type of reductions")
         expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {"bf16"}, f"{sync}: type of gathers")
-        step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-        sums = [line for line in step.splitlines() if " accumulate(" in line]
-        expect(sums and all(":bf16" not in line for line in sums), f"{sync}: expected sums in f32 alone but got {sums[:2]}")
-        near_runs(train(plan, steps=3), train(Plan(model, ["gradient.microbatches=16"]), steps=3), 3e-2, f"{recipe}")
+        sums = [one.operands for one in plan.instructions() if one.what == "accumulate"]
+        expect(sums and all(":bf16" not in operands for operands in sums), f"{sync}: expected sums in f32 alone but got {sums[:2]}")
+        expect_near_runs(train(plan, steps=3), train(Plan(model, ["gradient.microbatches=16"]), steps=3), 3e-2, f"{recipe}")
 
 
 @test
 def refusals():
     model = zoo("linear-mlps", "count=3", "dim=32")
     base = ["mesh.shard=4", "gradient.microbatches=3"]
-    refuse(model, base + ["sharding.reshard_after_backward=last"],
+    expect_refused(model, base + ["sharding.reshard_after_backward=last"],
            "--set sharding.reshard_after_backward=last: value of 'sharding.reshard_after_backward' for unit '",
            "\"last\" requires 'sharding.reshard_after_forward' = false")
-    refuse(model, base + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true",
+    expect_refused(model, base + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true",
                           "sharding.reshard_after_backward=last"], "\"last\" requires 'sharding.reshard_before_backward' = false")
-    refuse(model, base + ["gradient.sync=[true, true, false]"], "expected true for the last micro-batch but got false")
-    refuse(model, base + ["gradient.sync=[true]"], "expected 3 values, one for each micro-batch, but got 1")
+    expect_refused(model, base + ["gradient.sync=[true, true, false]"], "expected true for the last micro-batch but got false")
+    expect_refused(model, base + ["gradient.sync=[true]"], "expected 3 values, one for each micro-batch, but got 1")
     # A plan lists at most 64 repetitions: of those that reduce, and of those that do not.
     for reduce, defer in ((65, 1), (2, 65), (64, 64), (2, 64)):
         turns = ["gradient.sync=[" + "false, " * defer + "true, " * (reduce - 1) + "true]", f"gradient.microbatches={reduce + defer}"]
         if max(reduce, defer) > 64:
-            refuse(model, ["mesh.shard=4"] + turns, "value of 'gradient.sync' for unit 'root', expected at most 64 micro-batches that reduce and as "
+            expect_refused(model, ["mesh.shard=4"] + turns, "value of 'gradient.sync' for unit 'root', expected at most 64 micro-batches that reduce and as "
                    f"many that do not, or \"last\" or \"every\", but got {reduce} and {defer}")
         else:
             Plan(model, ["mesh.shard=4"] + turns)
-    refuse(model, ["gradient.microbatches=0"], "value of 'gradient.microbatches', expected ", "but got 0")
+    expect_refused(model, ["gradient.microbatches=0"], "value of 'gradient.microbatches', expected ", "but got 0")
 
 
 main()

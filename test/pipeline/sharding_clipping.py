@@ -1,6 +1,6 @@
 """Clipping by the global norm: its value over any mesh, its reductions, its effect."""
 
-from sharding_tools import *
+from sluice import *
 
 MODEL = ("norm-mlps", "dim=17")
 MESHES = ((["mesh.shard=4"], ["shard"]), (["mesh.replicate=2", "mesh.shard=2"], ["shard"]), (["mesh.replicate=4"], []),
@@ -20,7 +20,7 @@ def norms_are_those_of_one_rank():
         expect(all(norm > MAX for norm in alone.norm), f"p = {p}: expected every norm above {MAX} but got {alone.norm}")
         for mesh, _ in MESHES:
             found = train(Plan(zoo(*MODEL), mesh + clipping(p, 0.1)), steps=5)
-            near_runs(found, alone, 1e-5, f"p = {p}, {mesh}", weights=1e-5)
+            expect_near_runs(found, alone, 1e-5, f"p = {p}, {mesh}", weights=1e-5)
 
 
 @test
@@ -41,20 +41,20 @@ def clipped_to_the_norm():
             before, after = (tensors(train(plan, steps=steps).weights) for steps in (0, 1))
             moved = [abs(b - a) for name in before for a, b in zip(before[name], after[name])]
             norm = max(moved) if p == "inf" else sum(m ** p for m in moved) ** (1 / p)
-            near([norm], [MAX], 2e-3, f"p = {p}, {mesh}: norm of the step")
+            expect_near([norm], [MAX], 2e-3, f"p = {p}, {mesh}: norm of the step")
 
 
 @test
 def no_clipping_where_the_norm_is_small():
     for mesh, _ in MESHES[:2]:
         sgd = ["optimizer.name=sgd", "optimizer.lr=0.1"]
-        same_bits(train(Plan(zoo(*MODEL), mesh + sgd + ["gradient.clip_norm=1e6"])), train(Plan(zoo(*MODEL), mesh + sgd)), f"{mesh}")
+        expect_same_bits(train(Plan(zoo(*MODEL), mesh + sgd + ["gradient.clip_norm=1e6"])), train(Plan(zoo(*MODEL), mesh + sgd)), f"{mesh}")
 
 
 @test
 def refusals():
-    refuse(zoo(*MODEL), ["gradient.clip_norm=1", "gradient.clip_type=0.5"], "value of 'gradient.clip_type', expected ", "but got 0.5")
-    refuse(zoo(*MODEL), ["gradient.clip_norm=0"], "value of 'gradient.clip_norm', expected ")
+    expect_refused(zoo(*MODEL), ["gradient.clip_norm=1", "gradient.clip_type=0.5"], "value of 'gradient.clip_type', expected ", "but got 0.5")
+    expect_refused(zoo(*MODEL), ["gradient.clip_norm=0"], "value of 'gradient.clip_norm', expected ")
 
 
 main()

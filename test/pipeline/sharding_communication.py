@@ -4,9 +4,7 @@ Gradients are reduced once a step, when all that adds to them is there: where an
 backward passes gives, the plan has one reduction after the second.
 """
 
-import re
-
-from sharding_tools import *
+from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 FOUR = ["mesh.shard=4", "sharding.reshard_after_forward=true"]
@@ -24,9 +22,7 @@ def short(events):
 
 def launches(plan):
     """Position, phase, unit and kernel of each launch of a step."""
-    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-    return [(int(m[1]), m[2], m[3], m[4]) for m in
-            re.finditer(r"^ +(\d+) compute \S+ (\w+)(?: pass \d+)? (\S+?)(?: recompute)?: (\w+)\(", step, re.M)]
+    return [(one.index, one.phase, one.unit, one.what) for one in plan.instructions() if one.stream == "compute" and one.operands.startswith("(")]
 
 
 @test
@@ -57,10 +53,10 @@ def strategies_and_their_other_names():
             plan = Plan(model, recipe + [f"sharding.strategy={strategy}"])
             expect_equal(tuple(plan.count(kind) for kind in ("all_gather", "reduce_scatter", "all_reduce")), counts, f"{mesh}, {strategy}")
             parts = 4 if replicas else 2
-            near_runs(train(plan), train(Plan(model, [f"gradient.microbatches={parts}"] + recipe[len(mesh):])), 2e-5, f"{mesh}, {strategy}", weights=1e-4)
+            expect_near_runs(train(plan), train(Plan(model, [f"gradient.microbatches={parts}"] + recipe[len(mesh):])), 2e-5, f"{mesh}, {strategy}", weights=1e-4)
             if other and replicas:
-                named = Plan(model, recipe + [f"sharding.strategy={other}"], "named")
-                expect_equal(named.shown["collectives"], plan.shown["collectives"], f"collectives of {other}")
+                named = Plan(model, recipe + [f"sharding.strategy={other}"])
+                expect_equal(named.description["collectives"], plan.description["collectives"], f"collectives of {other}")
                 expect_equal(named.arena(), plan.arena(), f"memory of {other}")
 
 
@@ -71,13 +67,13 @@ def units_within_units():
     units = ('sharding.units={' + ", ".join(f'L{i}=["layers.{i}"], n{i}=["layers.{i}.ffn_norm.*"]' for i in range(2)) + "}")
     recipe = ["mesh.shard=4", "sharding.reshard_after_forward=true", NO_FORWARD, "schedule.backward_prefetch=0"]
     plan = Plan(model, recipe + [units])
-    expect_equal({u["name"]: len(u["parameters"]) for u in plan.shown["units"] if u["name"] != "root"}, {"L0": 10, "n0": 2, "L1": 10, "n1": 2},
+    expect_equal({u["name"]: len(u["parameters"]) for u in plan.description["units"] if u["name"] != "root"}, {"L0": 10, "n0": 2, "L1": 10, "n1": 2},
                  "parameters of units")
     expect_equal(" ".join(plan.events("forward")),
                  "U(root) U(L0) U(n0) R(n0) R(L0) U(L1) U(n1) R(n1) R(L1) R(root)", "forward")
     expect_equal(" ".join(plan.events("backward")), "U(root) U(L1) U(n1) R(n1) P(n1) R(L1) P(L1) U(L0) U(n0) R(n0) P(n0) R(L0) P(L0) R(root) P(root)",
                  "backward")
-    same_bits(train(plan), train(Plan(model, recipe)), "norms of their own", norm=False)
+    expect_same_bits(train(plan), train(Plan(model, recipe)), "norms of their own", norm=False)
 
 
 @test
@@ -135,7 +131,7 @@ def sequence_b():
         expect_equal(short(plan.events("forward", only="U")), forward, f"{after}: forward")
         expect_equal(short(plan.events("backward", only="UP")), backward, f"{after}: backward")
         expect_equal([plan.count("reduce_scatter", unit=unit) for unit in plan.units()], [1] * 4, f"{after}: reductions")
-    near_runs(train(Plan(model, FOUR + ADAM), steps=10), train(Plan(model, ["gradient.microbatches=4"] + ADAM), steps=10),
+    expect_near_runs(train(Plan(model, FOUR + ADAM), steps=10), train(Plan(model, ["gradient.microbatches=4"] + ADAM), steps=10),
               2e-5, "two forwards, one backward")
 
 
@@ -148,7 +144,7 @@ def sequence_c():
     expect_equal(" ".join(plan.events("forward", only="U")), "U(0) U(1.lin1) U(1.lin2)", "forward")
     expect_equal(" ".join(plan.events("backward")),
                  "U(1.lin2) U(1.lin1) R(1.lin2) P(1.lin2) U(0) R(1.lin1) P(1.lin1) R(0) P(0)", "backward")
-    near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 1e-5, "two losses")
+    expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 1e-5, "two losses")
 
 
 @test
@@ -185,7 +181,7 @@ def sequence_e():
             if distance == 0:
                 continue
             # The root prefetches one layer at any distance: the next gather is issued after the root's compute.
-            gathers = [e["i"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["phase"] == "backward" and e["what"] == "unshard"]
+            gathers = [e["i"] for e in plan.description["events"] if e["entry"] == "train_step" and e["phase"] == "backward" and e["what"] == "unshard"]
             root = [i for i, phase, unit, _ in launches(plan) if phase == "backward" and unit == "root"]
             expect(gathers[1] < root[0] < gathers[2], f"{given}: expected the root at work between the gathers {gathers[1:3]} but got {root[0]}")
 
@@ -205,7 +201,7 @@ def sequence_f():
         plan = Plan(model, recipe + prefetch)
         expect_equal(" ".join(plan.events("backward", only="UR")), backward, f"backward, {prefetch}")
     wanted = train(Plan(model, FOUR + [units]))
-    same_bits(train(Plan(model, recipe)), wanted, "recomputed")
+    expect_same_bits(train(Plan(model, recipe)), wanted, "recomputed")
 
 
 @test
@@ -236,15 +232,15 @@ def unused_parameters_in_a_unit():
 def useless_prefetch():
     model = zoo("mlp", "dim=16")
     plain = Plan(model, FOUR)
-    useless = Plan(model, FOUR + ['schedule.backward_prefetch={in_proj=["out_proj"]}'], "useless")
+    useless = Plan(model, FOUR + ['schedule.backward_prefetch={in_proj=["out_proj"]}'])
     for kind in ("all_gather", "reduce_scatter"):
         expect_equal(useless.count(kind), plain.count(kind), kind)
-    same_bits(train(useless), train(plain), "useless prefetch")
+    expect_same_bits(train(useless), train(plain), "useless prefetch")
     # A unit that prefetches itself: its memory is occupied until then.
     twice = [Plan(toy(3, "two-forwards"), FOUR + [NO_FORWARD, f"schedule.backward_prefetch={given}"])
              for given in ('{"layers.2"=["layers.2"]}', '{"layers.2"=[]}')]
     expect_equal(twice[0].events(), twice[1].events(), "events of a unit that prefetches itself")
-    same_bits(train(twice[0]), train(twice[1]), "a unit that prefetches itself")
+    expect_same_bits(train(twice[0]), train(twice[1]), "a unit that prefetches itself")
 
 
 @test
@@ -253,7 +249,7 @@ def early_gathers_by_table():
     model = zoo("mlp-sequence", "count=3", "dim=8")
     plan = Plan(model, ["mesh.shard=2", 'schedule.forward_prefetch={"0"=["1", "2"]}', "sharding.reshard_after_forward=false"])
     expect_equal(" ".join(plan.events("forward", only="U")), "U(0) U(1) U(2)", "forward")
-    near_runs(train(plan, steps=10), train(Plan(model, ["gradient.microbatches=2"]), steps=10), 2e-5, "early gathers")
+    expect_near_runs(train(plan, steps=10), train(Plan(model, ["gradient.microbatches=2"]), steps=10), 2e-5, "early gathers")
 
 
 @test
@@ -270,13 +266,8 @@ def a_unit_of_nothing():
 
 def factors(plan):
     """Factors of gradients in the backward, and after it."""
-    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-    found = []
-    for line in step.splitlines():
-        match = re.match(r" +\d+ \w+ \S+ backward \S+: (scale|reduce_scatter|all_reduce)\b.*?(?:factor = ([0-9.e+-]+)|$)", line)
-        if match:
-            found.append(float(match[2]) if match[1] == "scale" else match[1])
-    return found
+    return [float(re.search(r"factor = ([0-9.e+-]+)", one.operands)[1]) if one.what == "scale" else one.what
+            for one in plan.instructions() if one.phase == "backward" and one.what in ("scale", "reduce_scatter", "all_reduce")]
 
 
 @test
@@ -303,7 +294,7 @@ def factors_around_narrow_sums():
         expect_equal([f for f in factors(plan) if not isinstance(f, str)], [], f"factors of {dtype}")
         expect_equal({c["op"] for c in plan.collectives("reduce_scatter")}, {"mean"}, f"reduction of {dtype}")
     # The result is the mean.
-    near_runs(train(Plan(model, ["mesh.shard=4", "precision.reduce=f16"])), train(Plan(model, ["mesh.shard=4"])), 5e-3, "f16 sums")
+    expect_near_runs(train(Plan(model, ["mesh.shard=4", "precision.reduce=f16"])), train(Plan(model, ["mesh.shard=4"])), 5e-3, "f16 sums")
 
 
 @test
@@ -322,11 +313,11 @@ def factor_of_one_unit():
                 wanted = {(True, "all_reduce", "mean" if factor == 4 else "premul_sum"), (False, "all_reduce", "mean")}
             expect_equal(ops, wanted, f"{recipe}: reductions")
             alone = ["gradient.microbatches=4", f"gradient.divide={{root={factor / 4}}}"] + ADAM
-            near_runs(train(plan, steps=10), train(Plan(model, alone), steps=10), 2e-5, f"{recipe}", weights=2e-2)
+            expect_near_runs(train(plan, steps=10), train(Plan(model, alone), steps=10), 2e-5, f"{recipe}", weights=2e-2)
     # A root without parameters divides nothing.
     mlps = zoo("mlp-sequence", "count=3", "dim=16")
     narrow = ["mesh.shard=4", "precision.compute=bf16", "precision.reduce=f32"] + ADAM
-    same_bits(train(Plan(mlps, narrow + ["gradient.divide={root=4}"])), train(Plan(mlps, narrow)), "a root without parameters")
+    expect_same_bits(train(Plan(mlps, narrow + ["gradient.divide={root=4}"])), train(Plan(mlps, narrow)), "a root without parameters")
 
 
 @test
@@ -340,15 +331,15 @@ def only_sums_on_the_wire():
                          {(kind, op) for kind in kinds}, f"{mesh}, {force}")
             counts = {c["bytes_out"] // 4 for c in plan.collectives("reduce_scatter", unit="layers.0")}
             expect_equal(counts, {3216 // (4 if len(mesh) == 1 else 2)}, f"{mesh}, {force}: elements of a block's shard")
-        near_runs(train(Plan(model, mesh + ["gradient.force_sum=true"])), train(Plan(model, mesh)), 1e-5, f"{mesh}: sums")
+        expect_near_runs(train(Plan(model, mesh + ["gradient.force_sum=true"])), train(Plan(model, mesh)), 1e-5, f"{mesh}: sums")
 
 
 @test
 def one_rank_sums():
     model = zoo("mlp", "dim=32")
     for mesh in (["mesh.shard=1"], ["mesh.shard=1", "gradient.force_sum=true"]):
-        expect_equal(Plan(model, mesh).shown["collectives"], [], f"{mesh}: collectives")
-    same_bits(train(Plan(model, ["gradient.force_sum=true"])), train(Plan(model, [])), "sums of one rank")
+        expect_equal(Plan(model, mesh).description["collectives"], [], f"{mesh}: collectives")
+    expect_same_bits(train(Plan(model, ["gradient.force_sum=true"])), train(Plan(model, [])), "sums of one rank")
 
 
 @test
@@ -357,7 +348,7 @@ def pieces_over_eight_of_many_ranks():
     plan = Plan(toy(2), ["mesh.shard=128", "sharding.reshard_after_forward=8"])
     expect_equal({(c["phase"], c["group"]) for c in plan.collectives("all_gather")}, {("forward", 128), ("backward", 8)}, "groups")
     wanted = train(Plan(toy(2), ["mesh.shard=8"]))
-    same_bits(train(Plan(toy(2), ["mesh.shard=8", "sharding.reshard_after_forward=4"])), wanted, "shards over four")
+    expect_same_bits(train(Plan(toy(2), ["mesh.shard=8", "sharding.reshard_after_forward=4"])), wanted, "shards over four")
 
 
 @test

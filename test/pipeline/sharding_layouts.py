@@ -1,6 +1,6 @@
 """Parameters sharded along any dim or by elements: the same numbers as along the first, dense weights, copies, memory."""
 
-from sharding_tools import *
+from sluice import *
 
 FLAT, LARGEST = "sharding.dim=flat", "sharding.dim=largest"
 
@@ -10,14 +10,14 @@ def layouts(model, mesh, recipes=([],), dims=(FLAT, LARGEST), steps=3):
     for recipe in recipes:
         wanted = train(Plan(model, mesh + recipe), steps=steps)
         for dim in dims:
-            same_bits(train(Plan(model, mesh + recipe + [dim]), steps=steps), wanted, f"{mesh + recipe + [dim]}", norm=False)
+            expect_same_bits(train(Plan(model, mesh + recipe + [dim]), steps=steps), wanted, f"{mesh + recipe + [dim]}", norm=False)
 
 
 @test
 def any_dim_of_uneven_extent():
     # 7 ranks divide no extent, and some ranks have nothing.
     for mesh in (["mesh.shard=4"], ["mesh.shard=7"], ["mesh.replicate=2", "mesh.shard=3"]):
-        layouts(tiny(), mesh)
+        layouts(gpt2_tiny(), mesh)
     # By table, where the ranks divide neither extent of a weight.
     model = zoo("linear-relu-linear", "in=7", "hidden=15", "out=3")
     for ranks in (2, 4, 6):
@@ -28,10 +28,10 @@ def any_dim_of_uneven_extent():
 
 @test
 def layouts_under_every_residency():
-    layouts(tiny(), ["mesh.shard=4", "gradient.microbatches=2"],
+    layouts(gpt2_tiny(), ["mesh.shard=4", "gradient.microbatches=2"],
             ([], ["sharding.reshard_after_forward=2"], ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"],
              ["gradient.sync=every"], ["recompute.policy=block"], ["precision.compute=bf16"]))
-    layouts(tiny(), ["mesh.shard=6"], (["sharding.reshard_after_forward=3"], ["sharding.reshard_after_forward=2"]))
+    layouts(gpt2_tiny(), ["mesh.shard=6"], (["sharding.reshard_after_forward=3"], ["sharding.reshard_after_forward=2"]))
 
 
 @test
@@ -50,7 +50,7 @@ def whole_transformer_on_the_largest_dim():
     # The model and batch of the row, five steps; the world that nothing is sharded in has the same numbers.
     model = zoo("transformer", "layers=3", "dropout=0")
     layouts(model, ["mesh.shard=4"], dims=[LARGEST], steps=5)
-    near_runs(train(Plan(model, ["mesh.shard=4", LARGEST]), steps=5),
+    expect_near_runs(train(Plan(model, ["mesh.shard=4", LARGEST]), steps=5),
               train(Plan(model, ["gradient.microbatches=4"]), steps=5), 2e-5, "against one rank", weights=5e-4)
 
 
@@ -59,13 +59,12 @@ def shards_and_gathered_parameters_are_dense():
     # Weights on dim 1, biases on dim 0; gathered parameters are read with the strides of their shape.
     model = zoo("mlp", "dim=4")
     plan = Plan(model, ["mesh.shard=2", 'sharding.dim={"*.weight"=1}'])
-    printed = run("sluice-plan", "print", plan.path).stdout
     for name, parameter in plan.parameters().items():
         dim = 1 if name.endswith("weight") else 0
         local = list(parameter["shape"])
         local[dim] //= 2
         expect_equal((parameter["dim"], parameter["local"], parameter["padding"]), (dim, local, 0), name)
-        rows = [line for line in printed.splitlines() if f"%{name}.gathered" in line and "matmul" in line]
+        rows = [line for line in plan.text.splitlines() if f"%{name}.gathered" in line and "matmul" in line]
         expect(all("strides" not in operand for line in rows for operand in line.split("%") if operand.startswith(f"{name}.gathered")),
                f"{name}: expected dense reads but got {rows}")
     layouts(model, ["mesh.shard=2"], dims=['sharding.dim={"*.weight"=1}'], steps=10)
@@ -73,7 +72,7 @@ def shards_and_gathered_parameters_are_dense():
 
 @test
 def cut_by_elements():
-    plan, rows = (Plan(tiny(), ["mesh.shard=7"] + more) for more in ([FLAT], []))
+    plan, rows = (Plan(gpt2_tiny(), ["mesh.shard=7"] + more) for more in ([FLAT], []))
     for name, parameter in plan.parameters().items():
         elements = math.prod(parameter["shape"])
         chunk = -(-elements // 7)
@@ -83,23 +82,17 @@ def cut_by_elements():
     sums = [sum(p["padding"] for p in one.parameters().values()) for one in (plan, rows)]
     expect(sums[0] < sums[1] / 10, f"padding: expected far less than {sums[1]} but got {sums[0]}")
     # In place, as along dim 0: nothing is copied and nothing more is held.
-    expect_equal(copies(plan), copies(rows), "copies")
-
-
-def copies(plan):
-    """Launches of `copy` in a step."""
-    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-    return sum(1 for line in step.splitlines() if " launch copy" in line or ": copy" in line)
+    expect_equal(plan.count_instructions("copy"), rows.count_instructions("copy"), "copies")
 
 
 @test
 def what_another_dim_costs():
     # One copy after each gather and one before each reduction of a weight that is not cut along its first dim.
     model = zoo("mlp", "dim=16")
-    first = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true"], "first")
+    first = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true"])
     other = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true",
-                         'sharding.dim={"*.weight"=1}'], "other")
-    expect_equal(copies(other) - copies(first), 2 * (2 + 1), "copies of two weights, two gathers and a reduction")
+                         'sharding.dim={"*.weight"=1}'])
+    expect_equal(other.count_instructions("copy") - first.count_instructions("copy"), 2 * (2 + 1), "copies of two weights, two gathers and a reduction")
     for kind in ("all_gather", "reduce_scatter"):
         expect_equal([(c["bytes_in"], c["bytes_out"]) for c in other.collectives(kind)],
                      [(c["bytes_in"], c["bytes_out"]) for c in first.collectives(kind)], f"bytes of {kind}")
@@ -109,13 +102,13 @@ def what_another_dim_costs():
 def weights_go_in_and_out():
     # Every sharding loads the file of every other, and all save the same file.
     start = SCRATCH / "start"
-    run("sluice-train", Plan(tiny(), ["mesh.shard=4"]).path, "--data", "random:5", "--steps", "2", "--save", start, "--quiet")
+    run("sluice-train", Plan(gpt2_tiny(), ["mesh.shard=4"]).path, "--data", "random:5", "--steps", "2", "--save", start, "--quiet")
     wanted = (start / "model.safetensors").read_bytes()
     for mesh in (["mesh.shard=4"], ["mesh.shard=7"], ["mesh.replicate=2", "mesh.shard=3"]):
         for dim in ([], [FLAT], [LARGEST]):
-            loaded = train(Plan(tiny(), mesh + dim + ["optimizer.lr=0", "optimizer.weight_decay=0"]), "--init", start, steps=1)
+            loaded = train(Plan(gpt2_tiny(), mesh + dim + ["optimizer.lr=0", "optimizer.weight_decay=0"]), "--init", start, steps=1)
             expect(loaded.weights == wanted, f"{mesh + dim}: expected the weights as loaded but got others")
-    made = {train(Plan(tiny(), mesh + ["optimizer.lr=0", "optimizer.weight_decay=0"]), "--seed", "9", steps=1).weights
+    made = {train(Plan(gpt2_tiny(), mesh + ["optimizer.lr=0", "optimizer.weight_decay=0"]), "--seed", "9", steps=1).weights
             for mesh in ([], ["mesh.shard=4", FLAT], ["mesh.shard=7", LARGEST], ["mesh.shard=7", FLAT], ["mesh.shard=3"])}
     expect_equal(len(made), 1, "kinds of initial weights")
 
@@ -127,16 +120,16 @@ def shards_of_one_size():
         for model in (zoo("unused-linear", "dim=5"), zoo("mlp-stack", "dim=5")):
             plan = Plan(model, settings + ["optimizer.name=sgd"])
             alone = Plan(model, [f"gradient.microbatches={settings[0][-1]}", "optimizer.name=sgd"])
-            near_runs(train(plan), train(alone), 1e-4, f"{model.stem}, {settings}", weights=1e-4)
+            expect_near_runs(train(plan), train(alone), 1e-4, f"{model.stem}, {settings}", weights=1e-4)
 
 
 @test
 def refusals():
-    refuse(tiny(), ["mesh.shard=4", "sharding.dim=1"], "--set sharding.dim=1: value of 'sharding.dim' for parameter '",
+    expect_refused(gpt2_tiny(), ["mesh.shard=4", "sharding.dim=1"], "--set sharding.dim=1: value of 'sharding.dim' for parameter '",
            "expected a dim below 1 but got 1")
-    refuse(tiny(), ["mesh.shard=4", 'sharding.dim={"x*"=1}'], "'x*' in 'sharding.dim' matches no parameter")
-    refuse(tiny(), ["mesh.shard=4", "sharding.dim=last"], "value of 'sharding.dim', expected ", "\"largest\"", "but got \"last\"")
-    refuse(tiny(), ["mesh.shard=4", 'sharding.dim={"h.*"=0, "*.weight"=1}'], "is ambiguous: globs give")
+    expect_refused(gpt2_tiny(), ["mesh.shard=4", 'sharding.dim={"x*"=1}'], "'x*' in 'sharding.dim' matches no parameter")
+    expect_refused(gpt2_tiny(), ["mesh.shard=4", "sharding.dim=last"], "value of 'sharding.dim', expected ", "\"largest\"", "but got \"last\"")
+    expect_refused(gpt2_tiny(), ["mesh.shard=4", 'sharding.dim={"h.*"=0, "*.weight"=1}'], "is ambiguous: globs give")
 
 
 main()

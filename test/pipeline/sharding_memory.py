@@ -6,8 +6,7 @@ from the start, and eager execution from the first update on; states, inputs, ac
 excluded from the bounds by name.
 """
 
-from memory_timeline import MemoryTimeline
-from sharding_tools import *
+from sluice import *
 
 BESIDE = {"optimizer", "activation", "temporary", "input", "state"}
 B, N = 7_084_800, 62_976
@@ -18,9 +17,9 @@ S = (U + 1) // 2
 @test
 def shapes_of_the_rows():
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
-    sizes = {unit["name"]: unit["bytes"] // 4 for unit in plan.shown["units"]}
+    sizes = {unit["name"]: unit["bytes"] // 4 for unit in plan.description["units"]}
     expect_equal(sizes, {"root": N, **{f"layers.{i}": B for i in range(3)}}, "elements of units")
-    expect_equal(sum(unit["shard_bytes"] for unit in plan.shown["units"]), 4 * S, "bytes of a rank's shards")
+    expect_equal(sum(unit["shard_bytes"] for unit in plan.description["units"]), 4 * S, "bytes of a rank's shards")
 
 
 @test
@@ -69,9 +68,7 @@ def released_as_soon_as_it_may_be():
 def known(model, recipe, *options):
     """The peak that is measured at allocation is the predicted one, to the byte."""
     plan = Plan(model, recipe)
-    log = SCRATCH / "peak.jsonl"
-    run("sluice-train", plan.path, "--data", "random:1", "--steps", 2, "--log", log, "--quiet", *options)
-    summary = json.loads(open(log).read().splitlines()[-1])["summary"]
+    summary = train(plan, *options, steps=2, data="random:1").summary
     expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{recipe}: measured peak")
     expect_equal(summary["predicted_peak"]["device"], plan.arena()["bytes"] + plan.arena()["workspace"], f"{recipe}: peak of the plan")
 
@@ -91,10 +88,10 @@ def peak_of_a_part_of_the_model():
     # Parameters that it does not touch are held as shards.
     plan = Plan(model, ["mesh.shard=2"])
     timeline = MemoryTimeline(plan, "train_first")
-    expect_equal(timeline.at(0, {"parameter"}), sum(unit["shard_bytes"] for unit in plan.shown["units"]), "shards")
-    expect_equal(sum(unit["shard_bytes"] for unit in plan.shown["units"]) * 2, sum(unit["bytes"] for unit in plan.shown["units"]), "bytes of two shards")
+    expect_equal(timeline.at(0, {"parameter"}), sum(unit["shard_bytes"] for unit in plan.description["units"]), "shards")
+    expect_equal(sum(unit["shard_bytes"] for unit in plan.description["units"]) * 2, sum(unit["bytes"] for unit in plan.description["units"]), "bytes of two shards")
     expect_equal(timeline.peak({"forward", "backward"}, {k for k, *_ in timeline.buffers} - {"gathered"}),
-                 next(unit["bytes"] for unit in plan.shown["units"] if unit["name"] == "0"), "gathered bytes")
+                 next(unit["bytes"] for unit in plan.description["units"] if unit["name"] == "0"), "gathered bytes")
     expect(timeline.peak({"forward", "backward"}, BESIDE) < MemoryTimeline(plan).peak({"forward", "backward"}, BESIDE), "expected less than of all")
 
 
@@ -118,7 +115,7 @@ def uneven_shards_of_any_world():
     model = zoo("linear-relu-linear", "in=3", "hidden=3", "out=3")
     sgd = ["optimizer.name=sgd", "optimizer.lr=0.1"]
     for ranks in (2, 4, 5):
-        near_runs(train(Plan(model, [f"mesh.shard={ranks}"] + sgd), steps=1), train(Plan(model, [f"gradient.microbatches={ranks}"] + sgd), steps=1),
+        expect_near_runs(train(Plan(model, [f"mesh.shard={ranks}"] + sgd), steps=1), train(Plan(model, [f"gradient.microbatches={ranks}"] + sgd), steps=1),
                   1e-6, f"{ranks} ranks", weights=1e-6)
 
 
@@ -131,7 +128,7 @@ def types_of_reductions():
             plan = Plan(model, recipe)
             expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {wire}, f"{recipe}: reductions")
             expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {compute}, f"{recipe}: gathers")
-            near_runs(train(plan), train(Plan(model, ["mesh.shard=4"])), 3e-2, f"{recipe}")
+            expect_near_runs(train(plan), train(Plan(model, ["mesh.shard=4"])), 3e-2, f"{recipe}")
 
 
 @test
@@ -141,7 +138,7 @@ def whole_parameters_beside_sharded_ones():
     plan = Plan(model, recipe)
     expect_equal({c["kind"] for c in plan.collectives() if c["unit"] == "1"}, {"all_reduce"}, "collectives of what is whole")
     expect_equal({p["dim"] for name, p in plan.parameters().items() if name.startswith("1.")}, {-1}, "dims of what is whole")
-    near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 2e-5, "whole beside sharded", weights=2e-3)
+    expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 2e-5, "whole beside sharded", weights=2e-3)
 
 
 main()

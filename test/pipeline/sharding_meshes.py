@@ -1,6 +1,6 @@
 """Meshes with a tensor axis and other axes: numbers, saved weights, norms."""
 
-from sharding_tools import *
+from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
@@ -13,7 +13,7 @@ def parity(dim, mesh, ranks, recipes):
     for recipe in recipes:
         plan = Plan(model, mesh + [SPLIT] + recipe + ADAM)
         expect(train(plan, steps=0).weights == start, f"{dim}, {mesh + recipe}: expected the initial weights of one rank")
-        near_runs(train(plan, steps=5), alone, 1e-4, f"{dim}, {mesh + recipe}", weights=2e-2)
+        expect_near_runs(train(plan, steps=5), alone, 1e-4, f"{dim}, {mesh + recipe}", weights=2e-2)
 
 
 @test
@@ -21,7 +21,7 @@ def shard_and_tensor():
     for dim in (6, 16):
         parity(dim, ["mesh.shard=2", "mesh.tensor=2"], 2, ([], ["sharding.reshard_after_forward=true", "recompute.policy=block"]))
     plan = Plan(zoo("mlp-stack", "dim=16"), ["mesh.shard=2", "mesh.tensor=2", SPLIT])
-    expect_equal([(a["axis"], a["size"]) for a in plan.shown["mesh"] if a["size"] > 1], [("shard", 2), ("tensor", 2)], "mesh")
+    expect_equal([(a["axis"], a["size"]) for a in plan.description["mesh"] if a["size"] > 1], [("shard", 2), ("tensor", 2)], "mesh")
     expect("tensor" in {c["axis"] for c in plan.collectives()}, "expected collectives along the tensor axis")
     expect_equal({c["axis"] for c in plan.collectives("all_gather") if c["unit"]}, {"shard"}, "axes of gathers of units")
 
@@ -43,7 +43,7 @@ def norms_over_shard_and_tensor():
         plan = Plan(model, ["mesh.shard=2", "mesh.tensor=2", SPLIT] + clip)
         found = sorted(c["axis"] for c in plan.collectives("all_reduce", phase="update") if c["unit"] is None and c["op"] != "mean")
         expect_equal(found, ["shard", "tensor"], f"p = {p}: reductions of the norm")
-        near_runs(train(plan), train(Plan(model, ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
+        expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
 
 
 main()

@@ -1,47 +1,36 @@
 """Offload: parameters and the optimizer's states in host memory give the bits of the same plan without offload, are copied
 where their units are gathered and reduced, and are in the host's arena."""
 
-import itertools
-import re
-
-from memory_timeline import MemoryTimeline
-from sharding_tools import *
+from sluice import *
 
 BOTH = 'memory.offload=["parameters", "optimizer"]'
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 SGD = ["optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.momentum=0.9"]
 
 
-def arena(plan, space):
-    return next(a for a in plan.shown["arenas"] if a["space"] == space)
-
-
 def persistent(plan, space):
     """The bytes of persistent buffers in a memory space, by class."""
     found = collections.Counter()
-    text = run("sluice-plan", "print", plan.path).stdout
-    for match in re.finditer(rf"^buffer \d+ \S+ {space} (\w+) at \d+ bytes (\d+) persistent", text, re.M):
-        found[match[1]] += int(match[2])
+    for buffer in plan.buffers():
+        if buffer.space == space and not buffer.entry:
+            found[buffer.kind] += buffer.bytes
     return dict(found)
 
 
-def moves(plan, phase=None, microbatch=0, entry="train_step"):
-    """`F(h.0)` fetches, `O(h.0)` copies out, with `U(h.0)`, `R(h.0)` and `P(h.0)`, in the order of issue."""
-    letters = {"unshard": "U", "reshard": "R", "reduce": "P", "fetch": "F", "offload": "O"}
-    return [f"{letters[e['what']]}({e['unit']})" for e in plan.shown["events"]
-            if e["entry"] == entry and e["microbatch"] == microbatch and e["what"] in letters and
-            (phase is None or e["phase"] == phase)]
+def moves(plan, phase=None):
+    return plan.events(phase, only="URPFO")
 
 
 def alike(model, recipe, offload=BOTH, steps=3, *options):
     """The bits of the plan without offload; the measured bytes of each memory space are the predicted ones."""
     wanted = train(Plan(model, recipe), *options, steps=steps)
     plan = Plan(model, recipe + [offload])
-    same_bits(train(plan, *options, steps=steps), wanted, f"{recipe}, {offload}")
-    summary = json.loads(open(SCRATCH / "x.jsonl").read().splitlines()[-1])["summary"]
+    found = train(plan, *options, steps=steps)
+    expect_same_bits(found, wanted, f"{recipe}, {offload}")
+    summary = found.summary
     expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{recipe}, {offload}: measured peaks")
     for space in ("device", "host"):
-        held = arena(plan, space)
+        held = plan.arena(space)
         expect_equal(summary["predicted_peak"][space], held["bytes"] + held["workspace"], f"{recipe}: {space}")
     return plan
 
@@ -50,7 +39,7 @@ def alike(model, recipe, offload=BOTH, steps=3, *options):
 def bits_of_every_mesh_and_strategy():
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=2"], ["mesh.shard=3"]):
         for strategy in ("full_shard", "shard_grad_op", "no_shard"):
-            alike(tiny(), mesh + [f"sharding.strategy={strategy}"])
+            alike(gpt2_tiny(), mesh + [f"sharding.strategy={strategy}"])
 
 
 @test
@@ -64,9 +53,9 @@ def bits_of_what_else_a_recipe_says():
                    ["schedule.forward_prefetch=0", "schedule.backward_prefetch=0"], ["schedule.forward_prefetch=3"],
                    ["memory.pinned=false"], ["sharding.reshard_after_forward=false"], ["schedule.reduce_buffers=2"], SGD,
                    ["optimizer.name=sgd"], ["loss.mean=tokens", "gradient.microbatches=2"]):
-        alike(tiny(), two + recipe, steps=2)
-    alike(tiny(), ["mesh.shard=4", "sharding.reshard_after_forward=2"], steps=2)
-    alike(tiny(), ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"], steps=2)
+        alike(gpt2_tiny(), two + recipe, steps=2)
+    alike(gpt2_tiny(), ["mesh.shard=4", "sharding.reshard_after_forward=2"], steps=2)
+    alike(gpt2_tiny(), ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"], steps=2)
     # Tied weights, and a unit that is used twice.
     alike(zoo("transformer", "tied=true"), ["mesh.shard=4"], steps=2)
     alike(zoo("multi-forward"), ["mesh.shard=2"], steps=2)
@@ -79,7 +68,7 @@ def bits_of_units_and_entry_points():
     three = ["mesh.shard=2", "gradient.microbatches=3"]
     # Gathered once for all micro-batches: copied once.
     plan = alike(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"], steps=2)
-    expect_equal([e["microbatch"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["what"] == "fetch"], [0, 0, 0], "fetches")
+    expect_equal([e["microbatch"] for e in plan.description["events"] if e["entry"] == "train_step" and e["what"] == "fetch"], [0, 0, 0], "fetches")
     alike(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true"], steps=2)
     alike(zoo("mlp-sequence", "count=3", "dim=8"), ["mesh.shard=2"], BOTH, 3, "--entries", "train_step,train_first")
     alike(zoo("nested-recompute", "layers=2", "tied=false"),
@@ -103,11 +92,11 @@ def bits_of_units_and_entry_points():
 def one_of_the_two():
     # States alone on the host: parameters are copied there for the update, and back. Parameters alone: the device updates.
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
-        plan = alike(tiny(), mesh, 'memory.offload=["optimizer"]')
+        plan = alike(gpt2_tiny(), mesh, 'memory.offload=["optimizer"]')
         expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["optimizer"], ["parameter"]), "spaces")
-        plan = alike(tiny(), mesh, 'memory.offload=["parameters"]')
+        plan = alike(gpt2_tiny(), mesh, 'memory.offload=["parameters"]')
         expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["parameter"], ["optimizer"]), "spaces")
-        plan = alike(tiny(), mesh)
+        plan = alike(gpt2_tiny(), mesh)
         expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["optimizer", "parameter"], []), "spaces")
 
 
@@ -134,7 +123,7 @@ def copies_stand_with_gathers_and_reductions():
     # Fewer collectives for none of it: the counts are those without.
     for kind in ("all_gather", "reduce_scatter", "all_reduce"):
         expect_equal(wait.count(kind), Plan(model, ["mesh.shard=2", "schedule.forward_prefetch=0", "schedule.backward_prefetch=0"]).count(kind), kind)
-    streams = {e["what"]: e["stream"] for e in wait.shown["events"]}
+    streams = {e["what"]: e["stream"] for e in wait.description["events"]}
     expect_equal((streams["fetch"], streams["offload"], streams["unshard"]), ("fetch", "offload", "gather"), "streams")
 
 
@@ -165,7 +154,7 @@ def accumulation_with_offload():
             without = Plan(model, recipe)
             for kind in ("all_gather", "reduce_scatter", "all_reduce"):
                 expect_equal(plan.count(kind), without.count(kind), f"{recipe}: {kind}")
-            out = collections.Counter(e["microbatch"] for e in plan.shown["events"] if e["what"] == "offload")
+            out = collections.Counter(e["microbatch"] for e in plan.description["events"] if e["what"] == "offload")
             # A unit's gradients leave when they are reduced over all ranks.
             complete = "all_reduce" if len(mesh) == 2 else "reduce_scatter"
             reduced = collections.Counter(c["microbatch"] for c in plan.collectives(complete) if c["unit"])
@@ -195,9 +184,9 @@ def accumulation_of_two_ranks_in_host_memory():
         recipe = ["mesh.shard=2", "gradient.microbatches=3", f"schedule.backward_prefetch={prefetch}", f"sharding.strategy={strategy}",
                   f"sharding.dim={dim}", "gradient.sync=[false, false, true]"] + SGD
         plan = Plan(model, recipe + [BOTH])
-        near_runs(train(plan, steps=2), alone, 1e-5, f"{recipe}", weights=1e-5)
+        expect_near_runs(train(plan, steps=2), alone, 1e-5, f"{recipe}", weights=1e-5)
         # Nothing is copied out before the last micro-batch.
-        expect_equal({e["microbatch"] for e in plan.shown["events"] if e["what"] == "offload" and e["phase"] == "backward"}, {2}, f"{recipe}")
+        expect_equal({e["microbatch"] for e in plan.description["events"] if e["what"] == "offload" and e["phase"] == "backward"}, {2}, f"{recipe}")
         number += 1
     expect_equal(number, 18, "runs")
 
@@ -231,7 +220,7 @@ def phases_of_the_memory_transformer_with_offload():
         small = 4096 if name in ("update", "end") else 0
         expect(found <= 4 * bound + small, f"{name}: expected at most {4 * bound} bytes but got {found}")
     # The arena is as large as the peak of live bytes.
-    expect(arena(plan, "device")["bytes"] <= 1.01 * arena(plan, "device")["peak_live"], f"expected no holes but got {arena(plan, 'device')}")
+    expect(plan.arena()["bytes"] <= 1.01 * plan.arena()["peak_live"], f"expected no holes but got {plan.arena()}")
 
 
 @test
@@ -239,7 +228,7 @@ def backward_of_many_layers():
     # With more layers than are on their way at any time the bound is the same, and no copy of a second unit is in it.
     plan = Plan(zoo("transformer", "layers=6", "dim=64", "tied=false"),
                 ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
-    sizes = {unit["name"]: unit["bytes"] for unit in plan.shown["units"]}
+    sizes = {unit["name"]: unit["bytes"] for unit in plan.description["units"]}
     timeline = MemoryTimeline(plan)
     beside = {"activation", "temporary", "input", "state"}
     bound = 4 * sizes["layers.0"] + sizes["root"]
@@ -252,28 +241,28 @@ def backward_of_many_layers():
 @test
 def pinned_or_not():
     for pinned in ("true", "false"):
-        plan = Plan(tiny(), ["mesh.shard=2", BOTH, f"memory.pinned={pinned}"])
-        expect_equal(arena(plan, "host").get("pinned", False), pinned == "true", f"pinned = {pinned}")
-        printed = re.search(r"^arena host .*$", run("sluice-plan", "print", plan.path).stdout, re.M)[0]
+        plan = Plan(gpt2_tiny(), ["mesh.shard=2", BOTH, f"memory.pinned={pinned}"])
+        expect_equal(plan.arena("host").get("pinned", False), pinned == "true", f"pinned = {pinned}")
+        printed = re.search(r"^arena host .*$", plan.text, re.M)[0]
         expect_equal(printed.endswith(" pinned"), pinned == "true", f"pinned = {pinned}: {printed}")
-    expect("pinned" not in arena(Plan(tiny(), ["mesh.shard=2"]), "host"), "expected no pinned memory without offload")
+    expect("pinned" not in Plan(gpt2_tiny(), ["mesh.shard=2"]).arena("host"), "expected no pinned memory without offload")
 
 
 @test
 def weights_go_in_and_out():
     # Weights in host memory are saved and loaded; with and without offload, the same file and the same steps.
-    plan, without = Plan(tiny(), ["mesh.shard=2", BOTH], "with"), Plan(tiny(), ["mesh.shard=2"], "without")
+    plan, without = Plan(gpt2_tiny(), ["mesh.shard=2", BOTH]), Plan(gpt2_tiny(), ["mesh.shard=2"])
     first = SCRATCH / "first"
     first.mkdir(exist_ok=True)
     (first / "model.safetensors").write_bytes(train(plan, steps=2).weights)
-    same_bits(train(plan, "--init", first / "model.safetensors"), train(without, "--init", first / "model.safetensors"), "from a file")
+    expect_same_bits(train(plan, "--init", first / "model.safetensors"), train(without, "--init", first / "model.safetensors"), "from a file")
 
 
 @test
 def one_process_a_rank():
     # Ranks that are processes, by the environment that torchrun makes.
     import socket
-    plan = Plan(tiny(), ["mesh.shard=2", BOTH])
+    plan = Plan(gpt2_tiny(), ["mesh.shard=2", BOTH])
     whole = train(plan, steps=2)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -287,25 +276,24 @@ def one_process_a_rank():
     for rank in ranks:
         text = rank.communicate(timeout=100)[1]
         expect_equal(rank.returncode, 0, f"exit code ({text})")
-    lines = [json.loads(line) for line in open(log)]
-    expect_equal([line["loss"] for line in lines if "loss" in line], whole.loss, "losses of processes")
+    expect_equal([line["loss"] for line in read_log(log)[0]], whole.loss, "losses of processes")
     expect((saved / "model.safetensors").read_bytes() == whole.weights, "expected the same weights by processes but got others")
 
 
 @test
 def refusals():
     base = ["mesh.shard=2", "gradient.microbatches=3", BOTH]
-    refuse(tiny(), base + ["gradient.sync=[true, false, true]"],
+    expect_refused(gpt2_tiny(), base + ["gradient.sync=[true, false, true]"],
            "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root': a list that reduces in "
            "some micro-batches before the last cannot be combined with 'memory.offload'")
-    refuse(tiny(), ["mesh.shard=2", 'memory.offload=["activations"]'], "value of 'memory.offload' that this version does not support, "
+    expect_refused(gpt2_tiny(), ["mesh.shard=2", 'memory.offload=["activations"]'], "value of 'memory.offload' that this version does not support, "
            "expected a list of \"parameters\" and \"optimizer\" but got [\"activations\"]")
-    refuse(tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\" and "
+    expect_refused(gpt2_tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\" and "
            "\"optimizer\" but got [\"weights\"]")
-    refuse(tiny(), ["mesh.shard=2", "target.device=cuda", "memory.pinned=false", BOTH], "'memory.pinned' = ",
+    expect_refused(gpt2_tiny(), ["mesh.shard=2", "target.device=cuda", "memory.pinned=false", BOTH], "'memory.pinned' = ",
            "cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"")
-    remark(tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
-    remark(tiny(), ["optimizer.name=sgd", 'memory.offload=["optimizer"]'], "'memory.offload' has no effect on an optimizer without state")
+    expect_remark(gpt2_tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
+    expect_remark(gpt2_tiny(), ["optimizer.name=sgd", 'memory.offload=["optimizer"]'], "'memory.offload' has no effect on an optimizer without state")
 
 
 main()

@@ -5,10 +5,9 @@ Fifty cases, or as many as SLUICE_PROPERTY_CASES says; the first is number SLUIC
 number, which is the prefix of every message.
 """
 
-import collections
 import random
 
-from sharding_tools import *
+from sluice import *
 
 SGD = ["optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.momentum=0.9"]
 SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
@@ -94,7 +93,7 @@ class Case:
 
 @functools.cache
 def alone(name, parts, step):
-    return train(Plan(zoo(*name), [f"gradient.microbatches={parts}", *step], "alone"), steps=2)
+    return train(Plan(zoo(*name), [f"gradient.microbatches={parts}", *step]), steps=2)
 
 
 def check(number):
@@ -107,10 +106,10 @@ def check(number):
     except Failed as failure:
         expect(False, f"{where}: {failure}")
         return
-    near_runs(found, wanted, 3e-5, where, weights=3e-4)
+    expect_near_runs(found, wanted, 3e-5, where, weights=3e-4)
     counts = collections.Counter((c["unit"], c["kind"]) for c in plan.collectives() if c["unit"])
     within, across = case.reductions()
-    for unit in plan.shown["units"]:
+    for unit in plan.description["units"]:
         # Unused parameters are neither gathered nor reduced.
         if any("unused" not in parameter["name"] for parameter in unit["parameters"]):
             expect_equal(tuple(counts[unit["name"], kind] for kind in ("all_gather", "reduce_scatter", "all_reduce")),

@@ -1,6 +1,6 @@
 """Impossible recipes are refused with the line and a value that works; settings without effect are remarked on."""
 
-from sharding_tools import *
+from sluice import *
 
 FOUR = ["mesh.shard=4"]
 
@@ -8,31 +8,32 @@ FOUR = ["mesh.shard=4"]
 @test
 def residency():
     for after in ("3", "8"):
-        refuse(tiny(), FOUR + [f"sharding.reshard_after_forward={after}"],
+        expect_refused(gpt2_tiny(), FOUR + [f"sharding.reshard_after_forward={after}"],
                f"--set sharding.reshard_after_forward={after}: value of 'sharding.reshard_after_forward' for unit 'root', "
                f"expected a divisor of 'mesh.shard' (1, 2, 4) but got {after}")
-    refuse(tiny(), ["mesh.shard=12", 'sharding.reshard_after_forward={root=4, "h.*"=6}'],
+    expect_refused(gpt2_tiny(), ["mesh.shard=12", 'sharding.reshard_after_forward={root=4, "h.*"=6}'],
            "expected a number that divides or is divided by 4 of another unit but got 6")
-    refuse(tiny(), FOUR + ["sharding.strategy=no_shard", "sharding.reshard_after_forward=2"],
+    expect_refused(gpt2_tiny(), FOUR + ["sharding.strategy=no_shard", "sharding.reshard_after_forward=2"],
            "a number of ranks cannot be combined with 'sharding.strategy' = \"no_shard\"")
-    refuse(tiny(), FOUR + ["sharding.unshard_in_backward=false"], "--set sharding.unshard_in_backward=false: value of "
+    expect_refused(gpt2_tiny(), FOUR + ["sharding.unshard_in_backward=false"], "--set sharding.unshard_in_backward=false: value of "
            "'sharding.unshard_in_backward' for unit '", "expected true for a unit whose parameters the backward reads but got false")
 
 
 @test
 def tied_parameters_across_units():
-    refuse(zoo("transformer"), FOUR + ['sharding.units={a=["tok_embeddings*"], b=["output*"]}'],
+    expect_refused(zoo("transformer"), FOUR + ['sharding.units={a=["tok_embeddings*"], b=["output*"]}'],
            "--set sharding.units=", "parameter 'tok_embeddings.weight' is in two units, 'a' and 'b'")
 
 
 @test
 def units_and_globs():
-    refuse(tiny(), FOUR + ['sharding.units={a=["x"]}'], "glob 'x' of unit 'a' matches no block or parameter")
-    refuse(tiny(), FOUR + ['sharding.units={a=["h.0"], b=["h.0"]}'], "is in two units, 'a' and 'b'")
-    refuse(tiny(), FOUR + ['gradient.divide={"x*"=2}'], "'x*' in 'gradient.divide' matches no unit")
-    refuse(tiny(), FOUR + ['sharding.reshard_after_forward={"h.*"=true, "*.0"=false}'], "is ambiguous: globs give")
-    refuse(tiny(), FOUR + ['sharding.replicated=["x*"]'], "'x*' in 'sharding.replicated' matches no parameter")
-    refuse(tiny(), FOUR + ['schedule.backward_prefetch={root=["x"]}'], "expected one of the plan's but got 'x'")
+    expect_refused(gpt2_tiny(), FOUR + ['sharding.units={a=["x"]}'], "glob 'x' of unit 'a' matches no block or parameter")
+    expect_refused(gpt2_tiny(), FOUR + ['sharding.units={a=["h.0"], b=["h.0"]}'], "is in two units, 'a' and 'b'")
+    expect_refused(gpt2_tiny(), FOUR + ['gradient.divide={"x*"=2}'], "'x*' in 'gradient.divide' matches no unit")
+    expect_refused(gpt2_tiny(), FOUR + ['sharding.reshard_after_forward={"h.*"=true, "*.0"=false}'], "is ambiguous: globs give")
+    expect_refused(gpt2_tiny(), FOUR + ['sharding.replicated=["x*"]'], "'x*' in 'sharding.replicated' matches no parameter")
+    for key in ("forward", "backward"):
+        expect_refused(gpt2_tiny(), FOUR + [f'schedule.{key}_prefetch={{root=["x"]}}'], "expected one of the plan's but got 'x'")
 
 
 @test
@@ -42,13 +43,13 @@ def numbers():
                           ("mesh.shard=0", "'mesh.shard'"), ("gradient.clip_type=0.5", "'gradient.clip_type'"),
                           ("gradient.clip_norm=-1", "'gradient.clip_norm'"), ("sharding.dim=-1", "'sharding.dim'"),
                           ("schedule.forward_prefetch=-1", "'schedule.forward_prefetch'"), ("schedule.reduce_buffers=0", "'schedule.reduce_buffers'")):
-        refuse(tiny(), FOUR + [setting], f"--set {setting}: value of {text}", ", expected ", "but got ")
+        expect_refused(gpt2_tiny(), FOUR + [setting], f"--set {setting}: value of {text}", ", expected ", "but got ")
 
 
 @test
 def strategies():
     for strategy in ("hybrid_shard", "hybrid_shard_grad_op"):
-        refuse(tiny(), FOUR + [f"sharding.strategy={strategy}"], f"--set sharding.strategy={strategy}: ", "mesh.replicate")
+        expect_refused(gpt2_tiny(), FOUR + [f"sharding.strategy={strategy}"], f"--set sharding.strategy={strategy}: ", "mesh.replicate")
 
 
 @test
@@ -62,8 +63,8 @@ def lines_of_files():
                        ("sharding.dim = 1", "value of 'sharding.dim' for parameter '"),
                        ("gradient.microbatches = 0", "value of 'gradient.microbatches', expected")):
         path.write_text(f"# A recipe.\nmesh.shard = 4\n\n{line}\n")
-        made = subprocess.run(["sluice-compile", str(tiny()), "--recipe", str(path), "-o", str(SCRATCH / "x.plan")], capture_output=True, text=True)
-        expect(made.returncode == 1 and f"wrong.toml:4: {text}" in made.stderr, f"{line}: expected exit code 1 and 'wrong.toml:4: {text}' but got {made.stderr}")
+        done = try_compile(gpt2_tiny(), [], "--recipe", path)
+        expect(done.returncode == 1 and f"wrong.toml:4: {text}" in done.stderr, f"{line}: expected exit code 1 and 'wrong.toml:4: {text}' but got {done.stderr}")
 
 
 @test
@@ -72,7 +73,7 @@ def what_this_version_does_not_do():
                     "schedule.backward_prefetch=auto", 'memory.offload=["activations"]',
                     "mesh.context=2", "mesh.pipeline=2"):
         key = setting.split("=")[0]
-        refuse(tiny(), FOUR + [setting], f"--set {setting}: value of '{key}' that this version does not support, expected ")
+        expect_refused(gpt2_tiny(), FOUR + [setting], f"--set {setting}: value of '{key}' that this version does not support, expected ")
 
 
 @test
@@ -101,9 +102,9 @@ def knobs_without_effect():
             (FOUR + ["statistics.sync=last"], "'statistics.sync' has no effect on a model without running statistics"),
             (["sharding.strategy=shard_grad_op"], "'sharding.strategy' has no effect where nothing is sharded"),
             (["mesh.replicate=2", "sharding.strategy=no_shard"], "'sharding.strategy' has no effect where nothing is sharded")):
-        remark(tiny(), settings, f"--set {settings[-1]}: {text}")
-    made = compile_by(tiny(), FOUR)
-    expect("has no effect" not in made.stderr, f"expected no remark but got {made.stderr}")
+        expect_remark(gpt2_tiny(), settings, f"--set {settings[-1]}: {text}")
+    done = try_compile(gpt2_tiny(), FOUR)
+    expect("has no effect" not in done.stderr, f"expected no remark but got {done.stderr}")
 
 
 main()

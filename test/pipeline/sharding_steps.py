@@ -1,8 +1,6 @@
 """Consecutive steps: the waits of the next step, and equal bytes where steps overlap."""
 
-import re
-
-from sharding_tools import *
+from sluice import *
 
 
 Row = collections.namedtuple("Row", "stream phase unit what names event")
@@ -11,11 +9,9 @@ Row = collections.namedtuple("Row", "stream phase unit what names event")
 def two_steps(plan):
     """Rows of train_step, and for each issue in two steps one after the other the issues that are over before it begins, as a
     set of bits: by the order of its stream, and by records that it waits for, of its step or, carried, of the one before."""
-    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-    form = re.compile(r"^ +\d+ (\w+) \S+ (\w+)(?: pass \d+)? (\S+?)(?: recompute)?: (\w+)(.*)$", re.M)
-    rows = [Row(m[1], m[2], m[3], m[4], re.findall(r"%([^:\[\s,)]+)", m[5]), m[5].split()[0] if m[4] in ("record", "wait") else None)
-            for m in form.finditer(step)]
-    carried = [bool(re.match(r" \d+ carried", m[5])) for m in form.finditer(step)]
+    rows = [Row(one.stream, one.phase, one.unit, one.what, re.findall(r"%([^:\[\s,)]+)", one.operands),
+                one.operands.split()[0] if one.what in ("record", "wait") else None) for one in plan.instructions()]
+    carried = [bool(re.match(r" \d+ carried", one.operands)) for one in plan.instructions()]
     over, last, recorded = [], {}, {}
     for number in range(2):
         before_step, recorded = recorded, {}
@@ -43,7 +39,7 @@ def gathers_wait_for_updates():
             plan = Plan(zoo("transformer", "layers=4", "dropout=0"), ["mesh.shard=4", f"schedule.forward_prefetch={distance}"] + more)
             rows, over = two_steps(plan)
             order = ["root"] + [f"layers.{i}" for i in range(4)]
-            for unit in plan.shown["units"]:
+            for unit in plan.description["units"]:
                 where = f"{more}, distance {distance}, '{unit['name']}'"
                 gather = next(i for i, row in enumerate(rows) if row.what == "all_gather" and row.unit == unit["name"])
                 before = {i for i in range(2 * len(rows)) if over[len(rows) + gather] >> i & 1}
@@ -54,7 +50,7 @@ def gathers_wait_for_updates():
                 all_updates = {i for i, row in enumerate(rows) if row.what == "adamw"}
                 early = order[:1 + distance]
                 if unit["name"] in early and "schedule.overlap_steps=false" not in more:
-                    known = {p["name"] + ".shard" for other in plan.shown["units"]
+                    known = {p["name"] + ".shard" for other in plan.description["units"]
                              if other["name"] in order[:order.index(unit["name"]) + 1] for p in other["parameters"]}
                     waited = {name for i in all_updates & before for name in rows[i].names if name.endswith(".shard")}
                     expect_equal(waited, known, f"{where}: updates that a gather waits for")
@@ -76,25 +72,24 @@ def waits_of_the_next_step():
     # Only the copies of the inputs are before the first gather of a step: it waits for the update of its parameters at the
     # end of the previous step, and for nothing of this step.
     plan = Plan(zoo("transformer", "layers=3", "dropout=0"), ["mesh.shard=4"])
-    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
-    rows = [line.split(": ", 1)[1].split("(")[0].split(" ")[0] for line in step.splitlines() if line.startswith("    ")]
-    first = rows.index("all_gather")
-    expect_equal(set(rows[:first]) - {"copy", "record", "wait"}, set(), "instructions before the first gather")
-    copied = re.findall(r": copy %(\S+?)\.host\b.*? -> %(\S+?):", step[:step.index(": all_gather")])
+    rows = plan.instructions()
+    kinds = [row.what for row in rows]
+    first = kinds.index("all_gather")
+    expect_equal(set(kinds[:first]) - {"copy", "record", "wait"}, set(), "instructions before the first gather")
+    copied = [re.match(r" %(\S+?)\.host\b.*? -> %(\S+?):", row.operands).groups() for row in rows[:first] if row.what == "copy"]
     expect_equal(copied, [("input.tokens", "input.tokens")], "inputs that are copied before the first gather")
     # Units that only later entry points update are not waited for: the entry points' numbers do not depend on their turn.
-    updates = [i for i, row in enumerate(rows) if row == "adamw"]
-    expect(min(updates) > max(i for i, row in enumerate(rows) if row == "all_gather"), "expected updates after all gathers")
+    updates = [i for i, kind in enumerate(kinds) if kind == "adamw"]
+    expect(min(updates) > max(i for i, kind in enumerate(kinds) if kind == "all_gather"), "expected updates after all gathers")
     # Units are updated in the order in which the next step gathers them, and of each unit's there is one record.
-    text = [line for line in step.splitlines() if line.startswith("    ")]
-    units = {p["name"]: unit["name"] for unit in plan.shown["units"] for p in unit["parameters"]}
+    units = {p["name"]: unit["name"] for unit in plan.description["units"] for p in unit["parameters"]}
     # A unit's parameters have one update.
-    read = [text[i].split(" -> ")[0] for i in updates]
-    order = [{units[name] for name in re.findall(r"%(\S+?)\.shard:", line)} for line in read]
+    read = [re.findall(r"%(\S+?)\.shard:", rows[i].operands.split(" -> ")[0]) for i in updates]
+    order = [{units[name] for name in names} for names in read]
     expect_equal(order, [{"root"}] + [{f"layers.{i}"} for i in range(3)], "units in the order of updates")
-    expect_equal(sum(len(re.findall(r"\.shard:", line)) for line in read), len(units), "parameters that are updated")
+    expect_equal(sum(map(len, read)), len(units), "parameters that are updated")
     # The outputs are copied before they begin.
-    outputs = [i for i, line in enumerate(text) if "-> %output." in line]
+    outputs = [row.index for row in rows if "-> %output." in row.operands]
     expect(len(outputs) == 3 and max(outputs) < min(updates), "expected loss, norm and guard copied before the updates")
 
 
@@ -111,14 +106,14 @@ def steps_that_overlap():
             (zoo("memory-transformer"), ["optimizer.name=adam"]), (zoo("mlp-sequence", "count=3"), []), (zoo("multi-forward"), [])):
         on, off = (Plan(model, ["mesh.shard=2", f"schedule.overlap_steps={flag}"] + recipe) for flag in ("true", "false"))
         where = f"{recipe}"
-        for a, b in zip(on.shown["arenas"], off.shown["arenas"]):
+        for a, b in zip(on.description["arenas"], off.description["arenas"]):
             expect(a["bytes"] <= b["bytes"] and a["peak_live"] <= b["peak_live"], f"{where}: expected no more than {b} but got {a}")
         for what in ("collectives", "events"):
-            issued = [[{k: v for k, v in one.items() if k not in ("i", "instruction")} for one in plan.shown[what]] for plan in (on, off)]
+            issued = [[{k: v for k, v in one.items() if k not in ("i", "instruction")} for one in plan.description[what]] for plan in (on, off)]
             expect_equal(issued[0], issued[1], f"{where}: {what}")
-        expect("carried" in run("sluice-plan", "print", on.path).stdout, f"{where}: expected waits for the step before")
-        expect("carried" not in run("sluice-plan", "print", off.path).stdout, f"{where}: expected none where steps do not overlap")
-        same_bits(train(on), train(off), where)
+        expect("carried" in on.text, f"{where}: expected waits for the step before")
+        expect("carried" not in off.text, f"{where}: expected none where steps do not overlap")
+        expect_same_bits(train(on), train(off), where)
 
 
 main()

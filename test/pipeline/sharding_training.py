@@ -3,7 +3,7 @@
 One rank with as many micro-batches as there are ranks takes the same rows: what any sharded run is compared with.
 """
 
-from sharding_tools import *
+from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 
@@ -18,7 +18,7 @@ def parity(model, mesh, ranks, recipe=(), steps=10, tolerance=2e-5, weights=None
     """Losses of every step, and norms, of a sharded run and of one rank; weights at the end to a separate tolerance."""
     sharded = mesh + ([f"gradient.microbatches={microbatches}"] if microbatches > 1 else []) + list(recipe) + ADAM
     found = train(Plan(model, sharded), steps=steps)
-    near_runs(found, one_rank(model, ranks * microbatches, steps), tolerance, f"{sharded}", weights)
+    expect_near_runs(found, one_rank(model, ranks * microbatches, steps), tolerance, f"{sharded}", weights)
     return found
 
 
@@ -26,7 +26,7 @@ def gathered_after(plan, phase, last):
     """The units that are gathered where the phase ends: those whose last event in it, or before it, is a gather."""
     gathered = set()
     order = ("forward", "loss", "backward", "update")
-    for event in plan.shown["events"]:
+    for event in plan.description["events"]:
         if event["entry"] != "train_step" or order.index(event["phase"]) > order.index(phase):
             continue
         if event["what"] == "unshard":
@@ -59,17 +59,17 @@ def states_at_every_instruction():
     for after, held in (("true", [("sharded", 4)]), ("2", [("resharded", 2)]), ("false", [])):
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", "gradient.microbatches=2"])
         for unit in ("0", "1"):
-            states = [(s["i"], s["microbatch"], s["state"], s["over"]) for s in plan.shown["states"]
+            states = [(s["i"], s["microbatch"], s["state"], s["over"]) for s in plan.description["states"]
                       if s["entry"] == "train_step" and s["unit"] == unit]
             whole = [("gathered", 1)]
             once = whole + held + whole * len(held) + [("sharded", 4)]
             expect_equal([s[2:] for s in states], [("sharded", 4)] + 2 * once, f"{after}: states of '{unit}'")
             expect_equal([s[1] for s in states], [0] + [0] * len(once) + [1] * len(once), f"{after}: micro-batches")
             # From the very instructions on that the events name.
-            expect_equal([s[0] for s in states[1:]], [e["i"] for e in plan.shown["events"] if e["entry"] == "train_step" and
+            expect_equal([s[0] for s in states[1:]], [e["i"] for e in plan.description["events"] if e["entry"] == "train_step" and
                                                       e["unit"] == unit and e["what"] in ("unshard", "reshard")], f"{after}: places")
     plan = Plan(model, ["mesh.replicate=2", "mesh.shard=2", 'sharding.replicated=["1.*"]'])
-    expect_equal({(s["unit"], s["state"]) for s in plan.shown["states"] if s["unit"] == "1"}, {("1", "replicated")}, "a replicated unit")
+    expect_equal({(s["unit"], s["state"]) for s in plan.description["states"] if s["unit"] == "1"}, {("1", "replicated")}, "a replicated unit")
 
 
 @test
@@ -102,7 +102,7 @@ def frozen_parameters():
                  ["mesh.shard=4", "sharding.dim=flat", "recompute.policy=block"]):
         plan = Plan(model, mesh + [frozen] + ADAM)
         found = train(plan, steps=5)
-        near_runs(found, alone, 2e-5, f"{mesh}", weights=2e-2)
+        expect_near_runs(found, alone, 2e-5, f"{mesh}", weights=2e-2)
         for name, values in tensors(found.weights).items():
             expect((values == start[name]) == (name.startswith("1.") or name == "2.in_proj.weight"), f"{mesh}: '{name}', expected a change of what is not frozen alone")
         expect("U(1)" in plan.events("forward") and "P(1)" not in plan.events(), f"{mesh}: expected a gather and no reduction of what is frozen")
@@ -117,7 +117,7 @@ def scaled_losses():
     half = ["precision.compute=f16", "precision.reduce=f16", "optimizer.name=sgd", "optimizer.lr=0.05"]
     exact, found = train(Plan(model, ["gradient.microbatches=4"] + half[2:])), {}
     for mesh in (("mesh.shard=4",), ("mesh.replicate=2", "mesh.shard=2"), ("mesh.replicate=4",)):
-        near_runs(train(Plan(model, [*mesh] + half + ["precision.loss_scale=128"])), exact, 1e-2, f"{mesh}", weights=1e-2)
+        expect_near_runs(train(Plan(model, [*mesh] + half + ["precision.loss_scale=128"])), exact, 1e-2, f"{mesh}", weights=1e-2)
         plan = Plan(model, [*mesh] + half + ["precision.loss_scale=dynamic"])
         found[mesh] = train(plan, steps=12)
         skipped = found[mesh].norm.count(None)
@@ -125,14 +125,14 @@ def scaled_losses():
         expect(train(plan, steps=skipped).weights == train(plan, steps=0).weights, f"{mesh}: expected nothing learnt in steps that overflow")
     for mesh, run_ in found.items():
         expect_equal(run_.norm.count(None), found[("mesh.shard=4",)].norm.count(None), f"{mesh}: steps that overflow")
-        near(run_.loss, found[("mesh.shard=4",)].loss, 1e-2, f"{mesh}: losses")
+        expect_near(run_.loss, found[("mesh.shard=4",)].loss, 1e-2, f"{mesh}: losses")
 
 
 @test
 def one_rank_has_no_collective():
     for sizes in (("in=16", "hidden=15", "out=8"), ("in=7", "hidden=15", "out=3"), ("in=16", "hidden=17", "out=8")):
         plan = Plan(zoo("linear-relu-linear", *sizes), ["mesh.shard=1"])
-        expect_equal(plan.shown["collectives"], [], "collectives")
+        expect_equal(plan.description["collectives"], [], "collectives")
 
 
 @test
@@ -154,8 +154,8 @@ def recompute_by_every_grouping():
                                  ("tied", [together], tied)):
             mesh = ["mesh.shard=2", f"sharding.reshard_after_forward={after}"] + recipe
             wanted = train(Plan(of, mesh + ADAM), steps=10)
-            same_bits(train(Plan(of, mesh + ADAM + ["recompute.policy=block"]), steps=10), wanted, f"{after}, {name}: recomputed")
-            near_runs(wanted, one_rank(of, 2, 10), 2e-5, f"{after}, {name}", weights=2e-2)
+            expect_same_bits(train(Plan(of, mesh + ADAM + ["recompute.policy=block"]), steps=10), wanted, f"{after}, {name}: recomputed")
+            expect_near_runs(wanted, one_rank(of, 2, 10), 2e-5, f"{after}, {name}", weights=2e-2)
     plan = Plan(model, ["mesh.shard=2", apart, "sharding.unshard_in_backward={e=false}", "sharding.reshard_after_forward=true"])
     expect_equal([e for e in plan.events("backward") if "(e)" in e], ["P(e)"], "events of the embeddings in the backward")
 
@@ -195,9 +195,9 @@ def gradients_cross_ranks_in_their_own_type():
         # The products are of f32 numbers: other orders of the sum agree to the digits of f64.
         expect(max(abs(a - b) for a, b in zip(found, alone)) < 1e-13, f"{mesh}: expected {alone} but got {found}")
     for mesh in (["mesh.shard=2"], ["mesh.replicate=2"]):
-        refuse(model, mesh + ["sharding.units=root"], "--set sharding.units=root: unit 'root' has parameters of two element types, "
+        expect_refused(model, mesh + ["sharding.units=root"], "--set sharding.units=root: unit 'root' has parameters of two element types, "
                "f32 of 'w' and f64 of 'd.v'; separate units may have them")
-    expect_equal(Plan(model, ["sharding.units=root"]).shown["collectives"], [], "collectives of one rank")
+    expect_equal(Plan(model, ["sharding.units=root"]).description["collectives"], [], "collectives of one rank")
 
 
 @test
@@ -207,7 +207,7 @@ def a_unit_that_is_used_twice():
         parity(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}"], 4, steps=10)
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}"])
         for unit in plan.units():
-            if plan.shown["units"][plan.units().index(unit)]["bytes"]:
+            if plan.description["units"][plan.units().index(unit)]["bytes"]:
                 expect_equal(plan.count("reduce_scatter", unit=unit), 1, f"{after}: reductions of '{unit}'")
     # In one unit with a module that runs once: gathered from the first run to the last.
     for units in ("root", '{a=["inner", "outer"]}'):
@@ -225,7 +225,7 @@ def two_entry_points_over_one_state():
     model = zoo("mlp-sequence", "count=3", "dim=32")
     alone = train(Plan(model, ["gradient.microbatches=4"] + ADAM), "--entries", "train_step,train_first", steps=4)
     found = train(Plan(model, ["mesh.shard=4"] + ADAM), "--entries", "train_step,train_first", steps=4)
-    near_runs(found, alone, 2e-5, "two entry points", weights=2e-2)
+    expect_near_runs(found, alone, 2e-5, "two entry points", weights=2e-2)
     plan = Plan(model, ["mesh.shard=4"])
     expect_equal({c["unit"] for c in plan.collectives("all_gather", entry="train_first")}, {"0"}, "units of train_first")
     expect_equal({(c["kind"], c["stream"]) for c in plan.collectives(entry="eval_step") if c["unit"]}, {("all_gather", "gather")},
@@ -240,20 +240,17 @@ def prefetch_distances_keep_the_numbers():
     model = zoo("transformer", "layers=8", "dropout=0")
     wanted = train(Plan(model, ["mesh.shard=4"] + ADAM), steps=10)
     for forward, backward in ((0, 0), (2, 2), (3, 3), (0, 2)):
-        same_bits(train(Plan(model, ["mesh.shard=4", f"schedule.forward_prefetch={forward}",
+        expect_same_bits(train(Plan(model, ["mesh.shard=4", f"schedule.forward_prefetch={forward}",
                                      f"schedule.backward_prefetch={backward}"] + ADAM), steps=10), wanted, f"distances {forward}, {backward}")
     parity(model, ["mesh.shard=4", "schedule.forward_prefetch=2", "schedule.backward_prefetch=2"], 4)
 
 
 def with_copy(weights, name, copy):
     """A safetensors file with one more tensor, as another of it."""
-    size = int.from_bytes(weights[:8], "little")
-    header, data = json.loads(weights[8:8 + size]), weights[8 + size:]
+    header, data = split_safetensors(weights)
     begin, end = header[name]["data_offsets"]
     header[copy] = dict(header[name], data_offsets=[len(data), len(data) + end - begin])
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + data + data[begin:end]
+    return join_safetensors(header, data + data[begin:end])
 
 
 @test
@@ -271,7 +268,7 @@ def tied_weights():
     (SCRATCH / "apart.safetensors").write_bytes(with_copy(start, "tok_embeddings.weight", "output.weight"))
     found = tensors(train(Plan(apart, ["mesh.shard=4"] + sgd), "--init", SCRATCH / "apart.safetensors", steps=1).weights)
     together = tensors(train(Plan(model, ["mesh.shard=4"] + sgd), steps=1).weights)["tok_embeddings.weight"]
-    near(together, [e + o - w for e, o, w in zip(found["tok_embeddings.weight"], found["output.weight"], tensors(start)["tok_embeddings.weight"])],
+    expect_near(together, [e + o - w for e, o, w in zip(found["tok_embeddings.weight"], found["output.weight"], tensors(start)["tok_embeddings.weight"])],
          1e-5, "a tied weight beside two")
     # A vocabulary that the ranks do not divide: each row learns, those of the last rank as well.
     uneven = zoo("transformer", "layers=1", "dropout=0", "vocab=17")
@@ -294,7 +291,7 @@ def hybrid_meshes():
     kinds = [(c["kind"], c["axis"], c["group"]) for c in plan.collectives(phase="backward") if c["unit"] == "1"]
     expect_equal(kinds[-2:], [("reduce_scatter", "shard", 2), ("all_reduce", "replicate", 2)], "reduction of a unit")
     alone = Plan(zoo("norm-mlps"), ["mesh.replicate=2", "mesh.shard=1"])
-    expect_equal({c["kind"] for c in alone.shown["collectives"]}, {"all_reduce"}, "kinds with a shard axis of one rank")
+    expect_equal({c["kind"] for c in alone.description["collectives"]}, {"all_reduce"}, "kinds with a shard axis of one rank")
 
 
 @test
@@ -302,7 +299,7 @@ def parameters_used_through_another_method():
     model = zoo("vision", "batch=1")
     parity(model, ["mesh.shard=2"], 2, steps=1, tolerance=1e-4)
     plan = Plan(model, ["mesh.shard=2"])
-    for unit in plan.shown["units"]:
+    for unit in plan.description["units"]:
         if unit["bytes"]:
             expect(f"U({unit['name']})" in plan.events("forward"), f"'{unit['name']}': expected a gather before its use")
 

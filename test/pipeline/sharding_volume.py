@@ -5,7 +5,7 @@ P: bytes of all parameters, W ranks. A gather or a reduction of n bytes over W r
 all_reduce twice that.
 """
 
-from sharding_tools import *
+from sluice import *
 
 
 def volume(plan):
@@ -23,7 +23,7 @@ def volume(plan):
 def volume_of_each_strategy():
     # Every extent is a multiple of eight: no padding.
     model = zoo("transformer", "layers=4", "dropout=0", "dim=16")
-    P = sum(unit["bytes"] for unit in Plan(model, []).shown["units"])
+    P = sum(unit["bytes"] for unit in Plan(model, []).description["units"])
     for W in (2, 4, 8):
         share = (W - 1) / W
         for recipe, wanted in (
@@ -35,25 +35,22 @@ def volume_of_each_strategy():
                 (["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last", "gradient.microbatches=3"], 2 * P * share),
                 (["sharding.reshard_after_forward=true", "gradient.microbatches=3", "gradient.sync=every"], 9 * P * share)):
             found = volume(Plan(model, [f"mesh.shard={W}"] + recipe))
-            near([found], [wanted], 1e-9, f"{W} ranks, {recipe}")
+            expect_near([found], [wanted], 1e-9, f"{W} ranks, {recipe}")
     # Two replicas of four: gathers and reductions within a replica, all-reduces of the gradient shards between them.
     for S, R in ((4, 2), (2, 4)):
         found = volume(Plan(model, [f"mesh.shard={S}", f"mesh.replicate={R}", "sharding.reshard_after_forward=true"]))
-        near([found], [3 * P * (S - 1) / S + 2 * P / S * (R - 1) / R], 1e-9, f"{S} shards, {R} replicas")
+        expect_near([found], [3 * P * (S - 1) / S + 2 * P / S * (R - 1) / R], 1e-9, f"{S} shards, {R} replicas")
     # Kept by two of eight: the second gather stays among them.
     found = volume(Plan(model, ["mesh.shard=8", "sharding.reshard_after_forward=2"]))
-    near([found], [2 * P * 7 / 8 + P / 2], 1e-9, "kept over two of eight")
+    expect_near([found], [2 * P * 7 / 8 + P / 2], 1e-9, "kept over two of eight")
 
 
 def size(model, settings):
     """Instructions, buffers and bytes of a plan that the checker takes."""
-    path = SCRATCH / "size.plan"
-    run("sluice-compile", model, *with_settings(settings), "-o", path)
-    run("sluice-plan", "check", path)
-    text = run("sluice-plan", "print", path).stdout
-    lines = text.splitlines()
+    plan = Plan(model, settings).check()
+    lines = plan.text.splitlines()
     return (sum(line.startswith("    ") for line in lines), sum(line.startswith("buffer ") for line in lines),
-            sum(": fill " in line for line in lines), path.stat().st_size)
+            sum(": fill " in line for line in lines), len(plan.bytes))
 
 
 @test

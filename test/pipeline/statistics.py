@@ -3,9 +3,8 @@ the data-parallel ranks with `statistics.sync`, counted in collectives, the same
 
 import random
 import shutil
-import struct
 
-from sharding_tools import *
+from sluice import *
 
 ROWS, PLACES, CHANNELS, MOMENTUM, EPSILON = 2, 4, 3, 0.1, 1e-5
 COUNT = ROWS * PLACES
@@ -52,9 +51,9 @@ def rows(count, seed, name):
     """A data file, and its rows as lists of places of channels."""
     draw = random.Random(seed)
     values = [struct.unpack("<f", struct.pack("<f", draw.gauss(0.5, 2)))[0] for _ in range(count * PLACES * CHANNELS)]
-    header = json.dumps({"x": {"dtype": "F32", "shape": [count, PLACES, CHANNELS], "data_offsets": [0, 4 * len(values)]}}).encode()
+    header = {"x": {"dtype": "F32", "shape": [count, PLACES, CHANNELS], "data_offsets": [0, 4 * len(values)]}}
     path = SCRATCH / f"{name}.safetensors"
-    path.write_bytes(struct.pack("<Q", len(header)) + header + struct.pack(f"<{len(values)}f", *values))
+    path.write_bytes(join_safetensors(header, struct.pack(f"<{len(values)}f", *values)))
     width = PLACES * CHANNELS
     return path, [[values[i * width + p * CHANNELS:i * width + (p + 1) * CHANNELS] for p in range(PLACES)] for i in range(count)]
 
@@ -91,7 +90,7 @@ def check(mesh, microbatches, averages):
     for rank, wanted in enumerate(worked_out(data, ranks, microbatches, steps, averages)):
         for name, values in zip(("running_mean", "running_var"), wanted):
             found = saved[f"rank{rank}.{name}"]
-            near(found, values, 2e-6, f"{what}: {name} of rank {rank}")
+            expect_near(found, values, 2e-6, f"{what}: {name} of rank {rank}")
             expect((found == saved[f"rank0.{name}"]) == (averages or rank == 0), f"{what}: {name} of rank {rank} beside rank 0's")
         expect_equal(saved[f"rank{rank}.count"], (steps * microbatches,), f"{what}: count of rank {rank}")
 
@@ -155,12 +154,12 @@ def over_processes():
 @test
 def one_rank_has_nothing_to_average():
     expect_equal(Plan(model(), settings({"shard": 1}) + LAST).collectives(), [], "collectives of one rank")
-    remark(model(), LAST, "--set statistics.sync=last: 'statistics.sync' has no effect on one rank")
+    expect_remark(model(), LAST, "--set statistics.sync=last: 'statistics.sync' has no effect on one rank")
 
 
 @test
 def another_word():
-    refuse(model(), ["statistics.sync=every"], "--set statistics.sync=every: value of 'statistics.sync', expected \"never\" or \"last\" but got")
+    expect_refused(model(), ["statistics.sync=every"], "--set statistics.sync=every: value of 'statistics.sync', expected \"never\" or \"last\" but got")
 
 
 @test
@@ -175,9 +174,9 @@ def an_evaluation_reads_them_and_leaves_them():
     mean, variance = worked_out(data, 2, 1, 1, True)[0]
     loss = sum((place[c] - mean[c]) / math.sqrt(variance[c] + EPSILON) * place[c]
                for row in evaluated for place in row for c in range(CHANNELS)) / 2
-    found = [json.loads(line)["eval_loss"] for line in open(SCRATCH / "x.jsonl") if "eval_loss" in line]
+    found = [line["eval_loss"] for line in run_with.steps if "eval_loss" in line]
     expect(len(found) > 0, "expected an eval_loss")
-    near(found[-1:], [loss], 1e-5, "eval_loss")
+    expect_near(found[-1:], [loss], 1e-5, "eval_loss")
 
 
 main()

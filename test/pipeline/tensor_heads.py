@@ -1,20 +1,15 @@
 """Fewer heads of keys and values than tensor ranks, or a number of them that the ranks do not divide: every rank has all of
 them, and a shard of the heads of queries."""
 
-from sharding_tools import *
+from sluice import *
 
 MEGATRON = "sharding.tensor=megatron"
 
 
 def llama(heads, shared, layers=1, **more):
-    folder = SCRATCH / f"llama-{heads}-{shared}"
-    folder.mkdir(exist_ok=True)
-    config = json.loads((REFERENCE / "llama-tiny" / "config.json").read_text())
-    config |= {"num_attention_heads": heads, "num_key_value_heads": shared, "head_dim": 64 // heads,
-               "num_hidden_layers": layers, "intermediate_size": 48} | more
-    (folder / "config.json").write_text(json.dumps(config))
-    run("sluice-import", "hf", folder / "config.json", "--batch", 2, "--sequence", 16, "-o", folder / "model.mlir")
-    return folder / "model.mlir"
+    return hugging_face(reference_config("llama-tiny") | {
+        "num_attention_heads": heads, "num_key_value_heads": shared, "head_dim": 64 // heads, "num_hidden_layers": layers,
+        "intermediate_size": 48} | more)
 
 
 @test
@@ -23,31 +18,30 @@ def fewer_than_ranks():
         model = llama(heads, shared)
         for data in ([], ["mesh.shard=2"]) if tensor < 4 else ([],):
             for more in ([], ["recompute.policy=block"]):
-                near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", MEGATRON] + more)), train(Plan(model, data + more)),
+                expect_near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", MEGATRON] + more)), train(Plan(model, data + more)),
                           2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
 
 
 @test
 def not_divided_by_ranks():
     model = llama(12, 3, hidden_size=96, head_dim=8)
-    near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON])), train(Plan(model, [])), 2e-5, "12 and 3 heads over 2", weights=2e-4)
+    expect_near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON])), train(Plan(model, [])), 2e-5, "12 and 3 heads over 2", weights=2e-4)
 
 
 @test
 def every_family():
     """The usual plan of each, over ranks that its heads allow; no vocabulary of theirs divides."""
     for family, tensor in (("gpt2", 3), ("llama", 4), ("llama-linear", 2), ("mistral", 3), ("qwen2", 2), ("qwen3", 3)):
-        model = SCRATCH / f"{family}.mlir"
-        run("sluice-import", "hf", REFERENCE / "families" / family / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
+        model = hugging_face(f"families/{family}")
         alone = train(Plan(model, []), steps=2)
         for more in ([], ["sharding.sequence=true", "loss.chunk_rows=8"]):
-            near_runs(train(Plan(model, [f"mesh.tensor={tensor}", MEGATRON] + more), steps=2), alone, 2e-5,
+            expect_near_runs(train(Plan(model, [f"mesh.tensor={tensor}", MEGATRON] + more), steps=2), alone, 2e-5,
                       f"{family} over {tensor} {more}", weights=2e-4)
 
 
 @test
 def said_in_a_remark():
-    remark(llama(4, 2), ["mesh.tensor=4", MEGATRON], "separates heads that several ranks share")
+    expect_remark(llama(4, 2), ["mesh.tensor=4", MEGATRON], "separates heads that several ranks share")
 
 
 @test
@@ -56,7 +50,7 @@ def heads_of_queries_in_whole_groups():
     for heads, shared, tensor, own in ((4, 2, 8, 2), (6, 2, 4, 3), (12, 3, 5, 4)):
         model = llama(heads, shared, hidden_size=64, head_dim=8)
         plan = Plan(model, [f"mesh.tensor={tensor}", MEGATRON])
-        near_runs(train(plan), train(Plan(model, [])), 2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
+        expect_near_runs(train(plan), train(Plan(model, [])), 2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
         expect_equal(plan.parameters()["model.layers.0.self_attn.q_proj.weight"]["local"], [8 * own, 64], f"{heads} over {tensor}: q_proj")
 
 

@@ -4,9 +4,8 @@ the plan, and losses, norms and weights are those of the plan without the tensor
 SLUICE_TENSOR_CASES=N runs N cases (fourteen otherwise)."""
 
 import random
-import re
 
-from sharding_tools import *
+from sluice import *
 
 CASES = int(os.environ.get("SLUICE_TENSOR_CASES", 14))
 MODELS = [("mlp-stack", "dim=3", "batch=4"), ("mlp-stack", "dim=5", "batch=3"), ("norm-mlps", "dim=5", "batch=4"),
@@ -44,12 +43,12 @@ def random_splits():
         what = f"seed {seed}, {model.stem}, {settings}"
         if not split:
             continue
-        made = compile_by(model, settings)
-        if made.returncode == 1:
-            expect("sharding.tensor" in made.stderr, f"{what}: expected a refusal of the split but got {made.stderr}")
+        done = try_compile(model, settings)
+        if done.returncode == 1:
+            expect("sharding.tensor" in done.stderr, f"{what}: expected a refusal of the split but got {done.stderr}")
             continue
         without = data + [knob for knob in knobs if "sequence" not in knob] + SGD
-        near_runs(train(Plan(model, settings), steps=2), train(Plan(model, without), steps=2), 3e-4, what, weights=3e-4)
+        expect_near_runs(train(Plan(model, settings), steps=2), train(Plan(model, without), steps=2), 3e-4, what, weights=3e-4)
         trained += 1
     expect(trained >= CASES // 2, f"expected at least half of {CASES} cases to train but got {trained}")
 

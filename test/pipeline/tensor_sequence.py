@@ -4,43 +4,36 @@ Per layer, attention and feed-forward each have two of both kinds: forward, an a
 sharding and a reduce_scatter after the one with a row sharding; backward, an all_gather of the cotangent, one of the input
 of the column sharding (the gathered input is not kept), and a reduce_scatter."""
 
-from sharding_tools import *
+from sluice import *
 
 MEGATRON = "sharding.tensor=megatron"
 SEQUENCE = "sharding.sequence=true"
 
 
-def llama(sequence=16):
-    path = SCRATCH / f"llama-{sequence}.mlir"
-    run("sluice-import", "hf", REFERENCE / "llama-tiny" / "config.json", "--batch", 2, "--sequence", sequence, "-o", path)
-    return path
-
-
 @test
 def numbers():
-    for model, name in ((tiny(), "gpt2"), (llama(), "llama")):
+    for model, name in ((gpt2_tiny(), "gpt2"), (hugging_face("llama-tiny"), "llama")):
         for data in ([], ["mesh.shard=2"]):
             for more in ([], ["recompute.policy=block", "gradient.clip_norm=0.5", "gradient.microbatches=2"]):
-                near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON, SEQUENCE] + more)), train(Plan(model, data + more)),
+                expect_near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON, SEQUENCE] + more)), train(Plan(model, data + more)),
                           2e-5, f"{name} {data + more}", weights=2e-4)
 
 
 @test
 def sequences_that_ranks_do_not_divide():
-    model = tiny(sequence=15)
-    near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(model, [])), 2e-5, "15 over 2", weights=2e-4)
+    model = gpt2_tiny(sequence=15)
+    expect_near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(model, [])), 2e-5, "15 over 2", weights=2e-4)
 
 
 @test
 def dropout_draws_by_place():
-    path = SCRATCH / "dropout.mlir"
-    run("sluice-import", "hf", REFERENCE / "gpt2-tiny" / "config.json", "--batch", 2, "--sequence", 16, "--dropout", 0.1, "-o", path)
-    near_runs(train(Plan(path, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(path, [])), 2e-5, "dropout", weights=2e-4)
+    model = hugging_face("gpt2-tiny", 2, 16, "--dropout", 0.1)
+    expect_near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(model, [])), 2e-5, "dropout", weights=2e-4)
 
 
 @test
 def collectives():
-    plan = Plan(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE])
+    plan = Plan(gpt2_tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE])
     layers = len(plan.units()) - 1
     found = collections.Counter((c["phase"], c["kind"]) for c in plan.collectives() if c["axis"] == "tensor")
     # Ahead of the output of the vocabulary as ahead of any column; after the embedding as after any row.
@@ -52,7 +45,7 @@ def collectives():
     between = 2 * 16 * 64 * 4
     gathers = [c for c in plan.collectives("all_gather", phase="backward") if c["axis"] == "tensor" and c["bytes_out"] == between]
     expect_equal(len(gathers), 4 * layers + 2, "all_gathers backward")
-    whole = Plan(tiny(), ["mesh.tensor=2", MEGATRON])
+    whole = Plan(gpt2_tiny(), ["mesh.tensor=2", MEGATRON])
     reduced = [c["phase"] for c in whole.collectives("all_reduce") if c["axis"] == "tensor" and c["bytes_out"] == between]
     expect_equal(collections.Counter(reduced), {"forward": 2 * layers + 1, "backward": 2 * layers + 1}, "all_reduces without")
     expect(plan.point("after_forward") < whole.point("after_forward"), "parts of the sequence should leave less after the forward")
@@ -63,27 +56,27 @@ def terms_of_gradients():
     """Gradients of norms and of biases after row shardings are partial sums over the sequence: reduced once a step, a unit's
     together, as shards, after the reduction over the shard axis."""
     for data, repetitions in (([], 1), (["mesh.shard=2"], 3), (["mesh.replicate=2", "mesh.shard=2"], 1), (["mesh.replicate=2"], 3)):
-        plan = Plan(tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE, f"gradient.microbatches={repetitions}"])
+        plan = Plan(gpt2_tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE, f"gradient.microbatches={repetitions}"])
         shards = 2 if "mesh.shard=2" in data else 1
         terms = [c for c in plan.collectives("all_reduce") if c["axis"] == "tensor" and c["phase"] == "backward"]
         expect_equal(sorted((c["unit"], c["microbatch"], c["bytes_in"]) for c in terms),
                      sorted([(f"h.{i}", repetitions - 1, 6 * 64 * 4 // shards) for i in range(4)] + [("root", repetitions - 1, 2 * 64 * 4 // shards)]),
                      f"{data}: all_reduces of terms")
-        near_runs(train(plan, steps=2), train(Plan(tiny(), data + [f"gradient.microbatches={repetitions}"]), steps=2), 2e-5, f"{data}", weights=2e-4)
+        expect_near_runs(train(plan, steps=2), train(Plan(gpt2_tiny(), data + [f"gradient.microbatches={repetitions}"]), steps=2), 2e-5, f"{data}", weights=2e-4)
     # With types, modes and memory spaces of the recipe.
     data = ["mesh.shard=2"]
     for more, tolerance in ((["gradient.microbatches=2", "gradient.sync=every"], 2e-5), (["sharding.strategy=no_shard"], 2e-5), (["sharding.dim=flat"], 2e-5),
                             (["gradient.force_sum=true"], 2e-5), (["gradient.divide=3"], 2e-5), (['memory.offload=["parameters", "optimizer"]'], 2e-5),
                             (["precision.compute=bf16"], 3e-2), (['sharding.replicated=["*.bias", "ln_f*"]'], 2e-5)):
-        near_runs(train(Plan(tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE] + more), steps=2), train(Plan(tiny(), data + more), steps=2),
+        expect_near_runs(train(Plan(gpt2_tiny(), data + ["mesh.tensor=2", MEGATRON, SEQUENCE] + more), steps=2), train(Plan(gpt2_tiny(), data + more), steps=2),
                   tolerance, f"{more}", weights=2e-4 if tolerance < 1e-3 else None)
 
 
 @test
 def remarks():
-    remark(tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE], "remark: reduce_scatter over 'tensor': model.matmul")
-    remark(tiny(), [SEQUENCE], "'sharding.sequence' has no effect where 'mesh.tensor' is 1")
-    remark(zoo("mlp-stack"), ["mesh.tensor=2", SEQUENCE, 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'],
+    expect_remark(gpt2_tiny(), ["mesh.tensor=2", MEGATRON, SEQUENCE], "remark: reduce_scatter over 'tensor': model.matmul")
+    expect_remark(gpt2_tiny(), [SEQUENCE], "'sharding.sequence' has no effect where 'mesh.tensor' is 1")
+    expect_remark(zoo("mlp-stack"), ["mesh.tensor=2", SEQUENCE, 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'],
            "'sharding.sequence' has no effect where no partial value has a sequence dim")
 
 

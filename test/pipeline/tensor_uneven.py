@@ -1,6 +1,6 @@
 """Dims that the ranks of the tensor axis do not divide: the last shards are padded, or empty, and padding never becomes data."""
 
-from sharding_tools import *
+from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 MEGATRON = "sharding.tensor=megatron"
@@ -14,7 +14,7 @@ def parity(dim, mesh, ranks, recipes, split=SPLIT, name="mlp-stack", steps=10):
     for recipe in recipes:
         plan = Plan(model, mesh + [split] + recipe + ADAM)
         expect(train(plan, steps=0).weights == start, f"{dim}, {mesh + recipe}: expected the initial weights of one rank")
-        near_runs(train(plan, steps=steps), alone, 1e-4, f"{dim}, {mesh + recipe}", weights=2e-2)
+        expect_near_runs(train(plan, steps=steps), alone, 1e-4, f"{dim}, {mesh + recipe}", weights=2e-2)
 
 
 @test
@@ -62,26 +62,21 @@ def norms():
     model = zoo("norm-mlps", "dim=5", "batch=8")
     alone = train(Plan(model, ["gradient.microbatches=2"] + ADAM), steps=4)
     for split in (SPLIT, 'sharding.tensor={"*.out_proj.*"="column"}'):
-        near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", split] + ADAM), steps=4), alone, 1e-4, split, weights=2e-2)
+        expect_near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", split] + ADAM), steps=4), alone, 1e-4, split, weights=2e-2)
     model = zoo("mlp-stack", "dim=5", "batch=8")
     for p in (1, 2, 3, "inf"):
         clip = ["gradient.clip_norm=0.05", f"gradient.clip_type={p}", "optimizer.name=sgd", "optimizer.lr=0.1"]
-        near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", SPLIT] + clip)),
+        expect_near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", SPLIT] + clip)),
                   train(Plan(model, ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
 
 
 @test
 def vocabularies():
     """Rows of a table and columns of logits, of which the last rank has fewer, or one none."""
-    config = json.loads((REFERENCE / "gpt2-tiny" / "config.json").read_text())
     for size, tensor in ((257, 2), (255, 4)):
-        folder = SCRATCH / f"vocabulary-{size}"
-        folder.mkdir(exist_ok=True)
-        (folder / "config.json").write_text(json.dumps(config | {"vocab_size": size, "n_layer": 1}))
-        model = folder / "model.mlir"
-        run("sluice-import", "hf", folder / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
+        model = hugging_face(reference_config("gpt2-tiny") | {"vocab_size": size, "n_layer": 1})
         for data in ([], ["mesh.shard=2"]):
-            near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", "sharding.tensor=megatron"])), train(Plan(model, data)),
+            expect_near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", "sharding.tensor=megatron"])), train(Plan(model, data)),
                       2e-5, f"{size} over {tensor}", weights=2e-4)
 
 
@@ -93,7 +88,7 @@ def precision_and_accumulation():
                               (["gradient.microbatches=2", "gradient.sync=every"], 1e-5)):
         count = 4 if "gradient.microbatches=2" in recipe else 2
         settings = [s for s in recipe if "gradient" not in s] + [f"gradient.microbatches={count}"]
-        near_runs(train(Plan(model, mesh + recipe + ADAM)), train(Plan(model, settings + ADAM)), tolerance, f"{recipe}")
+        expect_near_runs(train(Plan(model, mesh + recipe + ADAM)), train(Plan(model, settings + ADAM)), tolerance, f"{recipe}")
 
 
 @test
@@ -114,7 +109,7 @@ def ranks_without_heads():
     model = zoo("transformer", "dropout=0", "loss=cross-entropy")
     split = ('sharding.tensor={"*.wq.weight"="column", "*.wk.weight"="column", "*.wv.weight"="column", "*.wo.weight"="row", '
              '"*.w1.*"="column", "*.w2.weight"="row"}')
-    near_runs(train(Plan(model, ["mesh.tensor=5", split])), train(Plan(model, [])), 2e-5, "4 heads over 5", weights=2e-4)
+    expect_near_runs(train(Plan(model, ["mesh.tensor=5", split])), train(Plan(model, [])), 2e-5, "4 heads over 5", weights=2e-4)
 
 
 @test
@@ -122,17 +117,12 @@ def parts_of_what_all_have():
     """The cotangent of a sum is ones: its parts are the same on all ranks, and parts all the same."""
     model = zoo("linear-relu-linear")
     for split in ('{"*.weight"="column"}', '{"*.weight"="column", "*.bias"="column"}'):
-        near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=" + split])),
+        expect_near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=" + split])),
                   train(Plan(model, ["mesh.shard=2"])), 2e-5, split, weights=2e-4)
 
 
-def gpt2(heads, size=8, **more):
-    config = json.loads((REFERENCE / "gpt2-tiny" / "config.json").read_text())
-    folder = SCRATCH / f"gpt2-{heads}-{size}"
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config | {"n_head": heads, "n_embd": heads * size, "n_layer": 1} | more))
-    run("sluice-import", "hf", folder / "config.json", "--batch", 2, "--sequence", 16, "-o", folder / "model.mlir")
-    return folder / "model.mlir"
+def gpt2(heads):
+    return hugging_face(reference_config("gpt2-tiny") | {"n_head": heads, "n_embd": 8 * heads, "n_layer": 1})
 
 
 @test
@@ -142,7 +132,7 @@ def fused_heads():
         model = gpt2(heads)
         alone = train(Plan(model, []))
         plan = Plan(model, [f"mesh.tensor={ranks}", MEGATRON])
-        near_runs(train(plan), alone, 2e-5, f"{heads} heads over {ranks}", weights=2e-4)
+        expect_near_runs(train(plan), alone, 2e-5, f"{heads} heads over {ranks}", weights=2e-4)
         expect(train(plan, steps=0).weights == train(Plan(model, []), steps=0).weights,
                f"{heads} over {ranks}: expected the initial weights of one rank")
         weight = plan.parameters()["h.0.attn.c_attn.weight"]
@@ -163,7 +153,7 @@ def fused_heads_and_recipes():
                                 (["sharding.dim=flat"], 2e-5), (["sharding.reshard_after_forward=true", "gradient.microbatches=2"], 2e-5),
                                 (["gradient.clip_norm=0.1", "gradient.clip_type=inf"], 2e-5), (["optimizer.name=sgd", "optimizer.lr=0.1"], 2e-5),
                                 (["precision.compute=bf16"], 3e-2)):
-            near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON] + more)), train(Plan(model, data + [m for m in more if "sharding" not in m])),
+            expect_near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON] + more)), train(Plan(model, data + [m for m in more if "sharding" not in m])),
                       tolerance, f"{data + more}", weights=2e-4 if tolerance < 1e-3 else None)
 
 
@@ -181,11 +171,10 @@ def fused_weights_on_another_mesh():
 
 @test
 def heads_that_ranks_do_not_divide():
-    model = SCRATCH / "llama.mlir"
-    run("sluice-import", "hf", REFERENCE / "llama-tiny" / "config.json", "--batch", 2, "--sequence", 16, "-o", model)
+    model = hugging_face("llama-tiny")
     alone = train(Plan(model, []))
     for more in ([], ["sharding.sequence=true"]):
-        near_runs(train(Plan(model, ["mesh.tensor=3", MEGATRON] + more)), alone, 2e-5, f"4 heads over 3 {more}", weights=2e-4)
+        expect_near_runs(train(Plan(model, ["mesh.tensor=3", MEGATRON] + more)), alone, 2e-5, f"4 heads over 3 {more}", weights=2e-4)
 
 
 main()

@@ -1,10 +1,11 @@
 """break_checkpoint.py FOLDER OUT FAULT: the sharded checkpoint of FOLDER in OUT, with one fault."""
 
-import json
 import shutil
 import struct
 import sys
 from pathlib import Path
+
+from sluice import join_safetensors
 
 
 def edit_header(file, change):
@@ -50,8 +51,8 @@ def main():
         edit_header(last, lambda header: header.replace("model.norm.weight", "model.morn.weight"))
         rewrite("model.norm.weight", "model.morn.weight")
     elif fault == "extra":
-        data = json.dumps({"model.more.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
-        (out / "more.safetensors").write_bytes(struct.pack("<Q", len(data)) + data + bytes(4))
+        header = {"model.more.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}
+        (out / "more.safetensors").write_bytes(join_safetensors(header, bytes(4)))
         rewrite('"weight_map": {', '"weight_map": {"model.more.weight": "more.safetensors",')
     else:
         sys.exit(f"unknown fault '{fault}'")

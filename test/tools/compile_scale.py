@@ -10,6 +10,8 @@ import os
 import subprocess
 import sys
 
+from sluice import set_options
+
 LLAMA = {
     "model_type": "llama", "vocab_size": 128256, "num_key_value_heads": 8, "max_position_embeddings": 131072,
     "rms_norm_eps": 1e-5, "tie_word_embeddings": False, "rope_theta": 500000.0,
@@ -46,7 +48,7 @@ def costs_of(blocks):
     run("sluice-import", "hf", "deep.json", "--batch", "2", "--sequence", "16", "-o", "deep.mlir")
     costs = {}
     for mesh, recipe in MESHES.items():
-        costs[mesh] = run("sluice-compile", "deep.mlir", *(word for key in recipe for word in ("--set", key)), "-o", "deep.plan")
+        costs[mesh] = run("sluice-compile", "deep.mlir", *set_options(recipe), "-o", "deep.plan")
         print(f"{blocks} blocks, {mesh}: compile {costs[mesh][0]:.2f} s {costs[mesh][1] / 2**20:.0f} MiB")
     return costs
 
@@ -74,8 +76,8 @@ def main():
         with open(f"{name}.json", "w") as file:
             json.dump(LLAMA | sizes, file)
         imported = run("sluice-import", "hf", f"{name}.json", "--batch", "1", "--sequence", "8192", "-o", f"{name}.mlir")
-        compiled = run("sluice-compile", f"{name}.mlir", "--set", f"mesh.shard={ranks}", "--set", "recompute.policy=block",
-                       "--set", "precision.compute=bf16", "-o", f"{name}.plan")
+        compiled = run("sluice-compile", f"{name}.mlir",
+                       *set_options([f"mesh.shard={ranks}", "recompute.policy=block", "precision.compute=bf16"]), "-o", f"{name}.plan")
         time, memory = imported[0] + compiled[0], max(imported[1], compiled[1])
         print(f"{name} on {ranks} ranks: import {imported[0]:.2f} s {imported[1] / 2**20:.0f} MiB, compile {compiled[0]:.2f} s "
               f"{compiled[1] / 2**20:.0f} MiB, plan {os.path.getsize(f'{name}.plan') / 1e6:.1f} MB")

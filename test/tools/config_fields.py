@@ -11,11 +11,11 @@ Where Python has transformers, the tables are compared with its classes: a field
 """
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from sluice import try_run
 
 CHANGES, REFUSED, NEUTRAL = "changes", "refused", "neutral"
 
@@ -92,8 +92,7 @@ def imported(folder, config):
     """The program without the config's own text, or None and the error."""
     path = folder / "config.json"
     path.write_text(json.dumps(config))
-    done = subprocess.run(["sluice-import", "hf", path, "--batch", "1", "--sequence", "8", "-o", "-"],
-                          capture_output=True, text=True)
+    done = try_run("sluice-import", "hf", path, "--batch", 1, "--sequence", 8, "-o", "-")
     lines = [line for line in done.stdout.splitlines() if "model.config" not in line]
     return ("\n".join(lines), "") if done.returncode == 0 else (None, done.stderr)
 

@@ -5,29 +5,25 @@ eval_loss.py --same A.jsonl B.jsonl            the same eval_loss at the same st
 eval_loss.py --last EVALUATED.jsonl... TRAINED.jsonl   the last eval_loss of each is the first loss of the last
 """
 
-import json
 import sys
 
-
-def read(name):
-    lines = [json.loads(line) for line in open(name)]
-    return lines[:-1], lines[-1]["summary"]
+from sluice import read_log
 
 
 def main():
     if sys.argv[1] == "--last":
-        expected = read(sys.argv[-1])[0][0]["loss"]
+        expected = read_log(sys.argv[-1])[0][0]["loss"]
         for name in sys.argv[2:-1]:
-            got = read(name)[0][-1]["eval_loss"]
+            got = read_log(name)[0][-1]["eval_loss"]
             assert abs(got - expected) <= 2e-6 * expected, f"{name}: eval_loss {got}, expected {expected}"
         print("one loss")
         return
     if sys.argv[1] == "--same":
-        a, b = ([(line["step"], line["eval_loss"]) for line in read(name)[0] if "eval_loss" in line] for name in sys.argv[2:])
+        a, b = ([(line["step"], line["eval_loss"]) for line in read_log(name)[0] if "eval_loss" in line] for name in sys.argv[2:])
         assert a and a == b, (a, b)
         print("the same evaluations")
         return
-    (plain, memory), (evaluated, memory_too) = read(sys.argv[1]), read(sys.argv[2])
+    (plain, memory), (evaluated, memory_too) = read_log(sys.argv[1]), read_log(sys.argv[2])
     times = {"step_ms", "tokens_per_s", "eval_loss"}
     for a, b in zip(plain, evaluated, strict=True):
         assert "eval_loss" not in a

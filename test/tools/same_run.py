@@ -1,12 +1,12 @@
 """same_run.py A.jsonl B.jsonl: two logs have the same losses, norms and rates, to the last digit."""
 
-import json
 import sys
+
+from sluice import read_log
 
 
 def steps(path):
-    lines = [json.loads(line) for line in open(path)]
-    return [[line.get(key) for key in ("step", "loss", "grad_norm", "lr", "tokens")] for line in lines if "step" in line]
+    return [[step.get(key) for key in ("step", "loss", "grad_norm", "lr", "tokens")] for step in read_log(path)[0]]
 
 
 a, b = (steps(path) for path in sys.argv[1:])

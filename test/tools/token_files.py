@@ -4,9 +4,11 @@ Writes narrow.bin, wide.bin (32-bit tokens), part-1.bin and part-2.bin (the same
 text.txt (a byte a token), and rows.safetensors, rows-1.safetensors, rows-2.safetensors (sequences of LENGTH and their targets).
 """
 
-import json
 import struct
 import sys
+from pathlib import Path
+
+from sluice import join_safetensors
 
 
 def token_file(name, tokens, wide):
@@ -23,9 +25,7 @@ def safetensors(name, tensors):
         packed = struct.pack(f"<{len(values)}{code}", *values)
         header[key] = {"dtype": dtype, "shape": [len(rows), len(rows[0])], "data_offsets": [len(data), len(data) + len(packed)]}
         data += packed
-    text = json.dumps(header).encode()
-    with open(name, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+    Path(name).write_bytes(join_safetensors(header, data))
 
 
 def main():
