@@ -13,7 +13,7 @@ def sharded(ranks, *more):
 
 
 @test
-def numbers_of_whole_weights():
+def parity_with_no_shard():
     model = zoo("reduce-model")
     for ranks in (2, 3):
         whole = train(Plan(model, [f"mesh.shard={ranks}", "sharding.strategy=no_shard"] + ADAM), steps=10)
@@ -23,7 +23,7 @@ def numbers_of_whole_weights():
 
 
 @test
-def ranks_see_each_other():
+def reductions_change_the_loss():
     """The reduction is there: one rank that takes the rows of both, each for itself, has another loss."""
     model = zoo("reduce-model")
     apart, two = train(Plan(model, ["gradient.microbatches=2"] + ADAM), steps=1), train(Plan(model, sharded(2) + ADAM), steps=1)
@@ -41,7 +41,7 @@ def moved(weights, along, step):
 
 
 @test
-def gradients_by_differences():
+def gradients_by_finite_differences():
     """Along the gradient of the products' weights the mean of all losses changes by the gradient's square times the ranks: each
     loss depends on the terms that every rank adds to the sums, and no rank receives the losses of others."""
     model = zoo("reduce-model")
@@ -59,7 +59,7 @@ def gradients_by_differences():
 
 
 @test
-def gathered_while_reduced():
+def gathers_during_reductions():
     """Each unit's gather is issued after the start of its reduction, ahead of the next; no reduced value has been read yet."""
     plan = Plan(zoo("reduce-model"), sharded(2))
     forward = [c for c in plan.collectives(phase="forward")]
@@ -68,12 +68,12 @@ def gathered_while_reduced():
 
 
 @test
-def one_rank_has_none():
+def one_rank_has_no_collective():
     expect_equal(Plan(zoo("reduce-model"), []).collectives(), [], "collectives of one rank")
 
 
 @test
-def beside_a_tensor_axis():
+def with_a_tensor_axis():
     split = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
     model = zoo("reduce-model")
     expect_near_runs(train(Plan(model, sharded(2, "mesh.tensor=2", split) + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4),

@@ -32,7 +32,7 @@ def tensor_replicas_and_experts():
 
 
 @test
-def experts_in_shards():
+def experts_and_shards():
     for dim, recipe in itertools.product((6, 8), ([], ["sharding.reshard_after_forward=false"], ["recompute.policy=block"],
                                                   ["sharding.dim=largest"], ["sharding.dim=flat"], ["sharding.strategy=no_shard"])):
         parity(moe(f"dim={dim}"), 2, EXPERT + ["mesh.shard=2"] + recipe, f"dim {dim}, {recipe}")
@@ -41,7 +41,7 @@ def experts_in_shards():
 
 
 @test
-def what_is_sharded_over_what():
+def axes_of_shards_and_reductions():
     plan = Plan(moe(), EXPERT + ["mesh.shard=2"])
     expect_equal([(a["axis"], a["size"]) for a in plan.description["mesh"]],
                  [("replicate", 1), ("shard", 2), ("expert", 2), ("tensor", 1)], "mesh")
@@ -62,7 +62,7 @@ def what_is_sharded_over_what():
 
 
 @test
-def what_crosses_the_axis():
+def collectives_over_the_expert_axis():
     # Rows and gates to the experts and rows back; the same turned round, of which the forward keeps nothing.
     plan = Plan(moe("layers=1"), EXPERT)
     found = collections.Counter((c["phase"], c["kind"]) for c in plan.collectives(axis="expert") if c["unit"] is None)
@@ -77,7 +77,7 @@ def what_crosses_the_axis():
 
 
 @test
-def norms():
+def gradient_norms():
     for p in (1, 2, 3, "inf"):
         clip = ["gradient.clip_norm=0.05", f"gradient.clip_type={p}", "optimizer.name=sgd", "optimizer.lr=0.1"]
         plan = Plan(moe(), EXPERT + TENSOR + ["mesh.shard=2"] + clip)
@@ -87,7 +87,7 @@ def norms():
 
 
 @test
-def micro_batches_and_precisions():
+def accumulation_divisors_and_offload():
     for recipe in (["gradient.sync=every"], ["gradient.sync=last", "gradient.force_sum=true"], ["gradient.divide=8"],
                    ['memory.offload=["parameters", "optimizer"]']):
         divide = recipe if "gradient.divide=8" in recipe else []
@@ -101,7 +101,7 @@ def micro_batches_and_precisions():
 
 
 @test
-def rows_alone():
+def models_without_experts():
     # A model without experts is data-parallel over the axis: attention, dropout, a loss that is a mean.
     for settings in (("dropout=0.1",), ("dropout=0", "loss=cross-entropy")):
         model = zoo("transformer", "batch=4", *settings)

@@ -46,7 +46,7 @@ def trained_by(settings):
 
 
 @test
-def every_pair_keeps_every_bit():
+def every_pair_of_settings_changes_no_bit():
     for mesh, clipping in itertools.product(MESHES, CLIPPING):
         base = trained_by(mesh + clipping)
         for recipe in covering_recipes():
@@ -54,7 +54,7 @@ def every_pair_keeps_every_bit():
 
 
 @test
-def keeping_units_between_microbatches_keeps_every_bit():
+def reshard_after_backward_changes_no_bit():
     for clipping in CLIPPING:
         mesh = MESHES[0] + clipping
         kept = ("sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last")

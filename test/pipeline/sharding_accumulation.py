@@ -49,7 +49,7 @@ def counts_of_every_mode():
 
 
 @test
-def numbers_of_every_mode():
+def parity_of_every_mode():
     model = zoo("linear-mlps", "count=3", "dim=32")
     alone = train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5)
     for variant in variants():
@@ -79,7 +79,7 @@ def lists(pattern):
 
 
 @test
-def regimes_within_a_step():
+def sync_by_list_of_microbatches():
     # Three deferred, three reduced, three deferred; and the other way about: by strategy, by when the backward gathers
     # ahead, and with parameters cut as they are or by elements. Against one pass over the rows of all of them.
     model, whole = zoo("encoder-decoder", "batch=2"), zoo("encoder-decoder", "batch=36")
@@ -105,7 +105,7 @@ def regimes_within_a_step():
 
 
 @test
-def regimes_by_unit_and_mesh():
+def sync_lists_by_unit_and_mesh():
     model = zoo("linear-mlps", "count=3", "dim=32")
     alone = train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=3)
     for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
@@ -116,7 +116,7 @@ def regimes_by_unit_and_mesh():
 
 
 @test
-def accumulation_in_the_type_of_reduction():
+def accumulation_in_the_reduce_dtype():
     # Gradients of narrow types are accumulated over micro-batches in f32, before and after their reduction.
     model = zoo("mlp-sequence", "count=3", "dim=16")
     for sync in ("last", "every"):

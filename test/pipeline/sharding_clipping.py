@@ -14,7 +14,7 @@ def clipping(p, rate=1):
 
 
 @test
-def norms_are_those_of_one_rank():
+def norms_equal_those_of_one_rank():
     for p in (1, 2, 3, "inf"):
         alone = train(Plan(zoo(*MODEL), ["gradient.microbatches=4"] + clipping(p, 0.1)), steps=5)
         expect(all(norm > MAX for norm in alone.norm), f"p = {p}: expected every norm above {MAX} but got {alone.norm}")
@@ -33,7 +33,7 @@ def one_reduction_for_each_axis():
 
 
 @test
-def clipped_to_the_norm():
+def gradients_are_clipped_to_the_norm():
     # With rate 1 the weights move by the gradient itself: its norm is the bound, in the type that is asked for.
     for p in (1, 2, 3, "inf"):
         for mesh, _ in MESHES:
@@ -45,7 +45,7 @@ def clipped_to_the_norm():
 
 
 @test
-def no_clipping_where_the_norm_is_small():
+def no_clipping_below_the_norm():
     for mesh, _ in MESHES[:2]:
         sgd = ["optimizer.name=sgd", "optimizer.lr=0.1"]
         expect_same_bits(train(Plan(zoo(*MODEL), mesh + sgd + ["gradient.clip_norm=1e6"])), train(Plan(zoo(*MODEL), mesh + sgd)), f"{mesh}")

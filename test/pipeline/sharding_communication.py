@@ -26,7 +26,7 @@ def launches(plan):
 
 
 @test
-def gathers_and_reductions_by_residency():
+def gathers_and_reductions_by_reshard_after_forward():
     for layers in (1, 2, 5):
         units = layers + 1
         for after, backward in (("true", units), ("2", units), ("default", units - 1), ("false", 0)):
@@ -42,7 +42,7 @@ def gathers_and_reductions_by_residency():
 
 
 @test
-def strategies_and_their_other_names():
+def strategies_and_aliases():
     # The collectives of each strategy; with replicas two of them have two names.
     model = zoo("linear-mlps", "count=3", "dim=8")
     for mesh, replicas in ((["mesh.shard=2"], 0), (["mesh.replicate=2", "mesh.shard=2"], 1)):
@@ -61,7 +61,7 @@ def strategies_and_their_other_names():
 
 
 @test
-def units_within_units():
+def nested_units():
     # Units of norms inside the units of their blocks: gathered where they are used, while the block is gathered.
     model = toy(2, "transformer", "tied=false")
     units = ('sharding.units={' + ", ".join(f'L{i}=["layers.{i}"], n{i}=["layers.{i}.ffn_norm.*"]' for i in range(2)) + "}")
@@ -77,14 +77,14 @@ def units_within_units():
 
 
 @test
-def release_where_the_backward_begins():
+def reshard_before_backward():
     plan = Plan(toy(2), ["mesh.shard=4", "sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true"])
     expect_equal([plan.count("all_gather", phase="forward"), plan.count("all_gather", phase="backward"),
                   plan.count("reduce_scatter")], [3, 3, 3], "gathers and reductions")
 
 
 @test
-def residency_of_one_unit():
+def reshard_after_forward_by_unit():
     # The setting of only the root, or of all units, against the setting of the others.
     for table, backward in (("default", 3), ("true", 4), ('{root=true, "layers.*"=false}', 1), ("false", 0),
                             ('{root=false, "layers.*"=true}', 3)):
@@ -229,7 +229,7 @@ def unused_parameters_in_a_unit():
 
 
 @test
-def useless_prefetch():
+def redundant_prefetch():
     model = zoo("mlp", "dim=16")
     plain = Plan(model, FOUR)
     useless = Plan(model, FOUR + ['schedule.backward_prefetch={in_proj=["out_proj"]}'])
@@ -244,7 +244,7 @@ def useless_prefetch():
 
 
 @test
-def early_gathers_by_table():
+def prefetch_by_table():
     # Gathered where the root is, before anything of theirs runs, as on an author's word.
     model = zoo("mlp-sequence", "count=3", "dim=8")
     plan = Plan(model, ["mesh.shard=2", 'schedule.forward_prefetch={"0"=["1", "2"]}', "sharding.reshard_after_forward=false"])
@@ -253,7 +253,7 @@ def early_gathers_by_table():
 
 
 @test
-def a_unit_of_nothing():
+def empty_units():
     plan = Plan(toy(2), ["mesh.shard=2", 'sharding.units={none=[], a=["layers.0"]}'])
     expect("none" in plan.units(), "expected a unit without parameters")
     expect_equal([e for e in plan.events() if "(none)" in e], [], "events of the unit without parameters")
@@ -271,7 +271,7 @@ def factors(plan):
 
 
 @test
-def factors_around_narrow_sums():
+def predivide_and_postdivide_factors_of_f16():
     # The table of the rule: pre-divisor and post-divisor of f16 by the factor.
     table = {2: (2, 1), 3: (2, 1.5), 4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8), 128: (16, 8)}
     model = zoo("mlp", "dim=16")
@@ -298,7 +298,7 @@ def factors_around_narrow_sums():
 
 
 @test
-def factor_of_one_unit():
+def divide_factor_of_one_unit():
     model = toy(2, "transformer", "tied=false")
     for mesh, scatter in ((["mesh.shard=4"], 4), (["mesh.replicate=2", "mesh.shard=2"], 2), (["mesh.replicate=4"], 1)):
         for factor in (8, 4):
@@ -321,7 +321,7 @@ def factor_of_one_unit():
 
 
 @test
-def only_sums_on_the_wire():
+def force_sum():
     model = toy(2)
     for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
         kinds = {"reduce_scatter", "all_reduce"} if len(mesh) == 2 else {"reduce_scatter"}
@@ -335,7 +335,7 @@ def only_sums_on_the_wire():
 
 
 @test
-def one_rank_sums():
+def force_sum_on_one_rank():
     model = zoo("mlp", "dim=32")
     for mesh in (["mesh.shard=1"], ["mesh.shard=1", "gradient.force_sum=true"]):
         expect_equal(Plan(model, mesh).description["collectives"], [], f"{mesh}: collectives")
@@ -343,7 +343,7 @@ def one_rank_sums():
 
 
 @test
-def pieces_over_eight_of_many_ranks():
+def resharded_over_eight_of_128_ranks():
     # Parameters over 128 ranks, kept over eight: groups of 128 in the forward, of eight in the backward.
     plan = Plan(toy(2), ["mesh.shard=128", "sharding.reshard_after_forward=8"])
     expect_equal({(c["phase"], c["group"]) for c in plan.collectives("all_gather")}, {("forward", 128), ("backward", 8)}, "groups")
@@ -352,7 +352,7 @@ def pieces_over_eight_of_many_ranks():
 
 
 @test
-def whole_weights_outside_a_step():
+def initial_weights_of_a_sharded_plan():
     # The saved weights before any step are the initial ones, however they are sharded.
     full = train(Plan(zoo("mlp", "dim=4"), []), steps=0).weights
     expect(train(Plan(zoo("mlp", "dim=4"), ["mesh.shard=2"]), steps=0).weights == full, "expected the initial weights")

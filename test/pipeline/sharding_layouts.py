@@ -14,7 +14,7 @@ def layouts(model, mesh, recipes=([],), dims=(FLAT, LARGEST), steps=3):
 
 
 @test
-def any_dim_of_uneven_extent():
+def uneven_dims():
     # 7 ranks divide no extent, and some ranks have nothing.
     for mesh in (["mesh.shard=4"], ["mesh.shard=7"], ["mesh.replicate=2", "mesh.shard=3"]):
         layouts(gpt2_tiny(), mesh)
@@ -27,7 +27,7 @@ def any_dim_of_uneven_extent():
 
 
 @test
-def layouts_under_every_residency():
+def layouts_and_resharding():
     layouts(gpt2_tiny(), ["mesh.shard=4", "gradient.microbatches=2"],
             ([], ["sharding.reshard_after_forward=2"], ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"],
              ["gradient.sync=every"], ["recompute.policy=block"], ["precision.compute=bf16"]))
@@ -35,7 +35,7 @@ def layouts_under_every_residency():
 
 
 @test
-def single_group_on_the_largest_dim():
+def one_unit_on_the_largest_dim():
     # The sets of shapes of the row: even ones.
     for sizes in (("in=16", "hidden=32", "out=8"), ("in=16", "hidden=16", "out=8")):
         layouts(zoo("linear-relu-linear", *sizes, "batch=4"), ["mesh.shard=4", "sharding.units=root"], dims=[LARGEST], steps=10)
@@ -46,7 +46,7 @@ def single_group_on_the_largest_dim():
 
 
 @test
-def whole_transformer_on_the_largest_dim():
+def transformer_on_the_largest_dim():
     # The model and batch of the row, five steps; the world that nothing is sharded in has the same numbers.
     model = zoo("transformer", "layers=3", "dropout=0")
     layouts(model, ["mesh.shard=4"], dims=[LARGEST], steps=5)
@@ -71,7 +71,7 @@ def shards_and_gathered_parameters_are_dense():
 
 
 @test
-def cut_by_elements():
+def flat_sharding():
     plan, rows = (Plan(gpt2_tiny(), ["mesh.shard=7"] + more) for more in ([FLAT], []))
     for name, parameter in plan.parameters().items():
         elements = math.prod(parameter["shape"])
@@ -86,7 +86,7 @@ def cut_by_elements():
 
 
 @test
-def what_another_dim_costs():
+def copies_of_other_dims():
     # One copy after each gather and one before each reduction of a weight that is not cut along its first dim.
     model = zoo("mlp", "dim=16")
     first = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true"])
@@ -99,7 +99,7 @@ def what_another_dim_costs():
 
 
 @test
-def weights_go_in_and_out():
+def weights_load_and_save():
     # Every sharding loads the file of every other, and all save the same file.
     start = SCRATCH / "start"
     run("sluice-train", Plan(gpt2_tiny(), ["mesh.shard=4"]).path, "--data", "random:5", "--steps", "2", "--save", start, "--quiet")
@@ -114,7 +114,7 @@ def weights_go_in_and_out():
 
 
 @test
-def shards_of_one_size():
+def shards_of_one_element():
     # One element on each rank, of one bias and of another that nothing uses and that has one in all: the padding differs.
     for settings in (["mesh.shard=6"], ["mesh.shard=3", 'sharding.replicated=["*.weight"]']):
         for model in (zoo("unused-linear", "dim=5"), zoo("mlp-stack", "dim=5")):

@@ -15,7 +15,7 @@ S = (U + 1) // 2
 
 
 @test
-def shapes_of_the_rows():
+def unit_sizes():
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
     sizes = {unit["name"]: unit["bytes"] // 4 for unit in plan.description["units"]}
     expect_equal(sizes, {"root": N, **{f"layers.{i}": B for i in range(3)}}, "elements of units")
@@ -23,7 +23,7 @@ def shapes_of_the_rows():
 
 
 @test
-def phases_of_the_memory_transformer():
+def peaks_by_phase_of_the_memory_transformer():
     for after, forward, backward in (("true", 3 * B + N + S, 4 * B + N + 2 * S), ("false", S + U + B, S + U + 1.5 * B)):
         plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", f"sharding.reshard_after_forward={after}", "optimizer.name=adam"])
         timeline = MemoryTimeline(plan)
@@ -56,7 +56,7 @@ def phases_of_the_memory_transformer():
 
 
 @test
-def released_as_soon_as_it_may_be():
+def gathered_parameters_are_released_after_their_last_use():
     # Before the backward, only the parameters in no block are gathered; after the update only shards and states are live.
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
     timeline = MemoryTimeline(plan)
@@ -74,7 +74,7 @@ def known(model, recipe, *options):
 
 
 @test
-def peak_of_several_groups():
+def peak_of_several_units():
     model = zoo("mlp-sequence", "count=4", "dim=64", "batch=16")
     for after in ("true", "false"):
         for precision in ([], ["precision.compute=bf16", "precision.reduce=f32"]):
@@ -82,7 +82,7 @@ def peak_of_several_groups():
 
 
 @test
-def peak_of_a_part_of_the_model():
+def peak_of_one_entry_point():
     model = zoo("mlp-sequence", "count=3", "dim=64", "batch=8")
     known(model, ["mesh.shard=2"], "--entries", "train_first")
     # Parameters that it does not touch are held as shards.
@@ -110,7 +110,7 @@ def peak_with_recompute():
 
 
 @test
-def uneven_shards_of_any_world():
+def uneven_shards():
     # One square weight without a multiple of the ranks in it; the step is that of one rank.
     model = zoo("linear-relu-linear", "in=3", "hidden=3", "out=3")
     sgd = ["optimizer.name=sgd", "optimizer.lr=0.1"]
@@ -120,7 +120,7 @@ def uneven_shards_of_any_world():
 
 
 @test
-def types_of_reductions():
+def reduce_dtypes():
     model = zoo("mlp-sequence", "count=3", "dim=16")
     for after in ("true", "false", "2"):
         for compute, reduce, wire in (("bf16", "bf16", "bf16"), ("bf16", "f32", "f32"), ("f32", "bf16", "bf16")):
@@ -132,7 +132,7 @@ def types_of_reductions():
 
 
 @test
-def whole_parameters_beside_sharded_ones():
+def replicated_and_sharded_parameters():
     model = zoo("mlp-sequence", "count=3", "dim=16")
     recipe = ["mesh.shard=4", 'sharding.replicated=["1.*"]']
     plan = Plan(model, recipe)

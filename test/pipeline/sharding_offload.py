@@ -36,14 +36,14 @@ def alike(model, recipe, offload=BOTH, steps=3, *options):
 
 
 @test
-def bits_of_every_mesh_and_strategy():
+def same_bits_for_every_mesh_and_strategy():
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=2"], ["mesh.shard=3"]):
         for strategy in ("full_shard", "shard_grad_op", "no_shard"):
             alike(gpt2_tiny(), mesh + [f"sharding.strategy={strategy}"])
 
 
 @test
-def bits_of_what_else_a_recipe_says():
+def same_bits_for_other_settings():
     two = ["mesh.shard=2"]
     for recipe in (["precision.compute=bf16"], ["precision.compute=bf16", "precision.reduce=bf16"], ["recompute.policy=block"],
                    ["precision.compute=f16", "precision.loss_scale=dynamic"], ["precision.parameter=f64", "precision.compute=f64"],
@@ -64,7 +64,7 @@ def bits_of_what_else_a_recipe_says():
 
 
 @test
-def bits_of_units_and_entry_points():
+def same_bits_for_units_and_entry_points():
     three = ["mesh.shard=2", "gradient.microbatches=3"]
     # Gathered once for all micro-batches: copied once.
     plan = alike(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"], steps=2)
@@ -89,7 +89,7 @@ def bits_of_units_and_entry_points():
 
 
 @test
-def one_of_the_two():
+def parameters_or_optimizer_states():
     # States alone on the host: parameters are copied there for the update, and back. Parameters alone: the device updates.
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
         plan = alike(gpt2_tiny(), mesh, 'memory.offload=["optimizer"]')
@@ -101,7 +101,7 @@ def one_of_the_two():
 
 
 @test
-def copies_stand_with_gathers_and_reductions():
+def copies_before_gathers_and_after_reductions():
     model = zoo("transformer", "layers=3", "tied=false")
     wait = Plan(model, ["mesh.shard=2", "schedule.forward_prefetch=0", "schedule.backward_prefetch=0", BOTH])
     U = [f"layers.{i}" for i in range(3)]
@@ -133,7 +133,7 @@ def prefetched(plan, phase="forward"):
 
 
 @test
-def copies_without_gathers():
+def fetches_without_gathers():
     # One rank, and strategies without shards: nothing is gathered, units are copied ahead of their use all the same.
     for recipe in ([], ["mesh.replicate=2"], ["mesh.shard=2", "sharding.strategy=no_shard"]):
         plan = Plan(zoo("transformer", "layers=3"), recipe + [BOTH])
@@ -174,7 +174,7 @@ def hybrid_meshes_with_offload():
 
 
 @test
-def accumulation_of_two_ranks_in_host_memory():
+def accumulation_in_host_memory():
     # Two deferred micro-batches and one that reduces, by strategy, by when the backward gathers ahead, and with parameters cut as
     # they are or by elements.
     model = zoo("encoder-decoder", "batch=2")
@@ -192,7 +192,7 @@ def accumulation_of_two_ranks_in_host_memory():
 
 
 @test
-def memory_of_both_spaces():
+def memory_of_device_and_host():
     B, N = 7_084_800, 62_976
     S = (3 * B + N + 1) // 2
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
@@ -207,7 +207,7 @@ def memory_of_both_spaces():
 
 
 @test
-def phases_of_the_memory_transformer_with_offload():
+def peaks_by_phase_of_the_memory_transformer():
     B, N = 7_084_800, 62_976
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
     timeline = MemoryTimeline(plan)
@@ -224,7 +224,7 @@ def phases_of_the_memory_transformer_with_offload():
 
 
 @test
-def backward_of_many_layers():
+def backward_peak_of_many_layers():
     # With more layers than are on their way at any time the bound is the same, and no copy of a second unit is in it.
     plan = Plan(zoo("transformer", "layers=6", "dim=64", "tied=false"),
                 ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
@@ -239,7 +239,7 @@ def backward_of_many_layers():
 
 
 @test
-def pinned_or_not():
+def pinned_host_memory():
     for pinned in ("true", "false"):
         plan = Plan(gpt2_tiny(), ["mesh.shard=2", BOTH, f"memory.pinned={pinned}"])
         expect_equal(plan.arena("host").get("pinned", False), pinned == "true", f"pinned = {pinned}")
@@ -249,7 +249,7 @@ def pinned_or_not():
 
 
 @test
-def weights_go_in_and_out():
+def weights_load_and_save():
     # Weights in host memory are saved and loaded; with and without offload, the same file and the same steps.
     plan, without = Plan(gpt2_tiny(), ["mesh.shard=2", BOTH]), Plan(gpt2_tiny(), ["mesh.shard=2"])
     first = SCRATCH / "first"
@@ -259,7 +259,7 @@ def weights_go_in_and_out():
 
 
 @test
-def one_process_a_rank():
+def one_process_per_rank():
     # Ranks that are processes, by the environment that torchrun makes.
     import socket
     plan = Plan(gpt2_tiny(), ["mesh.shard=2", BOTH])

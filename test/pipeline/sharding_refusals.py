@@ -6,7 +6,7 @@ FOUR = ["mesh.shard=4"]
 
 
 @test
-def residency():
+def reshard_after_forward():
     for after in ("3", "8"):
         expect_refused(gpt2_tiny(), FOUR + [f"sharding.reshard_after_forward={after}"],
                f"--set sharding.reshard_after_forward={after}: value of 'sharding.reshard_after_forward' for unit 'root', "
@@ -37,7 +37,7 @@ def units_and_globs():
 
 
 @test
-def numbers():
+def numbers_out_of_range():
     for setting, text in (("gradient.divide=0", "'gradient.divide'"), ("gradient.divide=nan", "'gradient.divide'"),
                           ("gradient.divide={root=0}", "'gradient.divide'"), ("gradient.microbatches=0", "'gradient.microbatches'"),
                           ("mesh.shard=0", "'mesh.shard'"), ("gradient.clip_type=0.5", "'gradient.clip_type'"),
@@ -53,7 +53,7 @@ def strategies():
 
 
 @test
-def lines_of_files():
+def lines_of_recipe_files():
     # Of a recipe in a file, the line that is at fault, wherever in the compiler that is found.
     path = SCRATCH / "wrong.toml"
     for line, text in (("sharding.reshard_after_forward = 3", "value of 'sharding.reshard_after_forward' for unit 'root', expected a divisor"),
@@ -68,7 +68,7 @@ def lines_of_files():
 
 
 @test
-def what_this_version_does_not_do():
+def unsupported_values():
     for setting in ("sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
                     "schedule.backward_prefetch=auto", 'memory.offload=["activations"]',
                     "mesh.context=2", "mesh.pipeline=2"):
@@ -77,7 +77,7 @@ def what_this_version_does_not_do():
 
 
 @test
-def knobs_without_effect():
+def settings_without_effect():
     for settings, text in (
             (FOUR + ["gradient.sync=every"], "'gradient.sync' has no effect with one micro-batch"),
             (FOUR + ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"],

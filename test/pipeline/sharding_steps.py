@@ -94,7 +94,7 @@ def waits_of_the_next_step():
 
 
 @test
-def steps_that_overlap():
+def overlapping_steps():
     # Overlap changes no byte of memory, no bit of a result, no collective and no position of a collective in its step.
     deep = zoo("transformer", "layers=4", "dropout=0")
     for model, recipe in (

@@ -37,7 +37,7 @@ def gathered_after(plan, phase, last):
 
 
 @test
-def states_behind_forward_and_backward():
+def states_after_forward_and_backward():
     model = zoo("mlp-sequence", "count=2", "dim=8")
     units = 'sharding.units={in=["0.in_proj.*"], out=["0.out_proj.*"]}'
     for after, of_one, of_three in (("default", {"root"}, {"root"}), ("true", set(), set()), ("2", set(), set()),
@@ -73,7 +73,7 @@ def states_at_every_instruction():
 
 
 @test
-def uneven_rows_in_one_group():
+def uneven_rows_in_one_unit():
     for sizes in ((16, 15, 8), (7, 15, 3), (16, 17, 8)):
         model = zoo("linear-relu-linear", *(f"{key}={size}" for key, size in zip(("in", "hidden", "out"), sizes)), "batch=4")
         for ranks in (2, 4, 8):
@@ -110,7 +110,7 @@ def frozen_parameters():
 
 
 @test
-def scaled_losses():
+def loss_scaling():
     # f16 with a constant and a dynamic scale: gradients are unscaled after the reduction, on any mesh; every rank skips a
     # step whose gradients are not finite.
     model = zoo("linear-mlps", "count=2", "dim=8", "loss=mean")
@@ -136,14 +136,14 @@ def one_rank_has_no_collective():
 
 
 @test
-def groups_under_every_residency():
+def parity_of_every_reshard_after_forward():
     model = zoo("transformer", "layers=3", "dropout=0", "vocab=64", "sequence=16")
     for after in ("true", "false", "2"):
         parity(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}"], 4, steps=10)
 
 
 @test
-def recompute_by_every_grouping():
+def recompute_and_units():
     model = zoo("transformer", "layers=3", "dropout=0", "tied=false", "vocab=64")
     tied = zoo("transformer", "layers=3", "dropout=0", "vocab=64")
     apart = ('sharding.units={a=["layers.0"], b=["layers.1", "layers.2"], e=["tok_embeddings*", "pos_embeddings*"], '
@@ -181,7 +181,7 @@ DOUBLE = """module attributes {model.batch = 2 : i64, model.name = "double"} {
 
 
 @test
-def gradients_cross_ranks_in_their_own_type():
+def f64_gradients_are_reduced_in_f64():
     # Gradients of f64 parameters are reduced in f64 where others are reduced in narrower types; one unit cannot have two
     # element types.
     model = SCRATCH / "double.mlir"
@@ -201,7 +201,7 @@ def gradients_cross_ranks_in_their_own_type():
 
 
 @test
-def a_unit_that_is_used_twice():
+def unit_used_twice():
     model = zoo("multi-forward", "batch=32")
     for after in ("true", "false", "2"):
         parity(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}"], 4, steps=10)
@@ -220,7 +220,7 @@ def a_unit_that_is_used_twice():
 
 
 @test
-def two_entry_points_over_one_state():
+def two_entry_points():
     # All through the root, then the first part alone: the parts that one leaves alone stay as they are.
     model = zoo("mlp-sequence", "count=3", "dim=32")
     alone = train(Plan(model, ["gradient.microbatches=4"] + ADAM), "--entries", "train_step,train_first", steps=4)
@@ -236,7 +236,7 @@ def two_entry_points_over_one_state():
 
 
 @test
-def prefetch_distances_keep_the_numbers():
+def prefetch_distances_change_no_bit():
     model = zoo("transformer", "layers=8", "dropout=0")
     wanted = train(Plan(model, ["mesh.shard=4"] + ADAM), steps=10)
     for forward, backward in ((0, 0), (2, 2), (3, 3), (0, 2)):
@@ -295,7 +295,7 @@ def hybrid_meshes():
 
 
 @test
-def parameters_used_through_another_method():
+def parameters_used_by_another_method():
     model = zoo("vision", "batch=1")
     parity(model, ["mesh.shard=2"], 2, steps=1, tolerance=1e-4)
     plan = Plan(model, ["mesh.shard=2"])

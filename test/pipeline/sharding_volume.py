@@ -20,7 +20,7 @@ def volume(plan):
 
 
 @test
-def volume_of_each_strategy():
+def communication_volume_of_each_strategy():
     # Every extent is a multiple of eight: no padding.
     model = zoo("transformer", "layers=4", "dropout=0", "dim=16")
     P = sum(unit["bytes"] for unit in Plan(model, []).description["units"])
@@ -54,7 +54,7 @@ def size(model, settings):
 
 
 @test
-def plans_do_not_grow_with_the_axes():
+def plan_size_is_independent_of_the_mesh():
     # Each axis, and the micro-batches, 8 and 1,024: every extent is a multiple of both, so that nothing is padded. A few bytes
     # are numbers that a small plan leaves out as they are zero.
     model = zoo("transformer", "layers=2", "dropout=0", "dim=1024", "max_sequence=1024", "vocab=1024")

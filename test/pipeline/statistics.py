@@ -96,13 +96,13 @@ def check(mesh, microbatches, averages):
 
 
 @test
-def each_ranks_own():
+def separate_for_each_rank():
     for mesh in MESHES:
         check(mesh, 2, averages=False)
 
 
 @test
-def averaged():
+def averaged_over_ranks():
     for mesh in MESHES:
         for microbatches in (1, 3):
             check(mesh, microbatches, averages=True)
@@ -121,13 +121,13 @@ def one_collective_in_the_last_microbatch():
 
 
 @test
-def on_a_gpu():
+def collectives_of_a_cuda_plan():
     shown = [Plan(model(), settings(MESHES[2], 3) + LAST + more).collectives() for more in ([], ["target.device=cuda"])]
     expect_equal(*[[(c["kind"], c.get("op"), c["bytes_in"], c["microbatch"]) for c in each] for each in shown], "collectives of a CUDA plan")
 
 
 @test
-def moves_no_other_number():
+def sync_changes_no_parameter():
     path, _ = rows(24, 5, "bits")
     learns = ["mesh.shard=2", "gradient.microbatches=3", "optimizer.lr=0.01"]
     own, mean = (train(Plan(model(), learns + more), steps=2, data=path) for more in ([], LAST))
@@ -138,7 +138,7 @@ def moves_no_other_number():
 
 
 @test
-def over_processes():
+def processes_give_the_same_bits():
     if not shutil.which("mpirun"):
         return
     path, _ = rows(24, 6, "processes")
@@ -152,18 +152,18 @@ def over_processes():
 
 
 @test
-def one_rank_has_nothing_to_average():
+def no_effect_on_one_rank():
     expect_equal(Plan(model(), settings({"shard": 1}) + LAST).collectives(), [], "collectives of one rank")
     expect_remark(model(), LAST, "--set statistics.sync=last: 'statistics.sync' has no effect on one rank")
 
 
 @test
-def another_word():
+def refusals():
     expect_refused(model(), ["statistics.sync=every"], "--set statistics.sync=every: value of 'statistics.sync', expected \"never\" or \"last\" but got")
 
 
 @test
-def an_evaluation_reads_them_and_leaves_them():
+def evaluation_reads_the_statistics():
     """The loss of rows that are normalized by the statistics of the step; weights and statistics do not change."""
     path, data = rows(4, 7, "train")
     seen, evaluated = rows(4, 8, "eval")

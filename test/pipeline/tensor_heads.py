@@ -13,7 +13,7 @@ def llama(heads, shared, layers=1, **more):
 
 
 @test
-def fewer_than_ranks():
+def fewer_kv_heads_than_ranks():
     for heads, shared, tensor in ((4, 1, 2), (4, 1, 4), (4, 2, 4), (8, 2, 4)):
         model = llama(heads, shared)
         for data in ([], ["mesh.shard=2"]) if tensor < 4 else ([],):
@@ -23,7 +23,7 @@ def fewer_than_ranks():
 
 
 @test
-def not_divided_by_ranks():
+def uneven_kv_heads():
     model = llama(12, 3, hidden_size=96, head_dim=8)
     expect_near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON])), train(Plan(model, [])), 2e-5, "12 and 3 heads over 2", weights=2e-4)
 
@@ -40,12 +40,12 @@ def every_family():
 
 
 @test
-def said_in_a_remark():
+def remark_on_shared_kv_heads():
     expect_remark(llama(4, 2), ["mesh.tensor=4", MEGATRON], "separates heads that several ranks share")
 
 
 @test
-def heads_of_queries_in_whole_groups():
+def query_heads_of_one_kv_head_are_on_one_rank():
     """Ranks that divide neither heads of queries nor those of keys and values: those that serve one head stay together."""
     for heads, shared, tensor, own in ((4, 2, 8, 2), (6, 2, 4, 3), (12, 3, 5, 4)):
         model = llama(heads, shared, hidden_size=64, head_dim=8)

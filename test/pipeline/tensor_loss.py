@@ -7,7 +7,7 @@ CHUNKS = "loss.chunk_rows=8"
 
 
 @test
-def numbers():
+def parity():
     for model, name in ((gpt2_tiny(), "gpt2"), (hugging_face("llama-tiny"), "llama")):
         for data in ([], ["mesh.shard=2"]):
             alone = train(Plan(model, data))
@@ -17,7 +17,7 @@ def numbers():
 
 
 @test
-def chunks_stay_where_the_vocabulary_is_whole():
+def chunked_loss_of_an_unsharded_vocabulary():
     split = 'sharding.tensor={"*.mlp.c_fc.*"="column", "*.mlp.c_proj.*"="row"}'
     plan = Plan(gpt2_tiny(), ["mesh.tensor=2", split, CHUNKS])
     expect("linear_cross_entropy" in plan.text, "expected linear_cross_entropy in the program")

@@ -30,7 +30,7 @@ def table(model, draw):
 
 
 @test
-def random_splits():
+def random_shardings():
     trained = 0
     for seed in range(CASES):
         draw = random.Random(seed)

@@ -11,7 +11,7 @@ SEQUENCE = "sharding.sequence=true"
 
 
 @test
-def numbers():
+def parity():
     for model, name in ((gpt2_tiny(), "gpt2"), (hugging_face("llama-tiny"), "llama")):
         for data in ([], ["mesh.shard=2"]):
             for more in ([], ["recompute.policy=block", "gradient.clip_norm=0.5", "gradient.microbatches=2"]):
@@ -20,13 +20,13 @@ def numbers():
 
 
 @test
-def sequences_that_ranks_do_not_divide():
+def uneven_sequences():
     model = gpt2_tiny(sequence=15)
     expect_near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(model, [])), 2e-5, "15 over 2", weights=2e-4)
 
 
 @test
-def dropout_draws_by_place():
+def dropout_by_position():
     model = hugging_face("gpt2-tiny", 2, 16, "--dropout", 0.1)
     expect_near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON, SEQUENCE])), train(Plan(model, [])), 2e-5, "dropout", weights=2e-4)
 
@@ -52,7 +52,7 @@ def collectives():
 
 
 @test
-def terms_of_gradients():
+def partial_gradients():
     """Gradients of norms and of biases after row shardings are partial sums over the sequence: reduced once a step, a unit's
     together, as shards, after the reduction over the shard axis."""
     for data, repetitions in (([], 1), (["mesh.shard=2"], 3), (["mesh.replicate=2", "mesh.shard=2"], 1), (["mesh.replicate=2"], 3)):

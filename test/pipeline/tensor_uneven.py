@@ -18,7 +18,7 @@ def parity(dim, mesh, ranks, recipes, split=SPLIT, name="mlp-stack", steps=10):
 
 
 @test
-def tensor_alone():
+def tensor_axis_only():
     for dim in (3, 5, 17):
         parity(dim, ["mesh.tensor=2"], 1, ([],), steps=4)
     # More ranks than some dims have chunks: the last hold nothing of those.
@@ -41,7 +41,7 @@ def replicate_shard_and_tensor():
 
 
 @test
-def parts_and_shards_of_one_dim():
+def tensor_and_data_shards_of_one_dim():
     plan = Plan(zoo("mlp-stack", "dim=5"), ["mesh.shard=2", "mesh.tensor=2", SPLIT])
     weight = plan.parameters()["0.in_proj.weight"]
     expect_equal((weight["shape"], weight["part"]["dim"], weight["local"]), ([15, 5], 0, [4, 5]), "0.in_proj.weight")
@@ -50,7 +50,7 @@ def parts_and_shards_of_one_dim():
 
 
 @test
-def splits_that_need_gathers():
+def shardings_that_need_gathers():
     for split in ('{"*.in_proj.weight"="column", "*.out_proj.weight"="row"}', '{"*.in_proj.*"="column"}',
                   '{"*.out_proj.weight"="row"}', '{"*.out_proj.*"="column"}', '{"0.in_proj.*"="row"}'):
         parity(5, ["mesh.shard=2", "mesh.tensor=2"], 2, ([],), "sharding.tensor=" + split, steps=3)
@@ -71,7 +71,7 @@ def norms():
 
 
 @test
-def vocabularies():
+def uneven_vocabularies():
     """Rows of a table and columns of logits, of which the last rank has fewer, or one none."""
     for size, tensor in ((257, 2), (255, 4)):
         model = hugging_face(reference_config("gpt2-tiny") | {"vocab_size": size, "n_layer": 1})
@@ -113,7 +113,7 @@ def ranks_without_heads():
 
 
 @test
-def parts_of_what_all_have():
+def shards_of_replicated_values():
     """The cotangent of a sum is ones: its parts are the same on all ranks, and parts all the same."""
     model = zoo("linear-relu-linear")
     for split in ('{"*.weight"="column"}', '{"*.weight"="column", "*.bias"="column"}'):
@@ -126,7 +126,7 @@ def gpt2(heads):
 
 
 @test
-def fused_heads():
+def fused_qkv_heads():
     """Q|K|V in one weight: a rank has full heads, and the same ones, of all three."""
     for heads, ranks, own in ((12, 5, 3), (4, 3, 2), (3, 2, 2), (2, 3, 1)):
         model = gpt2(heads)
@@ -146,7 +146,7 @@ def fused_heads():
 
 
 @test
-def fused_heads_and_recipes():
+def fused_qkv_heads_and_recipes():
     model = gpt2(3)
     for data in ([], ["mesh.shard=2"]):
         for more, tolerance in (([], 2e-5), (["recompute.policy=block", "gradient.clip_norm=0.5"], 2e-5), (["sharding.sequence=true"], 2e-5),
@@ -170,7 +170,7 @@ def fused_weights_on_another_mesh():
 
 
 @test
-def heads_that_ranks_do_not_divide():
+def uneven_heads():
     model = hugging_face("llama-tiny")
     alone = train(Plan(model, []))
     for more in ([], ["sharding.sequence=true"]):
