@@ -13,7 +13,7 @@ llvm = "/usr/lib/llvm-22/bin"
 config.name = "sluice"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-# What GoogleTest programs and other tests read.
+# Files that GoogleTest programs and other tests read.
 config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "fuzz"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "test-output")
@@ -46,7 +46,7 @@ if os.path.exists(os.path.join(build, "bin", "bench-cuda")):
     config.available_features.add("benchmarks")
 if shutil.which("zstd"):
     config.available_features.add("zstd")
-# A container may have no terminals to give.
+# A container may have no pseudo-terminals.
 try:
     for end in os.openpty():
         os.close(end)
@@ -57,7 +57,7 @@ cache = os.path.join(build, "CMakeCache.txt")
 if shutil.which("mpirun") and os.path.exists(cache) and "SLUICE_MPI:INTERNAL=ON" in open(cache).read():
     config.available_features.add("mpi")
 
-# A Python with PyTorch and Hugging Face's transformers: $SLUICE_PYTHON, else python3. Only looks whether they are there.
+# A Python with PyTorch and Hugging Face's transformers: $SLUICE_PYTHON, else python3. This only checks whether they exist.
 python = os.environ.get("SLUICE_PYTHON", "python3")
 config.substitutions.append(("%hfpython", python))
 for name in ("LD_LIBRARY_PATH",):

@@ -30,12 +30,12 @@ def listed(script):
 
 @functools.cache
 def runner(script):
-    """The lit test beside a script that runs it, in every configuration."""
+    """The lit test that runs a script in every configuration, or what is expected."""
     folder, name = os.path.split(script)
     for other in sorted(os.listdir(os.path.join(root, "test", folder))):
         if other.endswith(".test") and f"RUN: python3 %S/{name} %t" in read(os.path.join(folder, other)):
             return "" if always(os.path.join(folder, other)) else f"'{other}' to run always"
-    return f"a .test beside it that runs '{name}'"
+    return f"a .test in its folder that runs '{name}'"
 
 
 def always(path):
@@ -63,7 +63,7 @@ def programs(path):
 
 
 def trouble(path, name):
-    """What is expected of the named test, or nothing."""
+    """What is expected instead of the named test; empty if it is a test that always runs."""
     if not os.path.isfile(os.path.join(root, "test", path)):
         return "a file below test/"
     if path.endswith(".py"):

@@ -59,7 +59,7 @@ def is_same(shown, printed):
 
 
 def missing_line(expected, printed):
-    """The first line of the page that the output does not have in its place, or None."""
+    """The first line of the page that the output does not have at this position, or None."""
     at, skips = 0, False
     for line in expected:
         if line == "...":

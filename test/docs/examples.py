@@ -30,7 +30,7 @@ def undefined(text):
 
 
 def check(tool, parameters, block):
-    """None, or what is wrong with the block."""
+    """None, or the errors of the block."""
     declared = "".join(line for line in parameters if line not in block)
     if block.lstrip().startswith(TOP_LEVEL):
         code, errors = run(tool, declared + block)
@@ -59,7 +59,7 @@ def main():
             errors = check(tool, parameters, match[1])
             if errors:
                 failed += 1
-                print(f"{page}:{text.count(chr(10), 0, match.start()) + 1}: example does not hold\n{errors}")
+                print(f"{page}:{text.count(chr(10), 0, match.start()) + 1}: invalid example\n{errors}")
     print(f"{count} examples, {failed} failed")
     sys.exit(1 if failed or not count else 0)
 

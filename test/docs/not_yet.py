@@ -27,7 +27,7 @@ PROGRAMS = ("sluice-plan", "sluice-plan memory")
 
 
 def commands(name, plan, model):
-    """The commands that ask for the feature."""
+    """The commands that use the feature."""
     if name in SETTINGS:
         return [["sluice-compile", model, *set_options(["mesh.shard=2", setting]), "-o", "x.plan"] for setting in SETTINGS[name]]
     if name in SUBCOMMANDS:
@@ -51,10 +51,10 @@ def main():
     problems += [f"'{key}' is not in the row" for key in re.findall(r"^\| `([\w.]+)` \| [^|]+ \| only the default", table, re.M)
                  if key not in names]
     for name in names:
-        asked = commands(name, plan, model)
-        if not asked:
-            problems.append(f"no command asks for '{name}'")
-        for command in asked:
+        attempts = commands(name, plan, model)
+        if not attempts:
+            problems.append(f"no command uses '{name}'")
+        for command in attempts:
             done = try_run(*command)
             code = 1 if name in SETTINGS else 2
             if done.returncode != code or not done.stderr.startswith("error: ") or name not in done.stderr:

@@ -1,4 +1,4 @@
-"""write_a_model.py PAGE: the page's model compiles and trains by the page's commands, and its mistakes give its messages.
+"""write_a_model.py PAGE: the page's model compiles and trains by the page's commands, and its mistakes cause its messages.
 
 Runs in the current folder, with the tools on the PATH.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 import console
 from sluice import read_log, try_run
 
-# For each row of the page's table, what is changed in the model.
+# Row of the page's table, and the change of the model that causes it.
 MISTAKES = {
     "a transposed weight": ("%x, %w {transpose_rhs}", "%x, %w"),
     "a result type that does not": ("-> tensor<4x5x32xf32>\n      %sum", "-> tensor<4x5x33xf32>\n      %sum"),

@@ -4,13 +4,13 @@ import re
 
 import lint
 
-# Folders of the runtime from the ground up; those of one floor do not include each other.
+# Folders of the runtime from the lowest layer up; folders of one layer do not include each other.
 RUNTIME = {"base": 0, "plan": 1, "device": 2, "collective": 2, "kernel": 3, "executor": 4, "train": 5}
-# The records of the kernels: they include nothing but the base, and everything above the base may include them.
+# The records of the kernels: they include only the base, and every folder above the base may include them.
 CATALOGUE = "runtime/kernel/catalogue/"
 DIALECTS = ("model", "spmd", "plan")
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+["<]([^">]+)[">]')
-# Mains that link no LLVM, and what they may include of the house.
+# Tools that link no LLVM, and the folders of Sluice that they may include.
 PLAIN_TOOLS = {
     "tools/CommandLine.h": ("runtime/base/",),
     "tools/CommandLine.cpp": ("runtime/base/", "tools/CommandLine.h"),

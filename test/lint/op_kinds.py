@@ -1,7 +1,7 @@
 """Passes query ops through their interfaces and do not depend on op kinds: a new op needs no change in passes/.
 
-They name the ops that say where things are, build the few that a phase adds of its own, and look for no others. They build
-collectives and copies and look for them by CollectiveOpInterface: another one needs no change in passes/.
+They name the ops of the program's structure, build the few ops that a phase adds, and search for no others. They build collectives and copies and search for
+them by CollectiveOpInterface: a new collective needs no change in passes/.
 """
 
 import re
@@ -9,14 +9,14 @@ import re
 import lint
 
 STRUCTURE = {"Parameter", "Read", "Write", "Gradient", "StepMean", "Block", "Checkpoint", "Recompute", "Yield",
-             # The author's own collective, which becomes one.
+             # The model author's collective, which is lowered to one.
              "AllReduce"}
 # Ops that phases create: the loss's softmax over a sharded axis, clipping, updates, initial values, conversions,
 # paddings.
 BUILT = {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Exp", "Log", "Scale", "Cast", "Constant", "Reshape",
          "Transpose", "Slice", "Pad", "PowerSum", "NormRoot", "ClipCoefficient", "AllFinite", "Sgd", "Adam", "Adamw",
          "RandomNormal", "RandomUniform"}
-# Ops that phases find again: a conversion at a boundary, sums and maxima after which a reduction may be moved.
+# Ops that phases search for: a conversion at a boundary, sums and maxima after which a reduction may be moved.
 SOUGHT = {"Cast", "Add", "Maximum"}
 
 COLLECTIVE = re.compile(r"\bspmd::((?:AllGather|ReduceScatter|AllReduce|Copy)Start)Op\b")

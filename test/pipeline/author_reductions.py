@@ -1,37 +1,37 @@
-"""`model.all_reduce` in the zoo's reduce-model: products and reductions with replicated weights, then MLPs whose weights are
-sharded and gathered while the reductions run."""
+"""`model.all_reduce` in the zoo's reduce-model: products and reductions with replicated weights, then MLPs whose sharded
+weights are gathered during the reductions."""
 
 from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
-WHOLE = 'sharding.replicated=["reduce_module*"]'
+REPLICATED = 'sharding.replicated=["reduce_module*"]'
 MLPS = ["mlps.mlp1", "mlps.mlp2", "mlps.mlp3"]
 
 
 def sharded(ranks, *more):
-    return [f"mesh.shard={ranks}", WHOLE, "sharding.reshard_after_forward=false", "schedule.forward_prefetch=0"] + list(more)
+    return [f"mesh.shard={ranks}", REPLICATED, "sharding.reshard_after_forward=false", "schedule.forward_prefetch=0"] + list(more)
 
 
 @test
 def parity_with_no_shard():
     model = zoo("reduce-model")
     for ranks in (2, 3):
-        whole = train(Plan(model, [f"mesh.shard={ranks}", "sharding.strategy=no_shard"] + ADAM), steps=10)
-        expect_near_runs(train(Plan(model, sharded(ranks) + ADAM), steps=10), whole, 1e-5, f"{ranks} ranks", weights=1e-3)
-    whole = train(Plan(model, ["mesh.shard=4", "sharding.strategy=no_shard"] + ADAM), steps=10)
-    expect_near_runs(train(Plan(model, ["mesh.replicate=2", "mesh.shard=2", WHOLE] + ADAM), steps=10), whole, 1e-5, "replicas", weights=1e-3)
+        wanted = train(Plan(model, [f"mesh.shard={ranks}", "sharding.strategy=no_shard"] + ADAM), steps=10)
+        expect_near_runs(train(Plan(model, sharded(ranks) + ADAM), steps=10), wanted, 1e-5, f"{ranks} ranks", weights=1e-3)
+    wanted = train(Plan(model, ["mesh.shard=4", "sharding.strategy=no_shard"] + ADAM), steps=10)
+    expect_near_runs(train(Plan(model, ["mesh.replicate=2", "mesh.shard=2", REPLICATED] + ADAM), steps=10), wanted, 1e-5, "replicas", weights=1e-3)
 
 
 @test
 def reductions_change_the_loss():
-    """The reduction is there: one rank that takes the rows of both, each for itself, has another loss."""
+    """Without the reduction the loss differs: one rank with the rows of both as micro-batches has a different loss."""
     model = zoo("reduce-model")
-    apart, two = train(Plan(model, ["gradient.microbatches=2"] + ADAM), steps=1), train(Plan(model, sharded(2) + ADAM), steps=1)
-    expect(abs(apart.loss[0] - two.loss[0]) > 1e-3, f"expected another loss with two ranks but got {apart.loss} and {two.loss}")
+    one, two = train(Plan(model, ["gradient.microbatches=2"] + ADAM), steps=1), train(Plan(model, sharded(2) + ADAM), steps=1)
+    expect(abs(one.loss[0] - two.loss[0]) > 1e-3, f"expected different losses of one and two ranks but got {one.loss} and {two.loss}")
 
 
-def moved(weights, along, step):
-    """The weights, those in `along` a step further."""
+def add_step(weights, along, step):
+    """The weights plus `step` times the direction `along`."""
     header, data = split_safetensors(weights)
     data = bytearray(data)
     for name, direction in along.items():
@@ -42,8 +42,8 @@ def moved(weights, along, step):
 
 @test
 def gradients_by_finite_differences():
-    """Along the gradient of the products' weights the mean of all losses changes by the gradient's square times the ranks: each
-    loss depends on the terms that every rank adds to the sums, and no rank receives the losses of others."""
+    """Along the gradient of the products' weights the mean of all losses changes by the gradient's square times the number of ranks: each loss depends on the
+    terms of all ranks, and no rank receives the losses of other ranks."""
     model = zoo("reduce-model")
     for ranks in (2, 3):
         plan = Plan(model, sharded(ranks) + ["optimizer.name=sgd", "optimizer.lr=1.0"])
@@ -53,14 +53,14 @@ def gradients_by_finite_differences():
         square = sum(g * g for values in gradient.values() for g in values)
         losses = []
         for step in (0.001, -0.001):
-            (SCRATCH / "moved.safetensors").write_bytes(moved(start, gradient, step))
+            (SCRATCH / "moved.safetensors").write_bytes(add_step(start, gradient, step))
             losses.append(train(plan, "--init", SCRATCH / "moved.safetensors", steps=1).loss[0])
         expect_near([(losses[0] - losses[1]) / 0.002 / square], [ranks], 0.05, f"{ranks} ranks: change of the loss by the gradient's square")
 
 
 @test
 def gathers_during_reductions():
-    """Each unit's gather is issued after the start of its reduction, ahead of the next; no reduced value has been read yet."""
+    """The gather of each unit is issued after the start of its reduction and before the next reduction."""
     plan = Plan(zoo("reduce-model"), sharded(2))
     forward = [c for c in plan.collectives(phase="forward")]
     expect_equal([(c["kind"], c["unit"]) for c in forward],
@@ -77,12 +77,12 @@ def with_a_tensor_axis():
     split = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
     model = zoo("reduce-model")
     expect_near_runs(train(Plan(model, sharded(2, "mesh.tensor=2", split) + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4),
-              1e-5, "with a tensor axis", weights=1e-3)
+                     1e-5, "with a tensor axis", weights=1e-3)
     # The reduction over the data axes is of a shard that is uneven along the tensor axis.
     model = zoo("reduce-model", "dim=5")
     uneven = sharded(2, "mesh.tensor=2", 'sharding.tensor={"reduce_module*.weight"="column"}')
-    expect_near_runs(train(Plan(model, uneven + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4), 1e-5, "in uneven parts",
-              weights=1e-3)
+    expect_near_runs(train(Plan(model, uneven + ADAM), steps=4), train(Plan(model, sharded(2) + ADAM), steps=4), 1e-5, "in uneven shards",
+                     weights=1e-3)
 
 
 main()

@@ -14,7 +14,7 @@ def moe(*settings):
 
 
 def parity(model, ranks, settings, what):
-    """`ranks`: the ranks with different rows; each of the others works on rows of one of them."""
+    """`ranks` is the number of ranks with different rows."""
     alone = train(Plan(model, [f"gradient.microbatches={ranks}"] + ADAM), steps=4)
     start = train(Plan(model, []), steps=0).weights
     plan = Plan(model, settings + ADAM)
@@ -46,31 +46,31 @@ def axes_of_shards_and_reductions():
     expect_equal([(a["axis"], a["size"]) for a in plan.description["mesh"]],
                  [("replicate", 1), ("shard", 2), ("expert", 2), ("tensor", 1)], "mesh")
     expect_equal(plan.units(), ["root", "layers.0", "layers.0.experts", "layers.1", "layers.1.experts"], "units")
-    expect_equal(plan.parameters()["layers.0.experts.w1"]["local"], [1, 8, 16], "an expert's shard")
-    expect_equal(plan.parameters()["layers.0.dense.in_proj.weight"]["local"], [4, 8], "another parameter's shard")
+    expect_equal(plan.parameters()["layers.0.experts.w1"]["local"], [1, 8, 16], "shard of an expert")
+    expect_equal(plan.parameters()["layers.0.dense.in_proj.weight"]["local"], [4, 8], "shard of a different parameter")
     for kind in ("all_gather", "reduce_scatter"):
         found = {(c["unit"].endswith(".experts"), c["axis"]) for c in plan.collectives(kind) if c["unit"]}
         expect_equal(found, {(True, "shard"), (False, "shard*expert")}, f"{kind} of units")
     # Experts: the mean over shards of a sum over all rows. Others: a sum over experts, and that mean.
     found = {(c["unit"], c["op"]) for c in plan.collectives("reduce_scatter", unit="layers.0") +
              plan.collectives("reduce_scatter", unit="layers.0.experts")}
-    expect_equal(found, {("layers.0", "premul_sum"), ("layers.0.experts", "mean")}, "what gradients are reduced by")
+    expect_equal(found, {("layers.0", "premul_sum"), ("layers.0.experts", "mean")}, "operations of reductions")
     replicated = Plan(moe(), EXPERT + ["mesh.replicate=2", "sharding.strategy=no_shard"])
     found = {(c["unit"], c["axis"], c["op"]) for c in replicated.collectives("all_reduce") if c["unit"] and "layers.0" in c["unit"]}
     expect_equal(found, {("layers.0", "replicate", "mean"), ("layers.0", "expert", "sum"), ("layers.0.experts", "replicate", "mean")},
-                 "what whole gradients are reduced by")
+                 "operations of reductions of replicated gradients")
 
 
 @test
 def collectives_over_the_expert_axis():
-    # Rows and gates to the experts and rows back; the same turned round, of which the forward keeps nothing.
+    # Forward: rows and gates are gathered, rows are reduced. Backward: the opposite; the forward keeps no gathered rows.
     plan = Plan(moe("layers=1"), EXPERT)
     found = collections.Counter((c["phase"], c["kind"]) for c in plan.collectives(axis="expert") if c["unit"] is None)
     expect_equal(found[("forward", "all_gather")], 2, "gathers forward")
     expect_equal(found[("forward", "reduce_scatter")], 1, "reductions forward")
     expect_equal(found[("backward", "reduce_scatter")], 1, "reductions backward")
     expect_equal(found[("update", "all_reduce")], 1, "reductions of the norm")
-    # A rank's rows, or its gates, and never a row for each expert.
+    # A gather is of rows or of gates, not of a row for each expert.
     rows = 4 * 8 * 4
     largest = max(c["bytes_out"] for c in plan.collectives("all_gather", axis="expert") if c["unit"] is None)
     expect(largest <= rows, f"bytes of a gather, expected at most those of all rows ({rows}) but got {largest}")
@@ -107,14 +107,14 @@ def models_without_experts():
         model = zoo("transformer", "batch=4", *settings)
         expect_near_runs(train(Plan(model, ["mesh.expert=2"])), train(Plan(model, [])), 1e-4, f"{settings}", weights=2e-3)
     expect_near_runs(train(Plan(gpt2_tiny(4), ["mesh.expert=2", "mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true"])),
-              train(Plan(gpt2_tiny(4), [])), 1e-4, "GPT-2 sharded by rows, by the sequence and by features", weights=2e-3)
+                     train(Plan(gpt2_tiny(4), [])), 1e-4, "GPT-2 sharded by rows, by the sequence and by features", weights=2e-3)
     expect_remark(gpt2_tiny(4), ["mesh.expert=2"], "--set mesh.expert=2: 'mesh.expert' shards only rows where 'sharding.expert' names no parameter")
 
 
 MODELS = [("moe",), ("moe", "dim=5", "gating=best"), ("moe", "experts=12", "layers=1", "loss=mean"),
           ("moe", "experts=12", "dim=6", "loss=first-row-square"), ("norm-mlps", "dim=5"), ("two-forwards",), ("unused-linear", "dim=5"),
           ("multi-forward",), ("shared-linear", "dim=5"), ("nested-recompute",)]
-KNOBS = [[], ["recompute.policy=block"], ["gradient.microbatches=2"], ["gradient.clip_norm=0.1"], ["sharding.dim=flat"],
+SETTINGS = [[], ["recompute.policy=block"], ["gradient.microbatches=2"], ["gradient.clip_norm=0.1"], ["sharding.dim=flat"],
          ["sharding.dim=largest"], ["sharding.strategy=no_shard"], ["sharding.units=root"], ["sharding.units=bytes:500"],
          ["gradient.microbatches=3", "gradient.sync=every"], ["gradient.force_sum=true"], ["gradient.divide=3"],
          ["sharding.reshard_after_forward=false"], ['memory.offload=["parameters", "optimizer"]'], ['sharding.replicated=["*.weight"]'],
@@ -131,12 +131,12 @@ def random_models():
             ranks = 2
         model = zoo(*kind, f"batch={ranks * draw.choice((1, 2))}")
         data = draw.choice([[], ["mesh.shard=2"], ["mesh.shard=3"], ["mesh.replicate=2"], ["mesh.replicate=2", "mesh.shard=2"]])
-        knobs = draw.choice(KNOBS) + ["optimizer.name=sgd", "optimizer.lr=0.01"]
+        more = draw.choice(SETTINGS) + ["optimizer.name=sgd", "optimizer.lr=0.01"]
         axis = [f"mesh.expert={ranks}"]
         if kind[0] == "moe":
             axis += EXPERT[1:] + (TENSOR if draw.random() < 0.3 and len(data) < 2 else [])
-        expect_near_runs(train(Plan(model, data + axis + knobs), steps=2), train(Plan(model, data + knobs), steps=2), 3e-4,
-                  f"seed {seed}, {model.stem}, {data + axis + knobs}", weights=3e-4)
+        expect_near_runs(train(Plan(model, data + axis + more), steps=2), train(Plan(model, data + more), steps=2), 3e-4,
+                         f"seed {seed}, {model.stem}, {data + axis + more}", weights=3e-4)
 
 
 @test
@@ -146,14 +146,14 @@ def refusals():
     expect_refused(moe("experts=3"), EXPERT, key + "'layers.0.experts.w1', expected a multiple of 'mesh.expert' (2) as the number of experts but got 3")
     expect_refused(moe(), EXPERT[:1] + ['sharding.expert=["*.bias"]'], "expected a rank of at least 2, with the experts as dim 0, but got rank 1")
     expect_refused(moe(), EXPERT[:1] + ['sharding.expert=["nothing"]'],
-           "'nothing' in 'sharding.expert' matches no parameter")
+                   "'nothing' in 'sharding.expert' matches no parameter")
     expect_refused(moe(), EXPERT + ["mesh.tensor=2", 'sharding.tensor={"*.w1"="column"}'],
-           "value of 'sharding.tensor' for parameter 'layers.0.experts.w1', expected replicated for a parameter that "
-           "'sharding.expert' shards but got column")
+                   "value of 'sharding.tensor' for parameter 'layers.0.experts.w1', expected replicated for a parameter that "
+                   "'sharding.expert' shards but got column")
     expect_refused(zoo("moe", "batch=3"), EXPERT,
-           "--set mesh.expert=2: value of 'mesh.expert', expected a divisor of the rows of entry point 'train_step' (3) but got 2")
+                   "--set mesh.expert=2: value of 'mesh.expert', expected a divisor of the rows of entry point 'train_step' (3) but got 2")
     expect_refused(moe(), EXPERT + ["mesh.shard=4", "sharding.reshard_after_forward=2"],
-           "a number of ranks as 'sharding.reshard_after_forward' cannot be combined with 'mesh.expert' above 1")
+                   "a number of ranks as 'sharding.reshard_after_forward' cannot be combined with 'mesh.expert' above 1")
     dropped = zoo("transformer", "batch=4", "dropout=0.1")
     expect_refused(dropped, ["mesh.expert=2", "mesh.tensor=2", 'sharding.tensor={"*.w1.*"="column", "*.w2.*"="row", "*.wq.weight"="column", '
                      '"*.wk.weight"="column", "*.wv.weight"="column", "*.wo.weight"="row"}'],

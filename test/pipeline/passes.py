@@ -16,27 +16,27 @@ ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
 FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
 TOKENS = ("mesh.shard=2", "loss.mean=tokens")
-# On another model: one with running statistics.
+# A model with running statistics.
 STATISTICS = ("zoo conv", "mesh.shard=2", "statistics.sync=last")
 EXPERT = ("zoo moe", "mesh.expert=2", 'sharding.expert=["*.experts.*"]')
 
 
-def has_fewer_parts(whole, plan):
-    return whole.text.count(" part dim ") > plan.text.count(" part dim ")
+def has_more_parts(complete, plan):
+    return complete.text.count(" part dim ") > plan.text.count(" part dim ")
 
 
-def refused(whole, plan, error):
+def refused(complete, plan, error):
     return plan is None and "error: " in error and "PLEASE submit a bug report" not in error
 
 
 def shows(claim):
-    """An optional pass: without it there is a plan, which the claim distinguishes from the plan of all passes."""
-    return lambda whole, plan, error: plan is not None and claim(whole, plan)
+    """An optional pass: without it there is a plan, which differs by the claim from the plan of all passes."""
+    return lambda complete, plan, error: plan is not None and claim(complete, plan)
 
 
-def checks(whole, plan, error):
+def checks(complete, plan, error):
     """A pass that verifies: the plan is the same without it."""
-    return plan is not None and plan.bytes == whole.bytes
+    return plan is not None and plan.bytes == complete.bytes
 
 
 def small_budget(text):
@@ -45,7 +45,7 @@ def small_budget(text):
 
 
 def unchain(text):
-    """Compute no longer waits for the second gather: a race that no earlier pass sees."""
+    """Compute no longer waits for the second gather: a race that no earlier pass detects."""
     found = [m.start() for m in re.finditer(r"plan\.await \d+", text)]
     end = text.index("\n", found[1])
     line = text[found[1]:end]
@@ -57,42 +57,42 @@ def unchain(text):
 TABLE = {
     "input": {
         "model-verify-input": (BASE, checks),
-        "model-make-evaluation": (BASE, shows(lambda whole, plan: "entry eval_step" in whole.text and
+        "model-make-evaluation": (BASE, shows(lambda complete, plan: "entry eval_step" in complete.text and
                                               "entry eval_step" not in plan.text)),
     },
     "prepare": {
-        "model-freeze-parameters": (FROZEN, shows(lambda whole, plan: frozen(whole) == ["wpe.weight"] and not frozen(plan))),
+        "model-freeze-parameters": (FROZEN, shows(lambda complete, plan: frozen(complete) == ["wpe.weight"] and not frozen(plan))),
         "model-flatten-blocks": (BASE, refused),
-        # A token's loss counts alike wherever it is: one more number is reduced over all ranks.
-        "model-count-loss": (TOKENS, shows(lambda whole, plan: scalars_reduced(whole) == scalars_reduced(plan) + 1)),
-        "model-apply-precision": (NARROW, shows(lambda whole, plan: {"bf16"} == {
-            c["dtype"] for c in whole.description["collectives"] if c["kind"] == "all_gather"} and "f32" in {
+        # The loss of every token has the same weight: one more number is reduced over all ranks.
+        "model-count-loss": (TOKENS, shows(lambda complete, plan: scalars_reduced(complete) == scalars_reduced(plan) + 1)),
+        "model-apply-precision": (NARROW, shows(lambda complete, plan: {"bf16"} == {
+            c["dtype"] for c in complete.description["collectives"] if c["kind"] == "all_gather"} and "f32" in {
             c["dtype"] for c in plan.description["collectives"] if c["kind"] == "all_gather"})),
-        "model-fuse": (BASE, shows(lambda whole, plan: whole.count_instructions("add", phase="forward") <
+        "model-fuse": (BASE, shows(lambda complete, plan: complete.count_instructions("add", phase="forward") <
                                    plan.count_instructions("add", phase="forward"))),
     },
     "differentiate": {
         "model-differentiate": (BASE, refused),
         # Fewer launches and no more memory; training has the same bits.
         "model-fuse-backward": (BASE, shows(
-            lambda whole, plan: whole.count_instructions("gelu") == whole.count_instructions("gelu_grad") == plan.count_instructions("matmul_gelu") == 0 and
-            whole.count_instructions("matmul_gelu_grad") == plan.count_instructions("gelu_grad") > 0 and whole.count_instructions("matmul_gelu") == plan.count_instructions("gelu") > 0 and
-            whole.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(whole) == trained_weights(plan))),
+            lambda complete, plan: complete.count_instructions("gelu") == complete.count_instructions("gelu_grad") == plan.count_instructions("matmul_gelu") == 0 and
+            complete.count_instructions("matmul_gelu_grad") == plan.count_instructions("gelu_grad") > 0 and complete.count_instructions("matmul_gelu") == plan.count_instructions("gelu") > 0 and
+            complete.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(complete) == trained_weights(plan))),
     },
     "optimize": {"model-apply-optimizer": (BASE, refused)},
     "recompute": {
-        "model-recompute": (BASE, shows(lambda whole, plan: whole.point("after_forward") < plan.point("after_forward") and
-                                        whole.count_instructions("matmul_gelu", phase="backward") > 0 == plan.count_instructions("matmul_gelu", phase="backward"))),
+        "model-recompute": (BASE, shows(lambda complete, plan: complete.point("after_forward") < plan.point("after_forward") and
+                                        complete.count_instructions("matmul_gelu", phase="backward") > 0 == plan.count_instructions("matmul_gelu", phase="backward"))),
         "model-record-program": (BASE, refused),
         "model-verify-output": (BASE, checks),
     },
     "partition": {
-        "spmd-shard-parameters{axis=expert}": (EXPERT, shows(has_fewer_parts)),
+        "spmd-shard-parameters{axis=expert}": (EXPERT, shows(has_more_parts)),
         "spmd-propagate-shardings{axis=expert}": (EXPERT, refused),
         "spmd-insert-reshards{axis=expert}": (EXPERT, refused),
         "spmd-localize{axis=expert}": (EXPERT, refused),
         "spmd-lower-reshards": (BASE, refused),
-        "spmd-shard-parameters{axis=tensor}": (TENSOR, shows(has_fewer_parts)),
+        "spmd-shard-parameters{axis=tensor}": (TENSOR, shows(has_more_parts)),
         "spmd-propagate-shardings{axis=tensor}": (TENSOR, refused),
         "spmd-insert-reshards{axis=tensor}": (TENSOR, refused),
         "spmd-localize{axis=tensor}": (TENSOR, refused),
@@ -100,45 +100,45 @@ TABLE = {
         "spmd-partition": (BASE, refused),
         "spmd-insert-data-reshards": (BASE, refused),
         "spmd-group-reshards": (BASE, refused),
-        # The root is gathered once, and not for the backward again.
-        "spmd-elide-reshards": (BASE, shows(lambda whole, plan: whole.count_instructions("all_gather") < plan.count_instructions("all_gather"))),
+        # The root is gathered once, not again for the backward.
+        "spmd-elide-reshards": (BASE, shows(lambda complete, plan: complete.count_instructions("all_gather") < plan.count_instructions("all_gather"))),
         "spmd-accumulate-gradients": (BASE, refused),
         "spmd-localize-update": (BASE, refused),
-        "spmd-join-reductions": (TENSOR_NORM, shows(lambda whole, plan: whole.count_instructions("all_reduce") < plan.count_instructions("all_reduce"))),
-        "spmd-sync-statistics": (STATISTICS, shows(lambda whole, plan: whole.count_instructions("all_reduce") == plan.count_instructions("all_reduce") + 1)),
+        "spmd-join-reductions": (TENSOR_NORM, shows(lambda complete, plan: complete.count_instructions("all_reduce") < plan.count_instructions("all_reduce"))),
+        "spmd-sync-statistics": (STATISTICS, shows(lambda complete, plan: complete.count_instructions("all_reduce") == plan.count_instructions("all_reduce") + 1)),
         "spmd-fold-unit-axes": (ONE_RANK, refused),
         "spmd-offload": (IN_HOST, refused),
         "spmd-verify": (BASE, checks),
     },
     "prefetch": {
-        # Ahead of use, h.1 is gathered before h.0 is released.
+        # h.1 is gathered before its use and before h.0 is released.
         "spmd-hoist-gathers": (BASE, shows(
-            lambda whole, plan: whole.events().index("U(h.1)") < whole.events().index("R(h.0)") and
+            lambda complete, plan: complete.events().index("U(h.1)") < complete.events().index("R(h.0)") and
             plan.events().index("R(h.0)") < plan.events().index("U(h.1)"))),
-        # The gradients of a unit stay until its reduction is waited for: after the unit before it.
-        "spmd-sink-waits": (BASE, shows(lambda whole, plan: reduction_waits(whole) > 0 == reduction_waits(plan))),
-        # The next step gathers the root first, so all of it is updated first.
-        "spmd-order-updates": (NO_DECAY, shows(lambda whole, plan: root_is_first(whole) and not root_is_first(plan))),
+        # Compute waits for the reduction of a unit after the backward of the previous unit.
+        "spmd-sink-waits": (BASE, shows(lambda complete, plan: reduction_waits(complete) > 0 == reduction_waits(plan))),
+        # The next step gathers the root first, so the root is updated first.
+        "spmd-order-updates": (NO_DECAY, shows(lambda complete, plan: root_is_first(complete) and not root_is_first(plan))),
         # One launch for each unit instead of one for each parameter, with no more memory; training has the same bits.
         "spmd-merge-updates": (BASE, shows(
-            lambda whole, plan: whole.count_instructions("adamw") == len(whole.units()) and plan.count_instructions("adamw") == len(updated(plan)) and
-            updated(whole) == updated(plan) and whole.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(whole) == trained_weights(plan))),
+            lambda complete, plan: complete.count_instructions("adamw") == len(complete.units()) and plan.count_instructions("adamw") == len(updated(plan)) and
+            updated(complete) == updated(plan) and complete.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(complete) == trained_weights(plan))),
     },
     "lower": {
         "plan-lower": (BASE, refused),
-        "plan-place-destinations": (BASE, shows(lambda whole, plan: whole.count_instructions("copy", phase="backward") <
+        "plan-place-destinations": (BASE, shows(lambda complete, plan: complete.count_instructions("copy", phase="backward") <
                                                 plan.count_instructions("copy", phase="backward"))),
     },
     "streams": {
         "plan-assign-streams": (BASE, refused),
         "plan-insert-events": (BASE, refused),
-        "plan-elide-events": (BASE, shows(lambda whole, plan: whole.count_instructions("wait") < plan.count_instructions("wait") and
-                                          whole.count_instructions("record") < plan.count_instructions("record"))),
+        "plan-elide-events": (BASE, shows(lambda complete, plan: complete.count_instructions("wait") < plan.count_instructions("wait") and
+                                          complete.count_instructions("record") < plan.count_instructions("record"))),
         "plan-verify-streams": (BASE, checks),
     },
     "memory": {
-        "plan-reuse-in-place": (ONE_RANK, shows(lambda whole, plan: whole.arena()["bytes"] < plan.arena()["bytes"])),
-        "plan-carry-events": (BASE, shows(lambda whole, plan: " carried" in whole.text and " carried" not in plan.text)),
+        "plan-reuse-in-place": (ONE_RANK, shows(lambda complete, plan: complete.arena()["bytes"] < plan.arena()["bytes"])),
+        "plan-carry-events": (BASE, shows(lambda complete, plan: " carried" in complete.text and " carried" not in plan.text)),
         "plan-compute-lifespans": (BASE, refused),
         "plan-place-buffers": (BASE, refused),
         "plan-check-budget": (BASE, checks),
@@ -171,12 +171,11 @@ def scalars_reduced(plan):
 
 
 def no_loss(text):
-    """Calls an entry that gives no scalar a train step."""
+    """Declares an entry point without a scalar result a train step."""
     return text.replace('model.entry = #model.entry<forward>', 'model.entry = #model.entry<train>', 1)
 
 
-# Passes that verify: an edit of the phase's input after which the phase refuses it, and does not without the pass; and
-# whether the plan that then comes out is refused by the checker.
+# Passes that verify: an edit of the phase's input that the phase refuses and the phase without the pass accepts; and whether the checker refuses the plan.
 EDITS = {
     "model-verify-input": (no_loss, False),
     "plan-verify-streams": (unchain, True),
@@ -185,7 +184,7 @@ EDITS = {
 
 
 def reduction_waits(plan):
-    """Launches of compute between a reduction of a unit and the wait for it, at most."""
+    """The largest number of launches of compute between a reduction of a unit and the wait for it."""
     most = since = 0
     pending = False
     for one in plan.instructions():

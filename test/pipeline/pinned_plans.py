@@ -1,4 +1,4 @@
-"""Compares what compiled plans print with committed digests, so that a change of the code that is meant to keep plans shows when it does not.
+"""Compares what compiled plans print with committed digests, so that an unintended change of plans is detected.
 
 usage, with PYTHONPATH=test/python:
        pinned_plans.py check FOLDER          compiles every case into FOLDER and compares

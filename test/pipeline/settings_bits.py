@@ -1,4 +1,4 @@
-"""The settings that docs/recipe.md names change no bit: a set of recipes that holds every pair of their values."""
+"""The settings that docs/recipe.md names change no bit: the recipes contain every pair of their values."""
 
 from sluice import *
 
@@ -18,13 +18,13 @@ SETTINGS = (
 )
 MESHES = (("mesh.shard=4", "gradient.microbatches=2"), ("mesh.shard=2", "mesh.replicate=2"))
 CLIPPING = ((), ("gradient.clip_norm=0.5",))
-# Sums in another order: by docs/recipe.md they differ from the seventh digit on.
+# Sums in a different order: by docs/recipe.md they differ from the seventh digit on.
 OTHER_SUMS = ("sharding.strategy=no_shard", "sharding.dim=largest", "sharding.dim=flat", 'sharding.replicated=["*.bias"]',
               "gradient.sync=every", "loss.chunk_rows=16")
 
 
 def covering_recipes():
-    """Recipes with one value of every setting, which together hold every pair of values."""
+    """Recipes with one value of every setting, which together contain every pair of values."""
     places = range(len(SETTINGS))
     missing = {frozenset(((i, a), (j, b))) for i, j in itertools.combinations(places, 2) for a in SETTINGS[i] for b in SETTINGS[j]}
     recipes = []

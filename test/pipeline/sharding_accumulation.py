@@ -1,10 +1,10 @@
-"""Accumulation of gradients over micro-batches: exact counts of every mode, and regimes that change within a step."""
+"""Accumulation of gradients over micro-batches: exact counts of every mode, and lists of micro-batches that reduce."""
 
 from sluice import *
 
 N, K, D = 3, 3, 2
 DEFER = {"all": "last", "some_mlps": '{"1"="last", "2"="last", "*"="every"}', "root_only": '{root="last", "*"="every"}'}
-# The same modes where only the reduction over replicas waits.
+# The same modes, in which only the reduction over replicas is deferred.
 DEFER_REPLICAS = {"all": "reduce_scatter_only", "some_mlps": '{"1"="reduce_scatter_only", "2"="reduce_scatter_only", "*"="every"}',
                   "root_only": '{root="reduce_scatter_only", "*"="every"}'}
 REDUCES = {"all": N + 1, "some_mlps": (N + 1) + (N - D + 1) * (K - 1), "root_only": (N + 1) + N * (K - 1)}
@@ -59,7 +59,7 @@ def parity_of_every_mode():
 
 @test
 def gathered_once_for_all_microbatches():
-    # A pipeline stage's schedule: everything is gathered once, ahead of its use; one reduction at the end.
+    # A pipeline stage's schedule: each unit is gathered once, before its use; one reduction at the end.
     model = zoo("transformer", "dropout=0")
     for more, gathers in ((["sharding.reshard_after_backward=last"], 3), ([], 9)):
         recipe = ["mesh.shard=4", "gradient.microbatches=3", "sharding.reshard_after_forward=false"] + more
@@ -70,7 +70,7 @@ def gathered_once_for_all_microbatches():
             expect_equal({c["microbatch"] for c in plan.collectives("reduce_scatter")}, {2}, f"{one}: micro-batch of reductions")
         expect_equal(Plan(model, early).events("forward")[:3], ["U(root)", "U(layers.0)", "U(layers.1)"], "early gathers")
         expect_near_runs(train(Plan(model, early + ADAM), steps=5), train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5),
-                  2e-5, f"{early}", weights=2e-2)
+                         2e-5, f"{early}", weights=2e-2)
 
 
 def lists(pattern):
@@ -80,12 +80,12 @@ def lists(pattern):
 
 @test
 def sync_by_list_of_microbatches():
-    # Three deferred, three reduced, three deferred; and the other way about: by strategy, by when the backward gathers
-    # ahead, and with parameters cut as they are or by elements. Against one pass over the rows of all of them.
-    model, whole = zoo("encoder-decoder", "batch=2"), zoo("encoder-decoder", "batch=36")
+    # Three micro-batches deferred, three reduced, three deferred, and the opposite: by strategy, by prefetch of the backward, and with parameters sharded
+    # by dim or by elements. The reference is one pass over all rows.
+    model, all_rows = zoo("encoder-decoder", "batch=2"), zoo("encoder-decoder", "batch=36")
     sgd = ["optimizer.name=sgd", "optimizer.lr=0.01", "optimizer.momentum=0.9"]
     alone = train(Plan(model, ["gradient.microbatches=18"] + sgd), steps=2)
-    once = train(Plan(whole, sgd), steps=1)
+    once = train(Plan(all_rows, sgd), steps=1)
     # The loss sums over rows, the step takes the mean of its micro-batches.
     expect_near([once.loss[0] / 18], alone.loss[:1], 1e-5, "loss of one pass over all rows")
     expect_near([once.norm[0] / 18], alone.norm[:1], 1e-5, "norm of its gradients")
@@ -117,15 +117,15 @@ def sync_lists_by_unit_and_mesh():
 
 @test
 def accumulation_in_the_reduce_dtype():
-    # Gradients of narrow types are accumulated over micro-batches in f32, before and after their reduction.
+    # Gradients of narrow dtypes are accumulated over micro-batches in f32, before and after their reduction.
     model = zoo("mlp-sequence", "count=3", "dim=16")
     for sync in ("last", "every"):
         recipe = ["mesh.shard=4", "gradient.microbatches=4", "precision.compute=bf16", "precision.reduce=f32", f"gradient.sync={sync}"]
         plan = Plan(model, recipe)
-        expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {"f32"}, f"{sync}: type of reductions")
-        expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {"bf16"}, f"{sync}: type of gathers")
+        expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {"f32"}, f"{sync}: dtype of reductions")
+        expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {"bf16"}, f"{sync}: dtype of gathers")
         sums = [one.operands for one in plan.instructions() if one.what == "accumulate"]
-        expect(sums and all(":bf16" not in operands for operands in sums), f"{sync}: expected sums in f32 alone but got {sums[:2]}")
+        expect(sums and all(":bf16" not in operands for operands in sums), f"{sync}: expected only sums in f32 but got {sums[:2]}")
         expect_near_runs(train(plan, steps=3), train(Plan(model, ["gradient.microbatches=16"]), steps=3), 3e-2, f"{recipe}")
 
 
@@ -134,8 +134,8 @@ def refusals():
     model = zoo("linear-mlps", "count=3", "dim=32")
     base = ["mesh.shard=4", "gradient.microbatches=3"]
     expect_refused(model, base + ["sharding.reshard_after_backward=last"],
-           "--set sharding.reshard_after_backward=last: value of 'sharding.reshard_after_backward' for unit '",
-           "\"last\" requires 'sharding.reshard_after_forward' = false")
+                   "--set sharding.reshard_after_backward=last: value of 'sharding.reshard_after_backward' for unit '",
+                   "\"last\" requires 'sharding.reshard_after_forward' = false")
     expect_refused(model, base + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true",
                           "sharding.reshard_after_backward=last"], "\"last\" requires 'sharding.reshard_before_backward' = false")
     expect_refused(model, base + ["gradient.sync=[true, true, false]"], "expected true for the last micro-batch but got false")
@@ -145,7 +145,7 @@ def refusals():
         turns = ["gradient.sync=[" + "false, " * defer + "true, " * (reduce - 1) + "true]", f"gradient.microbatches={reduce + defer}"]
         if max(reduce, defer) > 64:
             expect_refused(model, ["mesh.shard=4"] + turns, "value of 'gradient.sync' for unit 'root', expected at most 64 micro-batches that reduce and as "
-                   f"many that do not, or \"last\" or \"every\", but got {reduce} and {defer}")
+                           f"many that do not, or \"last\" or \"every\", but got {reduce} and {defer}")
         else:
             Plan(model, ["mesh.shard=4"] + turns)
     expect_refused(model, ["gradient.microbatches=0"], "value of 'gradient.microbatches', expected ", "but got 0")

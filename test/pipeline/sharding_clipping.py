@@ -34,7 +34,7 @@ def one_reduction_for_each_axis():
 
 @test
 def gradients_are_clipped_to_the_norm():
-    # With rate 1 the weights move by the gradient itself: its norm is the bound, in the type that is asked for.
+    # With learning rate 1 the weights change by the gradient: its norm, of type p, is the bound.
     for p in (1, 2, 3, "inf"):
         for mesh, _ in MESHES:
             plan = Plan(zoo(*MODEL), mesh + clipping(p))

@@ -1,7 +1,7 @@
-"""Rows of communication: which collectives a step issues, in which order, with which reductions and factors.
+"""Communication: the collectives of a step, their order, reductions and factors.
 
-Gradients are reduced once a step, when all that adds to them is there: where an eager framework reduces what each of two
-backward passes gives, the plan has one reduction after the second.
+Gradients are reduced once in a step, after all backward passes: an eager framework has one reduction after each of two backward passes, the plan has one after
+the second.
 """
 
 from sluice import *
@@ -43,7 +43,7 @@ def gathers_and_reductions_by_reshard_after_forward():
 
 @test
 def strategies_and_aliases():
-    # The collectives of each strategy; with replicas two of them have two names.
+    # The collectives of each strategy. With replicas two strategies have aliases.
     model = zoo("linear-mlps", "count=3", "dim=8")
     for mesh, replicas in ((["mesh.shard=2"], 0), (["mesh.replicate=2", "mesh.shard=2"], 1)):
         # Four units, of which the root stays gathered after the forward.
@@ -73,7 +73,7 @@ def nested_units():
                  "U(root) U(L0) U(n0) R(n0) R(L0) U(L1) U(n1) R(n1) R(L1) R(root)", "forward")
     expect_equal(" ".join(plan.events("backward")), "U(root) U(L1) U(n1) R(n1) P(n1) R(L1) P(L1) U(L0) U(n0) R(n0) P(n0) R(L0) P(L0) R(root) P(root)",
                  "backward")
-    expect_same_bits(train(plan), train(Plan(model, recipe)), "norms of their own", norm=False)
+    expect_same_bits(train(plan), train(Plan(model, recipe)), "norms as separate units", norm=False)
 
 
 @test
@@ -85,7 +85,7 @@ def reshard_before_backward():
 
 @test
 def reshard_after_forward_by_unit():
-    # The setting of only the root, or of all units, against the setting of the others.
+    # The value of the root and the value of all other units.
     for table, backward in (("default", 3), ("true", 4), ('{root=true, "layers.*"=false}', 1), ("false", 0),
                             ('{root=false, "layers.*"=true}', 3)):
         plan = Plan(toy(3), ["mesh.shard=4", f"sharding.reshard_after_forward={table}"])
@@ -125,14 +125,14 @@ def sequence_b():
     for after, forward, backward in (
             ("true", f"U(root) {once} U(root) {once}", "U(root) " + back), ("2", f"U(root) {once} U(root) {once}", "U(root) " + back),
             ("default", f"U(root) {once} {once}", back),
-            # A unit that the first half of the backward releases is gathered for the second.
+            # A unit that the first half of the backward releases is gathered for the second half.
             ("false", f"U(root) {once}", "U(2) U(1) P(2) U(0) P(1) P(0) P(root)")):
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", NO_FORWARD])
         expect_equal(short(plan.events("forward", only="U")), forward, f"{after}: forward")
         expect_equal(short(plan.events("backward", only="UP")), backward, f"{after}: backward")
         expect_equal([plan.count("reduce_scatter", unit=unit) for unit in plan.units()], [1] * 4, f"{after}: reductions")
     expect_near_runs(train(Plan(model, FOUR + ADAM), steps=10), train(Plan(model, ["gradient.microbatches=4"] + ADAM), steps=10),
-              2e-5, "two forwards, one backward")
+                     2e-5, "two forwards, one backward")
 
 
 @test
@@ -183,7 +183,7 @@ def sequence_e():
             # The root prefetches one layer at any distance: the next gather is issued after the root's compute.
             gathers = [e["i"] for e in plan.description["events"] if e["entry"] == "train_step" and e["phase"] == "backward" and e["what"] == "unshard"]
             root = [i for i, phase, unit, _ in launches(plan) if phase == "backward" and unit == "root"]
-            expect(gathers[1] < root[0] < gathers[2], f"{given}: expected the root at work between the gathers {gathers[1:3]} but got {root[0]}")
+            expect(gathers[1] < root[0] < gathers[2], f"{given}: expected compute of the root between the gathers {gathers[1:3]} but got {root[0]}")
 
 
 @test
@@ -193,7 +193,7 @@ def sequence_f():
     units = ('sharding.units={E=["tok_embeddings*", "pos_embeddings*"], NO=["norm*", "output*"], ' +
              ", ".join(f'L{i}=["layers.{i}"], w{i}=["layers.{i}.feed_forward.w1.*"]' for i in range(3)) + "}")
     recipe = FOUR + ["recompute.policy=marked", NO_FORWARD, units]
-    # The list of the author replaces the prefetches of a unit: w2 inside L2 is gathered where the recompute reads it.
+    # A list in the recipe replaces the prefetches of a unit: w2 inside L2 is gathered when the recompute reads it.
     for prefetch, backward in (
             ([], "U(NO) U(L2) R(NO) U(w2) U(L1) R(w2) R(L2) U(w1) U(L0) R(w1) R(L1) U(w0) U(E) R(w0) R(L0) R(E)"),
             (['schedule.backward_prefetch={NO=["L2"], L2=["L1", "w1"], L1=["L0", "w0"], L0=["E"]}'],
@@ -211,7 +211,7 @@ def units_of_several_blocks():
              'e=["tok_embeddings*", "pos_embeddings*"], n=["norm*", "output*"]}')
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=false", NO_FORWARD])
     expect_equal(" ".join(plan.events("forward", only="U")), "U(e) U(a) U(b) U(c) U(n)", "forward")
-    # The launches of a block belong to its unit, with or without parameters.
+    # The launches of a block are in its unit, with or without parameters.
     expect_equal([unit for _, phase, unit, kernel in launches(plan) if phase == "forward" and kernel == "attention"],
                  ["a", "b", "b", "c", "c"], "units of the attention's launches")
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward={n=false, \"*\"=true}",
@@ -232,11 +232,11 @@ def unused_parameters_in_a_unit():
 def redundant_prefetch():
     model = zoo("mlp", "dim=16")
     plain = Plan(model, FOUR)
-    useless = Plan(model, FOUR + ['schedule.backward_prefetch={in_proj=["out_proj"]}'])
+    redundant = Plan(model, FOUR + ['schedule.backward_prefetch={in_proj=["out_proj"]}'])
     for kind in ("all_gather", "reduce_scatter"):
-        expect_equal(useless.count(kind), plain.count(kind), kind)
-    expect_same_bits(train(useless), train(plain), "useless prefetch")
-    # A unit that prefetches itself: its memory is occupied until then.
+        expect_equal(redundant.count(kind), plain.count(kind), kind)
+    expect_same_bits(train(redundant), train(plain), "redundant prefetch")
+    # A unit that prefetches itself: its buffer is occupied until then.
     twice = [Plan(toy(3, "two-forwards"), FOUR + [NO_FORWARD, f"schedule.backward_prefetch={given}"])
              for given in ('{"layers.2"=["layers.2"]}', '{"layers.2"=[]}')]
     expect_equal(twice[0].events(), twice[1].events(), "events of a unit that prefetches itself")
@@ -245,11 +245,11 @@ def redundant_prefetch():
 
 @test
 def prefetch_by_table():
-    # Gathered where the root is, before anything of theirs runs, as on an author's word.
+    # The listed units are gathered with the root, before their first use.
     model = zoo("mlp-sequence", "count=3", "dim=8")
     plan = Plan(model, ["mesh.shard=2", 'schedule.forward_prefetch={"0"=["1", "2"]}', "sharding.reshard_after_forward=false"])
     expect_equal(" ".join(plan.events("forward", only="U")), "U(0) U(1) U(2)", "forward")
-    expect_near_runs(train(plan, steps=10), train(Plan(model, ["gradient.microbatches=2"]), steps=10), 2e-5, "early gathers")
+    expect_near_runs(train(plan, steps=10), train(Plan(model, ["gradient.microbatches=2"]), steps=10), 2e-5, "prefetch by table")
 
 
 @test
@@ -257,22 +257,22 @@ def empty_units():
     plan = Plan(toy(2), ["mesh.shard=2", 'sharding.units={none=[], a=["layers.0"]}'])
     expect("none" in plan.units(), "expected a unit without parameters")
     expect_equal([e for e in plan.events() if "(none)" in e], [], "events of the unit without parameters")
-    expect_equal([c for c in plan.collectives() if c["unit"] == "none"], [], "its collectives")
-    # Of a block that computes, but all of whose parameters are another unit's.
+    expect_equal([c for c in plan.collectives() if c["unit"] == "none"], [], "collectives of the unit without parameters")
+    # A block that has compute but whose parameters are all in a different unit.
     plan = Plan(toy(2), ["mesh.shard=2", 'sharding.units={none=["layers.0"], a=["layers.0.*"]}'])
     expect("none" in {unit for _, _, unit, _ in launches(plan)}, "expected launches of the unit without parameters")
     expect_equal([e for e in plan.events() if "(none)" in e], [], "events of a block without parameters")
 
 
 def factors(plan):
-    """Factors of gradients in the backward, and after it."""
+    """The factors and reductions of gradients in the backward, in order."""
     return [float(re.search(r"factor = ([0-9.e+-]+)", one.operands)[1]) if one.what == "scale" else one.what
             for one in plan.instructions() if one.phase == "backward" and one.what in ("scale", "reduce_scatter", "all_reduce")]
 
 
 @test
 def predivide_and_postdivide_factors_of_f16():
-    # The table of the rule: pre-divisor and post-divisor of f16 by the factor.
+    # Predivide and postdivide factors of f16 by the divisor.
     table = {2: (2, 1), 3: (2, 1.5), 4: (2, 2), 8: (4, 2), 16: (4, 4), 32: (8, 4), 64: (8, 8), 128: (16, 8)}
     model = zoo("mlp", "dim=16")
     for ranks, (before, after) in table.items():
@@ -287,8 +287,8 @@ def predivide_and_postdivide_factors_of_f16():
                                                      math.isclose(a, b, rel_tol=1e-12) for a, b in zip(found, wanted)),
                    f"{mesh}: factors, expected {wanted} but got {found}")
             expect_equal({c["op"] for c in plan.collectives() if c["unit"] and c["kind"] != "all_gather"}, {"sum"}, f"{mesh}: reductions")
-            expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")} - {"f16"}, set(), f"{mesh}: types")
-    # f32 has the range for the sum: one mean without other factors.
+            expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")} - {"f16"}, set(), f"{mesh}: dtypes")
+    # The range of f32 and bf16 suffices for the sum: one mean without other factors.
     for dtype in ("f32", "bf16"):
         plan = Plan(model, ["mesh.shard=128", f"precision.reduce={dtype}"])
         expect_equal([f for f in factors(plan) if not isinstance(f, str)], [], f"factors of {dtype}")
@@ -344,16 +344,16 @@ def force_sum_on_one_rank():
 
 @test
 def resharded_over_eight_of_128_ranks():
-    # Parameters over 128 ranks, kept over eight: groups of 128 in the forward, of eight in the backward.
+    # Sharded over 128 ranks, resharded over eight: groups of 128 in the forward, of eight in the backward.
     plan = Plan(toy(2), ["mesh.shard=128", "sharding.reshard_after_forward=8"])
     expect_equal({(c["phase"], c["group"]) for c in plan.collectives("all_gather")}, {("forward", 128), ("backward", 8)}, "groups")
     wanted = train(Plan(toy(2), ["mesh.shard=8"]))
-    expect_same_bits(train(Plan(toy(2), ["mesh.shard=8", "sharding.reshard_after_forward=4"])), wanted, "shards over four")
+    expect_same_bits(train(Plan(toy(2), ["mesh.shard=8", "sharding.reshard_after_forward=4"])), wanted, "resharded over four")
 
 
 @test
 def initial_weights_of_a_sharded_plan():
-    # The saved weights before any step are the initial ones, however they are sharded.
+    # Without a step the saved weights are the initial weights of one rank.
     full = train(Plan(zoo("mlp", "dim=4"), []), steps=0).weights
     expect(train(Plan(zoo("mlp", "dim=4"), ["mesh.shard=2"]), steps=0).weights == full, "expected the initial weights")
 

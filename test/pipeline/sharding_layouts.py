@@ -1,4 +1,4 @@
-"""Parameters sharded along any dim or by elements: the same numbers as along the first, dense weights, copies, memory."""
+"""Parameters sharded along any dim or by elements: the same numbers as along dim 0, dense weights, copies, memory."""
 
 from sluice import *
 
@@ -6,7 +6,7 @@ FLAT, LARGEST = "sharding.dim=flat", "sharding.dim=largest"
 
 
 def layouts(model, mesh, recipes=([],), dims=(FLAT, LARGEST), steps=3):
-    """Losses and weights are those of chunks along the first dim to the bit; the norm adds up shards in another order."""
+    """Losses and weights have the bits of chunks along dim 0; the norm adds up shards in a different order."""
     for recipe in recipes:
         wanted = train(Plan(model, mesh + recipe), steps=steps)
         for dim in dims:
@@ -15,15 +15,15 @@ def layouts(model, mesh, recipes=([],), dims=(FLAT, LARGEST), steps=3):
 
 @test
 def uneven_dims():
-    # 7 ranks divide no extent, and some ranks have nothing.
+    # 7 ranks divide no extent, and some ranks have no elements.
     for mesh in (["mesh.shard=4"], ["mesh.shard=7"], ["mesh.replicate=2", "mesh.shard=3"]):
         layouts(gpt2_tiny(), mesh)
-    # By table, where the ranks divide neither extent of a weight.
+    # By table: the ranks divide neither extent of a weight.
     model = zoo("linear-relu-linear", "in=7", "hidden=15", "out=3")
     for ranks in (2, 4, 6):
         layouts(model, [f"mesh.shard={ranks}"], ([], ["sharding.reshard_after_forward=true"]), dims=['sharding.dim={"*.weight"=1}'])
         found = Plan(model, [f"mesh.shard={ranks}", 'sharding.dim={"*.weight"=1}']).parameters()["0.weight"]
-        expect_equal((found["dim"], found["local"]), (1, [15, -(-7 // ranks)]), f"{ranks} ranks: cut of the first weight")
+        expect_equal((found["dim"], found["local"]), (1, [15, -(-7 // ranks)]), f"{ranks} ranks: sharding of the first weight")
 
 
 @test
@@ -36,7 +36,7 @@ def layouts_and_resharding():
 
 @test
 def one_unit_on_the_largest_dim():
-    # The sets of shapes of the row: even ones.
+    # Even shapes.
     for sizes in (("in=16", "hidden=32", "out=8"), ("in=16", "hidden=16", "out=8")):
         layouts(zoo("linear-relu-linear", *sizes, "batch=4"), ["mesh.shard=4", "sharding.units=root"], dims=[LARGEST], steps=10)
         plan = Plan(zoo("linear-relu-linear", *sizes, "batch=4"), ["mesh.shard=4", "sharding.units=root", LARGEST])
@@ -47,16 +47,16 @@ def one_unit_on_the_largest_dim():
 
 @test
 def transformer_on_the_largest_dim():
-    # The model and batch of the row, five steps; the world that nothing is sharded in has the same numbers.
+    # One rank without sharding has the same numbers.
     model = zoo("transformer", "layers=3", "dropout=0")
     layouts(model, ["mesh.shard=4"], dims=[LARGEST], steps=5)
     expect_near_runs(train(Plan(model, ["mesh.shard=4", LARGEST]), steps=5),
-              train(Plan(model, ["gradient.microbatches=4"]), steps=5), 2e-5, "against one rank", weights=5e-4)
+                     train(Plan(model, ["gradient.microbatches=4"]), steps=5), 2e-5, "against one rank", weights=5e-4)
 
 
 @test
 def shards_and_gathered_parameters_are_dense():
-    # Weights on dim 1, biases on dim 0; gathered parameters are read with the strides of their shape.
+    # Weights on dim 1, biases on dim 0; kernels read gathered parameters with the strides of their shape.
     model = zoo("mlp", "dim=4")
     plan = Plan(model, ["mesh.shard=2", 'sharding.dim={"*.weight"=1}'])
     for name, parameter in plan.parameters().items():
@@ -81,13 +81,13 @@ def flat_sharding():
         expect(parameter["padding"] < 7, f"{name}: padding, expected less than the ranks but got {parameter['padding']}")
     sums = [sum(p["padding"] for p in one.parameters().values()) for one in (plan, rows)]
     expect(sums[0] < sums[1] / 10, f"padding: expected far less than {sums[1]} but got {sums[0]}")
-    # In place, as along dim 0: nothing is copied and nothing more is held.
+    # No copies, as along dim 0.
     expect_equal(plan.count_instructions("copy"), rows.count_instructions("copy"), "copies")
 
 
 @test
 def copies_of_other_dims():
-    # One copy after each gather and one before each reduction of a weight that is not cut along its first dim.
+    # One copy after each gather and one before each reduction of a weight that is not sharded along dim 0.
     model = zoo("mlp", "dim=16")
     first = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true"])
     other = Plan(model, ["mesh.shard=4", "sharding.units=root", "sharding.reshard_after_forward=true",
@@ -100,7 +100,7 @@ def copies_of_other_dims():
 
 @test
 def weights_load_and_save():
-    # Every sharding loads the file of every other, and all save the same file.
+    # Every sharding loads the files of all others and saves the same file.
     start = SCRATCH / "start"
     run("sluice-train", Plan(gpt2_tiny(), ["mesh.shard=4"]).path, "--data", "random:5", "--steps", "2", "--save", start, "--quiet")
     wanted = (start / "model.safetensors").read_bytes()
@@ -108,14 +108,14 @@ def weights_load_and_save():
         for dim in ([], [FLAT], [LARGEST]):
             loaded = train(Plan(gpt2_tiny(), mesh + dim + ["optimizer.lr=0", "optimizer.weight_decay=0"]), "--init", start, steps=1)
             expect(loaded.weights == wanted, f"{mesh + dim}: expected the weights as loaded but got others")
-    made = {train(Plan(gpt2_tiny(), mesh + ["optimizer.lr=0", "optimizer.weight_decay=0"]), "--seed", "9", steps=1).weights
+    initial = {train(Plan(gpt2_tiny(), mesh + ["optimizer.lr=0", "optimizer.weight_decay=0"]), "--seed", "9", steps=1).weights
             for mesh in ([], ["mesh.shard=4", FLAT], ["mesh.shard=7", LARGEST], ["mesh.shard=7", FLAT], ["mesh.shard=3"])}
-    expect_equal(len(made), 1, "kinds of initial weights")
+    expect_equal(len(initial), 1, "different initial weights")
 
 
 @test
 def shards_of_one_element():
-    # One element on each rank, of one bias and of another that nothing uses and that has one in all: the padding differs.
+    # Each rank has one element of a bias, and of an unused bias with one element in total: the padding differs.
     for settings in (["mesh.shard=6"], ["mesh.shard=3", 'sharding.replicated=["*.weight"]']):
         for model in (zoo("unused-linear", "dim=5"), zoo("mlp-stack", "dim=5")):
             plan = Plan(model, settings + ["optimizer.name=sgd"])
@@ -126,7 +126,7 @@ def shards_of_one_element():
 @test
 def refusals():
     expect_refused(gpt2_tiny(), ["mesh.shard=4", "sharding.dim=1"], "--set sharding.dim=1: value of 'sharding.dim' for parameter '",
-           "expected a dim below 1 but got 1")
+                   "expected a dim below 1 but got 1")
     expect_refused(gpt2_tiny(), ["mesh.shard=4", 'sharding.dim={"x*"=1}'], "'x*' in 'sharding.dim' matches no parameter")
     expect_refused(gpt2_tiny(), ["mesh.shard=4", "sharding.dim=last"], "value of 'sharding.dim', expected ", "\"largest\"", "but got \"last\"")
     expect_refused(gpt2_tiny(), ["mesh.shard=4", 'sharding.dim={"h.*"=0, "*.weight"=1}'], "is ambiguous: globs give")

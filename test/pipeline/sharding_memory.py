@@ -1,5 +1,5 @@
-"""Memory: the predicted peak is the measured peak, and each phase of the model is within the memory of eager execution,
-without the slack of its allocator.
+"""Memory: the predicted peak is the measured peak, and each phase of the model needs at most the memory of eager execution without
+an allocator's overhead.
 
 B: elements of a block, N: of the parameters in no block, U: of all, S: of a rank's shards. A plan has the optimizer's states
 from the start, and eager execution from the first update on; states, inputs, activations, temporaries and workspace are
@@ -8,7 +8,7 @@ excluded from the bounds by name.
 
 from sluice import *
 
-BESIDE = {"optimizer", "activation", "temporary", "input", "state"}
+EXCLUDED = {"optimizer", "activation", "temporary", "input", "state"}
 B, N = 7_084_800, 62_976
 U = 3 * B + N
 S = (U + 1) // 2
@@ -29,25 +29,25 @@ def peaks_by_phase_of_the_memory_transformer():
         timeline = MemoryTimeline(plan)
         init = MemoryTimeline(plan, "init")
         for name, found, bound in (
-                ("init", init.peak({"init", "update", "forward"}, BESIDE), S + B),
-                ("forward", timeline.peak({"forward", "loss"}, BESIDE), forward),
-                ("backward", timeline.peak({"backward"}, BESIDE), backward),
-                ("update", timeline.peak({"update"}, BESIDE - {"optimizer"}), 4 * S),
+                ("init", init.peak({"init", "update", "forward"}, EXCLUDED), S + B),
+                ("forward", timeline.peak({"forward", "loss"}, EXCLUDED), forward),
+                ("backward", timeline.peak({"backward"}, EXCLUDED), backward),
+                ("update", timeline.peak({"update"}, EXCLUDED - {"optimizer"}), 4 * S),
                 ("end", plan.point("end"), 3 * S)):
             small = 4096 if name in ("update", "end") else 0
             expect(0 < found <= 4 * bound + small, f"reshard {after}, {name}: expected at most {4 * bound} bytes but got {found}")
-        # A gathered unit exists once: at most two of them and the parameters in no block, if they are released.
+        # A gathered unit exists once: at most two units and the parameters in no block, if units are released.
         gathered = max(timeline.at(i, {"gathered"}) for i in range(len(timeline.phases)))
         most = 4 * (2 * B + N if after == "true" else U)
         expect(0.9 * most < gathered <= most, f"reshard {after}: expected at most {most} gathered bytes but got {gathered}")
         expect_equal(len(timeline.gathers), len(plan.parameters()), f"reshard {after}: gathered parameters")
         for name, lives in timeline.gathers.items():
             for before, after_it in itertools.pairwise(sorted(lives)):
-                expect(before[1] <= after_it[0], f"reshard {after}: expected '{name}' to be there once but got {lives}")
+                expect(before[1] <= after_it[0], f"reshard {after}: expected one live buffer of '{name}' at a time but got {lives}")
         if after == "true":
             # Gradients reuse the memory of weights after their last read: in the backward the bytes of both together are
             # at most those of two gathered units, the gradients of one unit, and the largest weight.
-            both = timeline.peak({"backward"}, BESIDE | {"parameter", "gradient_shard"})
+            both = timeline.peak({"backward"}, EXCLUDED | {"parameter", "gradient_shard"})
             expect(both <= 4 * (3 * B + N), f"gathered weights and gradients: expected at most {4 * (3 * B + N)} bytes but got {both}")
         expect_equal(sum(timeline.at(i, {"communication"}) for i in range(len(timeline.phases))), 0, "staging buffers")
         # The excluded bytes are small, except for the optimizer's states, which have the expected size.
@@ -65,8 +65,8 @@ def gathered_parameters_are_released_after_their_last_use():
     expect_equal(timeline.at(len(timeline.phases) - 1, {"gathered", "gradient"}), 0, "gathered parameters and gradients at the end")
 
 
-def known(model, recipe, *options):
-    """The peak that is measured at allocation is the predicted one, to the byte."""
+def expect_predicted_peak(model, recipe, *options):
+    """The peak that is measured at allocation equals the predicted one, to the byte."""
     plan = Plan(model, recipe)
     summary = train(plan, *options, steps=2, data="random:1").summary
     expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{recipe}: measured peak")
@@ -78,21 +78,21 @@ def peak_of_several_units():
     model = zoo("mlp-sequence", "count=4", "dim=64", "batch=16")
     for after in ("true", "false"):
         for precision in ([], ["precision.compute=bf16", "precision.reduce=f32"]):
-            known(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}"] + precision)
+            expect_predicted_peak(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}"] + precision)
 
 
 @test
 def peak_of_one_entry_point():
     model = zoo("mlp-sequence", "count=3", "dim=64", "batch=8")
-    known(model, ["mesh.shard=2"], "--entries", "train_first")
-    # Parameters that it does not touch are held as shards.
+    expect_predicted_peak(model, ["mesh.shard=2"], "--entries", "train_first")
+    # Parameters that the entry point does not use remain sharded.
     plan = Plan(model, ["mesh.shard=2"])
     timeline = MemoryTimeline(plan, "train_first")
     expect_equal(timeline.at(0, {"parameter"}), sum(unit["shard_bytes"] for unit in plan.description["units"]), "shards")
     expect_equal(sum(unit["shard_bytes"] for unit in plan.description["units"]) * 2, sum(unit["bytes"] for unit in plan.description["units"]), "bytes of two shards")
     expect_equal(timeline.peak({"forward", "backward"}, {k for k, *_ in timeline.buffers} - {"gathered"}),
                  next(unit["bytes"] for unit in plan.description["units"] if unit["name"] == "0"), "gathered bytes")
-    expect(timeline.peak({"forward", "backward"}, BESIDE) < MemoryTimeline(plan).peak({"forward", "backward"}, BESIDE), "expected less than of all")
+    expect(timeline.peak({"forward", "backward"}, EXCLUDED) < MemoryTimeline(plan).peak({"forward", "backward"}, EXCLUDED), "expected less than of all MLPs")
 
 
 @test
@@ -101,22 +101,22 @@ def peak_with_recompute():
     peaks = {}
     for after in ("true", "false"):
         for policy in ("none", "block"):
-            known(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"])
+            expect_predicted_peak(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"])
             peaks[after, policy] = Plan(model, ["mesh.shard=2", f"sharding.reshard_after_forward={after}",
                                                 f"recompute.policy={policy}"]).arena()["peak_live"]
         expect(peaks[after, "block"] < peaks[after, "none"], f"{after}: expected recompute to need less but got {peaks}")
-    # The logits, and their gradient in the same place, are there however the rest is recomputed.
+    # The logits, and their gradient in the same buffer, are live under every policy.
     expect(min(peaks.values()) > 4 * 4 * 64 * 512, f"expected more than the logits but got {peaks}")
 
 
 @test
 def uneven_shards():
-    # One square weight without a multiple of the ranks in it; the step is that of one rank.
+    # The ranks divide no extent of a square weight; the step is that of one rank.
     model = zoo("linear-relu-linear", "in=3", "hidden=3", "out=3")
     sgd = ["optimizer.name=sgd", "optimizer.lr=0.1"]
     for ranks in (2, 4, 5):
         expect_near_runs(train(Plan(model, [f"mesh.shard={ranks}"] + sgd), steps=1), train(Plan(model, [f"gradient.microbatches={ranks}"] + sgd), steps=1),
-                  1e-6, f"{ranks} ranks", weights=1e-6)
+                         1e-6, f"{ranks} ranks", weights=1e-6)
 
 
 @test
@@ -136,9 +136,9 @@ def replicated_and_sharded_parameters():
     model = zoo("mlp-sequence", "count=3", "dim=16")
     recipe = ["mesh.shard=4", 'sharding.replicated=["1.*"]']
     plan = Plan(model, recipe)
-    expect_equal({c["kind"] for c in plan.collectives() if c["unit"] == "1"}, {"all_reduce"}, "collectives of what is whole")
-    expect_equal({p["dim"] for name, p in plan.parameters().items() if name.startswith("1.")}, {-1}, "dims of what is whole")
-    expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 2e-5, "whole beside sharded", weights=2e-3)
+    expect_equal({c["kind"] for c in plan.collectives() if c["unit"] == "1"}, {"all_reduce"}, "collectives of a replicated unit")
+    expect_equal({p["dim"] for name, p in plan.parameters().items() if name.startswith("1.")}, {-1}, "dims of replicated parameters")
+    expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 2e-5, "replicated and sharded parameters", weights=2e-3)
 
 
 main()

@@ -1,5 +1,5 @@
 """Offload: parameters and the optimizer's states in host memory give the bits of the same plan without offload, are copied
-where their units are gathered and reduced, and are in the host's arena."""
+before gathers and after reductions of their units, and are in the host's arena."""
 
 from sluice import *
 
@@ -21,7 +21,7 @@ def moves(plan, phase=None):
     return plan.events(phase, only="URPFO")
 
 
-def alike(model, recipe, offload=BOTH, steps=3, *options):
+def expect_same_bits_with_offload(model, recipe, offload=BOTH, steps=3, *options):
     """The bits of the plan without offload; the measured bytes of each memory space are the predicted ones."""
     wanted = train(Plan(model, recipe), *options, steps=steps)
     plan = Plan(model, recipe + [offload])
@@ -39,7 +39,7 @@ def alike(model, recipe, offload=BOTH, steps=3, *options):
 def same_bits_for_every_mesh_and_strategy():
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=2"], ["mesh.shard=3"]):
         for strategy in ("full_shard", "shard_grad_op", "no_shard"):
-            alike(gpt2_tiny(), mesh + [f"sharding.strategy={strategy}"])
+            expect_same_bits_with_offload(gpt2_tiny(), mesh + [f"sharding.strategy={strategy}"])
 
 
 @test
@@ -53,50 +53,50 @@ def same_bits_for_other_settings():
                    ["schedule.forward_prefetch=0", "schedule.backward_prefetch=0"], ["schedule.forward_prefetch=3"],
                    ["memory.pinned=false"], ["sharding.reshard_after_forward=false"], ["schedule.reduce_buffers=2"], SGD,
                    ["optimizer.name=sgd"], ["loss.mean=tokens", "gradient.microbatches=2"]):
-        alike(gpt2_tiny(), two + recipe, steps=2)
-    alike(gpt2_tiny(), ["mesh.shard=4", "sharding.reshard_after_forward=2"], steps=2)
-    alike(gpt2_tiny(), ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"], steps=2)
+        expect_same_bits_with_offload(gpt2_tiny(), two + recipe, steps=2)
+    expect_same_bits_with_offload(gpt2_tiny(), ["mesh.shard=4", "sharding.reshard_after_forward=2"], steps=2)
+    expect_same_bits_with_offload(gpt2_tiny(), ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"], steps=2)
     # Tied weights, and a unit that is used twice.
-    alike(zoo("transformer", "tied=true"), ["mesh.shard=4"], steps=2)
-    alike(zoo("multi-forward"), ["mesh.shard=2"], steps=2)
+    expect_same_bits_with_offload(zoo("transformer", "tied=true"), ["mesh.shard=4"], steps=2)
+    expect_same_bits_with_offload(zoo("multi-forward"), ["mesh.shard=2"], steps=2)
     # Extents below the number of ranks: some ranks have no rows.
-    alike(zoo("linear-relu-linear", "in=5", "hidden=7", "out=3"), ["mesh.shard=8"], steps=2)
+    expect_same_bits_with_offload(zoo("linear-relu-linear", "in=5", "hidden=7", "out=3"), ["mesh.shard=8"], steps=2)
 
 
 @test
 def same_bits_for_units_and_entry_points():
     three = ["mesh.shard=2", "gradient.microbatches=3"]
-    # Gathered once for all micro-batches: copied once.
-    plan = alike(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"], steps=2)
+    # Units that are gathered once for all micro-batches are copied once.
+    plan = expect_same_bits_with_offload(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"], steps=2)
     expect_equal([e["microbatch"] for e in plan.description["events"] if e["entry"] == "train_step" and e["what"] == "fetch"], [0, 0, 0], "fetches")
-    alike(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true"], steps=2)
-    alike(zoo("mlp-sequence", "count=3", "dim=8"), ["mesh.shard=2"], BOTH, 3, "--entries", "train_step,train_first")
-    alike(zoo("nested-recompute", "layers=2", "tied=false"),
+    expect_same_bits_with_offload(zoo("transformer", "dropout=0"), three + ["sharding.reshard_after_forward=false", "sharding.reshard_before_backward=true"], steps=2)
+    expect_same_bits_with_offload(zoo("mlp-sequence", "count=3", "dim=8"), ["mesh.shard=2"], BOTH, 3, "--entries", "train_step,train_first")
+    expect_same_bits_with_offload(zoo("nested-recompute", "layers=2", "tied=false"),
           ["mesh.shard=2", "sharding.reshard_after_forward=true", "recompute.policy=marked",
            'sharding.units={L0="layers.0", L1="layers.1", w0="layers.0.feed_forward.w1.*", w1="layers.1.feed_forward.w1.*"}'], steps=2)
-    alike(zoo("transformer", "tied=false"), ["mesh.shard=2", 'sharding.units={e=["tok_embeddings*", "pos_embeddings*"], none=[]}',
+    expect_same_bits_with_offload(zoo("transformer", "tied=false"), ["mesh.shard=2", 'sharding.units={e=["tok_embeddings*", "pos_embeddings*"], none=[]}',
                                              "sharding.unshard_in_backward={e=false}"], steps=2)
     for name in ("two-forwards", "two-losses", "unused-linear", "shared-linear", "double-linear"):
-        alike(zoo(name), ["mesh.shard=2"], steps=2)
-    # Parameters that the backward does not read are not copied for it, unless a gather reads them.
+        expect_same_bits_with_offload(zoo(name), ["mesh.shard=2"], steps=2)
+    # Parameters that neither the backward nor a gather reads are not copied.
     for mesh in ([], ["mesh.replicate=2"], ["mesh.shard=2", "sharding.strategy=no_shard"], ["mesh.tensor=2", 'sharding.tensor={"*.weight"="column"}']):
-        plan = alike(zoo("mlp", "dim=6"), mesh, steps=2)
+        plan = expect_same_bits_with_offload(zoo("mlp", "dim=6"), mesh, steps=2)
         expect_equal([m for m in moves(plan, "backward") if m == "F(in_proj)"], [], f"{mesh}: fetches of what the backward does not read")
     # An early gather and a reduction that the author wrote.
-    alike(zoo("reduce-model"), ["mesh.shard=2"], steps=2)
-    # State that is no parameter's: a model with batch norms.
-    alike(zoo("conv", "height=16", "width=16", "stem=8", "hidden=8"), ["mesh.shard=2"], steps=2)
+    expect_same_bits_with_offload(zoo("reduce-model"), ["mesh.shard=2"], steps=2)
+    # State of batch norms.
+    expect_same_bits_with_offload(zoo("conv", "height=16", "width=16", "stem=8", "hidden=8"), ["mesh.shard=2"], steps=2)
 
 
 @test
 def parameters_or_optimizer_states():
-    # States alone on the host: parameters are copied there for the update, and back. Parameters alone: the device updates.
+    # Only states on the host: parameters are copied there for the update, and back. Only parameters on the host: the device updates.
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
-        plan = alike(gpt2_tiny(), mesh, 'memory.offload=["optimizer"]')
+        plan = expect_same_bits_with_offload(gpt2_tiny(), mesh, 'memory.offload=["optimizer"]')
         expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["optimizer"], ["parameter"]), "spaces")
-        plan = alike(gpt2_tiny(), mesh, 'memory.offload=["parameters"]')
+        plan = expect_same_bits_with_offload(gpt2_tiny(), mesh, 'memory.offload=["parameters"]')
         expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["parameter"], ["optimizer"]), "spaces")
-        plan = alike(gpt2_tiny(), mesh)
+        plan = expect_same_bits_with_offload(gpt2_tiny(), mesh)
         expect_equal((sorted(persistent(plan, "host")), sorted(persistent(plan, "device"))), (["optimizer", "parameter"], []), "spaces")
 
 
@@ -120,7 +120,7 @@ def copies_before_gathers_and_after_reductions():
         expect_equal(out, [m[1:] for m in found if m[0] == "P"], f"distance {distance}: copies out")
         for unit in out:
             expect(found.index("P" + unit) < found.index("O" + unit), f"expected the copy of {unit} after its reduction")
-    # Fewer collectives for none of it: the counts are those without.
+    # The numbers of collectives are those without offload.
     for kind in ("all_gather", "reduce_scatter", "all_reduce"):
         expect_equal(wait.count(kind), Plan(model, ["mesh.shard=2", "schedule.forward_prefetch=0", "schedule.backward_prefetch=0"]).count(kind), kind)
     streams = {e["what"]: e["stream"] for e in wait.description["events"]}
@@ -134,7 +134,7 @@ def prefetched(plan, phase="forward"):
 
 @test
 def fetches_without_gathers():
-    # One rank, and strategies without shards: nothing is gathered, units are copied ahead of their use all the same.
+    # One rank, and strategies without shards: nothing is gathered, and units are copied before their use.
     for recipe in ([], ["mesh.replicate=2"], ["mesh.shard=2", "sharding.strategy=no_shard"]):
         plan = Plan(zoo("transformer", "layers=3"), recipe + [BOTH])
         expect_equal(plan.count("all_gather"), 0, f"{recipe}: gathers")
@@ -150,12 +150,12 @@ def accumulation_with_offload():
     for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
         for sync in [s for m in modes.values() for s in m] + (["reduce_scatter_only"] if len(mesh) == 2 else []):
             recipe = mesh + ["gradient.microbatches=3", "sharding.reshard_after_forward=true", f"gradient.sync={sync}"] + ADAM
-            plan = alike(model, recipe, steps=2)
+            plan = expect_same_bits_with_offload(model, recipe, steps=2)
             without = Plan(model, recipe)
             for kind in ("all_gather", "reduce_scatter", "all_reduce"):
                 expect_equal(plan.count(kind), without.count(kind), f"{recipe}: {kind}")
             out = collections.Counter(e["microbatch"] for e in plan.description["events"] if e["what"] == "offload")
-            # A unit's gradients leave when they are reduced over all ranks.
+            # A unit's gradients are copied when they are reduced over all ranks.
             complete = "all_reduce" if len(mesh) == 2 else "reduce_scatter"
             reduced = collections.Counter(c["microbatch"] for c in plan.collectives(complete) if c["unit"])
             expect_equal(out, reduced, f"{recipe}: copies out by micro-batch")
@@ -169,14 +169,13 @@ def hybrid_meshes_with_offload():
             ("true", "false")):
         if dim != 3 and (after == "false" or policy == "block"):
             continue
-        alike(zoo("norm-mlps", f"dim={dim}"), mesh + [f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}", f"gradient.sync={sync}",
+        expect_same_bits_with_offload(zoo("norm-mlps", f"dim={dim}"), mesh + [f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}", f"gradient.sync={sync}",
                                                       f"memory.pinned={pinned}", "gradient.microbatches=3"] + ADAM, steps=2)
 
 
 @test
 def accumulation_in_host_memory():
-    # Two deferred micro-batches and one that reduces, by strategy, by when the backward gathers ahead, and with parameters cut as
-    # they are or by elements.
+    # Two deferred micro-batches and one that reduces, by strategy, by prefetch of the backward, and with parameters sharded by dim or by elements.
     model = zoo("encoder-decoder", "batch=2")
     alone = train(Plan(model, ["gradient.microbatches=6"] + SGD), steps=2)
     number = 0
@@ -196,8 +195,8 @@ def memory_of_device_and_host():
     B, N = 7_084_800, 62_976
     S = (3 * B + N + 1) // 2
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
-    # On the device nothing persists; the host holds the shards and two states of each.
-    expect_equal((persistent(plan, "device"), persistent(plan, "host")), ({}, {"parameter": 4 * S, "optimizer": 8 * S}), "what persists")
+    # Nothing on the device is persistent; the host has the shards and two states of each.
+    expect_equal((persistent(plan, "device"), persistent(plan, "host")), ({}, {"parameter": 4 * S, "optimizer": 8 * S}), "persistent bytes")
     shown = json.loads(run("sluice-plan", "memory", "--json", plan.path).stdout)
     expect_equal([space["space"] for space in shown["spaces"]], ["device", "host"], "spaces of the report")
     text = run("sluice-plan", "memory", plan.path).stdout
@@ -211,11 +210,11 @@ def peaks_by_phase_of_the_memory_transformer():
     B, N = 7_084_800, 62_976
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
     timeline = MemoryTimeline(plan)
-    beside = {"activation", "temporary", "input", "state"}
+    excluded = {"activation", "temporary", "input", "state"}
     # In the backward the copies of a unit's shards and of its gradients, half a unit each, are within the bound: gradients
     # reuse the memory of values after their last read, and the copies of one unit at a time are live.
-    for name, found, bound in (("forward", timeline.peak({"forward", "loss"}, beside), 3 * B + N),
-                               ("backward", timeline.peak({"backward"}, beside), 4 * B + N), ("update", timeline.peak({"update"}, beside), 0),
+    for name, found, bound in (("forward", timeline.peak({"forward", "loss"}, excluded), 3 * B + N),
+                               ("backward", timeline.peak({"backward"}, excluded), 4 * B + N), ("update", timeline.peak({"update"}, excluded), 0),
                                ("end", plan.point("end"), 0)):
         small = 4096 if name in ("update", "end") else 0
         expect(found <= 4 * bound + small, f"{name}: expected at most {4 * bound} bytes but got {found}")
@@ -225,17 +224,17 @@ def peaks_by_phase_of_the_memory_transformer():
 
 @test
 def backward_peak_of_many_layers():
-    # With more layers than are on their way at any time the bound is the same, and no copy of a second unit is in it.
+    # The bound does not depend on the number of layers and has no copy of a second unit.
     plan = Plan(zoo("transformer", "layers=6", "dim=64", "tied=false"),
                 ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam", BOTH])
     sizes = {unit["name"]: unit["bytes"] for unit in plan.description["units"]}
     timeline = MemoryTimeline(plan)
-    beside = {"activation", "temporary", "input", "state"}
+    excluded = {"activation", "temporary", "input", "state"}
     bound = 4 * sizes["layers.0"] + sizes["root"]
-    found = timeline.peak({"backward"}, beside)
+    found = timeline.peak({"backward"}, excluded)
     expect(found <= bound, f"backward: expected at most {bound} bytes but got {found}")
-    on_the_way = max(timeline.at(i, {"gradient_shard"}) for i, phase in enumerate(timeline.phases) if phase == "backward")
-    expect(on_the_way <= sizes["layers.0"] // 2 + sizes["root"], f"expected one unit's reduced gradients but got {on_the_way} bytes")
+    reduced = max(timeline.at(i, {"gradient_shard"}) for i, phase in enumerate(timeline.phases) if phase == "backward")
+    expect(reduced <= sizes["layers.0"] // 2 + sizes["root"], f"expected one unit's reduced gradients but got {reduced} bytes")
 
 
 @test
@@ -260,10 +259,10 @@ def weights_load_and_save():
 
 @test
 def one_process_per_rank():
-    # Ranks that are processes, by the environment that torchrun makes.
+    # One process per rank, with the environment of torchrun.
     import socket
     plan = Plan(gpt2_tiny(), ["mesh.shard=2", BOTH])
-    whole = train(plan, steps=2)
+    threads = train(plan, steps=2)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -276,22 +275,22 @@ def one_process_per_rank():
     for rank in ranks:
         text = rank.communicate(timeout=100)[1]
         expect_equal(rank.returncode, 0, f"exit code ({text})")
-    expect_equal([line["loss"] for line in read_log(log)[0]], whole.loss, "losses of processes")
-    expect((saved / "model.safetensors").read_bytes() == whole.weights, "expected the same weights by processes but got others")
+    expect_equal([line["loss"] for line in read_log(log)[0]], threads.loss, "losses of processes")
+    expect((saved / "model.safetensors").read_bytes() == threads.weights, "expected the same weights by processes but got others")
 
 
 @test
 def refusals():
     base = ["mesh.shard=2", "gradient.microbatches=3", BOTH]
     expect_refused(gpt2_tiny(), base + ["gradient.sync=[true, false, true]"],
-           "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root': a list that reduces in "
-           "some micro-batches before the last cannot be combined with 'memory.offload'")
+                   "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root': a list that reduces in "
+                   "some micro-batches before the last cannot be combined with 'memory.offload'")
     expect_refused(gpt2_tiny(), ["mesh.shard=2", 'memory.offload=["activations"]'], "value of 'memory.offload' that this version does not support, "
-           "expected a list of \"parameters\" and \"optimizer\" but got [\"activations\"]")
+                   "expected a list of \"parameters\" and \"optimizer\" but got [\"activations\"]")
     expect_refused(gpt2_tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\" and "
-           "\"optimizer\" but got [\"weights\"]")
+                   "\"optimizer\" but got [\"weights\"]")
     expect_refused(gpt2_tiny(), ["mesh.shard=2", "target.device=cuda", "memory.pinned=false", BOTH], "'memory.pinned' = ",
-           "cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"")
+                   "cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"")
     expect_remark(gpt2_tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
     expect_remark(gpt2_tiny(), ["optimizer.name=sgd", 'memory.offload=["optimizer"]'], "'memory.offload' has no effect on an optimizer without state")
 

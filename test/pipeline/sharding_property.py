@@ -1,8 +1,8 @@
-"""Random model x random mesh x random recipe: the checker accepts the plan, its collectives are those of a small model of the
-rules that is written here, and its losses, norms and weights are those of one rank.
+"""Random models, meshes and recipes: the checker accepts the plan, its collectives are those of the rules in this script, and its losses, norms and
+weights are those of one rank.
 
-Fifty cases, or as many as SLUICE_PROPERTY_CASES says; the first is number SLUICE_PROPERTY_FIRST, 0. A case is a function of its
-number, which is the prefix of every message.
+SLUICE_PROPERTY_CASES is the number of cases (50), SLUICE_PROPERTY_FIRST the number of the first (0). The number of a case determines it and is the prefix
+of every message.
 """
 
 import random
@@ -33,7 +33,7 @@ class Case:
         self.microbatches = r.choice([1, 1, 2, 3])
         self.strategy = r.choice(["full_shard", "full_shard", "full_shard", "shard_grad_op", "no_shard"])
         divisors = [d for d in range(2, self.shard) if self.shard % d == 0]
-        # Without sharding there is nothing to release: only the default is valid.
+        # Without sharding only the default is valid.
         self.after = r.choice(["default", "true", "false", "true"] + [str(d) for d in divisors])
         if self.strategy == "no_shard":
             self.after = "default"
@@ -58,42 +58,42 @@ class Case:
         self.recipe.append(f"gradient.sync={word}")
         if r.random() < 0.2:
             self.recipe.append("gradient.force_sum=true")
-        # Of the arithmetic of the step, so of one rank's as well.
+        # Settings of the arithmetic: one rank has them too.
         self.step = list(SGD)
         if r.random() < 0.3:
             self.step += ["gradient.clip_norm=0.5", f"gradient.clip_type={r.choice(['1', '2', '3', 'inf'])}"]
-        # Where things are kept changes nothing else. Lists that reduce in some micro-batches before the last go without.
+        # Offload changes no count. Lists that reduce in some micro-batches before the last cannot be combined with it.
         mixed = self.sync == "list" and 1 < sum(self.pattern) < self.microbatches
         if r.random() < 0.3 and not mixed:
             self.recipe.append("memory.offload=" + r.choice(['["parameters", "optimizer"]'] * 2 + ['["parameters"]', '["optimizer"]']))
 
     def gathers(self, unit):
-        """The gathers of a unit in a step. It is gathered where a run of it begins, forward or backward, unless it is still
-        gathered: it is released after each run of the backward, and after each of the forward if it reshards."""
+        """The gathers of a unit in a step. Each use of the unit, forward or backward, gathers it unless it is still gathered. It is released after each
+        use of the backward, and after each use of the forward if it reshards."""
         if self.shard == 1 or self.strategy == "no_shard":
             return 0
-        runs = self.uses.get(unit, self.uses.get("*", 1))
-        # The root's backward is one for all runs.
-        backward = 1 if unit == "root" else runs
+        uses = self.uses.get(unit, self.uses.get("*", 1))
+        # The root has one backward for all uses.
+        backward = 1 if unit == "root" else uses
         if self.keep:
             return 1
         if {"default": self.strategy == "full_shard" and unit != "root", "false": False}.get(self.after, True):
-            return self.microbatches * (runs + backward)
+            return self.microbatches * (uses + backward)
         return self.microbatches * (1 + backward if self.before else backward)
 
     def reductions(self):
-        """Of a unit: within the shards, and over replicas."""
+        """The reductions of a unit over shards, and over replicas."""
         K = self.microbatches
-        within = {"last": 1, "every": K, "reduce_scatter_only": K, "list": sum(self.pattern)}[self.sync]
-        across = 1 if self.sync == "reduce_scatter_only" else within
+        over_shards = {"last": 1, "every": K, "reduce_scatter_only": K, "list": sum(self.pattern)}[self.sync]
+        over_replicas = 1 if self.sync == "reduce_scatter_only" else over_shards
         if self.strategy == "no_shard" or self.shard == 1:
-            return 0, across if self.shard * self.replicate > 1 else 0
-        return within, across if self.replicate > 1 else 0
+            return 0, over_replicas if self.shard * self.replicate > 1 else 0
+        return over_shards, over_replicas if self.replicate > 1 else 0
 
 
 @functools.cache
-def alone(name, parts, step):
-    return train(Plan(zoo(*name), [f"gradient.microbatches={parts}", *step]), steps=2)
+def one_rank(name, microbatches, step):
+    return train(Plan(zoo(*name), [f"gradient.microbatches={microbatches}", *step]), steps=2)
 
 
 def check(number):
@@ -102,18 +102,18 @@ def check(number):
     try:
         plan = Plan(case.model, case.recipe + case.step)
         found = train(plan, steps=2)
-        wanted = alone(case.name, case.shard * case.replicate * case.microbatches, tuple(case.step))
+        wanted = one_rank(case.name, case.shard * case.replicate * case.microbatches, tuple(case.step))
     except Failed as failure:
         expect(False, f"{where}: {failure}")
         return
     expect_near_runs(found, wanted, 3e-5, where, weights=3e-4)
     counts = collections.Counter((c["unit"], c["kind"]) for c in plan.collectives() if c["unit"])
-    within, across = case.reductions()
+    over_shards, over_replicas = case.reductions()
     for unit in plan.description["units"]:
         # Unused parameters are neither gathered nor reduced.
         if any("unused" not in parameter["name"] for parameter in unit["parameters"]):
             expect_equal(tuple(counts[unit["name"], kind] for kind in ("all_gather", "reduce_scatter", "all_reduce")),
-                         (case.gathers(unit["name"]), within, across), f"{where}: gathers and reductions of '{unit['name']}'")
+                         (case.gathers(unit["name"]), over_shards, over_replicas), f"{where}: gathers and reductions of '{unit['name']}'")
 
 
 @test

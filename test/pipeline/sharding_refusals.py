@@ -1,4 +1,4 @@
-"""Impossible recipes are refused with the line and a value that works; settings without effect are remarked on."""
+"""Impossible recipes are refused with the line and a valid value; settings without effect have a remark."""
 
 from sluice import *
 
@@ -9,20 +9,20 @@ FOUR = ["mesh.shard=4"]
 def reshard_after_forward():
     for after in ("3", "8"):
         expect_refused(gpt2_tiny(), FOUR + [f"sharding.reshard_after_forward={after}"],
-               f"--set sharding.reshard_after_forward={after}: value of 'sharding.reshard_after_forward' for unit 'root', "
-               f"expected a divisor of 'mesh.shard' (1, 2, 4) but got {after}")
+                       f"--set sharding.reshard_after_forward={after}: value of 'sharding.reshard_after_forward' for unit 'root', "
+                       f"expected a divisor of 'mesh.shard' (1, 2, 4) but got {after}")
     expect_refused(gpt2_tiny(), ["mesh.shard=12", 'sharding.reshard_after_forward={root=4, "h.*"=6}'],
-           "expected a number that divides or is divided by 4 of another unit but got 6")
+                   "expected a number that divides or is divided by 4 of another unit but got 6")
     expect_refused(gpt2_tiny(), FOUR + ["sharding.strategy=no_shard", "sharding.reshard_after_forward=2"],
-           "a number of ranks cannot be combined with 'sharding.strategy' = \"no_shard\"")
+                   "a number of ranks cannot be combined with 'sharding.strategy' = \"no_shard\"")
     expect_refused(gpt2_tiny(), FOUR + ["sharding.unshard_in_backward=false"], "--set sharding.unshard_in_backward=false: value of "
-           "'sharding.unshard_in_backward' for unit '", "expected true for a unit whose parameters the backward reads but got false")
+                   "'sharding.unshard_in_backward' for unit '", "expected true for a unit whose parameters the backward reads but got false")
 
 
 @test
 def tied_parameters_across_units():
     expect_refused(zoo("transformer"), FOUR + ['sharding.units={a=["tok_embeddings*"], b=["output*"]}'],
-           "--set sharding.units=", "parameter 'tok_embeddings.weight' is in two units, 'a' and 'b'")
+                   "--set sharding.units=", "parameter 'tok_embeddings.weight' is in two units, 'a' and 'b'")
 
 
 @test
@@ -54,7 +54,7 @@ def strategies():
 
 @test
 def lines_of_recipe_files():
-    # Of a recipe in a file, the line that is at fault, wherever in the compiler that is found.
+    # Every phase of the compiler reports the line of the recipe file.
     path = SCRATCH / "wrong.toml"
     for line, text in (("sharding.reshard_after_forward = 3", "value of 'sharding.reshard_after_forward' for unit 'root', expected a divisor"),
                        ("sharding.unshard_in_backward = false", "value of 'sharding.unshard_in_backward' for unit '"),

@@ -1,4 +1,4 @@
-"""Consecutive steps: the waits of the next step, and equal bytes where steps overlap."""
+"""Consecutive steps: the waits of the next step, and equal bytes if steps overlap."""
 
 from sluice import *
 
@@ -7,8 +7,8 @@ Row = collections.namedtuple("Row", "stream phase unit what names event")
 
 
 def two_steps(plan):
-    """Rows of train_step, and for each issue in two steps one after the other the issues that are over before it begins, as a
-    set of bits: by the order of its stream, and by records that it waits for, of its step or, carried, of the one before."""
+    """Rows of train_step, and for each instruction of two consecutive steps the set of instructions that end before it begins, as bits: earlier ones of its
+    stream, and those before the records that it waits for, of its step or (carried) of the previous step."""
     rows = [Row(one.stream, one.phase, one.unit, one.what, re.findall(r"%([^:\[\s,)]+)", one.operands),
                 one.operands.split()[0] if one.what in ("record", "wait") else None) for one in plan.instructions()]
     carried = [bool(re.match(r" \d+ carried", one.operands)) for one in plan.instructions()]
@@ -30,10 +30,10 @@ def two_steps(plan):
 
 @test
 def gathers_wait_for_updates():
-    # A gather of the next step is after the update of each of its parameters, in whatever order streams run. The gathers that
-    # prefetching issues first, the root's and as many blocks' as its distance, are after the updates of no other unit except that of the previous
-    # gather, and after nothing of their step. Others wait only for instructions of their step after which they are issued: earlier gathers, and
-    # units that run before the one that prefetches them. The host does not take part.
+    # A gather of the next step waits for the update of each of its parameters. The gathers that prefetching issues first (of the root and of as many blocks
+    # as the prefetch distance) wait for no other update except that of the previous gather, and for no instruction of their step. Other gathers wait only for
+    # instructions of their step before which they are not issued: earlier gathers, and units that run before the one that prefetches them. The host does
+    # not wait.
     for more in (["precision.compute=bf16"], ["sharding.reshard_after_forward=true", "schedule.overlap_steps=false"], [], ["sharding.reshard_after_forward=true"], ["gradient.clip_norm=1.0"], ["mesh.replicate=2"], ["sharding.dim=flat"]):
         for distance in (0, 1, 2):
             plan = Plan(zoo("transformer", "layers=4", "dropout=0"), ["mesh.shard=4", f"schedule.forward_prefetch={distance}"] + more)
@@ -50,21 +50,21 @@ def gathers_wait_for_updates():
                 all_updates = {i for i, row in enumerate(rows) if row.what == "adamw"}
                 early = order[:1 + distance]
                 if unit["name"] in early and "schedule.overlap_steps=false" not in more:
-                    known = {p["name"] + ".shard" for other in plan.description["units"]
+                    expected = {p["name"] + ".shard" for other in plan.description["units"]
                              if other["name"] in order[:order.index(unit["name"]) + 1] for p in other["parameters"]}
                     waited = {name for i in all_updates & before for name in rows[i].names if name.endswith(".shard")}
-                    expect_equal(waited, known, f"{where}: updates that a gather waits for")
+                    expect_equal(waited, expected, f"{where}: updates that a gather waits for")
                 else:
-                    expect(all_updates <= before, f"{where}: expected all updates after the place where it is issued")
-                own = [rows[i - len(rows)] for i in sorted(before) if i >= len(rows)]
+                    expect(all_updates <= before, f"{where}: expected a gather after all updates")
+                of_step = [rows[i - len(rows)] for i in sorted(before) if i >= len(rows)]
                 place = order.index(unit["name"])
-                # The root fetches one whatever the distance; another fetches as many as that.
-                fetcher = place if distance == 0 else 0 if place <= 1 else max(0, place - distance)
-                runs = {row.unit for row in own if row.what not in ("copy", "record", "wait", "all_gather", "release", "fill", "cast")}
-                allowed = set(order[:fetcher]) | {"root", "-"} if fetcher else set()
+                # The root prefetches one unit for any distance; other units prefetch as many as the distance.
+                prefetcher = place if distance == 0 else 0 if place <= 1 else max(0, place - distance)
+                runs = {row.unit for row in of_step if row.what not in ("copy", "record", "wait", "all_gather", "release", "fill", "cast")}
+                allowed = set(order[:prefetcher]) | {"root", "-"} if prefetcher else set()
                 expect(runs <= allowed, f"{where}: expected to wait for units {sorted(allowed)} at most but got {sorted(runs)}")
-                expect({row.phase for row in own} <= {"forward"}, f"{where}: expected to wait for the forward alone")
-                expect({row.what for row in own}.isdisjoint({"reduce_scatter", "all_reduce"}), f"{where}: expected to wait for no reduction")
+                expect({row.phase for row in of_step} <= {"forward"}, f"{where}: expected to wait only for the forward")
+                expect({row.what for row in of_step}.isdisjoint({"reduce_scatter", "all_reduce"}), f"{where}: expected to wait for no reduction")
 
 
 @test
@@ -78,17 +78,17 @@ def waits_of_the_next_step():
     expect_equal(set(kinds[:first]) - {"copy", "record", "wait"}, set(), "instructions before the first gather")
     copied = [re.match(r" %(\S+?)\.host\b.*? -> %(\S+?):", row.operands).groups() for row in rows[:first] if row.what == "copy"]
     expect_equal(copied, [("input.tokens", "input.tokens")], "inputs that are copied before the first gather")
-    # Units that only later entry points update are not waited for: the entry points' numbers do not depend on their turn.
+    # Updates are after all gathers of the step.
     updates = [i for i, kind in enumerate(kinds) if kind == "adamw"]
     expect(min(updates) > max(i for i, kind in enumerate(kinds) if kind == "all_gather"), "expected updates after all gathers")
-    # Units are updated in the order in which the next step gathers them, and of each unit's there is one record.
+    # Units are updated in the order in which the next step gathers them.
     units = {p["name"]: unit["name"] for unit in plan.description["units"] for p in unit["parameters"]}
-    # A unit's parameters have one update.
+    # One update for all parameters of a unit.
     read = [re.findall(r"%(\S+?)\.shard:", rows[i].operands.split(" -> ")[0]) for i in updates]
     order = [{units[name] for name in names} for names in read]
     expect_equal(order, [{"root"}] + [{f"layers.{i}"} for i in range(3)], "units in the order of updates")
     expect_equal(sum(map(len, read)), len(units), "parameters that are updated")
-    # The outputs are copied before they begin.
+    # The outputs are copied before the updates.
     outputs = [row.index for row in rows if "-> %output." in row.operands]
     expect(len(outputs) == 3 and max(outputs) < min(updates), "expected loss, norm and guard copied before the updates")
 
@@ -111,8 +111,8 @@ def overlapping_steps():
         for what in ("collectives", "events"):
             issued = [[{k: v for k, v in one.items() if k not in ("i", "instruction")} for one in plan.description[what]] for plan in (on, off)]
             expect_equal(issued[0], issued[1], f"{where}: {what}")
-        expect("carried" in on.text, f"{where}: expected waits for the step before")
-        expect("carried" not in off.text, f"{where}: expected none where steps do not overlap")
+        expect("carried" in on.text, f"{where}: expected waits for the previous step")
+        expect("carried" not in off.text, f"{where}: expected no such waits if steps do not overlap")
         expect_same_bits(train(on), train(off), where)
 
 

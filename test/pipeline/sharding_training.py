@@ -1,6 +1,6 @@
-"""Rows of sharded training: states of units, parity with one rank, residency, recompute, several uses, hybrid meshes.
+"""Sharded training: states of units, parity with one rank, resharding, recompute, several uses of a unit, hybrid meshes.
 
-One rank with as many micro-batches as there are ranks takes the same rows: what any sharded run is compared with.
+The reference is one rank with as many micro-batches as there are ranks, which trains on the same rows.
 """
 
 from sluice import *
@@ -9,9 +9,9 @@ ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 
 
 @functools.cache
-def one_rank(model, parts, steps):
-    """The run that others are compared with, the same for all that take the same rows."""
-    return train(Plan(model, [f"gradient.microbatches={parts}"] + ADAM), steps=steps)
+def one_rank(model, microbatches, steps):
+    """The reference of all runs on the same rows."""
+    return train(Plan(model, [f"gradient.microbatches={microbatches}"] + ADAM), steps=steps)
 
 
 def parity(model, mesh, ranks, recipe=(), steps=10, tolerance=2e-5, weights=None, microbatches=1):
@@ -23,7 +23,7 @@ def parity(model, mesh, ranks, recipe=(), steps=10, tolerance=2e-5, weights=None
 
 
 def gathered_after(plan, phase, last):
-    """The units that are gathered where the phase ends: those whose last event in it, or before it, is a gather."""
+    """The units that are gathered at the end of the phase: the last event of the unit until then is a gather."""
     gathered = set()
     order = ("forward", "loss", "backward", "update")
     for event in plan.description["events"]:
@@ -47,25 +47,25 @@ def states_after_forward_and_backward():
                                 "schedule.forward_prefetch=0"])
             expect_equal(gathered_after(plan, "loss", True), wanted, f"{after}, {how}: gathered after the forward")
             expect_equal(gathered_after(plan, "backward", True), set(), f"{after}, {how}: gathered after the backward")
-    # A shard that is kept over two ranks is gathered over two.
+    # A unit that is resharded over two ranks is gathered over two.
     plan = Plan(model, ["mesh.shard=4", units, "sharding.reshard_after_forward=2"])
     expect_equal({c["group"] for c in plan.collectives("all_gather", phase="backward")}, {2}, "ranks of the backward's gathers")
 
 
 @test
 def states_at_every_instruction():
-    # Sharded, gathered from the issue of the gather to the release, resharded in between: by unit and micro-batch.
+    # A unit is gathered from the issue of the gather until its release, before and after that sharded or resharded, in every micro-batch.
     model = zoo("mlp-sequence", "count=2", "dim=8")
     for after, held in (("true", [("sharded", 4)]), ("2", [("resharded", 2)]), ("false", [])):
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", "gradient.microbatches=2"])
         for unit in ("0", "1"):
             states = [(s["i"], s["microbatch"], s["state"], s["over"]) for s in plan.description["states"]
                       if s["entry"] == "train_step" and s["unit"] == unit]
-            whole = [("gathered", 1)]
-            once = whole + held + whole * len(held) + [("sharded", 4)]
+            gathered = [("gathered", 1)]
+            once = gathered + held + gathered * len(held) + [("sharded", 4)]
             expect_equal([s[2:] for s in states], [("sharded", 4)] + 2 * once, f"{after}: states of '{unit}'")
             expect_equal([s[1] for s in states], [0] + [0] * len(once) + [1] * len(once), f"{after}: micro-batches")
-            # From the very instructions on that the events name.
+            # The states change at the instructions of the events.
             expect_equal([s[0] for s in states[1:]], [e["i"] for e in plan.description["events"] if e["entry"] == "train_step" and
                                                       e["unit"] == unit and e["what"] in ("unshard", "reshard")], f"{after}: places")
     plan = Plan(model, ["mesh.replicate=2", "mesh.shard=2", 'sharding.replicated=["1.*"]'])
@@ -82,7 +82,7 @@ def uneven_rows_in_one_unit():
 
 @test
 def every_number_of_ranks():
-    # Extents below, at and above the number of ranks; some ranks have no row at all.
+    # Extents below, at and above the number of ranks; some ranks have no rows.
     model = zoo("linear-relu-linear", "in=5", "hidden=7", "out=3", "batch=2")
     for ranks in range(1, 9):
         for dim in ("first", "flat"):
@@ -93,7 +93,7 @@ def every_number_of_ranks():
 
 @test
 def frozen_parameters():
-    # Cut and gathered as the others, without gradient, state or update; a unit of nothing else has no reduction.
+    # Frozen parameters are sharded and gathered but have no gradient, state or update; a unit of only frozen parameters has no reduction.
     model = zoo("linear-mlps", "count=3", "dim=8")
     frozen = 'parameters.frozen=["1.*", "2.in_proj.weight"]'
     alone = train(Plan(model, ["gradient.microbatches=4", frozen] + ADAM), steps=5)
@@ -104,9 +104,9 @@ def frozen_parameters():
         found = train(plan, steps=5)
         expect_near_runs(found, alone, 2e-5, f"{mesh}", weights=2e-2)
         for name, values in tensors(found.weights).items():
-            expect((values == start[name]) == (name.startswith("1.") or name == "2.in_proj.weight"), f"{mesh}: '{name}', expected a change of what is not frozen alone")
-        expect("U(1)" in plan.events("forward") and "P(1)" not in plan.events(), f"{mesh}: expected a gather and no reduction of what is frozen")
-        expect_equal(plan.count("reduce_scatter", unit="2"), 1, f"{mesh}: reductions of a unit that is frozen in part")
+            expect((values == start[name]) == (name.startswith("1.") or name == "2.in_proj.weight"), f"{mesh}: '{name}', expected a change of only those parameters that are not frozen")
+        expect("U(1)" in plan.events("forward") and "P(1)" not in plan.events(), f"{mesh}: expected a gather and no reduction of a frozen unit")
+        expect_equal(plan.count("reduce_scatter", unit="2"), 1, f"{mesh}: reductions of a unit with frozen parameters")
 
 
 @test
@@ -122,7 +122,7 @@ def loss_scaling():
         found[mesh] = train(plan, steps=12)
         skipped = found[mesh].norm.count(None)
         expect(0 < skipped < 12 and None not in found[mesh].norm[skipped:], f"{mesh}: expected first steps that overflow but got {found[mesh].norm}")
-        expect(train(plan, steps=skipped).weights == train(plan, steps=0).weights, f"{mesh}: expected nothing learnt in steps that overflow")
+        expect(train(plan, steps=skipped).weights == train(plan, steps=0).weights, f"{mesh}: expected the same weights after steps that overflow")
     for mesh, run_ in found.items():
         expect_equal(run_.norm.count(None), found[("mesh.shard=4",)].norm.count(None), f"{mesh}: steps that overflow")
         expect_near(run_.loss, found[("mesh.shard=4",)].loss, 1e-2, f"{mesh}: losses")
@@ -146,17 +146,17 @@ def parity_of_every_reshard_after_forward():
 def recompute_and_units():
     model = zoo("transformer", "layers=3", "dropout=0", "tied=false", "vocab=64")
     tied = zoo("transformer", "layers=3", "dropout=0", "vocab=64")
-    apart = ('sharding.units={a=["layers.0"], b=["layers.1", "layers.2"], e=["tok_embeddings*", "pos_embeddings*"], '
-             'n=["norm*", "output*"]}')
+    separate = ('sharding.units={a=["layers.0"], b=["layers.1", "layers.2"], e=["tok_embeddings*", "pos_embeddings*"], '
+                'n=["norm*", "output*"]}')
     together = 'sharding.units={a=["layers.0"], b=["layers.1", "layers.2"], e=["tok_embeddings*"], n=["norm*"]}'
     for after in ("true", "false"):
-        for name, recipe, of in (("block", [], tied), ("apart", [apart, "sharding.unshard_in_backward={e=false}"], model),
+        for name, recipe, of in (("block", [], tied), ("separate", [separate, "sharding.unshard_in_backward={e=false}"], model),
                                  ("tied", [together], tied)):
             mesh = ["mesh.shard=2", f"sharding.reshard_after_forward={after}"] + recipe
             wanted = train(Plan(of, mesh + ADAM), steps=10)
             expect_same_bits(train(Plan(of, mesh + ADAM + ["recompute.policy=block"]), steps=10), wanted, f"{after}, {name}: recomputed")
             expect_near_runs(wanted, one_rank(of, 2, 10), 2e-5, f"{after}, {name}", weights=2e-2)
-    plan = Plan(model, ["mesh.shard=2", apart, "sharding.unshard_in_backward={e=false}", "sharding.reshard_after_forward=true"])
+    plan = Plan(model, ["mesh.shard=2", separate, "sharding.unshard_in_backward={e=false}", "sharding.reshard_after_forward=true"])
     expect_equal([e for e in plan.events("backward") if "(e)" in e], ["P(e)"], "events of the embeddings in the backward")
 
 
@@ -190,13 +190,13 @@ def f64_gradients_are_reduced_in_f64():
     alone = tensors(train(Plan(model, ["gradient.microbatches=4"] + sgd), steps=1).weights)["d.v"]
     for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
         plan = Plan(model, mesh + sgd)
-        expect_equal({(c["unit"], c["dtype"]) for c in plan.collectives() if c["unit"]}, {("root", "f32"), ("d", "f64")}, f"{mesh}: types")
+        expect_equal({(c["unit"], c["dtype"]) for c in plan.collectives() if c["unit"]}, {("root", "f32"), ("d", "f64")}, f"{mesh}: dtypes")
         found = tensors(train(plan, steps=1).weights)["d.v"]
-        # The products are of f32 numbers: other orders of the sum agree to the digits of f64.
+        # The products are of f32 numbers: sums in different orders agree to the digits of f64.
         expect(max(abs(a - b) for a, b in zip(found, alone)) < 1e-13, f"{mesh}: expected {alone} but got {found}")
     for mesh in (["mesh.shard=2"], ["mesh.replicate=2"]):
         expect_refused(model, mesh + ["sharding.units=root"], "--set sharding.units=root: unit 'root' has parameters of two element types, "
-               "f32 of 'w' and f64 of 'd.v'; separate units may have them")
+                       "f32 of 'w' and f64 of 'd.v'; separate units may have them")
     expect_equal(Plan(model, ["sharding.units=root"]).description["collectives"], [], "collectives of one rank")
 
 
@@ -209,7 +209,7 @@ def unit_used_twice():
         for unit in plan.units():
             if plan.description["units"][plan.units().index(unit)]["bytes"]:
                 expect_equal(plan.count("reduce_scatter", unit=unit), 1, f"{after}: reductions of '{unit}'")
-    # In one unit with a module that runs once: gathered from the first run to the last.
+    # In one unit with a module that is used once: gathered from the first use until the last.
     for units in ("root", '{a=["inner", "outer"]}'):
         for policy in ("none", "block"):
             recipe = ["mesh.shard=4", "sharding.reshard_after_forward=true", f"sharding.units={units}", f"recompute.policy={policy}"]
@@ -221,7 +221,7 @@ def unit_used_twice():
 
 @test
 def two_entry_points():
-    # All through the root, then the first part alone: the parts that one leaves alone stay as they are.
+    # One entry point runs all MLPs, the other only the first: the other MLPs do not change.
     model = zoo("mlp-sequence", "count=3", "dim=32")
     alone = train(Plan(model, ["gradient.microbatches=4"] + ADAM), "--entries", "train_step,train_first", steps=4)
     found = train(Plan(model, ["mesh.shard=4"] + ADAM), "--entries", "train_step,train_first", steps=4)
@@ -246,7 +246,7 @@ def prefetch_distances_change_no_bit():
 
 
 def with_copy(weights, name, copy):
-    """A safetensors file with one more tensor, as another of it."""
+    """A safetensors file with one more tensor, a copy."""
     header, data = split_safetensors(weights)
     begin, end = header[name]["data_offsets"]
     header[copy] = dict(header[name], data_offsets=[len(data), len(data) + end - begin])
@@ -261,16 +261,16 @@ def tied_weights():
             parity(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"], 4)
     plan = Plan(model, ["mesh.shard=4"])
     expect("output.weight" not in plan.parameters(), "expected one parameter for the tied pair")
-    # A tied weight learns the sum of the updates of two untied ones: W - (W - e) - (W - o), after one step of SGD.
+    # After one step of SGD, the update of a tied weight is the sum of the updates of two untied ones.
     sgd = ["optimizer.name=sgd", "optimizer.lr=0.5"]
-    apart = zoo("transformer", "layers=3", "dropout=0", "tied=false")
+    untied = zoo("transformer", "layers=3", "dropout=0", "tied=false")
     start = train(Plan(model, ["mesh.shard=4"] + sgd), steps=0).weights
-    (SCRATCH / "apart.safetensors").write_bytes(with_copy(start, "tok_embeddings.weight", "output.weight"))
-    found = tensors(train(Plan(apart, ["mesh.shard=4"] + sgd), "--init", SCRATCH / "apart.safetensors", steps=1).weights)
+    (SCRATCH / "untied.safetensors").write_bytes(with_copy(start, "tok_embeddings.weight", "output.weight"))
+    found = tensors(train(Plan(untied, ["mesh.shard=4"] + sgd), "--init", SCRATCH / "untied.safetensors", steps=1).weights)
     together = tensors(train(Plan(model, ["mesh.shard=4"] + sgd), steps=1).weights)["tok_embeddings.weight"]
     expect_near(together, [e + o - w for e, o, w in zip(found["tok_embeddings.weight"], found["output.weight"], tensors(start)["tok_embeddings.weight"])],
-         1e-5, "a tied weight beside two")
-    # A vocabulary that the ranks do not divide: each row learns, those of the last rank as well.
+                1e-5, "a tied weight")
+    # A vocabulary that the ranks do not divide: each row changes, also those of the last rank.
     uneven = zoo("transformer", "layers=1", "dropout=0", "vocab=17")
     first = tensors(train(Plan(uneven, ["mesh.shard=4"] + ADAM), steps=0).weights)["tok_embeddings.weight"]
     last = tensors(train(Plan(uneven, ["mesh.shard=4"] + ADAM), steps=3).weights)["tok_embeddings.weight"]
@@ -313,7 +313,7 @@ def unused_parameters():
     unused = [name for name in first if "unused" in name]
     expect(len(unused) == 4, f"expected four unused parameters but got {unused}")
     for name in first:
-        expect((first[name] == last[name]) == (name in unused), f"'{name}': expected a change of what is used alone")
+        expect((first[name] == last[name]) == (name in unused), f"'{name}': expected a change of only the used parameters")
     parity(model, ["mesh.shard=4"], 4)
 
 

@@ -1,8 +1,7 @@
-"""Bytes that each strategy puts on the wire, by rank and step, against the textbook's; and that neither the plan nor the time it
-takes to make grows with the axes.
+"""Each strategy transfers the textbook's bytes by rank and step, and the size of a plan does not depend on the mesh.
 
-P: bytes of all parameters, W ranks. A gather or a reduction of n bytes over W ranks brings each rank n (W - 1) / W, an
-all_reduce twice that.
+P: bytes of all parameters, W ranks. A gather or a reduction of n bytes over W ranks transfers n (W - 1) / W bytes for each rank, an
+all_reduce twice as many.
 """
 
 from sluice import *
@@ -14,8 +13,8 @@ def volume(plan):
         if c["unit"] is None:
             continue
         share = (c["group"] - 1) / c["group"]
-        whole = c["bytes_out"] if c["kind"] == "all_gather" else c["bytes_in"]
-        total += whole * share * (2 if c["kind"] == "all_reduce" else 1)
+        unsharded = c["bytes_out"] if c["kind"] == "all_gather" else c["bytes_in"]
+        total += unsharded * share * (2 if c["kind"] == "all_reduce" else 1)
     return total
 
 
@@ -40,13 +39,13 @@ def communication_volume_of_each_strategy():
     for S, R in ((4, 2), (2, 4)):
         found = volume(Plan(model, [f"mesh.shard={S}", f"mesh.replicate={R}", "sharding.reshard_after_forward=true"]))
         expect_near([found], [3 * P * (S - 1) / S + 2 * P / S * (R - 1) / R], 1e-9, f"{S} shards, {R} replicas")
-    # Kept by two of eight: the second gather stays among them.
+    # Resharded over two of eight ranks: the second gather is over two.
     found = volume(Plan(model, ["mesh.shard=8", "sharding.reshard_after_forward=2"]))
-    expect_near([found], [2 * P * 7 / 8 + P / 2], 1e-9, "kept over two of eight")
+    expect_near([found], [2 * P * 7 / 8 + P / 2], 1e-9, "resharded over two of eight")
 
 
 def size(model, settings):
-    """Instructions, buffers and bytes of a plan that the checker takes."""
+    """Numbers of instructions, buffers, fills and bytes of a plan that the checker accepts."""
     plan = Plan(model, settings).check()
     lines = plan.text.splitlines()
     return (sum(line.startswith("    ") for line in lines), sum(line.startswith("buffer ") for line in lines),
@@ -55,8 +54,8 @@ def size(model, settings):
 
 @test
 def plan_size_is_independent_of_the_mesh():
-    # Each axis, and the micro-batches, 8 and 1,024: every extent is a multiple of both, so that nothing is padded. A few bytes
-    # are numbers that a small plan leaves out as they are zero.
+    # Each axis, and the micro-batches, 8 and 1,024: every extent is a multiple of both, so nothing is padded. A plan leaves out numbers that are zero:
+    # the sizes differ by a few bytes.
     model = zoo("transformer", "layers=2", "dropout=0", "dim=1024", "max_sequence=1024", "vocab=1024")
     stack = zoo("mlp-stack", "dim=8192")
     split = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
@@ -68,7 +67,7 @@ def plan_size_is_independent_of_the_mesh():
         few, many = (size(of, [f"{axis}={ranks}"] + more) for ranks in (8, 1024))
         expect(few[:3] == many[:3] and abs(few[3] - many[3]) <= 64,
                f"{axis}, {more}: expected a plan of one size but got {few} with 8 and {many} with 1,024")
-    # Uneven dims are padded in the same way for any number of ranks.
+    # The padding of uneven dims has the same instructions for any number of ranks.
     small = zoo("transformer", "layers=4", "dropout=0", "dim=16")
     sizes = {ranks: size(small, [f"mesh.shard={ranks}"]) for ranks in (5, 512, 65536)}
     expect(len({found[:3] for found in sizes.values()}) == 1 and max(s[3] for s in sizes.values()) - min(s[3] for s in sizes.values()) <= 64,

@@ -1,5 +1,5 @@
-"""Batch norm's running statistics against numbers computed here from the same rows: separate for each rank by default, averaged over
-the data-parallel ranks with `statistics.sync`, counted in collectives, the same over processes; read and not moved by an evaluation."""
+"""Batch norm's running statistics are those that this script computes from the same rows: separate for each rank by default, averaged over the data-parallel
+ranks with `statistics.sync`. An evaluation reads them and does not change them."""
 
 import random
 import shutil
@@ -62,7 +62,7 @@ def settings(mesh, microbatches=1):
     return STILL + [f"mesh.{axis}={size}" for axis, size in mesh.items()] + [f"gradient.microbatches={microbatches}"]
 
 
-def worked_out(data, ranks, microbatches, steps, averages):
+def expected_statistics(data, ranks, microbatches, steps, averages):
     """For each rank its mean and variance."""
     running = [[[0.0] * CHANNELS, [1.0] * CHANNELS] for _ in range(ranks)]
     for step in range(steps):
@@ -86,12 +86,12 @@ def check(mesh, microbatches, averages):
     path, data = rows(steps * microbatches * ranks * ROWS, ranks + microbatches, "rows")
     plan = Plan(model(), settings(mesh, microbatches) + (LAST if averages else []))
     saved = tensors(train(plan, steps=steps, data=path).weights)
-    what = f"{mesh}, {microbatches} micro-batches, {'averaged' if averages else 'own'}"
+    what = f"{mesh}, {microbatches} micro-batches, {'averaged' if averages else 'separate'}"
     for rank, wanted in enumerate(worked_out(data, ranks, microbatches, steps, averages)):
         for name, values in zip(("running_mean", "running_var"), wanted):
             found = saved[f"rank{rank}.{name}"]
             expect_near(found, values, 2e-6, f"{what}: {name} of rank {rank}")
-            expect((found == saved[f"rank0.{name}"]) == (averages or rank == 0), f"{what}: {name} of rank {rank} beside rank 0's")
+            expect((found == saved[f"rank0.{name}"]) == (averages or rank == 0), f"{what}: {name} of rank {rank} and of rank 0")
         expect_equal(saved[f"rank{rank}.count"], (steps * microbatches,), f"{what}: count of rank {rank}")
 
 
@@ -117,7 +117,7 @@ def one_collective_in_the_last_microbatch():
             expect_equal([(c["op"], c["dtype"], c["group"], c["microbatch"]) for c in found],
                          [("mean", "f32", math.prod(mesh.values()), microbatches - 1)], f"{mesh}: collectives of statistics")
             expect_equal(len(plan.collectives()), len(without.collectives()) + 1, f"{mesh}: collectives")
-            expect_equal(plan.collectives(entry="eval_step"), without.collectives(entry="eval_step"), f"{mesh}: of the evaluation")
+            expect_equal(plan.collectives(entry="eval_step"), without.collectives(entry="eval_step"), f"{mesh}: collectives of the evaluation")
 
 
 @test
@@ -130,9 +130,9 @@ def collectives_of_a_cuda_plan():
 def sync_changes_no_parameter():
     path, _ = rows(24, 5, "bits")
     learns = ["mesh.shard=2", "gradient.microbatches=3", "optimizer.lr=0.01"]
-    own, mean = (train(Plan(model(), learns + more), steps=2, data=path) for more in ([], LAST))
-    expect_equal(mean.loss, own.loss, "losses")
-    a, b = tensors(own.weights), tensors(mean.weights)
+    separate, averaged = (train(Plan(model(), learns + more), steps=2, data=path) for more in ([], LAST))
+    expect_equal(averaged.loss, separate.loss, "losses")
+    a, b = tensors(separate.weights), tensors(averaged.weights)
     for name in ("w", "b"):
         expect_equal(a[name], b[name], name)
 
@@ -170,8 +170,8 @@ def evaluation_reads_the_statistics():
     plan = Plan(model(), settings({"shard": 2}) + LAST)
     without = train(plan, steps=1, data=path)
     run_with = train(plan, "--eval-data", seen, "--eval-every", "1", steps=1, data=path)
-    expect(run_with.weights == without.weights, "expected an evaluation to move nothing")
-    mean, variance = worked_out(data, 2, 1, 1, True)[0]
+    expect(run_with.weights == without.weights, "expected the same weights with an evaluation")
+    mean, variance = expected_statistics(data, 2, 1, 1, True)[0]
     loss = sum((place[c] - mean[c]) / math.sqrt(variance[c] + EPSILON) * place[c]
                for row in evaluated for place in row for c in range(CHANNELS)) / 2
     found = [line["eval_loss"] for line in run_with.steps if "eval_loss" in line]

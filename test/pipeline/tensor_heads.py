@@ -1,5 +1,5 @@
-"""Fewer heads of keys and values than tensor ranks, or a number of them that the ranks do not divide: every rank has all of
-them, and a shard of the heads of queries."""
+"""Fewer heads of keys and values than tensor ranks, or a number of heads that the ranks do not divide: every rank has all heads of
+keys and values, and a shard of the heads of queries."""
 
 from sluice import *
 
@@ -19,7 +19,7 @@ def fewer_kv_heads_than_ranks():
         for data in ([], ["mesh.shard=2"]) if tensor < 4 else ([],):
             for more in ([], ["recompute.policy=block"]):
                 expect_near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", MEGATRON] + more)), train(Plan(model, data + more)),
-                          2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
+                                 2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
 
 
 @test
@@ -30,13 +30,13 @@ def uneven_kv_heads():
 
 @test
 def every_family():
-    """The usual plan of each, over ranks that its heads allow; no vocabulary of theirs divides."""
+    """The Megatron plan of each family, over ranks that its heads allow; the ranks divide no vocabulary."""
     for family, tensor in (("gpt2", 3), ("llama", 4), ("llama-linear", 2), ("mistral", 3), ("qwen2", 2), ("qwen3", 3)):
         model = hugging_face(f"families/{family}")
         alone = train(Plan(model, []), steps=2)
         for more in ([], ["sharding.sequence=true", "loss.chunk_rows=8"]):
             expect_near_runs(train(Plan(model, [f"mesh.tensor={tensor}", MEGATRON] + more), steps=2), alone, 2e-5,
-                      f"{family} over {tensor} {more}", weights=2e-4)
+                             f"{family} over {tensor} {more}", weights=2e-4)
 
 
 @test
@@ -46,12 +46,12 @@ def remark_on_shared_kv_heads():
 
 @test
 def query_heads_of_one_kv_head_are_on_one_rank():
-    """Ranks that divide neither heads of queries nor those of keys and values: those that serve one head stay together."""
-    for heads, shared, tensor, own in ((4, 2, 8, 2), (6, 2, 4, 3), (12, 3, 5, 4)):
+    """Ranks that divide neither heads of queries nor those of keys and values: all query heads of one key head are on one rank."""
+    for heads, shared, tensor, local in ((4, 2, 8, 2), (6, 2, 4, 3), (12, 3, 5, 4)):
         model = llama(heads, shared, hidden_size=64, head_dim=8)
         plan = Plan(model, [f"mesh.tensor={tensor}", MEGATRON])
         expect_near_runs(train(plan), train(Plan(model, [])), 2e-5, f"{heads} and {shared} heads over {tensor}", weights=2e-4)
-        expect_equal(plan.parameters()["model.layers.0.self_attn.q_proj.weight"]["local"], [8 * own, 64], f"{heads} over {tensor}: q_proj")
+        expect_equal(plan.parameters()["model.layers.0.self_attn.q_proj.weight"]["local"], [8 * local, 64], f"{heads} over {tensor}: q_proj")
 
 
 main()

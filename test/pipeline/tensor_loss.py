@@ -13,7 +13,7 @@ def parity():
             alone = train(Plan(model, data))
             for more in ([], [CHUNKS], [CHUNKS, "sharding.sequence=true"]):
                 expect_near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON] + more)), alone, 2e-5, f"{name} {data + more}",
-                          weights=2e-4)
+                                 weights=2e-4)
 
 
 @test
@@ -21,7 +21,7 @@ def chunked_loss_of_an_unsharded_vocabulary():
     split = 'sharding.tensor={"*.mlp.c_fc.*"="column", "*.mlp.c_proj.*"="row"}'
     plan = Plan(gpt2_tiny(), ["mesh.tensor=2", split, CHUNKS])
     expect("linear_cross_entropy" in plan.text, "expected linear_cross_entropy in the program")
-    expect_near_runs(train(plan), train(Plan(gpt2_tiny(), [])), 2e-5, "whole vocabulary", weights=2e-4)
+    expect_near_runs(train(plan), train(Plan(gpt2_tiny(), [])), 2e-5, "unsharded vocabulary", weights=2e-4)
     plan = Plan(gpt2_tiny(), ["mesh.tensor=2", MEGATRON, CHUNKS])
     expect("linear_cross_entropy" not in plan.text, "expected no linear_cross_entropy in the program")
 

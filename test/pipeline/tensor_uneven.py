@@ -1,4 +1,4 @@
-"""Dims that the ranks of the tensor axis do not divide: the last shards are padded, or empty, and padding never becomes data."""
+"""Dims that the ranks of the tensor axis do not divide: the last shards are padded, or empty, and padding is never data."""
 
 from sluice import *
 
@@ -21,7 +21,7 @@ def parity(dim, mesh, ranks, recipes, split=SPLIT, name="mlp-stack", steps=10):
 def tensor_axis_only():
     for dim in (3, 5, 17):
         parity(dim, ["mesh.tensor=2"], 1, ([],), steps=4)
-    # More ranks than some dims have chunks: the last hold nothing of those.
+    # More ranks than some dims have chunks: the last ranks have no elements of those.
     parity(1, ["mesh.tensor=4"], 1, ([],), steps=4)
     parity(3, ["mesh.tensor=7"], 1, ([], ["gradient.clip_norm=1e9", "gradient.clip_type=inf"]), steps=4)
 
@@ -58,7 +58,7 @@ def shardings_that_need_gathers():
 
 @test
 def norms():
-    """Of values that are made in uneven parts, and of gradients."""
+    """LayerNorms of uneven shards, and gradient norms."""
     model = zoo("norm-mlps", "dim=5", "batch=8")
     alone = train(Plan(model, ["gradient.microbatches=2"] + ADAM), steps=4)
     for split in (SPLIT, 'sharding.tensor={"*.out_proj.*"="column"}'):
@@ -67,17 +67,17 @@ def norms():
     for p in (1, 2, 3, "inf"):
         clip = ["gradient.clip_norm=0.05", f"gradient.clip_type={p}", "optimizer.name=sgd", "optimizer.lr=0.1"]
         expect_near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", SPLIT] + clip)),
-                  train(Plan(model, ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
+                         train(Plan(model, ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
 
 
 @test
 def uneven_vocabularies():
-    """Rows of a table and columns of logits, of which the last rank has fewer, or one none."""
+    """The last rank has fewer rows of the embedding and fewer columns of the logits, or one rank has none."""
     for size, tensor in ((257, 2), (255, 4)):
         model = hugging_face(reference_config("gpt2-tiny") | {"vocab_size": size, "n_layer": 1})
         for data in ([], ["mesh.shard=2"]):
             expect_near_runs(train(Plan(model, data + [f"mesh.tensor={tensor}", "sharding.tensor=megatron"])), train(Plan(model, data)),
-                      2e-5, f"{size} over {tensor}", weights=2e-4)
+                             2e-5, f"{size} over {tensor}", weights=2e-4)
 
 
 @test
@@ -105,7 +105,7 @@ def weights_on_another_mesh():
 
 @test
 def ranks_without_heads():
-    """Four heads over five ranks: the last computes nothing of the attention, and its part of the sums."""
+    """Four heads over five ranks: the last rank has no heads, and its terms of the sums are zero."""
     model = zoo("transformer", "dropout=0", "loss=cross-entropy")
     split = ('sharding.tensor={"*.wq.weight"="column", "*.wk.weight"="column", "*.wv.weight"="column", "*.wo.weight"="row", '
              '"*.w1.*"="column", "*.w2.weight"="row"}')
@@ -114,11 +114,11 @@ def ranks_without_heads():
 
 @test
 def shards_of_replicated_values():
-    """The cotangent of a sum is ones: its parts are the same on all ranks, and parts all the same."""
+    """The cotangent of a sum is ones: its shards are equal on all ranks, and are still shards."""
     model = zoo("linear-relu-linear")
     for split in ('{"*.weight"="column"}', '{"*.weight"="column", "*.bias"="column"}'):
         expect_near_runs(train(Plan(model, ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=" + split])),
-                  train(Plan(model, ["mesh.shard=2"])), 2e-5, split, weights=2e-4)
+                         train(Plan(model, ["mesh.shard=2"])), 2e-5, split, weights=2e-4)
 
 
 def gpt2(heads):
@@ -127,8 +127,8 @@ def gpt2(heads):
 
 @test
 def fused_qkv_heads():
-    """Q|K|V in one weight: a rank has full heads, and the same ones, of all three."""
-    for heads, ranks, own in ((12, 5, 3), (4, 3, 2), (3, 2, 2), (2, 3, 1)):
+    """Q|K|V in one weight: a rank has complete heads, the same ones of all three."""
+    for heads, ranks, local in ((12, 5, 3), (4, 3, 2), (3, 2, 2), (2, 3, 1)):
         model = gpt2(heads)
         alone = train(Plan(model, []))
         plan = Plan(model, [f"mesh.tensor={ranks}", MEGATRON])
@@ -137,10 +137,10 @@ def fused_qkv_heads():
                f"{heads} over {ranks}: expected the initial weights of one rank")
         weight = plan.parameters()["h.0.attn.c_attn.weight"]
         expect_equal((weight["shape"], weight["local"], weight["part"]["segments"]),
-                     ([8 * heads, 24 * heads], [8 * heads, 24 * own], 3), f"{heads} over {ranks}: c_attn")
-        # The product that reads the heads is sharded as they are.
-        expect_equal(plan.parameters()["h.0.attn.c_proj.weight"]["local"], [8 * own, 8 * heads], f"{heads} over {ranks}: c_proj")
-        # Nothing is gathered for it: the two sums of a layer in each direction, and the vocabulary's.
+                     ([8 * heads, 24 * heads], [8 * heads, 24 * local], 3), f"{heads} over {ranks}: c_attn")
+        # The product that reads the heads has the same sharding.
+        expect_equal(plan.parameters()["h.0.attn.c_proj.weight"]["local"], [8 * local, 8 * heads], f"{heads} over {ranks}: c_proj")
+        # There are no gathers over the tensor axis.
         expect_equal(plan.count("all_gather", axis="tensor") + len([c for c in plan.collectives("all_gather") if c["axis"] == "tensor"]), 0,
                      f"{heads} over {ranks}: gathers")
 
@@ -154,7 +154,7 @@ def fused_qkv_heads_and_recipes():
                                 (["gradient.clip_norm=0.1", "gradient.clip_type=inf"], 2e-5), (["optimizer.name=sgd", "optimizer.lr=0.1"], 2e-5),
                                 (["precision.compute=bf16"], 3e-2)):
             expect_near_runs(train(Plan(model, data + ["mesh.tensor=2", MEGATRON] + more)), train(Plan(model, data + [m for m in more if "sharding" not in m])),
-                      tolerance, f"{data + more}", weights=2e-4 if tolerance < 1e-3 else None)
+                             tolerance, f"{data + more}", weights=2e-4 if tolerance < 1e-3 else None)
 
 
 @test

@@ -1,7 +1,7 @@
 """Common code of the lint scripts: the files of a tree, and a main that checks a tree or tests itself.
 
 A lint script has check(root), which yields "path:line: message", and two trees given as {path: text}: CLEAN must pass,
-and each of PLANTED (pairs of a tree and a piece of the message) must be reported.
+and each of PLANTED (pairs of a tree and a part of the message) must be reported.
 """
 
 import os

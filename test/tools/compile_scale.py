@@ -1,8 +1,8 @@
 """compile_scale.py: Llama 3.1 8B and 405B, imported and compiled for many ranks, within bounds of time and memory; and
 GPT-2 of 50 and of 200 blocks, whose time and memory may grow as the blocks do and not as their square.
 
-The time is the processor's, of both programs together: on an idle machine that of the clock, and the same on a busy one.
-Memory is the larger of their high-water marks. A table of what was measured is printed.
+The time is the processor's, of both programs together: it does not depend on the load of the machine.
+Memory is the larger of their high-water marks. The script prints a table of the measurements.
 """
 
 import json
@@ -54,8 +54,8 @@ def costs_of(blocks):
 
 
 def grows_as_blocks():
-    """Four times the blocks take four times as much, and never six times: their square would be sixteen. On a busy
-    machine the minimum of up to three readings counts."""
+    """Four times the blocks need at most six times the time and memory; quadratic growth would be sixteen times. The minimum of up to three
+    measurements counts."""
     least, beyond = {}, []
     for _ in range(3):
         for blocks in (50, 200):

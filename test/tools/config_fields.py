@@ -4,9 +4,9 @@ config_fields.py --page PAGE      the page's table is that of the fields
 config_fields.py --classes        prints the fields of the classes in transformers that no table names
 
 Each family's table names every field of its class in transformers (5.x, and the names that older classes had), another
-value for it, and what must follow: "changes" (the imported program is another), "refused" (an error that names the
+value for it, and the expected effect: "changes" (the imported program differs), "refused" (an error that names the
 field) or "neutral" (the program is the same: the field stores, names, generates, or describes a head that is not
-built). A field that changes the mathematics and is not supported is refused, never ignored; so is one that is unknown.
+built). A field that changes the mathematics and is not supported is refused, never ignored; so is an unknown field.
 Where Python has transformers, the tables are compared with its classes: a field that the table does not name fails.
 """
 
@@ -71,7 +71,7 @@ FAMILIES = {
     "gpt2": (GPT2, {"vocab_size": 40, "n_positions": 64, "n_embd": 8, "n_layer": 2, "n_head": 2, "resid_pdrop": 0.0,
                     "embd_pdrop": 0.0, "attn_pdrop": 0.0}),
     "llama": (LLAMA, BASE), "mistral": (MISTRAL, BASE),
-    # A window that bites, so that its switch is seen.
+    # A window below the sequence length, so that its switch has an effect.
     "qwen2": (QWEN2, BASE | {"sliding_window": 2, "max_window_layers": 0}),
     "qwen3": (QWEN3, BASE | {"sliding_window": 2, "max_window_layers": 0, "head_dim": 4}),
 }
@@ -89,7 +89,7 @@ MORE = {
 
 
 def imported(folder, config):
-    """The program without the config's own text, or None and the error."""
+    """The program without the text of the config, or None and the error."""
     path = folder / "config.json"
     path.write_text(json.dumps(config))
     done = try_run("sluice-import", "hf", path, "--batch", 1, "--sequence", 8, "-o", "-")

@@ -1,9 +1,9 @@
 """processes.py LAUNCHER RANKS COMMAND...: runs a command as one process per rank, and checks how they end.
 
-LAUNCHER is mpirun, or torchrun: then the processes are started here with the environment that torchrun gives. RANKS is
+LAUNCHER is mpirun, or torchrun: then this script starts the processes with the environment of torchrun. RANKS is
 the world size, or SIZE:R,R,... for the ranks to start of a world of SIZE, so that one can be missing or connect twice.
 Exit code: 0 if all ended with 0, else the first other code in order of rank; 99 if one was killed after 60 s or a
-process of the job is left over. A rank that ends by a signal counts only if there is no other code.
+process of the job is left. A rank that ends by a signal counts only if there is no other code.
 """
 
 import os
@@ -70,7 +70,7 @@ def main():
         child.wait()
     orphans = left_over(mark)
     if orphans:
-        print(f"processes: {orphans} are left over", file=sys.stderr)
+        print(f"processes: {orphans} are left", file=sys.stderr)
         return 99
     failures = [code for code in codes if code != 0]
     return next((code for code in failures if code > 0), 137 if failures else 0)

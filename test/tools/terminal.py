@@ -1,4 +1,4 @@
-"""terminal.py COMMAND...: runs the command on a terminal of 100 columns, prints what it shows with ESC and CR spelled out."""
+"""terminal.py COMMAND...: runs the command on a terminal of 100 columns, prints its output with ESC and CR as text."""
 
 import fcntl
 import os
@@ -14,12 +14,12 @@ if child == 0:
 shown = b""
 while True:
     try:
-        piece = os.read(terminal, 4096)
-    except OSError:  # the other side is closed
+        chunk = os.read(terminal, 4096)
+    except OSError:  # the command has ended
         break
-    if not piece:
+    if not chunk:
         break
-    shown += piece
+    shown += chunk
 text = shown.decode().replace("\r\n", "\n").replace("\033", "<ESC>").replace("\r", "<CR>\n")
 sys.stdout.write(text)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256)

@@ -35,7 +35,7 @@ def main():
         tokens = struct.unpack(f"<{count}H", file.read(2 * count))
     token_file("narrow.bin", tokens, False)
     token_file("wide.bin", tokens, True)
-    # Cut in the midst of a sequence.
+    # The cut is within a sequence.
     cut = count // 2 + 1
     token_file("part-1.bin", tokens[:cut], False)
     token_file("part-2.bin", tokens[cut:], True)
