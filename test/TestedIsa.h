@@ -1,4 +1,4 @@
-//===- TestedIsa.h - the instruction set that a test or a bench is about ----------------===//
+//===- TestedIsa.h - the instruction set of a test or a benchmark ----------------===//
 #ifndef SLUICE_TEST_TESTEDISA_H
 #define SLUICE_TEST_TESTEDISA_H
 
@@ -10,7 +10,7 @@
 
 namespace sluice::test {
 
-/// The instruction set of SLUICE_TEST_ISA, to which the process is then fixed, else the machine's best. Ends the
+/// The instruction set of SLUICE_TEST_ISA, which the process then uses, else the machine's best. Ends the
 /// process if the machine does not have it. Call it before any kernel is prepared.
 inline const std::string &testedIsa() {
   static const std::string isa = [] {

@@ -23,7 +23,7 @@ inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// The device, its one allocation, and the used bytes of it.
+/// The device, its one allocation, and the used bytes of that.
 struct Bench {
   std::optional<FakeCuda> fake;
   std::unique_ptr<CudaDevice> device;
@@ -37,7 +37,7 @@ struct Bench {
   std::uint64_t context = 0;
   std::vector<std::uint16_t> numbers;
 
-  /// Bytes of the device's memory that are in use, and all of them.
+  /// Used and total bytes of the device's memory.
   std::pair<std::uint64_t, std::uint64_t> memoryInUse() const {
     std::size_t free = 0, total = 0;
     (void)device->functions().driver.memoryInfo(&free, &total);
@@ -61,7 +61,7 @@ struct Bench {
     return fill(size);
   }
 
-  /// Small numbers of either sign in the first bytes: infinities would be a case of their own.
+  /// Small numbers of either sign in the first bytes: infinities would have a different speed.
   Status fill(std::uint64_t bytes) {
     if (numbers.empty()) {
       numbers.resize(8 << 20);
@@ -98,7 +98,7 @@ struct Bench {
   template <typename T> Operand scalar(DType dtype, T value) {
     return bytes(tensor(dtype, {}), [&](std::vector<char> &to) { std::memcpy(to.data(), &value, sizeof value); });
   }
-  /// Indices below `limit`, each as often as the next.
+  /// Indices below `limit`, each equally often.
   Operand indices(const Shape &shape, std::int32_t limit) {
     return bytes(tensor(DType::i32, shape), [&](std::vector<char> &to) {
       std::uint32_t state = 1;
@@ -109,7 +109,7 @@ struct Bench {
       }
     });
   }
-  /// The operand with the bytes that `fill` makes of zeros.
+  /// The operand with the bytes that `fill` writes over zeros.
   template <typename Fill> Operand bytes(Operand operand, Fill fill) {
     if (operand.data) {
       std::vector<char> values(static_cast<std::size_t>(operand.elements()) * dtypeBytes(operand.dtype));
@@ -124,7 +124,7 @@ struct Bench {
     return values;
   }
 
-  /// The least time of a run, in seconds; 0 with a line that says why where it cannot be made.
+  /// The minimum time of a run, in seconds; 0, with a line that states the reason, if it cannot run.
   double time(const std::string &title, cuda::KernelContext &context, const std::string &name,
               const std::vector<Operand> &in, const std::vector<Operand> &out,
               const std::vector<Attributes::Item> &items) {

@@ -1,7 +1,7 @@
 //===- composites.cpp - composites against the kernels of their decompositions --===//
 //
-// Each composite is timed beside the kernels that its decomposition into primitives launches, in turns, by processor
-// time of one thread; `share` is composite / decomposition. Exits 1 where a composite is the slower one by more than a
+// Each composite and the kernels that its decomposition into primitives launches are timed alternately, by processor
+// time of one thread; `share` is composite / decomposition. Exits 1 if a composite is slower by more than a
 // twentieth.
 //
 //   bench-composites [SECONDS for each line [NAME]]
@@ -49,7 +49,7 @@ struct Chain {
 Attributes::Item number(std::string_view name, double value) { return {name, 0, value, {}}; }
 Attributes::Item dims(std::vector<std::int64_t> values) { return {"dims", 0, 0, std::move(values)}; }
 
-/// What is computed by one kernel, and by many.
+/// One kernel, and many that compute the same.
 struct Subject {
   const char *name;
   void (*composite)(Chain &chain, DType t);
@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
       }
       std::printf("| `%s` | %s | %.0f | %.0f | %.2f |\n", subject.name, std::string(dtypeName(t)).c_str(), least * 1e6,
                   leastMany * 1e6, least / leastMany);
-      // What is the same work twice differs by the clock.
+      // Two measurements of the same work differ a little.
       slower += least > 1.05 * leastMany;
     }
   return slower ? 1 : 0;

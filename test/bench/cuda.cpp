@@ -18,7 +18,7 @@ using namespace sluice::test;
 
 namespace {
 
-/// The two rates that the others are held against.
+/// The two rates with which the others are compared.
 void floors(Bench &b) {
   const std::uint64_t half = b.emulated ? 1 << 20 : std::uint64_t(2) << 30;
   double least = 1e9;
@@ -89,7 +89,7 @@ void attention(Bench &b) {
     }
 }
 
-/// What moves its operands once.
+/// Kernels that read and write their operands once.
 void moved(Bench &b, const std::string &title, const std::string &name, const std::vector<Operand> &in,
            const std::vector<Operand> &out, const std::vector<Attributes::Item> &items = {}) {
   double bytes = 0;
@@ -133,7 +133,7 @@ void pointwise(Bench &b) {
   moved(b, "cast, f32 to bf16", "cast", {b.tensor(DType::f32, {rows, width})}, {b.tensor(DType::bf16, {rows, width})});
 }
 
-/// A bias' gradient, an embedding's, and rotary positions.
+/// The gradients of a bias and of an embedding, and rotary positions.
 void sums(Bench &b) {
   const std::int64_t rows = b.emulated ? 32 : 32768, width = b.emulated ? 64 : 768,
                      vocabulary = b.emulated ? 40 : 50257;
@@ -176,7 +176,7 @@ void updates(Bench &b) {
   moved(b, "power_sum, f32", "power_sum", {b.tensor(DType::f32, {n})}, {b.tensor(DType::f32, {})});
 }
 
-/// As a machine's file has them; the communicator's takes two GPUs to measure.
+/// In the form of a machine's file; measuring the communicator needs two GPUs.
 void figures(const Bench &b) {
   const auto [used, total] = b.memoryInUse();
   const std::uint64_t library = used - std::min(used, b.context + b.size);

@@ -1,13 +1,13 @@
 //===- kernels.cpp - speed of the CPU kernels against their floors ------------===//
 //
-// Each kernel is timed beside its floors, in the same process and in turns: a copy beyond the caches scaled to the
-// bytes that it must move; its exponentials alone, from the first cache; the library's products at its shapes. Each
+// Each kernel and its floors are timed alternately in one process: a copy beyond the caches scaled to the
+// bytes that it must move; only its exponentials, from the first cache; the library's products at its shapes. Each
 // floor is shown as the rate that the kernel would have at it; `ratio` is the time of the highest floor / kernel time:
-// 1 is the floor itself, 0.6 the least that is wanted; data that stay in a cache can be above 1. `of_` a floor is the
+// 1 is the floor, 0.6 the goal; data that stay in a cache can be above 1. `of_` with a floor is the
 // same for that floor. Sizes are those of GPT-2 with 384 channels, batch 4 x 256, vocabulary 5,000; one thread.
 //
 //   bench-kernels --benchmark_filter=attention      type: 0 f32, 1 bf16, 2 f16
-//   SLUICE_TEST_ISA=avx2 bench-kernels              the loops of another instruction set
+//   SLUICE_TEST_ISA=avx2 bench-kernels              the loops of a different instruction set
 //
 //===----------------------------------------------------------------------===//
 #include "test/bench/Bench.h"
@@ -23,16 +23,16 @@ using namespace sluice::bench;
 
 namespace {
 
-/// Work that bounds a kernel's: of the time of one `run` the kernel's own work asks for `share`.
+/// Work that bounds a kernel: the kernel needs at least `share` of the time of one `run`.
 struct Floor {
   std::string name;
   std::function<void()> run;
   double share;
-  /// A rate to compare with that is no bound at these shapes.
+  /// A rate for comparison, which is no bound at these shapes.
   bool isBound = true;
 };
 
-/// Times `kernel` and the floors in turns; the least of each counts.
+/// Times `kernel` and the floors alternately; the minimum of each counts.
 void measure(benchmark::State &state, Prepared &kernel, const std::vector<Floor> &floors, double work,
              const char *unit) {
   double least = 1e9;
@@ -62,7 +62,7 @@ void measure(benchmark::State &state, Prepared &kernel, const std::vector<Floor>
   state.counters["ratio"] = highest / least;
 }
 
-/// A copy beyond the caches, for a kernel that reads and writes so many bytes in all.
+/// A copy beyond the caches, for a kernel that reads and writes so many bytes in total.
 Floor memory(std::int64_t bytes) {
   static std::vector<char> from(64 << 20, 1), to(64 << 20, 2);
   return {"memory",
@@ -73,7 +73,7 @@ Floor memory(std::int64_t bytes) {
           static_cast<double>(bytes) / (2.0 * static_cast<double>(from.size()))};
 }
 
-/// Exponentials alone, from the first cache; so many that what a start costs after a copy is nothing beside them.
+/// Only exponentials, from the first cache; so many that the start after a copy takes a negligible time.
 Floor exponentials(DType dtype, std::int64_t count) {
   constexpr std::int64_t row = 2048, times = 256;
   auto x = std::make_shared<Tensor>(DType::f32, Shape{row}, 3);

@@ -1,9 +1,9 @@
 //===- plan.cpp - where a step's time goes, and its products alone ------------===//
 //
-// Runs the steps of a plan for the CPU as they are and, in turns, with nothing but their matrix products and
-// collectives: that is what the library leaves to any order of these products on this machine. Prints both times of a
+// Runs, alternately, the steps of a plan for the CPU and only their matrix products and
+// collectives, which bound the time of the step with this library on this machine. Prints both times of a
 // step, the products' rate in either, and the processor time of each kernel. The library's products in a `matmul_gelu`
-// count as products, the GELU beside them does not.
+// count as products, their GELU does not.
 //
 //   bench-plan PLAN [STEPS]        a plan of one thread a rank
 //
@@ -25,7 +25,7 @@ using namespace sluice::bench;
 
 namespace {
 
-/// Written between runs alone.
+/// Written only between runs.
 bool productsAlone = false;
 
 struct Spent {
@@ -52,7 +52,7 @@ public:
     return status;
   }
 
-  /// Prepares the product in `request`, where there is one: that of the two operands, without bias and residual.
+  /// Prepares the product in `request`, where there is one: the product of the two operands, without bias and residual.
   Status prepareProduct(const KernelRequest &request) {
     if (name != "matmul" && name != "matmul_gelu" && name != "matmul_gelu_grad")
       return {};
@@ -77,7 +77,7 @@ private:
 std::mutex lock;
 std::vector<Counted *> all;
 
-/// A plain function prepares a kernel, so each name has its own.
+/// A plain function prepares a kernel, so each name has a separate one.
 constexpr std::size_t mostNames = 128;
 std::vector<std::string> names;
 
@@ -118,7 +118,7 @@ void require(const Status &status) {
     fail(status.message());
 }
 
-/// Any numbers that are allowed: what is measured does not depend on them.
+/// Any valid numbers: the measurement does not depend on them.
 Status writeInputs(Executor &executor, const plan::EntryT &entry) {
   for (const auto &input : entry.inputs) {
     SLUICE_ASSIGN_OR_RETURN(PortMemory port, executor.input(entry.name, input->name));

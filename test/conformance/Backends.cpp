@@ -79,8 +79,8 @@ public:
   explicit CudaBackend(bool emulated) : emulated(emulated) {}
   std::string name() const override { return emulated ? "cuda_emulated" : "cuda"; }
   Result<std::unique_ptr<Device>> create(DelayInjector *delays) const override {
-    // Never destroyed, because devices of tests may use its functions until the end. The pointer is used, so that it is
-    // kept and the leak checker finds the object.
+    // Never destroyed, because devices of tests may use its functions until the end. The pointer is used, so that the
+    // leak checker finds the object.
     [[gnu::used]] static FakeCuda *const fake = emulated ? new FakeCuda : nullptr;
     cuda::setTable(emulated ? &fake->table() : nullptr);
     auto created = CudaDevice::create({0, delays});
@@ -188,7 +188,7 @@ public:
                                                std::string_view channel) override {
     return worlds[static_cast<std::size_t>(rank)]->create(rank, members, channel);
   }
-  /// The suites let the last rank do it.
+  /// In the suites the last rank does it.
   void abort(const Status &reason) override { worlds.back()->abort(reason); }
   Status state() const override { return worlds.back()->state(); }
 
@@ -203,7 +203,7 @@ public:
   std::shared_ptr<World> create(int size) const override { return std::make_shared<SocketWorlds>(size); }
 };
 
-/// The processes that mpirun has started, one a rank; all run the same tests in the same order.
+/// The processes that mpirun has started, one per rank; all run the same tests in the same order.
 class MpiBackend final : public HostBackend {
 public:
   std::string name() const override { return "mpi"; }

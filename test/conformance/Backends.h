@@ -23,7 +23,7 @@ public:
   /// A command that runs `body` on the stream.
   virtual std::unique_ptr<Command> command(std::uint32_t instruction,
                                            std::function<Status(std::uint32_t repetition)> body) const = 0;
-  /// True where the memory that the device gives can be read and written by the host.
+  /// True if the host can read and write the memory of the device.
   virtual bool sharesMemory() const = 0;
 };
 
@@ -37,12 +37,12 @@ public:
   virtual std::shared_ptr<World> create(int size) const = 0;
   /// True if that rank runs in this process. A suite runs and checks those.
   virtual bool isLocal(int rank) const { return true; }
-  /// Memory that collectives work on, of one rank.
+  /// Memory of one rank for collectives.
   virtual void *allocate(std::size_t bytes) const = 0;
   virtual void release(void *memory) const = 0;
   virtual void write(void *to, const void *from, std::size_t bytes) const = 0;
   virtual void read(void *to, const void *from, std::size_t bytes) const = 0;
-  /// True where reductions are ordered: ((x0 + x1) + x2) + ..., to the bit.
+  /// True if reductions are ordered: ((x0 + x1) + x2) + ..., to the bit.
   virtual bool isOrdered() const = 0;
   /// Waits until all calls are done.
   virtual Status synchronize() const = 0;
@@ -57,7 +57,7 @@ struct AbsentBackend {
 /// The available backends; the suites run against each.
 std::vector<const DeviceBackend *> deviceBackends();
 std::vector<const CommunicatorBackend *> communicatorBackends();
-/// The others; each shows as one skip with its reason.
+/// The unavailable backends; each is reported as one skip with its reason.
 std::vector<AbsentBackend> absentBackends();
 
 } // namespace sluice::test

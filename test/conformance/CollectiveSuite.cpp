@@ -20,7 +20,7 @@ float rounding(int r, std::size_t i) {
   return std::ldexp(1.0f + 0.37f * static_cast<float>(i % 11), (r * 7) % 23 - 11);
 }
 
-// Tests that a gather lands the chunks in order of rank, for uneven counts, empty segments, and several segments.
+// Tests that a gather writes the chunks in order of rank, for uneven counts, empty segments, and several segments.
 TEST_P(CollectiveSuite, AllGatherOrdersChunks) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
@@ -49,7 +49,7 @@ TEST_P(CollectiveSuite, AllGatherOrdersChunks) {
   });
 }
 
-// Tests a gather whose source is the own slot of the destination.
+// Tests a gather whose source is the rank's slot of the destination.
 TEST_P(CollectiveSuite, AllGatherInPlace) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
@@ -92,7 +92,7 @@ void expectReduced(const CommunicatorBackend &backend, float got, float want) {
     EXPECT_NEAR(got, want, 1e-5f * std::abs(want));
 }
 
-// Tests reduce_scatter for each operation: the formula to the bit where the backend declares it.
+// Tests reduce_scatter for each operation: the formula to the bit if the backend declares it.
 TEST_P(CollectiveSuite, ReduceScatterByFormula) {
   SLUICE_NEEDS_RANKS(3);
   for (Reduction op : {Reduction::sum, Reduction::mean, Reduction::premulSum, Reduction::max}) {
@@ -113,7 +113,7 @@ TEST_P(CollectiveSuite, ReduceScatterByFormula) {
   }
 }
 
-// Tests reduce_scatter into the own chunk of its source.
+// Tests reduce_scatter into the rank's chunk of its source.
 TEST_P(CollectiveSuite, ReduceScatterInPlace) {
   SLUICE_NEEDS_RANKS(4);
   auto world = backend().create(4);
@@ -157,7 +157,7 @@ TEST_P(CollectiveSuite, AllReduceByFormula) {
     }
 }
 
-// Tests that a maximum keeps NaN: a guard must see it.
+// Tests that a maximum keeps NaN: a guard must detect it.
 TEST_P(CollectiveSuite, MaxKeepsNaN) {
   SLUICE_NEEDS_RANKS(3);
   for (int bad = 0; bad < 3; ++bad) {

@@ -71,7 +71,7 @@ protected:
   std::unique_ptr<Device> device;
 };
 
-// Tests that a stream runs its commands in order, with the repetition they were given.
+// Tests that a stream runs its commands in order, with their repetition.
 TEST_P(DeviceSuite, RunsInOrder) {
   std::vector<std::uint32_t> seen;
   Command &push = command([&](std::uint32_t repetition) {

@@ -1,4 +1,4 @@
-//===- Ranks.h - threads that play ranks, and their memory -------------------------===//
+//===- Ranks.h - threads as ranks, and their memory --------------------------------===//
 #ifndef SLUICE_TEST_CONFORMANCE_RANKS_H
 #define SLUICE_TEST_CONFORMANCE_RANKS_H
 

@@ -119,7 +119,7 @@ TEST_P(RendezvousSuite, BarrierHolds) {
   });
 }
 
-// Tests that a rank which fails wakes all ranks that wait, on every channel, with its reason; the first reason stays.
+// Tests that a rank which fails wakes all ranks that wait, on every channel, with its reason; the first reason is kept.
 TEST_P(RendezvousSuite, WorldAbortWakesAll) {
   SLUICE_NEEDS_RANKS(3);
   auto world = backend().create(3);
@@ -144,7 +144,7 @@ TEST_P(RendezvousSuite, WorldAbortWakesAll) {
   created.expectAll("rank 2 has failed");
 }
 
-// Tests that abort wakes a rank that waits for others to join.
+// Tests that abort wakes a rank that waits for other ranks.
 TEST_P(RendezvousSuite, AbortWakesJoining) {
   SLUICE_NEEDS_RANKS(2);
   auto world = backend().create(2);
@@ -218,7 +218,7 @@ TEST_P(RendezvousSuite, BadGroupsAreErrors) {
   EXPECT_EQ(message(3, {0, 1}), "members of a group, expected rank 3 among them");
 }
 
-// Tests calls that no rank can make: the peers that wait get the error too.
+// Tests calls that no rank can make: the waiting peers return the error too.
 TEST_P(RendezvousSuite, InvalidCallsEndTheGroup) {
   SLUICE_NEEDS_RANKS(2);
   const auto both = [&](auto &&call) {

@@ -27,7 +27,7 @@ protected:
     CudaKernels::TearDown();
   }
 
-  /// A run of a plan with this file: a product of `k` terms; the number of the algorithm that it took.
+  /// A run of a plan with this file: a product of `k` terms; the number of its algorithm.
   Result<int> runProduct(const std::string &plan, std::int64_t k = 5, cuda::Algorithms::Share share = {},
                          bool isRoot = true) {
     auto algorithms = std::make_shared<cuda::Algorithms>(path.string(), std::move(share), isRoot);
@@ -73,8 +73,8 @@ protected:
   std::size_t zeroed = 0;
 };
 
-// Tests that the fastest candidate that adds up in one place is taken and written, that the next run takes it without
-// timing anything, and that the heuristic chooses if no algorithms are measured.
+// Tests that the fastest candidate that does not split its sums is used and written, that the next run uses it without
+// measurements, and that the heuristic chooses if no algorithms are measured.
 TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
   auto first = runProduct("digest");
   ASSERT_TRUE(first.isOk()) << first.status().message();
@@ -115,8 +115,8 @@ TEST_F(CudaAlgorithms, OfSomethingElseAreNotUsed) {
                 "' are not used: expected library cublasLt 13.1.2, driver 13000 but got cublasLt 13.0.9, driver 13000");
 }
 
-// Tests that of several processes rank 0 measures and the others take its choice without a file and without timing;
-// that a product which rank 0 lacks takes the heuristic; and that a failure to send ends all.
+// Tests that of several processes rank 0 measures and the others use its choice without a file or measurements;
+// that a product which rank 0 lacks uses the heuristic; and that a failure to send ends all ranks.
 TEST_F(CudaAlgorithms, ProcessesTakeTheChoiceOfRankZero) {
   std::string sent;
   const auto send = [&](std::string &text) { return sent = text, Status(); };
@@ -179,7 +179,7 @@ TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
       "kernel 'matmul': the file's algorithm is not one of this cublasLt"));
 }
 
-// Tests that devices of one run must be alike, and that a file that cannot be written is an error.
+// Tests that devices of one run must be equal, and that a file that cannot be written is an error.
 TEST_F(CudaAlgorithms, AreOfOneKindOfDevice) {
   cuda::Algorithms algorithms(path.string());
   ASSERT_TRUE(algorithms.open({"plan", "one", "library"}).isOk());

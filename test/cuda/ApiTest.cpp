@@ -17,7 +17,7 @@ namespace sluice::test {
 namespace {
 
 #ifdef SLUICE_HAS_CUDA_HEADERS
-// Tests that numbers and layouts are those of the toolkit.
+// Tests that constants and layouts are those of the toolkit.
 TEST(CudaApi, MatchesTheToolkit) {
   using namespace cuda;
   EXPECT_EQ(outOfMemory, CUDA_ERROR_OUT_OF_MEMORY);

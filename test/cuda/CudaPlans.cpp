@@ -12,10 +12,10 @@
 // bit.
 //
 // With --same the plans are of one model and one mesh: each is run on the fake, once as it is and once with streams
-// that sleep now and then, and all must leave the first one's bits.
+// that sleep before some instructions, and all must give the bits of the first.
 //
 // With --record nothing is executed: each is run with all its ranks and every call is compared
-// with the plan (RecordPlan.h). With --spoil that comparison is shown calls that are not the plan's.
+// with the plan (RecordPlan.h). With --spoil the comparison gets calls that are not in the plan.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Checker.h"
@@ -100,7 +100,7 @@ void runPlan(const std::string &path, int steps, double tolerance) {
               onCpu.values.size(), worst);
 }
 
-/// Sleeps before one instruction in sixteen, another one each time.
+/// Sleeps before one instruction in sixteen, a different one each time.
 class Jitter final : public DelayInjector {
 public:
   void before(std::string_view stream, std::uint32_t instruction, std::uint32_t repetition) override {
@@ -145,7 +145,7 @@ void runSame(const std::vector<std::string> &paths, int steps) {
   }
 }
 
-/// For a GPU, whatever it was compiled for.
+/// The plan for a GPU, for any original target.
 Result<PlanFile> readForGpu(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readCheckedPlan(path));
   if (file.plan.target->device == "cpu")

@@ -1,9 +1,9 @@
-//===- DnnLibraryTest.cpp - our graphs before the real cuDNN, without a device
+//===- DnnLibraryTest.cpp - Sluice's graphs in the real cuDNN, without a device
 //-------------------------------------------===//
 //
 // cuDNN creates plans for a described device (since 9.8): every form of DnnKernels.h is built with the library
-// that is on the machine, for three GPUs, and must find an engine that may be taken within the workspace that a plan
-// declares. What an engine computes is not seen here. Skipped where there is no library.
+// of the machine, for three GPUs, and must have an allowed engine within the workspace that a plan
+// declares. The results of engines are not tested here. Skipped if there is no library.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cuda/DnnKernels.h"
@@ -110,7 +110,7 @@ protected:
     return made;
   }
 
-  /// What is chosen for each GPU, with the workspace that a plan declares.
+  /// The chosen engine for each GPU, with the workspace that a plan declares.
   Status choose(const Case &c, const Gpu &gpu, std::int64_t &engine, bool tf32 = false) {
     const Attributes attributes(c.attributes);
     KernelRequest request{c.inputs, c.outputs, &attributes, 1, 0, nullptr};
@@ -128,7 +128,7 @@ protected:
       std::int64_t engine = -1, again = -1;
       const Status status = choose(c, gpu, engine, tf32);
       EXPECT_TRUE(status.isOk()) << c.kernel << " " << what << " on " << gpu.name << ": " << status.message();
-      // A second choice is the same.
+      // The choice is deterministic.
       EXPECT_TRUE(!status.isOk() || &gpu != gpus || !c.kernel.starts_with("conv2d_") ||
                   (choose(c, gpu, again, tf32).isOk() && again == engine))
           << c.kernel << " " << what;
@@ -219,7 +219,7 @@ TEST_F(DnnLibrary, HasEnginesForPooling) {
 }
 
 #ifdef SLUICE_HAS_DNN_HEADERS
-// Tests that numbers are those of the toolkit.
+// Tests that constants are those of the toolkit.
 TEST(DnnApi, MatchesTheToolkit) {
   const auto same = [](int own, int theirs) { EXPECT_EQ(own, theirs); };
 #define SLUICE_SAME(own, theirs) same(dnn::own, CUDNN_##theirs)
@@ -382,7 +382,7 @@ TEST(DnnApi, MatchesTheToolkit) {
   EXPECT_EQ(sizeof(dnn::Fraction), sizeof(cudnnFraction_t));
   EXPECT_EQ(sizeof(dnn::Handle), sizeof(cudnnHandle_t));
   EXPECT_EQ(sizeof(dnn::Descriptor), sizeof(cudnnBackendDescriptor_t));
-  // What the table's functions take is what the headers declare.
+  // The parameters of the table's functions are those of the headers.
   Dnn own;
   EXPECT_EQ(sizeof own.make, sizeof &cudnnBackendCreateDescriptor);
 }

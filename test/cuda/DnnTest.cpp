@@ -19,7 +19,7 @@ protected:
     CudaKernels::TearDown();
     EXPECT_EQ(liveDnnObjects(), 0);
   }
-  /// As compare(), and by the engine that is to be taken.
+  /// Like compare(), and expects the engine.
   void compareDnn(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
                   const std::string &what, double inner = 0) {
     FakeCuda::takeCalls();
@@ -37,7 +37,7 @@ protected:
       all += note + "\n";
     return all;
   }
-  /// The convolution that most tests try.
+  /// The convolution of most tests.
   Status runPlain(DType dtype = DType::f32, std::uint64_t workspace = 4096) {
     std::vector<Tensor> in = {Tensor(dtype, {1, 8, 8, 16}).normal(1), Tensor(dtype, {16, 16, 3, 3}).normal(2)},
                         out = {Tensor(dtype, {1, 8, 8, 16})};
@@ -130,7 +130,7 @@ TEST_F(CudaDnn, FallsBackForOtherAttention) {
             "head size, expected a multiple of 8 of at most 128 but got 12\n");
 }
 
-// Tests that positions are numbered by 32 bits; nothing of that size is in memory.
+// Tests that positions have 32 bits; no tensor of that size is in memory.
 TEST_F(CudaDnn, FallsBackForTooManyKeys) {
   Tensor row(DType::bf16, {1, 1, 1, 8}), lse(DType::f32, {1, 1, 1});
   std::vector<Operand> in = {row.bound(), row.bound(), row.bound()}, out = {row.bound(), lse.bound()};
@@ -191,8 +191,8 @@ TEST_F(CudaDnn, FallsBackForOtherPooling) {
             "element type of a pooling, expected f32, bf16 or f16 but got f64\n");
 }
 
-// Tests that engines are passed over which are not deterministic, round more, need more workspace or make no plan, and
-// that the fallback's engines are tried after all of them.
+// Tests that engines which are not deterministic, round more, need more workspace or have no plan are not used, and
+// that the fallback's engines are tried last.
 TEST_F(CudaDnn, ChoosesTheFirstEngineThatFits) {
   ASSERT_TRUE(runPlain().isOk());
   EXPECT_EQ(FakeCuda::takeCalls().back().name, "cudnn engine 45");
@@ -235,7 +235,7 @@ TEST_F(CudaDnn, FallsBackToSluicesKernels) {
   EXPECT_EQ(refused.code(), StatusCode::refused);
   EXPECT_EQ(refused.message(), "kernel 'conv2d' with --cudnn on: " + why);
 
-  // No engine at all; a handle that cannot be made; a failure of a call.
+  // No engine; a handle that cannot be created; a failure of a call.
   setMode(cuda::DnnMode::automatic);
   fakeDnn.preferred.clear();
   ASSERT_TRUE(runPlain().isOk());
@@ -261,7 +261,7 @@ TEST_F(CudaDnn, NamesTheCallThatFails) {
             "kernel 'conv2d' with --cudnn on: cudnnCreate: CUDNN_STATUS (cudnn code 1001): no context");
 }
 
-// Tests operands that no graph takes: an address between borders of 16 bytes, lengths that move it there, no elements.
+// Tests operands that no graph accepts: an address that is not a multiple of 16 bytes, also by strides; no elements.
 TEST_F(CudaDnn, FallsBackForUnalignedOperands) {
   const auto reasonOf = [&](const Shape &x, const Shape &y) {
     setMode(cuda::DnnMode::automatic);

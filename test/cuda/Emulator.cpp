@@ -31,7 +31,7 @@ struct Fiber {
   State state = State::done;
 };
 
-/// The block that the calling thread of the host runs at present.
+/// The block that the calling host thread currently runs.
 class Block final : public cuda::EmulatedBlock {
 public:
   bool run(const HostKernel &launched, const void *arguments, Index blockIndex, Index blockCount, int threadCount,
@@ -94,7 +94,7 @@ public:
   }
   void waitForCopies(int thread, int pending) override {
     std::erase_if(copies[static_cast<std::size_t>(thread)], [&](const Copy &one) {
-      // What no group has yet is not waited for.
+      // Fibers that no group has yet do not count.
       if (one.groups <= pending)
         return false;
       if (reversedOrder)
@@ -141,7 +141,7 @@ private:
 
   void wait(int thread, State state) {
     if (direct) {
-      // The kernel's first launch met no barrier, this one does: its author lets barriers depend on data.
+      // The kernel's first launch met no barrier, this one does: the barriers of the kernel depend on data.
       broken = true;
       return;
     }

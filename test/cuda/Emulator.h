@@ -2,7 +2,7 @@
 //
 // Runs the body of a device kernel for every thread of every block. The threads of a block are fibers of one thread of
 // the host: each runs until it reaches a barrier, then the next. They run in rising or falling order: a kernel that
-// lacks a barrier gives other results in one of the two. A barrier that some threads never reach is an error.
+// lacks a barrier gives different results in one of the two. A barrier that some threads never reach is an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_EMULATOR_H

@@ -17,7 +17,7 @@ Status statusOf(const plan::PlanT &plan) {
   return group.isOk() ? (*group)->runEntry("train_step") : group.takeStatus();
 }
 
-// Tests that the sharded step of the executor's own tests runs on the device, on one rank and on several.
+// Tests that the sharded step of the executor's unit tests runs on the device, on one rank and on several.
 TEST(CudaExecutor, RunsTheShardedStep) {
   for (std::uint32_t ranks : {1u, 2u, 4u}) {
     FakeCuda fake;
@@ -83,7 +83,7 @@ TEST(CudaExecutor, RanksWithNccl) {
       gathers += call.name == "ncclAllGather";
       reductions += call.name == "ncclReduceScatter" && call.op == cuda::nccl::average;
     }
-    // A gather a micro-batch, a reduction a step; a graph is recorded at the second of four steps and launched from
+    // A gather per micro-batch, a reduction per step; a graph is recorded at the second of four steps and launched from
     // then on.
     const int steps = graphs == GraphMode::off ? 4 : 2;
     EXPECT_EQ(gathers, 2 * steps * static_cast<int>(ranks));
@@ -92,8 +92,8 @@ TEST(CudaExecutor, RanksWithNccl) {
   }
 }
 
-/// Every graph is launched after the work of all ranks' streams, and their later work follows it; "" or what does
-/// not. `streams` are those of all ranks together.
+/// Every graph is launched after the work of all ranks' streams and before their later work; "" or the
+/// violation. `streams` are those of all ranks.
 std::string replayOutOfOrder(const std::vector<FakeCall> &calls, std::size_t streams) {
   using Kind = FakeCall::Kind;
   for (auto graph = calls.begin(); graph != calls.end(); ++graph) {
@@ -118,7 +118,7 @@ std::string replayOutOfOrder(const std::vector<FakeCall> &calls, std::size_t str
   return "";
 }
 
-// Tests that ranks that share the device are one graph: recorded once by all of them, launched once a step, with the
+// Tests that ranks that share the device are one graph: recorded once by all of them, launched once per step, with the
 // bits of steps that are issued; and that their memory and streams are freed afterwards.
 TEST(CudaExecutor, VirtualRanksAreOneGraph) {
   constexpr std::uint32_t ranks = 3;
@@ -186,8 +186,8 @@ Status runStepsOnRanks(std::uint32_t ranks, bool byNccl, GraphMode graphs, Shard
   return {};
 }
 
-// Tests that a step that cannot be captured is issued with --cuda-graph auto, to the bit and without a graph, wherever
-// the capture fails, and ends the run with --cuda-graph on.
+// Tests that a step that cannot be captured is issued with --cuda-graph auto, to the bit and without a graph, for every
+// failure of the capture, and ends the run with --cuda-graph on.
 TEST(CudaExecutor, AFailedCaptureFallsBackToIssuedSteps) {
   for (const bool byNccl : {false, true})
     for (const std::uint32_t ranks : {1u, 3u}) {
@@ -222,7 +222,7 @@ TEST(CudaExecutor, AFailedCaptureFallsBackToIssuedSteps) {
     }
 }
 
-// Tests that where rank 0 cannot begin a capture and a graph is required, the others do not wait for it.
+// Tests that if rank 0 cannot begin a capture and a graph is required, the other ranks do not wait for it.
 TEST(CudaExecutor, ACaptureThatCannotBeginFailsOnAllRanks) {
   FakeOptions fails;
   fails.captureFault = CaptureFault::begin;
@@ -266,7 +266,7 @@ public:
 };
 
 // Tests that a trace has the times of the streams, not those of issue: a pause of a stream is between the
-// instructions that it separates; and that what is timed is issued, never replayed.
+// instructions that it separates; and that a traced step is issued, never replayed.
 TEST(CudaExecutor, TracesTheTimesOfStreams) {
   FakeCuda fake;
   const plan::PlanT plan = onCuda(1);

@@ -1,8 +1,8 @@
-//===- Fake.h - a GPU that is not there ------------------------------------------------===//
+//===- Fake.h - an emulated GPU --------------------------------------------------------===//
 //
 // A table of CUDA's functions whose device is the host: memory is host memory, streams are threads, kernels are
 // emulated, cuBLASLt and NCCL do what their documentation says in plain loops. Everything called is recorded, so that a
-// test can say what was launched on which stream, with which addresses and in which order. One at a time.
+// test can check the stream, the addresses and the order of launches. There is one at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_FAKE_H
@@ -37,7 +37,7 @@ struct FakeCall {
   std::vector<std::uint64_t> counts;
   int type = 0, op = 0;
   double scale = 1;
-  /// Of a product: the number of SMs that it should use; 0: all.
+  /// Of a product: the number of SMs that it may use; 0: all.
   int smCount = 0;
   const void *communicator = nullptr;
   /// The calling thread's number (setCaller()).
@@ -59,13 +59,13 @@ struct FakeOptions {
   bool nccl = true;
   /// Device memory that the first collective of an NCCL communicator allocates.
   std::uint64_t ncclBytes = 1 << 16;
-  /// NCCL without the virtual memory API: its memory is cuMemAlloc's, and windows are registered with the network
-  /// alone.
+  /// NCCL without the virtual memory API: its memory is cuMemAlloc's, and windows are registered only with the
+  /// network.
   bool ncclWithoutHandles = false;
   /// The number of the launch that fails, from 0; -1: none does.
   int failingLaunch = -1;
   CaptureFault captureFault = CaptureFault::none;
-  /// Calls are recorded and nothing is executed: streams have no threads, memory is addresses alone, so that plans of
+  /// Calls are recorded and nothing is executed: streams have no threads, memory is only addresses, so that plans of
   /// any size run through an executor.
   bool recordsOnly = false;
 };
@@ -76,7 +76,7 @@ public:
   explicit FakeCuda(const FakeOptions &options = {});
   ~FakeCuda();
 
-  /// What was called since the last take.
+  /// The calls since the last take.
   static std::vector<FakeCall> takeCalls();
   /// Numbers the calling thread, to distinguish its calls and objects.
   static void setCaller(int caller);
@@ -108,7 +108,7 @@ public:
   /// Ranges registered with communicators.
   static std::vector<std::pair<const void *, std::size_t>> registered();
   static std::vector<std::pair<const void *, std::size_t>> registeredWith(const void *communicator);
-  /// Was the communicator split off one that shares its buffers and connections?
+  /// True if the communicator was split from one whose buffers and connections it shares.
   static bool sharesResources(const void *communicator);
   /// Its largest number of CTAs and its CTA policy; nccl::Config::undefined: NCCL's choice.
   static std::pair<int, int> ctasOf(const void *communicator);

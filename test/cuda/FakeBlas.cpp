@@ -110,7 +110,7 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
       }
 }
 
-/// Its algorithms: number 0 splits sums over blocks, the others take less and less time.
+/// Its algorithms: number 0 splits sums over blocks, each later one takes less time.
 constexpr std::uint64_t algorithms = 4, algorithmTag = 0xa190;
 
 /// The documentation's requirements on GELU's input; f64 has no such epilogue.
@@ -198,7 +198,7 @@ void fillFakeBlas(cuda::Blas &b) {
       blas::Heuristic &one = found[(*count)++] = {};
       one.algorithm.data[0] = algorithmTag;
       one.algorithm.data[7] = number;
-      // Takes all that it may, so that a cap which is too large for the plan shows.
+      // Uses the complete workspace, so that a cap above that of the plan is detected.
       one.workspace = wanted.workspace;
     }
     return 0;

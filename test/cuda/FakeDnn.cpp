@@ -116,7 +116,7 @@ Slot slotOf(int kind, int attribute) {
 
 FakeDescriptor *of(dnn::Descriptor descriptor) { return static_cast<FakeDescriptor *>(descriptor); }
 
-/// What must be there, and what must agree, before a descriptor is of use.
+/// The attributes that a descriptor requires, and their consistency.
 Code finalizeFake(FakeDescriptor &d) {
   for (const auto &[attribute, value] : d.values)
     if (value.type == dnn::descriptorValue)

@@ -14,18 +14,18 @@ struct FakeEngine {
   std::int64_t index;
   std::vector<int> notes;
   std::int64_t workspace;
-  /// What making a plan of it returns.
+  /// The status of creating a plan with it.
   cuda::Code planCode = 0;
 };
 
 /// Features and behaviour of the fake library; reset by each FakeCuda.
 struct FakeDnnOptions {
   std::vector<FakeEngine> preferred, fallback;
-  /// What cudnnCreate and cudnnBackendExecute return.
+  /// The status of cudnnCreate and cudnnBackendExecute.
   cuda::Code create = 0, execute = 0;
 };
 extern FakeDnnOptions fakeDnn;
-/// Engines that answer for all graphs: the first ones must be passed over, number 45 is the one to take.
+/// Engines for all graphs: the first ones must not be used; number 45 must be.
 FakeDnnOptions usualEngines();
 
 void fillFakeDnn(cuda::Dnn &dnn);

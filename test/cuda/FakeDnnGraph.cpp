@@ -23,7 +23,7 @@ bool isOperation(int kind) {
          kind == dnn::pointwiseOperation || kind == dnn::reductionOperation || kind == dnn::matmulOperation ||
          kind == dnn::resampleForward || kind == dnn::resampleGrad;
 }
-/// The attribute that holds what an operation does.
+/// The attribute with the parameters of an operation.
 int modeOf(int kind) {
   switch (kind) {
   case dnn::convolutionForward:
@@ -44,7 +44,7 @@ int modeOf(int kind) {
     return dnn::resampleGradDescriptor;
   }
 }
-/// The tensor that an operation writes.
+/// The result of an operation.
 int resultOf(int kind) {
   switch (kind) {
   case dnn::convolutionForward:

@@ -58,7 +58,7 @@ struct FakeTensor {
   std::int64_t elements() const;
 };
 
-/// A copy of what an execution reads from its descriptors, which may be destroyed before the stream runs it.
+/// A copy of the values of an execution: its descriptors may be destroyed before the stream runs it.
 class FakeGraphRun {
 public:
   std::string bind(const FakeDescriptor &graph, const std::vector<std::int64_t> &numbers,

@@ -1,4 +1,4 @@
-//===- FakeDriver.cpp - the driver of a GPU that is not there ----------------------------===//
+//===- FakeDriver.cpp - the driver of the emulated GPU ----------------------------------===//
 #include "test/cuda/FakeDnn.h"
 #include "test/cuda/FakeState.h"
 

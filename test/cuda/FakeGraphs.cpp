@@ -1,4 +1,4 @@
-//===- FakeGraphs.cpp - device code, launches and captures of a GPU that is not there -------===//
+//===- FakeGraphs.cpp - device code, launches and captures of the emulated GPU -------------===//
 #include "test/cuda/Emulator.h"
 #include "test/cuda/FakeState.h"
 
@@ -14,7 +14,7 @@ namespace {
 using GraphHandle = std::shared_ptr<FakeGraph>;
 GraphHandle &graphOf(void *graph) { return *static_cast<GraphHandle *>(graph); }
 
-/// Counts a graph; the state's lock is held.
+/// Counts a graph. The caller has locked the state.
 void *handleOf(GraphHandle graph) {
   ++state->graphs;
   return new GraphHandle(std::move(graph));

@@ -1,4 +1,4 @@
-//===- FakeMemory.cpp - memory of a GPU that is not there, and moves ----------------------===//
+//===- FakeMemory.cpp - memory of the emulated GPU, and copies ---------------------------===//
 #include "test/cuda/FakeState.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using namespace cuda;
 
 constexpr std::uint64_t page = 4096;
 
-/// Where nothing is executed, memory of any size is addresses alone; else it is full of what was there before.
+/// If nothing is executed, memory of any size is only addresses; else it contains a pattern.
 char *reserve(std::uint64_t bytes) {
   if (!state->options.recordsOnly) {
     char *made = static_cast<char *>(std::aligned_alloc(page, bytes));
@@ -30,7 +30,7 @@ void release(char *base, std::uint64_t bytes) {
     std::free(base);
 }
 
-/// As the real one: device memory is aligned to 256 and no more. Pinned memory begins a page.
+/// Like the driver: device memory is aligned to 256 bytes, pinned memory to a page.
 std::uint64_t lead(const FakeCuda::Memory &memory) {
   return memory.pinned || (memory.isShareable && !state->options.ncclWithoutHandles) ? 0 : 256;
 }

@@ -39,7 +39,7 @@ int nextId = 0;
 std::atomic<Code> networkError = 0;
 std::atomic<int> networkRank = 0;
 
-/// What the calling thread has collected since ncclGroupStart.
+/// The calls of the thread since ncclGroupStart.
 struct Group {
   int depth = 0;
   FakeCall call;

@@ -1,4 +1,4 @@
-//===- FakeNcclComm.cpp - communicators of the NCCL that is not there ------------------------===//
+//===- FakeNcclComm.cpp - communicators of the emulated NCCL --------------------------------===//
 #include "test/cuda/FakeNcclComm.h"
 #include "test/cuda/FakeState.h"
 

@@ -1,11 +1,11 @@
-//===- FakeNcclComm.h - communicators of the NCCL that is not there --------------------------===//
+//===- FakeNcclComm.h - communicators of the emulated NCCL ----------------------------------===//
 //
-// What follows NCCL 2.28.9:
+// These follow NCCL 2.28.9:
 //
 //   - A communicator counts the captured graphs that hold its collectives. Destroying or aborting it waits until they
 //   are
-//     gone (localPersistentRefs). Here the wait ends after a while, with a complaint.
-//   - Aborting ends what this rank has under way on this communicator, and nothing else: peers go on waiting.
+//     gone (localPersistentRefs). Here the wait ends after a while, with an error.
+//   - Aborting ends only this rank's running collectives on this communicator: peers continue to wait.
 //   - Within a node a dead peer is no asynchronous error.
 //   - The first collective of a communicator allocates device memory.
 //   - Two ranks on one device are refused.
@@ -26,7 +26,7 @@
 
 namespace sluice::test {
 
-/// Where the members of a communicator wait until all have come to a collective.
+/// The members of a communicator wait here until all have reached a collective.
 struct Gate {
   std::mutex mutex;
   std::condition_variable changed;
@@ -71,11 +71,11 @@ private:
 };
 
 std::shared_ptr<Root> rootOf(const std::string &id, int ranks);
-/// The part of `rank` in a group; called by all members. Null where the test has ended.
+/// The part of `rank` in a group; called by all members. Null if the test has ended.
 std::unique_ptr<FakeComm> join(std::shared_ptr<Root> root, int rank, std::vector<int> members, const std::string &name);
-/// Waits for the other members; false where this rank's collectives were ended instead.
+/// Waits for the other members; false if this rank's collectives were aborted.
 bool meet(const FakeComm &comm);
-/// Ends what this rank has under way.
+/// Aborts the running collectives of this rank.
 void endCollectives(FakeComm &comm);
 /// The first collective allocates.
 cuda::Code connect(FakeComm &comm);

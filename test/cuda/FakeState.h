@@ -24,7 +24,7 @@ struct FakeStream;
 /// How many nodes of each stream of a capture come before a point of it.
 using CaptureClock = std::map<const FakeStream *, std::uint64_t>;
 
-/// What a capture has collected. FakeGraphs.cpp replays it in a random topological order.
+/// The nodes of a capture. FakeGraphs.cpp replays them in a random topological order.
 struct FakeGraph {
   struct Node {
     std::function<void()> work;
@@ -54,7 +54,7 @@ struct Generation {
 
 struct FakeEvent {
   std::shared_ptr<Generation> latest;
-  /// Was the last record captured? The graph does not live by it.
+  /// True if the last record was captured.
   bool isCaptured = false;
   std::weak_ptr<FakeGraph> graph;
   CaptureClock clock;
@@ -66,7 +66,7 @@ struct FakeEvent {
 struct FakeStream {
   FakeCuda::StreamInfo info;
   std::shared_ptr<FakeGraph> graph;
-  /// In the present capture: of this stream's own nodes, and which of the others' stand before.
+  /// In the current capture: this stream's nodes, and the nodes of other streams before them.
   std::uint64_t nodes = 0;
   CaptureClock clock;
 
@@ -89,13 +89,13 @@ private:
 
 struct FakeState {
   std::mutex mutex;
-  /// Of what captures hold: streams of several threads may be in one. Taken before the other.
+  /// Protects captures: streams of several threads may be in one. It is locked before the other mutex.
   std::mutex captureMutex;
   FakeOptions options;
   cuda::Table table;
   std::vector<FakeCall> calls;
   std::map<FakeStream *, std::unique_ptr<FakeStream>> streams;
-  /// In the order of making.
+  /// In order of creation.
   std::vector<FakeStream *> streamOrder;
   std::vector<FakeEvent *> events;
   std::vector<FakeCuda::Memory> memory;
@@ -116,12 +116,12 @@ extern thread_local bool inHostFunction;
 inline FakeStream *streamOf(cuda::Stream stream) { return static_cast<FakeStream *>(stream); }
 inline FakeEvent *eventOf(cuda::Event event) { return static_cast<FakeEvent *>(event); }
 
-/// With the state's lock held.
+/// The caller has locked the state.
 void complainLocked(const std::string &text);
-/// 0, or an error where no context is current.
+/// 0, or an error if no context is current.
 cuda::Code checkContext(const char *call);
 
-/// Of the current device; with the state's lock held.
+/// Of the current device. The caller has locked the state.
 std::uint64_t freeBytesLocked();
 
 void fillFakeStreams(cuda::Driver &driver);

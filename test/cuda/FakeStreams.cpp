@@ -1,4 +1,4 @@
-//===- FakeStreams.cpp - streams and events of a GPU that is not there ------------------===//
+//===- FakeStreams.cpp - streams and events of the emulated GPU ------------------------===//
 #include "test/cuda/FakeState.h"
 
 #include <algorithm>
@@ -111,7 +111,7 @@ Code fakeEnqueue(Stream stream, FakeCall call, std::function<void()> work) {
 
 namespace {
 
-/// Notes a call of a capture that is no work.
+/// Records a call of a capture that enqueues no work.
 void noteCaptured(FakeCall call, Stream stream) {
   call.captured = true;
   call.stream = stream;

@@ -1,4 +1,4 @@
-//===- HostStreamTest.cpp - what the host runs beside a GPU, in the order of its streams
+//===- HostStreamTest.cpp - host instructions in the order of a GPU's streams
 //-----------------------------===//
 #include "runtime/executor/RankGroup.h"
 #include "test/cuda/Fake.h"
@@ -14,8 +14,8 @@ enum : std::uint32_t { compute, host };
 /// Instructions, in order of issue.
 enum : std::uint32_t { copyIn, meet, copyOut, recordCopied, waitCopied, addOnHost, recordAdded, waitAdded, giveOut };
 
-/// x goes to the device, is added up over the ranks there, comes back; the host adds x to it; that goes out by the
-/// device.
+/// The device copies x in, adds it up over the ranks and copies it back; the host adds x to it; the device copies the
+/// sum out.
 plan::PlanT planWithHost(std::uint32_t ranks) {
   PlanBuilder made({ranks});
   made.plan.target->device = "cuda";
@@ -58,8 +58,8 @@ private:
   const std::uint32_t which;
 };
 
-// Tests that the host adds what the device has copied and the device takes what the host has added, whichever of them
-// is late, over several steps; and that all of it is host functions in the order of a stream, none of them in a graph.
+// Tests that the host reads the copies of the device and the device reads the sums of the host, if either is
+// late, over several steps; and that the host's instructions are host functions of a stream, none of them in a graph.
 TEST(HostStream, IsOrderedWithTheDevicesStreams) {
   for (const std::uint32_t ranks : {1u, 2u})
     for (const std::uint32_t late : {copyIn, copyOut, addOnHost, giveOut}) {
@@ -124,8 +124,8 @@ public:
   Status run(std::span<void *const>, std::span<void *const>, void *) override { return failedError("it broke"); }
 };
 
-// Tests that a kernel that fails on the host is named by its instruction, that all ranks end, none of them waiting for
-// ever, and that nothing of CUDA is called where a driver allows none (the fake complains).
+// Tests that a kernel that fails on the host is named by its instruction, that all ranks end without a
+// hang, and that no CUDA function is called in a host function (the fake reports an error).
 TEST(HostStream, AFailureNamesItsInstruction) {
   FakeCuda fake;
   const plan::PlanT plan = planWithHost(2);
@@ -169,7 +169,7 @@ TEST(HostStream, IsTraced) {
   EXPECT_EQ(onHost[0].instruction, addOnHost);
   EXPECT_LE(onHost[0].begin, onHost[0].end);
   ASSERT_EQ(device.size(), 4u);
-  // Behind the copy and before what goes out; the clocks of device and host are set beside each other to a millisecond.
+  // After the copy in and before the copy out; the clocks of device and host agree to a millisecond.
   constexpr std::int64_t slack = 2000000;
   EXPECT_LE(device[2].end, onHost[0].begin + slack);
   EXPECT_LE(onHost[0].end, device[3].begin + slack);

@@ -64,7 +64,7 @@ protected:
     }
   }
 
-  /// A tensor's memory on the device: its own, or a copy in the arena. Null if the arena is full.
+  /// A tensor's memory on the device: the tensor's buffer, or a copy in the arena. Null if the arena is full.
   char *place(const std::vector<char> &memory, std::uint64_t &taken) {
     if (!arena)
       return const_cast<char *>(memory.data());
@@ -94,7 +94,7 @@ protected:
     Attributes attributes(run.attributes);
     KernelRequest request{in, out, &attributes, 1, 0, kernels.get(), smMargin};
     request.workspace = workspaceCap(run.kernel, in, out, attributes, {"cuda"});
-    // The library may have 32 MiB; the fake is given less, so that the test is quick.
+    // The library may have 32 MiB; the fake gets less, so that the test is quick.
     if (!onGpu() && (run.kernel.starts_with("matmul") || run.kernel.starts_with("linear_cross_entropy")))
       request.workspace -= (std::uint64_t(32) << 20) - 4096;
     if (!onGpu() && run.kernel.starts_with("conv2d"))
@@ -124,8 +124,8 @@ protected:
     return {};
   }
 
-  /// `inner`: to what the kernel rounds within, of the size of the result; that of the type that it computes in if not
-  /// given.
+  /// `inner`: the rounding within the kernel relative to the result; by default that of the type in which it
+  /// computes.
   void compare(KernelRun run, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs, double depth,
                const std::string &what, double inner = 0) {
     compared.insert(run.kernel);
@@ -179,7 +179,7 @@ protected:
 
   static constexpr std::uint64_t arenaBytes = std::uint64_t(256) << 20;
   std::optional<FakeCuda> fake;
-  /// Memory of the device for tensors; null where they are used where they are.
+  /// Memory of the device for tensors; null if kernels use the host's tensors.
   char *arena = nullptr;
   std::unique_ptr<CudaDevice> device;
   std::unique_ptr<cuda::KernelContext> kernels;

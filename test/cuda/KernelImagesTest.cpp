@@ -61,7 +61,7 @@ TEST_F(CudaKernels, Pooling) {
       for (const Pool &p : pools) {
         const std::vector<Attributes::Item> attributes = {list("kernel", p.kernel), list("stride", p.stride),
                                                           list("padding", p.padding), integer("adaptive", p.adaptive)};
-        // Few values, so that maxima repeat and the first one counts; one of them is no number.
+        // Few different values, so that maxima repeat and the first one counts; one of them is a NaN.
         Tensor x = Tensor(dtype, p.x, layout).below(5, 7);
         x.set(3, std::nan(""));
         const Tensor dy = Tensor(dtype, p.y, layout).normal(6), numbers = Tensor(dtype, p.x, layout).normal(7);
@@ -89,11 +89,11 @@ TEST_F(CudaKernels, BatchNorm) {
         const Shape channels = {shape.back()};
         const std::string what = std::string(dtypeName(dtype)) + " " + std::to_string(shape.back());
         const std::vector<Attributes::Item> attributes = {number("epsilon", 1e-5)};
-        // Far from 0: a variance taken as a difference of squares would lose it.
+        // Far from 0: a difference of squares would lose the variance.
         const Tensor x = Tensor(dtype, shape, layout).normal(7, 1, 5), weight = Tensor(dtype, channels).normal(8);
         const Tensor bias = Tensor(dtype, channels).normal(9), dy = Tensor(dtype, shape, layout).normal(10);
         const Tensor y(dtype, shape, layout), vector(dtype, channels), statistic(statistics, channels);
-        // One row has no variance: rounding of the mean is all that is normalized there.
+        // One row has no variance: only rounding of the mean is normalized there.
         if (shape[0] != 1)
           compare({"batch_norm", {}, 1, attributes}, {x, weight, bias}, {y, statistic, statistic}, 4000, what);
         Tensor mean = Tensor(statistics, channels).normal(11, 1, 5), variance = Tensor(statistics, channels).normal(12);
@@ -140,7 +140,7 @@ TEST_F(CudaKernels, LinearLoss) {
       }
 }
 
-// Tests that a rank with some of the classes takes its part of the gradient, targets of other ranks included.
+// Tests that a rank with some of the classes computes its part of the gradient, targets of other ranks included.
 TEST_F(CudaKernels, CrossEntropyOfSomeClasses) {
   for (double smoothing : {0.0, 0.1}) {
     Tensor logits = Tensor(DType::f32, {9, 13}).normal(21, 4), targets = Tensor(DType::i32, {9}).below(22, 40),

@@ -1,6 +1,6 @@
 //===- KernelProductsTest.cpp - the CUDA kernels of matrix products against the references ----------------------===//
 //
-// Through a cuBLASLt in plain loops (FakeBlas.cpp). Which way a product with gelu takes is seen in the calls.
+// Through a cuBLASLt in plain loops (FakeBlas.cpp). The calls show how a product with gelu is computed.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/KernelHarness.h"
@@ -131,8 +131,8 @@ TEST_F(CudaMatmulGelu, IsAnEpilogue) {
       compareBoth(c, dtype, 0, "epilogue of " + std::to_string(c.c.back()));
 }
 
-// Tests that a gelu of our own stands behind the product where the library has none: rows that are no multiple of 8
-// apart, batches of products, an algorithm that is missing, and f32 and f64, whose gelu is to be as exact as ours.
+// Tests that Sluice's gelu follows the product if the library has none: leading dimensions that are no multiple of 8,
+// batches of products, a missing algorithm, and f32 and f64, whose gelu must be as exact as Sluice's.
 TEST_F(CudaMatmulGelu, IsASeparateLaunch) {
   for (DType dtype : {DType::bf16, DType::f16})
     for (const Case &c : {Case{{7, 13}, {13, 20}, {7, 20}}, Case{{3, 7, 13}, {3, 13, 16}, {3, 7, 16}},
@@ -150,7 +150,7 @@ TEST_F(CudaMatmulGelu, IsASeparateLaunchIfUnaligned) {
     GTEST_SKIP() << "only the emulated device says what it was asked for";
   std::vector<Tensor> inputs = {Tensor(DType::bf16, {7, 13}).normal(1), Tensor(DType::bf16, {13, 16}).normal(2),
                                 Tensor(DType::bf16, {8, 16}).normal(3)};
-  // A row more is there than is read, from some bytes on.
+  // The memory has one row more than the kernel reads.
   inputs[2].operand.extent[0] = inputs[2].operand.shape[0] = 7;
   std::vector<Operand> in;
   for (Tensor &tensor : inputs)
@@ -176,7 +176,7 @@ TEST_F(CudaMatmulGelu, IsASeparateLaunchIfUnaligned) {
   }
 }
 
-// Tests that f32 takes the library's epilogue where its inputs may be rounded anyway.
+// Tests that f32 uses the library's epilogue if its inputs may be rounded to TF32.
 TEST_F(CudaMatmulGelu, IsAnEpilogueUnderTf32) {
   if (onGpu())
     GTEST_SKIP() << "a GPU rounds to TF32, the reference does not";

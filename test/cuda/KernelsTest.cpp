@@ -1,6 +1,6 @@
 //===- KernelsTest.cpp - the CUDA kernels' source, run on the host, against the references ----------------------===//
 //
-// Over types, layouts and odd sizes. KernelImagesTest.cpp has those of images, KernelHarness.h how a case is run.
+// Over types, layouts and odd sizes. KernelImagesTest.cpp has those of images, KernelHarness.h runs a case.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/KernelHarness.h"
@@ -100,7 +100,7 @@ TEST_F(CudaKernels, Reductions) {
               {Tensor(dtype, {70, 333}).normal(42), Tensor(dtype, {9}).normal(43), Tensor(dtype, {0}),
                Tensor(dtype, {3, 5}, Layout::padded).normal(44)},
               {Tensor(DType::f32, {})}, 1, "");
-  // More than one launch takes, of two types, some of many blocks, some empty or not dense.
+  // More than fit one launch, of two types, some of many blocks, some empty or not dense.
   std::vector<Tensor> many;
   for (int i = 0; i < 230; ++i)
     many.push_back(
@@ -166,8 +166,8 @@ TEST_F(CudaKernels, CrossEntropy) {
       });
 }
 
-// Tests that a target that is no class gives NaN, and an index outside of the table too, and that nothing is read
-// there.
+// Tests that a target that is no class gives NaN, that an index outside of the table does too, and that neither is
+// read.
 TEST_F(CudaKernels, IndicesOutsideAreNaN) {
   std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}).normal(1), Tensor(DType::i32, {2}).fill({1, 7})};
   std::vector<Tensor> out = {Tensor(DType::f32, {}), Tensor(DType::f32, {2})};
@@ -201,7 +201,7 @@ TEST_F(CudaKernels, Indexed) {
     }
 }
 
-// Tests that of a table that is split an index reads what is here and 0 of the rest, and adds to what is here alone.
+// Tests that an index into a sharded table reads the rank's rows and 0 for others, and adds only to the rank's rows.
 TEST_F(CudaKernels, IndexedParts) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64})
     for (std::int64_t first : {0, 6, 17}) {
@@ -267,7 +267,7 @@ TEST_F(CudaAttention, OnPlainCores) {
 TEST_F(CudaAttention, OnTensorCores) {
   for (DType dtype : {DType::bf16, DType::f16}) {
     const double inner = (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45;
-    // Two heads a group over three tiles; others against one window alone.
+    // Two heads per group over three tiles; the others against one window only.
     for (std::int64_t window : {0, 19, 90})
       compareHeads({1, 150, 150, 2, 1, 64}, dtype, Layout::dense, 1, window, inner);
     for (const Heads &c : {Heads{2, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128},
@@ -343,7 +343,7 @@ TEST_F(CudaKernels, Optimizers) {
           }
 }
 
-// Tests lists of parameters: more than one launch takes, of two types, some of many blocks, some empty or not dense.
+// Tests lists of parameters: more than fit one launch, of two types, some of many blocks, some empty or not dense.
 TEST_F(CudaKernels, UpdatesOfLists) {
   for (const char *kernel : {"sgd", "adam", "adamw"})
     for (double guard : {0.0, 1.0}) {
@@ -372,7 +372,7 @@ TEST_F(CudaKernels, UpdatesOfLists) {
     }
 }
 
-// Tests that what the reference refuses is refused in its words, and a kernel without its workspace too.
+// Tests that kernels refuse the same operands as the reference, with its messages, and a missing workspace.
 TEST_F(CudaKernels, RefusesWhatDoesNotFit) {
   std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}), Tensor(DType::f32, {4})}, out = {Tensor(DType::f32, {2, 3})};
   const Status status = runOnDevice({"add"}, in, out);

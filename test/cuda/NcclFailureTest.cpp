@@ -1,4 +1,4 @@
-//===- NcclFailureTest.cpp - ranks that fail, hang or never come, on the emulated device
+//===- NcclFailureTest.cpp - ranks that fail, hang or never call, on the emulated device
 //---------------------------===//
 //
 // The peers of such a rank wait in collectives that never end, as NCCL's kernels do. Each of them returns the failure
@@ -77,7 +77,7 @@ TEST(NcclFailure, AHangingPeerIsReportedWithTheInstruction) {
   });
 }
 
-/// What rank 0 reports where rank 1 runs `steps` steps and then dies or hangs.
+/// The error of rank 0 if rank 1 runs `steps` steps and then dies or hangs.
 Status runBesideALostRank(int steps, GraphMode graphs, bool dies) {
   const plan::PlanT plan = recordable(2);
   const auto host = createLocalWorld(2);
@@ -100,7 +100,7 @@ Status runBesideALostRank(int steps, GraphMode graphs, bool dies) {
       return;
     }
     EXPECT_TRUE(runSteps(**executor, shard, steps).isOk());
-    // A world of processes sees a process end.
+    // A world of processes detects the end of a process.
     if (dies) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       host->abort(failedError("rank 1 has died, its last instruction was train_step, instruction 12"));
@@ -123,7 +123,7 @@ TEST(NcclFailure, ADeadPeerEndsTheOthers) {
   }
 }
 
-// Tests that a rank that hangs is reported by its peers with the collective, also where a graph replays it.
+// Tests that a rank that hangs is reported by its peers with the collective, also if a graph replays it.
 TEST(NcclFailure, AHangIsWatchedInReplays) {
   for (const auto &[steps, graphs] : {std::pair(1, GraphMode::off), std::pair(3, GraphMode::on)}) {
     FakeCuda fake(devices(2));
@@ -135,8 +135,8 @@ TEST(NcclFailure, AHangIsWatchedInReplays) {
   }
 }
 
-// Tests that a rank that learns of a failure elsewhere, and not in a wait, destroys its communicators without waiting;
-// and that an asynchronous error names the collective that is under way.
+// Tests that a rank that gets a failure outside of a wait destroys its communicators without waiting;
+// and that an asynchronous error names the running collective.
 TEST(NcclFailure, NothingIsDestroyedAfterAFailure) {
   for (const bool byNccl : {false, true}) {
     FakeCuda fake(devices(2));
@@ -175,8 +175,8 @@ TEST(NcclFailure, NothingIsDestroyedAfterAFailure) {
   }
 }
 
-// Tests that an asynchronous error of NCCL ends the world, and that the process is ended where the rank's thread stays
-// in it.
+// Tests that an asynchronous error of NCCL ends the world, and that the process ends if the rank's thread does not
+// return.
 TEST(NcclFailure, AThreadThatDoesNotReturnEndsTheProcess) {
   FakeCuda fake(devices(1));
   const auto host = createLocalWorld(1);
@@ -207,7 +207,7 @@ TEST(NcclFailure, ConnectingHasADeadline) {
   const auto host = createLocalWorld(2);
   onThreads(2, [&](int rank) {
     if (rank == 1) {
-      // Comes to the meeting on the host, and not to NCCL's.
+      // The rank is in the rendezvous on the host, but not in NCCL's.
       auto all = host->create(1, allRanks(2), "nccl");
       ASSERT_TRUE(all.isOk());
       cuda::Uuid own{}, uuids[2];
@@ -266,7 +266,7 @@ Status createWithMemory(std::uint64_t memory, std::uint64_t ncclBytes) {
   return statuses[0].notes().size() >= statuses[1].notes().size() ? statuses[0] : statuses[1];
 }
 
-// Tests that NCCL connects before the arena is allocated: too little memory names what NCCL takes, on either side.
+// Tests that NCCL connects before the arena is allocated: an error of too little memory names NCCL's memory.
 TEST(NcclFailure, NcclTakesItsMemoryBeforeTheArena) {
   EXPECT_TRUE(createWithMemory(std::uint64_t(1) << 30, 1 << 16).isOk());
   const std::uint64_t each = 1 << 20;
@@ -281,7 +281,7 @@ TEST(NcclFailure, NcclTakesItsMemoryBeforeTheArena) {
   EXPECT_NE(connecting.notes()[0].find("bytes free; nccl has allocated "), std::string::npos) << connecting.notes()[0];
 }
 
-// Tests that communicators that are split off share the buffers of the first.
+// Tests that split communicators share the buffers of the first.
 TEST(NcclFailure, SplitCommunicatorsShareResources) {
   FakeCuda fake(devices(2));
   const auto host = createLocalWorld(2);

@@ -17,7 +17,7 @@
 namespace sluice::test {
 namespace {
 
-/// Two tensors of a unit, a rank's own copy.
+/// Two tensors of a unit, a rank's copy.
 struct Unit {
   std::vector<float> a, b, outA, outB;
   std::vector<SegmentPointers> segments;
@@ -42,7 +42,7 @@ TEST(Nccl, OneGroupForAUnit) {
   forRanks(ranks, [&](int rank, CudaDevice &device) {
     auto world = createNcclWorld(host, rank, {});
     ASSERT_TRUE(world.isOk()) << world.status().message();
-    // Pairs, as along the inner of two axes.
+    // Pairs of ranks, along the inner of two axes.
     const std::vector<int> pair = {rank / 2 * 2, rank / 2 * 2 + 1};
     auto all = (*world)->createForDevice(rank, allRanks(ranks), "gather"),
          two = (*world)->createForDevice(rank, pair, "gather");
@@ -117,7 +117,7 @@ TEST(Nccl, RegistersIfRequested) {
   }
 }
 
-// Tests that communicators have the plan's CTAs and policy, and NCCL's own where the plan has none.
+// Tests that communicators have the plan's CTAs and policy, and NCCL's defaults if the plan has none.
 TEST(Nccl, CtasOfCommunicators) {
   constexpr int undefined = cuda::nccl::Config::undefined;
   const std::tuple<std::uint32_t, bool, std::pair<int, int>> cases[] = {
@@ -230,7 +230,7 @@ TEST(VirtualRanks, EqualTheLocalCommunicator) {
   EXPECT_EQ(fake.liveObjects(), 0);
 }
 
-// Tests that different calls end the group, with both named.
+// Tests that different calls end the group, with an error that names both.
 TEST(VirtualRanks, DifferentCallsAreNamed) {
   FakeCuda fake;
   const auto world = createVirtualRanks(2);

@@ -1,7 +1,7 @@
 //===- NvtxTool.cpp - a profiler that records the ranges that it receives ----------------===//
 //
-// A library as NVTX's protocol wants it, by the toolkit's headers where there are any: then the compiler holds the
-// numbers and types of runtime/base/cuda/Nvtx.cpp, by its own declarations elsewhere.
+// A library of NVTX's protocol. With the toolkit's headers the compiler checks the constants and types of
+// runtime/base/cuda/Nvtx.cpp against them; without the headers this file declares them.
 //
 //===----------------------------------------------------------------------===//
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -46,7 +46,7 @@ extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t exportTable) {
   put(table, NVTX_CBID_CORE_RangePop, pop);
   if (!callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CUDA, &table, &count) || count != NVTX_CBID_CUDA_SIZE)
     return 0;
-  // A tool of a later version asks for modules that are none here, and goes without.
+  // A tool of a later version requests modules that do not exist here.
   for (int absent : {-1, 0, 7, 1 << 20})
     if (callbacks->GetModuleFunctionTable(static_cast<NvtxCallbackModule>(absent), nullptr, nullptr))
       return 0;
@@ -54,7 +54,7 @@ extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t exportTable) {
   return 1;
 }
 
-/// What was written since the last call.
+/// The ranges since the last call.
 extern "C" const char *takeWritten() {
   static std::string taken;
   taken = std::move(written);

@@ -70,7 +70,7 @@ std::string PlanCalls::begin() {
   if (at != memory.size())
     return differs("allocations", at, memory.size());
 
-  // Behind the one for what no stream of the plan does.
+  // After the one for calls on no stream of the plan.
   streams = FakeCuda::streamsOf(rank);
   if (streams.size() != plan.streams.size() + 1)
     return differs("streams", plan.streams.size() + 1, streams.size());
@@ -81,7 +81,7 @@ std::string PlanCalls::begin() {
     if (info.flags != cuda::streamNonBlocking || info.priority != std::clamp(-plan.streams[s]->priority, -5, 0))
       return differs("priority of stream '" + plan.streams[s]->name + "'", -plan.streams[s]->priority, info.priority);
   }
-  // Behind one for each stream.
+  // After those of the streams.
   const std::vector<cuda::Event> found = FakeCuda::eventsOf(rank);
   std::uint32_t count = 0;
   for (const auto &entry : plan.entries)
@@ -159,7 +159,7 @@ std::string PlanCalls::compareEvent(const plan::InstructionT &instruction, std::
   const FakeCall *call = peek(instruction.stream);
   const Kind kind = isRecord ? Kind::record : Kind::wait;
   const bool fits = call && call->kind == kind && events.at(call->event) == firstEvent + event;
-  // A wait for the run before may be made by other means.
+  // A wait for the previous run may be a different call.
   if (carried && !fits)
     return "";
   if (!fits)
@@ -259,7 +259,7 @@ std::string PlanCalls::compareMove(const plan::InstructionT &instruction, const 
     else
       runs.push_back(run);
   };
-  // Row by row, the innermost dim at once where it is dense.
+  // Row by row; a dense innermost dim is one run.
   std::vector<Run> wanted;
   const int rank = to.operand.rank;
   const bool dense = rank > 0 && to.operand.strides[rank - 1] == 1 && (!from || from->operand.strides[rank - 1] == 1);
@@ -352,7 +352,7 @@ std::string PlanCalls::compare(std::uint32_t entryIndex, const std::vector<FakeC
     if (call.kind == Kind::host && call.addresses[1] != runsCommand)
       continue;
     const auto stream = std::ranges::find(streams, call.stream);
-    // Events of no instruction join streams to a capture, or show the watch that a collective has ended.
+    // Events of no instruction add streams to a capture, or signal the end of a collective to the watch.
     const bool ofPlan = (call.kind != Kind::record && call.kind != Kind::wait) || events.contains(call.event);
     if (stream == streams.end() && call.kind != Kind::graph)
       return entry.name + ": call " + std::to_string(c) + " is on a stream that the plan has not";

@@ -1,10 +1,10 @@
 //===- PlanCalls.h - compares a rank's calls with the plan --------------------------------===//
 //
-// One rank's calls of the fake are compared with what the plan says: on each stream the instructions in their order; a
-// wait behind the record that it is for and before the next one of that event; copies, fills and collectives by
-// address, length, type, operation and group; a launch by all that its kernel puts on a stream when it is made here,
-// apart from the executor, for the operands of the plan: device functions, grids, blocks, arguments, addresses.
-// Operands, groups and counts are worked out here from the plan alone.
+// One rank's calls of the fake are compared with the plan: on each stream the instructions in their order; a
+// wait after the record that it is for and before the next one of that event; copies, fills and collectives by
+// address, length, type, operation and group; a launch by all calls of its kernel, which is prepared here,
+// separately from the executor, for the operands of the plan: device functions, grids, blocks, arguments, addresses.
+// Operands, groups and counts are computed here only from the plan.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_PLANCALLS_H
@@ -21,13 +21,13 @@
 
 namespace sluice::test {
 
-/// What two numbers that should be one read like.
+/// The message for two numbers that should be equal.
 inline std::string differs(const std::string &what, const auto &wanted, const auto &got) {
   return what + ", expected " + std::to_string(wanted) + " but got " + std::to_string(got);
 }
 
-/// What the environment's SLUICE_CUDNN asks for, "auto" or "on": executors and what they are compared with take it
-/// alike.
+/// The value of SLUICE_CUDNN, "auto" or "on": executors and the kernels that are compared with them use
+/// it.
 std::shared_ptr<cuda::DnnUse> environmentDnn();
 
 /// How much was compared.
@@ -37,12 +37,12 @@ struct CallCounts {
 
 class PlanCalls {
 public:
-  /// For the executor that was made on the calling thread, which is numbered `rank` (FakeCuda::setCaller).
+  /// For the executor that the calling thread created, whose number is `rank` (FakeCuda::setCaller).
   PlanCalls(const plan::PlanT &plan, int rank) : plan(plan), rank(rank) {}
   ~PlanCalls();
 
-  /// Arenas, workspaces, streams and events are the plan's: one allocation each, priorities, kinds. "" or what is
-  /// wrong.
+  /// Arenas, workspaces, streams and events are the plan's: one allocation each, priorities, kinds. "" or the
+  /// error.
   std::string begin();
   /// Calls of one run of an entry point; recorded into a graph or issued.
   std::string compare(std::uint32_t entry, const std::vector<FakeCall> &calls, bool captured);
@@ -64,7 +64,7 @@ private:
   /// Positions of an event's records and of waits in the calls, in the plan's order.
   struct EventUse {
     std::vector<std::size_t> records;
-    /// A wait and how many records stand before it in the plan.
+    /// A wait and the number of records before it in the plan.
     std::vector<std::pair<std::size_t, std::size_t>> waits;
   };
 
@@ -100,12 +100,12 @@ private:
   cuda::Stream scratch = nullptr;
   std::map<const plan::LaunchT *, std::unique_ptr<BoundKernel>> made;
 
-  /// Of the run at hand.
+  /// Of the current run.
   std::uint32_t firstEvent = 0;
   const std::vector<FakeCall> *all = nullptr;
   std::map<std::uint32_t, std::deque<std::size_t>> queues;
   std::map<std::uint32_t, EventUse> uses;
-  /// Elements that a unit's reductions took, by unit, pass and repetition.
+  /// Elements of a unit's reductions, by unit, pass and repetition.
   std::map<std::tuple<std::int32_t, std::uint32_t, std::uint32_t>, std::uint64_t> reduced;
 };
 

@@ -1,7 +1,7 @@
 //===- PlanCollectives.cpp - compares a rank's collectives with the plan --------------------===//
 //
-// One group of calls of NCCL for a collective: its segments, type, operation and communicator. Over all of a run: what
-// a unit's reductions take together, one communicator a group and stream, and what is registered with each.
+// One group of calls of NCCL for a collective: its segments, type, operation and communicator. Over a run: the elements
+// of a unit's reductions, one communicator per group and stream, and the ranges that are registered with each.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/PlanCalls.h"
@@ -104,7 +104,7 @@ std::string PlanCalls::compareCollective(const plan::InstructionT &instruction, 
   return "";
 }
 
-/// A unit's reductions together take what its trained parameters have, padding included.
+/// A unit's reductions have all elements of its trained parameters, padding included.
 std::string PlanCalls::checkReductions() const {
   for (const auto &[where, got] : reduced) {
     std::uint64_t wanted = 0;

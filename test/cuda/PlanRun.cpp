@@ -1,4 +1,4 @@
-//===- PlanRun.cpp - running a plan's entry points with made-up inputs ------------------===//
+//===- PlanRun.cpp - running a plan's entry points with random inputs -------------------===//
 #include "test/cuda/PlanRun.h"
 
 #include "runtime/base/Half.h"
@@ -39,7 +39,7 @@ void retarget(plan::PlanT &plan) {
         attributes.push_back({attribute->name, attribute->integer, attribute->number, attribute->list});
       const std::string &kernel = plan.kernels[launch->kernel];
       launch->workspace = workspaceCap(kernel, in, out, Attributes(std::move(attributes)), {"cuda"});
-      // The library may have 32 MiB; the fake writes all that it is given.
+      // The library may have 32 MiB; the fake writes its complete workspace.
       if (kernel.starts_with("matmul") || kernel.starts_with("linear_cross_entropy"))
         launch->workspace -= (std::uint64_t(32) << 20) - 1024;
       auto &most = plan.streams[instruction.stream]->workspace;

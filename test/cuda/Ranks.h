@@ -34,7 +34,7 @@ inline std::vector<int> allRanks(int size) {
   return members;
 }
 
-/// Runs body(rank, device) on a thread for each rank, on device `rank` where the machine has as many.
+/// Runs body(rank, device) on a thread for each rank, on device `rank` if the machine has as many.
 template <typename Body> void forRanks(int size, Body body) {
   int devices = 0;
   FakeCuda::table().driver.deviceCount(&devices);

@@ -11,10 +11,10 @@
 
 namespace sluice::test {
 
-/// "" or the first thing that is wrong, of any rank. `counts` are rank 0's.
+/// "" or the first error of any rank. `counts` are rank 0's.
 std::string recordPlan(const plan::PlanT &plan, CallCounts &counts);
 
-/// Spoils the calls of rank 0 in every way that is known here, one at a time; says of each what the comparison finds.
+/// Makes changes to the calls of rank 0, one at a time; returns the result of the comparison for each.
 std::vector<std::string> spoilPlan(const plan::PlanT &plan);
 
 } // namespace sluice::test

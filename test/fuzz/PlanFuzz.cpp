@@ -1,7 +1,7 @@
-//===- PlanFuzz.cpp - opens plans that nobody wrote ------------------------------------===//
+//===- PlanFuzz.cpp - opens random bytes as plans -------------------------------------===//
 //
-// Takes any bytes as a plan file: as they are, and, where the digest can be found, with the digest made right, so that
-// what lies behind it is reached: unpacking, the checker, the reports. None of it may crash, hang or allocate beyond
+// Reads any bytes as a plan file: unchanged, and, if the digest can be found, with a correct digest, so that
+// unpacking, the checker and the reports run as well. None of these may crash, hang or allocate beyond
 // the file's size. Built as a libFuzzer target with
 //   clang++ -std=c++20 -fsanitize=fuzzer,address,undefined -I. -Ibuild test/fuzz/PlanFuzz.cpp runtime/plan/*.cpp
 //     runtime/plan/check/*.cpp runtime/base/*.cpp
@@ -24,7 +24,7 @@ using namespace sluice;
 
 namespace {
 
-/// Writes the digest that the bytes have; false where it cannot be found.
+/// Writes the digest that the bytes have; false if it cannot be found.
 bool sealBytes(std::vector<std::uint8_t> &bytes) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size());
   if (bytes.size() < 16 || !plan::VerifyPlanBuffer(verifier))

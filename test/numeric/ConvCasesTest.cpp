@@ -87,7 +87,7 @@ TEST_P(ConvCases, Match) {
   }
 }
 
-// At a rate of 0 a step of three micro-batches has the same inputs as three steps of one.
+// At a learning rate of 0 a step of three micro-batches has the same inputs as three steps of one.
 TEST(RunningStatistics, AreUpdatedOncePerMicrobatchOnEachRank) {
   auto run = [](int microbatches, int steps, const std::string &recipe) {
     TrainingRun training;

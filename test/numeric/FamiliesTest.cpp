@@ -2,7 +2,7 @@
 //
 // test/reference/families: tiny Llama 3.1, Llama with linear scaling and biases, Mistral with a sliding window, Qwen2,
 // Qwen3 and GPT-2 with erf GELU, from checkpoints in f32, bf16 and f16, in one file and in shards. Logits, loss, every
-// gradient on 1 and 2 ranks. A gradient is the change of a weight in one step of SGD divided by the rate.
+// gradient on 1 and 2 ranks. A gradient is the change of a weight in one step of SGD divided by the learning rate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +84,7 @@ TEST_P(Families, Logits) {
   run.batch = static_cast<int>(ids.shape[0]) / family.ranks;
   run.sequence = static_cast<int>(ids.shape[1]);
   run.steps = 1;
-  // The step is taken at a rate of 0.
+  // The step has a learning rate of 0.
   run.recipe = "mesh.shard = " + std::to_string(family.ranks) + "\noptimizer.name = \"sgd\"\noptimizer.lr = 0.0\n";
   run.options = "--data " + folder + "/tokens.bin --init " + folder;
   Training training = train(run, /*save=*/true);

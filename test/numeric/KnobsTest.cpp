@@ -1,8 +1,8 @@
 //===- KnobsTest.cpp - schedule settings change no number ---------------------------------===//
 //
-// Between plans of one mesh and one split of the batch, prefetch depth, recompute, residency and strategy leave losses,
-// gradient norms and weights bitwise equal. A run with 1 rank on the same rows agrees within the tolerance of a
-// different order of addition.
+// Plans of one mesh and one split of the batch have bitwise equal losses, gradient norms and weights for every prefetch
+// depth, recompute policy, reshard_after_forward and strategy. A run with 1 rank on the same rows agrees within the
+// tolerance of a different order of addition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Meshes, Knobs,
 
 TEST(Sharded, AgreesWithUnsharded) {
   Training unsharded = train(baseRun("unsharded", 12, "mesh.shard = 1\n"), true);
-  // Parts: ranks times micro-batches, which share the twelve rows of a step.
+  // Ranks times micro-batches, which share the twelve rows of a step.
   const struct {
     int parts;
     const char *recipe;

@@ -158,7 +158,7 @@ struct Accesses {
   }
 };
 
-/// Overwrites one buffer of rank 0 once, after the first instruction that writes it: floats by NaN, integers by `word`.
+/// Overwrites one buffer of rank 0 once, after the first instruction that writes it: NaN or `word`.
 class Overwrite final : public InstructionObserver {
 public:
   Overwrite(const plan::BufferT &buffer, RankMemory memory, std::uint32_t at, std::uint8_t word)

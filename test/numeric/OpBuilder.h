@@ -13,7 +13,7 @@ namespace sluice::numeric {
 
 using Shape = std::vector<std::int64_t>;
 
-/// What a builder works with.
+/// The context of a builder.
 struct OpBuilder {
   const OpCase &operation;
   const std::string &type;

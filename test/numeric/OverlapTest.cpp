@@ -1,7 +1,7 @@
 //===- OverlapTest.cpp - gathers and reductions overlap compute ------------------------===//
 //
 // A collective and a launch of a different unit each wait until the other is reached: a plan that orders one after
-// the other, or a runtime that gathers or reduces synchronously, would stall here.
+// the other, or a runtime that gathers or reduces synchronously, would time out here.
 //
 //===----------------------------------------------------------------------===//
 

@@ -36,7 +36,7 @@ std::string configWith(const std::string &family, const std::string &field, cons
   return writeScratch("padding-" + family + "-" + field + value + ".json", config.dump());
 }
 
-/// One step of SGD: the change of a weight is its gradient times the rate, 64.
+/// One step of SGD: the change of a weight is its gradient times the learning rate, 64.
 TrainingRun descent(const std::string &label, const std::string &config, int ranks, const std::string &more = "") {
   TrainingRun run;
   run.label = "padding-" + label;

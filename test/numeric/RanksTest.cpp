@@ -46,7 +46,7 @@ double processorSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Of eight ranks one sleeps in turn while seven wait, which takes no processor time.
+/// One of eight ranks sleeps, a different one each time, while seven wait without processor time.
 TEST(Ranks, IdleRanksSleep) {
   auto file = readCheckedPlan(compilePlan("idle", "zoo linear-mlps --set count=3 --set dim=8", "mesh.shard = 8\n"));
   ASSERT_TRUE(file.isOk()) << file.status().message();

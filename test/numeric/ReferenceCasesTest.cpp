@@ -1,7 +1,7 @@
 //===- ReferenceCasesTest.cpp - ten to twenty steps against PyTorch's numbers -----------===//
 //
 // Every case of test/reference/gpt2-tiny and llama-tiny (or of $SLUICE_REFERENCE): losses and gradient norms of each
-// step against the f64 numbers, and final weights, within the case's tolerance; on the case's own mesh and,
+// step against the f64 numbers, and final weights, within the case's tolerance; on the case's mesh and,
 // with the same rows in a step, on 1, 2 and 4 ranks.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ namespace {
 struct Case {
   std::string model;
   std::string name;
-  /// 0: the case's own mesh.
+  /// 0: the case's mesh.
   int ranks = 0;
 };
 
@@ -47,7 +47,7 @@ std::vector<Case> cases(std::initializer_list<int> meshes) {
 
 std::string quoted(const nlohmann::json &value) { return "\"" + value.get<std::string>() + "\""; }
 
-/// The case's settings as a recipe; `ranks` 0: its own mesh.
+/// The case's settings as a recipe; `ranks` 0: its mesh.
 TrainingRun runOf(const Case &item, const nlohmann::json &reference) {
   const nlohmann::json &recipe = reference["recipe"], &optimizer = recipe["optimizer"];
   int microbatches = recipe["microbatches"], world = recipe["world"], rows = recipe["rows_per_rank"];

@@ -71,8 +71,8 @@ TEST(Skew, DelaysChangeNoBit) {
   }
 }
 
-/// Sleeps before every second instruction that a predicate over entry point and instruction selects, so that ranks are
-/// late in turn.
+/// Sleeps before every second instruction that a predicate over entry point and instruction selects, so that different
+/// ranks are late.
 class Stumbler : public StepInjector {
 public:
   explicit Stumbler(std::function<bool(int, std::uint32_t)> chosen) : chosen(std::move(chosen)) {}
@@ -159,7 +159,7 @@ const Behaviour behaviours[] = {
 
 class SkewOf : public testing::TestWithParam<Behaviour> {};
 
-/// Delays before every collective and copy, before all that computes, and before everything.
+/// Delays before every collective and copy, before all compute, and before every instruction.
 TEST_P(SkewOf, EveryPlace) {
   const Behaviour &behaviour = GetParam();
   auto file = readCheckedPlan(compilePlan(std::string("skew-") + behaviour.name, behaviour.model, behaviour.recipe));
@@ -229,8 +229,8 @@ TEST(Skew, DelaysRevealMissingWaits) {
   EXPECT_NE(std::memcmp(base.bytes.data(), delayed.bytes.data(), base.bytes.size()), 0);
 }
 
-/// Steps that are issued one after the other: a gather of the next step waits for the update of what it gathers,
-/// however late that is, and all other work is ordered as well.
+/// Steps that are issued without waiting: a gather of the next step waits for the update of its parameters,
+/// for any delay, and all other work is ordered too.
 TEST(Skew, StepsAreOrderedWithoutTheHost) {
   for (const char *recipe :
        {"mesh.shard = 2\n", "mesh.shard = 2\nschedule.forward_prefetch = 3\nsharding.reshard_after_forward = true\n",

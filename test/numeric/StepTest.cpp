@@ -14,7 +14,7 @@
 namespace sluice::numeric {
 namespace {
 
-/// Eight rows a step, shared by `parts` ranks times micro-batches.
+/// Eight rows per step, shared by `parts` ranks times micro-batches.
 TrainingRun stepRun(const std::string &label, int parts, const std::string &recipe) {
   return tinyRun("step-" + label, 8 / parts, 3, recipe);
 }
@@ -59,7 +59,7 @@ std::vector<DropoutModel> dropoutModels() {
 
 class Dropout : public testing::TestWithParam<DropoutModel> {
 protected:
-  /// Eight rows a step; a rate of 0 is no dropout.
+  /// Eight rows per step; a dropout probability of 0 is no dropout.
   TrainingRun run(const std::string &label, int parts, const std::string &recipe, const std::string &rate = "0.2",
                   const std::string &seed = "3") const {
     TrainingRun training = stepRun("dropout-" + GetParam().label + "-" + label, parts, recipe);
@@ -171,7 +171,7 @@ TEST(Frozen, ParametersAreUnchangedAndNotReduced) {
 }
 
 TEST(Frozen, OtherParametersTrainUnchanged) {
-  // Freezing is the same as a rate of zero for these parameters: in the first step nothing else differs.
+  // Freezing is the same as a learning rate of 0 for these parameters: in the first step nothing else differs.
   Training oneRank = train(stepRun("all", 1, ""), false);
   Training part =
       train(stepRun("last-block", 1, "parameters.frozen = [\"w?e.weight\", \"h.0.*\", \"h.1.*\", \"h.2.*\"]\n"), false);

@@ -65,9 +65,9 @@ struct Outcome {
 
 struct StepsOptions {
   int steps = 2;
-  /// One per step, in turn.
+  /// One per step, in order.
   std::vector<std::string> entries = {"train_step"};
-  /// The host waits for each step; otherwise it issues one after the other, all on the same inputs.
+  /// The host waits for each step; otherwise it issues all of them without waiting, on the same inputs.
   bool waits = true;
   /// All steps use the inputs of the first.
   bool sameInputs = false;

@@ -1,4 +1,4 @@
-//===- Training.h - whole training runs by the tools, as a user types them -----------===//
+//===- Training.h - training runs by the tools, with a user's commands ---------------===//
 #ifndef SLUICE_TEST_NUMERIC_TRAINING_H
 #define SLUICE_TEST_NUMERIC_TRAINING_H
 

@@ -1,7 +1,7 @@
 //===- ZooTest.cpp - every model of the zoo, sharded and not -------------------------------===//
 //
 // Each model that `sluice-import zoo --list` names trains on 1, 2 and 3 ranks. The same rows as micro-batches of one
-// rank give the same numbers, within the tolerance of a different order of addition; prefetch, residency and
+// rank give the same numbers, within the tolerance of a different order of addition; prefetch, resharding and
 // recompute change no bit.
 //
 //===----------------------------------------------------------------------===//

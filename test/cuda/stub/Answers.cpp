@@ -1,8 +1,8 @@
 //===- Answers.cpp - a machine with a GPU that computes nothing ------------------------------------------===//
 //
-// libcuda, libcublasLt, libnccl and libcudnn that are found and opened as the real ones are, for tests of what happens
-// where a driver is old, a device is small, a launch fails. Device memory is numbers; nothing is ever read from it. The
-// environment says what is wrong, as SLUICE_STUB=name=number,...:
+// libcuda, libcublasLt, libnccl and libcudnn that are opened by the names of the real ones, for tests with
+// an old driver, a small device, a launch that fails. Device memory is numbers; nothing is read from it. The
+// environment sets the faults, as SLUICE_STUB=name=number,...:
 //
 //   driver    the driver's version (13000)          devices   how many there are (1); init: what cuInit returns
 //   major     of the capability (9)                 memory    bytes that are free (8 GiB)
@@ -51,7 +51,7 @@ static long long setting(const char *name, long long fallback) {
 }
 
 #ifdef SLUICE_STUB_DRIVER
-/// Set by the first launch, after which streams go wrong.
+/// Set by the first launch, after which streams fail.
 static std::atomic<bool> launched = false;
 /// A stream is in a collective of a plan.
 static std::atomic<bool> inCollective = false;
@@ -62,7 +62,7 @@ extern "C" __attribute__((visibility("default"))) std::atomic<int> sluiceStubGra
 
 SLUICE_ANSWER cuInit(unsigned) { return static_cast<Code>(setting("init", 0)); }
 SLUICE_ANSWER cuDriverGetVersion(int *version) { return *version = static_cast<int>(setting("driver", 13000)), 0; }
-/// 998 is an error that the driver has no name for.
+/// 998 is an error for which the driver has no name.
 SLUICE_ANSWER cuGetErrorName(Code code, const char **name) {
   *name = code == launchFailed ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR";
   return code == 998 ? (*name = nullptr, 1) : 0;
@@ -122,7 +122,7 @@ SLUICE_ANSWER cuStreamQuery(Stream) {
     sleepForEver();
   return isStuck() ? notReady : launched ? static_cast<Code>(setting("stream", 0)) : 0;
 }
-/// A stream that is stuck does not come to the end of its collective.
+/// A stream that is stuck does not reach the end of its collective.
 SLUICE_ANSWER cuStreamWriteValue32_v2(Stream, DevicePointer to, std::uint32_t value, unsigned) {
   if (!isStuck())
     *reinterpret_cast<std::uint32_t *>(to) = value;
@@ -180,7 +180,7 @@ extern "C" __attribute__((visibility("default"))) std::size_t cudnnGetVersion() 
   return static_cast<std::size_t>(setting("dnn", 91900));
 }
 SLUICE_ANSWER cudnnCreate(void **made) { return *made = handle(), static_cast<Code>(setting("dnnstart", 0)); }
-/// No heuristic knows an engine.
+/// No heuristic has an engine.
 SLUICE_ANSWER cudnnBackendGetAttribute(void *, int, int, std::int64_t, std::int64_t *count, void *) {
   return *count = 0, 0;
 }

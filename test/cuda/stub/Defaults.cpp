@@ -1,7 +1,7 @@
 //===- Defaults.cpp - every function that Sluice calls of NVIDIA's libraries, doing nothing ------------===//
 //
 // Compiled once for each library, with SLUICE_STUB_DRIVER, SLUICE_STUB_BLAS, SLUICE_STUB_NCCL or SLUICE_STUB_DNN. All
-// say that they succeeded; what must answer is in Answers.cpp, which wins over these.
+// return success; Answers.cpp replaces those that must return values.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/cuda/Api.h"

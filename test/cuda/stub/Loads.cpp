@@ -1,4 +1,4 @@
-//===- Loads.cpp - a driver that takes all code and runs none
+//===- Loads.cpp - a driver that loads all code and runs none
 //-------------------------------------------------------------===//
 //
 // cuDNN's compiled engines load their code into a driver, also for a device that is not in the machine. This driver

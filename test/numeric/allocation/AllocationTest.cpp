@@ -1,8 +1,8 @@
 //===- AllocationTest.cpp - a step allocates nothing; requests equal the prediction -----===//
 //
-// This program counts calls of malloc and its kin by the module that makes them. In the steps after the first none
-// comes from Sluice; what libraries do inside their own calls is printed. And what the devices request is the plan's
-// arena and workspace to the byte.
+// This program counts calls of malloc and similar functions by the calling module. In the steps after the first none
+// is from Sluice; the calls of libraries are printed. The bytes that the devices request are the plan's
+// arena and workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -137,7 +137,7 @@ TEST_P(Allocation, PredictedBlocksAndNoneInAStep) {
     EXPECT_NE(module.rfind("libdnnl", 0) == 0 || module.rfind("libgomp", 0) == 0, false)
         << count << " allocations from " << module;
   }
-  // The counter itself counts.
+  // Tests the counter.
   counting = true;
   int before = callerCount;
   delete new int(1);

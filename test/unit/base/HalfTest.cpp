@@ -31,7 +31,7 @@ TEST(Half, EveryF16RoundTrips) {
   }
 }
 
-// Tests that f32 between two f16 goes to the nearer one, and a tie to the even one.
+// Tests that f32 between two f16 rounds to the nearer one, and a tie to the even one.
 TEST(Half, F16RoundsToNearestEven) {
   for (std::uint32_t bits = 0; bits < 0x7bff; ++bits) {
     const auto low = static_cast<std::uint16_t>(bits), high = static_cast<std::uint16_t>(bits + 1);
@@ -47,7 +47,7 @@ TEST(Half, F16RoundsToNearestEven) {
   EXPECT_EQ(floatToF16(-INFINITY), 0xfc00);
 }
 
-// Tests every bf16, and that f32 between two of them goes to the nearer one, a tie to the even one.
+// Tests every bf16, and that f32 between two of them rounds to the nearer one, a tie to the even one.
 TEST(Half, Bf16RoundsToNearestEven) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);

@@ -30,7 +30,7 @@ Variables with(Variables variables, const std::string &name, const std::string &
   return variables;
 }
 
-// Tests that a process without a launcher runs all ranks, and that "local" does so under any.
+// Tests that a process without a launcher runs all ranks, and that "local" does so under any launcher.
 TEST(LaunchTest, NoLauncher) {
   EXPECT_FALSE(read({}).status().message().size());
   EXPECT_FALSE((*read({})).has_value());
@@ -85,7 +85,7 @@ TEST(LaunchTest, BadNumbers) {
 
 std::uint16_t freePort() { return socket::portOf(*socket::listenAt("127.0.0.1", 0)); }
 
-/// Messages of a rendezvous of these ranks, each with its own world size.
+/// Messages of a rendezvous of these ranks, each with a separate world size.
 std::vector<std::string> meeting(const std::vector<std::pair<int, int>> &ranksAndSizes, double seconds) {
   std::vector<std::string> messages(ranksAndSizes.size());
   const std::uint16_t port = freePort();

@@ -72,7 +72,7 @@ TEST(SocketTest, SendTimesOutOrIsClosed) {
   expectFailed(receiveAll(others[0], bytes, later()), "the connection has broken: Connection reset by peer");
 }
 
-// Rank 0 accepts, and is gone before it answers.
+// Rank 0 accepts, and ends before it replies.
 TEST(SocketTest, RankZeroEndsDuringTheRendezvous) {
   Result<Socket> listening = listenAt("127.0.0.1", 0);
   ASSERT_TRUE(listening.isOk());

@@ -1,6 +1,6 @@
 //===- AllocationTest.cpp - a step allocates nothing --------------------------------===//
 //
-// Every way into the C library's allocator is counted while a flag is up, on all threads.
+// Every call of the C library's allocator is counted while a flag is set, on all threads.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/executor/RunAlone.h"
@@ -115,7 +115,7 @@ TEST(Allocation, StepsAllocateNothing) {
   counting = false;
   EXPECT_TRUE(fine);
   EXPECT_EQ(allocations, 0);
-  // The counter itself works.
+  // Tests the counter.
   counting = true;
   std::free(std::malloc(100));
   counting = false;

@@ -83,7 +83,7 @@ TEST(Executor, HonoursPredicates) {
   }
 }
 
-// Tests that two entry points share what persists, and that events of one are not those of the other.
+// Tests that two entry points share persistent buffers, and that their events are separate.
 TEST(Executor, EntryPointsShareState) {
   PlanBuilder builder;
   const auto a = builder.stream("a"), b = builder.stream("b");

@@ -13,12 +13,12 @@ namespace {
 class FailingKernel final : public BoundKernel {
 public:
   Status run(std::span<void *const>, std::span<void *const> outputs, void *) override {
-    // Rank 1 is the one whose output was marked.
+    // Rank 1 has the marked output.
     return *static_cast<float *>(outputs[0]) == 13 ? failedError("it broke") : Status();
   }
 };
 
-// Tests that a rank which fails in a kernel ends all of them with its message, and that the group stays ended.
+// Tests that a rank which fails in a kernel ends all of them with its message, and that the group remains ended.
 TEST(Failure, FailureOfOneRankEndsAll) {
   PlanBuilder builder = sharded(4);
   ExecutorOptions options;
@@ -77,7 +77,7 @@ TEST(Failure, FailedExecutorStaysFailed) {
   EXPECT_EQ((*executor)->synchronize().message(), want);
 }
 
-// Tests that a rank that never issues its step does not hold the others: its function fails, the world ends.
+// Tests that the other ranks do not wait for a rank that never issues its step: its function fails, the world ends.
 TEST(Failure, FunctionThatFailsOnOneRankEndsAll) {
   PlanBuilder builder = sharded(3);
   auto group = RankGroup::create(builder.plan);

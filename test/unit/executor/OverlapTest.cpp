@@ -12,7 +12,7 @@
 namespace sluice::test {
 namespace {
 
-/// Holds a stream at an instruction until it is opened; counts how often each stream came to which.
+/// Holds a stream at an instruction until it is opened; counts how often each stream reached which.
 class Gate : public DelayInjector {
 public:
   Gate(std::string stream, std::uint32_t instruction) : held(std::move(stream)), at(instruction) {}
@@ -87,7 +87,7 @@ float &number(Executor &executor, const char *port, bool isInput, const char *en
   return *(isInput ? executor.input(entry, port) : executor.output(entry, port))->as<float>();
 }
 
-// Tests that ports are known while updates are held, and that inputs may then be another run's.
+// Tests that ports are complete while updates are delayed, and that the inputs may then be those of the next run.
 TEST(Overlap, PortsCompleteFirst) {
   const PlanBuilder builder = updating();
   Gate gate("compute", 6);
@@ -141,7 +141,7 @@ TEST(Overlap, DifferentEntryPointStartsAfterAll) {
   EXPECT_TRUE(gate.comes("side", 1, 1));
 }
 
-// Tests that a failure after the ports ends the next wait and the next run, and stays.
+// Tests that a failure after the ports ends the next wait and the next run, and is kept.
 TEST(Overlap, FailureAfterThePortsIsReported) {
   const PlanBuilder builder = updating();
   Gate gate("compute", 6);

@@ -61,7 +61,7 @@ std::vector<float> expectedWeights(int ranks, int steps) {
 }
 
 // Tests gather, accumulation over micro-batches, reduction and update, to the bit, on worlds with and without padding
-// and with ranks that hold no row.
+// and with ranks that have no row.
 TEST(RankGroup, ShardedStepsMatchTheFormula) {
   for (std::uint32_t ranks : {1u, 2u, 3u, 4u, 8u, 16u}) {
     PlanBuilder builder = sharded(ranks);
@@ -81,7 +81,7 @@ struct Delays final : DelayInjector {
   const int which;
 };
 
-// Tests that a delay anywhere, and everywhere, changes no bit.
+// Tests that a delay before any instruction, and before all, changes no bit.
 TEST(RankGroup, DelaysChangeNothing) {
   const std::vector<float> want = expectedWeights(3, 3);
   for (int which :
@@ -96,7 +96,7 @@ TEST(RankGroup, DelaysChangeNothing) {
   }
 }
 
-/// Holds one instruction until another is about to run on the same rank.
+/// Delays one instruction until a different one is about to run on the same rank.
 struct Hold final : DelayInjector {
   Hold(std::uint32_t held, std::uint32_t until, int ranks) : held(held), until(until), ranks(ranks) {}
   void before(std::string_view, std::uint32_t instruction, std::uint32_t) override {
@@ -146,8 +146,8 @@ PlanBuilder overlapping(std::uint32_t ranks) {
   return builder;
 }
 
-// Tests that the gather of unit 1, held until unit 0 is being computed with, does not stall the step, and that neither
-// does the reduction of unit 0, held until unit 1 is being computed with.
+// Tests that the step completes if the gather of unit 1 is delayed until compute of unit 0 runs, and if the reduction
+// of unit 0 is delayed until compute of unit 1 runs.
 TEST(RankGroup, CommunicationOverlapsCompute) {
   for (const auto &[held, until] : {std::pair(2u, 6u), std::pair(9u, 12u)}) {
     PlanBuilder builder = overlapping(3);
@@ -169,7 +169,7 @@ TEST(RankGroup, ViewsAreValidByCoordinate) {
   const auto out = builder.buffer("out", {4}, f32, host);
   plan::EntryT &entry = builder.entry("step");
   builder.section();
-  // 13 rows cut over both axes, the last dim over one of them.
+  // 13 rows sharded over both axes, the last dim over one of them.
   builder.fill(s, PlanBuilder::padded(builder.view(out), 0, {0, 1}, 4, 13), 1);
   builder.port(entry.outputs, "out", builder.view(out));
   auto group = RankGroup::create(builder.plan);

@@ -11,7 +11,7 @@
 
 namespace sluice::test {
 
-/// Relative and absolute tolerance of a type, `depth` terms being added up.
+/// Relative and absolute tolerance of a type for sums of `depth` terms.
 struct Tolerance {
   double relative, absolute;
   Tolerance(DType dtype, double size, double depth = 1) {

@@ -19,7 +19,7 @@ TEST(Agreement, Attention) {
         Case{1, 26, 560, 1, 1, 8}})
     for (DType dtype : floats)
       for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-        // Full, causal, and causal with a window of so many.
+        // Full, causal, and causal with a window of this many tokens.
         for (std::int64_t causal : {0, 1, 2, 19, 66}) {
           if ((layout != Layout::dense && c.queries >= 100) || (causal != 0 && c.keys < c.queries) ||
               (causal > 1 && (layout == Layout::permuted || c.queries >= 130)))

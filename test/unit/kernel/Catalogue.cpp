@@ -23,7 +23,7 @@ TEST(Catalogue, EveryEntryHasBothFlavours) {
   EXPECT_GE(catalogueVersion(), 1u);
 }
 
-/// Kernels that run by their reference whatever their operands: this list may shrink and must not grow. A fast form
+/// Kernels that run by their reference for all operands: this list may shrink and must not grow. A fast form
 /// would not help kernels of one scalar or of an index.
 TEST(Catalogue, RunByReference) {
   const std::set<std::string_view> byReference = {"add_along",  "all_finite",      "argmax", "clip_coefficient",
@@ -43,7 +43,7 @@ TEST(Catalogue, PlainLoopOfTheLibraryIsNotUsed) {
   auto product = cpu::LibraryProduct::make(p);
   ASSERT_TRUE(product.isOk()) << product.status().message();
   EXPECT_NE(*product, nullptr);
-  // No layout of the library has neighbours neither along m nor along k.
+  // Every layout of the library is dense along m or along k.
   p.aM = 6, p.aK = 2;
   auto apart = cpu::LibraryProduct::make(p);
   ASSERT_TRUE(apart.isOk()) << apart.status().message();

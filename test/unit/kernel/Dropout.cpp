@@ -42,7 +42,7 @@ TEST(Dropout, FastFormsAgreeToTheBit) {
       }
 }
 
-// Rows of a step that other ranks or micro-batches take, and columns that other ranks hold.
+// Rows of a step for other ranks or micro-batches, and columns of other ranks.
 TEST(Dropout, AnySplitGivesTheSameMask) {
   Tensor whole = drop(Tensor(DType::f32, {8, 6, 5}), 0.5, 16);
   for (std::int64_t begin = 0; begin < 8; begin += 2) {

@@ -69,7 +69,7 @@ TEST(Half, Others) {
   compare({"conv2d", {}, 1, window}, {{2, 5, 6, 3}, {4, 3, 3, 2}}, {2, 5, 3, 4});
 }
 
-/// True where the kernel that serves the operands is not the reference.
+/// True if the kernel of the operands is not the reference.
 bool hasLoop(const std::string &kernel, const std::vector<Tensor> &inputs, const std::vector<Tensor> &outputs,
              std::vector<Attributes::Item> items = {}) {
   std::vector<Operand> in, out;

@@ -42,7 +42,7 @@ const std::vector<Convolution> convolutions = smallConvolutionsAnd({
     {"padded", {2, 8, 7, 16}, {8, 16, 5, 5}, {1, 1}, {2, 2}, {1, 1}, 1},
     {"odd channels", {1, 7, 9, 13}, {11, 13, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
     {"patches", {2, 28, 42, 3}, {32, 3, 14, 14}, {14, 14}, {0, 0}, {1, 1}, 1},
-    // Wide enough for the weight's own form: panels with a rest, several blocks of outputs, runs of rows.
+    // Wide enough for the separate form of the weight: panels with a rest, several blocks of outputs, runs of rows.
     {"wide", {4, 9, 18, 20}, {35, 20, 3, 5}, {1, 1}, {1, 2}, {1, 1}, 1},
     {"wide, few channels", {3, 11, 29, 3}, {9, 3, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
     {"wide, strided", {2, 11, 41, 17}, {8, 17, 3, 3}, {2, 2}, {1, 1}, {1, 1}, 1},

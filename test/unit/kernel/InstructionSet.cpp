@@ -1,4 +1,4 @@
-//===- InstructionSet.cpp - a process keeps to one instruction set ------------------===//
+//===- InstructionSet.cpp - a process uses one instruction set     ------------------===//
 //
 // Refusals change nothing, so they share a process with the other tests. The tests of the state after a choice are
 // test/unit/executor/RefusalTest.cpp and test/tools/train-isa.test.
@@ -14,7 +14,7 @@ namespace {
 /// Before any test prepares a kernel.
 [[maybe_unused]] const std::string &keptAtStart = testedIsa();
 
-/// Does SLUICE_TEST_ISA keep this process to one?
+/// True if SLUICE_TEST_ISA selects the instruction set.
 bool isKept() { return std::getenv("SLUICE_TEST_ISA") != nullptr; }
 
 TEST(InstructionSet, NotAvailableOnTheMachine) {
@@ -26,7 +26,7 @@ TEST(InstructionSet, NotAvailableOnTheMachine) {
                 : "instruction set, expected one that this machine has, " + testedIsa() + " at most, but got neon");
 }
 
-// Tests that the matrix library, which accepts no limit after it has created a kernel, does not keep a larger one.
+// Tests that the matrix library, which accepts no limit after it has created a kernel, does not use a larger one.
 TEST(InstructionSet, LibraryUsedBefore) {
   Tensor a(DType::f32, {2, 2}), b(DType::f32, {2, 2}), c(DType::f32, {2, 2});
   mustRun({"matmul"}, {&a, &b}, {&c});

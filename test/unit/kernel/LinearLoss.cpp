@@ -1,4 +1,4 @@
-//===- LinearLoss.cpp - the chunked loss against the plain one and against its parts ---===//
+//===- LinearLoss.cpp - the chunked loss against the plain one and separate kernels ----===//
 #include "Harness.h"
 
 using namespace sluice;
@@ -62,7 +62,7 @@ TEST(LinearLoss, ChunksMatchTheReference) {
       }
 }
 
-// In f32 the chunks' numbers are those of separate product and loss, except the sum of the chunks.
+// In f32 the numbers of the chunks are those of a separate product and loss, except the sum of the chunks.
 TEST(LinearLoss, EqualsSeparateProductAndLoss) {
   for (const LossCase &c : cases) {
     Operands whole(DType::f32, c, Layout::dense);

@@ -1,7 +1,7 @@
 //===- Loops.cpp - the elementary functions of every instruction set ----------===//
 //
-// Over wide ranges against f64, for each instruction set that this machine runs; one that it does not run is not tested
-// and the list of those tested is printed.
+// Over wide ranges against f64, for each instruction set of this machine; others are not tested.
+// The tested ones are printed.
 //
 //===----------------------------------------------------------------------===//
 #include "Harness.h"

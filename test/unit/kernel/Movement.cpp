@@ -45,7 +45,7 @@ TEST(Movement, PadWithSteps) {
 TEST(Movement, PadOfTheValidExtent) {
   for (KernelFlavour flavour : flavours)
     for (std::int64_t extent : {2, 1, 0}) {
-      // The rank has fewer columns than it has room for: the rest is padded as well.
+      // The rank has fewer columns than its buffer: the rest is padded too.
       Tensor x(DType::f32, {2, 2}), y(DType::f32, {2, 3});
       x.fill({1, 2, 3, 4});
       x.operand.extent[1] = extent;
@@ -130,7 +130,7 @@ TEST(Movement, OperandsOfStrideZero) {
       same({"copy"}, {x}, out);
       same({"select"}, {repeated(DType::u8, {3, 4, 17}, dim, 9), x, y}, out);
     }
-  // And one with its result written out.
+  // One case with its result written out.
   Tensor x = repeated(DType::f32, {2, 3}, 0, 1), y(DType::f32, {2, 3}), out(DType::f32, {2, 3});
   for (std::int64_t i = 0; i < 3; ++i)
     x.set(i, static_cast<double>(i + 1));

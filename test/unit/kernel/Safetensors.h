@@ -1,7 +1,7 @@
 //===- Safetensors.h - reading the reference numbers --------------------------===//
 //
-// Enough of the format for files that are known to be sound: an 8-byte little-endian header length, the JSON header,
-// the data. Tests that a reader refuses bad files belong to the runtime's own reader.
+// The part of the format that valid files of the tests need: an 8-byte little-endian header length, the JSON header,
+// the data. Tests that a reader refuses bad files belong to the runtime's reader.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_KERNEL_SAFETENSORS_H

@@ -12,7 +12,7 @@ using namespace sluice;
 
 namespace {
 
-/// The error of a recipe, or empty where it is fine.
+/// The error of a recipe; empty for a valid one.
 std::string errorOf(const std::string &text) {
   Recipe recipe;
   Status status = recipe.addText(text, "r.toml");
@@ -78,7 +78,7 @@ budget = "24MiB"
   ASSERT_TRUE(recipe.resolve().isOk());
   EXPECT_TRUE(recipe.value("mesh.shard") == RecipeValue(std::int64_t(4)));
   EXPECT_TRUE(recipe.value("sharding.reshard_after_forward") == RecipeValue(false));
-  // An integer is a number where a number is meant.
+  // An integer is accepted for a number.
   EXPECT_TRUE(recipe.value("optimizer.lr") == RecipeValue(1.0));
   EXPECT_TRUE(recipe.value("optimizer.betas") == RecipeValue(std::vector<double>{0.9, 0.95}));
   EXPECT_TRUE(recipe.value("optimizer.no_decay") == RecipeValue(std::vector<std::string>{"*.bias", "ln_f.*"}));
@@ -93,7 +93,7 @@ TEST(Recipe, LaterSettingsWin) {
   Recipe recipe;
   ASSERT_TRUE(recipe.addText("mesh.shard = 4\nprecision.compute = \"f32\"\n", "r.toml").isOk());
   ASSERT_TRUE(recipe.addSetting("mesh.shard=2").isOk());
-  // A bare word is a string.
+  // An unquoted word is a string.
   ASSERT_TRUE(recipe.addSetting("precision.compute=bf16").isOk());
   ASSERT_TRUE(recipe.addSetting("optimizer.betas=[0.8, 0.9]").isOk());
   ASSERT_TRUE(recipe.addSetting("gradient.clip_type = inf").isOk());
@@ -280,7 +280,7 @@ TEST(RecipeErrors, Files) {
   EXPECT_EQ(errorOf("mesh.shard = 1\nmesh.shard = 2").substr(0, 33), "r.toml:2: recipe that is not TOML");
   EXPECT_EQ(settingError("mesh.shard"), "--set mesh.shard: setting, expected key=value but got 'mesh.shard'");
   EXPECT_EQ(recipe.addSetting("=1").code(), StatusCode::usage);
-  // A setting is one value: text on another line is no second key.
+  // A setting is one value: text on a second line is no second key.
   EXPECT_NE(settingError("mesh.shard=1\nmesh.replicate=2"), "");
 }
 
@@ -306,7 +306,7 @@ TEST(Recipe, TypedFields) {
   EXPECT_EQ(std::get<BackwardPrefetch>(recipe.schedule.backwardPrefetch), BackwardPrefetch::post);
   EXPECT_TRUE(recipe.memory.offloads(Offloaded::optimizer) && !recipe.memory.offloads(Offloaded::parameters));
   EXPECT_TRUE(std::holds_alternative<LossScaling>(recipe.precision.lossScale));
-  // A later value leaves nothing of an earlier one, names that a table does not match have the default.
+  // A later value replaces an earlier one completely; names that a table does not match have the default.
   ASSERT_TRUE(recipe.addSetting("sharding.reshard_after_forward=true").isOk());
   ASSERT_TRUE(recipe.addSetting("sharding.reshard_after_forward={root = false}").isOk());
   EXPECT_EQ(std::get<ReshardRule>(reshards.at("h.3")), ReshardRule::by_strategy);
@@ -315,7 +315,7 @@ TEST(Recipe, TypedFields) {
 TEST(Recipe, GlobsHaveTwoSpecialCharacters) {
   EXPECT_TRUE(matchesGlob("h.*.w", "h.0.attn.w") && matchesGlob("*", "") && matchesGlob("h.?", "h.1"));
   EXPECT_TRUE(matchesGlob("a*b*c", "aXbYbZc") && !matchesGlob("h.?", "h.10") && !matchesGlob("h.*.w", "h.0.wx"));
-  // Characters that other globs give a meaning are themselves.
+  // Characters with a meaning in other globs are literal.
   EXPECT_TRUE(matchesGlob("w[0]", "w[0]") && !matchesGlob("w[0]", "w0") && !matchesGlob("[", "x"));
   EXPECT_TRUE(matchesGlob("{a,b}", "{a,b}") && !matchesGlob("{a,b}", "a"));
   EXPECT_TRUE(matchesGlob("a\\b", "a\\b") && matchesGlob("a\\", "a\\") && !matchesGlob("\\*", "x"));

@@ -1,7 +1,7 @@
-//===- AllocationTest.cpp - numbers in a file allocate nothing before they are proved -------===//
+//===- AllocationTest.cpp - numbers of a file allocate nothing before they are checked -------===//
 //
 // Every word of a correct plan is replaced by a large number, with a matching digest. Reading and checking such a plan
-// never request more memory than a plan of that size can need.
+// never request more memory than a plan of that size needs.
 //
 //===----------------------------------------------------------------------===//
 #include "HandPlan.h"

@@ -1,4 +1,4 @@
-//===- BadFormTest.cpp - plans that are not well formed (P1) or not what was written (P17) ---===//
+//===- BadFormTest.cpp - plans that are not well formed (P1) or have a wrong digest (P17)  ---===//
 #include "BadPlan.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-//===- BadOrderTest.cpp - bytes shared, streams that race, gathers, events (P2, P3, P4, P11, P12) ---===//
+//===- BadOrderTest.cpp - shared bytes, races of streams, gathers, events  (P2, P3, P4, P11, P12) ---===//
 #include "BadPlan.h"
 
 namespace sluice::test {
@@ -86,7 +86,7 @@ const Bad gather[] = {
     {"ReleasedWhileRead", 4, "while it is read", [](HandPlan &h) { h.at("release b").stream = 1; }},
     {"SourceWrittenInFlight", 4, "while its gather is in flight",
      [](HandPlan &h) {
-       // Gathered once more at the end, while the update writes the shard.
+       // A second gather at the end, while the update writes the shard.
        h.at("copy lr").operation.Set(plan::CollectiveT(h.collective("gather b")));
        h.at("copy lr").stream = 1;
        h.buffer("gathered.b").end = h.index("update b");

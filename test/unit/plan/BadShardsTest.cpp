@@ -91,7 +91,7 @@ const Bad shards[] = {
 INSTANTIATE_TEST_SUITE_P(P8, BadPlan, testing::ValuesIn(shards), nameOf);
 
 /// Four ranks along an axis with two sub-axes. Both units are sharded over both; the gather of 'b' is over the inner
-/// sub-axis only, from two rows that were kept over the outer one (here those of x: the numbers have no meaning).
+/// sub-axis only, from two rows that were resharded over the outer one (here those of x: the numbers have no meaning).
 void gatherFromPiece(HandPlan &h) {
   auto inner = std::make_unique<plan::AxisT>();
   inner->name = "shard.1";
@@ -134,7 +134,7 @@ TEST(Checker, AcceptsAGatherFromAReshardedUnit) {
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
 }
 
-/// The columns of a parameter in parts along the first axis: a rank has so many of them.
+/// A parameter whose columns are sharded along the first axis: a rank has this many of them.
 plan::TensorSplitT &splitColumns(HandPlan &h, std::int64_t extent) {
   auto &split = h.parameter("a.weight").split = std::make_unique<plan::TensorSplitT>();
   split->dim = 1;
@@ -185,7 +185,7 @@ const Bad splits[] = {
        h.plan.mesh[0]->size = 2;
        splitColumns(h, 1);
      }},
-    // Segments side by side are covered each by itself.
+    // Adjacent segments are covered separately.
     {"UnevenSegments", 1, "in 2 segments but got parts of 2",
      [](HandPlan &h) {
        h.plan.mesh[0]->size = 2;

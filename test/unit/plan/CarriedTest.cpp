@@ -1,4 +1,4 @@
-//===- CarriedTest.cpp - a step that overlaps with the one before ---------------------===//
+//===- CarriedTest.cpp - a step that overlaps with the previous one--------------------===//
 //
 // The hand-written plan whose first gather waits for the update of its parameter in the previous step; and wrong
 // variants of it.
@@ -56,7 +56,7 @@ TEST(Carried, CountsAtThePeak) {
     EXPECT_EQ(std::reduce(live.byClass.begin(), live.byClass.end()), live.bytes) << i;
     EXPECT_EQ(std::reduce(live.byUnit.begin(), live.byUnit.end()), live.bytes) << i;
   }
-  // A step that nothing follows ends with its own.
+  // The last step ends with its last instruction.
   EXPECT_EQ(memoryPoints(hand.plan, 0, plan::Space::device).back().live.bytes,
             memoryPoints(without.plan, 0, plan::Space::device).back().live.bytes);
 }

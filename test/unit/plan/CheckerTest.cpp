@@ -1,4 +1,4 @@
-//===- CheckerTest.cpp - good plans pass, bad ones are refused for the right reason ---===//
+//===- CheckerTest.cpp - good plans pass, bad ones are refused with the reason      ---===//
 //
 // At least three wrong variants of the hand-written plan for each property that the checker proves: the files
 // Bad*Test.cpp.

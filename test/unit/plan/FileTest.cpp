@@ -1,4 +1,4 @@
-//===- FileTest.cpp - bytes of plans: written alike, refused when damaged ------------------===//
+//===- FileTest.cpp - bytes of plans: deterministic, refused when damaged ------------------===//
 //
 // Every truncation and every flipped byte of a small plan is refused.
 //
@@ -77,7 +77,7 @@ TEST(PlanFile, ErrorsNameTheFault) {
   HandPlan hand;
   Bytes bytes = serializePlan(hand.plan);
   EXPECT_EQ(refusal({}), "plan 'test.plan' is empty");
-  // Only its size is read.
+  // Only the size of the file is read.
   const std::span<const std::uint8_t> huge(bytes.data(), FLATBUFFERS_MAX_BUFFER_SIZE);
   EXPECT_EQ(parsePlan(huge, "test.plan").status().message(), "plan 'test.plan' is too large, expected at most " +
                                                                  std::to_string(FLATBUFFERS_MAX_BUFFER_SIZE - 1) +

@@ -19,8 +19,8 @@ namespace sluice::test {
 
 class HandPlan : private PlanBuilder {
 public:
-  /// `carries`: the first gather waits for the update of its parameter in the previous step, which is then before that
-  /// of the other unit.
+  /// `carries`: the first gather waits for the update of its parameter in the previous step; that update is then
+  /// before the update of the other unit.
   explicit HandPlan(bool carries = false);
 
   using PlanBuilder::plan;
@@ -35,7 +35,7 @@ public:
   plan::SectionT &section(std::size_t s) { return *entry().sections[s]; }
   plan::ParameterT &parameter(const std::string &name);
 
-  /// Removes an instruction by making it one that does nothing: a record of an event that nothing waits for.
+  /// Replaces an instruction by one without effect: a record of an event without a wait.
   void drop(const std::string &label);
   /// Exchanges two instructions of one section.
   void exchange(const std::string &first, const std::string &second);

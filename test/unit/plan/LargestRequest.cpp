@@ -1,6 +1,6 @@
 //===- LargestRequest.cpp - the largest request of memory -------------------------===//
 //
-// See LargestRequest.h. In a separate file from the tests, so that no compiler sees both ends of an allocation.
+// See LargestRequest.h. In a separate file from the tests, so that no compiler removes an allocation.
 //
 //===----------------------------------------------------------------------===//
 #include "LargestRequest.h"

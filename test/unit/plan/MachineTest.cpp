@@ -120,7 +120,7 @@ TEST(Machine, TotalIsUnknownIfAFigureIs) {
   Result<DeviceShare> share = deviceShare(plan, *parseMachine(text(), "m.toml"));
   ASSERT_TRUE(share.isOk()) << share.status().message();
   const std::uint64_t communicators = termOf(*share, "communicators");
-  // Two, by group and stream, and the one that they are split off.
+  // Two, by group and stream, and the one from which they are split.
   EXPECT_EQ(communicators, 7u * 3);
   ASSERT_TRUE(share->total.has_value());
   EXPECT_EQ(*share->total, ours + 500 + 40 + communicators);

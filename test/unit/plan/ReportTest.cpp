@@ -185,7 +185,7 @@ TEST(Memory, Bars) {
 TEST(Schedule, WorkLastsUntilAnotherStreamWaits) {
   HandPlan hand;
   const std::vector<ScheduledWork> work = scheduleOf(hand.plan, hand.entry());
-  // gather a, copy x, h: the gather is waited for before h.
+  // gather a, copy x, h: h waits for the gather.
   EXPECT_EQ(work[0].until, 2u);
   EXPECT_EQ(work[1].until, 3u) << "the gather of b waits for h, and with it for what comes before";
   const std::string plain = scheduleText(hand.plan, false);
@@ -353,7 +353,7 @@ TEST_F(Commands, BadPlan) {
   EXPECT_FALSE(Json::parse(json.text)["sound"].get<bool>());
   EXPECT_EQ(int(runPlanCommand({"describe", {path}, true, false}).status.code()), 4);
   EXPECT_TRUE(runPlanCommand({"describe", {path}, true, false}).text.empty());
-  // A refused plan can be printed, to see why.
+  // A refused plan can be printed.
   const PlanCommandResult print = runPlanCommand({"print", {path}, false, false});
   EXPECT_EQ(int(print.status.code()), 4);
   EXPECT_NE(print.text.find("all_gather"), std::string::npos);

@@ -23,7 +23,7 @@ PackingProblem randomProblem(unsigned seed, int count, std::uint64_t alignment) 
   return problem;
 }
 
-/// The shape of a training step: activations saved in the forward die in reverse order in the backward.
+/// The lifespans of a training step: activations of the forward end in reverse order in the backward.
 PackingProblem stepLike(int layers) {
   PackingProblem problem;
   problem.alignment = 256;

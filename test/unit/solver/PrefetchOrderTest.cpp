@@ -148,7 +148,7 @@ TEST(PrefetchOrder, UnitWithoutBackwardIsReleasedAfterTheForward) {
 }
 
 TEST(PrefetchOrder, UnitOfTheBackwardAloneIsGatheredThere) {
-  // What no forward reads is neither gathered nor kept before the backward, whatever it would do after a forward.
+  // A unit that no forward reads is neither gathered nor kept before the backward, for every setting after the forward.
   for (bool reshards : {true, false}) {
     std::vector<UnitBehaviour> units = {{true, false, false, false}, {false, true, reshards, true}};
     std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 5}, {1, true, 7, 9}}, units);
@@ -168,7 +168,7 @@ TEST(PrefetchOrder, UnitsWithoutGatherAndWithoutGradientHaveNoEvents) {
 }
 
 TEST(PrefetchOrder, DistanceCountsUnitsThatNeedNoGather) {
-  // The second entry is kept gathered: looking one ahead from the first reaches it and no further.
+  // The second entry stays gathered: a distance of one from the first reaches only it.
   std::vector<ScopeEntry> entries = {{true, false, true}, {true, false, false}, {true, false, true}};
   EXPECT_EQ(gatherIssue(entries, {1, 1}), (std::vector<std::size_t>{0, 1, 1}));
 }
@@ -199,7 +199,7 @@ TEST(PrefetchOrder, TwoForwardsBeforeOneBackward) {
   EXPECT_EQ(sequence(scopes, {root, layer, layer}, {0, 0}, false),
             "U(0) U(1) U(2) U(1) U(2) U(2) U(1) U(2) P(2) U(1) P(1) P(0)");
   layer.reshardAfterForward = false;
-  // What the first half of the backward releases, the second gathers for real.
+  // The second half of the backward gathers units that the first half releases.
   EXPECT_EQ(sequence(scopes, {root, layer, layer}, {0, 0}),
             "U(0) U(1) U(2) R(2) R(1) U(2) R(2) P(2) U(1) R(1) P(1) R(0) P(0)");
 }
@@ -208,7 +208,7 @@ TEST(PrefetchOrder, ShardIsKeptBeforeTheRelease) {
   UnitBehaviour unit{false, true, true, true};
   unit.keepsShard = true;
   EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) K(0) R(0) U(0) R(0) P(0)");
-  // No gather starts from the kept shard if the backward gathers nothing.
+  // No gather reads the kept shard if the backward gathers nothing.
   unit.skipsBackward = true;
   EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) R(0) P(0)");
 }
@@ -236,7 +236,7 @@ TEST(PrefetchOrder, Tables) {
   PrefetchDistance distance;
   distance.forwardTable = PrefetchTable{{"0", {"2"}}};
   distance.backwardTable = PrefetchTable{{"2", {"0", "1"}}, {"0", {"2"}}};
-  // Of two that one use prefetches, the one that is used first goes first; what is gathered no more is left out.
+  // Of two units that one use prefetches, the one that is used first is gathered first; others are left out.
   EXPECT_EQ(sequence(scopes, {unit, unit, unit}, distance),
             "U(0) U(2) R(0) U(1) R(1) R(2) U(2) U(1) U(0) R(2) P(2) R(1) P(1) R(0) P(0)");
 }

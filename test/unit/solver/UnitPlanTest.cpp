@@ -109,7 +109,7 @@ TEST(UnitPlan, SeparateUnits) {
   std::vector<UnitParameter> parameters = {{"a.w", {"a"}}, {"a.e", {"a"}}, {"b.e", {"b"}}, {"c.w", {"c"}}, {"e", {}}};
   UnitPlan made = planUnits(parameters, {"a", "b", "c"}, {1, 2, 3}, {Kind::blocks, 0, {}, matches});
   separateUnits(made, {false, true, true, false, true}, ".experts");
-  // A unit of nothing else stays what it is, but for the root.
+  // A unit of only separate parameters is not divided, except for the root.
   EXPECT_EQ(made.units, (Names{"root", "root.experts", "a", "a.experts", "b", "c"}));
   EXPECT_EQ(made.unitOf, (Indices{2, 3, 4, 5, 1}));
   EXPECT_EQ(made.blocks[3], Names());

@@ -82,8 +82,8 @@ protected:
   }
 };
 
-// Tests that ranks that are processes agree to stop without waiting for each other: a rank gets the agreement of the
-// call before, at once, while another rank is late.
+// Tests that ranks in separate processes agree to stop without waiting for each other: a rank gets the agreement of the
+// previous call, immediately, while a different rank is late.
 TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
   const std::string path = write();
   const std::shared_ptr<World> world = createLocalWorld(2);
@@ -98,7 +98,7 @@ TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
       if (rank == 1)
         std::this_thread::sleep_for(std::chrono::milliseconds(300));
       const auto begin = std::chrono::steady_clock::now();
-      // Rank 1 alone asks to stop, in its first call.
+      // Only rank 1 requests a stop, in its first call.
       auto first = (*ranks)->agreeLater(rank == 1);
       EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
       ASSERT_TRUE(first.isOk());

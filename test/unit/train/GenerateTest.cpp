@@ -27,7 +27,7 @@ TEST(SampleToken, GreedyTopKAndTemperature) {
   EXPECT_NEAR(counts[0] / 10000.0, 1 / sum, 1e-3);
 }
 
-/// Two rows of 4 tokens over 128 words; the next token is always the one after the last.
+/// Two rows of 4 tokens, a vocabulary of 128; the next token is always the last one plus 1.
 FakeRanks counter() {
   PlanBuilder builder({{"shard", 2}});
   plan::EntryT &entry = builder.entry("logits");

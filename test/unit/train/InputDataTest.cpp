@@ -95,7 +95,7 @@ protected:
 TEST_F(TensorDataTest, SequencesByNameOverSeveralFiles) {
   add("labels", plan::DType::i32, {2}, 10);
   add("image", plan::DType::f32, {2, 2});
-  // Integers of any width and floats of any precision; tensors of other names do not matter.
+  // Integers of any width and floats of any precision; tensors of other names are ignored.
   write("b.safetensors",
         {tensor<std::int64_t>("labels", "I64", {1}, {9}), tensor<double>("image", "F64", {1, 2}, {5, 6})});
   write("a.safetensors",

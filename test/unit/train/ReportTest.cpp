@@ -1,4 +1,4 @@
-//===- ReportTest.cpp - lines for people and programs ---------------------------------===//
+//===- ReportTest.cpp - lines of the console and the log--------------------------------===//
 #include "runtime/train/Report.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-//===- SafetensorsTest.cpp - every way in which a weights file can be wrong --------===//
+//===- SafetensorsTest.cpp - the errors of a weights file -------------------------===//
 #include "runtime/train/Safetensors.h"
 #include "test/unit/train/Fixture.h"
 

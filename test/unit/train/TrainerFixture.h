@@ -33,7 +33,7 @@ class TrainerTest : public ::testing::Test {
 protected:
   TemporaryFolder folder;
   Recorder observer;
-  /// Indices of the ports' buffers, as PlanBuilder makes them: one parameter, then the ports in order.
+  /// Indices of the ports' buffers, in the order of PlanBuilder: one parameter, then the ports in order.
   enum { weight, tokens, targets, lr, step, loss, norm, guard };
 
   FakeRanks ranks(std::uint32_t microbatches = 2) {

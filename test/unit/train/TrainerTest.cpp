@@ -1,4 +1,4 @@
-//===- TrainerTest.cpp - the loop: what is fed, logged, saved, refused ---------------===//
+//===- TrainerTest.cpp - the training loop: inputs, logs, saved files -----------------===//
 #include "runtime/train/LossScale.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/Safetensors.h"
@@ -26,7 +26,7 @@ TEST_F(TrainerTest, FeedsTheRowsOfTheFormula) {
   EXPECT_FLOAT_EQ(rates[0], 1e-3f);
 }
 
-// Steps of one entry point follow one another while they update; a run after the last step finds it done.
+// Steps of one entry point overlap with the updates before them; a run after the last step finds it complete.
 TEST_F(TrainerTest, StepsOverlap) {
   FakeRanks fake = ranks();
   TrainOptions given = options(3);
@@ -50,7 +50,7 @@ TEST_F(TrainerTest, FailureAfterTheLossEndsTheRun) {
   EXPECT_FALSE(std::filesystem::exists(given.save + "/model.safetensors"));
 }
 
-// A step that ends the run because of its loss is done before the weights are saved.
+// A step that ends the run because of its loss is complete before the weights are saved.
 TEST_F(TrainerTest, LastStepIsCompleteAtAStop) {
   FakeRanks fake = ranks();
   nextLoss = std::numeric_limits<float>::quiet_NaN();

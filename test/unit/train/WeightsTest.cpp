@@ -158,7 +158,7 @@ TEST_F(Weights, Refusals) {
   given = tensors();
   given.push_back({"x.attn.bias", {1}, {0}});
   refuses(given, "tensor 'x.attn.bias' is extra");
-  // Buffers by name, but of no mask's and no frequencies' shape: another model has trained them.
+  // Named like buffers, but without the shape of masks and frequencies: parameters of a different model.
   for (auto [name, shape] : {std::pair<const char *, std::vector<std::int64_t>>("h.0.attn.bias", {4}),
                              {"h.0.attn.bias", {1, 1, 2, 3}},
                              {"h.0.attn.masked_bias", {2}},
@@ -184,7 +184,7 @@ TEST_F(Weights, Refusals) {
   refuses(given, "tensor 'head', expected shape [3, 2] but got [6]");
 }
 
-// State that is no parameter is in the file as well, of each rank or one for all.
+// State that is no parameter is in the file too, one for each rank or one for all.
 TEST_F(Weights, MissingState) {
   PlanBuilder builder({{"shard", 2}});
   builder.parameter("b", {3});
@@ -201,7 +201,7 @@ TEST_F(Weights, MissingState) {
   EXPECT_TRUE(loadWeights(fake, folder.path("w")).isOk());
 }
 
-/// Bytes that this process has read by system calls; 0 where the system does not count them.
+/// Bytes that this process has read by system calls; 0 if the system does not count them.
 std::uint64_t bytesRead() {
   std::ifstream counters("/proc/self/io");
   std::string name;
@@ -218,7 +218,7 @@ public:
   bool holds(int rank) const override { return rank == 2; }
 };
 
-// Rows, columns, and a tensor that all have: each process reads what its rank has of them, and no more.
+// Rows, columns, and a replicated tensor: each process reads only the part of its rank.
 TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
   if (bytesRead() == 0)
     GTEST_SKIP() << "this system does not count what a process reads";
@@ -240,7 +240,7 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
   constexpr std::uint64_t share = 2 * rows * columns * 4 / 8 + columns * 4;
   EXPECT_GE(read, share);
   EXPECT_LE(read, share + (16 << 10)) << "more than the rank's share and the header";
-  // Under two names the second is compared with the first, here as well no more of it than the rank has.
+  // Under two names the second is compared with the first, here too only the part of the rank.
   values.front() += 1;
   std::vector<float> head = iota(rows * columns, 0);
   std::vector<Given> tied = {{"rows", {rows, columns}, values},

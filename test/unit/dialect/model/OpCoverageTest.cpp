@@ -51,11 +51,11 @@ bool hasWord(const std::string &text, const std::string &word) {
 }
 bool hasOp(const std::string &text, const std::string &name) { return hasWord(text, "model\\." + name); }
 
-/// Ops that say where things are and compute nothing; phases take them away before a plan is made.
+/// Ops of the program's structure, which compute nothing; phases remove them before a plan is emitted.
 const std::set<std::string> structure = {"parameter", "read",  "write",    "block",    "checkpoint",
                                          "recompute", "yield", "gradient", "step_mean"};
 
-/// Ops whose values are tested beside their kernels alone, and where.
+/// Ops whose values are tested only with their kernels, and the files of these tests.
 const std::map<std::string, std::string> testedByKernel = {{"iota", "Scalars.cpp"},
                                                            {"random_normal", "Random.cpp"},
                                                            {"random_uniform", "Random.cpp"},
@@ -64,7 +64,7 @@ const std::map<std::string, std::string> testedByKernel = {{"iota", "Scalars.cpp
                                                            {"compare", "Scalars.cpp"},
                                                            {"matmul_gelu_grad", "AgreementProducts.cpp"}};
 
-/// Ops whose derivative has no finite difference to be held against: rounding is a staircase.
+/// Ops whose derivative cannot be compared with a finite difference: rounding is a step function.
 const std::set<std::string> withoutDifferences = {"cast"};
 
 class OpCoverage : public testing::Test {
@@ -109,7 +109,7 @@ TEST_F(OpCoverage, Rules) {
   });
 }
 
-/// The kernels of GPUs are found in every build; without a toolkit their code is not.
+/// Every build has the records of the GPU's kernels; without a toolkit it has no device code.
 TEST_F(OpCoverage, AKernelOnEachDevice) {
   forComputing([](const std::string &name, Operation *op) {
     std::string kernel = cast<KernelOpInterface>(op).getKernelCall().name().str();

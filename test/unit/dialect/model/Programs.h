@@ -1,6 +1,6 @@
 //===- Programs.h - model programs for the tests ------------------------------------===//
 //
-// Parses textual IR with the model and func dialects, and collects what is diagnosed.
+// Parses textual IR with the model and func dialects, and collects the diagnostics.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_DIALECT_MODEL_PROGRAMS_H

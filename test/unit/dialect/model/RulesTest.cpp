@@ -53,7 +53,7 @@ TEST(ModelRules, KernelCallsFitTheCatalogue) {
     const OperandCounts counts = expectedOperands(record, attributes, call.inputs.size(), op->getNumResults());
     EXPECT_TRUE(counts.isAtLeast ? call.inputs.size() >= counts.inputs : call.inputs.size() == counts.inputs)
         << describe(op);
-    // A split is a view; where it is not, each piece is a copy of its own.
+    // A split is a view; if it cannot be, each part is a separate copy.
     if (!isa<ViewOpInterface>(op.getOperation())) {
       EXPECT_EQ(counts.outputs, op->getNumResults()) << describe(op);
     }
@@ -105,7 +105,7 @@ TEST(ModelRules, FactorsMultiplyToExtents) {
   });
 }
 
-// A factor that may be split and that no result has needs a way to combine.
+// A factor that may be sharded and that no result has needs a reduction.
 TEST(ModelRules, ReducedFactorsCombine) {
   Programs programs;
   auto module = programs.parseAll();

@@ -57,8 +57,8 @@ TEST_F(Views, SplitStartsAtThePart) {
   EXPECT_EQ((SmallVector<int64_t>{16, 17, 18, 19, 20, 21, 22, 23, 40, 41, 42, 43, 44, 45, 46, 47}), addresses(*layout));
 }
 
-// The heads of a fused product: a reshape of a piece needs no copy where it cuts a dim, and one where it joins dims
-// that do not follow one another.
+// The heads of a fused product: a reshape of a part needs no copy if it splits a dim, and needs one if it merges dims
+// that are not adjacent.
 TEST_F(Views, ReshapeOfAPartSplitsDims) {
   StringRef split =
       "%0:2 = model.split %x {dim = 2 : i64} : (tensor<2x6x4xf32>) -> (tensor<2x6x2xf32>, tensor<2x6x2xf32>)\n";

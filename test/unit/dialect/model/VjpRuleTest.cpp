@@ -62,7 +62,7 @@ TEST(ModelVjp, DifferentiatingAnInactiveOpIsAnError) {
   }
 }
 
-// Statistics are saved for the derivative alone.
+// Statistics are saved only for the derivative.
 TEST(ModelVjp, StatisticsHaveNoDerivative) {
   Programs programs;
   auto module = programs.parseAll();
@@ -79,7 +79,7 @@ TEST(ModelVjp, StatisticsHaveNoDerivative) {
             programs.diagnostics);
 }
 
-// The gradient of a weight that the whole batch shares is one product over all rows.
+// The gradient of a weight that all rows of the batch share is one product over all rows.
 TEST(ModelVjp, SharedWeightHasOneProduct) {
   Programs programs;
   auto module = programs.parse("func.func @f(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>) {\n"

@@ -1,4 +1,4 @@
-//===- Toy.cpp - a collective outside of the repository's dialects --------------------===//
+//===- Toy.cpp - a collective that is in no dialect of Sluice      --------------------===//
 #include "test/unit/passes/collective/Toy.h"
 
 #include "dialect/spmd/Mesh.h"

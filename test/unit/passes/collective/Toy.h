@@ -1,4 +1,4 @@
-//===- Toy.h - a collective outside of the repository's dialects ----------------------===//
+//===- Toy.h - a collective that is in no dialect of Sluice      ----------------------===//
 #ifndef SLUICE_TEST_UNIT_PASSES_COLLECTIVE_TOY_H
 #define SLUICE_TEST_UNIT_PASSES_COLLECTIVE_TOY_H
 

@@ -1,4 +1,4 @@
-//===- ToyCollectiveTest.cpp - passes work on a collective of another dialect ---------===//
+//===- ToyCollectiveTest.cpp - passes work on a collective of a test's dialect ---------===//
 //
 // toy.all_to_all_start implements CollectiveOpInterface, and nothing in passes/ names it. The phases from partition to
 // memory compile a step with two of them, and emission writes the plan; only the checker, which has a rule for each
