@@ -17,7 +17,7 @@ out=sluice-bundle.tar.zst
 build=$root/build/bundle
 builds=1
 # Numeric tests that also run on the GPU: reference cases, ops, families, the zoo, and the settings that do not change bits.
-tests='*ReferenceCases.*:*ConvCases.*:*OpReference.*:*Families.*:*Zoo.*:*Knobs.*'
+tests='*ReferenceCases.*:*ConvCases.*:*OpReference.*:*Families.*:*Zoo.*:*Settings.*'
 while getopts "o:b:nt:" option; do
   case $option in
   o) out=$OPTARG ;;

@@ -156,7 +156,7 @@ TEST_P(DeviceSuite, SecondRecordResetsTheEvent) {
 }
 
 // Tests that a wait issued before a second record does not wait for that one.
-TEST_P(DeviceSuite, WaitIsForTheRecordBeforeIt) {
+TEST_P(DeviceSuite, WaitIsForTheEarlierRecord) {
   Gate first, second, ran;
   ASSERT_TRUE(device->enqueue(0, waitAt(first), 0).isOk());
   ASSERT_TRUE(device->record(0, 0).isOk());

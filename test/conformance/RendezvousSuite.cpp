@@ -145,7 +145,7 @@ TEST_P(RendezvousSuite, WorldAbortWakesAll) {
 }
 
 // Tests that abort wakes a rank that waits for other ranks.
-TEST_P(RendezvousSuite, AbortWakesJoining) {
+TEST_P(RendezvousSuite, AbortWakesRanksThatWaitForOthers) {
   SLUICE_NEEDS_RANKS(2);
   auto world = backend().create(2);
   forRanks(backend(), 2, [&](int r) {

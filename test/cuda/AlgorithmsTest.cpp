@@ -100,7 +100,7 @@ TEST_F(CudaAlgorithms, AreMeasuredOnceAndKept) {
 }
 
 // Tests that a file of a different plan, device or library is not used, with a note.
-TEST_F(CudaAlgorithms, OfSomethingElseAreNotUsed) {
+TEST_F(CudaAlgorithms, OfADifferentPlanOrDeviceAreNotUsed) {
   ASSERT_TRUE(runProduct("digest").isOk());
   const std::string written = file();
   auto other = runProduct("another");
@@ -117,7 +117,7 @@ TEST_F(CudaAlgorithms, OfSomethingElseAreNotUsed) {
 
 // Tests that of several processes rank 0 measures and the others use its choice without a file or measurements;
 // that a product which rank 0 lacks uses the heuristic; and that a failure to send ends all ranks.
-TEST_F(CudaAlgorithms, ProcessesTakeTheChoiceOfRankZero) {
+TEST_F(CudaAlgorithms, ProcessesUseTheChoiceOfRankZero) {
   std::string sent;
   const auto send = [&](std::string &text) { return sent = text, Status(); };
   const auto take = [&](std::string &text) { return text = sent, Status(); };
@@ -180,7 +180,7 @@ TEST_F(CudaAlgorithms, FilesThatAreDamagedAreRefused) {
 }
 
 // Tests that devices of one run must be equal, and that a file that cannot be written is an error.
-TEST_F(CudaAlgorithms, AreOfOneKindOfDevice) {
+TEST_F(CudaAlgorithms, RequireEqualDevices) {
   cuda::Algorithms algorithms(path.string());
   ASSERT_TRUE(algorithms.open({"plan", "one", "library"}).isOk());
   EXPECT_EQ(algorithms.open({"plan", "two", "library"}).message(),

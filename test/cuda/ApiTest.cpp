@@ -114,7 +114,7 @@ TEST(CudaApi, MatchesNccl) { GTEST_SKIP() << "nccl: no nccl.h of 2.28 or later h
 #endif
 
 // Tests that codes without a name are printed as numbers.
-TEST(CudaApi, NamelessErrors) {
+TEST(CudaApi, ErrorsWithoutAName) {
   EXPECT_EQ(cuda::ncclStatus(77, "ncclBroadcast").message(), "ncclBroadcast: unknown error (nccl code 77)");
   EXPECT_EQ(cuda::driverStatus({}, 998, "cuInit").message(), "cuInit: unknown error (code 998)");
 }

@@ -208,7 +208,7 @@ TEST_F(CudaDnn, ChoosesTheFirstEngineThatFits) {
 }
 
 // Tests that f32 is rounded to TF32 only with the flag; other types use tensor cores.
-TEST_F(CudaDnn, LeavesTf32ToTheFlag) {
+TEST_F(CudaDnn, UsesTf32OnlyWithTheFlag) {
   fakeDnn.preferred = {{7, {cuda::dnn::tensorCores}, 0}};
   ASSERT_TRUE(runPlain().isOk());
   EXPECT_EQ(FakeCuda::takeCalls().back().name, "cudnn engine 0");

@@ -241,7 +241,7 @@ TEST(CudaExecutor, ACaptureThatCannotBeginFailsOnAllRanks) {
 }
 
 // Tests that a launch that fails while ranks record together ends all of them, with its name.
-TEST(CudaExecutor, AFailureWhileRecordingEndsAllRanks) {
+TEST(CudaExecutor, AFailureDuringCaptureEndsAllRanks) {
   FakeOptions fails;
   // Of the second step.
   fails.failingLaunch = 12;

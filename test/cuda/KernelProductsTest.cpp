@@ -41,7 +41,7 @@ TEST_F(CudaKernels, Matmul) {
 }
 
 // Tests that products, also those within a chunked loss, leave SMs free, and that one SM is always used.
-TEST_F(CudaKernels, ProductsTakeAnSmMargin) {
+TEST_F(CudaKernels, ProductsHaveAnSmMargin) {
   if (onGpu())
     GTEST_SKIP() << "only the emulated device records what is requested";
   const int all = kernels->multiprocessors();

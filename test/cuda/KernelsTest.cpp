@@ -168,7 +168,7 @@ TEST_F(CudaKernels, CrossEntropy) {
 
 // Tests that a target that is no class gives NaN, that an index outside of the table does too, and that neither is
 // read.
-TEST_F(CudaKernels, IndicesOutsideAreNaN) {
+TEST_F(CudaKernels, IndicesOutOfRangeAreNaN) {
   std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}).normal(1), Tensor(DType::i32, {2}).fill({1, 7})};
   std::vector<Tensor> out = {Tensor(DType::f32, {}), Tensor(DType::f32, {2})};
   ASSERT_TRUE(runOnDevice({"cross_entropy"}, in, out).isOk());
@@ -373,7 +373,7 @@ TEST_F(CudaKernels, UpdatesOfLists) {
 }
 
 // Tests that kernels refuse the same operands as the reference, with its messages, and a missing workspace.
-TEST_F(CudaKernels, RefusesWhatDoesNotFit) {
+TEST_F(CudaKernels, RefusesBadOperands) {
   std::vector<Tensor> in = {Tensor(DType::f32, {2, 3}), Tensor(DType::f32, {4})}, out = {Tensor(DType::f32, {2, 3})};
   const Status status = runOnDevice({"add"}, in, out);
   EXPECT_EQ(status.code(), StatusCode::refused);

@@ -112,7 +112,7 @@ Status runBesideALostRank(int steps, GraphMode graphs, bool dies) {
 }
 
 // Tests that the death of a rank ends the others, in an issued step and in a replayed one.
-TEST(NcclFailure, ADeadPeerEndsTheOthers) {
+TEST(NcclFailure, ADeadPeerEndsAllRanks) {
   for (const auto &[steps, graphs] : {std::pair(1, GraphMode::off), std::pair(3, GraphMode::on)}) {
     FakeCuda fake(devices(2));
     const auto begin = std::chrono::steady_clock::now();
@@ -124,7 +124,7 @@ TEST(NcclFailure, ADeadPeerEndsTheOthers) {
 }
 
 // Tests that a rank that hangs is reported by its peers with the collective, also if a graph replays it.
-TEST(NcclFailure, AHangIsWatchedInReplays) {
+TEST(NcclFailure, AHangInAReplayIsReported) {
   for (const auto &[steps, graphs] : {std::pair(1, GraphMode::off), std::pair(3, GraphMode::on)}) {
     FakeCuda fake(devices(2));
     EXPECT_EQ(runBesideALostRank(steps, graphs, false).message(),
@@ -202,7 +202,7 @@ TEST(NcclFailure, AThreadThatDoesNotReturnEndsTheProcess) {
 }
 
 // Tests that a rank that NCCL never connects is an error after the deadline, not a wait.
-TEST(NcclFailure, ConnectingHasADeadline) {
+TEST(NcclFailure, ConnectionHasADeadline) {
   FakeCuda fake(devices(2));
   const auto host = createLocalWorld(2);
   onThreads(2, [&](int rank) {
@@ -267,7 +267,7 @@ Status createWithMemory(std::uint64_t memory, std::uint64_t ncclBytes) {
 }
 
 // Tests that NCCL connects before the arena is allocated: an error of too little memory names NCCL's memory.
-TEST(NcclFailure, NcclTakesItsMemoryBeforeTheArena) {
+TEST(NcclFailure, NcclAllocatesBeforeTheArena) {
   EXPECT_TRUE(createWithMemory(std::uint64_t(1) << 30, 1 << 16).isOk());
   const std::uint64_t each = 1 << 20;
   const Status arena = createWithMemory(2 * each + 100, each);

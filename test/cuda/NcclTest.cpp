@@ -35,7 +35,7 @@ Unit unitOf(int rank, std::uint64_t in, std::uint64_t out, std::uint64_t count) 
   return unit;
 }
 
-TEST(Nccl, OneGroupForAUnit) {
+TEST(Nccl, OneGroupPerUnit) {
   constexpr int ranks = 4;
   FakeCuda fake(devices(ranks));
   const auto host = createLocalWorld(ranks);

@@ -91,7 +91,7 @@ protected:
   Outcome base;
 };
 
-TEST_P(Lifespans, PoisonAfterThemChangesNoBit) {
+TEST_P(Lifespans, PoisonAfterLifespansChangesNoBit) {
   StepsOptions options;
   options.observe = poisonObserver();
   Outcome poisoned = runSteps(plan, nullptr, options);
@@ -99,7 +99,7 @@ TEST_P(Lifespans, PoisonAfterThemChangesNoBit) {
   EXPECT_TRUE(isBase(poisoned));
 }
 
-TEST_P(Lifespans, PagesOutsideThemAreNotNeeded) {
+TEST_P(Lifespans, PagesOutsideLifespansAreNotNeeded) {
   StepsOptions options;
   auto report = std::make_shared<PageReport>();
   options.observe = pageObserver(report);
@@ -189,7 +189,7 @@ private:
   bool isDone = false;
 };
 
-TEST_P(Lifespans, EachBufferWithinOneCounts) {
+TEST_P(Lifespans, OverwritingALiveBufferChangesTheResult) {
   const auto entry = static_cast<std::uint32_t>(findEntry(plan, "train_step"));
   const Accesses accesses(plan, *plan.entries[entry]);
   const std::vector<bool> isPort = portBuffers(plan);

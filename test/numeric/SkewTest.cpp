@@ -160,7 +160,7 @@ const Behaviour behaviours[] = {
 class SkewOf : public testing::TestWithParam<Behaviour> {};
 
 /// Delays before every collective and copy, before all compute, and before every instruction.
-TEST_P(SkewOf, EveryPlace) {
+TEST_P(SkewOf, DelaysChangeNoBit) {
   const Behaviour &behaviour = GetParam();
   auto file = readCheckedPlan(compilePlan(std::string("skew-") + behaviour.name, behaviour.model, behaviour.recipe));
   ASSERT_TRUE(file.isOk()) << file.status().message();

@@ -80,7 +80,7 @@ TEST_P(Zoo, MatchesOnAnyNumberOfRanks) {
   }
 }
 
-TEST_P(Zoo, KnobsChangeNoBit) {
+TEST_P(Zoo, SettingsChangeNoBit) {
   const std::string mesh = "mesh.shard = 3\n";
   Training base = train(runOf(GetParam(), "base", mesh), true);
   ASSERT_FALSE(base.weights.empty());

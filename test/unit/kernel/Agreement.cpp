@@ -197,7 +197,7 @@ TEST(Agreement, UpdatesOfLists) {
 }
 
 // A list whose length is not a multiple is refused.
-TEST(Agreement, BadLists) {
+TEST(Agreement, RefusesBadLists) {
   Listed data = listed({{4}, {5}}, 2, DType::f32, Layout::dense, 90);
   for (Tensor shared : {scalar(DType::f32, 0.01), scalar(DType::i64, 1), scalar(DType::f32, 1), scalar(DType::u8, 1)})
     data.inputs.push_back(shared);

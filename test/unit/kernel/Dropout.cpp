@@ -21,7 +21,7 @@ Tensor drop(Tensor y, double rate, std::int64_t row = 0, double step = 1, std::i
   return y;
 }
 
-TEST(Dropout, IsTheFormula) {
+TEST(Dropout, MatchesTheFormula) {
   Tensor y = drop(Tensor(DType::f64, {3, 5}), 0.25, 7, 11, 3, 5);
   for (std::int64_t i = 0; i < y.size(); ++i) {
     std::uint64_t index = 7 * 5 + static_cast<std::uint64_t>(i);

@@ -57,7 +57,7 @@ TEST(Half, Matmul) {
   }
 }
 
-TEST(Half, Others) {
+TEST(Half, OtherKernels) {
   const Shape rows = {3, 7};
   for (const char *kernel : {"exp", "tanh", "gelu", "silu", "softmax", "relu", "sigmoid"})
     compare({kernel}, {rows}, rows);
@@ -89,7 +89,7 @@ bool hasLoop(const std::string &kernel, const std::vector<Tensor> &inputs, const
 }
 
 // The kernels that a transformer and a convolutional model launch in f16.
-TEST(Half, FastKernelsAcceptIt) {
+TEST(Half, FastKernelsAcceptF16) {
   const DType h = DType::f16, s = DType::f32;
   const Tensor x(h, {4, 32}), row(h, {32}), statistic(s, {4}), scalar32(s, {}), wide(s, {4, 32}),
       index(DType::i32, {4});

@@ -89,7 +89,7 @@ budget = "24MiB"
   EXPECT_EQ(recipe.origin("mesh.replicate"), "default");
 }
 
-TEST(Recipe, LaterSettingsWin) {
+TEST(Recipe, LaterSettingsTakePrecedence) {
   Recipe recipe;
   ASSERT_TRUE(recipe.addText("mesh.shard = 4\nprecision.compute = \"f32\"\n", "r.toml").isOk());
   ASSERT_TRUE(recipe.addSetting("mesh.shard=2").isOk());
@@ -137,7 +137,7 @@ TEST(Recipe, GivenValuesDifferFromDefaults) {
   EXPECT_TRUE(given.count("mesh.replicate") && given.count("target.isa") && given.count("optimizer.weight_decay"));
 }
 
-TEST(Recipe, PrintIsARecipeAgain) {
+TEST(Recipe, PrintedRecipeIsARecipe) {
   Recipe recipe, again;
   ASSERT_TRUE(
       recipe.addText("mesh.shard = 4\noptimizer.no_decay = [\"a\\\"b\"]\ngradient.clip_type = inf", "r.toml").isOk());

@@ -26,7 +26,7 @@ TEST_P(BadPlan, IsRefused) {
   EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
 }
 
-TEST(Checker, AcceptsTheHandPlan) {
+TEST(Checker, AcceptsTheHandWrittenPlan) {
   HandPlan hand;
   CheckReport report;
   const Status status = checkPlan(hand.plan, &report);

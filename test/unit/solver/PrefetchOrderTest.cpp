@@ -147,7 +147,7 @@ TEST(PrefetchOrder, UnitWithoutBackwardIsReleasedAfterTheForward) {
   EXPECT_EQ(events[2], (UnitEvent{UnitEvent::Kind::release, 0, false, 5}));
 }
 
-TEST(PrefetchOrder, UnitOfTheBackwardAloneIsGatheredThere) {
+TEST(PrefetchOrder, UnitOfOnlyTheBackwardIsGatheredThere) {
   // A unit that no forward reads is neither gathered nor kept before the backward, for every setting after the forward.
   for (bool reshards : {true, false}) {
     std::vector<UnitBehaviour> units = {{true, false, false, false}, {false, true, reshards, true}};
@@ -213,14 +213,14 @@ TEST(PrefetchOrder, ShardIsKeptBeforeTheRelease) {
   EXPECT_EQ(sequence({{0, false, 0, 1}, {0, true, 2, 3}}, {unit}, {0, 0}), "U(0) R(0) P(0)");
 }
 
-TEST(PrefetchOrder, ReleaseWhereTheBackwardBegins) {
+TEST(PrefetchOrder, ReshardBeforeBackward) {
   UnitBehaviour unit{false, true, false, true};
   unit.reshardBeforeBackward = true;
   EXPECT_EQ(sequence({{0, false, 0, 1}, {1, false, 1, 2}, {1, true, 3, 4}, {0, true, 4, 5}}, {unit, unit}, {0, 0}),
             "U(0) U(1) R(1) R(0) U(1) R(1) P(1) U(0) R(0) P(0)");
 }
 
-TEST(PrefetchOrder, KeptBetweenRepetitions) {
+TEST(PrefetchOrder, KeptGatheredBetweenRepetitions) {
   UnitBehaviour unit{false, true, false, true};
   unit.keepsAfterBackward = true;
   std::vector<UnitEvent> events = placeUnitEvents({{0, false, 0, 1}, {0, true, 2, 3}}, {unit});

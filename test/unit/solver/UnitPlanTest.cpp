@@ -74,7 +74,7 @@ TEST(UnitPlan, TableSpansBlocksAndLeavesTheRestToRoot) {
   EXPECT_EQ(made.blocks[2], (Names{"h.1", "h.2"}));
 }
 
-TEST(UnitPlan, InnerBlocksAndNamedParametersGoFirst) {
+TEST(UnitPlan, InnerBlocksAndNamedParametersHavePriority) {
   std::vector<UnitParameter> parameters = {{"h.0.mlp.w", {"h.0/mlp"}}, {"h.0.w", {"h.0"}}, {"h.0.b", {"h.0"}}};
   UnitPlan made =
       byTable(parameters, {"h.0", "h.0/mlp"}, {{"layer", {"h.0"}}, {"mlp", {"h.0/mlp"}}, {"bias", {"h.0.b"}}});

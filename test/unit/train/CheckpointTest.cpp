@@ -72,7 +72,7 @@ TEST_F(CheckpointFiles, FolderWithoutACheckpoint) {
               "checkpoint folder has neither model.safetensors nor model.safetensors.index.json");
 }
 
-TEST_F(CheckpointFiles, LargeOnesAreWrittenInShards) {
+TEST_F(CheckpointFiles, LargeCheckpointsAreWrittenInShards) {
   TemporaryFolder out;
   std::string path = out.path("");
   ASSERT_TRUE(writeCheckpoint(path, {tensor("c", 3), tensor("a", 1), tensor("b", 2)}, 16).isOk());

@@ -86,7 +86,7 @@ TEST(Generate, Faults) {
               "entry point 'logits' needs ports for i32 tokens of two dims");
 }
 
-TEST(Trace, IsChromesFormat) {
+TEST(Trace, HasChromesFormat) {
   TemporaryFolder folder;
   std::vector<Span> spans{{0, "compute", "launch \"x\"", 1, 3.5}, {1, "gather", "all_gather h.0", 2, 4}};
   ASSERT_TRUE(writeTrace(folder.path("t.json"), spans).isOk());

@@ -37,7 +37,7 @@ TEST(LearningRateTest, WarmupIsTheSameForAll) {
   }
 }
 
-TEST(LearningRateTest, Shapes) {
+TEST(LearningRateTest, Schedules) {
   EXPECT_DOUBLE_EQ(schedule(constant).at(1000), 0.5);
   EXPECT_DOUBLE_EQ(schedule(linear).at(12), 0.3);
   EXPECT_DOUBLE_EQ(schedule(linear).at(20), 0.1);

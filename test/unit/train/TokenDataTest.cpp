@@ -53,7 +53,7 @@ TEST_F(TokenDataTest, ReadsBothKindsOfTokenFile) {
   EXPECT_EQ(read(*b, 1, 3), (Tokens{13, 14, 15, 14, 15, 70000}));
 }
 
-TEST_F(TokenDataTest, TextIsBytesAndFilesFollowOneAnother) {
+TEST_F(TokenDataTest, TextIsBytesAndFilesAreConcatenated) {
   std::string a = folder.write("1.txt", "abc"), b = folder.write("2.txt", "d"),
               c = folder.write("3.txt", "\xff"
                                         "fghi");
@@ -120,7 +120,7 @@ TEST_F(TokenDataTest, TokenOutsideTheVocabularyNamesFileAndPosition) {
   refuses({folder.write("w", tokenFile(20240801, 7, wide))}, {1, 1, 0}, "token 2 of the file");
 }
 
-TEST(DataOrder, SequentialIsTheFormula) {
+TEST(DataOrder, SequentialMatchesTheFormula) {
   DataOrder order;
   order.microbatches = 3;
   order.ranks = 4;

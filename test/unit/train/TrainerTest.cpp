@@ -9,7 +9,7 @@ using namespace sluice::test;
 
 namespace {
 
-TEST_F(TrainerTest, FeedsTheRowsOfTheFormula) {
+TEST_F(TrainerTest, UsesTheRowsOfTheFormula) {
   FakeRanks fake = ranks();
   Status status = train(fake, options(), observer);
   ASSERT_TRUE(status.isOk()) << status.message();
@@ -225,7 +225,7 @@ TEST_F(TrainerTest, InitialWeightsReplaceThoseOfTheSeed) {
   EXPECT_EQ(fake.values<float>(1, 0)[0], 4.0f);
 }
 
-TEST_F(TrainerTest, EntriesRunInTurn) {
+TEST_F(TrainerTest, EntriesAlternate) {
   PlanBuilder builder({{"shard", 1}});
   for (const char *name : {"a", "b"})
     builder.entry(name).outputs.push_back(builder.port("loss", plan::DType::f32, {}));

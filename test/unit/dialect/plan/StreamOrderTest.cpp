@@ -88,7 +88,7 @@ TEST(StreamOrder, OrdersThroughAThirdStream) {
   EXPECT_EQ(order.lastBefore("reduce", "compute"), at[1]);
 }
 
-TEST(StreamOrder, TakesTheLatestRecordOfAnEvent) {
+TEST(StreamOrder, UsesTheLatestRecordOfAnEvent) {
   Program program("work compute; record 0 compute; work compute; record 0 compute; wait 0 gather");
   StreamOrder order;
   const auto at = program.issue(order);
@@ -109,7 +109,7 @@ TEST(StreamOrder, RedundantWaitIsImplied) {
   EXPECT_EQ(implied, (std::vector<bool>{false, true, false, false}));
 }
 
-TEST(StreamOrder, TreatsThePastBeforeTheFirstInstructionAsWork) {
+TEST(StreamOrder, TreatsThePreviousRunAsWork) {
   Program program("record 0 compute; wait 0 gather");
   StreamOrder order;
   order.issue(program.ops[0]);
@@ -129,7 +129,7 @@ TEST(StreamOrder, OrdersAStreamAfterTheWaitsOfAnother) {
   EXPECT_FALSE(order.isOrdered("fetch", "gather")) << "no instruction of that stream";
 }
 
-TEST(StreamOrder, TakesACarriedWaitsRecordFromTheRunBefore) {
+TEST(StreamOrder, UsesTheRecordOfThePreviousRunForACarriedWait) {
   Program program("carried 0 gather; work gather; work compute; record 0 compute; work compute");
   StreamOrder order;
   order.beginRun();
@@ -144,7 +144,7 @@ TEST(StreamOrder, TakesACarriedWaitsRecordFromTheRunBefore) {
   EXPECT_EQ(order.lastBefore("gather", "compute"), first[3]);
 }
 
-TEST(StreamOrder, RefusesARecordOfTheRunBeforeToAnOrdinaryWait) {
+TEST(StreamOrder, RefusesARecordOfThePreviousRunForAnOrdinaryWait) {
   Program program("record 0 compute; wait 0 gather");
   StreamOrder order;
   order.beginRun();

@@ -1,4 +1,4 @@
-//===- KnobsTest.cpp - schedule settings change no number ---------------------------------===//
+//===- SettingsTest.cpp - schedule settings change no number ------------------------------===//
 //
 // Plans of one mesh and one split of the batch have bitwise equal losses, gradient norms and weights for every prefetch
 // depth, recompute policy, reshard_after_forward and strategy. A run with 1 rank on the same rows agrees within the
@@ -41,9 +41,9 @@ struct Mesh {
   const char *recipe;
 };
 
-class Knobs : public testing::TestWithParam<Mesh> {};
+class Settings : public testing::TestWithParam<Mesh> {};
 
-TEST_P(Knobs, ChangeNoBit) {
+TEST_P(Settings, ChangeNoBit) {
   std::string label = std::string("knobs-") + GetParam().label, mesh = GetParam().recipe;
   Training base = train(baseRun(label, 2, mesh), true);
   const char *variants[] = {
@@ -62,7 +62,7 @@ TEST_P(Knobs, ChangeNoBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Meshes, Knobs,
+INSTANTIATE_TEST_SUITE_P(Meshes, Settings,
                          testing::Values(Mesh{"shard3", "mesh.shard = 3\n"},
                                          Mesh{"hybrid", "mesh.shard = 2\nmesh.replicate = 2\n"},
                                          Mesh{"accumulate", "mesh.shard = 2\ngradient.microbatches = 3\n"},
