@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Step time of the memory tests' convolutional model with 32 channels (zoo `conv`: 224 x 224, batch 2), one process with all
-# cores, in f32, beside PyTorch in one process on the same machine.
+# cores, in f32, and of PyTorch in one process on the same machine.
 #
 #   test/bench/conv.sh [STEPS]          tools from build/bin
 #   PEER_PYTHON=python3                 a Python with torch; unset: Sluice's figure alone

@@ -205,7 +205,7 @@ module attributes {model.name = "all"} {
     return
   }
 
-  // Tests that a reshape divides dims into common factors, and that dims without a common factor are replicated.
+  // Tests that a reshape divides dims into common factors, and that dims without a common factor are not sharded.
   // CHECK-LABEL: func.func @reshapes
   func.func @reshapes(%x: tensor<2x8x12xf32>, %y: tensor<4x6xf32>, %z: tensor<2x1x3xf32>, %e: tensor<0x3xf32>) {
     // CHECK: model.reshape {{.*}}model.sharding_rule = "([i, j, kl]) -> ([i, j, k, l]) {i=2, j=8, k=4, l=3}"

@@ -44,12 +44,12 @@ func.func @frozen(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>) -> (tensor<3x5xf32>,
 }
 
 // No backward op reads its result if the next weight is frozen; its derivative is still fused with the product.
-// CHECK-LABEL: func.func @frozen_behind
+// CHECK-LABEL: func.func @frozen_after
 // CHECK: model.matmul %
 // CHECK-NEXT: model.gelu %
 // CHECK-NEXT: model.matmul_gelu_grad
 // CHECK-NEXT: return
-func.func @frozen_behind(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x4xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
+func.func @frozen_after(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %g: tensor<3x4xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
   %0 = model.matmul %a, %w {model.phase = #model.phase<forward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   %1 = model.gelu %0 {approximate = #model.approximation<tanh>, model.phase = #model.phase<forward>} : (tensor<3x5xf32>) -> tensor<3x5xf32>
   %2 = model.matmul %g, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>

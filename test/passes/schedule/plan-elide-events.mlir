@@ -30,7 +30,7 @@ plan.entry @f attributes {events = 7 : i64} {
     plan.fill <@b : 4xf32> with 0.0 on @compute {phase = #plan.phase<backward>}
   }
   plan.section "first" repeat 2 {
-    // Compute has done nothing here yet, but what it did before this repetition must be waited for.
+    // Compute has no work here yet, but the wait is for its work before this repetition.
     // CHECK: plan.section "first"
     // CHECK-NEXT: plan.record 2 on @compute
     // CHECK-NEXT: plan.wait 2 on @reduce

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -plan-lower | FileCheck %s
 
 // A value whose memory cannot be shared is copied: an all_reduce whose operand is read after it, an update whose old value
-// is read after it, a reshape without a window, a parameter that is returned as another one's new value.
+// is read after it, a reshape without a window, a parameter that is returned as the new value of a different one.
 
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
 

@@ -1,7 +1,7 @@
 // RUN: sluice-opt %s -plan-place-destinations | FileCheck %s
 // RUN: sluice-opt %s -plan-place-destinations -plan-place-destinations | FileCheck %s
 
-// @a is made in its window. @b stays: it is read a second time. @c stays: the window is read between.
+// @a is computed in its window. @b stays: it is read a second time. @c stays: the window is read between.
 
 // CHECK-NOT: plan.buffer @a
 // CHECK: plan.buffer @b
@@ -29,7 +29,7 @@ plan.entry @f {
   }
 }
 
-// @d is written in other dims than those that are copied: the window is cut as the launch writes. @e stays: no strides
+// @d is written in other dims than those that are copied: the window has the dims of the launch. @e stays: no strides
 // make rows with a gap between them one dim.
 
 // CHECK-NOT: plan.buffer @d

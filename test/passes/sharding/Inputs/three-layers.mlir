@@ -1,4 +1,4 @@
-// A chain of layers behind an embedding that belongs to the root, as the model stage leaves a train step: written by
+// A chain of layers after an embedding in the root unit, in the form of the model stage's train step: written by
 // hand.
 module {
   model.parameter @embed : tensor<5x6xf32> normal(0.0, 0.02)
