@@ -1,15 +1,15 @@
-"""nccl_log.py: does NCCL's own log say what the plan says?
+"""nccl_log.py: compares NCCL's log with a plan.
 
     nccl_log.py PLAN.json LOG... [--runs ENTRY:N,...]
 
 PLAN.json is what `sluice-plan describe --json` prints; LOG is what NCCL 2.28 writes with NCCL_DEBUG=INFO and
-NCCL_DEBUG_SUBSYS=COLL,REG, of one or several ranks. Each rank must have run the entry points as often and in the order
-that --runs says (the default: train_step once), issued and not replayed from a graph.
+NCCL_DEBUG_SUBSYS=COLL,REG, of one or several ranks. Each rank must have run the entry points in the order and number
+of --runs (the default: train_step once), issued and not replayed from a graph.
 
-Compared are, collective by collective in the plan's order: its kind, type, group and operation (a factor of the plan's is
-an operation that was made for it); that its segments are the calls of one group launch; and that their counts add up to
-its elements, padding included. All communicators that were used have the arena registered with them where the plan
-registers, and nothing where it does not; no registration was skipped or failed. Prints how much was compared; the first difference is an error, exit code 1.
+It compares, for each collective in the plan's order: its kind, type, group and operation (a factor of the plan is a separate
+operation); that its segments are the calls of one group launch; and that their counts add up to its elements, padding
+included. If the plan registers, the arena is registered with each used communicator, otherwise nothing is; no registration was
+skipped or failed. It prints how much was compared; the first difference is an error, exit code 1.
 """
 
 import argparse
@@ -28,9 +28,9 @@ UNREGISTERED = re.compile(r"(Skipping (graph )?registration for buffer|rank \d+ 
 NAMES = {"all_gather": "AllGather", "reduce_scatter": "ReduceScatter", "all_reduce": "AllReduce"}
 # ncclDataType_t and the bytes of an element.
 TYPES = {"u8": (1, 1), "i32": (2, 4), "i64": (4, 8), "f16": (6, 2), "f32": (7, 4), "f64": (8, 8), "bf16": (9, 2)}
-# ncclRedOp_t; what is scaled first has a number of its own, from the count of these on.
+# ncclRedOp_t; pre-multiplied sums have numbers from FIRST_PREMUL_OP on.
 OPS = {None: "0", "sum": "0", "max": "2", "mean": "4"}
-FIRST_OWN_OP = 5
+FIRST_PREMUL_OP = 5
 
 
 class Differs(Exception):
@@ -52,7 +52,7 @@ def read(paths):
                 if not head:
                     continue
                 if UNREGISTERED.fullmatch(head["text"].strip()):
-                    raise Differs(f"registration with NCCL, expected it to succeed but got: {head['text'].strip()}")
+                    raise Differs(f"failed registration with NCCL: {head['text'].strip()}")
                 process = head["rank"].rsplit(":", 1)[0]
                 if call := CALL.fullmatch(head["text"].strip()):
                     # A gather of one byte connects the ranks of a communicator.
@@ -73,16 +73,16 @@ def compare_group(where, wanted, calls):
         expect(f"{where}: ranks", wanted["group"], int(call["ranks"]))
         expect(f"{where}: type", code, int(call["type"]))
         if wanted.get("op") == "premul_sum":
-            if int(call["op"]) < FIRST_OWN_OP:
-                raise Differs(f"{where}: operation, expected one made for the factor {wanted['scale']} "
-                              f"but got {call['op']}")
+            if int(call["op"]) < FIRST_PREMUL_OP:
+                raise Differs(f"{where}: expected an operation with the factor {wanted['scale']} "
+                              f"but got operation {call['op']}")
         else:
             expect(f"{where}: operation", OPS[wanted.get("op")], call["op"])
         expect(f"{where}: group launch and communicator of a call", (calls[0]["launch"], calls[0]["comm"]),
                (call["launch"], call["comm"]))
-    # Counts are of what one rank gives, or gets of a reduction's result.
-    own = wanted["bytes_out"] if wanted["kind"] == "reduce_scatter" else wanted["bytes_in"]
-    expect(f"{where}: elements of one rank", own // size, sum(int(call["count"]) for call in calls))
+    # Counts are those of one rank: its input, or its part of the result of a reduction.
+    local = wanted["bytes_out"] if wanted["kind"] == "reduce_scatter" else wanted["bytes_in"]
+    expect(f"{where}: elements of one rank", local // size, sum(int(call["count"]) for call in calls))
 
 
 def compare_rank(rank, plan, runs, calls):
@@ -98,36 +98,36 @@ def compare_rank(rank, plan, runs, calls):
                 compare_group(where, wanted, group)
                 launch = (group[0]["launch"], group[0]["comm"])
                 if launch in launched:
-                    raise Differs(f"{where}: group launch, expected one of its own but got that of the group before")
+                    raise Differs(f"{where}: group launch of the previous group; each group has a separate one")
                 launched.add(launch)
                 at += len(group)
                 groups += 1
-    expect(f"rank {rank}: calls behind the last run", 0, len(calls) - at)
+    expect(f"rank {rank}: calls after the last run", 0, len(calls) - at)
     return groups
 
 
 def compare_registration(plan, calls, registered):
     arena = next(a["bytes"] for a in plan["arenas"] if a["space"] == "device")
     registers = "collective.register = false" not in plan["recipe"]
-    used = {call["comm"] for made in calls.values() for call in made}
+    used = {call["comm"] for of_rank in calls.values() for call in of_rank}
     for comm in sorted(used):
         expect(f"registrations with communicator {comm[1]}", [arena] if registers else [], registered.get(comm, []))
     return registers
 
 
 def main():
-    parser = argparse.ArgumentParser(description="does NCCL's own log say what the plan says?")
+    parser = argparse.ArgumentParser(description="compares NCCL's log with a plan")
     parser.add_argument("plan")
     parser.add_argument("log", nargs="+")
     parser.add_argument("--runs", default="train_step:1")
-    given = parser.parse_args()
-    with open(given.plan, encoding="utf-8") as file:
+    options = parser.parse_args()
+    with open(options.plan, encoding="utf-8") as file:
         plan = json.load(file)
-    runs = [(name, int(times)) for name, times in (run.split(":") for run in given.runs.split(","))]
+    runs = [(name, int(times)) for name, times in (run.split(":") for run in options.runs.split(","))]
     try:
-        calls, registered = read(given.log)
+        calls, registered = read(options.log)
         expect("ranks in the log", plan["world"], len(calls))
-        groups = [compare_rank(rank, plan, runs, made) for rank, made in sorted(calls.items())]
+        groups = [compare_rank(rank, plan, runs, of_rank) for rank, of_rank in sorted(calls.items())]
         registers = compare_registration(plan, calls, registered)
     except Differs as difference:
         sys.exit(f"error: {difference}")

@@ -1,6 +1,6 @@
-"""nccl_log_cases.py CHECK: logs of the recording stub, as they are and spoiled, given to nccl_log.py.
+"""nccl_log_cases.py CHECK: compares logs of the recording stub, unchanged and changed, by nccl_log.py.
 
-Each line says what was done to a log and what the check said.
+Each line has the change of a log and the result of the comparison.
 """
 
 import json
@@ -32,7 +32,7 @@ def check(name, log):
 
 
 def logs():
-    made = {}
+    of_plan = {}
     for name, keys in PLANS.items():
         done = try_run("sluice-compile", "m.mlir", *set_options(["target.device=cuda", *keys]), "-o", f"{name}.plan")
         if done.returncode:
@@ -44,13 +44,13 @@ def logs():
         if done.returncode:
             sys.exit(done.stdout + done.stderr)
         with open(f"{name}.txt", encoding="utf-8") as file:
-            made[name] = file.readlines()
-        print(f"{name}: {check(name, made[name])}")
-    return made
+            of_plan[name] = file.readlines()
+        print(f"{name}: {check(name, of_plan[name])}")
+    return of_plan
 
 
 def changed(log, pattern, replacement, only="", nth=0):
-    """The log with the nth line that holds `only` changed."""
+    """The log with a change of the nth line that contains `only`."""
     found = [i for i, line in enumerate(log) if only in line][nth]
     result = list(log)
     result[found] = re.sub(pattern, replacement, result[found])
@@ -58,31 +58,31 @@ def changed(log, pattern, replacement, only="", nth=0):
 
 
 def main():
-    made = logs()
-    mean = made["mean"]
+    of_plan = logs()
+    mean = of_plan["mean"]
     scatter = "ReduceScatter: "
     rank = re.match(r"\S+ ", next(line for line in mean if scatter in line))[0]
-    own = [i for i, line in enumerate(mean) if line.startswith(rank) and scatter in line]
-    first = mean[own[0]]
+    scatters = [i for i, line in enumerate(mean) if line.startswith(rank) and scatter in line]
+    first = mean[scatters[0]]
     launch = re.search(r"opCount \S+", first)[0]
-    of_group = [i for i in own if launch in mean[i]]
-    after = next(i for i in own if launch not in mean[i])
+    of_group = [i for i in scatters if launch in mean[i]]
+    after = next(i for i in scatters if launch not in mean[i])
     cases = {
         "a count off by one": changed(mean, r"count (\d+)", lambda m: f"count {int(m[1]) + 1}", scatter),
-        "another operation": changed(mean, r" op 4 ", " op 0 ", scatter),
-        "another type": changed(mean, r"datatype 7", "datatype 9", scatter),
-        "another kind": changed(mean, r"ReduceScatter", "AllReduce", scatter),
+        "a different operation": changed(mean, r" op 4 ", " op 0 ", scatter),
+        "a different type": changed(mean, r"datatype 7", "datatype 9", scatter),
+        "a different kind": changed(mean, r"ReduceScatter", "AllReduce", scatter),
         "a group of more ranks": changed(mean, r"nranks=2", "nranks=3", scatter),
         "a split group": [re.sub(r"opCount \S+", "opCount fff", line) if i == of_group[-1] else line
                           for i, line in enumerate(mean)],
         "two groups in one launch": [re.sub(r"opCount \S+", launch, line)
-                                     if i in own and re.search(r"opCount \S+", mean[after])[0] in line else line
+                                     if i in scatters and re.search(r"opCount \S+", mean[after])[0] in line else line
                                      for i, line in enumerate(mean)],
-        "a call is missing": [line for i, line in enumerate(mean) if i != own[0]],
-        "a call too many": mean + [mean[own[-1]]],
+        "a call is missing": [line for i, line in enumerate(mean) if i != scatters[0]],
+        "a call too many": mean + [mean[scatters[-1]]],
         "a rank is missing": [line for line in mean if not line.startswith(rank)],
         "no registration": [line for line in mean if "register comm" not in line],
-        "another size": changed(mean, r"size \d+", "size 64", "register comm"),
+        "a different size": changed(mean, r"size \d+", "size 64", "register comm"),
     }
     head = re.match(r".*INFO ", mean[0])[0]
     cases["memory without a handle"] = mean + [f"{head}rank 0 failed to IPC register userbuff 0x10 buffSize 64 nPeers 1 "
@@ -91,11 +91,11 @@ def main():
                                            "P2pUsesMemcpy=0)\n"]
     for what, log in cases.items():
         print(f"{what}: {check('mean', log)}")
-    comm = re.search(r"comm (\S+)", next(line for line in made["unregistered"] if scatter in line))[1]
-    extra = [re.match(r".*INFO ", made["unregistered"][0])[0] + f"register comm {comm} buffer 0x10 size 64\n"]
-    print(f"registered though not asked: {check('unregistered', extra + made['unregistered'])}")
-    spoiled = [re.sub(r" op [5-9] ", " op 0 ", line) for line in made["factor"]]
-    print(f"no factor: {check('factor', spoiled)}")
+    comm = re.search(r"comm (\S+)", next(line for line in of_plan["unregistered"] if scatter in line))[1]
+    extra = [re.match(r".*INFO ", of_plan["unregistered"][0])[0] + f"register comm {comm} buffer 0x10 size 64\n"]
+    print(f"registered but not requested: {check('unregistered', extra + of_plan['unregistered'])}")
+    summed = [re.sub(r" op [5-9] ", " op 0 ", line) for line in of_plan["factor"]]
+    print(f"no factor: {check('factor', summed)}")
 
 
 if __name__ == "__main__":
