@@ -89,7 +89,7 @@ def roofline():
         return 2 * tensors * elements, flops * elements
 
     def with_gelu(m, k, n):
-        # The matrix of gelu's inputs more; its operations are of no account beside the product's.
+        # In addition the matrix of gelu's inputs; its operations are negligible.
         moved, flops = product(m, k, n)
         return moved + 2 * m * n, flops
 
@@ -99,7 +99,7 @@ def roofline():
         ("`matmul_gelu`: up", *with_gelu(rows, width, 4 * width)), ("`matmul_gelu_grad`", *with_gelu(rows, width, 4 * width)),
         ("`matmul`: down", *product(rows, 4 * width, width)), ("`matmul`: logits", *product(rows, width, vocabulary)),
         ("`attention`, causal", 2 * 4 * rows * width, 2 * 2 * scores),
-        ("`attention_grad`, 7 products where 5 would do", 2 * 8 * rows * width, 7 * 2 * scores),
+        ("`attention_grad`, 7 products instead of 5", 2 * 8 * rows * width, 7 * 2 * scores),
         ("`layer_norm`", *pointwise(2, rows * width)), ("`layer_norm_grad`", *pointwise(3, rows * width, 16)),
         ("`cross_entropy`", *pointwise(1, rows * vocabulary, 4)), ("`cross_entropy_grad`, in place", *pointwise(2, rows * vocabulary, 4)),
         ("`embedding`", *pointwise(2, rows * width, 0)), ("`cast` of the parameters", 6 * parameters, 0),
@@ -108,7 +108,7 @@ def roofline():
     print("| kernel | MB | GFLOP | FLOP a byte | " + " | ".join(f"{name}, ms" for name in DEVICES) + " | limit |")
     print("|---|---|---|---|" + "---|" * len(DEVICES) + "---|")
     for name, moved, flops in table:
-        # What is not a product runs on plain cores, a fifteenth of the tensor cores' rate.
+        # Other work runs on plain cores, at a fifteenth of the tensor cores' rate.
         rate = 1 if name.startswith(("`matmul", "`attention")) else 15
         times = [max(flops * rate / peak, moved / memory) for peak, memory in DEVICES.values()]
         limits = {"arithmetic" if flops * rate / peak > moved / memory else "memory" for peak, memory in DEVICES.values()}

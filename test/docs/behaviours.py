@@ -30,7 +30,7 @@ def listed(script):
 
 @functools.cache
 def runner(script):
-    """The lit test that runs a script in every configuration, or what is expected."""
+    """Empty if a lit test runs the script in every configuration, else the expected lit test."""
     folder, name = os.path.split(script)
     for other in sorted(os.listdir(os.path.join(root, "test", folder))):
         if other.endswith(".test") and f"RUN: python3 %S/{name} %t" in read(os.path.join(folder, other)):

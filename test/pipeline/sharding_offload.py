@@ -30,8 +30,8 @@ def expect_same_bits_with_offload(model, recipe, offload=BOTH, steps=3, *options
     summary = found.summary
     expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{recipe}, {offload}: measured peaks")
     for space in ("device", "host"):
-        held = plan.arena(space)
-        expect_equal(summary["predicted_peak"][space], held["bytes"] + held["workspace"], f"{recipe}: {space}")
+        arena = plan.arena(space)
+        expect_equal(summary["predicted_peak"][space], arena["bytes"] + arena["workspace"], f"{recipe}: {space}")
     return plan
 
 

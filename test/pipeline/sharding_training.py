@@ -56,13 +56,13 @@ def states_after_forward_and_backward():
 def states_at_every_instruction():
     # A unit is gathered from the issue of the gather until its release, before and after that sharded or resharded, in every micro-batch.
     model = zoo("mlp-sequence", "count=2", "dim=8")
-    for after, held in (("true", [("sharded", 4)]), ("2", [("resharded", 2)]), ("false", [])):
+    for after, between in (("true", [("sharded", 4)]), ("2", [("resharded", 2)]), ("false", [])):
         plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", "gradient.microbatches=2"])
         for unit in ("0", "1"):
             states = [(s["i"], s["microbatch"], s["state"], s["over"]) for s in plan.description["states"]
                       if s["entry"] == "train_step" and s["unit"] == unit]
             gathered = [("gathered", 1)]
-            once = gathered + held + gathered * len(held) + [("sharded", 4)]
+            once = gathered + between + gathered * len(between) + [("sharded", 4)]
             expect_equal([s[2:] for s in states], [("sharded", 4)] + 2 * once, f"{after}: states of '{unit}'")
             expect_equal([s[1] for s in states], [0] + [0] * len(once) + [1] * len(once), f"{after}: micro-batches")
             # The states change at the instructions of the events.
