@@ -297,19 +297,21 @@ TEST_P(CollectiveSuite, SubgroupsOfAMesh) {
   });
 }
 
+/// Rows and columns of parameters: rows fewer than 128, not divisible by 128, or divisible.
+constexpr std::pair<std::size_t, std::size_t> manyRanksShapes[] = {{17, 257}, {17, 1},   {64, 312}, {64, 1},
+                                                                   {64, 64},  {512, 64}, {256, 1},  {64, 297}};
+
 // Tests 128 ranks with parameters whose dim 0 is sharded in ceil-chunks: smaller than the world, uneven, or even.
 // Gathering the padded chunks gives the full tensor; scattering the sum gives each rank its chunk.
 TEST_P(CollectiveSuite, ManyRanksWithCeilChunks) {
   constexpr int ranks = 128;
   SLUICE_NEEDS_RANKS(ranks);
-  const std::vector<std::pair<std::size_t, std::size_t>> shapes = {{17, 257}, {17, 1},   {64, 312}, {64, 1},
-                                                                   {64, 64},  {512, 64}, {256, 1},  {64, 297}};
   auto world = backend().create(ranks);
   forRanks(backend(), ranks, [&](int r) {
     auto communicator = join(*world, r);
     std::vector<std::unique_ptr<RankArray<float>>> chunks, gatheredTensors, backs;
     std::vector<SegmentPointers> gathers, scatters;
-    for (const auto &[rows, columns] : shapes) {
+    for (const auto &[rows, columns] : manyRanksShapes) {
       const std::size_t chunk = (rows + ranks - 1) / ranks, count = chunk * columns;
       std::vector<float> own(count);
       for (std::size_t i = 0; i < count; ++i) {
@@ -323,15 +325,48 @@ TEST_P(CollectiveSuite, ManyRanksWithCeilChunks) {
       scatters.push_back({gatheredTensors.back()->data(), backs.back()->data(), count});
     }
     ASSERT_TRUE(communicator->allGather(gathers, DType::f32, label, nullptr).isOk());
-    for (std::size_t p = 0; p < shapes.size(); ++p) {
+    for (std::size_t p = 0; p < std::size(manyRanksShapes); ++p) {
       const std::vector<float> full = gatheredTensors[p]->values();
-      const std::size_t real = shapes[p].first * shapes[p].second;
+      const std::size_t real = manyRanksShapes[p].first * manyRanksShapes[p].second;
       for (std::size_t i = 0; i < full.size(); ++i)
         ASSERT_EQ(full[i], i < real ? static_cast<float>(i) : 0.0f);
     }
     ASSERT_TRUE(communicator->reduceScatter(scatters, DType::f32, Reduction::mean, 1, label, nullptr).isOk());
-    for (std::size_t p = 0; p < shapes.size(); ++p)
+    for (std::size_t p = 0; p < std::size(manyRanksShapes); ++p)
       EXPECT_EQ(backs[p]->values(), chunks[p]->values());
+  });
+}
+
+// Tests that 128 ranks sum f16 gradients exactly: every rank has (rank mod 8) + (i mod 4) in element i, divided by 16
+// before the sum, the first of the two factors of a mean over 128 ranks.
+TEST_P(CollectiveSuite, ManyRanksSumF16Exactly) {
+  constexpr int ranks = 128;
+  SLUICE_NEEDS_RANKS(ranks);
+  const auto sixteenth = [](int value) { return static_cast<std::uint16_t>(value == 0 ? 0 : f16(value) - (4 << 10)); };
+  auto world = backend().create(ranks);
+  forRanks(backend(), ranks, [&](int r) {
+    auto communicator = join(*world, r);
+    std::vector<std::unique_ptr<RankArray<std::uint16_t>>> gradients, chunks;
+    std::vector<SegmentPointers> scatters;
+    for (const auto &[rows, columns] : manyRanksShapes) {
+      const std::size_t count = (rows + ranks - 1) / ranks * columns;
+      std::vector<std::uint16_t> gradient(count * ranks);
+      for (std::size_t i = 0; i < rows * columns; ++i)
+        gradient[i] = sixteenth(r % 8 + static_cast<int>(i % 4));
+      gradients.push_back(std::make_unique<RankArray<std::uint16_t>>(backend(), gradient));
+      chunks.push_back(std::make_unique<RankArray<std::uint16_t>>(backend(), std::vector<std::uint16_t>(count, 1)));
+      scatters.push_back({gradients.back()->data(), chunks.back()->data(), count});
+    }
+    ASSERT_TRUE(communicator->reduceScatter(scatters, DType::f16, Reduction::sum, 1, label, nullptr).isOk());
+    for (std::size_t p = 0; p < std::size(manyRanksShapes); ++p) {
+      const auto [rows, columns] = manyRanksShapes[p];
+      const std::vector<std::uint16_t> chunk = chunks[p]->values();
+      for (std::size_t j = 0; j < chunk.size(); ++j) {
+        const std::size_t i = static_cast<std::size_t>(r) * chunk.size() + j;
+        // 16 times the sum of 0 to 7 and 128 times the second term, divided by 16.
+        ASSERT_EQ(chunk[j], f16(i < rows * columns ? 28 + 8 * static_cast<int>(i % 4) : 0));
+      }
+    }
   });
 }
 
