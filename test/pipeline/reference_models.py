@@ -1,0 +1,271 @@
+"""Rows of the reference with models of their own: parts of a unit that are used several times, inputs, 128 ranks, divisors."""
+
+import random
+import struct
+
+from sharding_tools import *
+
+ONE = ["optimizer.name=sgd", "optimizer.lr=1"]
+
+
+def typed(shape):
+    return "tensor<" + "".join(f"{extent}x" for extent in shape) + "f32>"
+
+
+def write_model(name, batch, parameters, inputs, body):
+    """A module with one entry point that returns %loss. Parameters and inputs: name to shape."""
+    path = SCRATCH / f"{name}.mlir"
+    arguments = ", ".join(f'%in{i}: {typed(shape)} {{model.input = "{given}"}}' for i, (given, shape) in enumerate(inputs.items()))
+    reads = [f"%{parameter.replace('.', '_')} = model.read @{parameter} : {typed(shape)}" for parameter, shape in parameters.items()]
+    path.write_text("\n".join(
+        [f'module attributes {{model.batch = {batch} : i64, model.name = "{name}"}} {{',
+         *(f"model.parameter @{parameter} : {typed(shape)} uniform(-0.5, 0.5)" for parameter, shape in parameters.items()),
+         f'func.func @train_step({arguments}) -> (tensor<f32> {{model.output = "loss"}}) attributes {{model.entry = #model.entry<train>}} {{',
+         *([] if body.startswith("// reads") else reads), body, "return %loss : tensor<f32>", "}", "}"]))
+    return path
+
+
+def write_tensors(path, given):
+    """A safetensors file of f32 tensors: name to shape and numbers."""
+    header, data = {}, b""
+    for name, (shape, numbers) in given.items():
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(numbers)]}
+        data += struct.pack(f"<{len(numbers)}f", *numbers)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return path
+
+
+DIM, VOCABULARY, ROWS, CHUNKS = 8, 12, 8, 4
+
+
+def chunked_loss(chunks):
+    """A layer, then a norm and a head, which is used once for each of these chunks of the rows: the sum of squared logits."""
+    x, weight, norm, head = f"tensor<{ROWS}x{DIM}xf32>", f"tensor<{DIM}x{DIM}xf32>", f"tensor<{DIM}xf32>", f"tensor<{VOCABULARY}x{DIM}xf32>"
+    size = ROWS // CHUNKS
+    part, logits = f"tensor<{size}x{DIM}xf32>", f"tensor<{size}x{VOCABULARY}xf32>"
+    lines = ["// reads in blocks", f'%hidden = model.block "layer" -> {x} {{', f"%w = model.read @layer.weight : {weight}",
+             f"%product = model.matmul %in0, %w {{transpose_rhs}} : ({x}, {weight}) -> {x}", f"model.yield %product : {x}", "}",
+             f'%normal = model.block "norm" -> {x} {{', f"%scale = model.read @norm.weight : {norm}",
+             f"%y, %rstd = model.rms_norm %hidden, %scale {{epsilon = 1.0e-5 : f64}} : ({x}, {norm}) -> ({x}, tensor<{ROWS}xf32>)",
+             f"model.yield %y : {x}", "}"]
+    total = None
+    for c in chunks:
+        lines += [f"%part{c} = model.slice %normal {{limit = array<i64: {(c + 1) * size}, {DIM}>, start = array<i64: {c * size}, 0>, "
+                  f"step = array<i64: 1, 1>}} : ({x}) -> {part}",
+                  f'%logits{c} = model.block "head" -> {logits} {{', f"%h = model.read @head.weight : {head}",
+                  f"%product = model.matmul %part{c}, %h {{transpose_rhs}} : ({part}, {head}) -> {logits}", f"model.yield %product : {logits}", "}",
+                  f"%square{c} = model.multiply %logits{c}, %logits{c} : ({logits}, {logits}) -> {logits}",
+                  f"%loss{c} = model.reduce_sum %square{c} {{dims = array<i64: 0, 1>}} : ({logits}) -> tensor<f32>"]
+        lines += [f"%sum{c} = model.add {total}, %loss{c} : (tensor<f32>, tensor<f32>) -> tensor<f32>"] if total else []
+        total = f"%sum{c}" if total else f"%loss{c}"
+    lines.append(f"%loss = model.scale {total} {{factor = 0.5 : f64}} : (tensor<f32>) -> tensor<f32>")
+    return write_model("chunks" + "".join(map(str, chunks)), ROWS, {"layer.weight": (DIM, DIM), "norm.weight": (DIM,), "head.weight": (VOCABULARY, DIM)},
+                       {"x": (ROWS, DIM)}, "\n".join(lines))
+
+
+TOGETHER = 'sharding.units={layer=["layer"], output=["norm", "head"]}'
+
+
+@test
+def a_unit_of_which_one_module_is_used_per_chunk():
+    model = chunked_loss(range(CHUNKS))
+    for after in ("true", "false"):
+        for microbatches in (1, 3):
+            for policy in ("none", "block"):
+                recipe = ["mesh.shard=2", f"sharding.reshard_after_forward={after}", f"gradient.microbatches={microbatches}", f"recompute.policy={policy}"]
+                together = Plan(model, recipe + [TOGETHER])
+                expect_equal({u["name"]: len(u["parameters"]) for u in together.shown["units"]}, {"root": 0, "layer": 1, "output": 2}, "units")
+                expect_equal(together.count("reduce_scatter", unit="output"), 1, f"{recipe}: reductions of the unit")
+                # Gathered once for all chunks, and again for the backward if the forward released it.
+                expect_equal(together.events("forward", only="U"), ["U(layer)", "U(output)"], f"{recipe}: gathers of the forward")
+                for steps, optimizer in ((1, ONE), (10, ["optimizer.name=adam", "optimizer.lr=0.01"])):
+                    same_bits(train(Plan(model, recipe + [TOGETHER] + optimizer), steps=steps), train(Plan(model, recipe + optimizer), steps=steps),
+                              f"{recipe}: one unit or two")
+
+
+@test
+def every_chunk_adds_a_gradient():
+    start = tensors(train(Plan(chunked_loss(range(CHUNKS)), ["mesh.shard=2", TOGETHER] + ONE), steps=0).weights)
+
+    def gradient(chunks):
+        after = tensors(train(Plan(chunked_loss(chunks), ["mesh.shard=2", TOGETHER] + ONE), steps=1).weights)
+        return {name: [a - b for a, b in zip(start[name], after[name])] for name in start}
+
+    of_each = [gradient((c,)) for c in range(CHUNKS)]
+    of_all = gradient(range(CHUNKS))
+    for name in start:
+        expect(all(any(one[name]) for one in of_each), f"'{name}': expected a gradient of each chunk")
+        near([sum(one[name][i] for one in of_each) for i in range(len(start[name]))], of_all[name], 1e-5, f"'{name}': sum over chunks")
+
+
+@test
+def a_model_without_inputs():
+    shape = "tensor<6x5xf32>"
+    body = "\n".join([f"%p = model.multiply %w, %v : ({shape}, tensor<5xf32>) -> {shape}", f"%q = model.multiply %p, %p : ({shape}, {shape}) -> {shape}",
+                      f"%loss = model.reduce_sum %q {{dims = array<i64: 0, 1>}} : ({shape}) -> tensor<f32>"])
+    model = write_model("without-inputs", 1, {"w": (6, 5), "v": (5,)}, {}, body)
+    sgd = ["optimizer.name=sgd", "optimizer.lr=0.1"]
+    alone = train(Plan(model, sgd), steps=5)
+    expect(all(a > b for a, b in itertools.pairwise(alone.loss)), f"expected a loss that falls but got {alone.loss}")
+    for mesh in (["mesh.shard=2"], ["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
+        near_runs(train(Plan(model, mesh + sgd), steps=5), alone, 1e-6, f"{mesh}", weights=1e-6)
+
+
+@test
+def inputs_in_two_groups():
+    """x and two tensors of another group: each is copied to the device by its name before it is read, and the root has no parameters."""
+    value, rows, ranks = "tensor<3x4xf32>", 3, 2
+    body = "\n".join([
+        "// reads in a block", f"%ys = model.add %in1, %in2 : ({value}, {value}) -> {value}", f"%s = model.add %in0, %ys : ({value}, {value}) -> {value}",
+        "%one = model.constant 1.0 : tensor<4xf32>", f"%t = model.add %s, %one : ({value}, tensor<4xf32>) -> {value}",
+        f'%u = model.block "layer" -> {value} {{', "%w = model.read @w : tensor<4xf32>",
+        f"%m = model.multiply %t, %w : ({value}, tensor<4xf32>) -> {value}", f"model.yield %m : {value}", "}",
+        f"%loss = model.reduce_sum %u {{dims = array<i64: 0, 1>}} : ({value}) -> tensor<f32>"])
+    names = ("x", "ys.0", "ys.1")
+    model = write_model("inputs", rows, {"w": (4,)}, {name: (rows, 4) for name in names}, body)
+    plan = Plan(model, [f"mesh.shard={ranks}"] + ONE)
+    expect_equal({u["name"]: len(u["parameters"]) for u in plan.shown["units"]}, {"root": 0, "layer": 1}, "parameters of units")
+    # Small integers: every sum is exact.
+    count = rows * ranks * 4
+    numbers = {name: [(7 * i + 3 * k) % 11 for i in range(count)] for k, name in enumerate(names)}
+    data = write_tensors(SCRATCH / "inputs.safetensors", {name: ([rows * ranks, 4], values) for name, values in numbers.items()})
+    start = tensors(train(plan, steps=0, data=data).weights)["w"]
+    found = train(plan, steps=1, data=data)
+    sums = [sum(numbers[name][i] for name in names) + 1 for i in range(count)]
+    # The gradient is the mean of the ranks' sums over rows.
+    gradient = [sum(sums[column::4]) / ranks for column in range(4)]
+    near(tensors(found.weights)["w"], [w - g for w, g in zip(start, gradient)], 1e-6, "weights")
+    near(found.loss, [sum(g * w for g, w in zip(gradient, start))], 1e-6, "loss")
+    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0].splitlines()
+    for name in names:
+        rows_of = [[i for i, line in enumerate(step) if f": {op} %input.{name}.host" in line or f": {op}(" in line and f"%input.{name}:" in line]
+                   for op in ("copy", "add")]
+        expect(len(rows_of[0]) == 1 and rows_of[0][0] < rows_of[1][0], f"'{name}': expected one copy before the first read but got {rows_of}")
+
+
+# Rows fewer than 128, not divisible by 128, or divisible.
+MANY = {"a": (17, 257), "b": (17,), "c": (64, 312), "d": (64,), "e": (64, 64), "f": (512, 64), "g": (256,), "h": (64, 297)}
+
+
+def sums(lines, terms):
+    """Lines that add up these tensors to %total."""
+    for i, (name, shape) in enumerate(terms):
+        dims = ", ".join(map(str, range(len(shape))))
+        lines.append(f"%s{i} = model.reduce_sum {name} {{dims = array<i64: {dims}>}} : ({typed(shape)}) -> tensor<f32>")
+        lines.append(f"%t{i} = model.add %t{i - 1}, %s{i} : (tensor<f32>, tensor<f32>) -> tensor<f32>" if i else f"%t0 = model.scale %s0 {{factor = 1.0 : f64}} : (tensor<f32>) -> tensor<f32>")
+    return lines
+
+
+def dyadic(offset):
+    """Initial values of MANY with 10 bits: sums of 128 ranks are exact in f32."""
+    return {name: (list(shape), [((i * 37 + offset + 11 * k) % 1023 - 511) / 1024 for i in range(math.prod(shape))])
+            for k, (name, shape) in enumerate(MANY.items())}
+
+
+@test
+def gathers_of_128_ranks():
+    """One unit over 128 ranks, gathered in forward and backward by all ranks, or in the backward by eight. The loss is half the sum of squares, so
+    a gradient is the parameter that the backward gathered; all numbers are exact."""
+    lines = []
+    for name, shape in MANY.items():
+        lines.append(f"%q{name} = model.multiply %{name}, %{name} : ({typed(shape)}, {typed(shape)}) -> {typed(shape)}")
+    sums(lines, [(f"%q{name}", shape) for name, shape in MANY.items()])
+    lines.append(f"%loss = model.scale %t{len(MANY) - 1} {{factor = 0.5 : f64}} : (tensor<f32>) -> tensor<f32>")
+    model = write_model("many-gathers", 1, MANY, {}, "\n".join(lines))
+    expect_equal(sum(math.prod(shape) for shape in MANY.values()), 80_546, "elements")
+    values = dyadic(5)
+    start = write_tensors(SCRATCH / "start.safetensors", values)
+    half = sum(v * v for _, numbers in values.values() for v in numbers) / 2
+    for after, groups in (("true", {("forward", 128), ("backward", 128)}), ("8", {("forward", 128), ("backward", 8)}), ("false", {("forward", 128)})):
+        plan = Plan(model, ["mesh.shard=128", "sharding.units=root", f"sharding.reshard_after_forward={after}", "optimizer.name=sgd", "optimizer.lr=0.5"])
+        expect_equal({(c["phase"], c["group"]) for c in plan.collectives("all_gather")}, groups, f"{after}: ranks of gathers")
+        padded = sum(math.prod(p["shape"]) + p["padding"] for p in plan.parameters().values())
+        expect_equal(padded, 152_320, f"{after}: elements with padding")
+        found = train(plan, "--init", start, steps=1)
+        expect(abs(found.loss[0] - half) < 1e-4 * half, f"{after}: loss, expected {half} but got {found.loss[0]}")
+        for name, numbers in tensors(found.weights).items():
+            expect(list(numbers) == [v / 2 for v in values[name][1]], f"{after}: '{name}', expected half of the initial values")
+
+
+@test
+def reductions_of_128_ranks():
+    """The gradient of every element is the rank's number modulo 8. In f16 it is divided by 16 before the sum and by 8 after it; the mean is exact."""
+    lines = sums([], [(f"%{name}", shape) for name, shape in MANY.items()])
+    lines.append("%x = model.reduce_sum %in0 {dims = array<i64: 0, 1>} : (tensor<1x1xf32>) -> tensor<f32>")
+    lines.append(f"%loss = model.multiply %t{len(MANY) - 1}, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>")
+    model = write_model("many-reductions", 1, MANY, {"x": (1, 1)}, "\n".join(lines))
+    values = dyadic(9)
+    start = write_tensors(SCRATCH / "start.safetensors", values)
+    data = write_tensors(SCRATCH / "ranks.safetensors", {"x": ([128, 1], [rank % 8 for rank in range(128)])})
+    for dtype, op in (("f32", "mean"), ("f16", "sum")):
+        plan = Plan(model, ["mesh.shard=128", "sharding.units=root", f"precision.reduce={dtype}"] + ONE)
+        expect_equal({(c["op"], c["dtype"], c["group"]) for c in plan.collectives("reduce_scatter")}, {(op, dtype, 128)}, "reductions")
+        for name, numbers in tensors(train(plan, "--init", start, steps=1, data=data).weights).items():
+            expect(list(numbers) == [v - 3.5 for v in values[name][1]], f"{dtype}: '{name}', expected the initial values minus 3.5")
+
+
+@test
+def scalings_of_one_rank():
+    """One rank scales gradients once if a divisor other than 1 is given, and not otherwise."""
+    body = "\n".join(["%p = model.multiply %in0, %w : (tensor<1x4xf32>, tensor<4xf32>) -> tensor<1x4xf32>",
+                      "%loss = model.reduce_sum %p {dims = array<i64: 0, 1>} : (tensor<1x4xf32>) -> tensor<f32>"])
+    model = write_model("three", 1, {"w": (4,)}, {"x": (1, 4)}, body)
+    data = write_tensors(SCRATCH / "three.safetensors", {"x": ([1, 4], [3.0] * 4)})
+    zeros = write_tensors(SCRATCH / "zeros.safetensors", {"w": ([4], [0.0] * 4)})
+    for given, factor, scalings in (([], 1, 0), (["gradient.divide=1"], 1, 0), (["gradient.divide=2"], 2, 1), (["gradient.divide={root=4}"], 4, 1)):
+        for force in ([], ["gradient.force_sum=true"]):
+            plan = Plan(model, ["mesh.shard=1"] + given + force + ONE)
+            step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
+            expect_equal(len([line for line in step.splitlines() if " backward " in line and ": scale(" in line]), scalings, f"{given + force}: scalings")
+            found = tensors(train(plan, "--init", zeros, steps=1, data=data).weights)["w"]
+            expect_equal([-w for w in found], [3 / factor] * 4, f"{given + force}: gradients")
+
+
+@test
+def mixed_precision_against_wide_sums():
+    """bf16 compute and f32 reduction over four ranks with AdamW, and a divisor for a root without parameters. In each of ten steps the update is that
+    of the mean of the ranks' gradients, summed here in f64: each is computed by one rank from the rows and weights of that step."""
+    ranks, rows, dim, steps = 4, 2, 16, 10
+    model = zoo("mlp-sequence", "count=3", f"dim={dim}", f"batch={rows}")
+    narrow = ["precision.compute=bf16", "precision.reduce=f32"]
+    adamw = ["optimizer.name=adamw", "optimizer.lr=0.01", "optimizer.weight_decay=0.1"]
+    plan = Plan(model, ["mesh.shard=4", "gradient.divide={root=4}"] + narrow + adamw)
+    expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {"f32"}, "type of reductions")
+    # A large learning rate: the difference of weights has the digits of the gradient.
+    rate = 1024
+    one = Plan(model, narrow + ["optimizer.name=sgd", f"optimizer.lr={rate}"])
+    random_ = random.Random(7)
+    inputs = [[random_.gauss(0, 1) for _ in range(dim)] for _ in range(steps * ranks * rows)]
+
+    def data(name, sequences):
+        return write_tensors(SCRATCH / f"{name}.safetensors", {"x": ([len(sequences), dim], list(itertools.chain(*sequences)))})
+
+    everything = data("all", inputs)
+    file = SCRATCH / "weights.safetensors"
+    weights = train(plan, steps=0, data=everything).weights
+    first, second = (collections.defaultdict(float) for _ in range(2))
+    for step in range(steps):
+        file.write_bytes(weights)
+        before = tensors(weights)
+        of_ranks = []
+        for rank in range(ranks):
+            begin = (step * ranks + rank) * rows
+            after = tensors(train(one, "--init", file, steps=1, data=data("rank", inputs[begin:begin + rows])).weights)
+            of_ranks.append({name: [(b - a) / rate for a, b in zip(after[name], before[name])] for name in before})
+        weights = train(plan, steps=step + 1, data=everything).weights
+        found = tensors(weights)
+        for name in before:
+            for i, w in enumerate(before[name]):
+                gradient = sum(one_[name][i] for one_ in of_ranks) / ranks
+                key = name, i
+                first[key] = 0.9 * first[key] + 0.1 * gradient
+                second[key] = 0.999 * second[key] + 0.001 * gradient * gradient
+                move = first[key] / (1 - 0.9 ** (step + 1)) / (math.sqrt(second[key] / (1 - 0.999 ** (step + 1))) + 1e-8)
+                wanted = w * (1 - 0.01 * 0.1) - 0.01 * move
+                if not expect(abs(found[name][i] - wanted) < 1e-6, f"step {step}: '{name}' [{i}], expected {wanted} but got {found[name][i]}"):
+                    return
+
+
+main()

@@ -1,0 +1,212 @@
+"""Rows of the reference with gradients and parameters: losses of ten steps, and every parameter after one step of SGD with a learning
+rate of 1, at the reference's tolerances of f32.
+
+One rank with as many micro-batches as there are ranks takes the same rows. After that step the difference of a parameter is the
+difference of its gradient.
+"""
+
+from sharding_tools import *
+
+ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
+ONE = ["optimizer.name=sgd", "optimizer.lr=1"]
+RELATIVE, ABSOLUTE = 1.3e-6, 1e-5
+HOST = 'memory.offload=["parameters", "optimizer"]'
+POLICIES = [[f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"] for after in ("true", "false") for policy in ("none", "block")]
+
+
+def close(found, wanted):
+    return len(found) == len(wanted) and all(abs(a - b) <= ABSOLUTE + RELATIVE * abs(b) for a, b in zip(found, wanted))
+
+
+def same_gradients(found, wanted, what):
+    """Of two runs of one step by ONE."""
+    expect(close(found.loss, wanted.loss), f"{what}: loss, expected {wanted.loss} but got {found.loss}")
+    a, b = tensors(found.weights), tensors(wanted.weights)
+    expect_equal(sorted(a), sorted(b), f"{what}: parameters")
+    for name in a:
+        worst = max(range(len(a[name])), key=lambda i: abs(a[name][i] - b[name][i]))
+        expect(close(a[name], b[name]), f"{what}: '{name}', expected {b[name][worst]} but got {a[name][worst]} after one step")
+
+
+def parity(model, mesh, ranks, recipes, steps=10, microbatches=1, options=(), extra=()):
+    """`extra` also applies to the run of one rank."""
+    extra = list(extra)
+    alone = [f"gradient.microbatches={ranks * microbatches}"] + extra
+    one = train(Plan(model, alone + ONE), *options, steps=1)
+    losses = train(Plan(model, alone + ADAM), *options, steps=steps).loss if steps else None
+    for recipe in recipes:
+        settings = mesh + extra + ([f"gradient.microbatches={microbatches}"] if microbatches > 1 else []) + recipe
+        same_gradients(train(Plan(model, settings + ONE), *options, steps=1), one, f"{model.stem}, {settings}")
+        if steps:
+            found = train(Plan(model, settings + ADAM), *options, steps=steps).loss
+            expect(close(found, losses), f"{model.stem}, {settings}: losses, expected {losses} but got {found}")
+
+
+@test
+def uneven_shards_in_one_unit():
+    for sizes in ((16, 15, 8), (7, 15, 3), (16, 17, 8)):
+        model = zoo("linear-relu-linear", *(f"{key}={size}" for key, size in zip(("in", "hidden", "out"), sizes)), "batch=4")
+        for ranks in (1, 2, 4, 8):
+            parity(model, [f"mesh.shard={ranks}"], ranks, [["sharding.units=root"]])
+
+
+@test
+def largest_dim():
+    for sizes in (("in=16", "hidden=32", "out=8"), ("in=16", "hidden=16", "out=8")):
+        parity(zoo("linear-relu-linear", *sizes, "batch=4"), ["mesh.shard=4", "sharding.units=root"], 4, [["sharding.dim=largest"]])
+    parity(zoo("transformer", "layers=3", "dropout=0"), ["mesh.shard=4"], 4, [["sharding.dim=largest"]])
+    parity(zoo("mlp", "dim=4"), ["mesh.shard=2"], 2, [['sharding.dim={"*.weight"=1}']])
+
+
+@test
+def units_of_a_transformer():
+    """The reference's sizes: vocabulary 1024, 3 rows of 64 tokens."""
+    model = zoo("transformer", "layers=3", "vocab=1024", "max_sequence=64", "sequence=64", "batch=3", "dropout=0")
+    parity(model, ["mesh.shard=4"], 4, [[f"sharding.reshard_after_forward={after}"] for after in ("true", "false", "2")])
+    parity(model, ["mesh.shard=2"], 2, [[HOST, f"memory.pinned={pinned}"] for pinned in ("true", "false")])
+
+
+@test
+def prefetch_of_two_units():
+    parity(zoo("transformer", "layers=8", "dropout=0"), ["mesh.shard=4"], 4, [["schedule.forward_prefetch=2", "schedule.backward_prefetch=2"]])
+
+
+@test
+def recompute_and_units_of_several_blocks():
+    untied, tied = (zoo("transformer", "layers=3", "dropout=0", "vocab=64", *more) for more in (("tied=false",), ()))
+    several = 'a=["layers.0"], b=["layers.1", "layers.2"]'
+    for model, units in ((tied, []),
+                         (untied, [f'sharding.units={{{several}, e=["tok_embeddings*", "pos_embeddings*"], n=["norm*", "output*"]}}',
+                                   "sharding.unshard_in_backward={e=false}"]),
+                         (tied, [f'sharding.units={{{several}, e=["tok_embeddings*"], n=["norm*"]}}'])):
+        parity(model, ["mesh.shard=2"], 2, [policy + units for policy in POLICIES])
+
+
+@test
+def tied_parameters():
+    parity(zoo("transformer", "layers=3", "dropout=0"), ["mesh.shard=4"], 4, POLICIES)
+    parity(zoo("transformer", "layers=1", "dropout=0", "vocab=17"), ["mesh.shard=4"], 4, [[]])
+
+
+@test
+def several_uses_and_entry_points():
+    parity(zoo("multi-forward", "batch=32"), ["mesh.shard=4"], 4, [[f"sharding.reshard_after_forward={after}"] for after in ("true", "false", "2")])
+    parity(zoo("two-forwards", "layers=3"), ["mesh.shard=4"], 4, POLICIES)
+    parity(zoo("unused-linear"), ["mesh.shard=4"], 4, [[]])
+    sequence = zoo("mlp-sequence", "count=3", "dim=32")
+    parity(sequence, ["mesh.shard=4"], 4, [[]], options=("--entries", "train_first"))
+    parity(sequence, ["mesh.shard=4"], 4, [[]], options=("--entries", "train_step,train_first"))
+
+
+@test
+def nested_units_with_recompute_in_two_forwards():
+    """Two forwards and one backward, with units inside the units of blocks: the recompute of each forward gathers both, and each unit is reduced
+    once."""
+    layers = range(3)
+    units = ("sharding.units={" + ", ".join(f'L{i}=["layers.{i}"], w{i}=["layers.{i}.feed_forward.w1.*"]' for i in layers) + "}")
+    model = zoo("two-forwards", "layers=3")
+    base = ["mesh.shard=4", "sharding.reshard_after_forward=true", "schedule.forward_prefetch=0", "schedule.backward_prefetch=0"]
+    for policy in ("none", "block"):
+        plan = Plan(model, base + [units, f"recompute.policy={policy}"])
+        # Each half of the backward needs the outer unit from the recompute of its first norm on, and releases it after the last use.
+        expect_equal([plan.count("reduce_scatter", unit=unit) for unit in plan.units()], [1] * 7, f"{policy}: reductions")
+        gathers = collections.Counter(e["unit"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["what"] == "unshard" and
+                                      e["phase"] == "backward")
+        expect_equal({unit: gathers[unit] for unit in plan.units() if unit != "root"}, {unit: 2 for unit in plan.units() if unit != "root"},
+                     f"{policy}: gathers of two halves of the backward")
+        for steps, optimizer in ((1, ONE), (10, ADAM)):
+            same_bits(train(Plan(model, plan.settings + optimizer), steps=steps), train(Plan(model, base + optimizer), steps=steps),
+                      f"{policy}: nested units", norm=False)
+    parity(model, base, 4, [[units, "recompute.policy=block"]])
+
+
+@test
+def sharded_tensors_of_two_and_three_axes():
+    """The full grid of the rows, an idle third axis included: resharding policy by recompute, for even and uneven dims."""
+    split = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
+    for dim in (3, 5, 16, 17):
+        model = zoo("mlp-stack", f"dim={dim}", "batch=8")
+        start = train(Plan(model, []), steps=0).weights
+        for mesh, ranks in ((["mesh.pipeline=1", "mesh.shard=2", "mesh.tensor=2"], 2),
+                            (["mesh.replicate=2", "mesh.shard=2", "mesh.tensor=2"], 4)):
+            parity(model, mesh + [split], ranks, POLICIES)
+            plan = Plan(model, mesh + [split] + POLICIES[0] + ADAM)
+            expect(train(plan, steps=0).weights == start, f"{dim}, {mesh}: expected the initial weights of one rank")
+            expect_equal([(a["axis"], a["size"]) for a in plan.shown["mesh"] if a["axis"] != "replicate" or a["size"] > 1],
+                         [("replicate", 2)] * (ranks == 4) + [("shard", 2), ("tensor", 2)], f"{dim}: mesh")
+            for name, parameter in plan.parameters().items():
+                split_dim = parameter["part"]["dim"] if "part" in parameter else None
+                expect_equal((parameter["dim"], split_dim), (0, 0 if "in_proj" in name else 1 if name.endswith("weight") else None),
+                             f"{dim}, '{name}': dims of the axes shard and tensor")
+
+
+@test
+def replicas_of_shards():
+    """Four ranks in two replicas of two shards, and two replicas with a shard axis of one rank: 48 combinations, in host memory too."""
+    runs = 0
+    for dim in (3, 16, 17):
+        model = zoo("norm-mlps", f"dim={dim}")
+        for mesh, ranks in ((["mesh.replicate=2", "mesh.shard=2"], 4), (["mesh.replicate=2", "mesh.shard=1"], 2)):
+            recipes = [policy + [f"gradient.sync={sync}"] for policy in POLICIES for sync in ("last", "every")]
+            parity(model, mesh, ranks, recipes + [[HOST, f"memory.pinned={pinned}"] for pinned in ("true", "false")], steps=5, microbatches=3)
+            runs += len(recipes)
+    expect_equal(runs, 48, "combinations")
+
+
+@test
+def parameters_of_another_method():
+    """Batch 4 on each of two ranks."""
+    parity(zoo("vision"), ["mesh.shard=2"], 2, [[]], steps=0)
+
+
+@test
+def divisors_of_one_unit():
+    model = zoo("transformer", "tied=false", "dropout=0")
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4", "mesh.shard=1"]):
+        for factor in (8, 4):
+            divided = mesh + [f"gradient.divide={{root={factor}}}", "sharding.reshard_after_forward=false"]
+            alone = ["gradient.microbatches=4", f"gradient.divide={{root={factor / 4}}}"]
+            same_gradients(train(Plan(model, divided + ONE), steps=1), train(Plan(model, alone + ONE), steps=1), f"{divided}")
+
+
+def schedule(pattern):
+    return "gradient.sync=[" + ", ".join(str(one).lower() for one in pattern) + "]"
+
+
+@test
+def accumulation_against_one_pass():
+    """Micro-batches of two ranks against one pass over all their rows: 36 runs with nine micro-batches, 18 with three in host memory.
+    The loss is a sum over rows, and a step takes the mean of its micro-batches and ranks."""
+    F, T = False, True
+    model, runs = zoo("encoder-decoder", "batch=2"), 0
+    for patterns, host in ((([F, F, F, T, T, T, F, F, T], [T, T, T, F, F, F, T, T, T]), []), (([F, F, T],), [HOST])):
+        parts = 2 * len(patterns[0])
+        whole = zoo("encoder-decoder", f"batch={2 * parts}")
+        once = train(Plan(whole, ["optimizer.name=sgd", f"optimizer.lr={1 / parts}"]), steps=1)
+        once = Run([once.loss[0] / parts], [once.norm[0] / parts], once.weights)
+        for prefetch, strategy, dim in itertools.product(("none", "pre", "post"), ("full_shard", "shard_grad_op", "no_shard"), ("first", "flat")):
+            for pattern in patterns:
+                recipe = ["mesh.shard=2", f"gradient.microbatches={len(pattern)}", f"schedule.backward_prefetch={prefetch}",
+                          f"sharding.strategy={strategy}", f"sharding.dim={dim}", schedule(pattern)] + host
+                same_gradients(train(Plan(model, recipe + ONE), steps=1), once, f"{recipe}")
+                runs += 1
+    expect_equal(runs, 36 + 18, "runs")
+
+
+@test
+def accumulation_modes():
+    """Micro-batches of two rows, three a step: which units defer their reductions, and where parameters remain gathered."""
+    model = zoo("linear-mlps", "count=3", "dim=32")
+    modes = ["last", "reduce_scatter_only", '{"1"="last", "2"="last", "*"="every"}', '{root="last", "*"="every"}']
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
+        recipes = [[f"sharding.reshard_after_forward={after}", f"gradient.sync={mode}"] for after in ("true", "false", "2")
+                   for mode in (modes if len(mesh) == 2 else modes[:1] + modes[2:])]
+        recipes += [["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"],
+                    ["sharding.reshard_after_forward=false", 'gradient.sync={root="last", "*"="every"}', 'sharding.reshard_after_backward={root="last"}'],
+                    ["sharding.reshard_after_forward=true", HOST]]
+        parity(model, mesh, 4, recipes, steps=5, microbatches=3)
+    parity(zoo("transformer", "dropout=0"), ["mesh.shard=4"], 4,
+           [["sharding.reshard_after_forward=false"] + more for more in ([], ["sharding.reshard_after_backward=last"])], steps=5, microbatches=3)
+
+
+main()
