@@ -1,6 +1,6 @@
 """The account of PyTorch FSDP1: 24 figures of its memory test (test_fsdp_memory.py), in MiB, and refusals."""
 
-from sharding_tools import *
+from sluice import *
 
 MIB = 1 << 20
 NORMS = ("stem.1", "blocks.1", "blocks.4", "blocks.7")

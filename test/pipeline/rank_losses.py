@@ -1,6 +1,6 @@
 """`loss.per_rank` and `--log-ranks all`: each rank's loss is that of one rank on its rows, and the loss is their mean."""
 
-from sharding_tools import *
+from sluice import *
 
 SEQUENCE = 16
 TEXT = bytes((7 * i * i + 3 * i) % 251 for i in range(9 * SEQUENCE + 1))
@@ -15,34 +15,34 @@ def logged(model, settings, text, *options, steps=1):
 
 @test
 def of_one_rank_on_the_same_rows():
-    one = tiny(1, SEQUENCE)
+    one = gpt2_tiny(1, SEQUENCE)
     for ranks, settings in ((4, ["mesh.shard=4"]), (4, ["mesh.replicate=2", "mesh.shard=2", "gradient.force_sum=true"])):
         line = logged(one, settings + ["loss.per_rank=true"], TEXT, "--log-ranks", "all")[0]
-        near([sum(line["rank_losses"]) / ranks], [line["loss"]], 1e-6, f"{settings}: mean of the ranks' losses")
+        expect_near([sum(line["rank_losses"]) / ranks], [line["loss"]], 1e-6, f"{settings}: mean of the ranks' losses")
         alone = [logged(one, [], TEXT[rank * SEQUENCE:])[0]["loss"] for rank in range(ranks)]
-        near(line["rank_losses"], alone, 1e-6, f"{settings}: losses of ranks")
+        expect_near(line["rank_losses"], alone, 1e-6, f"{settings}: losses of ranks")
         expect(len(set(line["rank_losses"])) == ranks, f"{settings}: expected different losses but got {line['rank_losses']}")
 
 
 @test
 def of_all_microbatches_of_a_rank():
     settings = ["mesh.shard=2", "gradient.microbatches=3", "loss.per_rank=true"]
-    line = logged(tiny(1, SEQUENCE), settings, TEXT, "--log-ranks", "all")[0]
+    line = logged(gpt2_tiny(1, SEQUENCE), settings, TEXT, "--log-ranks", "all")[0]
     for rank in range(2):
-        rows = [logged(tiny(1, SEQUENCE), [], TEXT[(2 * microbatch + rank) * SEQUENCE:])[0]["loss"] for microbatch in range(3)]
-        near([line["rank_losses"][rank]], [sum(rows) / 3], 1e-6, f"rank {rank}: mean over its micro-batches")
+        rows = [logged(gpt2_tiny(1, SEQUENCE), [], TEXT[(2 * microbatch + rank) * SEQUENCE:])[0]["loss"] for microbatch in range(3)]
+        expect_near([line["rank_losses"][rank]], [sum(rows) / 3], 1e-6, f"rank {rank}: mean over its micro-batches")
 
 
 @test
 def changes_no_other_number():
     for settings in (["mesh.shard=2", "gradient.microbatches=2"], ["mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"]):
-        model = tiny(2, SEQUENCE)
-        same_bits(train(Plan(model, settings + ["loss.per_rank=true"])), train(Plan(model, settings)), str(settings))
+        model = gpt2_tiny(2, SEQUENCE)
+        expect_same_bits(train(Plan(model, settings + ["loss.per_rank=true"])), train(Plan(model, settings)), str(settings))
 
 
 @test
 def needs_the_output():
-    plan = Plan(tiny(1, SEQUENCE), ["mesh.shard=2"])
+    plan = Plan(gpt2_tiny(1, SEQUENCE), ["mesh.shard=2"])
     done = subprocess.run(["sluice-train", str(plan.path), "--data", "random:1", "--steps", "1", "--log-ranks", "all"],
                           capture_output=True, text=True)
     expect_equal(done.returncode, 2, "exit code")

@@ -3,7 +3,7 @@
 import random
 import struct
 
-from sharding_tools import *
+from sluice import *
 
 ONE = ["optimizer.name=sgd", "optimizer.lr=1"]
 
@@ -76,12 +76,12 @@ def a_unit_of_which_one_module_is_used_per_chunk():
             for policy in ("none", "block"):
                 recipe = ["mesh.shard=2", f"sharding.reshard_after_forward={after}", f"gradient.microbatches={microbatches}", f"recompute.policy={policy}"]
                 together = Plan(model, recipe + [TOGETHER])
-                expect_equal({u["name"]: len(u["parameters"]) for u in together.shown["units"]}, {"root": 0, "layer": 1, "output": 2}, "units")
+                expect_equal({u["name"]: len(u["parameters"]) for u in together.description["units"]}, {"root": 0, "layer": 1, "output": 2}, "units")
                 expect_equal(together.count("reduce_scatter", unit="output"), 1, f"{recipe}: reductions of the unit")
                 # Gathered once for all chunks, and again for the backward if the forward released it.
                 expect_equal(together.events("forward", only="U"), ["U(layer)", "U(output)"], f"{recipe}: gathers of the forward")
                 for steps, optimizer in ((1, ONE), (10, ["optimizer.name=adam", "optimizer.lr=0.01"])):
-                    same_bits(train(Plan(model, recipe + [TOGETHER] + optimizer), steps=steps), train(Plan(model, recipe + optimizer), steps=steps),
+                    expect_same_bits(train(Plan(model, recipe + [TOGETHER] + optimizer), steps=steps), train(Plan(model, recipe + optimizer), steps=steps),
                               f"{recipe}: one unit or two")
 
 
@@ -97,7 +97,7 @@ def every_chunk_adds_a_gradient():
     of_all = gradient(range(CHUNKS))
     for name in start:
         expect(all(any(one[name]) for one in of_each), f"'{name}': expected a gradient of each chunk")
-        near([sum(one[name][i] for one in of_each) for i in range(len(start[name]))], of_all[name], 1e-5, f"'{name}': sum over chunks")
+        expect_near([sum(one[name][i] for one in of_each) for i in range(len(start[name]))], of_all[name], 1e-5, f"'{name}': sum over chunks")
 
 
 @test
@@ -110,7 +110,7 @@ def a_model_without_inputs():
     alone = train(Plan(model, sgd), steps=5)
     expect(all(a > b for a, b in itertools.pairwise(alone.loss)), f"expected a loss that falls but got {alone.loss}")
     for mesh in (["mesh.shard=2"], ["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
-        near_runs(train(Plan(model, mesh + sgd), steps=5), alone, 1e-6, f"{mesh}", weights=1e-6)
+        expect_near_runs(train(Plan(model, mesh + sgd), steps=5), alone, 1e-6, f"{mesh}", weights=1e-6)
 
 
 @test
@@ -126,7 +126,7 @@ def inputs_in_two_groups():
     names = ("x", "ys.0", "ys.1")
     model = write_model("inputs", rows, {"w": (4,)}, {name: (rows, 4) for name in names}, body)
     plan = Plan(model, [f"mesh.shard={ranks}"] + ONE)
-    expect_equal({u["name"]: len(u["parameters"]) for u in plan.shown["units"]}, {"root": 0, "layer": 1}, "parameters of units")
+    expect_equal({u["name"]: len(u["parameters"]) for u in plan.description["units"]}, {"root": 0, "layer": 1}, "parameters of units")
     # Small integers: every sum is exact.
     count = rows * ranks * 4
     numbers = {name: [(7 * i + 3 * k) % 11 for i in range(count)] for k, name in enumerate(names)}
@@ -136,8 +136,8 @@ def inputs_in_two_groups():
     sums = [sum(numbers[name][i] for name in names) + 1 for i in range(count)]
     # The gradient is the mean of the ranks' sums over rows.
     gradient = [sum(sums[column::4]) / ranks for column in range(4)]
-    near(tensors(found.weights)["w"], [w - g for w, g in zip(start, gradient)], 1e-6, "weights")
-    near(found.loss, [sum(g * w for g, w in zip(gradient, start))], 1e-6, "loss")
+    expect_near(tensors(found.weights)["w"], [w - g for w, g in zip(start, gradient)], 1e-6, "weights")
+    expect_near(found.loss, [sum(g * w for g, w in zip(gradient, start))], 1e-6, "loss")
     step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0].splitlines()
     for name in names:
         rows_of = [[i for i, line in enumerate(step) if f": {op} %input.{name}.host" in line or f": {op}(" in line and f"%input.{name}:" in line]

@@ -5,7 +5,7 @@ One rank with as many micro-batches as there are ranks takes the same rows. Afte
 difference of its gradient.
 """
 
-from sharding_tools import *
+from sluice import *
 
 ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 ONE = ["optimizer.name=sgd", "optimizer.lr=1"]
@@ -110,12 +110,12 @@ def nested_units_with_recompute_in_two_forwards():
         plan = Plan(model, base + [units, f"recompute.policy={policy}"])
         # Each half of the backward needs the outer unit from the recompute of its first norm on, and releases it after the last use.
         expect_equal([plan.count("reduce_scatter", unit=unit) for unit in plan.units()], [1] * 7, f"{policy}: reductions")
-        gathers = collections.Counter(e["unit"] for e in plan.shown["events"] if e["entry"] == "train_step" and e["what"] == "unshard" and
+        gathers = collections.Counter(e["unit"] for e in plan.description["events"] if e["entry"] == "train_step" and e["what"] == "unshard" and
                                       e["phase"] == "backward")
         expect_equal({unit: gathers[unit] for unit in plan.units() if unit != "root"}, {unit: 2 for unit in plan.units() if unit != "root"},
                      f"{policy}: gathers of two halves of the backward")
         for steps, optimizer in ((1, ONE), (10, ADAM)):
-            same_bits(train(Plan(model, plan.settings + optimizer), steps=steps), train(Plan(model, base + optimizer), steps=steps),
+            expect_same_bits(train(Plan(model, plan.settings + optimizer), steps=steps), train(Plan(model, base + optimizer), steps=steps),
                       f"{policy}: nested units", norm=False)
     parity(model, base, 4, [[units, "recompute.policy=block"]])
 
@@ -132,7 +132,7 @@ def sharded_tensors_of_two_and_three_axes():
             parity(model, mesh + [split], ranks, POLICIES)
             plan = Plan(model, mesh + [split] + POLICIES[0] + ADAM)
             expect(train(plan, steps=0).weights == start, f"{dim}, {mesh}: expected the initial weights of one rank")
-            expect_equal([(a["axis"], a["size"]) for a in plan.shown["mesh"] if a["axis"] != "replicate" or a["size"] > 1],
+            expect_equal([(a["axis"], a["size"]) for a in plan.description["mesh"] if a["axis"] != "replicate" or a["size"] > 1],
                          [("replicate", 2)] * (ranks == 4) + [("shard", 2), ("tensor", 2)], f"{dim}: mesh")
             for name, parameter in plan.parameters().items():
                 split_dim = parameter["part"]["dim"] if "part" in parameter else None
