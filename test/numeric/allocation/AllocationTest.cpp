@@ -9,18 +9,28 @@
 #include "test/numeric/Training.h"
 
 #include "runtime/executor/RankGroup.h"
+#include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Reader.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern "C" {
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *pointer);
 }
 
 namespace {
@@ -30,49 +40,112 @@ constexpr int maxCallers = 4096;
 std::atomic<int> callerCount{0};
 void *callers[maxCallers];
 
-void note(void *caller) {
+/// Code of the libraries whose requests are added up.
+struct AddressRange {
+  std::uintptr_t begin = 0, end = 0;
+  bool contains(const void *address) const {
+    const auto number = reinterpret_cast<std::uintptr_t>(address);
+    return begin <= number && number < end;
+  }
+};
+std::array<AddressRange, 8> libraries;
+
+/// Blocks that a library has requested while counting, without the freed ones. Guarded by a lock that allocates
+/// nothing.
+struct Block {
+  void *pointer = nullptr;
+  std::size_t size = 0;
+};
+std::atomic_flag blocksLock = ATOMIC_FLAG_INIT;
+std::array<Block, 1024> blocks;
+std::uint64_t blockBytes = 0, mostBlockBytes = 0;
+
+template <typename Work> void withBlocks(Work &&work) {
+  while (blocksLock.test_and_set(std::memory_order_acquire))
+    ;
+  work();
+  blocksLock.clear(std::memory_order_release);
+}
+
+Block &findBlock(void *pointer) {
+  for (Block &block : blocks)
+    if (block.pointer == pointer)
+      return block;
+  std::abort();
+}
+
+void *note(void *caller, void *pointer, std::size_t size) {
   if (!counting.load(std::memory_order_relaxed))
-    return;
-  int index = callerCount.fetch_add(1);
+    return pointer;
+  const int index = callerCount.fetch_add(1);
   if (index < maxCallers)
     callers[index] = caller;
+  if (pointer && std::ranges::any_of(libraries, [&](const AddressRange &range) { return range.contains(caller); }))
+    withBlocks([&] {
+      findBlock(nullptr) = {pointer, size};
+      mostBlockBytes = std::max(mostBlockBytes, blockBytes += size);
+    });
+  return pointer;
+}
+
+void noteFree(void *pointer) {
+  if (pointer && counting.load(std::memory_order_relaxed))
+    withBlocks([&] {
+      if (auto *block = std::ranges::find(blocks, pointer, &Block::pointer); block != blocks.end()) {
+        blockBytes -= block->size;
+        *block = {};
+      }
+    });
+}
+
+int findLibrary(dl_phdr_info *module, std::size_t, void *) {
+  const std::string path = module->dlpi_name ? module->dlpi_name : "";
+  if (path.find("libdnnl") == std::string::npos && path.find("libgomp") == std::string::npos)
+    return 0;
+  for (int i = 0; i < module->dlpi_phnum; ++i)
+    if (const auto &segment = module->dlpi_phdr[i]; segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
+      *std::ranges::find(libraries, 0u, &AddressRange::end) = {module->dlpi_addr + segment.p_vaddr,
+                                                               module->dlpi_addr + segment.p_vaddr + segment.p_memsz};
+  return 0;
 }
 
 } // namespace
 
 extern "C" {
-void *malloc(size_t size) {
-  note(__builtin_return_address(0));
-  return __libc_malloc(size);
-}
+void *malloc(size_t size) { return note(__builtin_return_address(0), __libc_malloc(size), size); }
 void *calloc(size_t count, size_t size) {
-  note(__builtin_return_address(0));
-  return __libc_calloc(count, size);
+  return note(__builtin_return_address(0), __libc_calloc(count, size), count * size);
 }
 void *realloc(void *old, size_t size) {
-  note(__builtin_return_address(0));
-  return __libc_realloc(old, size);
+  noteFree(old);
+  return note(__builtin_return_address(0), __libc_realloc(old, size), size);
 }
 void *memalign(size_t alignment, size_t size) {
-  note(__builtin_return_address(0));
-  return __libc_memalign(alignment, size);
+  return note(__builtin_return_address(0), __libc_memalign(alignment, size), size);
 }
 void *aligned_alloc(size_t alignment, size_t size) {
-  note(__builtin_return_address(0));
-  return __libc_memalign(alignment, size);
+  return note(__builtin_return_address(0), __libc_memalign(alignment, size), size);
 }
 int posix_memalign(void **out, size_t alignment, size_t size) {
-  note(__builtin_return_address(0));
-  *out = __libc_memalign(alignment, size);
-  return *out ? 0 : 12;
+  *out = note(__builtin_return_address(0), __libc_memalign(alignment, size), size);
+  return *out ? 0 : ENOMEM;
+}
+void free(void *pointer) {
+  noteFree(pointer);
+  __libc_free(pointer);
+}
+void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) noexcept {
+  auto *mapped = reinterpret_cast<void *>(syscall(SYS_mmap, address, size, protection, flags, file, offset));
+  return mapped == MAP_FAILED ? mapped : note(__builtin_return_address(0), mapped, size);
+}
+int munmap(void *address, size_t size) noexcept {
+  noteFree(address);
+  return static_cast<int>(syscall(SYS_munmap, address, size));
 }
 }
 
 // operator new is counted under its caller, not under libstdc++.
-void *operator new(size_t size) {
-  note(__builtin_return_address(0));
-  return __libc_malloc(size);
-}
+void *operator new(size_t size) { return note(__builtin_return_address(0), __libc_malloc(size), size); }
 void operator delete(void *pointer) noexcept { free(pointer); }
 void operator delete(void *pointer, size_t) noexcept { free(pointer); }
 
@@ -122,6 +195,7 @@ TEST_P(Allocation, PredictedBlocksAndNoneInAStep) {
     *(*group)->executor(rank).input("train_step", "step")->as<std::int64_t>() = 1;
   }
   ASSERT_TRUE((*group)->runEntry("train_step").isOk());
+  dl_iterate_phdr(findLibrary, nullptr);
   callerCount = 0;
   counting = true;
   Status second = (*group)->runEntry("train_step");

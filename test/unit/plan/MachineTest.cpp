@@ -44,7 +44,6 @@ TEST(Machine, FiguresHaveASource) {
   ASSERT_TRUE(machine.isOk()) << machine.status().message();
   EXPECT_EQ(machine->figure("memory_bytes")->value, 1000000u);
   EXPECT_EQ(machine->figure("memory_bytes")->from, "datasheet");
-  EXPECT_EQ(machine->figure("communicator_bytes")->note, "nccl 2.28");
   EXPECT_FALSE(machine->figure("link_bytes_per_second").has_value());
 }
 
