@@ -1,8 +1,8 @@
 //===- AllocationTest.cpp - a step allocates nothing; requests equal the prediction -----===//
 //
-// This program counts calls of malloc and similar functions by the calling module. In the steps after the first none
-// is from Sluice; the calls of libraries are printed. The bytes that the devices request are the plan's
-// arena and workspace.
+// This program counts calls of malloc, mmap and similar functions by the calling module. In the steps after the first none
+// is from Sluice; the bytes that libraries request within their calls are at most those that the model of the process
+// names. The bytes that the devices request are the plan's arena and workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -195,7 +195,10 @@ TEST_P(Allocation, PredictedBlocksAndNoneInAStep) {
     *(*group)->executor(rank).input("train_step", "step")->as<std::int64_t>() = 1;
   }
   ASSERT_TRUE((*group)->runEntry("train_step").isOk());
+  libraries = {};
   dl_iterate_phdr(findLibrary, nullptr);
+  blocks = {};
+  blockBytes = mostBlockBytes = 0;
   callerCount = 0;
   counting = true;
   Status second = (*group)->runEntry("train_step");
@@ -211,6 +214,13 @@ TEST_P(Allocation, PredictedBlocksAndNoneInAStep) {
     EXPECT_NE(module.rfind("libdnnl", 0) == 0 || module.rfind("libgomp", 0) == 0, false)
         << count << " allocations from " << module;
   }
+  std::uint64_t named = 0;
+  for (const ProcessTerm &term : processTerms(file->plan))
+    if (term.name == "packing")
+      named = term.bytes;
+  std::printf("libraries requested at most %llu bytes at a time, the model of the process names %llu\n",
+              static_cast<unsigned long long>(mostBlockBytes), static_cast<unsigned long long>(named));
+  EXPECT_LE(mostBlockBytes, named);
   // Tests the counter.
   counting = true;
   int before = callerCount;
