@@ -1,6 +1,6 @@
 //===- Absent.cpp - a build without CUDA's kernels ----------------------------------===//
 //
-// It takes plans for a GPU as far as one without a GPU goes, so that a run says what is missing.
+// Refuses every kernel with the reason why CUDA is absent.
 //
 //===----------------------------------------------------------------------===//
 #ifdef SLUICE_WITHOUT_CUDA

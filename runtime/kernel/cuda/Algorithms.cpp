@@ -22,15 +22,15 @@ bool parse(const std::string &word, std::uint64_t &value, int base) {
 
 } // namespace
 
-Status Algorithms::open(const AlgorithmsKey &asked) {
+Status Algorithms::open(const AlgorithmsKey &requested) {
   std::lock_guard lock(mutex);
   if (isOpen) {
-    if (asked == key)
+    if (requested == key)
       return {};
     return refusedError("devices of one run with measured algorithms, expected " + key.device + " but got " +
-                        asked.device);
+                        requested.device);
   }
-  key = asked;
+  key = requested;
   std::error_code failure;
   if (!isRoot || !std::filesystem::exists(path, failure)) {
     isOpen = true;
@@ -64,12 +64,12 @@ Status Algorithms::read(const std::string &text) {
     return bad("'" + std::string(firstLine) + "'");
   const std::pair<std::string, const std::string *> head[] = {
       {"plan", &key.plan}, {"device", &key.device}, {"library", &key.library}};
-  for (const auto &[name, own] : head) {
+  for (const auto &[name, expected] : head) {
     if (!next() || !line.starts_with(name + " "))
       return bad("'" + name + " ...'");
     const std::string kept = line.substr(name.size() + 1);
-    if (kept != *own && unused.empty())
-      unused = "algorithms '" + path + "' are not used: expected " + name + " " + *own + " but got " + kept;
+    if (kept != *expected && unused.empty())
+      unused = "algorithms '" + path + "' are not used: expected " + name + " " + *expected + " but got " + kept;
   }
   while (next() && line.starts_with("product ")) {
     std::istringstream words(line.substr(8));
@@ -104,9 +104,9 @@ Result<std::optional<AlgorithmChoice>> Algorithms::choose(const std::string &pro
     return std::optional<AlgorithmChoice>();
   if (!measuring)
     return refusedError("algorithms '" + path + "', expected product " + product + " but it is not there");
-  SLUICE_ASSIGN_OR_RETURN(const AlgorithmChoice made, measure());
-  choices.emplace(product, made);
-  return std::optional<AlgorithmChoice>(made);
+  SLUICE_ASSIGN_OR_RETURN(const AlgorithmChoice measured, measure());
+  choices.emplace(product, measured);
+  return std::optional<AlgorithmChoice>(measured);
 }
 
 /// The choices of rank 0, at the first call.
@@ -143,15 +143,15 @@ Status Algorithms::finish() {
   }
   if (!measuring)
     return {};
-  const std::string beside = path + ".part";
+  const std::string partial = path + ".part";
   {
-    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+    std::ofstream file(partial, std::ios::binary | std::ios::trunc);
     file << text << std::flush;
     if (!file)
-      return inputError("cannot write '" + beside + "'");
+      return inputError("cannot write '" + partial + "'");
   }
   std::error_code failure;
-  std::filesystem::rename(beside, path, failure);
+  std::filesystem::rename(partial, path, failure);
   return failure ? inputError("cannot write '" + path + "': " + failure.message()) : Status::ok();
 }
 

@@ -32,7 +32,7 @@
 
 namespace sluice::cuda {
 
-/// What the choices of a file hold for. No line breaks.
+/// The plan, device and library that a file's choices are valid for. No line breaks.
 struct AlgorithmsKey {
   std::string plan, device, library;
   bool operator==(const AlgorithmsKey &) const = default;
@@ -45,7 +45,7 @@ struct AlgorithmChoice {
 
 class Algorithms {
 public:
-  /// Gives every process the text of rank 0; called once by each.
+  /// Broadcasts the text of rank 0 to every process; each calls it once.
   using Share = std::function<Status(std::string &text)>;
 
   /// `share` is empty where all ranks are in this process.
@@ -54,13 +54,13 @@ public:
 
   /// At the first call rank 0 reads the file, if there is one. Refused: a damaged file.
   Status open(const AlgorithmsKey &key);
-  /// What was measured for a product before, or is now. Nothing where the file holds for something else.
+  /// The choice measured for a product before, or now. Absent if the file is not valid for this run.
   Result<std::optional<AlgorithmChoice>> choose(const std::string &product,
                                                 const std::function<Result<AlgorithmChoice>()> &measure);
-  /// Once all kernels are prepared: sends the choices to the other processes, and writes what was measured; the file is
+  /// Once all kernels are prepared: sends the choices to the other processes and writes the measured ones; the file is
   /// complete or absent.
   Status finish();
-  /// Why the file is not used; empty where it is.
+  /// The reason why the file is not used; empty if it is used.
   std::string whyUnused() const;
 
 private:

@@ -108,9 +108,9 @@ BlasProduct::~BlasProduct() {
 /// Sets addresses before the heuristic runs, because it depends on their alignment.
 Status BlasProduct::setEpilogue(const KernelRequest &request, bool bias, const GeluEpilogue *gelu,
                                 const Stored &geluStored) {
-  const std::uint32_t behind = !gelu ? 0 : gelu->isGrad ? blas::epilogueGeluGrad : blas::epilogueGeluAux;
+  const std::uint32_t activation = !gelu ? 0 : gelu->isGrad ? blas::epilogueGeluGrad : blas::epilogueGeluAux;
   if (bias || gelu)
-    SLUICE_RETURN_IF_ERROR(set(blas::descEpilogue, behind | (bias ? blas::epilogueBias : 0)));
+    SLUICE_RETURN_IF_ERROR(set(blas::descEpilogue, activation | (bias ? blas::epilogueBias : 0)));
   if (bias) {
     SLUICE_RETURN_IF_ERROR(set(blas::descBiasType, static_cast<std::int32_t>(*libraryType(request.outputs[0].dtype))));
     SLUICE_RETURN_IF_ERROR(set(blas::descBiasPointer, static_cast<const void *>(request.inputs[2].data)));
@@ -289,7 +289,7 @@ Status BlasProduct::choose(const KernelRequest &request) {
   return {};
 }
 
-/// The first choice, or `several` that add a sum up in one place. At least one.
+/// At least one candidate: the library's first choice, or `several` that do not split a sum over blocks.
 Status BlasProduct::findCandidates(const KernelRequest &request, bool several,
                                    std::vector<blas::Heuristic> &candidates) {
   const Blas &blas = context.table().blas;
@@ -299,7 +299,7 @@ Status BlasProduct::findCandidates(const KernelRequest &request, bool several,
   Code code = blas.preferenceSet(preference, blas::preferWorkspace, &most, sizeof most);
   const Operand *const operands[] = {&request.inputs[1], &request.inputs[0], &request.outputs[0], &request.outputs[0]};
   for (int i = 0; i < 4 && code == 0; ++i) {
-    // As the addresses are; the library would take them for better.
+    // The library's defaults assume better alignment than the addresses have.
     const std::uint32_t alignment = alignmentOf(*operands[i]);
     code = blas.preferenceSet(preference, blas::preferAlignmentA + i, &alignment, sizeof alignment);
   }

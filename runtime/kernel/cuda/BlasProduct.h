@@ -14,7 +14,7 @@
 
 namespace sluice::cuda {
 
-/// A matrix of the library: stored rows x columns with a leading dimension, read as it is or transposed.
+/// A matrix of the library: stored rows x columns with a leading dimension, read directly or transposed.
 struct Stored {
   std::int64_t rows = 0, columns = 0, leading = 0;
   std::int32_t operation = blas::operationN;
@@ -42,7 +42,7 @@ public:
     std::int32_t count = 1;
     std::int64_t first = 0, second = 0, residual = 0, result = 0;
   };
-  /// Operands of a run; null: none.
+  /// Operands of a run; null: absent.
   struct Addresses {
     const void *first = nullptr, *second = nullptr, *residual = nullptr, *bias = nullptr;
     void *result = nullptr, *gelu = nullptr;

@@ -14,18 +14,18 @@
 namespace sluice::cuda {
 namespace {
 
-/// Of [batch, rows, heads, elements], with the last two of cuDNN's dims changed round where `turned`.
-DnnTensor headsOf(DnnGraph &graph, int place, const Operand &o, bool turned = false) {
+/// A tensor [batch, rows, heads, elements]; `transposed` exchanges the last two of cuDNN's dims.
+DnnTensor headsOf(DnnGraph &graph, int place, const Operand &o, bool transposed = false) {
   DnnDims extent = {o.extent[0], o.extent[2], o.extent[1], o.extent[3]},
           strides = {o.strides[0], o.strides[2], o.strides[1], o.strides[3]};
-  if (turned) {
+  if (transposed) {
     std::swap(extent[2], extent[3]);
     std::swap(strides[2], strides[3]);
   }
   return graph.memory(place, *dnnType(o.dtype), std::move(extent), std::move(strides));
 }
 
-/// Scores that a query may not see become the least number.
+/// Replaces scores of keys that a query does not read by the least number.
 DnnTensor masked(DnnGraph &graph, const cpu::AttentionShape &s, const DnnTensor &scores) {
   if (!s.causal)
     return scores;
@@ -37,7 +37,7 @@ DnnTensor masked(DnnGraph &graph, const cpu::AttentionShape &s, const DnnTensor 
     graph.pointwise(dnn::select, dnn::f32, from, &least, &seen, result);
     return result;
   };
-  // Row t sees column j where t + ahead >= j ...
+  // Row t reads column j where t + ahead >= j ...
   DnnTensor row = between(dnn::i32);
   graph.pointwise(dnn::index, dnn::i32, scores, nullptr, nullptr, row, 2);
   if (ahead != 0) {
@@ -93,9 +93,9 @@ Status dnnAttention(const KernelRequest &request, DnnGraph &graph) {
                                             {lse.strides[0], lse.strides[1], lse.strides[2], lse.strides[2]});
   const DnnDims all = {s.batch, s.heads, s.queries, s.keys}, one = {s.batch, s.heads, s.queries, 1};
   const auto step = [&](dnn::PointwiseMode mode, const DnnTensor &x, const DnnTensor *b, const DnnDims &extent) {
-    const DnnTensor made = graph.between(dnn::f32, extent);
-    graph.pointwise(mode, dnn::f32, x, b, nullptr, made);
-    return made;
+    const DnnTensor result = graph.between(dnn::f32, extent);
+    graph.pointwise(mode, dnn::f32, x, b, nullptr, result);
+    return result;
   };
   const DnnTensor raw = graph.between(dnn::f32, all), scale = graph.constant(static_cast<float>(s.scale));
   graph.multiply(q, k, raw);

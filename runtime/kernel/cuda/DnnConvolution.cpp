@@ -1,20 +1,22 @@
 //===- DnnConvolution.cpp - convolution and its gradients with cuDNN -----------------------===//
 //
-// cuDNN's dims are images, channels, height and width; by the strides channels are innermost. The weight has Sluice's
-// layout: an engine that needs another one copies the weight in the workspace. cuDNN derives the groups from the
-// numbers of channels.
+// cuDNN's dims are images, channels, height and width, with strides that make channels innermost. The weight has
+// Sluice's layout: an engine that needs a different one copies the weight to the workspace. cuDNN derives the groups
+// from the numbers of channels.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
 #include "runtime/kernel/cuda/DnnKernels.h"
 
 namespace sluice::cuda {
-namespace {
 
-DnnTensor imageOf(DnnGraph &graph, int place, const Operand &o) {
+DnnTensor dnnImage(DnnGraph &graph, int place, const Operand &o) {
   return graph.memory(place, *dnnType(o.dtype), {o.extent[0], o.extent[3], o.extent[1], o.extent[2]},
                       {o.strides[0], o.strides[3], o.strides[1], o.strides[2]});
 }
+
+namespace {
+
 DnnTensor weightOf(DnnGraph &graph, int place, const Operand &o) {
   return graph.memory(place, *dnnType(o.dtype), {o.extent[0], o.extent[1], o.extent[2], o.extent[3]},
                       {o.strides[0], o.strides[1], o.strides[2], o.strides[3]});
@@ -33,8 +35,8 @@ Status dnnConvolution(const KernelRequest &request, DnnGraph &graph) {
   const Operand &y = request.outputs[0];
   SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf(request, in[0], in[1], y));
   const bool hasBias = in.size() == 3;
-  const DnnTensor x = imageOf(graph, 0, in[0]), weight = weightOf(graph, 1, in[1]),
-                  result = imageOf(graph, hasBias ? 3 : 2, y);
+  const DnnTensor x = dnnImage(graph, 0, in[0]), weight = weightOf(graph, 1, in[1]),
+                  result = dnnImage(graph, hasBias ? 3 : 2, y);
   const bool wide = in[0].dtype == DType::f64;
   if (!hasBias) {
     graph.convolve(dnn::convolutionForward, window, x, weight, result, wide);
@@ -55,7 +57,7 @@ Status dnnConvolution(const KernelRequest &request, DnnGraph &graph) {
 Status dnnConvolutionInputGrad(const KernelRequest &request, DnnGraph &graph) {
   const Operand &dy = request.inputs[0], &weight = request.inputs[1], &dx = request.outputs[0];
   SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf(request, dx, weight, dy));
-  const DnnTensor y = imageOf(graph, 0, dy), w = weightOf(graph, 1, weight), x = imageOf(graph, 2, dx);
+  const DnnTensor y = dnnImage(graph, 0, dy), w = weightOf(graph, 1, weight), x = dnnImage(graph, 2, dx);
   graph.convolve(dnn::convolutionInputGrad, window, x, w, y, dy.dtype == DType::f64);
   return {};
 }
@@ -63,7 +65,7 @@ Status dnnConvolutionInputGrad(const KernelRequest &request, DnnGraph &graph) {
 Status dnnConvolutionWeightGrad(const KernelRequest &request, DnnGraph &graph) {
   const Operand &dy = request.inputs[0], &x = request.inputs[1], &dweight = request.outputs[0];
   SLUICE_ASSIGN_OR_RETURN(const DnnWindow window, windowOf(request, x, dweight, dy));
-  const DnnTensor y = imageOf(graph, 0, dy), image = imageOf(graph, 1, x), w = weightOf(graph, 2, dweight);
+  const DnnTensor y = dnnImage(graph, 0, dy), image = dnnImage(graph, 1, x), w = weightOf(graph, 2, dweight);
   graph.convolve(dnn::convolutionWeightGrad, window, image, w, y, dy.dtype == DType::f64);
   return {};
 }

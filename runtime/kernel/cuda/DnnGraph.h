@@ -30,43 +30,43 @@ struct DnnTensor {
   DnnDims extent;
 };
 
-/// Of a convolution or pooling: height, width.
+/// The window of a convolution or pooling: height, width.
 struct DnnWindow {
   std::array<std::int64_t, 2> size{1, 1}, stride{1, 1}, before{}, behind{}, dilation{1, 1};
 };
 
-/// What an engine may be.
+/// Limits on the engine.
 struct DnnLimits {
   std::uint64_t workspace = 0;
-  /// Products of f32 are not rounded to TF32.
+  /// Inputs of f32 products are not rounded to TF32.
   bool withoutTensorCores = false;
 };
 
-/// cuDNN's number of a type; none where it has none.
+/// cuDNN's number of a type; absent for a type that it lacks.
 std::optional<int> dnnType(DType dtype);
 
 class DnnGraph {
 public:
-  /// For the device of a handle; or, without a device, for one that is described (cuDNN's JSON of its properties).
+  /// For the device of a handle, or for a device that cuDNN's JSON of its properties describes.
   static DnnGraph forHandle(const Dnn &dnn, dnn::Handle handle) { return DnnGraph(dnn, handle, {}); }
   static DnnGraph forDescription(const Dnn &dnn, std::string_view json) { return DnnGraph(dnn, nullptr, json); }
   DnnGraph(DnnGraph &&other) noexcept;
   DnnGraph &operator=(DnnGraph &&) = delete;
   ~DnnGraph();
 
-  /// Memory that a run gives the address of, as its number `place`. Addresses are multiples of 16.
+  /// A tensor in memory: address `place` of a run, a multiple of 16.
   DnnTensor memory(int place, int type, DnnDims extent, DnnDims strides);
-  /// What one operation leaves for another; never in memory.
+  /// The result of one operation that another reads; never in memory.
   DnnTensor between(int type, DnnDims extent);
   DnnTensor between(int type, DnnDims extent, DnnDims strides);
-  /// One number, kept in the graph.
+  /// A number stored in the graph.
   DnnTensor constant(float value) { return constant(dnn::f32, value); }
   DnnTensor constant(std::int32_t value) { return constant(dnn::i32, value); }
 
   /// One of dnn::convolutionForward, InputGrad, WeightGrad.
   void convolve(dnn::Kind kind, const DnnWindow &window, const DnnTensor &x, const DnnTensor &weight,
                 const DnnTensor &y, bool wide);
-  /// y = mode(x, b, t); b, t and axis as the mode has them.
+  /// y = mode(x, b, t); b, t and axis if the mode has them.
   void pointwise(dnn::PointwiseMode mode, int computeType, const DnnTensor &x, const DnnTensor *b, const DnnTensor *t,
                  const DnnTensor &y, int axis = -1);
   void reduce(dnn::ReductionMode mode, const DnnTensor &x, const DnnTensor &y);
@@ -75,13 +75,13 @@ public:
   void resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x,
                 const DnnTensor &y);
 
-  /// Ends the graph and chooses; refused where no engine fits, with the reasons.
+  /// Ends the graph and chooses an engine; refused with the reasons if no engine fits.
   Status choose(const DnnLimits &limits);
   const Status &status() const { return failure; }
   std::int64_t engine() const { return chosenEngine; }
   std::uint64_t workspaceBytes() const { return chosenWorkspace; }
 
-  /// Puts the engine's work on a stream. `addresses` by the numbers of memory().
+  /// Enqueues the engine's work on a stream. `addresses` are in the order of the places of memory().
   Status run(Stream stream, std::span<void *const> addresses, void *workspace);
 
 private:
@@ -94,13 +94,13 @@ private:
     set(on, attribute, type, 1, &value);
   }
   void finalize(dnn::Descriptor descriptor, const char *what);
-  /// Adds `operation` with its descriptors: of its mode, then of its tensors; null for none.
+  /// Adds `operation` with the descriptors of its mode and of its tensors; null: absent.
   using Descriptors = std::initializer_list<std::pair<int, dnn::Descriptor>>;
   void addOperation(dnn::Descriptor operation, const char *what, Descriptors descriptors);
   template <typename T> DnnTensor constant(int type, T value);
   DnnTensor tensor(std::int64_t number, int type, DnnDims extent, DnnDims strides, bool isVirtual, bool isByValue);
   void check(Code code, const std::string &call);
-  /// Whether the engines of one heuristic have one that fits; takes it.
+  /// Takes the first engine of a heuristic that fits; false if there is none.
   bool tryHeuristic(dnn::HeuristicMode mode, const DnnLimits &limits, std::string &why);
   bool tryConfig(dnn::Descriptor config, const DnnLimits &limits, std::string &why);
   std::optional<std::string> unfit(dnn::Descriptor engine, const DnnLimits &limits);
@@ -113,7 +113,7 @@ private:
   std::int64_t nextNumber = 1000;
   struct Argument {
     std::int64_t number;
-    /// Of an address; -1: the constant's own memory.
+    /// The number of an address; -1: the memory of the constant.
     int place;
     const void *constant;
   };
@@ -121,7 +121,7 @@ private:
   std::deque<std::uint64_t> constants;
   std::int64_t chosenEngine = -1;
   std::uint64_t chosenWorkspace = 0;
-  /// Those that `pack` was made for.
+  /// The addresses in `pack`.
   std::vector<void *> packed;
 };
 

@@ -12,12 +12,12 @@
 
 namespace sluice::cuda {
 
-/// Addresses of a run: the request's inputs, then its outputs.
+/// The graph of a kernel. Addresses of a run are the request's inputs, then its outputs.
 struct DnnForm {
   std::string_view kernel;
-  /// Failures of cuDNN's calls are the graph's.
+  /// Failures of cuDNN's calls are in the graph's status.
   Status (*build)(const KernelRequest &request, DnnGraph &graph);
-  /// Refused where cuDNN has no such operation; null: it has them all.
+  /// Refuses operations that cuDNN lacks; null: it has all.
   Status (*check)(const KernelRequest &request) = nullptr;
 };
 std::span<const DnnForm> dnnForms();
@@ -30,6 +30,9 @@ Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, D
 /// The kernel with cuDNN; null if there is no form of it, if cuDNN is disabled, or if it is not required and has no
 /// engine for the request. The CPU reference has accepted the request.
 Result<std::unique_ptr<BoundKernel>> byDnn(const KernelRequest &request);
+
+/// An image [N, H, W, C] in memory.
+DnnTensor dnnImage(DnnGraph &graph, int place, const Operand &image);
 
 Status dnnConvolution(const KernelRequest &request, DnnGraph &graph);
 Status dnnConvolutionInputGrad(const KernelRequest &request, DnnGraph &graph);

@@ -1,7 +1,7 @@
 //===- DnnPooling.cpp - pooling with cuDNN -------------------------------------------------===//
 //
-// The gradient of a maximum is not among them: cuDNN's reads which element was the largest from memory that its forward
-// writes, and a plan keeps the image alone.
+// cuDNN does not compute the gradient of a maximum: it would read the position of the largest element from memory that
+// its forward writes, and a plan keeps only the image.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/ConvolutionShape.h"
@@ -10,12 +10,7 @@
 namespace sluice::cuda {
 namespace {
 
-DnnTensor planesOf(DnnGraph &graph, int place, const Operand &o) {
-  return graph.memory(place, *dnnType(o.dtype), {o.extent[0], o.extent[3], o.extent[1], o.extent[2]},
-                      {o.strides[0], o.strides[3], o.strides[1], o.strides[2]});
-}
-
-/// x has the windows' places, y one number a window.
+/// x is the image, y has one element per window; or their gradients.
 Status addPool(const KernelRequest &request, DnnGraph &graph, const Operand &x, const Operand &y, bool isMean) {
   SLUICE_ASSIGN_OR_RETURN(const cpu::PoolShape s, cpu::PoolShape::of(request, x, y));
   DnnWindow window;
@@ -25,16 +20,16 @@ Status addPool(const KernelRequest &request, DnnGraph &graph, const Operand &x, 
     window.before[d] = window.behind[d] = s.adaptive ? 0 : s.padding[d];
   }
   const bool forward = &x == &request.inputs[0];
-  const DnnTensor places = planesOf(graph, forward ? 0 : 1, x), numbers = planesOf(graph, forward ? 1 : 0, y);
+  const DnnTensor image = dnnImage(graph, forward ? 0 : 1, x), result = dnnImage(graph, forward ? 1 : 0, y);
   graph.resample(forward ? dnn::resampleForward : dnn::resampleGrad,
                  !isMean            ? dnn::maximum
                  : s.withoutPadding ? dnn::meanWithoutPadding
                                     : dnn::meanWithPadding,
-                 window, places, numbers);
+                 window, image, result);
   return {};
 }
 
-/// Adaptive windows are like any others where they are all alike.
+/// Adaptive windows need one size.
 Status checkPool(const KernelRequest &request, const Operand &x, const Operand &y) {
   if (x.dtype == DType::f64)
     return refusedError("element type of a pooling, expected f32, bf16 or f16 but got f64");

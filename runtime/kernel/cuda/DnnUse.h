@@ -30,8 +30,7 @@ public:
   void took(std::string_view kernel, std::int64_t engine, const std::string &version);
   /// A kernel that cuDNN could compute does not use it.
   void left(std::string_view kernel, const std::string &why);
-  /// Notes for the user: "cudnn 9.19.0 computes 3 of 4 kernels ...", then each reason once. Empty if there is no such
-  /// kernel.
+  /// Notes for the user: the engines of each kernel, then each reason once. Empty if there is no such kernel.
   std::vector<std::string> notes() const;
 
 private:

@@ -1,7 +1,7 @@
 //===- KernelContext.h - the GPU for which kernels are prepared ----------------------------------===//
 //
-// What prepare functions of CUDA kernels need: the device code, cuBLASLt, cuDNN, and how large the device is. One a
-// device of an executor; it outlives the kernels made with it.
+// The state that prepare functions of CUDA kernels share: device code, cuBLASLt, cuDNN, the size of the device. Each
+// device of an executor has one; it outlives the kernels prepared with it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_KERNELCONTEXT_H
@@ -17,9 +17,9 @@ class KernelContext {
 public:
   /// The current context is the device's. `tf32`: f32 products may round their inputs to TF32.
   static Result<std::unique_ptr<KernelContext>> create(const Table &table, int ordinal, bool tf32);
-  /// Takes products' algorithms from there, for the plan of that digest.
+  /// Chooses the algorithms of products with `algorithms`, for the plan with this digest.
   Status useAlgorithms(std::shared_ptr<Algorithms> algorithms, const std::string &plan);
-  /// Lets cuDNN compute what it can. An error where it must and is not there.
+  /// Enables cuDNN. An error if the mode is `on` and cuDNN is absent.
   Status useDnn(std::shared_ptr<DnnUse> use);
   ~KernelContext();
 
@@ -28,7 +28,7 @@ public:
   blas::Handle blasHandle() const { return handle; }
   bool usesTf32() const { return tf32; }
   int multiprocessors() const { return count; }
-  /// Null where the library's heuristic chooses.
+  /// Null if the library's heuristic chooses.
   Algorithms *algorithms() const { return paused ? nullptr : chosen.get(); }
 
   /// Null if cuDNN is disabled.
@@ -36,7 +36,7 @@ public:
   /// Created at the first call, because it takes device memory; or the reason for its absence.
   Result<dnn::Handle> dnnHandle();
 
-  /// While it lives the heuristic chooses: for products whose addresses are none yet.
+  /// The heuristic chooses during its lifetime: for products whose operands have no addresses yet.
   class WithoutAlgorithms {
   public:
     explicit WithoutAlgorithms(KernelContext &context) : context(context), before(context.paused) {

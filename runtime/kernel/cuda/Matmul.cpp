@@ -47,7 +47,7 @@ Bound plainProduct(const KernelRequest &request, const MatmulShape &s) {
                    gridFor(*request.cuda, args.batches * args.m * args.n), args, bind);
 }
 
-/// Batch dims of more than one element, neighbours with matching strides joined.
+/// Batch dims of more than one element; neighbours with matching strides are one dim.
 struct BatchDim {
   std::int64_t extent, a, b, c, r;
 };
@@ -95,26 +95,26 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
   if (!libraryTakes(request, s) || (gelu && !takesGelu(request, gelu->x)))
     return std::unique_ptr<BoundKernel>();
   // A matrix of the result's shape: a residual or GELU's input.
-  const bool beside = gelu || s.residual >= 0;
+  const bool hasSide = gelu || s.residual >= 0;
   if (gelu) {
     s.rBatch = gelu->x.strides;
     s.rM = gelu->x.strides[s.batchRank];
     s.rN = gelu->x.strides[s.batchRank + 1];
   }
-  std::vector<BatchDim> dims = batchDims(s, beside);
+  std::vector<BatchDim> dims = batchDims(s, hasSide);
   // Batches whose rows follow one another, with one b for all, are one product.
   if (!dims.empty() && dims[0].b == 0 && dims[0].a == s.m * s.aM && dims[0].c == s.m * s.cM &&
-      (!beside || dims[0].r == s.m * s.rM)) {
+      (!hasSide || dims[0].r == s.m * s.rM)) {
     s.m *= dims[0].extent;
     dims.erase(dims.begin());
   }
   const auto first = storedAs(s.n, s.k, s.bN, s.bK), second = storedAs(s.k, s.m, s.aK, s.aM);
   const auto result = storedAs(s.n, s.m, s.cN, s.cM);
-  const auto side = beside ? storedAs(s.n, s.m, s.rN, s.rM) : result;
+  const auto side = hasSide ? storedAs(s.n, s.m, s.rN, s.rM) : result;
   if (!first || !second || !result || result->operation != blas::operationN || !side ||
       side->operation != blas::operationN)
     return std::unique_ptr<BoundKernel>();
-  // By the library's documentation; it has a distance of batches as well, which no plan needs.
+  // Requirements of the library's documentation. It also has a stride between batches, which no plan needs.
   if (gelu && (!dims.empty() || side->leading % 8 != 0 || reinterpret_cast<std::uintptr_t>(gelu->x.data) % 16 != 0))
     return std::unique_ptr<BoundKernel>();
   BlasProduct::Batch batch;
@@ -126,13 +126,13 @@ Bound libraryProduct(const KernelRequest &request, MatmulShape s, const GeluEpil
   }
   auto product = std::make_shared<BlasProduct>(*request.cuda);
   SLUICE_ASSIGN_OR_RETURN(
-      const bool isMade,
+      const bool isSupported,
       product->make(request, *first, *second, gelu ? *result : *side, *result, batch, s.bias >= 0,
                     s.residual >= 0 ? request.inputs[static_cast<std::size_t>(s.residual)].data : nullptr, gelu,
                     *side));
-  if (!isMade)
+  if (!isSupported)
     return std::unique_ptr<BoundKernel>();
-  // The dims that are left, one product each.
+  // One product for each index of the remaining dims.
   std::vector<BatchDim> offsets = {{1, 0, 0, 0, 0}};
   for (const BatchDim &dim : dims) {
     std::vector<BatchDim> more;

@@ -1,4 +1,4 @@
-//===- Prepare.cpp - making CUDA kernels --------------------------------------------------------===//
+//===- Prepare.cpp - launches of CUDA kernels --------------------------------------------------------===//
 #include "runtime/kernel/cuda/Prepare.h"
 
 #include <algorithm>

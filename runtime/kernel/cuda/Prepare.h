@@ -21,7 +21,7 @@ using Bound = Result<std::unique_ptr<BoundKernel>>;
 View viewOf(const Operand &operand);
 /// Joins the first `dims` dims where their strides allow it: for kernels that number the elements along them.
 View joined(const View &view, int dims);
-/// With the strides that repeat it over `frame`.
+/// The operand broadcast over `frame`.
 View broadcastView(const Operand &operand, const Operand &frame);
 
 /// "f32", "bf16", "mixed" or "wide": the policy of a kernel for these operands.

@@ -23,7 +23,7 @@ Bound reduce(const KernelRequest &request, bool largest) {
   args.largest = largest;
   args.outer.type = args.inner.type = static_cast<int>(x.dtype);
   args.y = viewOf(y);
-  // The output's dims of extent 1 in the reduced dims' place do not count.
+  // Dims of extent 1 that the output has for reduced dims do not count.
   int kept = 0;
   View out = args.y;
   for (int d = 0; d < x.rank; ++d) {
@@ -137,7 +137,7 @@ Bound kernels::all_finite(const KernelRequest &request) {
   LaunchList list(*request.cuda);
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     ScalarArgs args{viewOf(request.inputs[i]), viewOf(request.outputs[0])};
-    args.goesOn = i > 0;
+    args.isContinued = i > 0;
     list.add("sluice_allFinite", {1, 256, reduceBytes}, args, [i](ScalarArgs &args, const RunAddresses &run) {
       args.x.data = run.inputs[i];
       args.y.data = run.outputs[0];

@@ -1,7 +1,7 @@
 //===- BatchNorm.h - batch norm over all dims but the last -------------------------------------------------===//
 //
 // Sums of a channel: 64 runs of rows, each in order by one thread, then the runs in order in f64. The variance
-// is computed about the mean, in a second pass.
+// is computed from differences to the mean, in a second pass.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_BATCHNORM_H
@@ -11,7 +11,7 @@
 
 namespace sluice::cuda {
 
-/// What channelSums adds up: x; the squares of x - mean; dy, and dy times the normalized x.
+/// The terms of channelSums: x; the squares of x - mean; dy, and dy times the normalized x.
 enum class ChannelSum : int { values, squares, gradients };
 
 inline constexpr int channelRuns = 64;
@@ -22,7 +22,7 @@ struct BatchNormArgs {
   Index rows = 0, columns = 0;
   double epsilon = 0;
   int sum = 0;
-  /// [run][2][columns], then [2][columns]: sums of runs, and what they add up to: mean and variance, dbias and dweight.
+  /// [run][2][columns], then [2][columns]: sums of runs, then their totals: mean and variance, dbias and dweight.
   double *scratch = nullptr;
 
   SLUICE_DEVICE double *totals() const { return scratch + channelRuns * 2 * columns; }
@@ -66,7 +66,7 @@ template <typename E> SLUICE_DEVICE void channelSums(const BatchNormArgs &args, 
   partial[args.columns + column] = second;
 }
 
-/// The runs added up, and what the plan keeps of them.
+/// Adds up the runs and writes the outputs.
 SLUICE_DEVICE void channelSumsEnd(const BatchNormArgs &args, Lane lane) {
   const Index column = lane.block() * lane.threads() + lane.thread();
   if (column >= args.columns)

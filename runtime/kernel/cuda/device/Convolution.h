@@ -1,11 +1,11 @@
 //===- Convolution.h - convolution over two dims and its derivatives -----------------------------------===//
 //
 // Images are [N, H, W, C], a weight is [O, C / groups, h, w]. Each of the three is a product of matrices that are never
-// written down (Tiles.h):
+// in memory (Tiles.h):
 //
 //                    m                 n             k
 //   y                place of y        o             h, w, c of the window
-//   dx               place of x        c             h, w, o of the windows that see it
+//   dx               place of x        c             h, w, o of the windows that contain it
 //   dweight          o                 h, w, c       place of y, in runs that are added in order
 //
 //===----------------------------------------------------------------------===//
@@ -23,7 +23,7 @@ struct ConvolutionArgs {
   /// Channels of one group. Places of an image, of a result and elements of a window are less than 2^31.
   Index images = 0, inputs = 0, outputs = 0, groups = 1;
   Index in[2] = {}, out[2] = {}, kernel[2] = {}, stride[2] = {}, padding[2] = {}, dilation[2] = {};
-  /// dweight: runs of places, and their sums [run][group][o][h, w, c] where there are several.
+  /// dweight: runs of places, and their sums [run][group][o][h, w, c] if there are several.
   Index runs = 1, runLength = 0;
   double *partial = nullptr;
 };
@@ -40,7 +40,7 @@ struct Three {
   }
 };
 
-/// A place of an image before a window's element is added; `image` -1: none.
+/// The start of a window in an image; `image` -1: no window.
 struct Place {
   Index image = -1, p = 0, q = 0;
 };
@@ -112,7 +112,7 @@ template <typename E> struct ConvolutionInput : ConvolutionOfPlaces {
   }
   SLUICE_DEVICE Column column(Index c) const { return c < args.inputs ? c * args.weight.strides[1] : -1; }
   SLUICE_DEVICE Depth depth(Index k) const { return Three(k, args.kernel[1], args.outputs); }
-  /// The window that has `from` at its start, -1: none.
+  /// The window that starts at `from`; -1 if there is none.
   SLUICE_DEVICE Index window(int dim, Index from) const {
     if (from < 0)
       return -1;
@@ -151,7 +151,7 @@ template <typename E> struct ConvolutionInput : ConvolutionOfPlaces {
 template <typename E> struct ConvolutionWeight {
   using T = typename E::Real;
   using Row = Index;
-  /// An element of the window: its offset from the window's place, and its channel's offset (-1: none).
+  /// An element of the window: its offset from the window's start, and its channel's offset (-1: no element).
   struct Column {
     Index p = 0, q = 0, channel = -1;
   };
@@ -229,7 +229,7 @@ template <typename E> SLUICE_DEVICE void convolutionWeight(const ConvolutionArgs
   convolve<E, ConvolutionWeight<E>>(args, lane);
 }
 
-/// The runs added up.
+/// Adds up the runs.
 SLUICE_DEVICE void convolutionWeightEnd(const ConvolutionArgs &args, Lane lane) {
   const Index window = args.kernel[0] * args.kernel[1] * args.inputs, count = args.groups * args.outputs * window;
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += lane.blocks() * lane.threads()) {

@@ -1,8 +1,8 @@
 //===- Indexed.h - rows and elements by index --------------------------------------------------===//
 //
-// What an index outside of its table would read is NaN (integers: 0), and what it would add is left out: a kernel never
-// leaves its operands. Of a table that is split, what another rank has reads as 0 and adds nothing. Rows that fall on
-// one another are added in the order of their indices, by one block.
+// An index outside the table reads NaN (integers: 0) and adds nothing: a kernel never accesses memory outside its
+// operands. In a sharded table a row of a different rank reads 0 and adds nothing. One block adds all rows with one
+// index, in order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_INDEXED_H
@@ -18,15 +18,15 @@ struct IndexedArgs {
   /// A row of the table, and of the values.
   View row, valueRow;
   Index count = 0, rowElements = 0;
-  /// Of kernels along a dim.
+  /// The indexed dim.
   int dim = 0;
-  /// Along the indexed dim: where the part of the table that is here begins, and the extent of the whole.
+  /// Along the indexed dim: the first local row of the table, and the extent of the unsharded table.
   Index first = 0, total = 0;
   /// An index that adds nothing.
   Index skipped = -1;
 
   SLUICE_DEVICE bool isValid(Index index) const { return index >= 0 && index < total; }
-  /// The place of an index in the part that is here; -1: another rank has it, or nobody.
+  /// The local row of an index; -1 if the row is not local.
   SLUICE_DEVICE Index placeOf(Index index) const {
     return index >= first && index < first + table.extent[dim] ? index - first : -1;
   }
@@ -63,7 +63,7 @@ SLUICE_DEVICE void clearRows(const IndexedArgs &args, Lane lane) {
     writeAny(args.table, offsetIn(args.table, args.table.rank, n), 0);
 }
 
-/// Adds the rows that have the index of row `block`, where none before it has that index.
+/// Adds the rows that have the index of row `block`, if no earlier row has that index.
 SLUICE_DEVICE void addRows(const IndexedArgs &args, Lane lane) {
   const Index own = lane.block(), index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, own));
   const Index place = args.placeOf(index);
@@ -116,7 +116,7 @@ SLUICE_DEVICE void takeAlong(const IndexedArgs &args, Lane lane) {
     const Index index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, n));
     const Index to = offsetIn(args.values, args.values.rank, n);
     const Index place = args.placeOf(index);
-    // Of a part, an index of nothing at all (a target that does not count) reads 0, too.
+    // In a shard an invalid index (a target that does not count) also reads 0.
     if (!args.isValid(index) && args.total == args.table.extent[args.dim])
       writeMissing(args.values, to);
     else if (place < 0)
@@ -127,8 +127,8 @@ SLUICE_DEVICE void takeAlong(const IndexedArgs &args, Lane lane) {
   }
 }
 
-/// table[..indices[..i..]..] += values[..i..]: a thread a line along the dim, in order. `row` has the indices' extents
-/// with that dim as 1.
+/// table[..indices[..i..]..] += values[..i..]: one thread per line along the dim, in order. `row` has the indices'
+/// extents with that dim as 1.
 SLUICE_DEVICE void addAlong(const IndexedArgs &args, Lane lane) {
   const Index line = lane.block() * lane.threads() + lane.thread();
   if (line >= args.count)
@@ -147,7 +147,7 @@ SLUICE_DEVICE void addAlong(const IndexedArgs &args, Lane lane) {
   }
 }
 
-/// The first largest along a dim: a thread a result. `row` has the kept dims with the table's strides.
+/// The first maximum along a dim: one thread per result. `row` has the kept dims with the table's strides.
 SLUICE_DEVICE void argmax(const IndexedArgs &args, Lane lane) {
   const Index output = lane.block() * lane.threads() + lane.thread();
   if (output >= args.count)

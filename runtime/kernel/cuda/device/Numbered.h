@@ -1,7 +1,7 @@
 //===- Numbered.h - kernels keyed by an element's global index -----------------------------------===//
 //
 // Random numbers and dropout draw Philox 4x32-10 by counter, the same words as the CPU's (kernel/cpu/Philox.h);
-// deviates are computed in double. Rope turns pairs by an angle of their position.
+// deviates are computed in double. Rope rotates pairs by an angle of their position.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_NUMBERED_H
@@ -79,7 +79,7 @@ SLUICE_DEVICE void iota(const NumberedArgs &args, Lane lane) {
     writeInteger(args.y, offsetIn(args.y, args.y.rank, i), offsetOver(args.global, args.y, i));
 }
 
-/// x kept by chance and scaled by `spread`, else 0.
+/// x times `spread` where the mask keeps the element, else 0.
 SLUICE_DEVICE void dropout(const NumberedArgs &args, Lane lane) {
   const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
   const Key stream = static_cast<Key>(*args.step) << 32 | args.key;

@@ -12,14 +12,14 @@
 
 namespace sluice::cuda {
 
-/// The numbers of an update, and the scalars that it reads.
+/// The attributes of an update, and the scalars that it reads.
 struct UpdateNumbers {
   View rate, step, clip, guard;
   int kind = 0, states = 0, nesterov = 0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0, momentum = 0, dampening = 0;
 };
 
-/// What all elements of a step have in common.
+/// Coefficients of a step, equal for all elements.
 template <typename T> struct UpdateStep {
   bool sgd, first, decoupled, nesterov;
   int states;
@@ -72,7 +72,7 @@ SLUICE_DEVICE bool isGuarded(const UpdateNumbers &args) {
   return static_cast<const unsigned char *>(args.guard.data)[0] != 0;
 }
 
-/// One parameter, however it lies.
+/// One parameter with any strides.
 struct OptimizerArgs {
   UpdateNumbers numbers;
   View parameter, gradient, state[2], newParameter, newState[2];
@@ -114,7 +114,7 @@ struct OptimizerListArgs {
 };
 static_assert(sizeof(OptimizerListArgs) <= 4096);
 
-/// A dense tensor, of which only memory and type are asked for.
+/// A dense tensor, of which kernels read only memory and type.
 SLUICE_DEVICE View denseView(void *data, int type) {
   View view;
   view.data = data;

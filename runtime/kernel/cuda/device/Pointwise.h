@@ -1,7 +1,7 @@
 //===- Pointwise.h - element by element ---------------------------------------------------===//
 //
-// Inputs are given the strides that broadcast them over the output. Where everything is dense an element's offset is
-// its number, and no division is needed.
+// Inputs have strides that broadcast them over the output. If all operands are dense, an element's offset is its number
+// and no division is needed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_POINTWISE_H
@@ -50,7 +50,7 @@ enum class Binary : int {
 struct PointwiseArgs {
   View y;
   View x[3];
-  /// Dense, all of one extent.
+  /// All operands are dense and have one extent.
   int dense = 0;
   int operation = 0;
   double p = 0, q = 0;
@@ -104,7 +104,7 @@ template <typename T> SLUICE_DEVICE T unaryOf(Unary operation, T x, T p) {
   }
 }
 
-/// Slope of silu: s + x s (1 - s), the latter 0 at infinity.
+/// Slope of silu: s + x s (1 - s); the second term is 0 at infinity.
 template <typename T> SLUICE_DEVICE T siluSlope(T x) {
   const T s = sigmoidOf(x), rest = s * sigmoidOf(-x);
   return s + (rest == 0 ? T(0) : x * rest);
@@ -272,7 +272,7 @@ SLUICE_DEVICE void cast(const PointwiseArgs &args, Lane lane) {
       writeInteger(args.y, to, readInteger(args.x[0], from));
   }
 }
-/// Also with an offset of the input and output: pieces, concatenation, padding.
+/// Also with an offset of the input and output: slices, concatenation, padding.
 SLUICE_DEVICE void strided(const PointwiseArgs &args, Lane lane) {
   const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step)

@@ -1,7 +1,7 @@
 //===- Pooling.h - maxima and means of windows, and their derivatives ------------------------------------===//
 //
-// One thread an element of the result. A gradient looks for the windows that see its place, in row order, and adds what
-// they give: nothing is added by atomics.
+// One thread per element of the result. A gradient adds the shares of the windows that contain its position, in row
+// order, without atomics.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_POOLING_H
@@ -12,7 +12,7 @@
 namespace sluice::cuda {
 
 struct PoolArgs {
-  /// [N, H, W, C]: what windows lie over, one number a window, their gradients.
+  /// [N, H, W, C]: the image, one element per window, and their gradients.
   View x, y, dx, dy;
   Index images = 0, channels = 0;
   Index in[2] = {}, out[2] = {}, kernel[2] = {}, stride[2] = {}, padding[2] = {};
@@ -31,7 +31,7 @@ struct PoolArgs {
     const Index to = window * stride[dim] - padding[dim] + kernel[dim];
     return to < in[dim] ? to : in[dim];
   }
-  /// The windows [firstWindow, endWindow) that see a place.
+  /// The windows [firstWindow, endWindow) that contain a position.
   SLUICE_DEVICE Index firstWindow(int dim, Index place) const {
     if (adaptive)
       return place * out[dim] / in[dim];
@@ -44,7 +44,7 @@ struct PoolArgs {
     const Index last = (place + padding[dim]) / stride[dim] + 1;
     return last < out[dim] ? last : out[dim];
   }
-  /// What the sum of a window is divided by. A window that reaches over the padded input's end is smaller.
+  /// The divisor of a window's sum. A window that extends beyond the padded input is smaller.
   SLUICE_DEVICE Index divisor(Index i, Index j) const {
     if (adaptive || withoutPadding)
       return (end(0, i) - begin(0, i)) * (end(1, j) - begin(1, j));
@@ -74,7 +74,7 @@ SLUICE_DEVICE Index imageAt(const View &view, Index image, Index p, Index q, Ind
   return image * view.strides[0] + p * view.strides[1] + q * view.strides[2] + channel * view.strides[3];
 }
 
-/// The first of a window's maxima, a NaN being one; `p` is -1 in a window of padding alone.
+/// The position of a window's first maximum; a NaN is one. `p` is -1 if the window has only padding.
 struct Maximum {
   Index p = -1, q = -1;
 };
@@ -94,7 +94,7 @@ SLUICE_DEVICE Maximum maximumOf(const PoolArgs &args, Index image, Index i, Inde
   return best;
 }
 
-/// body(each element of an image of that size that is this thread's).
+/// body(element) for this thread's elements of images of that size.
 template <typename Body>
 SLUICE_DEVICE void forEachPlace(const PoolArgs &args, const Index *size, Lane lane, Body body) {
   const Index count = args.images * size[0] * size[1] * args.channels, step = lane.blocks() * lane.threads();

@@ -1,6 +1,6 @@
 //===- Product.h - matrix products that the library does not take ------------------------------------===//
 //
-// Any strides: one thread a result, along k upwards. For layouts in which no dim of a matrix is dense, and empty
+// Any strides: one thread per result, along k upwards. For layouts in which no dim of a matrix is dense, and empty
 // products.
 //
 //===----------------------------------------------------------------------===//

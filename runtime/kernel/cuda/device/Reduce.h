@@ -1,7 +1,7 @@
 //===- Reduce.h - sums and maxima over dims, and over a list of tensors ------------------------===//
 //
-// Sums are in double. With many results each thread adds its own, row-major over the reduced dims; with few a block
-// does, each thread every so many elements in order, then blockReduce.
+// Sums are in double. With many results each thread adds one result's elements, row-major over the reduced dims; with
+// few results a block does, each thread adding every n-th element in order, then blockReduce.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H
@@ -47,7 +47,7 @@ template <typename E> SLUICE_DEVICE void reduceByBlock(const ReduceArgs &args, L
     writeAny(args.y, offsetIn(args.y, args.y.rank, lane.block()), result / args.divisor);
 }
 
-/// One number a block of |x|^p, added up, or the largest |x|.
+/// One number per block: the sum of |x|^p, or the largest |x|.
 inline constexpr int powerBlocks = 256;
 
 SLUICE_DEVICE double addPower(double sum, double value, double p, bool largest) {
@@ -71,7 +71,7 @@ struct ListedTensor {
   void *data = nullptr;
   Index count = 0;
   int type = typeF32;
-  /// Of this launch, and of all partial results.
+  /// The first block in this launch, and the first of all partial results.
   int firstBlock = 0, firstPartial = 0;
 };
 struct PowerListArgs {
@@ -101,7 +101,7 @@ template <typename E> SLUICE_DEVICE void powerSumOfList(const PowerListArgs &arg
   if (lane.thread() == 0)
     args.partial[tensor.firstPartial + own] = result;
 }
-/// `terms` partial results to y. One block.
+/// Combines `terms` partial results to y. One block.
 SLUICE_DEVICE void powerSumEnd(const ReduceArgs &args, Lane lane) {
   double result = 0;
   for (Index i = lane.thread(); i < args.terms; i += lane.threads())
@@ -117,8 +117,8 @@ struct ScalarArgs {
   View x, y;
   int operation = 0;
   double p = 0;
-  /// all_finite: what earlier inputs gave counts too.
-  int goesOn = 0;
+  /// all_finite: combine with the result of the earlier inputs.
+  int isContinued = 0;
 };
 SLUICE_DEVICE void scalar(const ScalarArgs &args, Lane lane) {
   if (lane.thread() != 0)
@@ -140,7 +140,7 @@ SLUICE_DEVICE void allFinite(const ScalarArgs &args, Lane lane) {
   bad = blockReduce(lane, bad, Or());
   if (lane.thread() == 0) {
     auto *y = static_cast<unsigned char *>(args.y.data);
-    *y = !bad && (!args.goesOn || *y);
+    *y = !bad && (!args.isContinued || *y);
   }
 }
 

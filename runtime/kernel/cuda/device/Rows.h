@@ -1,7 +1,7 @@
-//===- Rows.h - kernels that go over rows of the last dim ----------------------------------===//
+//===- Rows.h - kernels over rows of the last dim ----------------------------------===//
 //
-// One block a row. Sums within a row: each thread its elements in order, then blockReduce. Statistics are written by
-// the first thread.
+// One block per row. A row's sum: each thread adds its elements in order, then blockReduce. The first thread writes the
+// statistics.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ROWS_H
@@ -27,7 +27,7 @@ struct RowArgs {
   double epsilon = 0, smoothing = 0;
   Index ignore = 0;
   int mean = 0;
-  /// Of a loss: the classes in all, and the first of those that are here.
+  /// Of a loss: the number of all classes, and the first local one.
   Index classes = 0, firstClass = 0;
   /// Scratch memory.
   void *scratch = nullptr;
@@ -91,7 +91,7 @@ template <typename E> SLUICE_DEVICE void layerNorm(const RowArgs &args, Lane lan
   for (Index c = lane.thread(); c < args.columns; c += lane.threads())
     sum += E::read(in, x(c));
   T mean = blockReduce(lane, sum, Add()) / count;
-  // The mean of the differences mends what rounding took from a mean far above the deviation.
+  // The mean of the differences corrects the rounding of a mean far above the deviation.
   sum = 0;
   for (Index c = lane.thread(); c < args.columns; c += lane.threads())
     sum += E::read(in, x(c)) - mean;
@@ -129,7 +129,7 @@ template <typename E> SLUICE_DEVICE void rmsNorm(const RowArgs &args, Lane lane)
     writeAny(args.out[1], offsetIn(args.out[1], args.out[1].rank, lane.block()), rstd);
 }
 
-/// dy, x, weight, [mean,] rstd -> dx, ...: the first output alone. `mean` 0: rms norm.
+/// dy, x, weight, [mean,] rstd -> dx, the first output. `mean` 0: rms norm.
 template <typename E> SLUICE_DEVICE void normGrad(const RowArgs &args, Lane lane) {
   using T = typename E::Real;
   const View &weight = args.in[2], &means = args.in[3], &rstds = args.in[args.mean ? 4 : 3];
@@ -154,7 +154,7 @@ template <typename E> SLUICE_DEVICE void normGrad(const RowArgs &args, Lane lane
 /// Runs of rows whose sums are added in order.
 inline constexpr int normRuns = 64;
 
-/// dweight and dbias of one run of rows, to scratch [run][2][columns]. One thread a column.
+/// dweight and dbias of one run of rows, to scratch [run][2][columns]. One thread per column.
 template <typename E> SLUICE_DEVICE void normVectors(const RowArgs &args, Lane lane) {
   using T = typename E::Real;
   const View &means = args.in[3], &rstds = args.in[args.mean ? 4 : 3];
@@ -177,7 +177,7 @@ template <typename E> SLUICE_DEVICE void normVectors(const RowArgs &args, Lane l
   partial[args.columns + column] = ofBias;
 }
 
-/// The runs added up: out[1], and out[2] where there is a bias.
+/// Adds up the runs: out[1], and out[2] if there is a bias.
 SLUICE_DEVICE void normVectorsEnd(const RowArgs &args, Lane lane) {
   const Index column = lane.block() * lane.threads() + lane.thread();
   if (column >= args.columns)
@@ -193,7 +193,7 @@ SLUICE_DEVICE void normVectorsEnd(const RowArgs &args, Lane lane) {
     writeAny(args.out[2], column * args.out[2].strides[0], ofBias);
 }
 
-/// logits, targets -> loss, lse: lse, and the row's loss to scratch. A target that is no class makes the loss NaN.
+/// logits, targets -> lse, and the row's loss to scratch. A target that is no class gives the loss NaN.
 template <typename E> SLUICE_DEVICE void crossEntropy(const RowArgs &args, Lane lane) {
   using T = typename E::Real;
   const View &logits = args.in[0], &targets = args.in[1], &lse = args.out[1];
@@ -218,7 +218,7 @@ template <typename E> SLUICE_DEVICE void crossEntropy(const RowArgs &args, Lane 
   static_cast<double *>(args.scratch)[lane.block()] = loss;
 }
 
-/// How many rows count. One block.
+/// The number of rows that count. One block.
 SLUICE_DEVICE double countedTargets(const View &targets, Index rows, Index ignore, Lane lane) {
   Index counted = 0;
   for (Index row = lane.thread(); row < rows; row += lane.threads())
@@ -226,7 +226,7 @@ SLUICE_DEVICE double countedTargets(const View &targets, Index rows, Index ignor
   return static_cast<double>(blockReduce(lane, counted, Add()));
 }
 
-/// The rows' losses added up. One block.
+/// Adds up the rows' losses. One block.
 SLUICE_DEVICE void crossEntropyEnd(const RowArgs &args, Lane lane) {
   const double *losses = static_cast<const double *>(args.scratch);
   double sum = 0;
@@ -238,7 +238,7 @@ SLUICE_DEVICE void crossEntropyEnd(const RowArgs &args, Lane lane) {
     writeAny(args.out[0], 0, sum / counted);
 }
 
-/// dloss, logits, targets, lse: what a row's gradient is multiplied by, to scratch. One block.
+/// dloss, logits, targets, lse: writes the factor of all rows' gradients to scratch. One block.
 SLUICE_DEVICE void crossEntropyFactor(const RowArgs &args, Lane lane) {
   const double counted = args.mean ? countedTargets(args.in[2], args.rows, args.ignore, lane) : 1;
   if (lane.thread() == 0)

@@ -2,13 +2,12 @@
 //
 //   result(m, n) = sum over k of left(m, k) right(k, n), k upwards
 //
-// A block makes 64 x 64 results, each of its 256 threads 4 x 4 of them, 16 apart. What left and right are, a problem
-// says: elements of a matrix, or of an image under a window.
+// A block computes 64 x 64 results, each of its 256 threads 4 x 4 of them at distances of 16. A problem defines left
+// and right: elements of a matrix, or of an image under a window.
 //
-//   Row row(m), Column column(n), Depth depth(k)     the components of an index; any index, also one beyond the last
+//   Row row(m), Column column(n), Depth depth(k)     the components of any index, also of one after the last
 //   left(row, depth), right(depth, column)           0 where m or n is beyond the last
-//   depthFirst                                       do neighbours in memory follow each other along k? (else along m
-//   and n)
+//   depthFirst                                       true if neighbours in memory follow along k, else along m and n
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_TILES_H
@@ -19,7 +18,7 @@
 namespace sluice::cuda {
 
 inline constexpr int tileSide = 64, tileDepth = 16, tileThreads = 256;
-/// Elements from one k to the next: threads that store 16 of them side by side meet no bank twice.
+/// Elements from one k to the next: threads that store 16 neighbours have no bank conflict.
 inline constexpr int tilePitch = tileSide + 2;
 
 constexpr int tileShared(int bytes) { return 2 * tileDepth * tilePitch * bytes; }
@@ -33,7 +32,7 @@ template <typename T, typename Problem>
 SLUICE_DEVICE void tileProduct(const Problem &problem, Index firstRow, Index firstColumn, Index begin, Index end,
                                T (&result)[4][4], Lane lane) {
   constexpr bool deep = Problem::depthFirst;
-  // What a thread brings: one k for four rows and columns, or four k for one.
+  // A thread loads one k for four rows and columns, or four k for one.
   constexpr int sides = deep ? 4 : 1, depths = deep ? 1 : 4;
   T *left = lane.shared<T>(), *right = left + tileDepth * tilePitch;
   const int side = deep ? lane.thread() / tileDepth : lane.thread() % tileSide;
