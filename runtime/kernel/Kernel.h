@@ -31,6 +31,8 @@ struct KernelRequest {
   cuda::KernelContext *cuda = nullptr;
   /// SMs that matrix products leave free.
   std::uint32_t smMargin = 0;
+  /// False: a product takes its library's first choice of algorithm, because its operands have no addresses yet.
+  bool measuresAlgorithm = true;
   /// Set by prepareByRecord.
   const KernelRecord *record = nullptr;
 };

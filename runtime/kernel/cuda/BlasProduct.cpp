@@ -159,7 +159,7 @@ Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first
   // Without an algorithm for the epilogue the caller launches GELU separately, whatever a file of algorithms contains.
   if (gelu && !choose(request).isOk())
     return false;
-  if (!context.algorithms()) {
+  if (!context.algorithms() || !request.measuresAlgorithm) {
     SLUICE_RETURN_IF_ERROR(gelu ? Status::ok() : choose(request));
     return true;
   }

@@ -29,26 +29,12 @@ public:
   bool usesTf32() const { return tf32; }
   int multiprocessors() const { return count; }
   /// Null if the library's heuristic chooses.
-  Algorithms *algorithms() const { return paused ? nullptr : chosen.get(); }
+  Algorithms *algorithms() const { return chosen.get(); }
 
   /// Null if cuDNN is disabled.
   DnnUse *dnnUse() const { return dnn.get(); }
   /// Created at the first call, because it takes device memory; or the reason for its absence.
   Result<dnn::Handle> dnnHandle();
-
-  /// The heuristic chooses during its lifetime: for products whose operands have no addresses yet.
-  class WithoutAlgorithms {
-  public:
-    explicit WithoutAlgorithms(KernelContext &context) : context(context), before(context.paused) {
-      context.paused = true;
-    }
-    ~WithoutAlgorithms() { context.paused = before; }
-    WithoutAlgorithms(const WithoutAlgorithms &) = delete;
-
-  private:
-    KernelContext &context;
-    const bool before;
-  };
 
 private:
   std::shared_ptr<DeviceCode> loaded;
@@ -58,7 +44,7 @@ private:
   dnn::Handle openedDnn = nullptr;
   std::string name;
   int count = 1;
-  bool tf32 = false, paused = false;
+  bool tf32 = false;
 };
 
 } // namespace sluice::cuda

@@ -90,8 +90,8 @@ Result<std::unique_ptr<BoundKernel>> product(const KernelRequest &request, std::
                                              std::vector<Attributes::Item> items) {
   Attributes attributes(std::move(items));
   const Operand outputs[] = {output};
-  const KernelContext::WithoutAlgorithms heuristic(*request.cuda);
-  const KernelRequest inner{inputs, outputs, &attributes, 1, request.workspace - used, request.cuda, request.smMargin};
+  KernelRequest inner{inputs, outputs, &attributes, 1, request.workspace - used, request.cuda, request.smMargin};
+  inner.measuresAlgorithm = false;
   return findCudaKernel(KernelId::matmul)(inner);
 }
 
