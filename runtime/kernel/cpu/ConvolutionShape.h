@@ -43,6 +43,12 @@ struct PoolShape {
     return adaptive ? ((window + 1) * in[dim] + out[dim] - 1) / out[dim]
                     : std::min(window * stride[dim] - padding[dim] + kernel[dim], in[dim]);
   }
+  /// body(p, q) for each element of a window that is no padding, in row order.
+  template <typename Body> void forWindow(std::int64_t i, std::int64_t j, Body body) const {
+    for (std::int64_t p = begin(0, i); p < end(0, i); ++p)
+      for (std::int64_t q = begin(1, j); q < end(1, j); ++q)
+        body(p, q);
+  }
   /// The divisor of a window's sum. A window that extends beyond the padded input is smaller.
   std::int64_t divisor(std::int64_t i, std::int64_t j) const {
     if (adaptive || withoutPadding)

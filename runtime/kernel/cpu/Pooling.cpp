@@ -27,12 +27,6 @@ template <typename Body> void forWindows(int threads, const PoolShape &s, Body b
   });
 }
 
-template <typename Body> void inWindow(const PoolShape &s, std::int64_t i, std::int64_t j, Body body) {
-  for (std::int64_t p = s.begin(0, i); p < s.end(0, i); ++p)
-    for (std::int64_t q = s.begin(1, j); q < s.end(1, j); ++q)
-      body(p, q);
-}
-
 void clear(int threads, const Operand &o, const PoolShape &s) {
   forEach(threads, s.images, [&](std::int64_t n) {
     for (std::int64_t p = 0; p < s.in[0]; ++p)
@@ -47,7 +41,7 @@ Bound maxForward(const KernelRequest &request, const PoolShape &s) {
     forWindows(call.threads, s, [&](auto n, auto i, auto j) {
       float *best = at(y, n, i, j);
       bool isFirst = true;
-      inWindow(s, i, j, [&](auto p, auto q) {
+      s.forWindow(i, j, [&](auto p, auto q) {
         const float *row = at(x, n, p, q);
         if (isFirst)
           std::memcpy(best, row, static_cast<std::size_t>(s.channels) * sizeof(float));
@@ -71,7 +65,7 @@ Bound maxBackward(const KernelRequest &request, const PoolShape &s) {
       for (std::int64_t c = 0; c < s.channels; ++c) {
         std::int64_t row = s.begin(0, i), column = s.begin(1, j);
         float most = at(x, n, row, column)[c];
-        inWindow(s, i, j, [&](auto p, auto q) {
+        s.forWindow(i, j, [&](auto p, auto q) {
           float value = at(x, n, p, q)[c];
           if (value > most || (value != value && most == most))
             most = value, row = p, column = q;
@@ -119,7 +113,7 @@ Bound meanBackward(const KernelRequest &request, const PoolShape &s) {
       for (std::int64_t begin = 0; begin < s.channels; begin += block) {
         std::int64_t count = std::min(block, s.channels - begin);
         loops().f32.unary(UnaryLoop::scale, at(dy, n, i, j) + begin, share, count, factor);
-        inWindow(s, i, j, [&](auto p, auto q) { loops().f32.addTo(share, at(dx, n, p, q) + begin, count); });
+        s.forWindow(i, j, [&](auto p, auto q) { loops().f32.addTo(share, at(dx, n, p, q) + begin, count); });
       }
     });
     return Status::ok();

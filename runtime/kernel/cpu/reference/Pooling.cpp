@@ -18,19 +18,12 @@ template <typename Body> void forWindows(const PoolShape &s, Body body) {
           body(n, i, j, c);
 }
 
-/// body(p, q) for each element of a window that is no padding, in row order.
-template <typename Body> void inWindow(const PoolShape &s, std::int64_t i, std::int64_t j, Body body) {
-  for (std::int64_t p = s.begin(0, i); p < s.end(0, i); ++p)
-    for (std::int64_t q = s.begin(1, j); q < s.end(1, j); ++q)
-      body(p, q);
-}
-
 /// The first of a window's maxima; a NaN is one.
 std::array<std::int64_t, 2> largestOf(const PoolShape &s, const Operand &x, std::int64_t n, std::int64_t i,
                                       std::int64_t j, std::int64_t c) {
   std::array<std::int64_t, 2> best = {s.begin(0, i), s.begin(1, j)};
   double most = load(x, elementAt(x, n, best[0], best[1], c));
-  inWindow(s, i, j, [&](std::int64_t p, std::int64_t q) {
+  s.forWindow(i, j, [&](std::int64_t p, std::int64_t q) {
     double value = load(x, elementAt(x, n, p, q, c));
     if (value > most || (value != value && most == most)) {
       most = value;
@@ -80,7 +73,7 @@ Bound avg_pool2d(const KernelRequest &request) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
       double sum = 0;
-      inWindow(s, i, j, [&](auto p, auto q) { sum += load(x, elementAt(x, n, p, q, c)); });
+      s.forWindow(i, j, [&](auto p, auto q) { sum += load(x, elementAt(x, n, p, q, c)); });
       store(y, elementAt(y, n, i, j, c), sum / static_cast<double>(s.divisor(i, j)));
     });
     return Status::ok();
@@ -94,7 +87,7 @@ Bound avg_pool2d_grad(const KernelRequest &request) {
     clear(dx);
     forWindows(s, [&](auto n, auto i, auto j, auto c) {
       double share = load(dy, elementAt(dy, n, i, j, c)) / static_cast<double>(s.divisor(i, j));
-      inWindow(s, i, j, [&](auto p, auto q) { addTo(dx, elementAt(dx, n, p, q, c), share); });
+      s.forWindow(i, j, [&](auto p, auto q) { addTo(dx, elementAt(dx, n, p, q, c), share); });
     });
     return Status::ok();
   });
