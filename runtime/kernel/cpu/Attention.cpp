@@ -62,21 +62,21 @@ template <typename T> struct Forward {
     l.of<T>().packRows(rowOf<T>(k, b, 0, g), k.strides[1], s.keys, s.size, keys);
     l.of<T>().packColumns(rowOf<T>(v, b, 0, g), v.strides[1], s.keys, s.size, values);
     for (std::int64_t h = g * s.headsPerKey(); h < (g + 1) * s.headsPerKey(); ++h) {
-      Ahead ahead(s, {&call.inputs[0], &call.outputs[0]}, {&k, &v}, b, h);
+      HeadPrefetch prefetch(s, {&call.inputs[0], &call.outputs[0]}, {&k, &v}, b, h);
       for (std::int64_t t0 = 0; t0 < s.queries; t0 += wideQueryTile)
-        queries(b, h, t0, keys, values, wide, floats, ahead);
+        queries(b, h, t0, keys, values, wide, floats, prefetch);
     }
   }
 
   void queries(std::int64_t b, std::int64_t h, std::int64_t t0, const float *keys, const float *values,
-               std::int64_t wide, Floats floats, Ahead &ahead) const {
+               std::int64_t wide, Floats floats, HeadPrefetch &prefetch) const {
     std::int64_t rows = std::min(wideQueryTile, s.queries - t0);
     FloatRows<T> q(call.inputs[0], b, h, t0, rows, s.size, floats.take(rows * s.size));
     Tile tile{b, h, t0, rows, wide, q, floats.take(rows * wideKeyTile), floats.take(rows * wide), {}, {}, {}};
     std::fill_n(tile.maximum, rows, -std::numeric_limits<float>::infinity());
     std::int64_t end = s.visible(t0 + rows - 1);
     for (std::int64_t j0 = s.firstKey(t0) / l.panel * l.panel; j0 < end; j0 += wideKeyTile)
-      keyTiles(tile, j0, std::min(wideKeyTile, end - j0), keys, values, ahead);
+      keyTiles(tile, j0, std::min(wideKeyTile, end - j0), keys, values, prefetch);
     for (std::int64_t r = 0; r < rows; ++r) {
       T *out = rowOf<T>(call.outputs[0], b, t0 + r, h);
       l.of<T>().scaleTo(tile.out + r * wide, 1 / tile.sum[r], out, s.size);
@@ -87,7 +87,7 @@ template <typename T> struct Forward {
 
   /// The tile's queries against keys j0 and on.
   void keyTiles(Tile &tile, std::int64_t j0, std::int64_t width, const float *keys, const float *values,
-                Ahead &ahead) const {
+                HeadPrefetch &prefetch) const {
     Group groups[wideQueryTile];
     int count = 0;
     for (std::int64_t r0 = 0; r0 < tile.rows; r0 += l.rows) {
@@ -105,8 +105,8 @@ template <typename T> struct Forward {
     for (std::int64_t n = 0; n < s.size; n += l.panel)
       for (int i = 0; i < count; ++i) {
         const Group &group = groups[i];
-        ahead.step();
-        ahead.step();
+        prefetch.step();
+        prefetch.step();
         l.tileProduct({group.count, std::min<std::int64_t>(l.panel, s.size - n), group.any.end - group.any.begin,
                        tile.scores + group.first * wideKeyTile + group.any.begin, wideKeyTile, 1,
                        values + n * s.keys + (j0 + group.any.begin) * l.panel, l.panel * s.keys,

@@ -29,7 +29,7 @@ template <typename T> struct Backward {
     bool isFirst, isLast;
     /// Queries that are packed.
     std::int64_t packed = 0;
-    Ahead ahead;
+    HeadPrefetch prefetch;
   };
 
   void head(std::int64_t b, std::int64_t g, float *memory) const {
@@ -52,13 +52,13 @@ template <typename T> struct Backward {
     const Operand &dout = call.inputs[0], &q = call.inputs[1], &k = call.inputs[2], &v = call.inputs[3];
     std::int64_t begin = g * s.headsPerKey(), end = begin + s.headsPerKey();
     for (std::int64_t h = begin; h < end; ++h) {
-      QueryHead head{
-          b,
-          h,
-          h == begin,
-          h + 1 == end,
-          0,
-          Ahead(s, {&dout, &q, &call.inputs[4], &call.outputs[0]}, {&k, &v, &call.outputs[1], &call.outputs[2]}, b, h)};
+      QueryHead head{b,
+                     h,
+                     h == begin,
+                     h + 1 == end,
+                     0,
+                     HeadPrefetch(s, {&dout, &q, &call.inputs[4], &call.outputs[0]},
+                                  {&k, &v, &call.outputs[1], &call.outputs[2]}, b, h)};
       queryHead(head, g, m);
     }
   }
@@ -123,7 +123,7 @@ template <typename T> struct Backward {
       if (count <= 0)
         continue;
       auto add = [&](const float *factors, const float *columns, float *sums) {
-        head.ahead.step();
+        head.prefetch.step();
         l.tileProduct({keys, s.size, count, factors + from * keyTile + c, 1, keyTile,
                        columns + t0 * m.wide + from * l.panel, l.panel * rows, sums + (j0 + c) * m.wide, m.wide, true});
       };

@@ -35,7 +35,7 @@ struct Floats {
 
 /// Prefetches the rows that the next head reads and writes, one row at a time between products: each row would be a
 /// cache miss.
-struct Ahead {
+struct HeadPrefetch {
   /// Largest number of prefetched rows: more would evict the data in use.
   static constexpr std::int64_t mostRows = 256;
   struct Part {
@@ -47,8 +47,8 @@ struct Ahead {
   std::int64_t left = 0, bytes = 0;
 
   /// After query head h of batch row b; starts with the next key head if that is a different one.
-  Ahead(const AttentionShape &s, std::initializer_list<const Operand *> likeQ,
-        std::initializer_list<const Operand *> likeK, std::int64_t b, std::int64_t h) {
+  HeadPrefetch(const AttentionShape &s, std::initializer_list<const Operand *> likeQ,
+               std::initializer_list<const Operand *> likeK, std::int64_t b, std::int64_t h) {
     std::int64_t next = b * s.heads + h + 1, nextB = next / s.heads, nextH = next % s.heads;
     if (next >= s.batch * s.heads)
       return;

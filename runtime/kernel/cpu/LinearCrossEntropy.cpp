@@ -64,7 +64,7 @@ Result<std::unique_ptr<BoundKernel>> bind(const KernelRequest &request, std::uin
   return findCpuKernel(kernel)(inner);
 }
 
-/// Chunks of x, or failure where operands are not rows that follow one another.
+/// Chunks of x, or an error if operands are not rows at one distance.
 Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const LinearLossShape &s, const Operand &x,
                                         const Operand &weight, const Operand &targets, const Operand &lse,
                                         const Operand *dx) {

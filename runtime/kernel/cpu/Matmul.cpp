@@ -217,7 +217,7 @@ Bound fast::matmul(const KernelRequest &request) {
   if (sameTypes && (f32 || (bf16 && loops().isa == "avx512"))) {
     LibraryProduct::Problem p{s.m, s.n, s.k, s.aM, s.aK, s.bK, s.bN, s.cM, a.dtype, c.dtype};
     p.accumulate = s.residual >= 0;
-    // A bias and a sum together cost the library a scratchpad of the size of c; in f32 the sum takes the bias along.
+    // A bias and a sum together cost the library a scratchpad of the size of c; in f32 the bias is added to c first.
     bool biasFirst = f32 && s.bias >= 0 && s.residual >= 0;
     p.bias = s.bias >= 0 && !biasFirst;
     if (p.bias)

@@ -9,7 +9,8 @@ std::int64_t at(const Operand &o, std::int64_t a, std::int64_t b, std::int64_t c
   return a * o.strides[0] + b * o.strides[1] + c * o.strides[2] + d * o.strides[3];
 }
 
-/// body(n, i, j, o, c, h, w, p, q) for each product of y[n, i, j, o] += x[n, p, q, g c] weight[o, c, h, w].
+/// body(h, w, p, q) for each element of window (i, j) that is no padding: y[n, i, j, o] += x[n, p, q, c] weight[o, c,
+/// h, w].
 template <typename Body> void forWindow(const ConvolutionShape &s, std::int64_t i, std::int64_t j, Body body) {
   for (std::int64_t h = 0; h < s.kernel[0]; ++h)
     for (std::int64_t w = 0; w < s.kernel[1]; ++w) {
@@ -48,8 +49,8 @@ Bound conv2d(const KernelRequest &request) {
   });
 }
 
-/// dx[n, p, q, c] = sum over the windows that see it. In double, one image row of sums at a time would need memory:
-/// each element looks for its windows instead.
+/// dx[n, p, q, c] = sum over the windows that contain it. Each element searches its windows, because sums of an image
+/// row in double would need memory.
 Bound conv2d_input_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s,
                           ConvolutionShape::of(request, request.outputs[0], request.inputs[1], request.inputs[0]));

@@ -1,7 +1,7 @@
 //===- Embedding.cpp - rows by index, and rows added by index -----------------===//
 //
 // gather and embedding: y[i..., c...] = table[indices[i...], c...]. scatter_add and embedding_grad: zeros, to which
-// row i of the updates is added at indices[i], in the order of i, but where that is the padding. An index outside the
+// row i of the updates is added at indices[i], in the order of i, unless that is the padding. An index outside the
 // table fails the run.
 //
 //===----------------------------------------------------------------------===//

@@ -75,7 +75,7 @@ template <typename T> struct TypedLoops {
   void (*softmaxScaledRow)(const T *x, T *dx, std::int64_t count, double logSum, float factor, float less);
   void (*layerNormRow)(const T *x, const T *weight, const T *bias, T *y, float *mean, float *rstd, std::int64_t count,
                        double epsilon);
-  /// Adds to dweight and dbias, in the order that orderPairs mends.
+  /// Adds to dweight and dbias, in the order of T's pairs (orderPairs).
   void (*layerNormGradRow)(const T *dy, const T *x, const T *weight, float mean, float rstd, T *dx, float *dweight,
                            float *dbias, std::int64_t count);
   void (*silu)(const T *x, T *y, std::int64_t count);
@@ -83,10 +83,10 @@ template <typename T> struct TypedLoops {
   void (*swiglu)(const T *gate, const T *up, T *y, std::int64_t count);
   void (*swigluGrad)(const T *dy, const T *gate, const T *up, T *dgate, T *dup, std::int64_t count);
   void (*rmsNormRow)(const T *x, const T *weight, T *y, float *rstd, std::int64_t count, double epsilon);
-  /// Adds to dweight, in the order that orderPairs mends.
+  /// Adds to dweight, in the order of T's pairs (orderPairs).
   void (*rmsNormGradRow)(const T *dy, const T *x, const T *weight, float rstd, T *dx, float *dweight,
                          std::int64_t count);
-  /// Sums by columns that such loops have made, brought from the order of T's pairs into that of the columns.
+  /// Moves sums by columns from the order of T's pairs to that of the columns.
   void (*orderPairs)(float *sums, std::int64_t count);
   /// y[i] = x[i] c[i] - x[i + half] s[i], y[i + half] = x[i + half] c[i] + x[i] s[i]; y may be x.
   void (*rotateRow)(const T *x, T *y, const float *cosines, const float *sines, std::int64_t half);
