@@ -108,7 +108,7 @@ struct LaunchDescription {
 using WorkspaceFunction = std::uint64_t (*)(const LaunchDescription &launch);
 
 struct DeviceWorkspace {
-  /// Null: the device's kernel takes none.
+  /// Null: the kernel of the device takes no workspace.
   WorkspaceFunction cpu = nullptr, cuda = nullptr;
 };
 

@@ -1,4 +1,4 @@
-//===- WeightGradTasks.h - how the gradient of a convolution's weight is divided into tasks ---===//
+//===- WeightGradTasks.h - tasks of the gradient of a convolution's weight ------------===//
 //
 // Arithmetic on shapes, shared by the kernel and the workspace cap of its record. A task is one panel of columns of the
 // products, one block of outputs and one run of the images' rows; runs have separate sums, which are added in order.
