@@ -100,7 +100,7 @@ private:
   template <typename T> DnnTensor constant(int type, T value);
   DnnTensor tensor(std::int64_t number, int type, DnnDims extent, DnnDims strides, bool isVirtual, bool isByValue);
   void check(Code code, const std::string &call);
-  /// Takes the first engine of a heuristic that fits; false if there is none.
+  /// Takes the first engine of a heuristic that fits; false if none fits.
   bool tryHeuristic(dnn::HeuristicMode mode, const DnnLimits &limits, std::string &why);
   bool tryConfig(dnn::Descriptor config, const DnnLimits &limits, std::string &why);
   std::optional<std::string> unfit(dnn::Descriptor engine, const DnnLimits &limits);

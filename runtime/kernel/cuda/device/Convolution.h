@@ -112,7 +112,7 @@ template <typename E> struct ConvolutionInput : ConvolutionOfPlaces {
   }
   SLUICE_DEVICE Column column(Index c) const { return c < args.inputs ? c * args.weight.strides[1] : -1; }
   SLUICE_DEVICE Depth depth(Index k) const { return Three(k, args.kernel[1], args.outputs); }
-  /// The window that starts at `from`; -1 if there is none.
+  /// The window that starts at `from`, or -1.
   SLUICE_DEVICE Index window(int dim, Index from) const {
     if (from < 0)
       return -1;
