@@ -54,10 +54,7 @@ private:
       declareProjection("lm_head", config.width, config.vocabulary, false);
   }
 
-  Value norm(const std::string &name, Value x) {
-    at(name);
-    return model::RmsNormOp::create(builder, x, read(name + ".weight"), builder.getF64FloatAttr(config.epsilon)).getY();
-  }
+  Value norm(const std::string &name, Value x) { return rmsNorm(name, x, config.epsilon); }
 
   Value projection(const std::string &name, Value x, bool bias) {
     at(name);

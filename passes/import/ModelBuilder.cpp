@@ -130,6 +130,13 @@ Value ModelBuilder::layerNorm(const llvm::Twine &twine, Value x, bool bias, doub
   return model::LayerNormOp::create(builder, x, weight, shift, builder.getF64FloatAttr(epsilon)).getY();
 }
 
+Value ModelBuilder::rmsNorm(const llvm::Twine &twine, Value x, double epsilon) {
+  std::string name = twine.str();
+  at(name);
+  declare(name + ".weight", {shapeOf(x).back()}, {"ones"});
+  return model::RmsNormOp::create(builder, x, read(name + ".weight"), builder.getF64FloatAttr(epsilon)).getY();
+}
+
 Value ModelBuilder::embedding(const llvm::Twine &twine, Value tokens, std::int64_t count, std::int64_t width,
                               std::optional<std::int64_t> padding) {
   std::string name = twine.str();

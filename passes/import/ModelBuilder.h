@@ -78,6 +78,7 @@ public:
 
   /// Modules with their parameters, which they declare at their first use.
   mlir::Value layerNorm(const llvm::Twine &name, mlir::Value x, bool bias = true, double epsilon = 1e-5);
+  mlir::Value rmsNorm(const llvm::Twine &name, mlir::Value x, double epsilon);
   mlir::Value embedding(const llvm::Twine &name, mlir::Value tokens, std::int64_t count, std::int64_t width,
                         std::optional<std::int64_t> padding = std::nullopt);
 

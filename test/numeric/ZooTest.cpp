@@ -115,10 +115,10 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(names()), [](const auto 
 
 TEST(ZooList, HasTheModelsOfTheReferenceTests) {
   std::vector<std::string> expected = {
-      "conv",          "double-linear", "encoder-decoder", "linear-mlps", "linear-relu-linear", "memory-transformer",
-      "mlp",           "mlp-sequence",  "mlp-stack",       "moe",         "multi-forward",      "nested-recompute",
-      "norm-mlps",     "reduce-model",  "shared-linear",   "transformer", "two-forwards",       "two-losses",
-      "unused-linear", "vision"};
+      "conv",        "double-linear", "encoder-decoder", "linear-mlps",   "linear-relu-linear", "memory-transformer",
+      "mlp",         "mlp-sequence",  "mlp-stack",       "moe",           "multi-forward",      "nested-recompute",
+      "norm-linear", "norm-mlps",     "reduce-model",    "shared-linear", "transformer",        "two-forwards",
+      "two-losses",  "unused-linear", "vision"};
   std::vector<std::string> listed = names();
   std::sort(listed.begin(), listed.end());
   EXPECT_EQ(listed, expected);

@@ -122,6 +122,7 @@ CASES = {
     "zoo-linear-mlps": (zoo("linear-mlps"), ["mesh.shard=2", "gradient.microbatches=4",
                                              "sharding.units={a = ['1', '2'], b = '3'}"]),
     "zoo-norm-mlps": (zoo("norm-mlps"), ["mesh.replicate=2", "mesh.shard=2"]),
+    "zoo-norm-linear": (zoo("norm-linear"), ["mesh.shard=2", "sharding.units={a = ['norm1', 'output1'], b = ['norm2', 'output2']}"]),
     "zoo-double-linear": (zoo("double-linear"), ["mesh.shard=2"]),
     "zoo-multi-forward": (zoo("multi-forward"), ["mesh.shard=2"]),
     "zoo-multi-forward-integer-reshard": (zoo("multi-forward"), ["mesh.shard=4", "sharding.reshard_after_forward=2"]),

@@ -3,6 +3,7 @@
 #include "passes/import/zoo/Models.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace sluice;
@@ -59,6 +60,20 @@ static Status buildNormMlps(ModuleBuilder &b, const Settings &s) {
   x = b.block("0", [&] { return b.layerNorm("0", x, /*bias=*/false); });
   for (std::size_t i = 0; i < std::size(unevenMultipliers); ++i)
     x = mlpBlock(b, std::to_string(i + 1), x, unevenMultipliers[i]);
+  b.finishTrain({x});
+  return Status::ok();
+}
+
+static Status buildNormLinear(ModuleBuilder &b, const Settings &s) {
+  // The default of torch's RMSNorm: the machine epsilon of f32.
+  constexpr double epsilon = std::numeric_limits<float>::epsilon();
+  Value x = begin(b, s.size("dim"));
+  for (const char *number : {"1", "2"})
+    x = b.block(number, [&] {
+      std::string norm = std::string("norm") + number, linear = std::string("output") + number;
+      Value normal = b.block(norm, [&] { return b.rmsNorm(norm, x, epsilon); });
+      return b.block(linear, [&] { return b.linear(linear, normal, s.size("dim")); });
+    });
   b.finishTrain({x});
   return Status::ok();
 }
@@ -166,6 +181,7 @@ std::vector<Model> zoo::linearModels() {
        buildLinearMlps},
       {"mlp-stack", "MLPs with multipliers 3, 4, 3", {{"dim", "16"}}, buildMlpStack},
       {"norm-mlps", "LayerNorm without bias, then MLPs with multipliers 3, 4, 3", {{"dim", "16"}}, buildNormMlps},
+      {"norm-linear", "RMSNorm and Linear, twice", {{"dim", "128"}}, buildNormLinear},
       {"double-linear", "two parallel Linears on one input, ReLU, two outputs", {{"dim", "8"}}, buildDoubleLinear},
       {"linear-relu-linear",
        "Linear, ReLU, Linear in one group",

@@ -121,10 +121,9 @@ static Status buildTwoForwards(ModuleBuilder &b, const Settings &settings) {
 }
 
 static Status buildNestedRecompute(ModuleBuilder &b, const Settings &settings) {
-  Sizes sizes{settings.size("layers"), 8, 16, 16, settings.size("dim"), 4, settings.flag("tied"), true, 0, true};
-  if (sizes.width % sizes.heads != 0)
-    return Status(StatusCode::usage,
-                  "key 'dim', expected a multiple of 4, the heads, but got " + std::to_string(sizes.width));
+  Sizes sizes;
+  SLUICE_RETURN_IF_ERROR(readSizes(settings, sizes));
+  sizes.marked = true;
   return build(b, sizes, 1);
 }
 
@@ -155,10 +154,8 @@ std::vector<Model> zoo::transformerModels() {
        {"cross-entropy"}},
       {"two-forwards", "the toy Transformer run twice, one backward of the summed loss", transformerKeys("3", "0"),
        buildTwoForwards},
-      {"nested-recompute",
-       "a toy Transformer whose blocks and whose FFNs are marked for recompute",
-       {{"layers", "3", Kind::size, 10000}, {"dim", "16"}, {"tied", "true", Kind::flag}},
-       buildNestedRecompute},
+      {"nested-recompute", "a toy Transformer whose blocks and whose FFNs are marked for recompute",
+       transformerKeys("3", "0"), buildNestedRecompute},
       {"memory-transformer",
        "3 layers of 768 on 4 tokens: the memory tests' Transformer",
        {},
