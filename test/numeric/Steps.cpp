@@ -34,6 +34,8 @@ void fill(const PortMemory &port, std::int64_t step, int rank) {
   }
 }
 
+} // namespace
+
 Status writeInputs(Executor &executor, const std::string &entry, std::int64_t step) {
   for (const auto &input :
        executor.plan().entries[static_cast<std::size_t>(findEntry(executor.plan(), entry))]->inputs) {
@@ -49,8 +51,6 @@ Status writeInputs(Executor &executor, const std::string &entry, std::int64_t st
   }
   return {};
 }
-
-} // namespace
 
 std::string compilePlan(const std::string &label, const std::string &model, const std::string &toml) {
   std::string module = scratchFolder() + "/" + label + ".mlir", plan = scratchFolder() + "/" + label + ".plan";

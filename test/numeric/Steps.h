@@ -78,6 +78,9 @@ struct StepsOptions {
   bool prefault = true;
 };
 
+/// Writes the inputs of a step: small numbers that differ by step, rank and micro-batch.
+Status writeInputs(Executor &executor, const std::string &entry, std::int64_t step);
+
 /// Initializes the weights and trains; inputs are functions of step, rank and micro-batch. `delays` may be null.
 Outcome runSteps(const plan::PlanT &plan, StepInjector *delays, const StepsOptions &options = {});
 

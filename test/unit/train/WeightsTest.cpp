@@ -192,6 +192,7 @@ TEST_F(Weights, MissingState) {
   variable->name = "seen";
   variable->buffer = builder.buffer(4);
   builder.plan.buffers[variable->buffer]->shape = {1};
+  builder.plan.buffers[variable->buffer]->dtype = plan::DType::f32;
   builder.plan.variables.push_back(std::move(variable));
   FakeRanks fake(std::move(builder.plan));
   ASSERT_TRUE(writeFile(folder.path("w"), {{"b", {3}, iota(3, 7)}}).isOk());
