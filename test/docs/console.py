@@ -19,7 +19,7 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.S | re.M)
 FILE = re.compile(r"^```\w+ (\S+)\n(.*?)^```", re.S | re.M)
-MACHINE = re.compile(r'(tok/s |"step_ms": |"tokens_per_s": |"measured_process": )[-+.\de]+')
+MACHINE = re.compile(r'(tok/s |"step_ms": |"tokens_per_s": |"measured_process": |process:  )[-+.\de]+( \([\d.]+ MiB\))?')
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 PROCESSES = Path(__file__).resolve().parents[1] / "tools" / "processes.py"
 

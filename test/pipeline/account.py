@@ -35,4 +35,23 @@ def figures_of_the_memory_test():
                    f"{policy}, iteration {point['iteration']}, {point['name']}: expected {expected} MiB but got {point['bytes'] / MIB}")
 
 
+@test
+def other_memory_is_refused():
+    tensor = Plan(gpt2_tiny(), ["mesh.tensor=2", "sharding.tensor=megatron"])
+    both = Plan(zoo("mlp-sequence"), ["mesh.shard=2"])
+    for plan, error in ((tensor, "the account of FSDP1 has no mesh axis 'tensor'\nnote: compile for the axes 'replicate' and 'shard'"),
+                        (both, "the account of FSDP1 is of plans with one entry point that trains, expected 1 but got 2")):
+        done = try_run("sluice-plan", "memory", plan.path, "--account", "fsdp1")
+        expect_equal((done.returncode, done.stderr.strip()), (1, f"error: {error}"), "refusal")
+
+
+@test
+def peak_is_within_an_iteration():
+    """At the peak of the memory test all activations and the gradients of two are live."""
+    for policy, least in (("none", 340), ("marked", 289)):
+        found = account(conv(policy).path)
+        expect(least * MIB <= found["peak"] <= 1.5 * (340 + 7) * MIB, f"{policy}: expected a peak above {least} MiB but got {found['peak'] / MIB}")
+        expect(found["peak"] > max(point["bytes"] for point in found["points"]), f"{policy}: expected a peak above all points")
+
+
 main()

@@ -15,6 +15,7 @@ IN_HOST = BASE + ('memory.offload=["parameters", "optimizer"]',)
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
 FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
+RANK_LOSSES = ("mesh.shard=2", "loss.per_rank=true")
 TOKENS = ("mesh.shard=2", "loss.mean=tokens")
 # A model with running statistics.
 STATISTICS = ("zoo conv", "mesh.shard=2", "statistics.sync=last")
@@ -103,6 +104,7 @@ TABLE = {
         # The root is gathered once, not again for the backward.
         "spmd-elide-reshards": (BASE, shows(lambda complete, plan: complete.count_instructions("all_gather") < plan.count_instructions("all_gather"))),
         "spmd-accumulate-gradients": (BASE, refused),
+        "spmd-return-rank-losses": (RANK_LOSSES, shows(lambda complete, plan: "output rank_loss" in complete.text and "rank_loss" not in plan.text)),
         "spmd-localize-update": (BASE, refused),
         "spmd-join-reductions": (TENSOR_NORM, shows(lambda complete, plan: complete.count_instructions("all_reduce") < plan.count_instructions("all_reduce"))),
         "spmd-sync-statistics": (STATISTICS, shows(lambda complete, plan: complete.count_instructions("all_reduce") == plan.count_instructions("all_reduce") + 1)),

@@ -115,7 +115,7 @@ def nested_units_with_recompute_in_two_forwards():
         expect_equal({unit: gathers[unit] for unit in plan.units() if unit != "root"}, {unit: 2 for unit in plan.units() if unit != "root"},
                      f"{policy}: gathers of two halves of the backward")
         for steps, optimizer in ((1, ONE), (10, ADAM)):
-            expect_same_bits(train(Plan(model, plan.settings + optimizer), steps=steps), train(Plan(model, base + optimizer), steps=steps),
+            expect_same_bits(train(Plan(model, base + [units, f"recompute.policy={policy}"] + optimizer), steps=steps), train(Plan(model, base + optimizer), steps=steps),
                       f"{policy}: nested units", norm=False)
     parity(model, base, 4, [[units, "recompute.policy=block"]])
 

@@ -87,7 +87,7 @@ def check(mesh, microbatches, averages):
     plan = Plan(model(), settings(mesh, microbatches) + (LAST if averages else []))
     saved = tensors(train(plan, steps=steps, data=path).weights)
     what = f"{mesh}, {microbatches} micro-batches, {'averaged' if averages else 'separate'}"
-    for rank, wanted in enumerate(worked_out(data, ranks, microbatches, steps, averages)):
+    for rank, wanted in enumerate(expected_statistics(data, ranks, microbatches, steps, averages)):
         for name, values in zip(("running_mean", "running_var"), wanted):
             found = saved[f"rank{rank}.{name}"]
             expect_near(found, values, 2e-6, f"{what}: {name} of rank {rank}")

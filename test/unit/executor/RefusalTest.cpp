@@ -209,20 +209,6 @@ TEST(Refusal, CollectivesThatDoNotFit) {
   refuse(CollectiveKind::all_gather, {0}, half, other, "views of a collective, expected f32 but got f32 and f64");
 }
 
-// Tests that tables of the plan that name no buffer are refused, not read.
-TEST(Refusal, ParametersWithoutMemory) {
-  PlanBuilder builder = small();
-  plan::ParameterT &parameter = builder.parameter("w", {4}, {0}, 0);
-  parameter.buffer = 3;
-  expectRefused(builder.plan, "buffer of parameter 'w', expected less than 1 but got 3");
-  parameter.buffer = 0;
-  parameter.dim = 2;
-  expectRefused(builder.plan, "sharded dim of parameter 'w', expected at most 1 but got 2");
-  parameter.dim = 0;
-  parameter.chunk = 5;
-  expectRefused(builder.plan, "end of a range in buffer 'x', expected at most 16 but got 20");
-}
-
 // Tests an unknown kind of instruction.
 TEST(Refusal, UnknownOperation) {
   PlanBuilder builder = small();
