@@ -84,10 +84,11 @@ for number, line in enumerate(open(page), 1):
     answer = cells[-1]
     if len(cells) == 3 and answer.startswith("open: ") and len(answer) > 8:
         continue
-    match = re.fullmatch(r"`(\S+)(?: (\S+))?`", answer)
-    wanted = trouble(match[1], match[2]) if match and len(cells) == 3 else "a test, or open:"
-    if wanted:
-        problems.append(f"{page}:{number}: {answer}, expected {wanted}")
+    for part in answer.split(", "):
+        match = re.fullmatch(r"`(\S+)(?: (\S+))?`", part)
+        wanted = trouble(match[1], match[2]) if match and len(cells) == 3 else "a test, or open:"
+        if wanted:
+            problems.append(f"{page}:{number}: {part}, expected {wanted}")
 if rows < LEAST:
     problems.append(f"{page}: rows, expected at least {LEAST} but got {rows}")
 print("\n".join(problems), file=sys.stderr)

@@ -6,6 +6,7 @@
 //   - an entry in docs/spec/model.md with an example, and a wrong program for each of its numbered constraints
 //   - its sharding rule, its cost, its derivative and its decomposition as IR, in test/dialect/model
 //   - values against PyTorch's, or its decomposition's, or a kernel test's; and its derivative by finite differences
+//   - PyTorch's sample inputs, or the reason why it has none
 // RulesTest and VjpRuleTest check the values that the interface methods return.
 //
 //===----------------------------------------------------------------------===//
@@ -159,6 +160,13 @@ TEST_F(OpCoverage, RulesAsIR) {
       EXPECT_TRUE(hasOp(decompositions, name)) << "model." << name << " is not in test/dialect/model/decompose*.mlir";
     }
   });
+}
+
+TEST_F(OpCoverage, ARowOfPyTorchSamples) {
+  const std::string index = readText(source / "test/reference/samples/index.json");
+  for (const std::string &op : ops)
+    EXPECT_NE(index.find("\n \"" + op + "\": {"), std::string::npos)
+        << "model." << op << " has no row in test/reference/samples/index.json: op_sample_rules.py has no rule for it";
 }
 
 // Programs of the numeric tests name their ops in quotes.
