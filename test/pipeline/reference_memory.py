@@ -1,0 +1,255 @@
+"""Memory of the reference's models at the reference's shapes: live bytes by class against arithmetic from shapes, and measured peaks.
+
+The shapes of a row are compiled. The formulas are linear in the batch; each is compared at two batches. Runs have as many rows as
+a minute allows, on two ranks.
+"""
+
+from sluice import *
+
+F32, F16 = 4, 2
+# Scalars of a step: lr, step, loss, norm, loss scale and flags.
+SCALARS = 64
+
+
+def memory(plan, *options):
+    return json.loads(run("sluice-plan", "memory", "--json", plan.path, *options).stdout)
+
+
+def peak(plan, entry="train_step"):
+    return next(e["peak"] for e in memory(plan)["entries"] if e["entry"] == entry)
+
+
+def host_peak(plan):
+    return next(s["peak"] for s in memory(plan)["spaces"] if s["space"] == "host")
+
+
+def expect_classes(found, expected, what):
+    """Every class has the expected bytes, and at most the scalars of a step more; a class that is not expected has no more than those.
+    The workspace belongs to kernels, not to shapes."""
+    for name, size in found["by_class"].items():
+        if name != "workspace":
+            wanted = expected.get(name, 0)
+            expect(wanted <= size <= wanted + SCALARS, f"{what}: class '{name}', expected {wanted} bytes but got {size}")
+    expect_equal(sum(found["by_class"].values()), found["bytes"], f"{what}: sum of classes")
+
+
+def expect_measured(plan, *options):
+    """A run requests the bytes of the predicted peaks."""
+    log = SCRATCH / "peak.jsonl"
+    run("sluice-train", plan.path, "--data", "random:1", "--steps", 1, "--log", log, "--quiet", *options)
+    summary = read_log(log)[1]
+    expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{plan.description['name']}: measured peak")
+    return summary
+
+
+# MLP(d): weights of 4d x d and d x 4d, biases of 4d and d.
+D = 2048
+WEIGHT, MLP = 4 * D * D, 8 * D * D + 5 * D
+GROUPS = ["optimizer.name=adam", "precision.compute=f16", "precision.reduce=f32", "precision.loss_scale=1"]
+HOST = ['memory.offload=["parameters", "optimizer"]', "memory.pinned=false"]
+
+
+def sequence_plan(count, batch, *settings):
+    return Plan(zoo("mlp-sequence", f"count={count}", f"dim={D}", f"batch={batch}"), list(settings))
+
+
+@test
+def four_units_by_class():
+    """4 x MLP(2048), 8192 rows on each of four ranks, f16 compute and f32 reduction. `row`: bytes of an f16 value of 2048 columns."""
+    expect_equal(MLP, 33_564_672, "elements of a unit")
+    ranks = 4
+    for batch, after in ((4096, "true"), (8192, "true"), (8192, "false"), (16384, "false")):
+        row = batch * D * F16
+        if after == "true":
+            # The backward of unit 2: unit 1 is gathered early, the first weight of unit 2 still is; gradients of unit 3 are being
+            # reduced, that of the second weight of unit 2 is computed. Input, hidden values of units 0 to 2, outputs of 0 and 1;
+            # cotangents of an output and a hidden value, and an f16 gradient before its cast.
+            device = {"gathered": (MLP + WEIGHT) * F16, "gradient": (MLP + WEIGHT) * F32, "gradient_shard": MLP * F32 // ranks,
+                      "activation": (1 + 3 * 4 + 2) * row, "temporary": 5 * row + WEIGHT * F16, "communication": MLP * F16 // ranks}
+        else:
+            # The backward of unit 3: all weights are gathered except the first one of unit 0, which the backward does not read, and the second one
+            # of unit 3, whose last use is over. All hidden values and outputs, the cotangent of a hidden value, and an f16 gradient
+            # before its cast.
+            device = {"gathered": 6 * WEIGHT * F16, "gradient": WEIGHT * F32, "activation": (1 + 4 * 4 + 4) * row,
+                      "temporary": 4 * row + WEIGHT * F16}
+        shards = 4 * MLP * F32 // ranks
+        for offload in ([], HOST):
+            plan = sequence_plan(4, batch, f"mesh.shard={ranks}", f"sharding.reshard_after_forward={after}", *GROUPS, *offload)
+            what = f"batch {batch}, reshard {after}, {offload}"
+            if offload:
+                # A unit's shards are copied to the device before its gather. Host memory has all shards, gradients and states.
+                staged = {"parameter": MLP * F32 // ranks, "gradient_shard": MLP * F32 // ranks}
+                expect_classes(peak(plan), device | (staged if after == "true" else {}), what)
+                expect_classes(host_peak(plan), {"parameter": shards, "gradient_shard": shards, "optimizer": 2 * shards,
+                                                 "input": batch * D * F32}, f"{what}, host")
+            else:
+                expect_classes(peak(plan), device | {"parameter": shards, "optimizer": 2 * shards}, what)
+                expect_classes(host_peak(plan), {"input": batch * D * F32}, f"{what}, host")
+
+
+@test
+def four_units_measured():
+    for after in ("true", "false"):
+        for offload in ([], HOST):
+            plan = sequence_plan(4, 64, "mesh.shard=2", f"sharding.reshard_after_forward={after}", *GROUPS, *offload)
+            summary = expect_measured(plan)
+            found, wanted = summary["measured_process"], summary["predicted_process"]
+            expect(abs(found - wanted) <= 0.02 * wanted, f"reshard {after}, {offload}: process, expected growth by {wanted} bytes within 2 % but got {found}")
+
+
+@test
+def part_of_a_model():
+    """3 x MLP(2048), batch 8, of which only the first is trained: the others remain sharded. The peak is at its update."""
+    plan = sequence_plan(3, 8, "mesh.shard=4", "optimizer.name=adam")
+    shards = 3 * MLP * F32 // 4
+    # All gradients of the unit are computed before they are reduced.
+    expect_classes(peak(plan, "train_first"), {"parameter": shards, "optimizer": 2 * shards, "gradient": MLP * F32,
+                                               "gradient_shard": MLP * F32 // 4}, "train_first")
+    expect_equal({c["unit"] for c in plan.collectives(entry="train_first") if c["unit"]}, {"0"}, "units of collectives")
+    expect_measured(sequence_plan(3, 8, "mesh.shard=2", "optimizer.name=adam"), "--entries", "train_first")
+
+
+LAYERS, VOCABULARY, LENGTH, WIDTH = 4, 8192, 512, 16
+TRANSFORMER = [f"layers={LAYERS}", f"vocab={VOCABULARY}", f"sequence={LENGTH}", f"max_sequence={LENGTH}", f"dim={WIDTH}", "heads=4", "dropout=0.1"]
+
+
+@test
+def recompute_by_blocks_and_by_marks():
+    """Transformer of 4 layers, batch 16: the logits are most of the peak. Recompute keeps the inputs of blocks."""
+    for policy, name in (("block", "transformer"), ("marked", "nested-recompute")):
+        for after in ("true", "false"):
+            settings = ["mesh.shard=2", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}", "optimizer.name=adam"]
+            for batch in (16, 4):
+                plan = Plan(zoo(name, *TRANSFORMER, f"batch={batch}"), settings)
+                row = batch * LENGTH * WIDTH * F32
+                table = VOCABULARY * WIDTH
+                block = 4 * WIDTH * WIDTH + 2 * 4 * WIDTH * WIDTH + 5 * WIDTH + 4 * WIDTH
+                shards = (LAYERS * block + table + LENGTH * WIDTH + 2 * WIDTH) * F32 // 2
+                # The tied table. Without resharding also the parameters that recompute and backward read: of a block all but its last bias,
+                # and the weight of the last norm.
+                kept = 0 if after == "true" else LAYERS * (block - WIDTH) + WIDTH
+                # Inputs of the blocks, output of the last, the normalized one, and mean and deviation of its rows.
+                expect_classes(peak(plan), {
+                    "parameter": shards, "optimizer": 2 * shards, "gathered": (table + kept) * F32,
+                    "activation": (LAYERS + 2) * row + 2 * batch * LENGTH * F32, "temporary": batch * LENGTH * VOCABULARY * F32,
+                    "input": batch * LENGTH * F32}, f"{policy}, reshard {after}, batch {batch}")
+            expect_measured(plan)
+
+
+@test
+def units_of_norm_and_linear():
+    """RMSNorm and Linear, twice, 16 x 128: two units of two modules each."""
+    unit = 128 + 128 * 128 + 128
+    settings = ["mesh.shard=2", 'sharding.units={a=["norm1", "output1"], b=["norm2", "output2"]}', "sharding.reshard_after_forward=true",
+                "optimizer.name=adam"]
+    for batch in (16, 32):
+        plan = Plan(zoo("norm-linear", "dim=128", f"batch={batch}"), settings)
+        row = batch * 128 * F32
+        # The backward of unit a without its bias, while unit b is reduced: the output of norm1, and the reciprocals of its deviations.
+        expect_classes(peak(plan), {"parameter": unit * F32, "optimizer": 2 * unit * F32, "gathered": (unit - 128) * F32, "gradient": unit * F32,
+                                    "gradient_shard": unit * F32 // 2, "activation": row + batch * F32, "temporary": 2 * row, "input": row},
+                       f"batch {batch}")
+        expect_measured(plan)
+    expect_equal({u["name"]: u["bytes"] for u in plan.description["units"]}, {"root": 0, "a": unit * F32, "b": unit * F32}, "bytes of units")
+    expect_equal(" ".join(plan.events()), "U(a) U(b) R(a) R(b) U(b) U(a) R(b) P(b) R(a) P(a)", "events")
+
+
+# Behaviours 2: a stem, three convolutions with batch norms, a linear head; each batch norm is a unit.
+STEM, HIDDEN, CLASSES, ROWS = 64, 128, 10, 2
+UNITS = ('sharding.units={stem=["stem"], stem_norm=["stem.1"], blocks=["blocks"], norm1=["blocks.1"], norm2=["blocks.4"], norm3=["blocks.7"], '
+         'head=["head"]}')
+SGD = ["optimizer.name=sgd", "optimizer.lr=1e-4", "optimizer.momentum=0.9"]
+# MiB of the reference at its six points, in iteration 0 and in later ones, by recompute policy.
+REFERENCE = {"none": ([3, 340, 340, 5, 7, 5], [5, 342, 342, 7, 7, 5]), "marked": ([3, 51, 51, 5, 7, 5], [5, 53, 53, 7, 7, 5])}
+
+
+def conv_plan(policy, side):
+    return Plan(zoo("conv", "loss=first-row-square", f"height={side}", f"width={side}"), ["mesh.shard=2", UNITS, f"recompute.policy={policy}"] + SGD)
+
+
+def conv_points(policy, side):
+    """Bytes of the six points without the momentum, those of them that section 2.3 of the reference counts after the forward, and the momentum."""
+    channels, image = STEM + 3 * HIDDEN, ROWS * (side - 2) ** 2 * F32
+    shard = (28 * STEM + 25 * HIDDEN * (STEM + 2 * HIDDEN) + 3 * HIDDEN + 2 * channels + CLASSES * HIDDEN + CLASSES) * F32 // 2
+    # Outputs of the convolutions and of their norms.
+    counted = shard + ROWS * 3 * side * side * F32 + 2 * STEM * image + (3 * 2 * HIDDEN * image if policy == "none" else 0)
+    # Running mean and variance, and a counter of each norm; mean and deviation of the norms that are not recomputed; the pooled rows.
+    state, scalar = 2 * channels * F32 + 4 * 8, F32
+    forward = counted + state + 2 * (channels if policy == "none" else STEM) * F32 + ROWS * HIDDEN * F32
+    # The sum of the first row, from which loss and derivative are computed, then also the cotangent; the loss until it is copied to the host.
+    return [shard + state, forward + scalar, forward + 2 * scalar, 2 * shard + state + scalar, shard + state, shard + state], counted, shard
+
+
+@test
+def six_points_of_a_step():
+    for policy, figure in (("none", 340.012), ("marked", 51.239)):
+        for side in (224, 112):
+            points, counted, momentum = conv_points(policy, side)
+            found = [p for p in memory(conv_plan(policy, side))["points"] if p["entry"] == "train_step"]
+            expect_equal([p["name"] for p in found], ["start", "after_forward", "after_loss", "after_backward", "after_update", "end"], "points")
+            # A plan has the momentum from the start, the reference from its first update on.
+            expect_equal([p["bytes"] for p in found], [point + momentum for point in points], f"{policy}, {side}: live bytes")
+            expect_equal({p["by_class"]["optimizer"] for p in found}, {momentum}, f"{policy}, {side}: momentum")
+        points, counted, momentum = conv_points(policy, 224)
+        expect_equal(momentum, 1_028_362 * F32 // 2, "momentum of a rank")
+        expect_equal(round(counted / 2 ** 20, 3), figure, f"{policy}: MiB that the reference counts after the forward")
+        # In iteration 0 the reference has no momentum at the first four points.
+        for held, expected in zip(([0] * 4 + [momentum] * 2, [momentum] * 6), REFERENCE[policy]):
+            for extra, point, most in zip(held, points, expected):
+                expect(round((point + extra) / 2 ** 20) <= most, f"{policy}: expected at most {most} MiB but got {(point + extra) / 2 ** 20}")
+    units = {unit["name"]: unit["bytes"] // F32 for unit in conv_plan("none", 224).description["units"]}
+    expect_equal(units, {"root": 0, "stem": 28 * STEM, "stem_norm": 2 * STEM, "norm1": 2 * HIDDEN, "norm2": 2 * HIDDEN, "norm3": 2 * HIDDEN,
+                         "blocks": 25 * HIDDEN * (STEM + 2 * HIDDEN) + 3 * HIDDEN, "head": CLASSES * HIDDEN + CLASSES}, "elements of units")
+
+
+@test
+def resident_pages_of_a_step():
+    """Between instructions the resident pages are pages with live bytes, with the plan's figures as the most."""
+    for policy, side in (("none", 56), ("marked", 224)):
+        plan = conv_plan(policy, side)
+        summary = expect_measured(plan, "--measure-pages")
+        expect_equal(summary["resident_pages"], summary["live_pages"], f"{policy}, {side}: resident pages")
+        # Less than a page for each live buffer, below the arena.
+        live, resident = plan.arena()["peak_live"], summary["resident_pages"]["device"]
+        expect(0 <= resident - live < 100 * 4096, f"{policy}, {side}: expected resident bytes near {live} but got {resident}")
+
+
+def linears(count, dim, rows):
+    """A model of Linear(dim, dim), `count` times."""
+    path = SCRATCH / f"linears-{rows}.mlir"
+    value, weight, bias = f"tensor<{rows}x{dim}xf32>", f"tensor<{dim}x{dim}xf32>", f"tensor<{dim}xf32>"
+    text = [f'module attributes {{model.batch = {rows} : i64, model.name = "linears"}} {{']
+    for i in range(count):
+        text += [f"model.parameter @linear{i}.weight : {weight} uniform(-0.04, 0.04)", f"model.parameter @linear{i}.bias : {bias} uniform(-0.04, 0.04)"]
+    text.append(f'func.func @train_step(%x0: {value} {{model.input = "x"}}) -> (tensor<f32> {{model.output = "loss"}}) '
+                "attributes {model.entry = #model.entry<train>} {")
+    for i in range(count):
+        text += [f"%w{i} = model.read @linear{i}.weight : {weight}", f"%b{i} = model.read @linear{i}.bias : {bias}",
+                 f"%y{i} = model.matmul %x{i}, %w{i} {{transpose_rhs}} : ({value}, {weight}) -> {value}",
+                 f"%x{i + 1} = model.add %y{i}, %b{i} : ({value}, {bias}) -> {value}"]
+    text += [f"%loss = model.reduce_sum %x{count} {{dims = array<i64: 0, 1>}} : ({value}) -> tensor<f32>", "return %loss : tensor<f32>", "}", "}"]
+    path.write_text("\n".join(text))
+    return path
+
+
+@test
+def classes_of_linears_and_mlps():
+    """Linear(512) four times in bf16, and MLP(1024) four times in f16 with recompute: at the peak all gradients are live, except that of the first
+    bias, which is computed last; the gradient of the first weight is cast from 16 bits."""
+    for rows in (16, 32):
+        dim = 512
+        parameters = 4 * (dim * dim + dim)
+        plan = Plan(linears(4, dim, rows), ["optimizer.name=adam", "precision.compute=bf16"])
+        expect_classes(peak(plan), {"parameter": parameters * F32, "optimizer": 2 * parameters * F32, "gradient": (parameters - dim) * F32,
+                                    "temporary": (dim * dim + rows * dim) * F16}, f"linears, {rows} rows")
+        expect_measured(plan)
+        dim = 1024
+        parameters = 4 * (8 * dim * dim + 5 * dim)
+        plan = Plan(zoo("mlp-sequence", "count=4", f"dim={dim}", f"batch={rows}"),
+                    ["optimizer.name=adam", "precision.compute=f16", "precision.loss_scale=1", "recompute.policy=block"])
+        expect_classes(peak(plan), {"parameter": parameters * F32, "optimizer": 2 * parameters * F32, "gradient": (parameters - 4 * dim) * F32,
+                                    "temporary": (4 * dim * dim + 4 * rows * dim) * F16}, f"mlps, {rows} rows")
+    expect_measured(plan)
+
+
+main()
