@@ -210,4 +210,27 @@ def accumulation_modes():
            [["sharding.reshard_after_forward=false"] + more for more in ([], ["sharding.reshard_after_backward=last"])], steps=5, microbatches=3)
 
 
+@test
+def ranks_without_rows():
+    """1 to 8 ranks: dims below, at and above the number of ranks."""
+    model = zoo("linear-relu-linear", "in=5", "hidden=7", "out=3", "batch=2")
+    for ranks in range(1, 9):
+        parity(model, [f"mesh.shard={ranks}"], ranks, [["sharding.dim=first"], ["sharding.dim=flat"]], steps=0)
+
+
+@test
+def frozen_parameters():
+    parity(zoo("linear-mlps", "count=3", "dim=8"), [], 4,
+           [["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.shard=4", "sharding.dim=flat", "recompute.policy=block"]], steps=0,
+           extra=['parameters.frozen=["1.*", "2.in_proj.weight"]'])
+
+
+@test
+def sync_by_unit_and_mesh():
+    recipes = [[f"sharding.reshard_after_forward={after}", f"gradient.sync={sync}"] for after in ("true", "false")
+               for sync in ("[true, false, true]", '{"1"=[false, true, true], "2"="every", "*"=[true, false, true]}')]
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
+        parity(zoo("linear-mlps", "count=3", "dim=32"), mesh, 4, recipes, steps=0, microbatches=3)
+
+
 main()
