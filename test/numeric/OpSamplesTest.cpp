@@ -66,14 +66,22 @@ Terms termsOf(const TensorMap &tensors, const std::string &port, bool isGradient
   return terms;
 }
 
+double largestInput(const TensorMap &tensors, const std::string &sample) {
+  double largest = 0;
+  for (const auto &[name, tensor] : tensors)
+    if (name.starts_with(sample + ".x"))
+      largest = std::max(largest, largestOf(tensor));
+  return largest;
+}
+
 /// The tolerance of an element whose exact value is `want`. In f32 it is that of OpReferenceTest: 16 roundings of the
 /// size of the terms, which add up as their number's root. In bf16 it is that of the kernels' tests
-/// (test/unit/kernel/Agreement.h): the result is rounded once, and intermediate values are f32; in a derivative they
-/// are bf16, because it is several kernels.
-double tolerance(const std::string &type, bool isGradient, double want, const Terms &terms) {
+/// (test/unit/kernel/Agreement.h): the result is rounded once, and intermediate values are f32, or bf16 where
+/// `roundsInside`.
+double tolerance(const std::string &type, bool roundsInside, double want, const Terms &terms) {
   if (type != "bf16")
     return 16 * 1.2e-7 * std::max(terms.size, std::abs(want)) * std::sqrt(terms.count);
-  const double inside = isGradient ? 0x1p-9 : 0x1p-23;
+  const double inside = roundsInside ? 0x1p-9 : 0x1p-23;
   return 2 * 0x1p-8 * std::abs(want) + inside * terms.size * (2 + std::sqrt(terms.count));
 }
 
@@ -107,7 +115,13 @@ TEST_P(OpSamples, MatchPyTorch) {
       // A number beyond the range of its type is infinite.
       const Tensor want = exact.type == "f64" ? withType(exact, got.type) : exact;
       ASSERT_EQ(got.shape, want.shape) << name;
-      const Terms terms = function["elementwise"].get<bool>() ? Terms() : termsOf(tensors, name, isGradient);
+      Terms terms = function["elementwise"].get<bool>() ? Terms() : termsOf(tensors, name, isGradient);
+      // A derivative of attention adds products of a probability, a value and a key.
+      if (GetParam() == "attention" && isGradient)
+        terms.size *= largestInput(tensors, sampleOf(name));
+      // A derivative is several kernels. The logits of the chunked cross entropy are bf16, and its loss is f32.
+      const bool hasLogits = GetParam() == "linear_cross_entropy", roundsInside = isGradient || hasLogits;
+      const std::string &rounded = hasLogits ? type : got.type;
       for (std::size_t i = 0; i < want.size(); ++i) {
         const double value = want.values[i];
         if (std::isnan(value)) {
@@ -115,7 +129,7 @@ TEST_P(OpSamples, MatchPyTorch) {
         } else if (std::isinf(value)) {
           EXPECT_EQ(got.values[i], value) << name << " element " << i;
         } else {
-          const double bound = tolerance(got.type, isGradient, exact.values[i], terms);
+          const double bound = tolerance(rounded, roundsInside, exact.values[i], terms);
           EXPECT_NEAR(got.values[i], exact.values[i], bound) << name << " element " << i;
         }
       }

@@ -123,6 +123,11 @@ def gelu(function, sample):
                f"approximate = #model.approximation<{form}>")
 
 
+def silu(function, sample):
+    need(torch.isfinite(sample.input).all(), "infinities, for which PyTorch multiplies 0 by infinity")
+    return one("silu", [sample.input], function)
+
+
 def softplus(function, sample):
     # softplus(x) = -logsigmoid(-x)
     return one("softplus", [-sample.input], lambda x: -function(-x))
@@ -145,7 +150,7 @@ def power(function, sample):
                f"exponent = {exponent.item():.17e} : f64")
 
 
-ELEMENTWISE |= {gelu, softplus, square, reciprocal, power}
+ELEMENTWISE |= {gelu, silu, softplus, square, reciprocal, power}
 
 
 def scale(function, sample):
@@ -225,6 +230,7 @@ def take_along_dim(function, sample):
 
 
 def take_along_at(x, dim, indices, function):
+    need(indices.min() >= 0, "negative indices")
     return one("take_along", [x, indices], function, f"dim = {dim % x.dim()} : i64")
 
 
@@ -312,6 +318,7 @@ def linear(function, sample):
 def layer_norm(function, sample):
     norm_shape, weight, bias = (*sample.args, None, None)[:3]
     need(weight is not None, "no weight")
+    need(weight.numel() > 1, "rows of one element")
     shape = sample.input.shape[:-len(norm_shape)]
     row = statistics(sample.input)
     eps = sample.kwargs.get("eps", 1e-5)
@@ -543,10 +550,9 @@ RULES = {
     "scale": {"mul": scale},
     "compare": {name: compare(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "select": {"where": select},
-    "cast": {"bfloat16": cast("bf16"), "float": cast("f32"), "double": cast("f64"), "int": cast("i32"),
-             "bool": cast("ui8")},
+    "cast": {"bfloat16": cast("bf16"), "float": cast("f32"), "double": cast("f64"), "int": cast("i32")},
     "gelu": {"nn.functional.gelu": gelu},
-    "silu": {"nn.functional.silu": unary("silu")},
+    "silu": {"nn.functional.silu": silu},
     "softmax": {"softmax": softmax},
     "logsumexp": {"logsumexp": logsumexp},
     "reduce_sum": {"sum": reduction("reduce_sum")},

@@ -1,8 +1,8 @@
 //===- AllocationTest.cpp - a step allocates nothing; requests equal the prediction -----===//
 //
-// This program counts calls of malloc, mmap and similar functions by the calling module. In the steps after the first none
-// is from Sluice; the bytes that libraries request within their calls are at most those that the model of the process
-// names. The bytes that the devices request are the plan's arena and workspace.
+// This program counts calls of malloc, mmap and similar functions by the calling module. In the steps after the first
+// none is from Sluice; the bytes that libraries request within their calls are at most those that the model of the
+// process names. The bytes that the devices request are the plan's arena and workspace.
 //
 //===----------------------------------------------------------------------===//
 
