@@ -5,6 +5,8 @@
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace sluice {
 #define GEN_PASS_DEF_APPLYOPTIMIZER
 #include "passes/model/Passes.h.inc"
@@ -30,15 +32,20 @@ public:
     builder.setInsertionPoint(terminator);
     auto module = function->getParentOfType<ModuleOp>();
     SymbolTable symbols(module);
-    for (auto gradient : llvm::to_vector(body.getOps<model::GradientOp>())) {
+    llvm::MapVector<StringAttr, Value> means;
+    for (auto gradient : body.getOps<model::GradientOp>()) {
+      Value &mean = means[gradient.getParameterAttr().getAttr()];
+      mean = mean ? addPass(mean, gradient) : gradient.getMean();
+    }
+    for (auto [name, mean] : means) {
       // The optimizer adds in the parameter's precision.
-      auto parameter = symbols.lookup<model::ParameterOp>(gradient.getParameter());
+      auto parameter = symbols.lookup<model::ParameterOp>(name);
       Type element = cast<RankedTensorType>(parameter.getType()).getElementType();
       if (element.isF64())
         scalar = scalar.clone(element);
-      builder.setLoc(gradient.getLoc());
-      Value value = model::makeCast(builder, gradient.getMean(), element);
-      gradientOf[gradient.getParameter()] = value;
+      builder.setLoc(mean.getLoc());
+      Value value = model::makeCast(builder, mean, element);
+      gradientOf[name] = value;
       gradients.push_back(value);
     }
     builder.setLoc(function.getLoc());
@@ -60,7 +67,11 @@ public:
       coefficient = model::makeConstant(builder, 1.0, scalar);
     coefficient = unscaled(coefficient);
     auto flag = RankedTensorType::get({}, builder.getIntegerType(8, /*isSigned=*/false));
-    guard = model::AllFiniteOp::create(builder, TypeRange{flag}, ValueRange{loss, norm});
+    const bool isGuarded = !recipe.optimizer.inBackward;
+    if (isGuarded)
+      guard = model::AllFiniteOp::create(builder, TypeRange{flag}, ValueRange{loss, norm});
+    else
+      guard = model::makeConstant(builder, 1.0, flag);
 
     for (auto parameter : module.getOps<model::ParameterOp>())
       if (Value gradient = gradientOf.lookup(parameter.getSymName())) {
@@ -69,7 +80,8 @@ public:
       }
 
     addOutput(function, norm, "grad_norm");
-    addOutput(function, guard, "guard");
+    if (isGuarded)
+      addOutput(function, guard, "guard");
     setUpdatePhase(recorder.created);
   }
 
@@ -82,6 +94,15 @@ private:
   Value lr, step, coefficient, guard;
   /// The mean number of counted targets, if gradients are those of sums; else null.
   Value count;
+
+  /// Adds the gradient of a later backward pass, in that pass.
+  static Value addPass(Value sum, model::GradientOp gradient) {
+    OpBuilder builder(gradient.getContext());
+    builder.setInsertionPointAfter(gradient);
+    auto added = model::AddOp::create(builder, gradient.getLoc(), sum, gradient.getMean());
+    added->setDiscardableAttrs(gradient->getDiscardableAttrDictionary());
+    return added.getResult();
+  }
 
   /// The mean over all counted targets of the step, from the mean of sums.
   Value divideByCount(Operation *terminator) {
@@ -135,7 +156,7 @@ struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass>
   using ApplyOptimizerBase::ApplyOptimizerBase;
   void runOnOperation() override {
     FailureOr<Recipe> recipe =
-        recipeFor(getOperation(), optimizerName, hyperParameters, noDecay, clipNorm, clipType, lossScale);
+        recipeFor(getOperation(), optimizerName, hyperParameters, noDecay, inBackward, clipNorm, clipType, lossScale);
     if (failed(recipe))
       return signalPassFailure();
     auto withoutDecay = parametersMatching(getOperation(), recipe->optimizer.noDecay, "optimizer.no_decay");

@@ -3,7 +3,10 @@
 #include "dialect/model/ops/Helpers.h"
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
+#include "passes/recipe/ModelUnits.h"
 #include "passes/recipe/RecipeAttr.h"
+
+#include <optional>
 
 namespace sluice {
 #define GEN_PASS_DEF_APPLYPRECISION
@@ -29,13 +32,45 @@ Value castTo(OpBuilder &builder, Value value, Type element, Operation *like) {
   return cast;
 }
 
+/// The element types of each unit.
+class UnitTypes {
+public:
+  UnitTypes(MLIRContext *context, const Recipe::PrecisionSettings &precision, const ModelUnits *units)
+      : context(context), precision(precision), units(units) {}
+
+  /// False where one type is for all units.
+  bool byUnit() const { return units != nullptr; }
+  /// The unit of an op, or of the parameter that it reads; `root` for null, the producer of an argument.
+  llvm::StringRef unitOf(Operation *op) const {
+    if (!units)
+      return "";
+    auto read = dyn_cast_or_null<model::ReadOp>(op);
+    return read ? units->ofParameter(read.getParameter()) : op ? units->ofOp(op) : units->root();
+  }
+  Type compute(llvm::StringRef unit) const { return elementType(context, precision.compute.at(unit)); }
+  /// The type in which other units read values of the unit; null: as they are.
+  Type output(llvm::StringRef unit) const {
+    const Precision *found = precision.output.table ? findByName(*precision.output.table, unit) : nullptr;
+    return found ? elementType(context, *found) : Type();
+  }
+
+private:
+  MLIRContext *context;
+  const Recipe::PrecisionSettings &precision;
+  const ModelUnits *units;
+};
+
 struct Converter {
-  /// The replaced and the new element type.
-  Type from, to;
+  /// The replaced element type.
+  Type from;
+  const UnitTypes &types;
   SymbolTable &symbols;
+  /// Casts where a value leaves or enters a unit, by type and by the unit and invocation that reads it.
+  llvm::DenseMap<std::tuple<Value, Type, std::pair<llvm::StringRef, std::int64_t>>, Value> casts = {};
 
   /// Inputs of another precision are cast once, before all ops.
   void castInputs(func::FuncOp function) {
+    Type to = types.compute(types.unitOf(nullptr));
     OpBuilder builder(function.getContext());
     builder.setInsertionPointToStart(&function.getBody().front());
     for (BlockArgument argument : function.getArguments()) {
@@ -63,7 +98,60 @@ struct Converter {
         operand.set(castTo(builder, operand.get(), widest, &op));
   }
 
+  /// The value in another type, by one cast for a unit: after its op in its own unit, else before `reader`.
+  Value castBetweenUnits(Value value, Type element, Operation *reader, llvm::StringRef unit) {
+    Operation *producer = value.getDefiningOp();
+    Operation *like = reader ? reader : producer;
+    Value &cast = casts[{value, element, {unit, model::invocationOf(like)}}];
+    if (!cast) {
+      OpBuilder builder(like);
+      if (!reader)
+        builder.setInsertionPointAfter(producer);
+      cast = castTo(builder, value, element, like);
+      if (Attribute invocation = like->getAttr(model::invocationName))
+        cast.getDefiningOp()->setAttr(model::invocationName, invocation);
+      ++changed;
+    }
+    return cast;
+  }
+
+  /// A value that leaves its unit, in the unit's output type.
+  Value leaving(Value value) {
+    Operation *producer = value.getDefiningOp();
+    Type output = producer && !isa<model::ReadOp>(producer) ? types.output(types.unitOf(producer)) : Type();
+    return output && output != elementOf(value) ? castBetweenUnits(value, output, nullptr, types.unitOf(producer))
+                                                : value;
+  }
+
+  /// A running statistic, which is in no unit.
+  bool readsState(Operation *op) const {
+    auto read = dyn_cast_or_null<model::ReadOp>(op);
+    auto parameter = read ? symbols.lookup<model::ParameterOp>(read.getParameter()) : model::ParameterOp();
+    return parameter && parameter.isState();
+  }
+
+  /// Values of other units have the type of the unit that reads them.
+  void castOperands(Operation &op, llvm::DenseMap<Value, Type> &elementBefore) {
+    llvm::StringRef unit = types.unitOf(&op);
+    Type to = types.compute(unit);
+    for (OpOperand &operand : op.getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
+      llvm::StringRef source = types.unitOf(producer);
+      if (source == unit || elementBefore.lookup(operand.get()) != from || readsState(producer))
+        continue;
+      Value value = leaving(operand.get());
+      const bool differs = value != operand.get() || types.compute(source) != to;
+      if (differs && elementOf(value) != to && !isa<model::CastOp>(op))
+        value = castBetweenUnits(value, to, &op, unit);
+      elementBefore[value] = from;
+      operand.set(value);
+    }
+  }
+
   LogicalResult convert(Operation &op, llvm::DenseMap<Value, Type> &elementBefore) {
+    Type to = types.compute(types.unitOf(&op));
+    if (types.byUnit())
+      castOperands(op, elementBefore);
     auto before = llvm::map_to_vector(op.getOperands(), [&](Value operand) { return elementBefore.lookup(operand); });
     for (Value result : op.getResults())
       elementBefore[result] = elementOf(result);
@@ -119,6 +207,11 @@ struct Converter {
       else if (failed(convert(op, elementBefore)))
         return failure();
     }
+    if (types.byUnit())
+      for (OpOperand &operand : body.getTerminator()->getOpOperands())
+        if (elementBefore.lookup(operand.get()) == from &&
+            types.unitOf(operand.get().getDefiningOp()) != types.unitOf(nullptr))
+          operand.set(leaving(operand.get()));
     return success();
   }
 };
@@ -144,12 +237,20 @@ void castResults(func::FuncOp function, Type output) {
 struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass> {
   using ApplyPrecisionBase::ApplyPrecisionBase;
   void runOnOperation() override {
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), computeType, parameterType, outputType);
+    FailureOr<Recipe> recipe =
+        recipeFor(getOperation(), computeType, reduceType, parameterType, outputType, shardingUnits);
     if (failed(recipe))
       return signalPassFailure();
     const Recipe::PrecisionSettings &precision = recipe->precision;
     SymbolTable symbols(getOperation());
-    Type single = Float32Type::get(&getContext()), compute = elementType(&getContext(), precision.compute);
+    std::optional<ModelUnits> units;
+    if (precision.compute.table || precision.reduce.table || precision.output.table) {
+      units.emplace(getOperation(), recipe->sharding);
+      if (failed(checkNames(*recipe, units->plan())))
+        return signalPassFailure();
+    }
+    UnitTypes types(&getContext(), precision, units ? &*units : nullptr);
+    Type single = Float32Type::get(&getContext()), compute = types.compute(types.unitOf(nullptr));
     for (auto parameter : getOperation().getOps<model::ParameterOp>())
       if (cast<RankedTensorType>(parameter.getType()).getElementType() == single) {
         Type kept = elementType(&getContext(), precision.parameter), statistics = compute.isF64() ? compute : single;
@@ -159,11 +260,21 @@ struct ApplyPrecisionPass : sluice::impl::ApplyPrecisionBase<ApplyPrecisionPass>
       // A function with phases has its precision already.
       if (hasPhase(function, Phase::forward) || hasPhase(function, Phase::loss))
         continue;
-      Converter converter{single, compute, symbols};
-      if (compute != single && failed(converter.convert(function)))
+      Converter converter{single, types, symbols};
+      if ((types.byUnit() || compute != single) && failed(converter.convert(function)))
         return signalPassFailure();
-      castResults(function, elementType(&getContext(), precision.output));
+      castResults(function, elementType(&getContext(), precision.output.at(types.unitOf(nullptr))));
     }
+  }
+
+  /// spmd-assign-units reports an error of the units.
+  LogicalResult checkNames(const Recipe &recipe, const UnitPlan &plan) {
+    if (!plan.error.empty())
+      return success();
+    for (llvm::StringRef key : {"precision.compute", "precision.reduce", "precision.output"})
+      if (Status status = recipe.checkNames(key, "unit", plan.units); !status.isOk())
+        return emitError(UnknownLoc::get(&getContext())) << status.message();
+    return success();
   }
 };
 

@@ -4,9 +4,12 @@
 
 #include "dialect/model/ops/Helpers.h"
 #include "passes/model/Passes.h"
+#include "passes/recipe/ModelUnits.h"
 #include "passes/recipe/RecipeAttr.h"
 
 #include "llvm/ADT/MapVector.h"
+
+#include <optional>
 
 namespace sluice {
 #define GEN_PASS_DEF_DIFFERENTIATE
@@ -21,8 +24,9 @@ namespace {
 /// The derivative of one train function.
 class TrainDerivative {
 public:
-  TrainDerivative(func::FuncOp function, const Recipe &recipe)
-      : function(function), recipe(recipe), builder(function.getContext(), &recorder), reverse(builder) {}
+  /// `units` is null where the type of reductions is one for all units.
+  TrainDerivative(func::FuncOp function, const Recipe &recipe, const ModelUnits *units)
+      : function(function), recipe(recipe), units(units), builder(function.getContext(), &recorder), reverse(builder) {}
 
   LogicalResult run() {
     Block &body = function.getBody().front();
@@ -39,15 +43,9 @@ public:
 
     builder.setInsertionPoint(terminator);
     llvm::SmallVector<Value> means = meansOf(terminator, builder);
-    reverse.accumulate(loss, seedOf(loss));
-    setAttributesOfNewOps(lossOp, Phase::loss);
-
-    reverse.takeLeaf = [&](Value leaf, Value gradient) { addToParameter(leaf, gradient); };
-    reverse.afterOp = [&](Operation *op) {
-      buildGradients(op);
-      setAttributesOfNewOps(op, op == lossOp ? Phase::loss : Phase::backward);
-    };
-    if (failed(reverse.run(forward)))
+    Value seed = seedOf(loss);
+    setAttributesOfNewOps(lossOp, Phase::loss, passOf(lossOp));
+    if (failed(runPasses(loss, seed)))
       return failure();
     terminator->setOperands(means);
     eraseDead(backward);
@@ -66,19 +64,83 @@ private:
   struct Parameter {
     /// The first op in program order that uses a read of the parameter: the last one to add a gradient.
     Operation *firstUser = nullptr;
-    Value gradient;
+    /// By backward pass, in order, if each is reduced; else one sum over all.
+    llvm::MapVector<std::int64_t, Value> gradients;
     bool done = false;
     bool isDouble = false;
   };
 
   func::FuncOp function;
   const Recipe &recipe;
+  const ModelUnits *units;
   InsertionRecorder recorder;
   OpBuilder builder;
   ReverseMode reverse;
   Operation *lossOp = nullptr;
   llvm::SmallVector<Operation *> forward, backward;
   llvm::MapVector<StringAttr, Parameter> parameters;
+  /// The number of later backward passes that visit an op.
+  llvm::DenseMap<Operation *, std::int64_t> laterVisits;
+  std::int64_t invocations = 1;
+
+  /// The terms of a loss that is a sum.
+  static void findTerms(Value loss, llvm::SmallVector<Value> &terms) {
+    auto sum = loss.getDefiningOp<model::AddOp>();
+    if (!sum)
+      return terms.push_back(loss);
+    findTerms(sum.getLhs(), terms);
+    findTerms(sum.getRhs(), terms);
+  }
+
+  /// The ops that a value depends on.
+  llvm::SmallVector<Operation *> opsOf(Value value) const {
+    llvm::DenseSet<Operation *> reached = {value.getDefiningOp()};
+    llvm::SmallVector<Operation *> ops;
+    for (Operation *op : llvm::reverse(forward))
+      if (reached.contains(op)) {
+        ops.push_back(op);
+        for (Value operand : op->getOperands())
+          reached.insert(operand.getDefiningOp());
+      }
+    return ops;
+  }
+
+  /// One backward pass, or one for each term of the loss, the last term first.
+  LogicalResult runPasses(Value loss, Value seed) {
+    llvm::SmallVector<Value> terms;
+    if (recipe.gradient.reducePerPass)
+      findTerms(loss, terms);
+    else
+      terms.push_back(loss);
+    llvm::SmallVector<llvm::SmallVector<Operation *>> visited;
+    for (Value term : terms) {
+      visited.push_back(opsOf(term));
+      for (Operation *op : visited.back())
+        ++laterVisits[op];
+    }
+    bool isLast = false;
+    reverse.takeLeaf = [&](Operation *op, Value leaf, Value gradient) { addToParameter(op, leaf, gradient); };
+    reverse.afterOp = [&](Operation *op) {
+      Phase phase = op == lossOp ? Phase::loss : Phase::backward;
+      setAttributesOfNewOps(op, phase, passOf(op));
+      if (isLast)
+        buildGradients(op, phase);
+    };
+    for (; !terms.empty(); terms.pop_back(), visited.pop_back()) {
+      isLast = terms.size() == 1;
+      for (Operation *op : visited.back())
+        --laterVisits[op];
+      reverse.clear();
+      reverse.accumulate(terms.back(), seed);
+      if (failed(reverse.run(forward)))
+        return failure();
+    }
+    return success();
+  }
+
+  /// The number of the backward pass of an op's block: the invocation for the last pass that visits it, a larger number
+  /// for each earlier one.
+  std::int64_t passOf(Operation *op) const { return model::invocationOf(op) + laterVisits.lookup(op) * invocations; }
 
   /// The cotangent of a micro-batch's loss: its weight in the step, times the loss scale.
   Value seedOf(Value loss) {
@@ -117,16 +179,18 @@ private:
     bool isLoss = false;
     for (Operation *op : forward) {
       isLoss |= op == lossOp;
+      invocations = std::max(invocations, model::invocationOf(op) + 1);
       model::setPhase(op, isLoss ? Phase::loss : Phase::forward);
     }
   }
 
   /// The ops created since the last call belong to the module of `source`.
-  void setAttributesOfNewOps(Operation *source, Phase phase) {
+  void setAttributesOfNewOps(Operation *source, Phase phase, std::int64_t pass) {
     copyScope(recorder.created, source);
     for (Operation *op : recorder.created) {
       model::setPhase(op, phase);
-      model::copyAttribute(source, model::invocationName, op);
+      if (pass > 0)
+        op->setAttr(model::invocationName, builder.getI64IntegerAttr(pass));
     }
     backward.append(recorder.created);
     recorder.created.clear();
@@ -137,34 +201,40 @@ private:
     return model::makeCast(atGradient, gradient, element);
   }
 
-  void addToParameter(Value leaf, Value gradient) {
-    Parameter &parameter = parameters[leaf.getDefiningOp<model::ReadOp>().getParameterAttr().getAttr()];
-    Type element = elementType(builder.getContext(), recipe.precision.reduce);
+  /// The type in which the gradient of a parameter is reduced.
+  Type reduceTypeOf(StringAttr parameter) const {
+    return elementType(builder.getContext(),
+                       recipe.precision.reduce.at(units ? units->ofParameter(parameter) : llvm::StringRef()));
+  }
+
+  void addToParameter(Operation *op, Value leaf, Value gradient) {
+    StringAttr name = leaf.getDefiningOp<model::ReadOp>().getParameterAttr().getAttr();
+    Parameter &parameter = parameters[name];
+    Type element = reduceTypeOf(name);
     // Wider first, so that reads of one parameter add up in the precision of the reduction.
     if (model::elementOf(gradient).getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
       gradient = castTo(gradient, element);
-    parameter.gradient = parameter.gradient
-                             ? Value(model::AddOp::create(builder, gradient.getLoc(), parameter.gradient, gradient))
-                             : gradient;
+    Value &sum = parameter.gradients[recipe.gradient.reducePerPass ? passOf(op) : 0];
+    sum = sum ? Value(model::AddOp::create(builder, gradient.getLoc(), sum, gradient)) : gradient;
   }
 
   /// Gradients that are complete once the derivative of `op` is built.
-  void buildGradients(Operation *op) {
+  void buildGradients(Operation *op, Phase phase) {
     for (Value operand : op->getOperands()) {
       auto read = operand.getDefiningOp<model::ReadOp>();
       auto it = read ? parameters.find(read.getParameterAttr().getAttr()) : parameters.end();
       if (it == parameters.end() || it->second.firstUser != op || it->second.done)
         continue;
       it->second.done = true;
-      Value gradient = it->second.gradient;
-      if (!gradient)
-        continue;
-      Type element = elementType(builder.getContext(), recipe.precision.reduce);
-      // Parameters of type f64 have f64 gradients.
-      if (!(element.isF32() && it->second.isDouble && model::elementOf(gradient).isF64()))
-        gradient = castTo(gradient, element);
-      model::GradientOp::create(builder, gradient.getLoc(), gradient.getType(), FlatSymbolRefAttr::get(it->first),
-                                gradient);
+      for (auto [pass, gradient] : it->second.gradients) {
+        Type element = reduceTypeOf(it->first);
+        // Parameters of type f64 have f64 gradients.
+        if (!(element.isF32() && it->second.isDouble && model::elementOf(gradient).isF64()))
+          gradient = castTo(gradient, element);
+        model::GradientOp::create(builder, gradient.getLoc(), gradient.getType(), FlatSymbolRefAttr::get(it->first),
+                                  gradient);
+        setAttributesOfNewOps(op, phase, recipe.gradient.reducePerPass ? pass : passOf(op));
+      }
     }
   }
 };
@@ -172,10 +242,13 @@ private:
 struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
   using DifferentiateBase::DifferentiateBase;
   void runOnOperation() override {
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), microbatches, reduceType, lossScale);
+    FailureOr<Recipe> recipe =
+        recipeFor(getOperation(), microbatches, reducePerPass, reduceType, shardingUnits, lossScale);
     if (failed(recipe))
       return signalPassFailure();
-    Builder builder(&getContext());
+    std::optional<ModelUnits> units;
+    if (recipe->precision.reduce.table)
+      units.emplace(getOperation(), recipe->sharding);
     for (func::FuncOp function : entryFunctions(getOperation())) {
       if (hasPhase(function, Phase::forward) || hasPhase(function, Phase::loss))
         continue;
@@ -186,7 +259,8 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
           meanLoss(function);
         continue;
       }
-      if (failed(TrainDerivative(function, *recipe).run()))
+      TrainDerivative derivative(function, *recipe, units ? &*units : nullptr);
+      if (failed(derivative.run()))
         return signalPassFailure();
     }
   }

@@ -49,7 +49,7 @@ LogicalResult ReverseMode::run(llvm::ArrayRef<Operation *> ops) {
         if (gradient.getType() != operand.getType())
           llvm::reportFatalInternalError("buildVjp must return gradients of the operands' types");
         if (takeLeaf && leaves.contains(operand))
-          takeLeaf(operand, gradient);
+          takeLeaf(op, operand, gradient);
         else
           accumulate(operand, gradient);
       }

@@ -27,8 +27,8 @@ public:
     active.insert(leaf);
     leaves.insert(leaf);
   }
-  /// Receives each cotangent of a leaf, which is then not added up here.
-  std::function<void(mlir::Value leaf, mlir::Value cotangent)> takeLeaf;
+  /// Receives each cotangent of a leaf, from the derivative of `op`; it is then not added up here.
+  std::function<void(mlir::Operation *op, mlir::Value leaf, mlir::Value cotangent)> takeLeaf;
   /// Called after an op's derivative is built (or was found to be zero).
   std::function<void(mlir::Operation *op)> afterOp;
 
@@ -40,6 +40,8 @@ public:
   void accumulate(mlir::Value value, mlir::Value cotangent);
   /// The derivative of all `ops`, last first.
   llvm::LogicalResult run(llvm::ArrayRef<mlir::Operation *> ops);
+  /// Begins a new run: all cotangents are zero.
+  void clear() { cotangents.clear(); }
   /// The cotangent so far; null: zero.
   mlir::Value cotangent(mlir::Value value) const { return cotangents.lookup(value); }
 

@@ -75,7 +75,9 @@ def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
     reads of f32 parameters become bf16, float inputs are cast, and every op's result
     types follow (they are inferred again; without inference, the element type of the first float operand). Ops with
     fixed types keep them; operands of one element type that become different are cast to the wider one. f32 results of the
-    function become those of `precision.output`, losses no less than f32.
+    function become those of `precision.output`, losses no less than f32. With tables by unit, ops and parameters have the
+    types of their units: a unit with an output type casts its values where other units read them, and a unit casts the
+    values of units that compute in another type where it reads them.
     ```mlir
     %w = model.read @w : tensor<4x4xf32>
     ==>
@@ -83,8 +85,10 @@ def ApplyPrecision : Pass<"model-apply-precision", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [RecipeOption<"computeType", "precision.compute">,
+                 RecipeOption<"reduceType", "precision.reduce">,
                  RecipeOption<"parameterType", "precision.parameter">,
-                 RecipeOption<"outputType", "precision.output">];
+                 RecipeOption<"outputType", "precision.output">,
+                 RecipeOption<"shardingUnits", "sharding.units">];
 }
 
 def Fuse : Pass<"model-fuse", "::mlir::ModuleOp"> {
@@ -113,7 +117,9 @@ def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
     1 / `gradient.microbatches`.
     Cotangents of several uses are added in the order in which the backward creates them; a zero cotangent has no op, and
     values that need no gradient have none. A parameter's gradient is cast to `precision.reduce`, summed over all reads,
-    and passed to `model.gradient` as soon as it is complete; a parameter without influence on the loss has none. Ops carry
+    and passed to `model.gradient` as soon as it is complete; a parameter without influence on the loss has none. Under
+    `gradient.reduce_per_pass` a loss that is a sum has a backward pass for each term, the last term first, and a parameter
+    a gradient for each pass and invocation, whose number is `model.invocation` of the backward's ops. Ops carry
     `model.phase`: `forward` before the op that defines the loss, `loss` from there on and for that op's derivative,
     `backward` after; backward ops carry the `model.block` and `model.checkpoint` of the op they derive from. The
     function returns the loss by `model.step_mean`. Functions that have phases are not changed.
@@ -132,7 +138,9 @@ def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [RecipeOption<"microbatches", "gradient.microbatches">,
+                 RecipeOption<"reducePerPass", "gradient.reduce_per_pass">,
                  RecipeOption<"reduceType", "precision.reduce">,
+                 RecipeOption<"shardingUnits", "sharding.units">,
                  RecipeOption<"lossScale", "precision.loss_scale">];
 }
 
@@ -176,7 +184,8 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
   let summary = "appends the update: norm, clipping, guard, optimizer";
   let description = [{
     The function gains the inputs `lr` and `step` and the outputs `grad_norm` and `guard`. The norm is over all gradients,
-    of type `gradient.clip_type` (2 without clipping); the guard is 1 where loss and norm are finite. Then, for each
+    of type `gradient.clip_type` (2 without clipping); the guard is 1 where loss and norm are finite. Under
+    `optimizer.in_backward` the guard of each update is the constant 1, and no output. Then, for each
     parameter with a gradient in the module's order, its value and states are read, updated by the op of
     `optimizer.name`, and written; `optimizer.no_decay` excludes parameters from weight decay. Ops carry `model.phase = #model.phase<update>`.
     Functions that have an update are not changed.
@@ -185,6 +194,7 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
                  ListOption<"hyperParameters", "set", "std::string",
                             "settings of the recipe for the optimizer, each optimizer.<name>=value">,
                  RecipeOption<"noDecay", "optimizer.no_decay">,
+                 RecipeOption<"inBackward", "optimizer.in_backward">,
                  RecipeOption<"clipNorm", "gradient.clip_norm">,
                  RecipeOption<"clipType", "gradient.clip_type">,
                  RecipeOption<"lossScale", "precision.loss_scale">];
@@ -230,8 +240,8 @@ def VerifyOutput : Pass<"model-verify-output", "::mlir::ModuleOp"> {
   let summary = "verifies the result of the model phases";
   let description = [{
     Changes nothing. On exit of the model phases, entry functions are flat except for recompute regions; every op has its
-    block, its phase and its value ids; phases are in order; a train function has each gradient once, writes each
-    parameter and state at most once, and has an update; every op implements the interfaces of compute ops.
+    block, its phase and its value ids; phases are in order; a train function has each gradient once in a backward pass,
+    writes each parameter and state at most once, and has an update; every op implements the interfaces of compute ops.
   }];
 }
 

@@ -40,7 +40,9 @@ public:
 
 private:
   func::FuncOp function;
-  llvm::StringSet<> gradients, writes;
+  /// By parameter and backward pass.
+  llvm::DenseSet<std::pair<StringAttr, std::int64_t>> gradients;
+  llvm::StringSet<> writes;
 
   LogicalResult verifyOp(Operation &op) {
     bool isStructure = isa<model::ReadOp, model::WriteOp, model::GradientOp, model::StepMeanOp>(op) ||
@@ -55,8 +57,8 @@ private:
     if (!ids || ids.size() != op.getNumResults())
       return op.emitError("op '") << op.getName() << "' requires a number in 'model.ids' for each result";
     if (auto gradient = dyn_cast<model::GradientOp>(op))
-      if (!gradients.insert(gradient.getParameter()).second)
-        return op.emitError("second gradient of '@") << gradient.getParameter() << "'";
+      if (!gradients.insert({gradient.getParameterAttr().getAttr(), model::invocationOf(&op)}).second)
+        return op.emitError("second gradient of '@") << gradient.getParameter() << "' in one backward pass";
     if (auto write = dyn_cast<model::WriteOp>(op)) {
       std::string key = (write.getParameter() + " " + write.getState().value_or("")).str();
       if (!writes.insert(key).second)

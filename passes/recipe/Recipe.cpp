@@ -247,12 +247,29 @@ Status Recipe::resolve() {
   if (precision.parameter == Precision::f64)
     for (auto [key, field] :
          {std::pair("precision.reduce", &precision.reduce), std::pair("precision.output", &precision.output)})
-      if (!isAdded(key)) {
-        *field = Precision::f64;
-        setOrigin(key, "as 'precision.parameter'");
+      if (!isAdded(key) || field->table) {
+        field->value = Precision::f64;
+        if (!field->table)
+          setOrigin(key, "as 'precision.parameter'");
       }
-  if (precision.compute == Precision::f16 && std::holds_alternative<std::monostate>(precision.lossScale))
+  const auto isHalf = [](const auto &entry) { return entry.second == Precision::f16; };
+  const bool anyHalf = precision.compute.table ? llvm::any_of(*precision.compute.table, isHalf)
+                                               : precision.compute.isEverywhere(Precision::f16);
+  if (anyHalf && std::holds_alternative<std::monostate>(precision.lossScale))
     return conflict("precision.compute", " requires 'precision.loss_scale'");
+
+  // Each of these needs a value of the full step before the first update.
+  if (optimizer.inBackward) {
+    constexpr std::string_view refused = " cannot be combined with 'optimizer.in_backward'";
+    if (gradient.clipNorm)
+      return conflict("gradient.clip_norm", std::string(refused));
+    if (std::holds_alternative<LossScaling>(precision.lossScale))
+      return conflict("precision.loss_scale", std::string(refused));
+    if (loss.mean == LossMean::tokens)
+      return conflict("loss.mean", std::string(refused));
+    if (!memory.offload.empty())
+      return conflict("memory.offload", std::string(refused));
+  }
 
   if (lrSchedule.name != LearningRateSchedule::constant && lrSchedule.totalSteps < 1)
     return conflict("lr_schedule.name", ", expected 'lr_schedule.total_steps' of at least 1 but got " +

@@ -49,7 +49,8 @@ struct Recipe {
   } parameters;
 
   struct PrecisionSettings {
-    Precision compute = Precision::f32, reduce = Precision::f32, output = Precision::f32, parameter = Precision::f32;
+    ByName<Precision> compute = {}, reduce = {}, output = {};
+    Precision parameter = Precision::f32;
     std::variant<std::monostate, LossScaling, double> lossScale = {};
   } precision;
 
@@ -57,6 +58,7 @@ struct Recipe {
     std::int64_t microbatches = 1;
     ByName<std::variant<GradientSync, std::vector<bool>>> sync = {};
     ByName<std::variant<GradientDivide, double>> divide = {};
+    bool reducePerPass = false;
     bool forceSum = false;
     std::optional<double> clipNorm = {};
     double clipType = 2;
@@ -74,6 +76,7 @@ struct Recipe {
     /// Hyper-parameters that are given; all that the optimizer has after `resolve`.
     OptimizerSettings settings = {};
     Strings noDecay = {};
+    bool inBackward = false;
 
     /// Null if there is no optimizer of the name.
     const OptimizerInfo *info() const { return model::findOptimizer(name); }

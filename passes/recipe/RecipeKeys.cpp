@@ -29,6 +29,12 @@ template <typename E> RecipeKey choice(std::string name, std::string doc, Texts 
           .laterKinds = laterKinds,
           .laterChoices = std::move(later)};
 }
+/// Also accepts a table by unit.
+RecipeKey byUnit(RecipeKey key) {
+  key.tableKinds = key.kinds;
+  key.kinds |= recipeTable;
+  return key;
+}
 RecipeKey flag(std::string name, std::string doc) {
   return {.name = std::move(name), .kinds = recipeBoolean, .doc = std::move(doc)};
 }
@@ -153,14 +159,17 @@ std::vector<RecipeKey> makeKeys() {
        .tableOf = "parameter globs"},
       FIELD(sharding.dim));
 
-  add(choice<Precision>("precision.compute", "element type of forward and backward"), FIELD(precision.compute));
-  add(choice<Precision>("precision.reduce",
-                        "element type in which gradients are accumulated and reduced; `f64` by default "
-                        "if `precision.parameter` is"),
+  add(byUnit(choice<Precision>("precision.compute",
+                               "element type of forward and backward; values from other units are cast to it")),
+      FIELD(precision.compute));
+  add(byUnit(choice<Precision>("precision.reduce",
+                               "element type in which gradients are accumulated and reduced; `f64` by default "
+                               "if `precision.parameter` is")),
       FIELD(precision.reduce));
-  add(choice<Precision>("precision.output",
-                        "element type of the results of an entry point (at least f32 for a loss); `f64` "
-                        "by default if `precision.parameter` is"),
+  add(byUnit(choice<Precision>("precision.output",
+                               "element type of the results of an entry point (at least f32 for a loss), in a table "
+                               "those of `root`, and of values that other units read from a unit of the table; `f64` "
+                               "by default if `precision.parameter` is")),
       FIELD(precision.output));
   add({.name = "precision.parameter",
        .kinds = recipeChoice,
@@ -204,6 +213,10 @@ std::vector<RecipeKey> makeKeys() {
        .openBelow = true,
        .tableKinds = recipeChoice | recipeNumber},
       FIELD(gradient.divide));
+  add(flag("gradient.reduce_per_pass",
+           "one reduction per backward pass that adds to a unit's gradient, and one backward pass for each term of the "
+           "loss, as in PyTorch; false: one reduction, after the last of them"),
+      FIELD(gradient.reducePerPass));
   add(flag("gradient.force_sum", "collectives only sum; the mean is a separate scaling"), FIELD(gradient.forceSum));
   add(withOff(number("gradient.clip_norm", 0, infinity, "clip gradients to this global norm", true)),
       FIELD(gradient.clipNorm));
@@ -219,6 +232,10 @@ std::vector<RecipeKey> makeKeys() {
   for (const HyperParameter &parameter : hyperParameters())
     keys.push_back(keyOf(parameter));
   add(globs("optimizer.no_decay", "globs of parameters without weight decay"), FIELD(optimizer.noDecay));
+  add(flag("optimizer.in_backward",
+           "a unit is updated in the backward of the last micro-batch, as soon as its gradients are reduced; without a "
+           "guard, so a loss or gradient that is not finite ends the run after the update"),
+      FIELD(optimizer.inBackward));
 
   add(choice<StatisticsSync>("statistics.sync",
                              "running statistics (of batch norm) are local to each rank, or averaged over the "

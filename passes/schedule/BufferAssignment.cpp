@@ -261,7 +261,9 @@ void BufferAssignment::countAccesses() {
     for (Operation &op : section.getBody().front().without_terminator()) {
       if (isa<spmd::WaitOp, spmd::ReleaseOp>(op) || (views.contains(&op) && copiesBefore(&op).empty()))
         continue;
-      const std::pair phase(model::phaseOf(&op), op.hasAttr(model::recomputeName));
+      // An update in the backward reads gradients as well.
+      const std::pair phase(isa<OptimizerOpInterface>(op) ? Phase::update : model::phaseOf(&op),
+                            op.hasAttr(model::recomputeName));
       for (OpOperand &operand : op.getOpOperands()) {
         buffers[placeOf(operand.get()).buffer].readers.insert(phase);
         if (auto copy = copies.find(&operand); copy != copies.end()) {

@@ -228,8 +228,29 @@ void hoistForExplicitUnshard(Block &block, const spmd::UnitBlocks &units) {
   }
 }
 
-void hoist(Block &block, const spmd::UnitBlocks &units, const PrefetchDistance &distance, bool atReleases) {
+/// The order of PyTorch FSDP, which does not depend on the backward passes: the use of a unit prefetches the `depth`
+/// units before it in the forward, and that of the root the last unit.
+PrefetchTable reverseForwardTable(ArrayRef<Entry> entries, std::int64_t depth) {
+  std::vector<std::string> order;
+  for (const Entry &entry : entries)
+    if (!entry.backward && !entry.isRoot() && !llvm::is_contained(order, entry.unit))
+      order.push_back(entry.unit);
+  order.push_back(spmd::rootUnit.str());
+  PrefetchTable table;
+  for (auto [index, unit] : llvm::enumerate(order)) {
+    const std::int64_t count = unit == spmd::rootUnit ? std::min<std::int64_t>(depth, 1) : depth;
+    std::vector<std::string> before(order.rend() - static_cast<std::ptrdiff_t>(index), order.rend());
+    before.resize(std::min(before.size(), static_cast<std::size_t>(count)));
+    table.push_back({unit, before});
+  }
+  return table;
+}
+
+void hoist(Block &block, const spmd::UnitBlocks &units, PrefetchDistance distance, bool inForwardOrder,
+           bool atReleases) {
   std::vector<Entry> entries = findEntries(block, units);
+  if (inForwardOrder && !distance.backwardTable)
+    distance.backwardTable = reverseForwardTable(entries, distance.backward);
   std::vector<ScopeEntry> scopes;
   for (const Entry &entry : entries)
     scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr, entry.unit});
@@ -275,7 +296,7 @@ template <typename Setting> std::int64_t depthOf(const Setting &setting) {
 struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
   using HoistGathersBase::HoistGathersBase;
   void runOnOperation() override {
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), forwardPrefetch, backwardPrefetch);
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), forwardPrefetch, backwardPrefetch, reducePerPass);
     if (failed(recipe))
       return signalPassFailure();
     const Recipe::Schedule &schedule = recipe->schedule;
@@ -300,7 +321,7 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
       for (auto section : function.getOps<spmd::SectionOp>())
         if (llvm::any_of(section.getBody().getOps<spmd::CollectiveOpInterface>(),
                          [](auto start) { return start.isUnshard() || start.isCopy(); }))
-          hoist(section.getBody().front(), units, distance, atReleases);
+          hoist(section.getBody().front(), units, distance, recipe->gradient.reducePerPass, atReleases);
   }
 };
 

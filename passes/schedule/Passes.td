@@ -13,7 +13,8 @@ def HoistGathers : Pass<"spmd-hoist-gathers", "::mlir::ModuleOp"> {
   let description = [{
     In train entries and forward entries the start of a unit's gather moves up from its use to the use of an earlier
     unit, directly after that use's wait: `schedule.forward_prefetch` and `schedule.backward_prefetch` units earlier, in
-    the order in which units are used. The unit `root` prefetches exactly one unit in the backward. The copies and
+    the order in which units are used. The unit `root` prefetches exactly one unit in the backward. With
+    `gradient.reduce_per_pass` the backward's order is that of the forward, reversed, as in PyTorch FSDP. The copies and
     casts of a start's operands move too, and so does a copy to the device if nothing is gathered. Distance 0
     leaves every gather at its use.
     ```
@@ -23,7 +24,8 @@ def HoistGathers : Pass<"spmd-hoist-gathers", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [RecipeOption<"forwardPrefetch", "schedule.forward_prefetch">,
-                 RecipeOption<"backwardPrefetch", "schedule.backward_prefetch">];
+                 RecipeOption<"backwardPrefetch", "schedule.backward_prefetch">,
+                 RecipeOption<"reducePerPass", "gradient.reduce_per_pass">];
 }
 
 def SinkWaits : Pass<"spmd-sink-waits", "::mlir::ModuleOp"> {
@@ -66,6 +68,23 @@ def MergeUpdates : Pass<"spmd-merge-updates", "::mlir::ModuleOp"> {
     %p, %q = adamw %a, %b  |  %r, %s = adamw %c, %d  ==>  %p, %q, %r, %s = adamw %a, %b, %c, %d
     ```
   }];
+}
+
+def HoistUpdates : Pass<"spmd-hoist-updates", "::mlir::ModuleOp"> {
+  let summary = "moves each update to the backward, after the reduction of its gradients";
+  let description = [{
+    Under `optimizer.in_backward` an update, with the ops of its section that only updates need, moves to the first
+    section, after the last of its gradients and the last reader of its parameters; in a repeated section it is issued in
+    the last repetition. The sum of powers of its gradients is computed before it, and the sum over all gradients adds
+    these. An update that depends on a collective of its section stays.
+    ```
+    section "microbatch" { ...; yield %g0, %g1 }  section "update" { power_sum %g0, %g1; adamw %p0, %g0; adamw %p1, %g1 }
+    ==>
+    section "microbatch" { ...; %s1 = power_sum %g1; adamw %p1, %g1; ...; %s0 = power_sum %g0; adamw %p0, %g0; yield %s0, %s1 }
+    section "update" { add %s1, %s0 }
+    ```
+  }];
+  let options = [RecipeOption<"inBackward", "optimizer.in_backward">];
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,8 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
   manager.addPass(createOrderUpdates());
   // Ordered updates of a unit are consecutive.
   manager.addPass(createMergeUpdates());
+  // Updates of the last section are merged, and move as one op.
+  manager.addPass(createHoistUpdates());
 }
 
 void sluice::buildLower(mlir::OpPassManager &manager) {

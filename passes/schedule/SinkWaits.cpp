@@ -88,13 +88,14 @@ void moveBefore(Operation *op, Operation *place) {
   place->getBlock()->getOperations().insert(Block::iterator(place), op);
 }
 
-/// True if the operands of each op of the tail are results of the tail, of the wait, or of an op outside the section.
+/// True if the operands of each op of the tail are results of the tail, of the wait, or of an op before the wait or
+/// outside the section.
 bool isMovable(ArrayRef<Operation *> tail, spmd::WaitOp wait) {
   return llvm::all_of(tail, [&](Operation *op) {
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *producer = operand.getDefiningOp();
       return !producer || producer == wait || llvm::is_contained(tail, producer) ||
-             producer->getBlock() != wait->getBlock();
+             producer->getBlock() != wait->getBlock() || producer->isBeforeInBlock(wait);
     });
   });
 }

@@ -117,6 +117,16 @@ void splitReduction(spmd::ReshardOp reshard, const ReductionSchedule &schedule) 
   spmd::setWhen(reshard, schedule.overReplicas);
 }
 
+/// The sum over backward passes of a reduced value is computed where the reductions are.
+void setWhenOfSums(Value reduced, When when) {
+  for (Operation *user : reduced.getUsers()) {
+    if (isa<model::AddOp>(user))
+      spmd::setWhen(user, when);
+    if (isa<model::AddOp, spmd::AccumulateOp>(user))
+      setWhenOfSums(user->getResult(0), when);
+  }
+}
+
 void accumulate(spmd::ReshardOp reshard, spmd::UnitOp unit, spmd::SectionOp section, std::int64_t shards) {
   ReductionSchedule schedule = scheduleOf(unit, section.getRepeat());
   bool isSplit = schedule.overShards != schedule.overReplicas && shards > 1;
@@ -128,11 +138,15 @@ void accumulate(spmd::ReshardOp reshard, spmd::UnitOp unit, spmd::SectionOp sect
   if (schedule.accumulatesBefore)
     for (OpOperand &operand : reshard->getOpOperands())
       operand.set(accumulateLocal(operand.get(), section, schedule.starts));
-  if (isSplit)
-    return splitReduction(reshard, schedule);
-  spmd::setWhen(reshard, schedule.overReplicas);
-  if (schedule.accumulatesAfter)
-    accumulateResults(reshard, schedule.overReplicas);
+  if (isSplit) {
+    splitReduction(reshard, schedule);
+  } else {
+    spmd::setWhen(reshard, schedule.overReplicas);
+    if (schedule.accumulatesAfter)
+      accumulateResults(reshard, schedule.overReplicas);
+  }
+  for (Value reduced : reshard.getResults())
+    setWhenOfSums(reduced, schedule.overReplicas);
 }
 
 /// The mean of a scalar over the repetitions of the section that computes it.

@@ -10,13 +10,12 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "passes/recipe/ModelUnits.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/UnitPolicy.h"
 #include "passes/sharding/tensor/AxisOptions.h"
-#include "passes/solver/UnitPlan.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_ASSIGNUNITS
@@ -27,72 +26,6 @@ using namespace mlir;
 using namespace sluice;
 
 namespace {
-
-/// Blocks of all entries in the order of their first op, and where parameters are used.
-struct Uses {
-  std::vector<std::string> blocks;
-  std::vector<std::size_t> firstOps;
-  struct Parameter {
-    std::vector<std::string> blocks;
-    std::size_t first = ~std::size_t(0);
-  };
-  llvm::StringMap<Parameter> ofParameter;
-
-  explicit Uses(ModuleOp module) {
-    std::size_t position = 0;
-    for (auto function : module.getOps<func::FuncOp>())
-      function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-        ++position;
-        addBlocks(model::blockOf(op), position);
-        for (OpOperand &operand : op->getOpOperands()) {
-          // A use is at the reader of the value; the read itself may be anywhere.
-          auto read = operand.get().getDefiningOp<model::ReadOp>();
-          if (!read || read.getState() || model::phaseOf(read) == Phase::update)
-            continue;
-          Parameter &parameter = ofParameter[read.getParameter()];
-          parameter.blocks.push_back(model::blockOf(op).str());
-          parameter.first = std::min(parameter.first, position);
-        }
-      });
-  }
-
-private:
-  /// A path and the paths around it, outermost first.
-  void addBlocks(StringRef path, std::size_t position) {
-    for (std::size_t end = 0; end < path.size();) {
-      end = std::min(path.find('/', end + 1), path.size());
-      std::string block = path.take_front(end).str();
-      if (known.insert(block).second) {
-        blocks.push_back(block);
-        firstOps.push_back(position);
-      }
-    }
-  }
-  llvm::StringSet<> known;
-};
-
-UnitRequest requestOf(const Recipe::Sharding &sharding) {
-  UnitRequest request;
-  if (auto *rule = std::get_if<std::string>(&sharding.units)) {
-    StringRef text = *rule;
-    if (text == "root") {
-      request.kind = UnitRequest::Kind::root;
-    } else if (text.consume_front("bytes:")) {
-      std::int64_t bytes = 0;
-      (void)parseByteCount(text, bytes);
-      request.kind = UnitRequest::Kind::bytes;
-      request.bytes = static_cast<std::uint64_t>(bytes);
-    }
-  } else {
-    request.kind = UnitRequest::Kind::table;
-    for (const auto &[name, members] : std::get<1>(sharding.units)) {
-      auto *glob = std::get_if<std::string>(&members);
-      request.table.push_back({name, glob ? Strings{*glob} : std::get<Strings>(members)});
-    }
-  }
-  request.matches = [](const std::string &glob, const std::string &name) { return matchesGlob(glob, name); };
-  return request;
-}
 
 /// The dim along which a parameter is sharded; its rank where it is sharded by elements.
 Result<std::int64_t> dimOf(const Recipe &recipe, model::ParameterOp parameter) {
@@ -113,14 +46,13 @@ Result<std::int64_t> dimOf(const Recipe &recipe, model::ParameterOp parameter) {
 }
 
 /// The parameters of a unit are gathered by one collective, and have one element type.
-Status checkTypes(const Recipe &recipe, ArrayRef<model::ParameterOp> parameters, const Uses &uses,
-                  const UnitPlan &plan) {
+Status checkTypes(const Recipe &recipe, const ModelUnits &units, const UnitPlan &plan) {
   if (recipe.mesh.shard * recipe.mesh.replicate * recipe.mesh.expert == 1)
     return Status::ok();
   std::vector<model::ParameterOp> first(plan.units.size());
   for (auto [index, unit] : llvm::enumerate(plan.unitOf)) {
-    model::ParameterOp parameter = parameters[index];
-    if (!uses.ofParameter.count(parameter.getSymName()))
+    model::ParameterOp parameter = units.parameters()[index];
+    if (!units.isUsed(parameter.getSymName()))
       continue;
     if (!first[unit])
       first[unit] = parameter;
@@ -140,13 +72,11 @@ Status checkTypes(const Recipe &recipe, ArrayRef<model::ParameterOp> parameters,
 class UnitAssignment {
 public:
   UnitAssignment(ModuleOp module, const Recipe &recipe)
-      : module(module), recipe(recipe), uses(module), builder(OpBuilder::atBlockBegin(module.getBody())) {
+      : module(module), recipe(recipe), units(module, recipe.sharding), parameters(units.parameters().vec()),
+        builder(OpBuilder::atBlockBegin(module.getBody())), plan(units.plan()) {
     // States are in no unit: they are replicated, and each rank updates them.
-    for (auto parameter : module.getOps<model::ParameterOp>())
-      if (!parameter.isState()) {
-        parameters.push_back(parameter);
-        names.push_back(parameter.getSymName().str());
-      }
+    for (model::ParameterOp parameter : parameters)
+      names.push_back(parameter.getSymName().str());
   }
 
   LogicalResult run() {
@@ -161,7 +91,6 @@ private:
   LogicalResult createUnits();
   LogicalResult placeParameters();
 
-  UnitParameter describe(model::ParameterOp parameter) const;
   LogicalResult emit(const Status &status) {
     if (status.isOk())
       return success();
@@ -170,9 +99,9 @@ private:
 
   ModuleOp module;
   const Recipe &recipe;
-  Uses uses;
-  OpBuilder builder;
+  ModelUnits units;
   std::vector<model::ParameterOp> parameters;
+  OpBuilder builder;
   std::vector<std::string> names;
   UnitPlan plan;
   /// The sizes of the sub-axes of `shard`.
@@ -185,18 +114,6 @@ struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
 };
 
 } // namespace
-
-UnitParameter UnitAssignment::describe(model::ParameterOp parameter) const {
-  Uses::Parameter used = uses.ofParameter.lookup(parameter.getSymName());
-  UnitParameter described{parameter.getSymName().str(), used.blocks};
-  if (auto aliases = parameter.getAliases())
-    for (auto alias : aliases->getAsRange<StringAttr>())
-      described.aliases.push_back(alias.getValue().str());
-  described.bytes = static_cast<std::uint64_t>(parameter.getType().getNumElements()) *
-                    (parameter.getType().getElementTypeBitWidth() / 8);
-  described.firstUse = used.first;
-  return described;
-}
 
 /// Parameters that are sharded along a model-parallel axis have local types.
 LogicalResult UnitAssignment::checkTypesAreLocal() {
@@ -212,19 +129,15 @@ LogicalResult UnitAssignment::checkTypesAreLocal() {
 
 /// Chooses the unit of each parameter, and checks that the recipe's tables name units and parameters of the model.
 LogicalResult UnitAssignment::assignParameters() {
-  std::vector<UnitParameter> list;
   // Experts are sharded along other axes than other parameters: they are in separate units.
   std::vector<bool> isExpert;
-  for (model::ParameterOp parameter : parameters) {
-    list.push_back(describe(parameter));
+  for (model::ParameterOp parameter : parameters)
     isExpert.push_back(tensor::isSharded(parameter, tensor::expertAxis));
-  }
-  plan = planUnits(list, uses.blocks, uses.firstOps, requestOf(recipe.sharding));
   if (!plan.error.empty())
     return emit(inputError(recipe.origin("sharding.units") + ": " + plan.error));
   if (recipe.mesh.expert > 1)
     separateUnits(plan, isExpert, ".experts");
-  if (failed(emit(checkTypes(recipe, parameters, uses, plan))))
+  if (failed(emit(checkTypes(recipe, units, plan))))
     return failure();
   for (StringRef key :
        {"sharding.reshard_after_forward", "sharding.reshard_after_backward", "sharding.unshard_in_backward",

@@ -3,7 +3,7 @@
 // Each scope of a unit (Scopes.h) begins with one reshard of all its sharded parameters and ends with their release, as
 // if every unit resharded after every use; spmd-elide-reshards then applies the unit's policy. Replicated parameters
 // are in a second reshard, which at most copies them to another memory space. A unit's gradients are reduced after the
-// release at the end of its backward, by one reshard for those with the same axes.
+// release at the end of the backward scope that completes them, by one reshard for those with the same axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -63,8 +63,8 @@ private:
   llvm::DenseMap<Operation *, std::int64_t> positions;
   /// By unit, in the order of the module's parameters; `reads` has one for each parameter and element type.
   std::vector<Reshards> reads, gradients;
-  /// All reads.
-  Reshards pending;
+  /// All reads, and the gradients that are replaced.
+  Reshards pending, replaced;
   /// By scope, the values that replace the unit's `reads` for its ops.
   std::vector<SmallVector<Value>> valuesIn;
 };
@@ -178,12 +178,14 @@ void SectionGrouper::addRelease(const UnitEvent &event, OpBuilder &builder) {
 }
 
 void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) {
-  Reshards terms, sharded, replicated;
+  Reshards terms, sharded, replicated, later;
   for (spmd::ReshardOp gradient : gradients[event.unit])
-    (!destinationOf(gradient).isSharded() ? replicated
-     : sumsAlongShards(gradient)          ? terms
-                                          : sharded)
+    (positions.lookup(gradient) >= found.scopes[event.scope].end ? later
+     : !destinationOf(gradient).isSharded()                      ? replicated
+     : sumsAlongShards(gradient)                                 ? terms
+                                                                 : sharded)
         .push_back(gradient);
+  gradients[event.unit] = later;
   for (const Reshards &group : {terms, sharded, replicated}) {
     if (group.empty())
       continue;
@@ -191,8 +193,14 @@ void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) 
         llvm::map_to_vector(group, [](spmd::ReshardOp gradient) -> Value { return gradient.getOperands()[0]; });
     spmd::ReshardOp merged = merge(group, operands, builder);
     model::setPhase(merged, Phase::backward);
-    for (auto [gradient, value] : llvm::zip(group, merged.getResults()))
+    for (auto [gradient, value] : llvm::zip(group, merged.getResults())) {
       spmd::ReshardOp(gradient).getResults()[0].replaceAllUsesWith(value);
+      // The sum with the gradient of an earlier pass.
+      for (Operation *sum : value.getUsers())
+        if (sum->getBlock() == &body && sum->isBeforeInBlock(merged))
+          sum->moveAfter(merged);
+    }
+    replaced.append(group);
   }
 }
 
@@ -218,9 +226,8 @@ void SectionGrouper::replaceReads() {
     read.erase();
     eraseUnusedCasts(operand);
   }
-  for (const Reshards &list : gradients)
-    for (spmd::ReshardOp gradient : list)
-      gradient->erase();
+  for (spmd::ReshardOp gradient : replaced)
+    gradient->erase();
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/sharding/Reshards.h"
+#include "passes/sharding/Utils.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -41,6 +42,8 @@ public:
       Block &body = section.getBody().front();
       for (auto read : llvm::make_early_inc_range(body.getOps<model::ReadOp>()))
         replaceRead(read);
+      for (auto sum : llvm::make_early_inc_range(body.getOps<model::AddOp>()))
+        addBeforeReduction(sum);
       for (auto gradient : llvm::to_vector(body.getOps<model::GradientOp>()))
         replaceGradient(gradient);
       for (auto mean : llvm::make_early_inc_range(body.getOps<model::StepMeanOp>()))
@@ -50,6 +53,7 @@ public:
 
 private:
   void replaceRead(model::ReadOp read);
+  void addBeforeReduction(model::AddOp sum);
   void replaceGradient(model::GradientOp gradient);
   void replaceMean(model::StepMeanOp mean);
   /// Replaces an op by a reshard of a value, with the discardable attributes of the op.
@@ -104,6 +108,26 @@ void ReshardInserter::replaceRead(model::ReadOp read) {
   spmd::ShardingAttr sharding = placement.sharding(parameter);
   auto replicated = spmd::ShardingAttr::replicated(read.getContext(), sharding.getDims().size());
   nameUnit(replace(read, value, sharding, replicated), parameter);
+}
+
+/// The backward scope of the root is the full backward: its gradients of several passes are added before they are
+/// reduced.
+void ReshardInserter::addBeforeReduction(model::AddOp sum) {
+  auto gradient = sum.getLhs().getDefiningOp<model::GradientOp>();
+  auto later = sum.getRhs().getDefiningOp<model::GradientOp>();
+  if (!gradient || !later ||
+      spmd::UnitOp(placement.units()[placement.unitOf(later.getParameter())]).getSymName() != spmd::rootUnit ||
+      gradient->getAttr(spmd::operandShardingsName) != later->getAttr(spmd::operandShardingsName))
+    return;
+  OpBuilder builder(later);
+  auto terms = model::AddOp::create(builder, sum.getLoc(), gradient.getLocal(), later.getLocal());
+  copyTags(later, terms);
+  later->setOperand(0, terms.getResult());
+  if (Attribute ids = sum->getAttr(model::idsName))
+    later->setAttr(model::idsName, ids);
+  sum.replaceAllUsesWith(later.getMean());
+  sum.erase();
+  gradient.erase();
 }
 
 /// `spmd.operand_shardings` of model.gradient names the model-parallel axes along which the gradient is partial.

@@ -8,6 +8,8 @@
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Utils.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <map>
 
 using namespace mlir;
@@ -108,6 +110,8 @@ private:
       std::size_t unit = placement.indexOf(*gradient.getUnit());
       spans[unit][{true, invocation}].cover(position);
       found.units[unit].reduces = true;
+      // A second gradient of a parameter is that of another backward pass.
+      found.units[unit].reducesPerScope |= !parametersWithGradient.insert(parameterOf(gradient)).second;
     }
     for (Value operand : op->getOperands())
       if (auto known = unitOfRead.find(sourceOfViews(operand)); known != unitOfRead.end())
@@ -137,6 +141,7 @@ private:
   std::vector<Spans> spans;
   /// The unit of each value of a read.
   llvm::DenseMap<Value, std::size_t> unitOfRead;
+  llvm::StringSet<> parametersWithGradient;
   std::int64_t firstBackward = -1, invocations = 1;
   /// By invocation: the ops that are not backward, and the end of the phase `forward`.
   std::map<std::int64_t, Span> forwards;

@@ -118,12 +118,14 @@ void Verifier::verifySection(spmd::SectionOp section) {
   verifySpaces(section);
 }
 
-/// True for a sum over the repetitions of its section, or a value that collectives, copies and ops of one operand
-/// compute from one.
+/// True for a sum over the repetitions of its section, or a value that collectives, copies, ops of one operand and sums
+/// compute from such sums.
 static bool isAccumulated(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<spmd::AccumulateOp>(op))
       return true;
+    if (isa<model::AddOp>(op))
+      return llvm::all_of(op->getOperands(), isAccumulated);
     if (auto wait = dyn_cast<spmd::WaitOp>(op))
       value = wait.getStart()->getOperand(cast<OpResult>(value).getResultNumber());
     else if (op->getNumOperands() == 1)

@@ -39,7 +39,7 @@ void planUnit(const UnitBehaviour &unit, const std::vector<UnitScope> &scopes, c
       plan.gathersOnce = across;
     }
     // Reduced after the last of its gradients.
-    plan.reduces = unit.reduces && scope.backward && (isLast || !scopes[own[k + 1]].backward);
+    plan.reduces = unit.reduces && scope.backward && (unit.reducesPerScope || isLast || !scopes[own[k + 1]].backward);
     if (!held)
       continue;
     bool toBackward = !isLast && scopes[own[k + 1]].backward;

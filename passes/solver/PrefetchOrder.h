@@ -7,7 +7,7 @@
 // is used in scopes, in order: one for each direction, more if the model has several invocations of it. It is gathered
 // where a scope begins unless it is still gathered, and released where the scope ends: in the forward if it reshards,
 // in the backward always. Its gradients are reduced once, right after the release of its last backward scope, so that
-// its gathered memory is free by then.
+// its gathered memory is free by then; or after each backward scope.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_PREFETCHORDER_H
@@ -48,6 +48,8 @@ struct UnitBehaviour {
   bool skipsBackward = false;
   /// If it does not reshard, it is gathered only in the first repetition and released in the last.
   bool keepsAfterBackward = false;
+  /// It has gradients in each backward scope.
+  bool reducesPerScope = false;
 };
 
 struct UnitEvent {

@@ -29,7 +29,7 @@ struct StepReport {
   double milliseconds = 0;
   /// The dtype of the plan's loss, which determines the number of digits.
   DType dtype = DType::f32;
-  /// False if the guard suppressed the update.
+  /// False if the loss or the norm is not finite: the guard, if there is one, suppressed the update.
   bool guard = true;
   /// If the step was evaluated.
   std::optional<double> evaluationLoss;

@@ -46,8 +46,9 @@ static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool is
     report.losses.emplace_back(entry.name, *loss);
   if (const plan::PortT *port = findOutput(entry, "loss"))
     report.dtype = baseType(port->view->dtype);
-  // A plan without a guard (for example an evaluation) changes no weights, so only its loss counts.
-  report.guard = report.guard && (guard ? *guard != 0 : !loss || std::isfinite(*loss));
+  // An entry point without a guard changes no weights, or changes them in any case.
+  const auto isFinite = [](const std::optional<double> &value) { return !value || std::isfinite(*value); };
+  report.guard = report.guard && (guard ? *guard != 0 : isFinite(loss) && isFinite(norm));
   return Status::ok();
 }
 
@@ -82,11 +83,11 @@ static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
 
 static std::string weightsNote(std::uint64_t step) { return fmt::format("the weights are those after step {}", step); }
 
-static Status notFinite(const StepReport &report) {
+static Status notFinite(const StepReport &report, std::uint64_t applied) {
   return failedError(fmt::format("step {}, expected a finite loss and gradient norm but got loss {:.9g} and gradient "
                                  "norm {:.9g}",
                                  report.step, withoutNanSign(report.loss), withoutNanSign(report.gradientNorm)))
-      .withNote(weightsNote(report.step - 1));
+      .withNote(weightsNote(applied));
 }
 
 Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer) {
@@ -117,6 +118,9 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
   LossScale scale;
   bool scales = std::any_of(entries.begin(), entries.end(),
                             [](const plan::EntryT *entry) { return findInput(*entry, "loss_scale") != nullptr; });
+  const bool isGuarded = std::none_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
+    return findOutput(*entry, "grad_norm") && !findOutput(*entry, "guard");
+  });
   // Number of applied updates, which is the optimizers' step count.
   std::uint64_t updates = 0;
   // A step that follows the same entry point may begin while that one still updates. With several entry points in
@@ -152,14 +156,15 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     updates += report.guard;
     // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is not finite.
     bool isSkipped = scales && !report.guard && std::isfinite(report.loss);
+    const std::uint64_t applied = report.guard || !isGuarded ? report.step : step;
     bool scaleHelps = !scales || scale.update(report.guard);
     if (!report.guard && !(isSkipped && scaleHelps))
-      outcome = notFinite(report);
+      outcome = notFinite(report, applied);
     else if (evaluation.isDue(report.step, options.steps)) {
       SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, options.stop));
     }
     if (Status written = log.write(jsonLine(report)); !written.isOk() && outcome.isOk())
-      outcome = std::move(written).withNote(weightsNote(report.guard ? report.step : step));
+      outcome = std::move(written).withNote(weightsNote(applied));
     observer.onStep(report);
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state
     // while the next step runs, and stop after it.

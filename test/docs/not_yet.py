@@ -15,7 +15,6 @@ SETTINGS = {
     "recompute.save": ['recompute.save=["matmul"]'],
     "auto": ["sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
              "schedule.backward_prefetch=auto"],
-    "optimizer.in_backward": ["optimizer.in_backward=true"], "gradient.reduce_per_pass": ["gradient.reduce_per_pass=true"],
     "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
 }
 COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")

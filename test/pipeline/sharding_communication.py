@@ -1,7 +1,7 @@
 """Communication: the collectives of a step, their order, reductions and factors.
 
 Gradients are reduced once in a step, after all backward passes: an eager framework has one reduction after each of two backward passes, the plan has one after
-the second.
+the second, or with `gradient.reduce_per_pass` one after each.
 """
 
 from sluice import *
@@ -145,6 +145,52 @@ def sequence_c():
     expect_equal(" ".join(plan.events("backward")),
                  "U(1.lin2) U(1.lin1) R(1.lin2) P(1.lin2) U(0) R(1.lin1) P(1.lin1) R(0) P(0)", "backward")
     expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 1e-5, "two losses")
+
+
+PER_PASS = "gradient.reduce_per_pass=true"
+
+
+@test
+def sequence_b_of_each_pass():
+    model = toy(3, "two-forwards")
+    once = "U(0) U(1) U(2)"
+    half = "U(2) U(1) P(2) U(0) P(1) P(0)"
+    for after, forward, backward in (
+            ("true", f"U(root) {once} U(root) {once}", f"U(root) {half} {half} P(root)"),
+            ("2", f"U(root) {once} U(root) {once}", f"U(root) {half} {half} P(root)"),
+            ("default", f"U(root) {once} {once}", f"{half} {half} P(root)"),
+            ("false", f"U(root) {once}", f"P(2) P(1) P(0) {half} P(root)")):
+        for policy in ("none", "block"):
+            plan = Plan(model, ["mesh.shard=4", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}", NO_FORWARD, PER_PASS])
+            expect_equal(short(plan.events("forward", only="U")), forward, f"{after}, {policy}: forward")
+            expect_equal(short(plan.events("backward", only="UP")), backward, f"{after}, {policy}: backward")
+            expect_equal({unit: plan.count("reduce_scatter", unit=unit) for unit in plan.units()},
+                         {"root": 1, "layers.0": 2, "layers.1": 2, "layers.2": 2}, f"{after}, {policy}: reductions")
+
+
+@test
+def sequence_c_of_each_pass():
+    # The backward of the second loss gathers the first branch, which the backward of the first loss then reads.
+    plan = Plan(zoo("two-losses"), ["mesh.shard=4", NO_FORWARD, PER_PASS])
+    expect_equal(" ".join(plan.events("forward", only="U")), "U(0) U(1.lin1) U(1.lin2)", "forward")
+    expect_equal(" ".join(plan.events("backward", only="UP")),
+                 "U(1.lin2) U(1.lin1) P(1.lin2) U(0) P(0) U(0) P(1.lin1) P(0)", "backward")
+    expect_equal({unit: plan.count("reduce_scatter", unit=unit) for unit in plan.units()},
+                 {"root": 0, "0": 2, "1.lin1": 1, "1.lin2": 1}, "reductions")
+
+
+@test
+def numbers_of_each_pass():
+    # The sums over passes are of shards: equal to the default but for the order of sums.
+    for model in (toy(2, "two-forwards"), zoo("two-losses"), zoo("multi-forward")):
+        for recipe in (["mesh.shard=4"], ["mesh.shard=4", "sharding.strategy=no_shard"], ["mesh.shard=2", "mesh.replicate=2"], ["mesh.shard=2", "mesh.tensor=2"], [],
+                       ["mesh.shard=2", "gradient.microbatches=2"], ["mesh.shard=2", "gradient.microbatches=2", "gradient.sync=every"],
+                       ["mesh.shard=2", "mesh.replicate=2", "gradient.microbatches=3", "gradient.sync=reduce_scatter_only"],
+                       ["mesh.shard=2", "gradient.microbatches=3", "gradient.sync=[false, true, true]"],
+                       ["mesh.shard=2", 'memory.offload=["parameters", "optimizer"]', "gradient.microbatches=2"], ["mesh.shard=2", "sharding.units=root"],
+                       ["mesh.shard=2", "recompute.policy=block"], ["mesh.shard=2", "schedule.reduce_buffers=3"]):
+            expect_near_runs(train(Plan(model, ADAM + recipe + [PER_PASS]), steps=5), train(Plan(model, ADAM + recipe), steps=5), 2e-5,
+                      f"{model.name}, {recipe}", weights=1e-3)
 
 
 @test

@@ -56,6 +56,29 @@ def peaks_by_phase_of_the_memory_transformer():
 
 
 @test
+def updates_in_the_backward():
+    # Gradients of one unit are live at a time: the backward holds no shard of all gradients.
+    recipe = ["mesh.shard=2", "sharding.reshard_after_forward=true", "optimizer.name=adam"]
+    plan, after = (Plan(zoo("memory-transformer"), recipe + settings) for settings in (["optimizer.in_backward=true"], []))
+    timeline, other = MemoryTimeline(plan), MemoryTimeline(after)
+    found, bound = timeline.peak({"backward"}, EXCLUDED), 4 * (4 * B + N + S + B / 2)
+    expect(0 < found <= bound, f"backward: expected at most {bound} bytes but got {found}")
+    # The root's gradient shards are live with those of no other unit; a block's until the next block's are reduced.
+    gradients = {"gradient_shard"}
+    expect_equal(other.peak({"update"}, {kind for kind, *_ in other.buffers} - gradients), 4 * S, "gradient shards of all units")
+    found = max(timeline.at(i, gradients) for i in range(len(timeline.phases)))
+    expect(0 < found <= 2 * B, f"gradient shards: expected at most {2 * B} bytes but got {found}")
+    expect_equal(timeline.peak({"update"}, {kind for kind, *_ in timeline.buffers} - {"gradient", "gradient_shard", "gathered"}), 0, "gradients after the backward")
+    # Eight units: the peak is in the backward of the second, where the shards of six are live, or of one.
+    deep = zoo("mlp-sequence", "count=8", "dim=64")
+    plan, after = (Plan(deep, recipe + settings) for settings in (["optimizer.in_backward=true"], []))
+    shard = plan.description["units"][1]["shard_bytes"]
+    peaks = [MemoryTimeline(each).peak({"backward"}, EXCLUDED) for each in (after, plan)]
+    expect_equal(peaks[0] - peaks[1], 5 * shard, "bytes that are saved")
+    expect_predicted_peak(zoo("mlp-sequence", "count=4", "dim=64", "batch=16"), ["mesh.shard=2", "optimizer.in_backward=true", "gradient.microbatches=2"])
+
+
+@test
 def gathered_parameters_are_released_after_their_last_use():
     # Before the backward, only the parameters in no block are gathered; after the update only shards and states are live.
     plan = Plan(zoo("memory-transformer"), ["mesh.shard=2"])
@@ -129,6 +152,40 @@ def reduce_dtypes():
             expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {wire}, f"{recipe}: reductions")
             expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {compute}, f"{recipe}: gathers")
             expect_near_runs(train(plan), train(Plan(model, ["mesh.shard=4"])), 3e-2, f"{recipe}")
+
+
+@test
+def dtypes_of_units():
+    # A unit is gathered in its compute type and reduced in its type of reduction; its values are cast where another unit reads them.
+    model = zoo("mlp-sequence", "count=3", "dim=16")
+    wanted = train(Plan(model, ["mesh.shard=4"]))
+    for half, scale in (("bf16", []), ("f16", ["precision.loss_scale=256"])):
+        recipe = ["mesh.shard=4"] + scale + [f'precision.compute={{"*"="{half}", "1"="f32"}}', f'precision.reduce={{"*"="{half}", "2"="f32"}}']
+        for more in ([], ['precision.output={"0"="f32", "2"="f32"}'], ["recompute.policy=block"]):
+            plan = Plan(model, recipe + more)
+            expect_equal({(c["unit"], c["dtype"]) for c in plan.collectives("all_gather")}, {("0", half), ("1", "f32"), ("2", half)}, f"{half}, {more}: gathers")
+            expect_equal({(c["unit"], c["dtype"]) for c in plan.collectives("reduce_scatter")}, {("0", half), ("1", half), ("2", "f32")}, f"{half}, {more}: reductions")
+            expect_near_runs(train(plan), wanted, 5e-2, f"{half}, {more}")
+        expect_same_bits(train(Plan(model, recipe + ["recompute.policy=block"])), train(Plan(model, recipe)), f"{half}: recomputed")
+        expect_same_bits(train(Plan(model, ["mesh.shard=4", f"precision.compute={half}", f"precision.reduce={half}"] + scale)),
+                  train(Plan(model, ["mesh.shard=4", f'precision.compute={{"*"="{half}"}}', f'precision.reduce={{"*"="{half}"}}'] + scale)), f"{half}: all units")
+    # Gathers of the root and of a unit that is named by its parameters only.
+    plan = Plan(zoo("transformer", "layers=2", "dropout=0", "tied=false"), ["mesh.shard=2", 'sharding.units={a=["layers.0"], b=["layers.1"], n=["norm*", "output*"]}',
+                                                                          'precision.compute={"*"="bf16", n="f32"}'])
+    expect_equal({(c["unit"], c["dtype"]) for c in plan.collectives("all_gather")}, {("root", "bf16"), ("a", "bf16"), ("b", "bf16"), ("n", "f32")}, "gathers by table")
+    expect_equal({c["dtype"] for c in plan.collectives("reduce_scatter")}, {"f32"}, "reductions by default")
+    expect_refused(model, ['precision.compute={x="bf16"}'], "--set precision.compute={x=\"bf16\"}: 'x' in 'precision.compute' matches no unit")
+    expect_refused(model, ['precision.compute={"1"="f16"}'], "requires 'precision.loss_scale'")
+
+
+@test
+def norms_and_convolutions_in_narrow_types():
+    # Running statistics are f32; the rest is computed in the narrow type.
+    model = zoo("conv", "stem=4", "hidden=8", "height=8", "width=8")
+    wanted = train(Plan(model, ["mesh.shard=2"]))
+    for half, scale in (("bf16", []), ("f16", ["precision.loss_scale=256"])):
+        for recipe in ([f"precision.compute={half}"], [f'precision.compute={{"*"="{half}", root="f32"}}']):
+            expect_near_runs(train(Plan(model, ["mesh.shard=2"] + recipe + scale)), wanted, 8e-2, f"{recipe}")
 
 
 @test

@@ -20,6 +20,13 @@ def reshard_after_forward():
 
 
 @test
+def updates_in_the_backward():
+    for setting, key in (("gradient.clip_norm=1", "gradient.clip_norm"), ("precision.loss_scale=dynamic", "precision.loss_scale"),
+                         ("loss.mean=tokens", "loss.mean"), ('memory.offload=["optimizer"]', "memory.offload")):
+        expect_refused(gpt2_tiny(), ["optimizer.in_backward=true", setting], f"--set {setting}: '{key}' = ", "cannot be combined with 'optimizer.in_backward'")
+
+
+@test
 def tied_parameters_across_units():
     expect_refused(zoo("transformer"), FOUR + ['sharding.units={a=["tok_embeddings*"], b=["output*"]}'],
                    "--set sharding.units=", "parameter 'tok_embeddings.weight' is in two units, 'a' and 'b'")

@@ -160,6 +160,28 @@ def recompute_and_units():
     expect_equal([e for e in plan.events("backward") if "(e)" in e], ["P(e)"], "events of the embeddings in the backward")
 
 
+@test
+def updates_in_the_backward():
+    # The same sums: the same weights, wherever a unit is updated. The norm adds the sums of units.
+    model = zoo("transformer", "layers=3", "dropout=0", "vocab=64", "loss=mean")
+    sgd = ["optimizer.name=sgd", "optimizer.momentum=0.9", "optimizer.lr=0.01"]
+    for recipe in ([], ["mesh.shard=2"], ["mesh.shard=2", "sharding.reshard_after_forward=true"], ["mesh.shard=2", "sharding.reshard_after_forward=false"],
+                   ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=2"], ["mesh.shard=2", "mesh.tensor=2"], ["mesh.shard=3"],
+                   ["mesh.shard=2", "schedule.reduce_buffers=3"], ["mesh.shard=2", "recompute.policy=block"], ["mesh.shard=2", "sharding.units=root"],
+                   ["gradient.microbatches=3"], ["mesh.shard=2", "gradient.microbatches=3"], ["mesh.shard=2", "gradient.microbatches=3", "gradient.sync=every"],
+                   ["mesh.shard=2", "gradient.microbatches=3", "sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"],
+                   ["precision.compute=bf16", "precision.reduce=bf16"], ["mesh.shard=2", "precision.compute=f16", "precision.loss_scale=64"],
+                   ["mesh.shard=2", 'optimizer.no_decay=["*.bias"]'], ["mesh.shard=2", "gradient.microbatches=2", "gradient.reduce_per_pass=true"]):
+        for optimizer in (ADAM, sgd) if recipe == ["mesh.shard=2"] else (ADAM,):
+            plan = Plan(model, recipe + optimizer + ["optimizer.in_backward=true"])
+            expect_same_bits(train(plan, steps=5), train(Plan(model, recipe + optimizer), steps=5), f"{recipe}, {optimizer}", norm=False)
+    # Each unit is updated between its reduction and that of the next unit.
+    plan = Plan(model, ["mesh.shard=2", "optimizer.in_backward=true"])
+    step = run("sluice-plan", "print", plan.path).stdout.split("entry train_step")[1].split("\nentry ")[0]
+    order = [m[1] or m[2] for m in re.finditer(r"^ +\d+ \S+ \S+ backward (\S+): adamw|^ +\d+ \S+ \S+ backward (\S+): reduce_scatter", step, re.M)]
+    expect_equal(" ".join(order).replace("layers.", ""), "2 2 1 1 0 0 root root", "reductions and updates")
+
+
 DOUBLE = """module attributes {model.batch = 2 : i64, model.name = "double"} {
   func.func @train_step(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
     %w = model.read @w : tensor<4x4xf32>

@@ -202,6 +202,9 @@ TEST(PrefetchOrder, TwoForwardsBeforeOneBackward) {
   // The second half of the backward gathers units that the first half releases.
   EXPECT_EQ(sequence(scopes, {root, layer, layer}, {0, 0}),
             "U(0) U(1) U(2) R(2) R(1) U(2) R(2) P(2) U(1) R(1) P(1) R(0) P(0)");
+  layer.reducesPerScope = true;
+  EXPECT_EQ(sequence(scopes, {root, layer, layer}, {0, 0}),
+            "U(0) U(1) U(2) R(2) P(2) R(1) P(1) U(2) R(2) P(2) U(1) R(1) P(1) R(0) P(0)");
 }
 
 TEST(PrefetchOrder, ShardIsKeptBeforeTheRelease) {
