@@ -110,7 +110,6 @@ struct Converter {
       cast = castTo(builder, value, element, like);
       if (Attribute invocation = like->getAttr(model::invocationName))
         cast.getDefiningOp()->setAttr(model::invocationName, invocation);
-      ++changed;
     }
     return cast;
   }

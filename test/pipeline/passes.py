@@ -15,6 +15,7 @@ IN_HOST = BASE + ('memory.offload=["parameters", "optimizer"]',)
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
 FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
+IN_BACKWARD = ("mesh.shard=2", "optimizer.in_backward=true")
 RANK_LOSSES = ("mesh.shard=2", "loss.per_rank=true")
 TOKENS = ("mesh.shard=2", "loss.mean=tokens")
 # A model with running statistics.
@@ -125,6 +126,10 @@ TABLE = {
         "spmd-merge-updates": (BASE, shows(
             lambda complete, plan: complete.count_instructions("adamw") == len(complete.units()) and plan.count_instructions("adamw") == len(updated(plan)) and
             updated(complete) == updated(plan) and complete.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(complete) == trained_weights(plan))),
+        # Each unit is updated in the backward, after its reduction.
+        "spmd-hoist-updates": (IN_BACKWARD, shows(
+            lambda complete, plan: complete.count_instructions("adamw", phase="backward") == len(complete.units()) > 0 ==
+            plan.count_instructions("adamw", phase="backward") and trained_weights(complete) == trained_weights(plan))),
     },
     "lower": {
         "plan-lower": (BASE, refused),
