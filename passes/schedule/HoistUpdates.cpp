@@ -55,7 +55,7 @@ spmd::SectionOp withoutUnusedYields(spmd::SectionOp section) {
   return withYields(section, used);
 }
 
-/// True for an op that adds what it computes from each operand.
+/// True for an op whose result is a sum of one term per operand.
 bool isSum(Operation *op) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
   if (!ruled)
