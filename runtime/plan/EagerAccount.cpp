@@ -68,6 +68,9 @@ bool isView(std::string_view op) {
   return std::ranges::count(views, op) != 0;
 }
 
+/// True if the first operand is a value. A plan may have any ops and operands.
+bool readsFirst(const Op &op) { return !op.operands.empty() && op.operands[0] != 0; }
+
 /// The memory of one iteration of the entry point that trains, op by op of its unsharded program.
 class Iteration {
 public:
@@ -81,7 +84,7 @@ public:
     for (std::uint32_t i = 0; i < ops.size(); ++i)
       addOp(i);
     for (std::uint32_t i = 0; i < ops.size(); ++i)
-      if (ops[i].name == "model.write" && ops[i].phase == Phase::update)
+      if (ops[i].name == "model.write" && ops[i].phase == Phase::update && readsFirst(ops[i]))
         addGradient(i);
   }
 
@@ -220,7 +223,7 @@ private:
     for (std::uint32_t result : op.results) {
       if (result == 0)
         continue;
-      const bool sharesMemory = isView(op.name) && !op.operands.empty() && op.operands[0] != 0;
+      const bool sharesMemory = isView(op.name) && readsFirst(op);
       const std::uint32_t source = sharesMemory ? storageOf[op.operands[0]] : 0;
       if (sharesMemory) {
         storageOf[result] = source;
@@ -241,7 +244,7 @@ private:
       const auto found = unitOf.find(std::string(op.symbol));
       return found == unitOf.end() ? -1 : found->second;
     }
-    return op.name == "model.cast" && op.operands[0] != 0 ? storages[storageOf[op.operands[0]]].unit : -1;
+    return op.name == "model.cast" && readsFirst(op) ? storages[storageOf[op.operands[0]]].unit : -1;
   }
 
   void read(Storage &storage, std::uint32_t i) {
