@@ -221,6 +221,10 @@ TEST_P(Allocation, PredictedBlocksAndNoneInAStep) {
   std::printf("libraries requested at most %llu bytes at a time, the model of the process names %llu\n",
               static_cast<unsigned long long>(mostBlockBytes), static_cast<unsigned long long>(named));
   EXPECT_LE(mostBlockBytes, named);
+  // A library that was seen to allocate has bytes: its code was found.
+  EXPECT_EQ(mostBlockBytes != 0, std::ranges::any_of(byModule, [](const auto &found) {
+              return found.first.starts_with("libdnnl") || found.first.starts_with("libgomp");
+            }));
   // Tests the counter.
   counting = true;
   int before = callerCount;
