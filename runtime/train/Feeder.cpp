@@ -26,7 +26,7 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   feeder.order.ranks = groupSize(plan, plan.data_axes);
   if (feeder.ports.empty())
     return feeder;
-  SLUICE_ASSIGN_OR_RETURN(feeder.data, openInputData(options.data, feeder.ports));
+  SLUICE_ASSIGN_OR_RETURN(feeder.data, openInputData(options.data, options.format, feeder.ports));
   for (const plan::PortT *port : feeder.ports) {
     if (port->per_repetition != feeder.ports[0]->per_repetition)
       return refusedError(fmt::format("inputs '{}' and '{}' of entry point '{}', expected both or neither to differ by "

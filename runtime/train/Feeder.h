@@ -14,6 +14,8 @@ namespace sluice {
 struct FeederOptions {
   /// Paths, globs, or random:SEED.
   std::vector<std::string> data;
+  /// Of all files.
+  DataFormat format = DataFormat::automatic;
   /// Key of dropout and of the order of the data.
   std::uint64_t seed = 0;
   bool shuffled = false;

@@ -24,6 +24,7 @@ public:
       : data(std::move(data)), tokens(tokens), targets(targets), unused(length) {}
 
   std::uint64_t samples() const override { return data.sequences(); }
+  std::string formats() const override { return data.formats(); }
   Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) override {
     return data.read(sample, row(rows, tokens), row(rows, targets));
   }
@@ -45,7 +46,7 @@ private:
 
 } // namespace
 
-static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::string> &sources,
+static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::string> &sources, DataFormat format,
                                                      const std::vector<const plan::PortT *> &ports) {
   std::size_t tokens = TokenInput::none, targets = TokenInput::none;
   TokenShape shape;
@@ -65,11 +66,11 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
   }
   shape.rows = static_cast<std::uint64_t>(ports[0]->view->shape[0]);
   shape.sequence = rowElements(*ports[0]);
-  SLUICE_ASSIGN_OR_RETURN(TokenData data, TokenData::open(sources, shape));
+  SLUICE_ASSIGN_OR_RETURN(TokenData data, TokenData::open(sources, shape, format));
   return std::unique_ptr<InputData>(std::make_unique<TokenInput>(std::move(data), tokens, targets, shape.sequence));
 }
 
-Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources,
+Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, DataFormat format,
                                                  const std::vector<const plan::PortT *> &ports) {
   for (const plan::PortT *port : ports)
     if (port->view->shape.empty() || port->view->shape[0] != ports[0]->view->shape[0])
@@ -90,11 +91,12 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
     return openRandomData(seed, ports);
   }
   std::vector<std::string> paths = expandGlobs(sources);
-  auto isTensors = [](const std::string &path) { return path.ends_with(".safetensors"); };
-  auto first = std::find_if(paths.begin(), paths.end(), isTensors);
-  if (first == paths.end())
-    return openTokens(paths, ports);
-  if (auto other = std::find_if_not(paths.begin(), paths.end(), isTensors); other != paths.end())
+  if (format == DataFormat::safetensors)
+    return openTensorData(paths, ports);
+  auto first = std::find_if(paths.begin(), paths.end(), hasSafetensorsName);
+  if (format != DataFormat::automatic || first == paths.end())
+    return openTokens(paths, format, ports);
+  if (auto other = std::find_if_not(paths.begin(), paths.end(), hasSafetensorsName); other != paths.end())
     return inputError(fmt::format("data '{}', expected a safetensors file like '{}'", *other, *first));
   return openTensorData(paths, ports);
 }

@@ -7,6 +7,7 @@
 #ifndef SLUICE_RUNTIME_TRAIN_INPUTDATA_H
 #define SLUICE_RUNTIME_TRAIN_INPUTDATA_H
 
+#include "runtime/train/DataFormat.h"
 #include "runtime/train/Ranks.h"
 
 #include <memory>
@@ -20,13 +21,15 @@ public:
   virtual std::uint64_t samples() const = 0;
   /// True if samples are generated on demand.
   virtual bool isEndless() const { return false; }
+  /// The formats of the files, as TokenData::formats().
+  virtual std::string formats() const = 0;
   /// Fills one row of each port, in the order of the ports given to openInputData().
   virtual Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) = 0;
 };
 
-/// Opens data for these ports, whose first dims are rows of one sample each. Reports all
-/// errors in the data.
-Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources,
+/// Opens data for these ports, whose first dims are rows of one sample each. All files have the given format. Reports
+/// all errors in the data.
+Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, DataFormat format,
                                                  const std::vector<const plan::PortT *> &ports);
 
 /// Every element depends on the seed, its port's name, its sample and its position in the row, and on nothing else:

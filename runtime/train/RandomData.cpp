@@ -22,6 +22,7 @@ public:
 
   std::uint64_t samples() const override { return UINT64_MAX / 2; }
   bool isEndless() const override { return true; }
+  std::string formats() const override { return "random"; }
 
   Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) override {
     for (std::size_t i = 0; i < ports.size(); ++i)

@@ -138,10 +138,14 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
         fmt::format("'{}' is cut off, expected at least 8 bytes of safetensors but got {}", path, file.size()));
   std::uint64_t headerBytes = 0;
   SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(&headerBytes, 1))));
-  std::uint64_t limit = std::min(maxHeaderBytes, file.size() - 8);
-  if (headerBytes > limit)
-    return refusedError(fmt::format("'{}': length of a safetensors header, expected at most {} bytes but got {}", path,
-                                    limit, headerBytes));
+  if (headerBytes > maxHeaderBytes)
+    return refusedError(
+        fmt::format("'{}' is not a safetensors file: its first 8 bytes are not the length of a header", path));
+  if (headerBytes > file.size() - 8)
+    return refusedError(
+        fmt::format("'{}' is cut off, or is not a safetensors file: its header ends at byte {}, but the "
+                    "file has {}",
+                    path, 8 + headerBytes, file.size()));
   std::string text(static_cast<std::size_t>(headerBytes), '\0');
   SLUICE_RETURN_IF_ERROR(file.readAt(8, std::as_writable_bytes(std::span(text))));
 

@@ -1,14 +1,13 @@
-//===- TokenData.h - token files and byte files ----------------------------------===//
+//===- TokenData.h - the tokens of several files as sequences ----------------------===//
 //
 // The concatenated tokens of several files as sequences: sequence i of length T has the tokens
-// [i*T, i*T+T) as input and [i*T+1, i*T+T+1) as targets. A file is llm.c's .bin; or, if the vocabulary has at most 256
-// entries, any file, one token per byte. open() reports all errors in the files.
+// [i*T, i*T+T) as input and [i*T+1, i*T+T+1) as targets. open() reports all errors in the files.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_TOKENDATA_H
 #define SLUICE_RUNTIME_TRAIN_TOKENDATA_H
 
-#include "runtime/train/File.h"
+#include "runtime/train/TokenFile.h"
 
 #include <string>
 #include <vector>
@@ -30,27 +29,23 @@ std::vector<std::string> expandGlobs(const std::vector<std::string> &sources);
 class TokenData {
 public:
   /// `sources`: paths and quoted globs.
-  static Result<TokenData> open(const std::vector<std::string> &sources, const TokenShape &shape);
+  static Result<TokenData> open(const std::vector<std::string> &sources, const TokenShape &shape,
+                                DataFormat format = DataFormat::automatic);
 
   /// Number of complete sequences: (tokens - 1) / T rounded down.
   std::uint64_t sequences() const { return sequenceCount; }
+  /// The formats of the files, without repetition: "llmc", "llmc, npy".
+  std::string formats() const;
   /// Fills both rows, each `sequence` long.
   Status read(std::uint64_t sequence, std::span<std::int32_t> tokens, std::span<std::int32_t> targets);
 
 private:
   struct Source {
-    InputFile file;
-    /// Bytes before the first token, and bytes of one token.
-    std::uint64_t begin = 0;
-    std::uint64_t width = 1;
-    /// Tokens in this file, and in all files before it.
-    std::uint64_t count = 0;
+    TokenFile file;
+    /// Tokens in all files before it.
     std::uint64_t before = 0;
   };
-  static Result<Source> openSource(const std::string &path, std::uint64_t vocabulary);
-  /// Reads tokens of one file and checks them against the vocabulary.
-  Status readTokens(const Source &source, std::uint64_t first, std::span<std::int32_t> out);
-  Status checkVocabulary(const Source &source);
+  Status checkVocabulary(const TokenFile &file);
 
   TokenShape shape;
   std::vector<Source> files;

@@ -24,13 +24,17 @@ static CLI::Validator seconds(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {"--data-format", "--data-weights", "--epochs",     "--tokenizer",
-                                                 "--config",      "--dry-run",      "--doctor",     "--find-nonfinite",
-                                                 "--save-dtype",  "--log-every",    "--checkpoint", "--every",
-                                                 "--keep",        "--keep-best",    "--resume"};
+static constexpr const char *notImplemented[] = {
+    "--data-weights", "--epochs",    "--tokenizer",  "--config", "--dry-run", "--doctor",    "--find-nonfinite",
+    "--save-dtype",   "--log-every", "--checkpoint", "--every",  "--keep",    "--keep-best", "--resume"};
 
 static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
+  app.add_option_function<std::string>(
+         "--data-format",
+         [&train](const std::string &name) { train.format = train.evaluation.format = *dataFormatOf(name); },
+         "format of the files of --data and --eval-data (default: auto, by name and content of each file)")
+      ->check(CLI::IsMember(dataFormatNames()));
   app.add_option("--eval-data", train.evaluation.data, "data to evaluate the loss on");
   app.add_option("--eval-every", train.evaluation.every,
                  "steps between evaluations (default: one, after the last step)")

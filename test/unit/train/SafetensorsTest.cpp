@@ -67,7 +67,12 @@ TEST_F(Safetensors, CutOff) {
 TEST_F(Safetensors, HeaderLength) {
   std::string bytes = file("{}", 0);
   std::memset(bytes.data(), 0xff, 8);
-  refuses(bytes, "length of a safetensors header, expected at most 2 bytes but got 18446744073709551615");
+  refuses(bytes, "is not a safetensors file: its first 8 bytes are not the length of a header");
+  // The first bytes of a file of 16-bit token ids.
+  refuses(std::string("\x08\x08\x08\x08\x08\x08\x08\x08\x08\x08", 10), "is not a safetensors file");
+  bytes = file("{}", 0);
+  bytes[0] = 3;
+  refuses(bytes, "is cut off, or is not a safetensors file: its header ends at byte 11, but the file has 10");
 }
 
 TEST_F(Safetensors, HeaderIsNoObject) {

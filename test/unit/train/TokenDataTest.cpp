@@ -78,15 +78,14 @@ TEST_F(TokenDataTest, BadSources) {
 TEST_F(TokenDataTest, BytesNeedAVocabularyOfAtMost256) {
   std::string path = folder.write("text", "123456789");
   EXPECT_TRUE(TokenData::open({path}, {4, 1, 256}).isOk());
-  refuses({path}, {4, 1, 257},
-          "'" + path +
-              "' is neither a token file nor a safetensors file, and its bytes cannot be the tokens of a vocabulary of "
-              "257");
+  refuses({path}, {4, 1, 257}, "'" + path + "' is text, and its bytes cannot be the tokens of a vocabulary of 257");
   refuses({path}, {4, 1, 0}, "its bytes cannot be the tokens of a model without the size of its vocabulary");
-  EXPECT_EQ(TokenData::open({path}, {4, 1, 257}).status().notes(),
-            std::vector<std::string>{
-                "write the token ids to a token file; --data-format and --tokenizer are not implemented in "
-                "this version"});
+  EXPECT_EQ(
+      TokenData::open({path}, {4, 1, 257}).status().notes(),
+      std::vector<std::string>{"--tokenizer turns text into tokens; --data-format bytes makes each byte a token"});
+  expectError(TokenData::open({path}, {4, 1, 257}, DataFormat::text).status(), StatusCode::input,
+              "is text, and its bytes cannot be the tokens of a vocabulary of 257");
+  EXPECT_TRUE(TokenData::open({path}, {4, 1, 257}, DataFormat::bytes).isOk());
 }
 
 TEST_F(TokenDataTest, ShorterThanOneBatch) {
@@ -111,9 +110,7 @@ TEST_F(TokenDataTest, TokenOutsideTheVocabularyNamesFileAndPosition) {
   tokens[150'001] = 256;
   std::string path = folder.write("t", tokenFile(20240520, 1, tokens));
   refuses({path}, {4, 1, 256},
-          "'" + path +
-              "': token 150001 of the file is outside the vocabulary, expected less than "
-              "256 but got 256");
+          "'" + path + "': token 150001 of the file is outside the vocabulary, expected 0 to 255 but got 256");
   EXPECT_TRUE(TokenData::open({path}, {4, 1, 257}).isOk());
   refuses({folder.write("text", "abcdefz")}, {2, 1, 'z'}, "token 6 of the file");
   std::vector<std::uint32_t> wide{1, 2, 0x80000000u, 4};

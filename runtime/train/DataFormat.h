@@ -1,0 +1,57 @@
+//===- DataFormat.h - the formats of data files ------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_DATAFORMAT_H
+#define SLUICE_RUNTIME_TRAIN_DATAFORMAT_H
+
+#include "runtime/train/File.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+enum class DataFormat {
+  /// Each file has the format that detectDataFormat() finds.
+  automatic,
+  /// One token per byte.
+  bytes,
+  /// Token ids of 16 or 32 bits without a header (nanoGPT's train.bin).
+  u16,
+  u32,
+  /// llm.c's .bin.
+  llmc,
+  /// numpy's .npy, one-dimensional.
+  npy,
+  /// A tensor for each input of the model.
+  safetensors,
+  /// Text. Without a tokenizer each byte is a token.
+  text,
+};
+
+/// "auto", "bytes", "u16", "u32", "llmc", "npy", "safetensors", "text", in the order of the enum.
+const std::vector<std::string> &dataFormatNames();
+std::string_view dataFormatName(DataFormat format);
+std::optional<DataFormat> dataFormatOf(std::string_view name);
+
+/// True if the file is a safetensors file by its name.
+bool hasSafetensorsName(const std::string &path);
+
+/// The format of a file by its name and its first bytes: safetensors, llmc, npy or text; bytes if it is none of these
+/// and the vocabulary has at most 256 entries. Errors that name --data-format: a file that may be bytes or token ids
+/// without a header, and any other file for a larger vocabulary. `vocabulary`: exclusive upper bound of a token; 0:
+/// unbounded.
+Result<DataFormat> detectDataFormat(const InputFile &file, std::uint64_t vocabulary);
+
+/// The error for a file whose bytes are not the tokens of this vocabulary, which has more than 256 entries or no bound.
+Status bytesAreNoTokens(const std::string &path, DataFormat format, std::uint64_t vocabulary);
+
+/// The largest vocabulary for which a file is read as bytes unless --data-format says so.
+inline constexpr std::uint64_t byteValues = 256;
+
+/// True for the first number of an llm.c header.
+bool isTokenFileMagic(std::int32_t number);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_DATAFORMAT_H
