@@ -1,7 +1,10 @@
 //===- Feeder.cpp - fills an entry point's inputs, step by step ---------------------===//
 #include "runtime/train/Feeder.h"
+#include "runtime/kernel/cpu/Numbers.h"
 #include "runtime/train/Ports.h"
 
+#include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace sluice {
@@ -10,6 +13,27 @@ namespace sluice {
 static bool isScalarOfStep(const plan::PortT &port) {
   return port.name == "lr" || port.name == "loss_scale" || port.name == "step" || port.name == "seed" ||
          port.name == "row";
+}
+
+Status Feeder::open() {
+  if (options.weights.empty()) {
+    // At least the rows of one rank's micro-batch.
+    const std::uint64_t rows = ports[0]->view->shape.empty() ? 1 : static_cast<std::uint64_t>(ports[0]->view->shape[0]);
+    SLUICE_ASSIGN_OR_RETURN(auto all, openInputData(options.data, options.format, ports, rows));
+    data.push_back(std::move(all));
+    return Status::ok();
+  }
+  if (options.weights.size() != options.data.size())
+    return Status(StatusCode::usage,
+                  fmt::format("--data-weights, expected {} weights, one per argument of --data, but got {}",
+                              options.data.size(), options.weights.size()))
+        .withNote("a glob in quotes is one argument");
+  for (const std::string &source : options.data) {
+    SLUICE_ASSIGN_OR_RETURN(auto one, openInputData({source}, options.format, ports, 1));
+    data.push_back(std::move(one));
+  }
+  mixture = DataMixture(options.weights, options.seed);
+  return Status::ok();
 }
 
 Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const FeederOptions &options) {
@@ -26,7 +50,7 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   feeder.order.ranks = groupSize(plan, plan.data_axes);
   if (feeder.ports.empty())
     return feeder;
-  SLUICE_ASSIGN_OR_RETURN(feeder.data, openInputData(options.data, options.format, feeder.ports));
+  SLUICE_RETURN_IF_ERROR(feeder.open());
   for (const plan::PortT *port : feeder.ports) {
     if (port->per_repetition != feeder.ports[0]->per_repetition)
       return refusedError(fmt::format("inputs '{}' and '{}' of entry point '{}', expected both or neither to differ by "
@@ -46,10 +70,75 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   return feeder;
 }
 
+std::optional<std::uint64_t> Feeder::totalRows() const {
+  std::uint64_t total = 0;
+  for (const auto &source : data) {
+    if (source->isEndless())
+      return std::nullopt;
+    total += source->samples();
+  }
+  return data.empty() ? std::nullopt : std::optional(total);
+}
+
 std::optional<std::uint64_t> Feeder::completeSteps() const {
-  if (!data || data->isEndless())
+  const std::optional<std::uint64_t> total = totalRows();
+  return total ? std::optional(*total / rowsPerStep()) : std::nullopt;
+}
+
+Result<std::uint64_t> Feeder::stepsOfEpochs(double epochs) const {
+  const std::optional<std::uint64_t> total = totalRows();
+  if (!total)
+    return Status(StatusCode::usage, "--epochs needs data with an end")
+        .withNote("random data and a model without data have a number of --steps");
+  const double steps = std::ceil(epochs * static_cast<double>(*total) / static_cast<double>(rowsPerStep()));
+  // Any larger number of steps takes longer than a machine exists.
+  return static_cast<std::uint64_t>(std::min(steps, 0x1p53));
+}
+
+std::optional<double> Feeder::epoch(std::uint64_t steps) const {
+  const std::optional<std::uint64_t> total = totalRows();
+  if (!total || options.overfit)
     return std::nullopt;
-  return data->samples() / (order.microbatches * order.ranks * order.rows);
+  return static_cast<double>(order.position(steps, 0, 0, 0)) / static_cast<double>(*total);
+}
+
+std::vector<double> Feeder::sourceEpochs(std::uint64_t steps) const {
+  std::vector<double> epochs;
+  for (std::size_t i = 0; i < options.weights.size() && epoch(steps); ++i)
+    epochs.push_back(static_cast<double>(mixture.count(i, order.position(steps, 0, 0, 0))) /
+                     static_cast<double>(data[i]->samples()));
+  return epochs;
+}
+
+Result<std::optional<DataReport>> Feeder::describe() {
+  if (!totalRows())
+    return std::optional<DataReport>();
+  DataReport report;
+  for (const auto &source : data)
+    report.sources.push_back({source->formats(), source->samples()});
+  report.stepRows = rowsPerStep();
+  const auto port = std::ranges::find(ports, "tokens", [](const plan::PortT *port) { return port->name; });
+  const std::uint64_t limit = port == ports.end() ? 0 : (*port)->limit;
+  if (limit == 0)
+    return std::optional(std::move(report));
+  const std::vector<std::byte> &row = rows[static_cast<std::size_t>(port - ports.begin())];
+  std::vector<bool> seen(limit);
+  report.rowTokens = rowElements(**port);
+  report.tokens = tokens;
+  for (std::uint64_t position = 0; position < rowsPerStep(); ++position) {
+    SLUICE_RETURN_IF_ERROR(read(position));
+    for (std::uint64_t i = 0; i < report.rowTokens; ++i) {
+      const std::int64_t id =
+          cpu::loadInteger(row.data(), baseType((*port)->view->dtype), static_cast<std::int64_t>(i));
+      report.largest = std::max(report.largest, id);
+      // Negative numbers are ignored positions.
+      if (id >= 0 && !seen[static_cast<std::size_t>(id)]) {
+        seen[static_cast<std::size_t>(id)] = true;
+        ++report.distinct;
+      }
+    }
+  }
+  return std::optional(std::move(report));
 }
 
 Status Feeder::feedRowNumbers(Ranks &ranks) {
@@ -76,7 +165,7 @@ Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars
   SLUICE_RETURN_IF_ERROR(feedRowNumbers(ranks));
   SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "step", static_cast<std::int64_t>(scalars.update)));
   SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "seed", static_cast<std::int64_t>(options.seed)));
-  if (!data)
+  if (data.empty())
     return Status::ok();
   for (int rank = 0; rank < ranks.size(); ++rank)
     for (std::uint64_t repetition = 0; ranks.holds(rank) && repetition < order.microbatches; ++repetition)
@@ -85,10 +174,15 @@ Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars
   return Status::ok();
 }
 
+Status Feeder::read(std::uint64_t position) {
+  const DataMixture::Row row = mixture.at(position);
+  InputData &source = *data[row.source];
+  return source.read(order.sequence(row.index, source.samples()), windows);
+}
+
 Status Feeder::feedRow(Ranks &ranks, int rank, std::uint64_t step, std::uint64_t place, std::uint64_t repetition,
                        std::uint64_t row) {
-  SLUICE_RETURN_IF_ERROR(
-      data->read(order.sequence(order.position(step, repetition, place, row), data->samples()), windows));
+  SLUICE_RETURN_IF_ERROR(read(order.position(step, repetition, place, row)));
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const plan::ViewT &view = *ports[i]->view;
     SLUICE_RETURN_IF_ERROR(ranks.write(

@@ -2,9 +2,12 @@
 #ifndef SLUICE_RUNTIME_TRAIN_FEEDER_H
 #define SLUICE_RUNTIME_TRAIN_FEEDER_H
 
+#include "runtime/train/DataMixture.h"
 #include "runtime/train/DataOrder.h"
 #include "runtime/train/InputData.h"
+#include "runtime/train/Report.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,10 +15,12 @@
 namespace sluice {
 
 struct FeederOptions {
-  /// Paths, globs, or random:SEED.
+  /// Paths, globs, or random:SEED. Without weights their rows follow one another.
   std::vector<std::string> data;
   /// Of all files.
   DataFormat format = DataFormat::automatic;
+  /// Empty, or one positive weight per element of `data`: its share of the rows is its share of the sum of weights.
+  std::vector<double> weights;
   /// Key of dropout and of the order of the data.
   std::uint64_t seed = 0;
   bool shuffled = false;
@@ -42,10 +47,26 @@ public:
   Status feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars);
   /// Elements of the first data input in one step, over all ranks: tokens, for a language model.
   std::uint64_t tokensPerStep() const { return tokens; }
-  /// Number of steps without a repeated row; nullopt if the data are unbounded or empty.
+  /// Number of steps without a repeated row, unless there are weights; nullopt if the data are unbounded or empty.
   std::optional<std::uint64_t> completeSteps() const;
+  /// Number of steps in which at least `epochs` times all rows are read; a usage error if the data are unbounded or
+  /// empty.
+  Result<std::uint64_t> stepsOfEpochs(double epochs) const;
+  /// Rows of the first `steps` steps, in units of all rows; nullopt if the data are unbounded or empty, or each step
+  /// reads the same rows.
+  std::optional<double> epoch(std::uint64_t steps) const;
+  /// The same for each source; empty without weights.
+  std::vector<double> sourceEpochs(std::uint64_t steps) const;
+  /// Reads the rows of the first step, also of ranks of other processes; nullopt if the data are unbounded or empty.
+  Result<std::optional<DataReport>> describe();
 
 private:
+  Status open();
+  std::uint64_t rowsPerStep() const { return order.microbatches * order.ranks * order.rows; }
+  /// All rows of all sources; nullopt if they are unbounded or there are no data.
+  std::optional<std::uint64_t> totalRows() const;
+  /// Reads the row at a position into `windows`.
+  Status read(std::uint64_t position);
   Status feedRowNumbers(Ranks &ranks);
   Status feedRow(Ranks &ranks, int rank, std::uint64_t step, std::uint64_t place, std::uint64_t repetition,
                  std::uint64_t row);
@@ -56,7 +77,9 @@ private:
   std::uint64_t tokens = 0;
   /// Coordinate of each rank along the data-parallel axes.
   std::vector<std::uint64_t> places;
-  std::unique_ptr<InputData> data;
+  /// By source: one per element of FeederOptions::data with weights, otherwise one; empty if there are no data.
+  std::vector<std::unique_ptr<InputData>> data;
+  DataMixture mixture{std::array{1.0}, 0};
   std::vector<const plan::PortT *> ports;
   /// One row of each port, and views of them: members, so that a step does not allocate.
   std::vector<std::vector<std::byte>> rows;

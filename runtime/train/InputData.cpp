@@ -47,7 +47,8 @@ private:
 } // namespace
 
 static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::string> &sources, DataFormat format,
-                                                     const std::vector<const plan::PortT *> &ports) {
+                                                     const std::vector<const plan::PortT *> &ports,
+                                                     std::uint64_t minimum) {
   std::size_t tokens = TokenInput::none, targets = TokenInput::none;
   TokenShape shape;
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -64,14 +65,14 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
     if (port.limit && (!shape.vocabulary || port.limit < shape.vocabulary))
       shape.vocabulary = port.limit;
   }
-  shape.rows = static_cast<std::uint64_t>(ports[0]->view->shape[0]);
+  shape.rows = minimum;
   shape.sequence = rowElements(*ports[0]);
   SLUICE_ASSIGN_OR_RETURN(TokenData data, TokenData::open(sources, shape, format));
   return std::unique_ptr<InputData>(std::make_unique<TokenInput>(std::move(data), tokens, targets, shape.sequence));
 }
 
 Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, DataFormat format,
-                                                 const std::vector<const plan::PortT *> &ports) {
+                                                 const std::vector<const plan::PortT *> &ports, std::uint64_t minimum) {
   for (const plan::PortT *port : ports)
     if (port->view->shape.empty() || port->view->shape[0] != ports[0]->view->shape[0])
       return inputError(fmt::format("input '{}' of the plan and input '{}' have different numbers of rows", port->name,
@@ -92,13 +93,13 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
   }
   std::vector<std::string> paths = expandGlobs(sources);
   if (format == DataFormat::safetensors)
-    return openTensorData(paths, ports);
+    return openTensorData(paths, ports, minimum);
   auto first = std::find_if(paths.begin(), paths.end(), hasSafetensorsName);
   if (format != DataFormat::automatic || first == paths.end())
-    return openTokens(paths, format, ports);
+    return openTokens(paths, format, ports, minimum);
   if (auto other = std::find_if_not(paths.begin(), paths.end(), hasSafetensorsName); other != paths.end())
     return inputError(fmt::format("data '{}', expected a safetensors file like '{}'", *other, *first));
-  return openTensorData(paths, ports);
+  return openTensorData(paths, ports, minimum);
 }
 
 } // namespace sluice

@@ -28,9 +28,9 @@ public:
 };
 
 /// Opens data for these ports, whose first dims are rows of one sample each. All files have the given format. Reports
-/// all errors in the data.
+/// all errors in the data, also fewer than `minimum` samples.
 Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, DataFormat format,
-                                                 const std::vector<const plan::PortT *> &ports);
+                                                 const std::vector<const plan::PortT *> &ports, std::uint64_t minimum);
 
 /// Every element depends on the seed, its port's name, its sample and its position in the row, and on nothing else:
 /// floats are standard normal, integers uniform below the port's limit. The number of samples is unbounded.
@@ -40,7 +40,7 @@ Result<std::unique_ptr<InputData>> openRandomData(std::uint64_t seed, const std:
 /// another. Floats are converted to a float port's type, integers to an integer port's; integers are compared with the
 /// port's limit when they are read. Tensors without a port are ignored.
 Result<std::unique_ptr<InputData>> openTensorData(const std::vector<std::string> &paths,
-                                                  const std::vector<const plan::PortT *> &ports);
+                                                  const std::vector<const plan::PortT *> &ports, std::uint64_t minimum);
 
 /// Elements of one row of a port.
 std::uint64_t rowElements(const plan::PortT &port);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -19,6 +20,10 @@ static std::string exact(double value, DType dtype) {
 
 std::string jsonLine(const StepReport &report) {
   std::string more;
+  if (report.epoch)
+    more += fmt::format(R"(, "epoch": {:.9g})", *report.epoch);
+  if (!report.sourceEpochs.empty())
+    more += fmt::format(R"(, "source_epochs": [{:.9g}])", fmt::join(report.sourceEpochs, ", "));
   if (report.evaluationLoss)
     more += fmt::format(R"(, "eval_loss": {})", exact(*report.evaluationLoss, report.dtype));
   if (!report.rankLosses.empty()) {
@@ -63,10 +68,27 @@ std::string jsonLine(const RunSummary &summary) {
                      summary.measuredProcess, pages);
 }
 
+std::string dataLine(const DataReport &report) {
+  std::string text = "data: ";
+  for (std::size_t i = 0; i < report.sources.size(); ++i)
+    text += fmt::format("{}{} rows ({})", i ? " + " : "", report.sources[i].rows, report.sources[i].formats);
+  if (report.rowTokens)
+    text +=
+        fmt::format(" of {} tokens, first batch: {} distinct ids in {} tokens ({:.1f}%), largest id {}",
+                    report.rowTokens, report.distinct, report.tokens,
+                    100 * static_cast<double>(report.distinct) / static_cast<double>(report.tokens), report.largest);
+  if (report.epochs > 0)
+    text += fmt::format("\nepochs: {} with {} steps of {} rows", formatNumber(report.epochs), report.steps,
+                        report.stepRows);
+  return text;
+}
+
 std::string consoleLine(const StepReport &report) {
   std::string line = fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step,
                                  report.steps, withoutNanSign(report.loss), withoutNanSign(report.gradientNorm),
                                  report.learningRate, report.tokensPerSecond());
+  if (report.epoch)
+    line += fmt::format("  epoch {:.2f}", *report.epoch);
   if (report.evaluationLoss)
     line += fmt::format("  eval_loss {:.5f}", withoutNanSign(*report.evaluationLoss));
   return line;

@@ -17,6 +17,28 @@
 
 namespace sluice {
 
+/// The training data, before the first step.
+struct DataReport {
+  struct Source {
+    /// As InputData::formats().
+    std::string formats;
+    /// Number of rows.
+    std::uint64_t rows = 0;
+  };
+  std::vector<Source> sources;
+  /// Tokens of a row; 0 if the model has no input "tokens".
+  std::uint64_t rowTokens = 0;
+  /// Tokens of the first step over all ranks, how many different ids they have, and the largest id.
+  std::uint64_t tokens = 0;
+  std::uint64_t distinct = 0;
+  std::int64_t largest = 0;
+  /// Rows of a step over all ranks.
+  std::uint64_t stepRows = 0;
+  /// Epochs and their number of steps, if the run has a number of epochs.
+  double epochs = 0;
+  std::uint64_t steps = 0;
+};
+
 struct StepReport {
   /// Counted from 1, and how many the run has.
   std::uint64_t step = 0;
@@ -31,6 +53,10 @@ struct StepReport {
   DType dtype = DType::f32;
   /// False if the loss or the norm is not finite: the guard, if there is one, suppressed the update.
   bool guard = true;
+  /// Rows read so far, in units of all rows of the data; if these have an end.
+  std::optional<double> epoch;
+  /// The same for each source of a weighted mixture; empty without weights.
+  std::vector<double> sourceEpochs;
   /// If the step was evaluated.
   std::optional<double> evaluationLoss;
   /// The scale of this step, if it is dynamic.
@@ -58,7 +84,11 @@ struct RunSummary {
 std::string jsonLine(const StepReport &report);
 std::string jsonLine(const RunSummary &summary);
 
-/// "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12345".
+/// "data: 549 rows (text) of 64 tokens, first batch: 58 distinct ids in 1024 tokens (5.7%), largest id 121"; a second
+/// line has the number of steps of the epochs.
+std::string dataLine(const DataReport &report);
+
+/// "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12345  epoch 0.18".
 std::string consoleLine(const StepReport &report);
 
 /// A progress bar of at most `columns` columns; `elapsed` in seconds since the first step began.

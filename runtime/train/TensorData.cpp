@@ -121,14 +121,14 @@ private:
 } // namespace
 
 Result<std::unique_ptr<InputData>> openTensorData(const std::vector<std::string> &paths,
-                                                  const std::vector<const plan::PortT *> &ports) {
+                                                  const std::vector<const plan::PortT *> &ports,
+                                                  std::uint64_t minimum) {
   auto data = std::make_unique<TensorData>(ports);
   for (const std::string &path : paths)
     SLUICE_RETURN_IF_ERROR(data->add(path));
-  auto rows = static_cast<std::uint64_t>(ports[0]->view->shape[0]);
-  if (data->samples() < rows)
-    return inputError(fmt::format("data '{}'{} are shorter than one batch, expected at least {} sequences but got {}",
-                                  paths[0], paths.size() > 1 ? fmt::format(" and {} more", paths.size() - 1) : "", rows,
+  if (data->samples() < minimum)
+    return inputError(fmt::format("data '{}'{} are too short, expected at least {} sequences but got {}", paths[0],
+                                  paths.size() > 1 ? fmt::format(" and {} more", paths.size() - 1) : "", minimum,
                                   data->samples()));
   return std::unique_ptr<InputData>(std::move(data));
 }

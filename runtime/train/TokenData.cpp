@@ -44,9 +44,8 @@ Result<TokenData> TokenData::open(const std::vector<std::string> &sources, const
     std::string names = paths.empty() ? "" : fmt::format("'{}'", paths[0]);
     if (paths.size() > 1)
       names += fmt::format(" and {} more", paths.size() - 1);
-    return inputError(fmt::format("data {} are shorter than one batch, expected at least {} tokens ({} rows of {} and "
-                                  "one more) but got {}",
-                                  names, shape.rows * shape.sequence + 1, shape.rows, shape.sequence, total));
+    return inputError(fmt::format("data {} are too short, expected at least {} x {} + 1 tokens but got {}", names,
+                                  shape.rows, shape.sequence, total));
   }
   return data;
 }

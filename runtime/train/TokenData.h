@@ -17,7 +17,7 @@ namespace sluice {
 struct TokenShape {
   /// Tokens of one row.
   std::uint64_t sequence = 0;
-  /// Rows of one rank's micro-batch; fewer sequences are an error.
+  /// Fewer sequences are an error.
   std::uint64_t rows = 0;
   /// Exclusive upper bound of a token; 0: unbounded.
   std::uint64_t vocabulary = 0;

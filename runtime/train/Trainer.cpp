@@ -90,8 +90,20 @@ static Status notFinite(const StepReport &report, std::uint64_t applied) {
       .withNote(weightsNote(applied));
 }
 
-Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer) {
+/// Describes the data to the observer, with the number of steps of its epochs.
+static Status reportData(Feeder &feeder, const TrainOptions &options, TrainObserver &observer) {
+  SLUICE_ASSIGN_OR_RETURN(std::optional<DataReport> report, feeder.describe());
+  if (!report)
+    return Status::ok();
+  report->epochs = options.epochs;
+  report->steps = options.steps;
+  observer.onData(*report);
+  return Status::ok();
+}
+
+Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   const plan::PlanT &plan = ranks.plan();
+  TrainOptions options = given;
   std::vector<const plan::EntryT *> entries;
   std::vector<Feeder> feeders;
   for (const std::string &name : options.entries) {
@@ -103,11 +115,16 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     SLUICE_ASSIGN_OR_RETURN(Feeder feeder, Feeder::make(ranks, *entries.back(), options));
     feeders.push_back(std::move(feeder));
   }
+  if (options.epochs > 0) {
+    SLUICE_ASSIGN_OR_RETURN(options.steps, feeders.front().stepsOfEpochs(options.epochs));
+  }
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));
   if (options.logRanks && !findOutput(*entries.front(), rankLossName(ranks)))
     return Status(StatusCode::usage, fmt::format("entry point '{}' has no output 'rank_loss', which --log-ranks reads",
                                                  entries.front()->name))
         .withNote("compile the plan with --set loss.per_rank=true");
+  if (ranks.isRoot())
+    SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
   const LearningRate rate(plan, options.steps);
   if (!options.save.empty() && ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
@@ -134,6 +151,8 @@ Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer)
     report.step = step + 1;
     report.steps = options.steps;
     report.learningRate = rate.at(step);
+    report.epoch = feeders.front().epoch(step + 1);
+    report.sourceEpochs = feeders.front().sourceEpochs(step + 1);
     if (scales)
       report.lossScale = scale.value();
     // Decided before the step, so that it is complete if a different entry point follows.

@@ -20,6 +20,8 @@ namespace sluice {
 
 struct TrainOptions : FeederOptions {
   std::uint64_t steps = 100;
+  /// If not 0, determines the number of steps.
+  double epochs = 0;
   /// One per step, in turn.
   std::vector<std::string> entries = {"train_step"};
   EvaluationOptions evaluation;
@@ -43,6 +45,8 @@ public:
   virtual ~TrainObserver() = default;
   /// Parameters are initialized and outputs opened: the first step comes next.
   virtual void onBegin() {}
+  /// On the root: the data were opened, if there are any with an end. Called before onBegin().
+  virtual void onData(const DataReport &report) {}
   virtual void onStep(const StepReport &report) = 0;
   virtual void onSummary(const RunSummary &summary) {}
   /// The run ends after this step because of an interrupt.

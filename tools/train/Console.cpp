@@ -22,6 +22,13 @@ Console::Console(Ranks &ranks, bool quiet, bool trace) : ranks(ranks), quiet(qui
   bar = isatty(STDOUT_FILENO) && term && std::string_view(term) != "dumb";
 }
 
+void Console::onData(const DataReport &report) {
+  if (quiet)
+    return;
+  std::printf("%s\n", dataLine(report).c_str());
+  std::fflush(stdout);
+}
+
 void Console::onBegin() { holdFreedBlocks(); }
 
 void Console::onStep(const StepReport &report) {

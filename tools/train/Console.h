@@ -14,6 +14,7 @@ class Console : public TrainObserver {
 public:
   Console(Ranks &ranks, bool quiet, bool trace);
 
+  void onData(const DataReport &report) override;
   void onBegin() override;
   void onStep(const StepReport &report) override;
   void onStopped(std::uint64_t step) override;

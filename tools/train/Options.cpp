@@ -5,17 +5,18 @@
 #include "tools/CommandLine.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdlib>
 
 namespace sluice {
 
 /// Accepts positive numbers, and 0 if it is `included`.
-static CLI::Validator seconds(bool included) {
+static CLI::Validator number(bool included) {
   return CLI::Validator(
       [included](const std::string &text) {
         char *end = nullptr;
         const double value = std::strtod(text.c_str(), &end);
-        const bool fits = !text.empty() && !*end && (included ? value >= 0 : value > 0);
+        const bool fits = !text.empty() && !*end && std::isfinite(value) && (included ? value >= 0 : value > 0);
         return fits ? ""
                     : std::string("expected a number ") + (included ? "of at least" : "above") + " 0 but got '" + text +
                           "'";
@@ -24,9 +25,9 @@ static CLI::Validator seconds(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {
-    "--data-weights", "--epochs",    "--tokenizer",  "--config", "--dry-run", "--doctor",    "--find-nonfinite",
-    "--save-dtype",   "--log-every", "--checkpoint", "--every",  "--keep",    "--keep-best", "--resume"};
+static constexpr const char *notImplemented[] = {"--tokenizer",      "--config",     "--dry-run",   "--doctor",
+                                                 "--find-nonfinite", "--save-dtype", "--log-every", "--checkpoint",
+                                                 "--every",          "--keep",       "--keep-best", "--resume"};
 
 static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
@@ -41,7 +42,17 @@ static void declareData(CLI::App &app, TrainOptions &train, std::string &order) 
       ->check(integerFrom(1));
   app.add_option("--eval-batches", train.evaluation.batches, "batches of an evaluation (default: all complete ones)")
       ->check(integerFrom(1));
-  app.add_option("--steps", train.steps, "steps to train")->check(integerFrom(0))->capture_default_str();
+  app.add_option("--data-weights", train.weights,
+                 "weights, separated by commas: the share of the rows of each argument of --data")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(number(false));
+  auto *steps = app.add_option("--steps", train.steps, "steps to train")->check(integerFrom(0))->capture_default_str();
+  auto *epochs = app.add_option("--epochs", train.epochs,
+                                "train until all rows were read this many times; may be a "
+                                "fraction")
+                     ->check(number(false))
+                     ->excludes(steps);
   app.add_option("--entries", train.entries, "entry points, separated by commas, run in turn at each step")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -54,7 +65,7 @@ static void declareData(CLI::App &app, TrainOptions &train, std::string &order) 
   app.add_option("--order", order, "order of the data")
       ->check(CLI::IsMember({"sequential", "shuffled"}))
       ->capture_default_str();
-  app.add_flag("--overfit-one-batch", train.overfit, "each step reads the rows of the first step");
+  app.add_flag("--overfit-one-batch", train.overfit, "each step reads the rows of the first step")->excludes(epochs);
 }
 
 static void declareOutputs(CLI::App &app, TrainCommand &line) {
@@ -87,11 +98,11 @@ static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &laun
   app.add_option("--listen", launch.listen,
                  "address to listen at if ranks are on several machines (default: loopback)");
   app.add_option("--join-timeout", launch.joinSeconds, "seconds that processes wait for each other at the start")
-      ->check(seconds(false))
+      ->check(number(false))
       ->capture_default_str();
   app.add_option("--watchdog", launch.watchdogSeconds,
                  "seconds without progress of a process after which the run ends; 0: never")
-      ->check(seconds(true))
+      ->check(number(true))
       ->capture_default_str();
   app.add_option("--cuda-graph", ranks.cudaGraph,
                  "on a GPU: record a step once and replay it; auto: if that is possible")

@@ -22,12 +22,12 @@ protected:
     ports.push_back(held.back().get());
   }
   std::unique_ptr<InputData> open(const std::string &source) {
-    Result<std::unique_ptr<InputData>> data = openInputData({source}, DataFormat::automatic, ports);
+    Result<std::unique_ptr<InputData>> data = openInputData({source}, DataFormat::automatic, ports, 1);
     EXPECT_TRUE(data.isOk()) << data.status().message();
     return data.isOk() ? std::move(*data) : nullptr;
   }
   void refuses(const std::vector<std::string> &sources, StatusCode code, const std::string &text) {
-    Result<std::unique_ptr<InputData>> data = openInputData(sources, DataFormat::automatic, ports);
+    Result<std::unique_ptr<InputData>> data = openInputData(sources, DataFormat::automatic, ports, 2);
     ASSERT_FALSE(data.isOk()) << "accepted; wanted: " << text;
     expectError(data.status(), code, text);
   }
@@ -115,16 +115,16 @@ TEST_F(TensorDataTest, SequencesByNameOverSeveralFiles) {
 TEST_F(TensorDataTest, DeclaredFormat) {
   add("tokens", plan::DType::i32, {1, 2}, 100);
   std::string path = write("rows", {tensor<std::int32_t>("tokens", "I32", {2, 2}, {1, 2, 3, 4})});
-  auto data = openInputData({path}, DataFormat::safetensors, ports);
+  auto data = openInputData({path}, DataFormat::safetensors, ports, 1);
   ASSERT_TRUE(data.isOk()) << data.status().message();
   EXPECT_EQ((*data)->samples(), 2u);
   EXPECT_EQ((*data)->formats(), "safetensors");
   path = folder.write("ids.safetensors", bytesOf(std::vector<std::uint16_t>{1, 2, 3, 4, 5}));
-  data = openInputData({path}, DataFormat::u16, ports);
+  data = openInputData({path}, DataFormat::u16, ports, 1);
   ASSERT_TRUE(data.isOk()) << data.status().message();
   EXPECT_EQ((*data)->formats(), "u16");
-  expectError(openInputData({folder.write("ids", "abc")}, DataFormat::safetensors, ports).status(), StatusCode::refused,
-              "is cut off, expected at least 8 bytes of safetensors but got 3");
+  expectError(openInputData({folder.write("ids", "abc")}, DataFormat::safetensors, ports, 1).status(),
+              StatusCode::refused, "is cut off, expected at least 8 bytes of safetensors but got 3");
 }
 
 TEST_F(TensorDataTest, Refusals) {
@@ -140,7 +140,7 @@ TEST_F(TensorDataTest, Refusals) {
   refuses({write("float.safetensors", {tensor<float>("labels", "F32", {2}, {1, 2})})}, StatusCode::input,
           "type of the tensor 'labels', expected integers for an input of i32 but got F32");
   refuses({write("short.safetensors", {labels({1})})}, StatusCode::input,
-          "short.safetensors' are shorter than one batch, expected at least 2 sequences but got 1");
+          "short.safetensors' are too short, expected at least 2 sequences but got 1");
   refuses({write("good.safetensors", {labels({1, 2})}), folder.write("text", "abc")}, StatusCode::input,
           "text', expected a safetensors file like");
   refuses({folder.write("bad.safetensors", "abc")}, StatusCode::refused, "bad.safetensors");

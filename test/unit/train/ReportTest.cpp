@@ -25,6 +25,36 @@ TEST(Report, ConsoleLine) {
   EXPECT_EQ(consoleLine(report()), "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12346");
 }
 
+TEST(Report, Epoch) {
+  StepReport given = report();
+  EXPECT_EQ(jsonLine(given).find("epoch"), std::string::npos);
+  given.epoch = 1.239;
+  EXPECT_EQ(consoleLine(given), "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12346  epoch 1.24");
+  nlohmann::json line = nlohmann::json::parse(jsonLine(given));
+  EXPECT_EQ(line["epoch"], 1.239);
+  EXPECT_FALSE(line.contains("source_epochs"));
+  given.sourceEpochs = {0.5, 3};
+  EXPECT_EQ(nlohmann::json::parse(jsonLine(given))["source_epochs"], nlohmann::json({0.5, 3}));
+}
+
+TEST(Report, DataLine) {
+  DataReport given;
+  given.sources = {{"text", 549}};
+  EXPECT_EQ(dataLine(given), "data: 549 rows (text)");
+  given.rowTokens = 64;
+  given.tokens = 1024;
+  given.distinct = 58;
+  given.largest = 121;
+  EXPECT_EQ(dataLine(given),
+            "data: 549 rows (text) of 64 tokens, first batch: 58 distinct ids in 1024 tokens (5.7%), largest id 121");
+  given.sources.push_back({"llmc, npy", 20});
+  EXPECT_TRUE(dataLine(given).starts_with("data: 549 rows (text) + 20 rows (llmc, npy) of 64 tokens,"));
+  given.epochs = 1.5;
+  given.steps = 54;
+  given.stepRows = 16;
+  EXPECT_TRUE(dataLine(given).ends_with("\nepochs: 1.5 with 54 steps of 16 rows"));
+}
+
 TEST(Report, OptionalFields) {
   StepReport given = report();
   EXPECT_EQ(jsonLine(given).find("eval_loss"), std::string::npos);

@@ -72,7 +72,7 @@ TEST_F(TokenDataTest, BadSources) {
   refuses({folder.path("")}, {4, 1, 256}, "expected a regular file but got a directory");
   refuses({folder.path("*.none")}, {4, 1, 256}, "cannot read");
   refuses({folder.write("empty", "")}, {4, 1, 256}, "is empty, expected a token file or text");
-  refuses({}, {4, 1, 256}, "shorter than one batch");
+  refuses({}, {4, 1, 256}, "too short, expected at least 1 x 4 + 1 tokens but got 0");
 }
 
 TEST_F(TokenDataTest, BytesNeedAVocabularyOfAtMost256) {
@@ -88,9 +88,8 @@ TEST_F(TokenDataTest, BytesNeedAVocabularyOfAtMost256) {
   EXPECT_TRUE(TokenData::open({path}, {4, 1, 257}, DataFormat::bytes).isOk());
 }
 
-TEST_F(TokenDataTest, ShorterThanOneBatch) {
-  refuses({folder.write("t", "12345678")}, {4, 2, 256},
-          "are shorter than one batch, expected at least 9 tokens (2 rows of 4 and one more) but got 8");
+TEST_F(TokenDataTest, TooShort) {
+  refuses({folder.write("t", "12345678")}, {4, 2, 256}, "are too short, expected at least 2 x 4 + 1 tokens but got 8");
   EXPECT_TRUE(TokenData::open({folder.write("t", "123456789")}, {4, 2, 256}).isOk());
 }
 

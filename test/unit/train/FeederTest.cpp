@@ -1,0 +1,178 @@
+//===- FeederTest.cpp - weights, epochs and the description of the data ---------------===//
+#include "runtime/train/Feeder.h"
+#include "test/unit/train/TrainerFixture.h"
+
+#include <numeric>
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+class FeederTest : public ::testing::Test {
+protected:
+  TemporaryFolder folder;
+
+  /// Rows of one token, so that a source's rows are its bytes. The token after the last row is not one.
+  static FakeRanks ranks(std::uint32_t ranks, std::int64_t rows, std::uint32_t microbatches) {
+    PlanBuilder builder({{"replicate", 1}, {"shard", ranks}});
+    builder.trainStep(rows, 1, microbatches, 256);
+    return FakeRanks(std::move(builder.plan));
+  }
+  FeederOptions options(const std::vector<std::string> &texts, std::vector<double> weights = {}) {
+    FeederOptions given;
+    for (const std::string &text : texts)
+      given.data.push_back(folder.write("data" + std::to_string(given.data.size()), text));
+    given.weights = std::move(weights);
+    return given;
+  }
+  /// The input tokens of some steps in the order of positions: by micro-batch, rank and row.
+  std::string read(FakeRanks fake, const FeederOptions &given, std::uint64_t steps) {
+    Result<Feeder> feeder = Feeder::make(fake, *fake.plan().entries[0], given);
+    EXPECT_TRUE(feeder.isOk()) << feeder.status().message();
+    std::string text;
+    for (std::uint64_t step = 0; feeder.isOk() && step < steps; ++step) {
+      EXPECT_TRUE(feeder->feed(fake, step, {}).isOk());
+      const plan::PortT &port = *fake.plan().entries[0]->inputs[0];
+      const auto rows = static_cast<std::size_t>(port.view->shape[0]);
+      for (std::size_t repetition = 0; repetition < fake.plan().entries[0]->sections[0]->repeat; ++repetition)
+        for (int rank = 0; rank < fake.size(); ++rank)
+          for (std::size_t row = 0; row < rows; ++row)
+            text += static_cast<char>(fake.values<std::int32_t>(rank, port.view->buffer)[repetition * rows + row]);
+    }
+    return text;
+  }
+};
+
+std::string only(const std::string &text, const std::string &letters) {
+  std::string kept;
+  for (char c : text)
+    if (letters.find(c) != std::string::npos)
+      kept += c;
+  return kept;
+}
+
+// Each source is read in its own order and repeats by itself.
+TEST_F(FeederTest, SourcesWrapByThemselves) {
+  const std::string text = read(ranks(2, 3, 2), options({"abcdefghij.", "xyz."}, {3, 1}), 10);
+  ASSERT_EQ(text.size(), 120u);
+  EXPECT_NEAR(static_cast<double>(only(text, "xyz").size()), 30, 2);
+  std::string first, second;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    first += static_cast<char>('a' + i % 10);
+    second += static_cast<char>('x' + i % 3);
+  }
+  const std::string letters = only(text, "abcdefghij");
+  EXPECT_EQ(letters, first.substr(0, letters.size()));
+  EXPECT_EQ(only(text, "xyz"), second.substr(0, 120 - letters.size()));
+}
+
+// The order depends on the number of ranks, rows and micro-batches through their product only.
+TEST_F(FeederTest, SplitsOfOneBatchReadTheSameRows) {
+  for (bool shuffled : {false, true}) {
+    FeederOptions given = options({"abcdefghijklmnopqrstuvw.", "0123456789."}, {0.7, 0.3});
+    given.shuffled = shuffled;
+    const std::string expected = read(ranks(1, 12, 1), given, 5);
+    EXPECT_EQ(read(ranks(4, 3, 1), given, 5), expected);
+    EXPECT_EQ(read(ranks(2, 2, 3), given, 5), expected);
+    given.seed = 1;
+    EXPECT_NE(read(ranks(1, 12, 1), given, 5), expected);
+  }
+}
+
+// In shuffled order an epoch of a source has each of its rows once.
+TEST_F(FeederTest, ShuffledSourcesHaveTheirOwnEpochs) {
+  FeederOptions given = options({"abcdefgh.", "0123."}, {2, 1});
+  given.shuffled = true;
+  const std::string text = read(ranks(1, 12, 1), given, 8);
+  for (const std::string letters : {"abcdefgh", "0123"}) {
+    const std::string kept = only(text, letters);
+    ASSERT_GE(kept.size(), 3 * letters.size());
+    for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+      std::string rows = kept.substr(epoch * letters.size(), letters.size());
+      std::ranges::sort(rows);
+      EXPECT_EQ(rows, letters) << epoch;
+    }
+  }
+}
+
+TEST_F(FeederTest, WeightsNeedOneSourceEach) {
+  FakeRanks fake = ranks(1, 2, 1);
+  const Result<Feeder> feeder = Feeder::make(fake, *fake.plan().entries[0], options({"abcdef", "123456"}, {1, 2, 3}));
+  ASSERT_FALSE(feeder.isOk());
+  expectError(feeder.status(), StatusCode::usage,
+              "--data-weights, expected 2 weights, one per argument of --data, but got 3");
+  EXPECT_EQ(feeder.status().notes(), std::vector<std::string>{"a glob in quotes is one argument"});
+}
+
+TEST_F(FeederTest, GlobIsOneSource) {
+  FeederOptions given = options({"abcde", "fghi.", "123456."}, {1, 1});
+  given.data = {folder.path("data[01]"), folder.path("data2")};
+  const std::string text = read(ranks(1, 10, 1), given, 2);
+  EXPECT_EQ(only(text, "abcdefghi"), std::string("abcdefghiabcdefghi").substr(0, only(text, "abcdefghi").size()));
+  EXPECT_NEAR(static_cast<double>(only(text, "123456").size()), 10, 2);
+}
+
+// 20 rows in steps of 2 x 3 x 2 = 12.
+TEST_F(FeederTest, Epochs) {
+  FakeRanks fake = ranks(2, 3, 2);
+  const plan::EntryT &entry = *fake.plan().entries[0];
+  FeederOptions given = options({"abcdefghijklmnopqrst."});
+  Result<Feeder> feeder = Feeder::make(fake, entry, given);
+  ASSERT_TRUE(feeder.isOk());
+  // The last step is complete: some rows of it are of the next epoch.
+  EXPECT_EQ(*feeder->stepsOfEpochs(1), 2u);
+  EXPECT_EQ(*feeder->stepsOfEpochs(3), 5u);
+  EXPECT_EQ(*feeder->stepsOfEpochs(0.5), 1u);
+  EXPECT_EQ(*feeder->stepsOfEpochs(0.61), 2u);
+  EXPECT_EQ(*feeder->stepsOfEpochs(1e300), std::uint64_t(1) << 53);
+  EXPECT_EQ(feeder->epoch(1), 0.6);
+  EXPECT_EQ(feeder->epoch(5), 3.0);
+  EXPECT_TRUE(feeder->sourceEpochs(5).empty());
+  given.overfit = true;
+  feeder = Feeder::make(fake, entry, given);
+  EXPECT_EQ(feeder->epoch(1), std::nullopt);
+  given.data = {"random:1"};
+  feeder = Feeder::make(fake, entry, given);
+  EXPECT_EQ(feeder->epoch(1), std::nullopt);
+  expectError(feeder->stepsOfEpochs(1).status(), StatusCode::usage, "--epochs needs data with an end");
+}
+
+TEST_F(FeederTest, EpochsOfSources) {
+  FakeRanks fake = ranks(1, 10, 1);
+  Result<Feeder> feeder =
+      Feeder::make(fake, *fake.plan().entries[0], options({"abcdefghijklmnopqrst.", "01234."}, {1, 1}));
+  ASSERT_TRUE(feeder.isOk());
+  // 25 rows are an epoch: 1000 of 2500 in 100 steps.
+  EXPECT_EQ(*feeder->stepsOfEpochs(2), 5u);
+  EXPECT_EQ(feeder->epoch(100), 40.0);
+  const std::vector<double> epochs = feeder->sourceEpochs(100);
+  ASSERT_EQ(epochs.size(), 2u);
+  EXPECT_NEAR(epochs[0], 25, 0.2);
+  EXPECT_NEAR(epochs[1], 100, 0.8);
+  EXPECT_EQ(epochs[0] * 20 + epochs[1] * 5, 1000);
+}
+
+TEST_F(FeederTest, DescribesTheFirstStep) {
+  FakeRanks fake = ranks(2, 2, 1);
+  Result<Feeder> feeder = Feeder::make(fake, *fake.plan().entries[0], options({"abcazz", "\1\2\3"}));
+  ASSERT_TRUE(feeder.isOk());
+  Result<std::optional<DataReport>> report = feeder->describe();
+  ASSERT_TRUE(report.isOk() && *report);
+  EXPECT_EQ((*report)->sources.size(), 1u);
+  EXPECT_EQ((*report)->sources[0].formats, "text, bytes");
+  EXPECT_EQ((*report)->sources[0].rows, 8u);
+  EXPECT_EQ((*report)->rowTokens, 1u);
+  EXPECT_EQ((*report)->tokens, 4u);
+  EXPECT_EQ((*report)->distinct, 3u);
+  EXPECT_EQ((*report)->largest, 'c');
+  EXPECT_EQ((*report)->stepRows, 4u);
+  FeederOptions random;
+  random.data = {"random:1"};
+  feeder = Feeder::make(fake, *fake.plan().entries[0], random);
+  report = feeder->describe();
+  ASSERT_TRUE(report.isOk());
+  EXPECT_FALSE(*report);
+}
+
+} // namespace
