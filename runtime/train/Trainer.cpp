@@ -9,7 +9,6 @@
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/Ports.h"
 #include "runtime/train/RunLog.h"
-#include "runtime/train/Weights.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,13 +22,13 @@ static std::string entryNames(const plan::PlanT &plan) {
   return plan.entries.empty() ? "none" : join(plan.entries, ", ", [](const auto &entry) { return entry->name; });
 }
 
-Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {
+Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {
   const plan::PlanT &plan = ranks.plan();
   if (int index = findEntry(plan, "init"); index >= 0) {
     SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *plan.entries[index], "seed", static_cast<std::int64_t>(seed)));
     SLUICE_RETURN_IF_ERROR(ranks.run("init"));
   }
-  return init.empty() ? Status::ok() : loadWeights(ranks, init);
+  return init.empty() ? std::vector<DType>() : loadWeights(ranks, init);
 }
 
 /// Reads the outputs of an entry point. The loss and norm of a step are those of the first entry point.
@@ -129,7 +128,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (!options.save.empty() && ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
   SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(ranks.isRoot() ? options.log : std::string()));
-  SLUICE_RETURN_IF_ERROR(initialize(ranks, options.seed, options.init));
+  SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
 
   Status outcome;
   LossScale scale;
@@ -195,7 +194,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   }
   SLUICE_RETURN_IF_ERROR(ranks.finish());
   if (!options.save.empty())
-    if (Status saved = ranks.onRoot([&] { return saveWeights(ranks, options.save); }); !saved.isOk())
+    if (Status saved = ranks.onRoot([&] { return saveWeights(ranks, options.save, options.saving); }); !saved.isOk())
       return outcome.isOk() ? std::move(saved)
                             : std::move(outcome).withNote("the weights could not be saved: " + saved.message());
   RunSummary summary = summarize(ranks, options);

@@ -11,6 +11,7 @@
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/Ranks.h"
 #include "runtime/train/Report.h"
+#include "runtime/train/Weights.h"
 
 #include <atomic>
 #include <string>
@@ -33,6 +34,7 @@ struct TrainOptions : FeederOptions {
   bool logRanks = false;
   /// Folder for model.safetensors and config.json; empty: none.
   std::string save;
+  SaveOptions saving;
   /// restartProcessHighWater() before the plan was read.
   std::uint64_t processBefore = 0;
   /// Set from outside (a signal): the current step is finished, weights are saved, the run ends.
@@ -53,8 +55,9 @@ public:
   virtual void onStopped(std::uint64_t step) {}
 };
 
-/// Initial weights: entry "init" with the seed, then the weights file if there is one.
-Status initialize(Ranks &ranks, std::uint64_t seed, const std::string &init);
+/// Initial weights: entry "init" with the seed, then the weights file if there is one. The result: the dtypes of the
+/// parameters in the file (loadWeights()); empty without a file.
+Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const std::string &init);
 
 /// Trains. Errors in data and outputs are reported before the first step. A step whose guard is 0 left the
 /// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss, unless a

@@ -1,11 +1,13 @@
 //===- Weights.cpp - parameters out of and into safetensors ---------------------===//
 #include "runtime/train/Weights.h"
 #include "runtime/base/Json.h"
+#include "runtime/kernel/cpu/Numbers.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/ShardRuns.h"
 #include "runtime/train/Variables.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -180,7 +182,7 @@ static Status loadParameter(Ranks &ranks, const CheckpointTensor &tensor, const 
   });
 }
 
-Status loadWeights(Ranks &ranks, const std::string &path) {
+Result<std::vector<DType>> loadWeights(Ranks &ranks, const std::string &path) {
   const plan::PlanT &plan = ranks.plan();
   SLUICE_ASSIGN_OR_RETURN(Checkpoint file, Checkpoint::open(path));
   SLUICE_ASSIGN_OR_RETURN(std::vector<const CheckpointTensor *> tensors, match(file, ranks));
@@ -190,36 +192,84 @@ Status loadWeights(Ranks &ranks, const std::string &path) {
     SLUICE_RETURN_IF_ERROR(parameter.dtype == plan::DType::f64 ? loadParameter<double>(ranks, *tensors[i], parameter)
                                                                : loadParameter<float>(ranks, *tensors[i], parameter));
   }
-  return loadVariables(ranks, file);
+  SLUICE_RETURN_IF_ERROR(loadVariables(ranks, file));
+  std::vector<DType> dtypes;
+  for (const CheckpointTensor *tensor : tensors)
+    dtypes.push_back(dtypeOf(tensor->entry->dtype).value_or(DType::f32));
+  return dtypes;
 }
 
-/// Passes a full parameter to `sink`, in the file's order, from the shards of its ranks.
-static Status emitParameter(const Ranks &ranks, const plan::ParameterT &parameter,
+/// Passes a full parameter to `sink` as elements of `dtype`, in the file's order, from the shards of its ranks.
+static Status emitParameter(const Ranks &ranks, const plan::ParameterT &parameter, DType dtype,
                             const SafetensorsTensor::Sink &sink) {
   const plan::PlanT &plan = ranks.plan();
   // The ranks at coordinate 0 of all other axes.
   const std::vector<int> holders = groupMembers(plan, 0, shardAxes(parameter));
-  const std::uint64_t element = dtypeBytes(baseType(parameter.dtype));
+  const DType kept = baseType(parameter.dtype);
+  const std::uint64_t element = dtypeBytes(kept);
   std::vector<std::byte> buffer(std::min(bufferBytes, elementCount(shardShape(parameter)).value_or(0) * element));
+  std::vector<std::byte> converted(dtype == kept ? 0 : buffer.size() / element * dtypeBytes(dtype));
   return forEachShardRun(plan, parameter, [&](const ShardRun &run) -> Status {
     for (std::uint64_t at = 0; at < run.count * element;) {
       const std::span<std::byte> part = nextOf(buffer, run.count * element - at);
       SLUICE_RETURN_IF_ERROR(ranks.read(holders[run.position], parameter.buffer, run.offset * element + at, part));
-      SLUICE_RETURN_IF_ERROR(sink(part));
       at += part.size();
+      if (dtype == kept) {
+        SLUICE_RETURN_IF_ERROR(sink(part));
+        continue;
+      }
+      const std::uint64_t count = part.size() / element;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const auto index = static_cast<std::int64_t>(i);
+        cpu::storeNumber(converted.data(), dtype, index, cpu::loadNumber(part.data(), kept, index));
+      }
+      SLUICE_RETURN_IF_ERROR(sink(std::span(converted).first(count * dtypeBytes(dtype))));
     }
     return Status::ok();
   });
 }
 
+/// The dtype in which each parameter is saved.
+static std::vector<DType> savedTypes(const plan::PlanT &plan, const SaveOptions &options) {
+  std::vector<DType> dtypes;
+  for (std::size_t i = 0; i < plan.parameters.size(); ++i) {
+    const DType kept = baseType(plan.parameters[i]->dtype);
+    const bool isLoaded = i < options.loaded.size() && kept == DType::f32;
+    dtypes.push_back(options.dtype.value_or(isLoaded ? options.loaded[i] : kept));
+  }
+  return dtypes;
+}
+
+/// The dtype of the largest number of elements.
+static DType commonType(const plan::PlanT &plan, const std::vector<DType> &dtypes) {
+  std::array<std::uint64_t, dtypeCount> elements{};
+  for (std::size_t i = 0; i < dtypes.size(); ++i)
+    elements[static_cast<std::size_t>(dtypes[i])] += elementCount(plan.parameters[i]->shape).value_or(0);
+  return static_cast<DType>(std::ranges::max_element(elements) - elements.begin());
+}
+
+/// The config's name of a dtype, which is PyTorch's.
+static std::string torchName(DType dtype) {
+  switch (dtype) {
+  case DType::f64:
+    return "float64";
+  case DType::bf16:
+    return "bfloat16";
+  case DType::f16:
+    return "float16";
+  default:
+    return "float32";
+  }
+}
+
 /// The model's config with the dtype of the saved weights: a reader that converts to the config's dtype would otherwise
 /// round them.
-static std::string withDType(const plan::PlanT &plan) {
+static std::string withDType(const plan::PlanT &plan, DType saved) {
   // No config is longer; an untrusted plan must not take minutes to save.
   if (plan.config.size() > std::size_t(1) << 20 || plan.parameters.empty())
     return plan.config;
   Json config = parseJson<Json>(plan.config);
-  std::string dtype = plan.parameters[0]->dtype == plan::DType::f64 ? "float64" : "float32";
+  const std::string dtype = torchName(saved);
   bool same = true;
   for (const char *key : {"dtype", "torch_dtype"})
     if (const auto member = config.find(key); member != config.end() && *member != dtype) {
@@ -229,19 +279,22 @@ static std::string withDType(const plan::PlanT &plan) {
   return same ? plan.config : dumpJson(config, 2) + "\n";
 }
 
-Status saveWeights(const Ranks &ranks, const std::string &folder) {
+Status saveWeights(const Ranks &ranks, const std::string &folder, const SaveOptions &options) {
   SLUICE_RETURN_IF_ERROR(checkWritableFolder(folder));
+  const std::vector<DType> dtypes = savedTypes(ranks.plan(), options);
   std::vector<SafetensorsTensor> tensors;
-  for (const auto &parameter : ranks.plan().parameters)
-    tensors.push_back({parameter->name, safetensorsName(baseType(parameter->dtype)), parameter->shape,
-                       [&ranks, &parameter = *parameter](const SafetensorsTensor::Sink &sink) {
-                         return emitParameter(ranks, parameter, sink);
+  for (std::size_t i = 0; i < dtypes.size(); ++i) {
+    const plan::ParameterT &parameter = *ranks.plan().parameters[i];
+    tensors.push_back({parameter.name, safetensorsName(dtypes[i]), parameter.shape,
+                       [&ranks, &parameter, dtype = dtypes[i]](const SafetensorsTensor::Sink &sink) {
+                         return emitParameter(ranks, parameter, dtype, sink);
                        }});
+  }
   addVariables(ranks, tensors);
-  SLUICE_RETURN_IF_ERROR(writeCheckpoint(folder, std::move(tensors)));
+  SLUICE_RETURN_IF_ERROR(writeCheckpoint(folder, std::move(tensors), options.shardBytes));
   if (ranks.plan().config.empty())
     return Status::ok();
-  std::string config = withDType(ranks.plan());
+  std::string config = withDType(ranks.plan(), commonType(ranks.plan(), dtypes));
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(folder + "/config.json"));
   SLUICE_RETURN_IF_ERROR(file.write(config.ends_with('\n') ? config : config + "\n"));
   return file.commit();

@@ -8,7 +8,9 @@
 
 #include "runtime/train/Ranks.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -16,12 +18,22 @@ namespace sluice {
 /// shards; padding becomes zero. A missing or extra tensor, a different shape or dtype is StatusCode::refused, before
 /// anything is written. F64, F32, BF16 and F16 become the parameter's type. An additional prefix of all names (a
 /// checkpoint of the outer module) is removed, a missing one (of the inner module) is added; a tensor under a
-/// parameter's second name must have the same values; buffers of older checkpoints are ignored.
-Status loadWeights(Ranks &ranks, const std::string &path);
+/// parameter's second name must have the same values; buffers of older checkpoints are ignored. The result: the dtype
+/// of each of the plan's parameters in the checkpoint.
+Result<std::vector<DType>> loadWeights(Ranks &ranks, const std::string &path);
+
+struct SaveOptions {
+  /// Of the parameters; absent: that of the checkpoint for a parameter that is kept in f32, otherwise the parameter's.
+  std::optional<DType> dtype;
+  /// As loadWeights() returned them; empty if the parameters are not those of a checkpoint.
+  std::vector<DType> loaded;
+  /// Limit of the bytes of tensors in one file; a larger tensor is in a file without others.
+  std::uint64_t shardBytes = 5'000'000'000;
+};
 
 /// Writes model.safetensors, or shards with an index, and config.json (the plan's model configuration, with the dtype
-/// that is written) into a folder.
-Status saveWeights(const Ranks &ranks, const std::string &folder);
+/// that is written) into a folder. A parameter is rounded to nearest even if it is saved in a narrower dtype.
+Status saveWeights(const Ranks &ranks, const std::string &folder, const SaveOptions &options = {});
 
 } // namespace sluice
 

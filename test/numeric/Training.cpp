@@ -72,7 +72,7 @@ std::vector<double> logitsOf(const std::string &plan, const std::string &weights
   EXPECT_TRUE(ranks.isOk()) << ranks.status().message();
   if (!ranks.isOk())
     return all;
-  Status loaded = loadWeights(**ranks, weights);
+  Status loaded = loadWeights(**ranks, weights).takeStatus();
   EXPECT_TRUE(loaded.isOk()) << loaded.message();
   for (const auto &entry : (*ranks)->plan().entries) {
     if (entry->name != "logits")

@@ -25,9 +25,9 @@ static CLI::Validator number(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {"--tokenizer",      "--config",     "--dry-run",   "--doctor",
-                                                 "--find-nonfinite", "--save-dtype", "--log-every", "--checkpoint",
-                                                 "--every",          "--keep",       "--keep-best", "--resume"};
+static constexpr const char *notImplemented[] = {"--tokenizer",      "--config",    "--dry-run",    "--doctor",
+                                                 "--find-nonfinite", "--log-every", "--checkpoint", "--every",
+                                                 "--keep",           "--keep-best", "--resume"};
 
 static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
@@ -75,6 +75,16 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
          "all: run.jsonl also has the loss of each rank, which the recipe's loss.per_rank makes an output")
       ->check(CLI::IsMember({"all"}));
   app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(nonEmptyPath());
+  app.add_option_function<std::string>(
+         "--save-dtype",
+         [&line](const std::string &name) { line.train.saving.dtype = name == "bf16" ? DType::bf16 : DType::f32; },
+         "dtype of the saved parameters (default: that of the checkpoint of --init, without one f32)")
+      ->check(CLI::IsMember({"bf16", "f32"}));
+  app.add_option("--save-shard-size", line.train.saving.shardBytes,
+                 "bytes of a file of --save, for example 500MB or 5GiB; more are saved in several files")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(integerFrom(1))
+      ->default_str("5GB");
   app.add_option("--trace", line.trace, "write a Chrome trace of the run")->check(nonEmptyPath());
   app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(integerFrom(0));
   app.add_option("--prompt", line.generate.prompt, "prompt text");

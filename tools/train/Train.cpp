@@ -121,7 +121,7 @@ Status Run::run() {
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
   Console console(*ranks, command.quiet || !isRoot(), trace);
   if (command.train.data.empty())
-    SLUICE_RETURN_IF_ERROR(initialize(*ranks, command.train.seed, command.train.init));
+    SLUICE_RETURN_IF_ERROR(initialize(*ranks, command.train.seed, command.train.init).takeStatus());
   else
     SLUICE_RETURN_IF_ERROR(train(*ranks, command.train, console));
   if (trace && isRoot())

@@ -1,6 +1,6 @@
 //===- WeightsTest.cpp - loading shards from full tensors, and saving them ---------===//
 #include "runtime/train/Weights.h"
-#include "runtime/train/Safetensors.h"
+#include "runtime/train/Checkpoint.h"
 #include "test/unit/train/Fixture.h"
 
 #include <numeric>
@@ -53,7 +53,7 @@ protected:
   void refuses(const std::vector<Given> &given, const std::string &text) {
     ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
     FakeRanks fake = ranks();
-    expectError(loadWeights(fake, folder.path("w")), StatusCode::refused, text);
+    expectError(loadWeights(fake, folder.path("w")).status(), StatusCode::refused, text);
     EXPECT_EQ(fake.values<std::uint8_t>(0, 0)[0], 0xee) << "memory was touched";
   }
 };
@@ -61,7 +61,7 @@ protected:
 TEST_F(Weights, EachRankGetsItsRowsAndZeroPadding) {
   ASSERT_TRUE(writeFile(folder.path("w"), tensors()).isOk());
   FakeRanks fake = ranks();
-  Status status = loadWeights(fake, folder.path("w"));
+  Status status = loadWeights(fake, folder.path("w")).status();
   ASSERT_TRUE(status.isOk()) << status.message();
   using Values = std::vector<float>;
   for (int rank = 0; rank < 8; ++rank) {
@@ -98,7 +98,7 @@ TEST_F(Weights, PrefixHeadAndOldBuffersAreAccepted) {
   given.push_back({"transformer.rotary_emb.inv_freq", {3}, iota(3, 0)});
   ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
   FakeRanks fake = ranks();
-  Status status = loadWeights(fake, folder.path("w"));
+  Status status = loadWeights(fake, folder.path("w")).status();
   ASSERT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(fake.values<float>(1, 0), (std::vector<float>{3, 4}));
 }
@@ -109,7 +109,7 @@ TEST_F(Weights, CheckpointOfTheInnerModuleHasNoPrefix) {
   given[1].name = "0.attn.c";
   ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
   FakeRanks fake = ranks();
-  Status status = loadWeights(fake, folder.path("w"));
+  Status status = loadWeights(fake, folder.path("w")).status();
   ASSERT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(fake.values<float>(1, 0), (std::vector<float>{3, 4}));
 }
@@ -132,7 +132,7 @@ TEST_F(Weights, NarrowTypesAreWidened) {
   ASSERT_TRUE(writeSafetensors(folder.path("w"), {tensor("a", "BF16", {2}, bf16), tensor("b", "F16", {2}, f16),
                                                   tensor("c", "F64", {1}, f64)})
                   .isOk());
-  Status status = loadWeights(fake, folder.path("w"));
+  Status status = loadWeights(fake, folder.path("w")).status();
   ASSERT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(fake.values<float>(0, 0), (std::vector<float>{1.5f, -2.f}));
   EXPECT_EQ(fake.values<float>(0, 1), (std::vector<float>{1.5f, -2.f}));
@@ -146,6 +146,96 @@ TEST_F(Weights, SavedConfigHasTheSavedDType) {
   FakeRanks fake(std::move(builder.plan));
   ASSERT_TRUE(saveWeights(fake, folder.path("out")).isOk());
   EXPECT_EQ(readFile(folder.path("out/config.json")), "{\n  \"model_type\": \"x\",\n  \"dtype\": \"float32\"\n}\n");
+}
+
+/// The dtypes of the tensors of a saved checkpoint by name, in order of name.
+std::vector<std::string> savedTypes(const std::string &path) {
+  Result<Checkpoint> file = Checkpoint::open(path);
+  EXPECT_TRUE(file.isOk()) << file.status().message();
+  std::vector<std::string> dtypes;
+  if (file.isOk())
+    for (const CheckpointTensor &tensor : file->tensors())
+      dtypes.push_back(tensor.entry->dtype);
+  return dtypes;
+}
+
+TEST_F(Weights, SavedInTheDTypeOfTheCheckpoint) {
+  PlanBuilder builder({{"shard", 2}});
+  for (const char *name : {"a", "b", "c"})
+    builder.parameter(name, {4}, 0, {0});
+  builder.plan.config = "{\"model_type\": \"x\", \"dtype\": \"float32\"}";
+  FakeRanks fake(std::move(builder.plan));
+  std::vector<std::uint16_t> bf16 = {0x3fc0, 0xc000, 0x0001, 0x7f7f}, f16 = {0x3e00, 0xc000, 0x0001, 0x7bff};
+  std::vector<float> f32 = {0.1f, 1e-40f, -3, 4};
+  const auto tensor = [](const std::string &name, const std::string &dtype, const auto &values) {
+    return SafetensorsTensor{name, dtype, {4}, [&values](const SafetensorsTensor::Sink &sink) {
+                               return sink(std::as_bytes(std::span(values)));
+                             }};
+  };
+  ASSERT_TRUE(
+      writeSafetensors(folder.path("w"), {tensor("a", "BF16", bf16), tensor("b", "F16", f16), tensor("c", "F32", f32)})
+          .isOk());
+  Result<std::vector<DType>> loaded = loadWeights(fake, folder.path("w"));
+  ASSERT_TRUE(loaded.isOk()) << loaded.status().message();
+  EXPECT_EQ(*loaded, (std::vector<DType>{DType::bf16, DType::f16, DType::f32}));
+  SaveOptions options;
+  options.loaded = *loaded;
+  ASSERT_TRUE(saveWeights(fake, folder.path("same"), options).isOk());
+  EXPECT_EQ(readFile(folder.path("same/model.safetensors")), readFile(folder.path("w")));
+  options.dtype = DType::f32;
+  ASSERT_TRUE(saveWeights(fake, folder.path("wide"), options).isOk());
+  EXPECT_EQ(savedTypes(folder.path("wide")), (std::vector<std::string>{"F32", "F32", "F32"}));
+  EXPECT_EQ(readFile(folder.path("wide/config.json")), "{\"model_type\": \"x\", \"dtype\": \"float32\"}\n");
+  options.dtype = DType::bf16;
+  ASSERT_TRUE(saveWeights(fake, folder.path("narrow"), options).isOk());
+  EXPECT_EQ(savedTypes(folder.path("narrow")), (std::vector<std::string>{"BF16", "BF16", "BF16"}));
+  EXPECT_EQ(readFile(folder.path("narrow/config.json")), "{\n  \"model_type\": \"x\",\n  \"dtype\": \"bfloat16\"\n}\n");
+  // Without a checkpoint a parameter is saved as it is kept.
+  ASSERT_TRUE(saveWeights(fake, folder.path("kept")).isOk());
+  EXPECT_EQ(savedTypes(folder.path("kept")), (std::vector<std::string>{"F32", "F32", "F32"}));
+}
+
+TEST_F(Weights, SavedBF16IsRoundedToNearestEven) {
+  PlanBuilder builder({{"shard", 1}});
+  builder.parameter("a", {6});
+  FakeRanks fake(std::move(builder.plan));
+  // Halfway between two numbers, to the even one; on both sides of the middle; the largest f32 becomes infinity.
+  const std::vector<std::uint32_t> bits = {0x3f808000, 0x3f818000, 0x3f807fff, 0x3f808001, 0x7f7fffff, 0x80000000};
+  ASSERT_TRUE(fake.write(0, 0, 0, std::as_bytes(std::span(bits))).isOk());
+  SaveOptions options;
+  options.dtype = DType::bf16;
+  ASSERT_TRUE(saveWeights(fake, folder.path("out"), options).isOk());
+  const std::vector<std::uint16_t> expected = {0x3f80, 0x3f82, 0x3f80, 0x3f81, 0x7f80, 0x8000};
+  EXPECT_TRUE(readFile(folder.path("out/model.safetensors")).ends_with(bytesOf(expected)));
+}
+
+// Only a dtype that is asked for rounds parameters that are kept in f64.
+TEST_F(Weights, F64IsKept) {
+  PlanBuilder builder({{"shard", 1}});
+  builder.parameter("a", {2});
+  builder.plan.parameters[0]->dtype = plan::DType::f64;
+  builder.plan.buffers[0]->bytes = 16;
+  FakeRanks fake(std::move(builder.plan));
+  SaveOptions options;
+  options.loaded = {DType::bf16};
+  ASSERT_TRUE(saveWeights(fake, folder.path("out"), options).isOk());
+  EXPECT_EQ(savedTypes(folder.path("out")), std::vector<std::string>{"F64"});
+  options.dtype = DType::f32;
+  ASSERT_TRUE(saveWeights(fake, folder.path("out"), options).isOk());
+  EXPECT_EQ(savedTypes(folder.path("out")), std::vector<std::string>{"F32"});
+}
+
+TEST_F(Weights, SavedInShards) {
+  ASSERT_TRUE(writeFile(folder.path("w"), tensors()).isOk());
+  FakeRanks fake = ranks();
+  ASSERT_TRUE(loadWeights(fake, folder.path("w")).isOk());
+  SaveOptions options;
+  options.shardBytes = 100;
+  ASSERT_TRUE(saveWeights(fake, folder.path("out"), options).isOk());
+  EXPECT_TRUE(std::filesystem::exists(folder.path("out/model-00002-of-00002.safetensors")));
+  FakeRanks again = ranks();
+  ASSERT_TRUE(loadWeights(again, folder.path("out")).isOk());
+  EXPECT_EQ(again.values<float>(1, 1), fake.values<float>(1, 1));
 }
 
 TEST_F(Weights, Refusals) {
@@ -196,7 +286,7 @@ TEST_F(Weights, MissingState) {
   builder.plan.variables.push_back(std::move(variable));
   FakeRanks fake(std::move(builder.plan));
   ASSERT_TRUE(writeFile(folder.path("w"), {{"b", {3}, iota(3, 7)}}).isOk());
-  expectError(loadWeights(fake, folder.path("w")), StatusCode::refused,
+  expectError(loadWeights(fake, folder.path("w")).status(), StatusCode::refused,
               "tensor 'seen' is missing, expected it, or 'rank0.seen', with F32 [1]");
   ASSERT_TRUE(writeFile(folder.path("w"), {{"b", {3}, iota(3, 7)}, {"seen", {1}, {2}}}).isOk());
   EXPECT_TRUE(loadWeights(fake, folder.path("w")).isOk());
@@ -235,7 +325,7 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
                 {{"rows", {rows, columns}, values}, {"columns", {rows, columns}, values}, {"whole", {columns}, row}})
           .isOk());
   std::uint64_t before = bytesRead();
-  Status status = loadWeights(ranks, folder.path("w"));
+  Status status = loadWeights(ranks, folder.path("w")).status();
   std::uint64_t read = bytesRead() - before;
   ASSERT_TRUE(status.isOk()) << status.message();
   constexpr std::uint64_t share = 2 * rows * columns * 4 / 8 + columns * 4;
@@ -250,13 +340,13 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
                              {"whole", {columns}, row}};
   ASSERT_TRUE(writeFile(folder.path("tied"), tied).isOk());
   before = bytesRead();
-  status = loadWeights(ranks, folder.path("tied"));
+  status = loadWeights(ranks, folder.path("tied")).status();
   read = bytesRead() - before;
   ASSERT_TRUE(status.isOk()) << status.message();
   EXPECT_LE(read, 2 * share + (16 << 10)) << "more than the rank's share, its share of both names, and the header";
   tied[1].values[(3 * rows / 8 - 1) * columns] += 1;
   ASSERT_TRUE(writeFile(folder.path("tied"), tied).isOk());
-  expectError(loadWeights(ranks, folder.path("tied")), StatusCode::refused,
+  expectError(loadWeights(ranks, folder.path("tied")).status(), StatusCode::refused,
               "'rows' and 'head' are one parameter of this plan");
   EXPECT_EQ(ranks.values<float>(2, 0).front(), static_cast<float>(2 * rows / 8 * columns));
   EXPECT_EQ(ranks.values<float>(2, 1).front(), static_cast<float>(2 * columns / 8));
@@ -264,7 +354,7 @@ TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
 
 TEST_F(Weights, MissingFileAndUnwritableFolder) {
   FakeRanks fake = ranks();
-  expectError(loadWeights(fake, folder.path("none")), StatusCode::input, "cannot read");
+  expectError(loadWeights(fake, folder.path("none")).status(), StatusCode::input, "cannot read");
   folder.write("file", "x");
   expectError(saveWeights(fake, folder.path("file")), StatusCode::input, "cannot write");
   expectError(saveWeights(fake, "/proc/sluice"), StatusCode::input, "cannot write '/proc/sluice'");
