@@ -1,7 +1,8 @@
 """Memory of the reference's models at the reference's shapes: live bytes by class against arithmetic from shapes, and measured peaks.
 
-The shapes of a row are compiled. The formulas are linear in the batch; each is compared at two batches. Runs have as many rows as
-a minute allows, on two ranks.
+The shapes of a row are compiled. The formulas are linear in the batch; each is compared at two batches. The part of a model and the
+transformers also run with the reference's batch. The four units run with 512 rows instead of 8192: a row takes 10 ms on two cores, so
+four runs with 8192 would take five minutes. Time is the limit, not memory: the largest run takes 3.5 GB.
 """
 
 from sluice import *
@@ -40,6 +41,13 @@ def expect_measured(plan, *options):
     summary = read_log(log)[1]
     expect_equal(summary["measured_peak"], summary["predicted_peak"], f"{plan.description['name']}: measured peak")
     return summary
+
+
+def expect_growth(plan, *options):
+    """The same, and the process grows by the predicted bytes within 2 %."""
+    summary = expect_measured(plan, *options)
+    found, wanted = summary["measured_process"], summary["predicted_process"]
+    expect(abs(found - wanted) <= 0.02 * wanted, f"{plan.description['name']}: process, expected growth by {wanted} bytes within 2 % but got {found}")
 
 
 # MLP(d): weights of 4d x d and d x 4d, biases of 4d and d.
@@ -91,10 +99,7 @@ def four_units_by_class():
 def four_units_measured():
     for after in ("true", "false"):
         for offload in ([], HOST):
-            plan = sequence_plan(4, 64, "mesh.shard=2", f"sharding.reshard_after_forward={after}", *GROUPS, *offload)
-            summary = expect_measured(plan)
-            found, wanted = summary["measured_process"], summary["predicted_process"]
-            expect(abs(found - wanted) <= 0.02 * wanted, f"reshard {after}, {offload}: process, expected growth by {wanted} bytes within 2 % but got {found}")
+            expect_growth(sequence_plan(4, 512, "mesh.shard=2", f"sharding.reshard_after_forward={after}", *GROUPS, *offload))
 
 
 @test
@@ -106,7 +111,7 @@ def part_of_a_model():
     expect_classes(peak(plan, "train_first"), {"parameter": shards, "optimizer": 2 * shards, "gradient": MLP * F32,
                                                "gradient_shard": MLP * F32 // 4}, "train_first")
     expect_equal({c["unit"] for c in plan.collectives(entry="train_first") if c["unit"]}, {"0"}, "units of collectives")
-    expect_measured(sequence_plan(3, 8, "mesh.shard=2", "optimizer.name=adam"), "--entries", "train_first")
+    expect_growth(plan, "--entries", "train_first")
 
 
 LAYERS, VOCABULARY, LENGTH, WIDTH = 4, 8192, 512, 16
@@ -119,7 +124,7 @@ def recompute_by_blocks_and_by_marks():
     for policy, name in (("block", "transformer"), ("marked", "nested-recompute")):
         for after in ("true", "false"):
             settings = ["mesh.shard=2", f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}", "optimizer.name=adam"]
-            for batch in (16, 4):
+            for batch in (4, 16):
                 plan = Plan(zoo(name, *TRANSFORMER, f"batch={batch}"), settings)
                 row = batch * LENGTH * WIDTH * F32
                 table = VOCABULARY * WIDTH
@@ -133,7 +138,7 @@ def recompute_by_blocks_and_by_marks():
                     "parameter": shards, "optimizer": 2 * shards, "gathered": (table + kept) * F32,
                     "activation": (LAYERS + 2) * row + 2 * batch * LENGTH * F32, "temporary": batch * LENGTH * VOCABULARY * F32,
                     "input": batch * LENGTH * F32}, f"{policy}, reshard {after}, batch {batch}")
-            expect_measured(plan)
+            expect_growth(plan)
 
 
 @test
