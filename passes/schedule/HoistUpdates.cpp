@@ -25,34 +25,12 @@ using namespace sluice;
 
 namespace {
 
-Operation *yieldOf(spmd::SectionOp section) { return section.getBody().front().getTerminator(); }
-
-/// The result of the section for a value that it yields.
-Value resultFor(spmd::SectionOp section, Value yielded) {
-  return section.getResult(llvm::find(yieldOf(section)->getOperands(), yielded).getIndex());
-}
-
-/// Replaces the section by one that yields these values; the others must have no use.
-spmd::SectionOp withYields(spmd::SectionOp section, ArrayRef<Value> values) {
-  OpBuilder builder(section);
-  auto replaced = spmd::SectionOp::create(builder, section.getLoc(), ValueRange(values).getTypes(), section.getName(),
-                                          section.getRepeat());
-  SmallVector<Value> before(yieldOf(section)->getOperands());
-  yieldOf(section)->setOperands(values);
-  replaced.getBody().takeBody(section.getBody());
-  for (auto [result, yielded] : llvm::zip(section.getResults(), before))
-    if (!result.use_empty())
-      result.replaceAllUsesWith(resultFor(replaced, yielded));
-  section.erase();
-  return replaced;
-}
-
 spmd::SectionOp withoutUnusedYields(spmd::SectionOp section) {
   SmallVector<Value> used;
-  for (auto [result, yielded] : llvm::zip(section.getResults(), yieldOf(section)->getOperands()))
+  for (auto [result, yielded] : llvm::zip(section.getResults(), section.getYield().getValues()))
     if (!result.use_empty())
       used.push_back(yielded);
-  return withYields(section, used);
+  return section.replaceYields(used);
 }
 
 /// True for an op whose result is a sum of one term per operand.
@@ -183,7 +161,7 @@ void Hoister::replaceSums() {
     builder.setInsertionPoint(sum);
     Value total;
     for (Value partial : partials) {
-      Value term = resultFor(backward, partial);
+      Value term = backward.resultFor(partial);
       if (!total) {
         total = term;
         continue;
@@ -201,7 +179,7 @@ void Hoister::replaceSums() {
 }
 
 void Hoister::run() {
-  for (auto [result, yielded] : llvm::zip(backward.getResults(), yieldOf(backward)->getOperands()))
+  for (auto [result, yielded] : llvm::zip(backward.getResults(), backward.getYield().getValues()))
     mapping.map(result, yielded);
   std::vector<Move> moves = findMoves();
   // The sum is split only if each of its terms is in an update that moves.
@@ -220,18 +198,18 @@ void Hoister::run() {
     last = builder.getInsertionPoint()->getPrevNode();
   }
 
-  SmallVector<Value> values(yieldOf(backward)->getOperands());
+  SmallVector<Value> values(backward.getYield().getValues());
   for (const Move &move : moves)
     for (Value result : move.ops.back()->getResults())
       values.push_back(mapping.lookup(result));
   for (const auto &[sum, partials] : sums)
     values.append(partials);
-  backward = withYields(backward, values);
+  backward = backward.replaceYields(values);
   for (OpOperand &operand : function.getBody().front().getTerminator()->getOpOperands())
     if (operand.get().getDefiningOp() == update)
       if (Value value =
-              mapping.lookupOrNull(yieldOf(update)->getOperand(cast<OpResult>(operand.get()).getResultNumber())))
-        operand.set(resultFor(backward, value));
+              mapping.lookupOrNull(update.getYield()->getOperand(cast<OpResult>(operand.get()).getResultNumber())))
+        operand.set(backward.resultFor(value));
   replaceSums();
   update = withoutUnusedYields(update);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(update.getBody().front())))

@@ -155,8 +155,7 @@ void averageRepetitions(spmd::ReshardOp mean) {
   if (!section || section.getRepeat() == 1)
     return;
   Value value = mean.getOperands()[0];
-  auto yield = cast<spmd::YieldOp>(section.getBody().front().getTerminator());
-  OpOperand &yielded = yield->getOpOperand(cast<OpResult>(value).getResultNumber());
+  OpOperand &yielded = section.getYield()->getOpOperand(cast<OpResult>(value).getResultNumber());
   yielded.set(accumulateLocal(yielded.get(), section, {}));
   OpBuilder builder(mean);
   auto scale = model::ScaleOp::create(builder, mean.getLoc(), value.getType(), value,

@@ -108,8 +108,7 @@ private:
     for (Operation &op : llvm::make_early_inc_range(section.getBody().front()))
       if (failed(localizeOp(&op)))
         return failure();
-    Operation *yield = section.getBody().front().getTerminator();
-    for (auto [result, yielded] : llvm::zip(section.getResults(), yield->getOperands()))
+    for (auto [result, yielded] : llvm::zip(section.getResults(), section.getYield().getValues()))
       setType(result, yielded.getType());
     return success();
   }

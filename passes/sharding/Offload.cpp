@@ -174,7 +174,7 @@ ValueRange EntryOffloader::copy(ValueRange values, bool toHost, Operation *like,
 
 /// Copies the results that are required in the other memory space.
 void EntryOffloader::copyResults(spmd::SectionOp section) {
-  Operation *yield = section.getBody().front().getTerminator();
+  Operation *yield = section.getYield();
   struct Group {
     Operation *last = nullptr;
     StringRef unit;

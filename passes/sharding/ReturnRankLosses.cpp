@@ -41,11 +41,12 @@ struct ReturnRankLosses : sluice::impl::ReturnRankLossesBase<ReturnRankLosses> {
     auto section = result ? dyn_cast<spmd::SectionOp>(result.getOwner()) : spmd::SectionOp();
     if (!section)
       return;
-    Operation *yield = section.getBody().front().getTerminator();
-    auto mean = yield->getOperand(result.getResultNumber()).getDefiningOp<spmd::ReshardOp>();
+    SmallVector<Value> values(section.getYield().getValues());
+    auto mean = values[result.getResultNumber()].getDefiningOp<spmd::ReshardOp>();
     if (!mean || !isReduction(mean))
       return;
-    Value rankLoss = yieldAlso(section, mean.getOperands().front());
+    values.push_back(mean.getOperands().front());
+    Value rankLoss = section.replaceYields(values).getResults().back();
     terminator->insertOperands(terminator->getNumOperands(), rankLoss);
     Builder builder(function.getContext());
     const NamedAttribute name(spmd::outputName, builder.getStringAttr(rankLossName));
@@ -58,20 +59,6 @@ struct ReturnRankLosses : sluice::impl::ReturnRankLossesBase<ReturnRankLosses> {
           found && found.getValue() == name)
         return index;
     return std::nullopt;
-  }
-
-  /// The section, with a value of its body as a further result, which is returned.
-  static Value yieldAlso(spmd::SectionOp section, Value value) {
-    Operation *yield = section.getBody().front().getTerminator();
-    yield->insertOperands(yield->getNumOperands(), value);
-    OpBuilder builder(section);
-    auto extended = spmd::SectionOp::create(builder, section.getLoc(), yield->getOperandTypes(), section.getName(),
-                                            section.getRepeat());
-    extended->setDiscardableAttrs(section->getDiscardableAttrDictionary());
-    extended.getBody().takeBody(section.getBody());
-    section.replaceAllUsesWith(extended.getResults().drop_back());
-    section.erase();
-    return extended.getResults().back();
   }
 };
 

@@ -33,8 +33,7 @@ SmallVector<OpOperand *> findStatistics(func::FuncOp function, const Placement &
     auto section = returned.get().getDefiningOp<spmd::SectionOp>();
     if (!section)
       continue;
-    OpOperand &yielded =
-        section.getBody().front().getTerminator()->getOpOperand(cast<OpResult>(returned.get()).getResultNumber());
+    OpOperand &yielded = section.getYield()->getOpOperand(cast<OpResult>(returned.get()).getResultNumber());
     if (yielded.get().getDefiningOp())
       found.push_back(&yielded);
   }

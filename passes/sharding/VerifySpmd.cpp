@@ -140,8 +140,7 @@ static bool isAccumulated(Value value) {
 void Verifier::verifyAccumulation(spmd::SectionOp section) {
   if (section.getRepeat() == 1)
     return;
-  auto yield = cast<spmd::YieldOp>(section.getBody().front().getTerminator());
-  for (auto [result, yielded] : llvm::zip(section.getResults(), yield.getOperands())) {
+  for (auto [result, yielded] : llvm::zip(section.getResults(), section.getYield().getValues())) {
     bool isRead = llvm::any_of(result.getUsers(), [&](Operation *user) {
       auto reader = user->getParentOfType<spmd::SectionOp>();
       return reader && reader != section;

@@ -58,8 +58,26 @@ LogicalResult UnitOp::verify() {
 
 Value sluice::spmd::yieldedValue(Value value) {
   while (auto section = value.getDefiningOp<SectionOp>())
-    value = section.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+    value = section.getYield()->getOperand(cast<OpResult>(value).getResultNumber());
   return value;
+}
+
+YieldOp SectionOp::getYield() { return cast<YieldOp>(getBody().front().getTerminator()); }
+
+Value SectionOp::resultFor(Value yielded) { return getResult(llvm::find(getYield().getValues(), yielded).getIndex()); }
+
+SectionOp SectionOp::replaceYields(ArrayRef<Value> values) {
+  OpBuilder builder(*this);
+  auto replaced = create(builder, getLoc(), ValueRange(values).getTypes(), getName(), getRepeat());
+  replaced->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  const SmallVector<Value> before(getYield().getValues());
+  getYield()->setOperands(values);
+  replaced.getBody().takeBody(getBody());
+  for (auto [result, yielded] : llvm::zip(getResults(), before))
+    if (!result.use_empty())
+      result.replaceAllUsesWith(replaced.resultFor(yielded));
+  erase();
+  return replaced;
 }
 
 LogicalResult SectionOp::verify() {
@@ -67,9 +85,8 @@ LogicalResult SectionOp::verify() {
   if ((*this)->getParentOfType<SectionOp>())
     return emitOpError("is inside another section");
   // section_c2
-  auto yield = cast<YieldOp>(getBody().front().getTerminator());
-  if (yield.getValues().getTypes() != getResults().getTypes())
-    return emitOpError() << "results, expected types (" << yield.getValues().getTypes() << ") but got ("
+  if (getYield().getValues().getTypes() != getResults().getTypes())
+    return emitOpError() << "results, expected types (" << getYield().getValues().getTypes() << ") but got ("
                          << getResults().getTypes() << ")";
   return success();
 }

@@ -82,6 +82,13 @@ def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp"
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Spmd_Tensor>:$results);
   let assemblyFormat = "$name `repeat` $repeat (`->` type($results)^)? attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    YieldOp getYield();
+    /// The result for a value that the section yields.
+    ::mlir::Value resultFor(::mlir::Value yielded);
+    /// Replaces the section by one that yields these values, and returns it. A result for another value must have no use.
+    SectionOp replaceYields(::llvm::ArrayRef<::mlir::Value> values);
+  }];
   let hasVerifier = 1;
 }
 
