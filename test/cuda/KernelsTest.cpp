@@ -63,6 +63,8 @@ TEST_F(CudaKernels, Broadcasting) {
   for (DType from : {DType::f32, DType::bf16, DType::f64, DType::f16, DType::i32})
     for (DType to : {DType::f32, DType::bf16, DType::f64, DType::f16, DType::i64, DType::u8})
       compare({"cast"}, {Tensor(from, {3, 37}).normal(5, 30)}, {Tensor(to, {3, 37})}, 1, "");
+  for (DType from : {DType::f32, DType::bf16, DType::f64, DType::f16})
+    compare({"cast"}, {Tensor(from, {4}).fill({0, 0.5, -0.25, std::nan("")})}, {Tensor(DType::u8, {4})}, 1, "booleans");
 }
 
 TEST_F(CudaKernels, Movement) {

@@ -39,6 +39,21 @@ TEST(Scalars, CompareIsOneOrZero) {
     }
 }
 
+TEST(Scalars, BooleanOfANumberIsOneUnlessItIsZero) {
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  for (KernelFlavour flavour : bothFlavours)
+    for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64})
+      for (Layout layout : {Layout::dense, Layout::padded}) {
+        Tensor x(dtype, {2, 4}, layout), y(DType::u8, {2, 4}, layout);
+        if (isFloat(dtype))
+          x.fill({0, -0.0, 0.5, -0.25, nan, inf, 300, 1});
+        else
+          x.fill({0, 0, 2, -1, 256, 512, 65536, 1});
+        mustRun({"cast", flavour}, {&x}, {&y});
+        EXPECT_EQ(y.values(), std::vector<double>({0, 0, 1, 1, 1, 1, 1, 1})) << dtypeName(dtype);
+      }
+}
+
 TEST(Scalars, CountUpAddsOne) {
   for (KernelFlavour flavour : bothFlavours) {
     Tensor old = scalar(DType::i64, 41), next(DType::i64, {});

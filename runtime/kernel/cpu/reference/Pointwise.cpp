@@ -163,7 +163,10 @@ Bound cast(const KernelRequest &request) {
   return makeKernel(request, [](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     std::array<Dims, 2> strides = {broadcastStrides(x, y), y.strides};
-    if (isFloat(x.dtype))
+    // A boolean: also a fraction and NaN are not 0.
+    if (y.dtype == DType::u8)
+      walk(y.rank, y.extent, strides, [&](auto &at) { y.as<std::uint8_t>()[at[1]] = load(x, at[0]) != 0; });
+    else if (isFloat(x.dtype))
       walk(y.rank, y.extent, strides, [&](auto &at) { store(y, at[1], load(x, at[0])); });
     else
       walk(y.rank, y.extent, strides,

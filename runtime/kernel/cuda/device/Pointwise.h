@@ -266,7 +266,10 @@ SLUICE_DEVICE void cast(const PointwiseArgs &args, Lane lane) {
   const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
     const Index from = offsetOver(args.x[0].strides, args.y, i), to = offsetIn(args.y, args.y.rank, i);
-    if (isFloatType(args.x[0].type))
+    // A boolean: also a fraction and NaN are not 0.
+    if (args.y.type == typeU8)
+      static_cast<unsigned char *>(args.y.data)[to] = readAny(args.x[0], from) != 0;
+    else if (isFloatType(args.x[0].type))
       writeAny(args.y, to, readAny(args.x[0], from));
     else
       writeInteger(args.y, to, readInteger(args.x[0], from));
