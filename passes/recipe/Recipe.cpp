@@ -271,6 +271,10 @@ Status Recipe::resolve() {
       return conflict("memory.offload", std::string(refused));
   }
 
+  // A rank's share of a mean over all targets is not the mean over its own.
+  if (loss.perRank && loss.mean == LossMean::tokens)
+    return conflict("loss.per_rank", " cannot be combined with 'loss.mean' = \"tokens\"");
+
   if (lrSchedule.name != LearningRateSchedule::constant && lrSchedule.totalSteps < 1)
     return conflict("lr_schedule.name", ", expected 'lr_schedule.total_steps' of at least 1 but got " +
                                             std::to_string(lrSchedule.totalSteps));

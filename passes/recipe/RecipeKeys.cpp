@@ -195,7 +195,9 @@ std::vector<RecipeKey> makeKeys() {
                    "chunked cross entropy: the output projection and its cross entropy become one op that "
                    "computes the logits of this many rows at a time, in forward and again in backward")),
       FIELD(loss.chunkRows));
-  add(flag("loss.per_rank", "each rank's loss is an output, which sluice-train --log-ranks all writes"),
+  add(flag("loss.per_rank",
+           "each rank's loss is an output, which sluice-train --log-ranks all writes; requires loss.mean = "
+           "\"rank\""),
       FIELD(loss.perRank));
   add({.name = "gradient.sync",
        .kinds = recipeChoice | recipeBooleans | recipeTable,

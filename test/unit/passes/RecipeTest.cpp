@@ -261,6 +261,8 @@ TEST(RecipeErrors, ImpossibleCombinations) {
             "r.toml:2: 'optimizer.betas' = [0.9, 0.95], expected the optimizer \"adamw\" or \"adam\" but got \"sgd\"");
   EXPECT_EQ(errorOf("optimizer.name = \"sgd\"\noptimizer.nesterov = true"),
             "r.toml:2: 'optimizer.nesterov' = true, expected 'optimizer.momentum' above 0 but got 0");
+  EXPECT_EQ(errorOf("loss.mean = \"tokens\"\nloss.per_rank = true"),
+            "r.toml:2: 'loss.per_rank' = true cannot be combined with 'loss.mean' = \"tokens\"");
   EXPECT_EQ(errorOf("lr_schedule.name = \"cosine\""),
             "r.toml:1: 'lr_schedule.name' = \"cosine\", expected 'lr_schedule.total_steps' of at least 1 but got 0");
   EXPECT_EQ(errorOf("lr_schedule.total_steps = 10\nlr_schedule.warmup_steps = 20"),
