@@ -35,7 +35,7 @@ programs=(sluice-train sluice-plan conformance unit-cuda unit-cuda-kernels unit-
 if [[ $builds ]]; then
   echo "bundle: configuring and building $build (some minutes the first time)"
   mkdir -p "$build"
-  cmake -G Ninja -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSLUICE_COMPILER=OFF -DSLUICE_CUDA=ON \
+  cmake -G Ninja -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSLUICE_COMPILER=OFF -DSLUICE_TOKENIZERS=OFF -DSLUICE_CUDA=ON \
     "-DSLUICE_CUDA_ARCHITECTURES=80;90;100" "-DCMAKE_EXE_LINKER_FLAGS=-static-libgcc -static-libstdc++" > "$build/configure.log" 2>&1 \
     || { cat "$build/configure.log" >&2; exit 1; }
   ninja -C "$build" "${programs[@]/#/bin/}" > "$build/build.log" 2>&1 || { tail -40 "$build/build.log" >&2; exit 1; }

@@ -1,7 +1,10 @@
-//===- Files.cpp - checks that an output does not overwrite an input ---------------===//
+//===- Files.cpp - reads small files, and protects inputs from outputs --------------===//
 #include "runtime/base/Files.h"
 
+#include <cerrno>
+#include <fstream>
 #include <sys/stat.h>
+#include <system_error>
 
 namespace sluice {
 
@@ -14,6 +17,22 @@ Status checkNoInput(const std::string &output, const std::vector<std::string> &i
         ::stat(input.c_str(), &read) == 0 && read.st_dev == written.st_dev && read.st_ino == written.st_ino)
       return inputError("output '" + output + "' is the same file as the input '" + input + "'");
   return Status::ok();
+}
+
+bool isFile(const std::string &path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+Result<std::string> readFile(const std::string &path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (file && !isFile(path))
+    return inputError("cannot read '" + path + "', expected a regular file");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file)
+    return inputError("cannot read '" + path + "': " + std::generic_category().message(errno));
+  return text;
 }
 
 } // namespace sluice

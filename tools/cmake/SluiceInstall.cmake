@@ -14,13 +14,13 @@ add_library(Sluice::runtime ALIAS sluice_runtime)
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/sluice)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Sluice)
 
-foreach(name options cuda base catalogue plan device collective kernel executor runtime train)
+foreach(name options cuda base text catalogue plan device collective kernel executor runtime train)
   set_target_properties(sluice_${name} PROPERTIES EXPORT_NAME ${name})
 endforeach()
 install(TARGETS sluice_options sluice_cuda sluice_base sluice_catalogue sluice_plan sluice_device sluice_collective sluice_kernel sluice_executor
         sluice_runtime EXPORT SluiceTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${headers})
-install(TARGETS sluice_train EXPORT SluiceTrainTargets
+install(TARGETS sluice_text sluice_train EXPORT SluiceTrainTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${headers})
 install(EXPORT SluiceTargets NAMESPACE Sluice:: DESTINATION ${package})
 install(EXPORT SluiceTrainTargets NAMESPACE Sluice:: DESTINATION ${package})
@@ -45,6 +45,10 @@ find_dependency(OpenSSL COMPONENTS Crypto)
 include(${CMAKE_CURRENT_LIST_DIR}/SluiceTargets.cmake)
 if("train" IN_LIST Sluice_FIND_COMPONENTS)
   find_dependency(spdlog)
+  if(@SLUICE_HAVE_TOKENIZERS@)
+    find_dependency(fmt)
+    find_dependency(ICU COMPONENTS uc data)
+  endif()
   include(${CMAKE_CURRENT_LIST_DIR}/SluiceTrainTargets.cmake)
   set(Sluice_train_FOUND TRUE)
 endif()
