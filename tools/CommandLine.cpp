@@ -65,12 +65,17 @@ CLI::Validator nonEmptyPath() {
   return CLI::Validator([](const std::string &text) { return text.empty() ? "path is empty" : ""; }, "");
 }
 
+static void print(const Status &status, Severity severity) {
+  std::fflush(stdout);
+  std::fputs(messageText(status, isatty(STDERR_FILENO) && !std::getenv("NO_COLOR"), severity).c_str(), stderr);
+}
+
 int report(const Status &status) {
-  if (!status.isOk()) {
-    std::fflush(stdout);
-    std::fputs(messageText(status, isatty(STDERR_FILENO) && !std::getenv("NO_COLOR")).c_str(), stderr);
-  }
+  if (!status.isOk())
+    print(status, Severity::error);
   return static_cast<int>(status.code());
 }
+
+void warn(const Status &warning) { print(warning, Severity::warning); }
 
 } // namespace sluice

@@ -35,6 +35,8 @@ CLI::Validator nonEmptyPath();
 
 /// Prints an error to stderr, in colour on a terminal unless NO_COLOR is set. Returns the exit code.
 int report(const Status &status);
+/// Prints the message as a warning to stderr, likewise.
+void warn(const Status &warning);
 
 } // namespace sluice
 

@@ -3,8 +3,12 @@
 
 namespace sluice {
 
-std::string messageText(const Status &status, bool colour) {
-  std::string text = colour ? "\033[1;31merror:\033[0m " : "error: ";
+std::string messageText(const Status &status, bool colour, Severity severity) {
+  const bool isError = severity == Severity::error;
+  std::string text = isError ? "error:" : "warning:";
+  if (colour)
+    text = (isError ? "\033[1;31m" : "\033[1;35m") + text + "\033[0m";
+  text += ' ';
   text += status.message();
   text += '\n';
   for (const std::string &note : status.notes())

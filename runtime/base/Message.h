@@ -8,13 +8,17 @@
 
 #include "runtime/base/Status.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace sluice {
 
-/// "error: <message>" and a line "note: <note>" for each note; the first word in red where `colour`.
-std::string messageText(const Status &status, bool colour = false);
+enum class Severity : std::uint8_t { error, warning };
+
+/// "error: <message>" and a line "note: <note>" for each note; the first word in red, or magenta for a warning, where
+/// `colour`.
+std::string messageText(const Status &status, bool colour = false, Severity severity = Severity::error);
 
 /// The text of `--version`: name of the tool and version of Sluice.
 std::string versionText(std::string_view tool);

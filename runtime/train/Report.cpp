@@ -102,10 +102,17 @@ static std::string clockText(double seconds) {
   return fmt::format("{:02}:{:02}", total / 60, total % 60);
 }
 
+static double remainingSeconds(const StepReport &report, double elapsed) {
+  return report.step ? elapsed / static_cast<double>(report.step) * static_cast<double>(report.steps - report.step) : 0;
+}
+
+std::string timeText(const StepReport &report, double elapsed) {
+  return fmt::format("time {}  eta {}", clockText(elapsed), clockText(remainingSeconds(report, elapsed)));
+}
+
 std::string progressBar(const StepReport &report, double elapsed, int columns) {
   double part = report.steps ? static_cast<double>(report.step) / static_cast<double>(report.steps) : 1;
-  double remaining =
-      report.step ? elapsed / static_cast<double>(report.step) * static_cast<double>(report.steps - report.step) : 0;
+  double remaining = remainingSeconds(report, elapsed);
   std::string head = fmt::format("{:3.0f}%|", std::floor(part * 100));
   std::string tail = fmt::format("| {}/{} [{}<{}, loss {:.4f}, grad_norm {:.3g}, lr {:.2e}, {:.0f} tok/s]", report.step,
                                  report.steps, clockText(elapsed), clockText(remaining), withoutNanSign(report.loss),

@@ -91,6 +91,10 @@ std::string dataLine(const DataReport &report);
 /// "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12345  epoch 0.18".
 std::string consoleLine(const StepReport &report);
 
+/// "time 00:12  eta 01:48": `elapsed` seconds since the first step began, and the time that the remaining steps take at
+/// this rate.
+std::string timeText(const StepReport &report, double elapsed);
+
 /// A progress bar of at most `columns` columns; `elapsed` in seconds since the first step began.
 std::string progressBar(const StepReport &report, double elapsed, int columns);
 

@@ -16,9 +16,14 @@ Result<RunLog> RunLog::open(const std::string &path) {
   return RunLog(path, std::move(descriptor));
 }
 
-Status RunLog::write(const std::string &line) const {
+Status RunLog::write(const std::string &line) {
+  if (!descriptor.isOpen())
+    return {};
   const std::string text = line + "\n";
-  return descriptor.isOpen() ? writeAll(descriptor, path, std::as_bytes(std::span(text))) : Status::ok();
+  Status status = writeAll(descriptor, path, std::as_bytes(std::span(text)));
+  if (!status.isOk())
+    descriptor = Descriptor();
+  return status;
 }
 
 } // namespace sluice

@@ -14,7 +14,8 @@ class RunLog {
 public:
   /// Creates or truncates the file; an empty path gives a log that drops its lines.
   static Result<RunLog> open(const std::string &path);
-  Status write(const std::string &line) const;
+  /// After a failure the log is closed, and further lines are dropped.
+  Status write(const std::string &line);
 
 private:
   RunLog(std::string path, Descriptor descriptor) : path(std::move(path)), descriptor(std::move(descriptor)) {}

@@ -130,6 +130,13 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(ranks.isRoot() ? options.log : std::string()));
   SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
 
+  if (const std::uint64_t total = plan.learning_rate ? plan.learning_rate->total : 0;
+      total != 0 && options.steps > total)
+    observer.onWarning(
+        inputError(fmt::format("--steps, expected at most {} (the plan's lr_schedule.total_steps) but got {}", total,
+                               options.steps))
+            .withNote(fmt::format("the learning rate stays at {:.4g} after step {}", rate.at(total), total)));
+
   Status outcome;
   LossScale scale;
   bool scales = std::any_of(entries.begin(), entries.end(),
@@ -181,8 +188,9 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     else if (evaluation.isDue(report.step, options.steps)) {
       SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, options.stop));
     }
-    if (Status written = log.write(jsonLine(report)); !written.isOk() && outcome.isOk())
-      outcome = std::move(written).withNote(weightsNote(applied));
+    if (Status written = log.write(jsonLine(report)); !written.isOk())
+      observer.onWarning(
+          std::move(written).withNote(fmt::format("the log ends before step {}; the run continues", report.step)));
     observer.onStep(report);
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state
     // while the next step runs, and stop after it.
@@ -198,8 +206,8 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
       return outcome.isOk() ? std::move(saved)
                             : std::move(outcome).withNote("the weights could not be saved: " + saved.message());
   RunSummary summary = summarize(ranks, options);
-  if (Status written = log.write(jsonLine(summary)); !written.isOk() && outcome.isOk())
-    outcome = written;
+  if (Status written = log.write(jsonLine(summary)); !written.isOk())
+    observer.onWarning(std::move(written).withNote("the log has no summary"));
   observer.onSummary(summary);
   return outcome;
 }

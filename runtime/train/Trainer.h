@@ -53,6 +53,8 @@ public:
   virtual void onSummary(const RunSummary &summary) {}
   /// The run ends after this step because of an interrupt.
   virtual void onStopped(std::uint64_t step) {}
+  /// The run continues.
+  virtual void onWarning(const Status &warning) {}
 };
 
 /// Initial weights: entry "init" with the seed, then the weights file if there is one. The result: the dtypes of the
@@ -61,7 +63,7 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
 
 /// Trains. Errors in data and outputs are reported before the first step. A step whose guard is 0 left the
 /// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss, unless a
-/// smaller loss scale may help. If the log can no longer be written, the weights are saved before the run ends.
+/// smaller loss scale may help. If the log can no longer be written, the run continues without it, after a warning.
 Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer);
 
 } // namespace sluice

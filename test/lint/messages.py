@@ -37,7 +37,6 @@ EXCEPTIONS = [
     ("segments of a collective, expected fewer but got", "a collective of a million segments"),
     ("a call of rank", NOISE),
     ("the greeting of rank", NOISE),
-    ("received SIGTERM,", GONE),
     ("has died (process", GONE),
     ("has run nothing for", GONE),
     (": the ranks have not met within", GONE),

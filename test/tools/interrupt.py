@@ -1,12 +1,38 @@
-"""interrupt.py COMMAND...: runs the command, sends Ctrl-C once it has printed its second line, and passes its exit on."""
+"""interrupt.py SIGNAL[:RANK] LINE [LAUNCHER:RANKS] COMMAND...: runs the command, sends it the signal once it has printed a
+line with LINE, and passes its exit on.
 
+With a launcher, as in processes.py, the signal is sent to mpirun, or to process RANK of torchrun's environment (default:
+all). SIGNAL twice, as in TERM,TERM: the second one is sent half a second later, if the command still runs.
+"""
+
+import os
 import signal
 import subprocess
 import sys
+import time
 
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
-for number, line in enumerate(process.stdout):
-    sys.stdout.write(line)
-    if number == 1:
-        process.send_signal(signal.SIGINT)
-sys.exit(process.wait() % 256)
+import processes
+
+
+def main():
+    signals, line, *command = sys.argv[1:]
+    signals, _, rank = signals.partition(":")
+    if command[0].startswith(("mpirun:", "torchrun:")):
+        launcher, _, ranks = command.pop(0).partition(":")
+        children = processes.start(launcher, ranks, command, dict(os.environ), stdout=subprocess.PIPE, text=True)
+    else:
+        children = [subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)]
+    waiting = [signal.Signals["SIG" + name] for name in signals.split(",")]
+    for text in children[0].stdout:
+        sys.stdout.write(text)
+        while waiting and line in text:
+            for child in [children[int(rank)]] if rank else children:
+                child.send_signal(waiting[0])
+            waiting.pop(0)
+            time.sleep(0.5 if waiting else 0)
+    codes = [child.wait() for child in children]
+    return next((128 - code if code < 0 else code for code in codes if code), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

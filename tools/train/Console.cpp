@@ -2,28 +2,48 @@
 #include "tools/train/Console.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/train/MachineMemory.h"
+#include "tools/CommandLine.h"
 #include "tools/train/Allocator.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sluice {
 
-static int columns() {
+/// True while the cursor is at the end of the progress bar.
+static std::atomic<bool> isBarDrawn = false;
+
+static int columns(const Descriptor &terminal) {
   winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 100;
+  return ioctl(terminal.get(), TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 100;
 }
 
-Console::Console(Ranks &ranks, bool quiet, bool trace) : ranks(ranks), quiet(quiet), trace(trace) {
+/// The terminal that shows this process's output; not open if the output goes elsewhere. Open MPI's mpirun gives each
+/// process a terminal even if its own output is a file: its own output decides.
+static Descriptor openTerminal(bool isCopiedByMpirun) {
   const char *term = std::getenv("TERM");
-  bar = isatty(STDOUT_FILENO) && term && std::string_view(term) != "dumb";
+  if (!term || std::string_view(term) == "dumb" || !isatty(STDOUT_FILENO))
+    return {};
+  if (!isCopiedByMpirun)
+    return Descriptor(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  const std::string output = "/proc/" + std::to_string(getppid()) + "/fd/1";
+  // A pipe is not waited for.
+  Descriptor copied(open(output.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  return copied.isOpen() && isatty(copied.get()) ? std::move(copied) : Descriptor();
 }
+
+Console::Console(Ranks &ranks, const ConsoleOptions &options)
+    : ranks(ranks), options(options), terminal(openTerminal(options.isCopiedByMpirun)) {}
 
 void Console::onData(const DataReport &report) {
-  if (quiet)
+  if (options.quiet || !options.isRoot)
     return;
   std::printf("%s\n", dataLine(report).c_str());
   std::fflush(stdout);
@@ -31,36 +51,64 @@ void Console::onData(const DataReport &report) {
 
 void Console::onBegin() { holdFreedBlocks(); }
 
+void Console::endLine() {
+  if (isBarDrawn.exchange(false))
+    std::printf("\n");
+}
+
+void Console::printLine(const StepReport &report) {
+  tokens += report.tokens;
+  milliseconds += report.milliseconds;
+  const bool isLast = report.step == report.steps || !report.guard;
+  if (options.logEvery > 1 && report.step % options.logEvery != 0 && !isLast && !report.evaluationLoss)
+    return;
+  StepReport line = report;
+  line.tokens = std::exchange(tokens, 0);
+  line.milliseconds = std::exchange(milliseconds, 0);
+  std::string text = consoleLine(line);
+  if (options.logEvery != 0)
+    text += "  " + timeText(report, elapsed) + "  memory " + formatBytes(processHighWater());
+  std::printf("%s\n", text.c_str());
+}
+
 void Console::onStep(const StepReport &report) {
-  if (trace)
+  if (options.trace)
     for (Span &span : ranks.takeTrace())
       spans.push_back(std::move(span));
-  if (quiet)
+  if (options.quiet || !options.isRoot)
     return;
-  if (!bar) {
-    std::printf("%s\n", consoleLine(report).c_str());
+  elapsed += report.milliseconds / 1000;
+  if (!terminal.isOpen()) {
+    printLine(report);
     std::fflush(stdout);
     return;
   }
-  elapsed += report.milliseconds / 1000;
   if (report.evaluationLoss)
     std::printf("\r\033[Kstep %llu/%llu  eval_loss %.5f\n", static_cast<unsigned long long>(report.step),
                 static_cast<unsigned long long>(report.steps), withoutNanSign(*report.evaluationLoss));
-  std::printf("\r\033[K%s", progressBar(report, elapsed, columns()).c_str());
-  if (report.step == report.steps || !report.guard)
-    std::printf("\n");
+  std::printf("\r\033[K%s", progressBar(report, elapsed, columns(terminal)).c_str());
+  isBarDrawn = true;
+  if (report.step == report.steps)
+    endLine();
   std::fflush(stdout);
 }
 
 void Console::onStopped(std::uint64_t step) {
-  if (!quiet)
-    std::printf("%sstopped by a signal after step %llu\n", bar ? "\n" : "", static_cast<unsigned long long>(step));
+  endLine();
+  if (!options.quiet && options.isRoot)
+    std::printf("stopped by a signal after step %llu\n", static_cast<unsigned long long>(step));
+}
+
+void Console::onWarning(const Status &warning) {
+  endLine();
+  if (options.isRoot)
+    warn(warning);
 }
 
 void Console::onSummary(const RunSummary &summary) { closing = summaryLine(summary); }
 
 void Console::close() {
-  if (!quiet && !closing.empty())
+  if (!options.quiet && options.isRoot && !closing.empty())
     std::printf("%s\n", closing.c_str());
 }
 

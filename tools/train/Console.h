@@ -2,36 +2,60 @@
 #ifndef SLUICE_TOOLS_TRAIN_CONSOLE_H
 #define SLUICE_TOOLS_TRAIN_CONSOLE_H
 
+#include "runtime/base/Descriptor.h"
 #include "runtime/train/Trainer.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 namespace sluice {
 
-/// Prints a progress bar on a terminal, a line per step elsewhere; nothing if `quiet`.
+struct ConsoleOptions {
+  /// Prints warnings only.
+  bool quiet = false;
+  /// Only one rank prints.
+  bool isRoot = true;
+  /// Steps between two lines, which then have the time and the memory too; 0: a line for each step.
+  std::uint64_t logEvery = 0;
+  /// Standard output is a terminal that mpirun made, and mpirun copies it to its own output.
+  bool isCopiedByMpirun = false;
+  /// Keeps the spans of all steps.
+  bool trace = false;
+};
+
+/// Prints a progress bar on a terminal, lines elsewhere.
 class Console : public TrainObserver {
 public:
-  Console(Ranks &ranks, bool quiet, bool trace);
+  Console(Ranks &ranks, const ConsoleOptions &options);
 
   void onData(const DataReport &report) override;
   void onBegin() override;
   void onStep(const StepReport &report) override;
   void onStopped(std::uint64_t step) override;
+  void onWarning(const Status &warning) override;
   void onSummary(const RunSummary &summary) override;
 
   /// Prints the last line of a run, after the generated text.
   void close();
 
-  /// Spans of all steps, if `trace`.
+  /// Ends the line of the progress bar, if it is drawn, so that a message starts on a new line.
+  static void endLine();
+
+  /// Spans of all steps, if ConsoleOptions::trace.
   std::vector<Span> spans;
 
 private:
+  void printLine(const StepReport &report);
+
   Ranks &ranks;
-  bool quiet;
-  bool trace;
-  bool bar = false;
+  const ConsoleOptions options;
+  /// Open if the output is shown on a terminal.
+  Descriptor terminal;
   double elapsed = 0;
+  /// Tokens and time since the last line.
+  std::uint64_t tokens = 0;
+  double milliseconds = 0;
   std::string closing;
 };
 

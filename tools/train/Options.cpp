@@ -25,9 +25,9 @@ static CLI::Validator number(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {"--tokenizer",      "--config",    "--dry-run",    "--doctor",
-                                                 "--find-nonfinite", "--log-every", "--checkpoint", "--every",
-                                                 "--keep",           "--keep-best", "--resume"};
+static constexpr const char *notImplemented[] = {"--tokenizer",      "--config",     "--dry-run", "--doctor",
+                                                 "--find-nonfinite", "--checkpoint", "--every",   "--keep",
+                                                 "--keep-best",      "--resume"};
 
 static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
@@ -70,6 +70,9 @@ static void declareData(CLI::App &app, TrainOptions &train, std::string &order) 
 
 static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_option("--log", line.train.log, "write run.jsonl here, one object per step")->check(nonEmptyPath());
+  app.add_option("--log-every", line.logEvery,
+                 "print a line, with the time and the memory, every so many steps (default: each step)")
+      ->check(integerFrom(1));
   app.add_option_function<std::string>(
          "--log-ranks", [&line](const std::string &) { line.train.logRanks = true; },
          "all: run.jsonl also has the loss of each rank, which the recipe's loss.per_rank makes an output")

@@ -15,6 +15,8 @@ struct TrainCommand {
   std::string plan;
   std::string trace;
   bool quiet = false;
+  /// See ConsoleOptions.
+  std::uint64_t logEvery = 0;
   RanksOptions ranks;
   TrainOptions train;
   GenerateOptions generate;

@@ -1,4 +1,4 @@
-//===- Signals.cpp - Ctrl-C and the end of a job ----------------------------------------===//
+//===- Signals.cpp - signals that end a run -----------------------------------------------===//
 #include "tools/train/Signals.h"
 
 #include <csignal>
@@ -6,18 +6,19 @@
 namespace sluice {
 
 std::atomic<bool> stopRequested = false;
-std::atomic<bool> terminated = false;
 
-void catchInterrupt() {
-  struct sigaction action{};
-  action.sa_handler = [](int) { stopRequested = true; };
-  action.sa_flags = SA_RESETHAND;
-  sigaction(SIGINT, &action, nullptr);
+static void stop(int signal) {
+  if (!stopRequested.exchange(true))
+    return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
-void catchTermination() {
+void catchSignals() {
   struct sigaction action{};
-  action.sa_handler = [](int) { terminated = true; };
+  action.sa_handler = stop;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
 

@@ -1,4 +1,4 @@
-//===- Signals.h - Ctrl-C and the end of a job ------------------------------------------===//
+//===- Signals.h - signals that end a run -------------------------------------------------===//
 #ifndef SLUICE_TOOLS_TRAIN_SIGNALS_H
 #define SLUICE_TOOLS_TRAIN_SIGNALS_H
 
@@ -6,13 +6,11 @@
 
 namespace sluice {
 
-/// Set by the first Ctrl-C, which ends the run after this step. A second one ends the process at once.
+/// Set by the first SIGINT or SIGTERM, which ends the run after a step. A second signal ends the process at once.
 extern std::atomic<bool> stopRequested;
-/// Set by SIGTERM: a launcher ends all processes of a job after one of them has died.
-extern std::atomic<bool> terminated;
 
-void catchInterrupt();
-void catchTermination();
+/// Catches both signals from now on. May be called again.
+void catchSignals();
 
 } // namespace sluice
 

@@ -50,8 +50,8 @@ private:
 Status Run::join(FaultReader readFault) {
   if (!launched)
     return Status::ok();
-  catchTermination();
-  command.launch.terminated = &terminated;
+  // mpirun sends SIGTERM to the other ranks when one has failed: they must live to report it.
+  catchSignals();
   if (readFault) {
     SLUICE_ASSIGN_OR_RETURN(faults, readFault(launched->rank));
   }
@@ -114,12 +114,20 @@ Status Run::generateText(Ranks &ranks) {
 Status Run::run() {
   SLUICE_RETURN_IF_ERROR(complete());
   const bool trace = !command.trace.empty();
+  ConsoleOptions shown;
+  shown.quiet = command.quiet;
+  shown.isRoot = isRoot();
+  shown.logEvery = command.logEvery;
+  shown.isCopiedByMpirun = launched && launched->transport == Transport::mpi;
+  shown.trace = trace;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, openRanks(command.plan, command.ranks));
   if (command.generate.count > 0)
     SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), command.generate));
   if (trace && isRoot())
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
-  Console console(*ranks, command.quiet || !isRoot(), trace);
+  Console console(*ranks, shown);
+  // Before the first step there is nothing to save, and a signal ends the process.
+  catchSignals();
   if (command.train.data.empty())
     SLUICE_RETURN_IF_ERROR(initialize(*ranks, command.train.seed, command.train.init).takeStatus());
   else
@@ -133,6 +141,7 @@ Status Run::run() {
 }
 
 int Run::end(Status status) {
+  Console::endLine();
   if (!launched)
     return report(status);
   const std::shared_ptr<World> &world = command.ranks.world;
@@ -155,7 +164,6 @@ int trainMain(int argc, char **argv, FaultReader faults) {
   Run run;
   if (const std::optional<int> done = readTrainCommand(argc, argv, run.command))
     return *done;
-  catchInterrupt();
   returnFreedMemory();
   Result<std::optional<Launch>> launched =
       readLaunch([](const char *name) { return std::getenv(name); }, run.command.launch);

@@ -134,6 +134,9 @@ Result<std::optional<Launch>> readLaunch(const Environment &environment, const L
     launch->oneMachine = variables.text("OMPI_COMM_WORLD_LOCAL_SIZE") == std::to_string(launch->size);
   } else if (requested == "mpi") {
     return usage("'--communicator mpi' requires a process started by mpirun: missing OMPI_COMM_WORLD_RANK");
+  } else if (variables.has("RANK") && !torchrun) {
+    return usage("missing WORLD_SIZE in an environment that has RANK")
+        .withNote("set both, as torchrun does, or start the ranks as threads with --communicator local");
   } else if (torchrun) {
     SLUICE_ASSIGN_OR_RETURN(launch, readTorchrun(variables));
   } else if (srun) {
@@ -149,9 +152,8 @@ Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptio
       launch.transport == Transport::mpi ? openMpiLink(launch) : openSocketLink(launch, options);
   if (!link.isOk())
     return link.takeStatus();
-  SLUICE_ASSIGN_OR_RETURN(
-      std::unique_ptr<process::ProcessWorld> world,
-      process::ProcessWorld::create(std::move(*link), {options.watchdogSeconds, options.terminated}));
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<process::ProcessWorld> world,
+                          process::ProcessWorld::create(std::move(*link), {options.watchdogSeconds}));
   const bool mpi = launch.transport == Transport::mpi;
   return std::shared_ptr<World>(world.release(), [mpi](World *last) {
     const bool orderly = static_cast<process::ProcessWorld *>(last)->end();

@@ -9,7 +9,6 @@
 
 #include "runtime/collective/Communicator.h"
 
-#include <atomic>
 #include <optional>
 
 namespace sluice {
@@ -38,7 +37,6 @@ struct LaunchOptions {
   double joinSeconds = 60;
   /// See ProcessWorldOptions.
   double watchdogSeconds = 25;
-  const std::atomic<bool> *terminated = nullptr;
 };
 
 /// The value of an environment variable; null if it is not set.

@@ -13,8 +13,6 @@ namespace sluice::process {
 namespace {
 
 constexpr auto pulseInterval = std::chrono::milliseconds(250);
-/// After the launcher's signal: long enough to see who has died.
-constexpr auto terminationDelay = std::chrono::milliseconds(300);
 /// Seconds that a process of a failed world waits for the others, so that rank 0 can report the failure.
 constexpr auto failedWait = std::chrono::seconds(3);
 
@@ -319,12 +317,6 @@ void ProcessWorld::onTick() {
   checkPeers(now);
   if (options.watchdogSeconds > 0)
     checkWaits(now);
-  if (!options.terminated || !options.terminated->load())
-    return;
-  if (terminatedAt == Clock::time_point())
-    terminatedAt = now;
-  else if (now - terminatedAt >= terminationDelay)
-    fail(failedError(concat("rank ", rank(), " received SIGTERM, ", progressOf(rank()))));
 }
 
 void ProcessWorld::checkPeers(Clock::time_point now) {

@@ -20,8 +20,6 @@ namespace sluice::process {
 struct ProcessWorldOptions {
   /// Time after which a process that sends nothing, or runs nothing while others wait for it, ends the world; 0: never.
   double watchdogSeconds = 25;
-  /// Set from outside when the launcher ends the processes (SIGTERM); null: not watched.
-  const std::atomic<bool> *terminated = nullptr;
 };
 
 class ProcessWorld final : public World, private FrameSink {
@@ -81,8 +79,6 @@ private:
   /// Number of channels created with this name and these members.
   std::map<std::string, std::uint64_t> generations;
   bool ended = false;
-  /// When the launcher's signal was first seen.
-  Clock::time_point terminatedAt{};
 
   std::atomic<std::uint64_t> progressCount = 0;
   /// Entry point and instruction; all ones: none yet.

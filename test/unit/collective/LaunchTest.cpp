@@ -73,6 +73,14 @@ TEST(LaunchTest, Srun) {
             "missing MASTER_ADDR or MASTER_PORT of rank 0 in the environment of srun over several machines");
 }
 
+// Tests RANK without WORLD_SIZE, which would be a world of one rank for each process.
+TEST(LaunchTest, RankWithoutSize) {
+  const Status status = read({{"RANK", "1"}}).status();
+  EXPECT_EQ(status.message(), "missing WORLD_SIZE in an environment that has RANK");
+  ASSERT_EQ(status.notes().size(), 1u);
+  EXPECT_FALSE((*read({{"RANK", "1"}}, "local")).has_value());
+}
+
 // Tests invalid numbers.
 TEST(LaunchTest, BadNumbers) {
   EXPECT_EQ(read(with(torchrun, "RANK", "4")).status().message(),

@@ -76,6 +76,7 @@ public:
   int starts = 0, followed = 0, finished = 0;
 
   const plan::PlanT &plan() const override { return held; }
+  plan::PlanT &change() { return held; }
   int size() const override { return static_cast<int>(memory.size()); }
   Status run(std::string_view entry) override {
     if (!underWay.empty())

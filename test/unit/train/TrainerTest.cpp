@@ -175,19 +175,38 @@ TEST_F(TrainerTest, PortOfADifferentType) {
   EXPECT_TRUE(fake.runs.empty());
 }
 
-TEST_F(TrainerTest, FullDiskIsAnError) {
+TEST_F(TrainerTest, FullDiskEndsTheLogOnly) {
   if (!std::filesystem::exists("/dev/full"))
     GTEST_SKIP() << "this system has no /dev/full";
   FakeRanks fake = ranks();
   TrainOptions given = options();
   given.log = "/dev/full";
   given.save = folder.path("out");
-  Status status = train(fake, given, observer);
-  expectError(status, StatusCode::input, "cannot write '/dev/full': No space left on device");
-  ASSERT_EQ(status.notes().size(), 1u);
-  EXPECT_EQ(status.notes()[0], "the weights are those after step 1");
-  EXPECT_EQ(fake.runs.size(), 1u);
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  ASSERT_EQ(observer.warnings.size(), 1u) << "one for all lines";
+  expectError(observer.warnings[0], StatusCode::input, "cannot write '/dev/full': No space left on device");
+  ASSERT_EQ(observer.warnings[0].notes().size(), 1u);
+  EXPECT_EQ(observer.warnings[0].notes()[0], "the log ends before step 1; the run continues");
+  EXPECT_EQ(fake.runs.size(), 3u);
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/model.safetensors")));
+}
+
+// Tests the warning for steps after the end of the learning-rate schedule.
+TEST_F(TrainerTest, StepsBeyondTheSchedule) {
+  FakeRanks fake = ranks();
+  plan::LearningRateT rate;
+  rate.shape = plan::RateShape::linear;
+  rate.peak = 1;
+  rate.minimum = 0.25;
+  rate.total = 3;
+  fake.change().learning_rate = std::make_unique<plan::LearningRateT>(rate);
+  ASSERT_TRUE(train(fake, options(3), observer).isOk());
+  EXPECT_TRUE(observer.warnings.empty());
+  ASSERT_TRUE(train(fake, options(4), observer).isOk());
+  ASSERT_EQ(observer.warnings.size(), 1u);
+  EXPECT_EQ(observer.warnings[0].message(),
+            "--steps, expected at most 3 (the plan's lr_schedule.total_steps) but got 4");
+  EXPECT_EQ(observer.warnings[0].notes()[0], "the learning rate stays at 0.25 after step 3");
 }
 
 TEST_F(TrainerTest, OverfitRepeatsTheFirstBatch) {
