@@ -30,7 +30,9 @@ public:
   Resolver(const plan::PlanT &plan, PaddingIds &paddings, Actions &actions)
       : plan(plan), paddings(paddings), actions(actions) {}
 
-  void resolve(const plan::InstructionT &instruction, std::uint32_t issue) {
+  /// The instruction is in a section of `repeat` repetitions.
+  void resolve(const plan::InstructionT &instruction, std::uint32_t issue, std::uint32_t repeat) {
+    otherRepetitions = repeat - 1;
     Action action;
     action.instruction = &instruction;
     action.issue = issue;
@@ -71,6 +73,7 @@ private:
     access.begin = buffer.offset + view.offset;
     access.end = access.begin + *viewBytes(view);
     access.repetitionStride = view.repetition_stride;
+    access.reach = view.repetition_stride * otherRepetitions;
     access.isWrite = isWrite;
     access.neededBytes = access.end - access.begin;
     access.padding = paddings.of(view);
@@ -117,6 +120,7 @@ private:
   const plan::PlanT &plan;
   PaddingIds &paddings;
   Actions &actions;
+  std::uint32_t otherRepetitions = 0;
 };
 
 } // namespace
@@ -124,8 +128,8 @@ private:
 Actions resolveActions(const plan::PlanT &plan, const plan::EntryT &entry, PaddingIds &paddings) {
   Actions actions;
   Resolver resolver(plan, paddings, actions);
-  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
-    resolver.resolve(instruction, i);
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
+    resolver.resolve(instruction, i, entry.sections[s]->repeat);
   });
   return actions;
 }

@@ -27,6 +27,8 @@ struct Access {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t repetitionStride = 0;
+  /// Bytes after `end` to which the other repetitions of the section move the view.
+  std::uint64_t reach = 0;
   bool isWrite = false;
   /// Reads: bytes from `begin` that must hold a value (a reduction may carry padding that nothing wrote).
   std::uint64_t neededBytes = 0;

@@ -39,7 +39,7 @@ bool samePlace(const plan::PlanT &plan, const plan::ViewT &a, const plan::ViewT 
          (isDense(a) || (a.shape == b.shape && a.strides == b.strides));
 }
 
-Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
+Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i, std::uint32_t repeat,
                       const plan::InstructionT &instruction) {
   const Operands operands = operandsOf(instruction);
   auto within = [&](const plan::ViewT &view) {
@@ -53,14 +53,21 @@ Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i,
         return refuse(2, concat(place(plan, e, i), " uses buffer '", buffer.name, "' outside its lifespan [",
                                 buffer.begin, ", ", buffer.end, ")"));
       }
+  const auto endOf = [&](const plan::ViewT &view) {
+    return absolute(plan, view) + *viewBytes(view) + view.repetition_stride * (repeat - 1);
+  };
   const bool gathers = instruction.operation.AsCollective() &&
                        instruction.operation.AsCollective()->kind == plan::CollectiveKind::all_gather;
   for (std::size_t w = 0; w < operands.writes.size(); ++w) {
     const plan::ViewT &write = *operands.writes[w];
     const plan::Space space = plan.buffers[write.buffer]->space;
     auto overlaps = [&](const plan::ViewT &other) {
-      return plan.buffers[other.buffer]->space == space &&
-             !viewsDisjoint(write, absolute(plan, write), other, absolute(plan, other));
+      if (plan.buffers[other.buffer]->space != space)
+        return false;
+      // Views that move by different distances may meet in a later repetition.
+      if (write.repetition_stride != other.repetition_stride)
+        return absolute(plan, write) < endOf(other) && absolute(plan, other) < endOf(write);
+      return !viewsDisjoint(write, absolute(plan, write), other, absolute(plan, other));
     };
     auto overlap = [&](const plan::ViewT &other, const char *role) {
       const std::uint64_t begin = std::max(absolute(plan, write), absolute(plan, other));
@@ -216,7 +223,7 @@ Verdict lifespansDisjoint(const plan::PlanT &plan) {
     std::uint32_t i = 0;
     for (const auto &section : plan.entries[e]->sections)
       for (const auto &instruction : section->instructions)
-        SLUICE_CHECK(checkOperands(plan, e, i++, *instruction));
+        SLUICE_CHECK(checkOperands(plan, e, i++, section->repeat, *instruction));
     if (i == 0)
       continue;
     for (const auto &arena : plan.arenas)

@@ -127,7 +127,7 @@ private:
   }
 
   Verdict write(const plan::ViewT &view, Axes axes, std::uint32_t i) {
-    bytes[view.buffer].write(view.offset, endOf(view), axes, isDense(view));
+    bytes[view.buffer].write(view.offset, endOf(view), axes, isDense(view) && view.repetition_stride == 0);
     const auto found = held.find(view.buffer);
     if (found == held.end() || !(axes & ~found->second.axes))
       return {};

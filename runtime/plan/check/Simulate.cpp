@@ -2,8 +2,12 @@
 //
 // Issues the instructions of an entry point in order, twice, and tracks which work is done before which (StreamOrder.h)
 // and, for every byte, its last writer, the buffer of that write, and the readers since then. The host accesses only
-// ports, where it waits for their users. Repetitions of a section are simulated for a sample. A Witness (Witness.h)
-// reports the counterexample.
+// ports, where it waits for their users. A Witness (Witness.h) reports the counterexample.
+//
+// Repetitions of a section are simulated for a sample. For races, a view that moves with the repetition accesses the
+// range of all its repetitions in each of them, so that all repetitions between the sampled ones are like these. Of
+// such a view, a read needs all of the range, and a write gives a value only to its own slice, until the last
+// repetition completes the range.
 //
 // With carried waits three steps are simulated: a step may overlap with the previous one, and follows the one before
 // that. A run that follows a run of a different entry point starts after all of it, so each entry point is
@@ -132,8 +136,7 @@ private:
   }
 
   Verdict read(const Action &action, const Access &access) {
-    const std::uint64_t begin = access.begin + access.repetitionStride * order[now].repetition;
-    const std::uint64_t end = begin + (access.end - access.begin);
+    const std::uint64_t begin = access.begin, end = access.end + access.reach;
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     const bool tracked = isGathered(access.buffer);
     if (tracked && begin != end && gathered[access.buffer].state != Gathered::State::held)
@@ -145,7 +148,7 @@ private:
                             history(gathered[access.buffer]));
     Padding padding = clean;
     Verdict verdict = space(access.buffer).visit(begin, end, [&](std::uint64_t from, Run &run) -> Verdict {
-      const bool needed = from < begin + access.neededBytes;
+      const bool needed = from < begin + access.neededBytes + access.reach;
       if (!order.happened(run.writer))
         return witness.unordered(
             tracked && run.buffer == int(access.buffer) ? 4 : race(run.writer, run.buffer, access.buffer),
@@ -193,9 +196,7 @@ private:
   }
 
   Verdict write(const Action &action, const Access &access) {
-    const std::uint64_t begin = access.begin + access.repetitionStride * order[now].repetition;
-    const std::uint64_t end = begin + (access.end - access.begin);
-    if (begin == end)
+    if (access.begin == access.end)
       return {};
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
     SLUICE_CHECK(isKept(access));
@@ -206,7 +207,7 @@ private:
       state = {Gathered::State::held, now, before};
     }
     ByteMap &map = space(access.buffer);
-    Verdict verdict = map.visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
+    const auto checkOrder = [&](std::uint64_t from, const Run &run) -> Verdict {
       if (!order.happened(run.writer))
         return witness.unordered(race(run.writer, run.buffer, access.buffer), "writes buffer '" + buffer.name + "'",
                                  run.writer, access.buffer, from, run.end);
@@ -220,9 +221,9 @@ private:
                                    reader, access.buffer, from, run.end);
         }
       return {};
-    });
-    if (verdict)
-      return verdict;
+    };
+    SLUICE_CHECK(map.visit(access.begin, access.end + access.reach, checkOrder));
+    const auto [begin, end] = writtenRange(action, access);
     auto put = [&](std::uint64_t from, std::uint64_t to, Padding padding) {
       if (from < to)
         set(map.overwrite(from, to), access.buffer, now, padding);
@@ -239,6 +240,26 @@ private:
       put(begin, end, padding);
     }
     return {};
+  }
+
+  /// The bytes to which a write gives values. The rest of the range of a view that moves has only the writer.
+  std::pair<std::uint64_t, std::uint64_t> writtenRange(const Action &action, const Access &access) {
+    if (access.reach == 0)
+      return {access.begin, access.end};
+    const std::uint64_t bytes = access.end - access.begin;
+    const std::uint64_t last = access.reach / access.repetitionStride;
+    if (order[now].repetition == last && action.instruction->when == plan::When::all &&
+        access.repetitionStride <= bytes)
+      return {access.begin, access.end + access.reach};
+    space(access.buffer).visit(access.begin, access.end + access.reach, [&](std::uint64_t, Run &run) {
+      if (run.buffer != int(access.buffer))
+        run.buffer = -1;
+      run.writer = now;
+      run.readers.clear();
+      return false;
+    });
+    const std::uint64_t begin = access.begin + access.repetitionStride * order[now].repetition;
+    return {begin, begin + bytes};
   }
 
   //===--- The previous step ---===//
@@ -295,11 +316,14 @@ private:
   /// The host writes inputs after all instructions that use them, so no access to these bytes is in flight.
   void writeInputs() {
     for (const auto &port : entry.inputs) {
-      const plan::BufferT &buffer = *plan.buffers[port->view->buffer];
-      const std::uint32_t repeat = port->per_repetition ? entry.sections[0]->repeat : 1;
-      const std::uint64_t begin = buffer.offset + port->view->offset;
-      hold(port->view->buffer, begin, begin + *viewBytes(*port->view) + port->view->repetition_stride * (repeat - 1));
+      const auto [begin, end] = bytesOf(*port);
+      hold(port->view->buffer, begin, end);
     }
+  }
+  /// Of all slices, which are neighbours.
+  std::pair<std::uint64_t, std::uint64_t> bytesOf(const plan::PortT &port) const {
+    const std::uint64_t begin = plan.buffers[port.view->buffer]->offset + port.view->offset;
+    return {begin, begin + *viewBytes(*port.view) * (port.per_repetition ? entry.sections[0]->repeat : 1)};
   }
 
   /// P12: at the end no unit is gathered, and every output is written.
@@ -312,20 +336,13 @@ private:
                       history(gathered[b]));
     for (const auto &port : entry.outputs) {
       const std::uint32_t b = port->view->buffer;
-      std::vector<std::uint32_t> repetitions{0};
-      if (port->per_repetition)
-        repetitions = sampleRepetitions(*entry.sections[0]);
-      for (std::uint32_t repetition : repetitions) {
-        const std::uint64_t begin =
-            plan.buffers[b]->offset + port->view->offset + port->view->repetition_stride * repetition;
-        const std::uint64_t end = begin + *viewBytes(*port->view);
-        SLUICE_CHECK(space(b).visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
-          if (run.buffer == int(b) && (run.writer == before || order[run.writer].step == step))
-            return {};
-          return refuse(12, "output '" + port->name + "' of '" + entry.name + "' is not there at the end of the step",
-                        {byteRange(plan.buffers[b]->space, from, run.end)});
-        }));
-      }
+      const auto [begin, end] = bytesOf(*port);
+      SLUICE_CHECK(space(b).visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
+        if (run.buffer == int(b) && (run.writer == before || order[run.writer].step == step))
+          return {};
+        return refuse(12, "output '" + port->name + "' of '" + entry.name + "' is not there at the end of the step",
+                      {byteRange(plan.buffers[b]->space, from, run.end)});
+      }));
     }
     return {};
   }

@@ -238,7 +238,15 @@ Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &po
       return site.bad("no section repeats");
     site.repeat = entry.sections[0]->repeat;
   }
-  return checkView(site, port.view.get());
+  SLUICE_CHECK(checkView(site, port.view.get()));
+  if (const plan::BufferT &buffer = *plan.buffers[port.view->buffer]; buffer.space != plan::Space::host)
+    return site.bad("expected a buffer in host memory but '" + buffer.name + "' is in " +
+                    plan::EnumNameSpace(buffer.space));
+  if (!isDense(*port.view) || !port.view->valid.empty())
+    return site.bad("expected a dense view without valid extents");
+  if (const std::uint64_t bytes = *viewBytes(*port.view); site.repeat > 1 && port.view->repetition_stride != bytes)
+    return site.bad("expected slices at a distance of their ", bytes, " bytes but got ", port.view->repetition_stride);
+  return {};
 }
 
 } // namespace

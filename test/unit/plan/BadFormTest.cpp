@@ -15,6 +15,8 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.collective("gather a").segments[0]->source = h.view("host.x", {2, 4}); }},
     {"CollectiveOfTheHost", 1, "expected a collective on a stream of the device but got 'gather'",
      [](HandPlan &h) { h.plan.streams[1]->processor = plan::Processor::host; }},
+    {"PortInDeviceMemory", 1, "port 'lr' of 'train_step', expected a buffer in host memory but 'lr' is in device",
+     [](HandPlan &h) { h.entry().inputs[1]->view = h.view("lr"); }},
     {"BufferBeyondArena", 1, "expected it inside the 1024 bytes", [](HandPlan &h) { h.buffer("x").offset = 1024; }},
     {"OffsetOverflows", 1, "expected it inside", [](HandPlan &h) { h.buffer("x").offset = ~std::uint64_t(63); }},
     {"Misaligned", 1, "aligned to 64", [](HandPlan &h) { h.buffer("x").offset = 388; }},

@@ -254,7 +254,7 @@ void repeatWithoutEnd(HandPlan &hand) {
   hand.plan.microbatches = 1 << 20;
   hand.at("copy x").operation.AsCopy()->source->repetition_stride = 0;
   for (auto &port : hand.entry().inputs)
-    port->view->repetition_stride = 0;
+    port->per_repetition = false;
   hand.seal();
 }
 
