@@ -77,6 +77,10 @@ private:
     access.isWrite = isWrite;
     access.neededBytes = access.end - access.begin;
     access.padding = paddings.of(view);
+    if (!isDense(view)) {
+      access.windows = std::int32_t(actions.windows.size());
+      actions.windows.push_back(windowsOf(view));
+    }
     return actions.accesses.emplace_back(access);
   }
   void read(const plan::ViewT &view) { add(view, false); }

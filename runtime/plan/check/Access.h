@@ -7,6 +7,7 @@
 #define SLUICE_RUNTIME_PLAN_CHECK_ACCESS_H
 
 #include "runtime/plan/check/Check.h"
+#include "runtime/plan/check/Windows.h"
 
 #include <map>
 #include <span>
@@ -38,6 +39,8 @@ struct Access {
   bool carriesPadding = false;
   /// Writes of collectives: index of the read whose padding they take over; -1: none.
   std::int32_t paddingFrom = -1;
+  /// Index in Actions::windows of a strided view; -1: dense.
+  std::int32_t windows = -1;
   /// Writes: bytes from `begin` to the padding, if the source has padding.
   std::uint64_t dataBytes = ~std::uint64_t(0);
 };
@@ -59,6 +62,8 @@ struct Action {
 struct Actions {
   std::vector<Action> actions;
   std::vector<Access> accesses;
+  /// Of strided views, in repetition 0, relative to the first byte of the view; nullopt: not listed (windowsOf).
+  std::vector<std::optional<std::vector<Window>>> windows;
 
   std::span<const Access> of(const Action &action) const {
     return {accesses.data() + action.firstAccess, action.accesses};

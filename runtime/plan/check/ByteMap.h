@@ -11,6 +11,7 @@
 #include "runtime/plan/check/StreamOrder.h"
 
 #include <map>
+#include <memory>
 #include <vector>
 
 namespace sluice::check {
@@ -20,6 +21,8 @@ struct Run {
   std::uint64_t end = 0;
   /// The buffer through which the bytes were written; -1: they hold nothing.
   std::int32_t buffer = -1;
+  /// Strided views wrote only these columns; null: all bytes were written.
+  std::shared_ptr<const Columns> columns;
   Instance writer = before;
   Padding padding = clean;
   /// Since the last write, the latest of each stream.
@@ -61,7 +64,7 @@ public:
     return Outcome();
   }
 
-  /// The range as one run, with no readers.
+  /// The range as one run, all written, with no readers.
   Run &overwrite(std::uint64_t begin, std::uint64_t end) {
     auto at = splitAt(begin);
     if (at->second.end > end)
@@ -73,6 +76,7 @@ public:
     // Runs end within the space or reach beyond `end` only by a split above.
     at->second.end = end;
     at->second.readers.clear();
+    at->second.columns.reset();
     return at->second;
   }
 

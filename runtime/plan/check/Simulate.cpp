@@ -153,7 +153,7 @@ private:
         return witness.unordered(
             tracked && run.buffer == int(access.buffer) ? 4 : race(run.writer, run.buffer, access.buffer),
             "reads buffer '" + buffer.name + "'", run.writer, access.buffer, from, run.end);
-      if (needed)
+      if (needed && isRead(access, from, run.end))
         SLUICE_CHECK(checkWritten(access, run, from));
       if (!access.carriesPadding && run.buffer == int(access.buffer) && run.padding != clean &&
           run.padding != access.padding)
@@ -173,7 +173,7 @@ private:
   /// P2: the bytes were written through this buffer.
   Verdict checkWritten(const Access &access, const Run &run, std::uint64_t from) const {
     const plan::BufferT &buffer = *plan.buffers[access.buffer];
-    if (run.buffer == -1)
+    if (run.buffer == -1 || (run.buffer == int(access.buffer) && !holdsValues(access, run, from)))
       return witness.refuse(2, "reads bytes of buffer '" + buffer.name + "' that no instruction has written",
                             {byteRange(access.space, from, run.end)});
     if (run.buffer != int(access.buffer))
@@ -193,6 +193,35 @@ private:
                                    sectionBegin, ", ", sectionEnd, "), but got [", buffer.begin, ", ", buffer.end, ")"),
                             {"written by " + witness.describe(run.writer), byteRange(access.space, from, run.end)});
     return {};
+  }
+
+  /// The windows of a strided access in repetition 0; null for a dense one, and where they are not listed.
+  const std::vector<Window> *windowsOf(const Access &access) const {
+    return access.windows >= 0 && actions.windows[access.windows] ? &*actions.windows[access.windows] : nullptr;
+  }
+  /// Windows at an absolute offset.
+  static Window at(std::uint64_t begin, Window window) {
+    window.begin += begin;
+    return window;
+  }
+
+  /// False for bytes between the elements of a strided view.
+  bool isRead(const Access &access, std::uint64_t from, std::uint64_t end) const {
+    const std::vector<Window> *windows = windowsOf(access);
+    return !windows || access.reach != 0 || std::any_of(windows->begin(), windows->end(), [&](const Window &window) {
+      return touches(at(access.begin, window), from, end);
+    });
+  }
+  /// True if the accessed bytes of a run of the same buffer were written.
+  bool holdsValues(const Access &access, const Run &run, std::uint64_t from) const {
+    if (!run.columns)
+      return true;
+    const std::vector<Window> *windows = windowsOf(access);
+    if (!windows || access.reach != 0)
+      return run.columns->hold(from, run.end);
+    return std::all_of(windows->begin(), windows->end(), [&](const Window &window) {
+      return run.columns->hold(at(access.begin, window), from, run.end);
+    });
   }
 
   Verdict write(const Action &action, const Access &access) {
@@ -224,6 +253,10 @@ private:
     };
     SLUICE_CHECK(map.visit(access.begin, access.end + access.reach, checkOrder));
     const auto [begin, end] = writtenRange(action, access);
+    if (access.windows >= 0) {
+      writeWindows(access, begin, end);
+      return {};
+    }
     auto put = [&](std::uint64_t from, std::uint64_t to, Padding padding) {
       if (from < to)
         set(map.overwrite(from, to), access.buffer, now, padding);
@@ -242,6 +275,38 @@ private:
     return {};
   }
 
+  /// The bytes between the elements keep their values, and their padding.
+  void writeWindows(const Access &access, std::uint64_t begin, std::uint64_t end) {
+    ByteMap &map = space(access.buffer);
+    const auto change = [&](Run &run) {
+      const bool isOwn = run.buffer == int(access.buffer);
+      const Padding padding = isOwn && run.padding != clean ? run.padding : access.padding;
+      set(run, access.buffer, now, access.padding == clean || access.padding == padding ? padding : garbage);
+      run.readers.clear();
+      return isOwn;
+    };
+    const std::vector<Window> *windows = windowsOf(access);
+    if (!windows)
+      map.visit(begin, end, [&](std::uint64_t, Run &run) {
+        if (!change(run))
+          run.buffer = -1;
+        return false;
+      });
+    else
+      for (Window window : *windows) {
+        window = at(begin, window);
+        map.visit(window.begin, window.end(), [&](std::uint64_t from, Run &run) {
+          const bool isOwn = change(run);
+          if (isOwn && (!run.columns || run.columns->period != window.period))
+            return false;
+          Columns columns = isOwn ? *run.columns : Columns(window.period);
+          columns.add(window);
+          run.columns = columns.hold(from, run.end) ? nullptr : std::make_shared<const Columns>(std::move(columns));
+          return false;
+        });
+      }
+  }
+
   /// The bytes to which a write gives values. The rest of the range of a view that moves has only the writer.
   std::pair<std::uint64_t, std::uint64_t> writtenRange(const Action &action, const Access &access) {
     if (access.reach == 0)
@@ -249,11 +314,13 @@ private:
     const std::uint64_t bytes = access.end - access.begin;
     const std::uint64_t last = access.reach / access.repetitionStride;
     if (order[now].repetition == last && action.instruction->when == plan::When::all &&
-        access.repetitionStride <= bytes)
+        access.repetitionStride <= bytes && access.windows < 0)
       return {access.begin, access.end + access.reach};
     space(access.buffer).visit(access.begin, access.end + access.reach, [&](std::uint64_t, Run &run) {
-      if (run.buffer != int(access.buffer))
+      if (run.buffer != int(access.buffer)) {
         run.buffer = -1;
+        run.columns.reset();
+      }
       run.writer = now;
       run.readers.clear();
       return false;
@@ -338,7 +405,8 @@ private:
       const std::uint32_t b = port->view->buffer;
       const auto [begin, end] = bytesOf(*port);
       SLUICE_CHECK(space(b).visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
-        if (run.buffer == int(b) && (run.writer == before || order[run.writer].step == step))
+        if (run.buffer == int(b) && (!run.columns || run.columns->hold(from, run.end)) &&
+            (run.writer == before || order[run.writer].step == step))
           return {};
         return refuse(12, "output '" + port->name + "' of '" + entry.name + "' is not there at the end of the step",
                       {byteRange(plan.buffers[b]->space, from, run.end)});

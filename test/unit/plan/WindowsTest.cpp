@@ -1,0 +1,184 @@
+//===- WindowsTest.cpp - strided writes give values to the bytes that they write ----===//
+//
+// Launches write columns of a matrix, and a copy reads all of it or some columns.
+//
+//===----------------------------------------------------------------------===//
+#include "SmallPlan.h"
+
+namespace sluice::test {
+namespace {
+
+constexpr std::uint32_t compute = 0;
+
+class Columns : public SmallPlan {
+public:
+  static constexpr std::int64_t rows = 6, columns = 8;
+  const std::uint32_t matrix, out = buffer("out", {rows, columns});
+
+  Columns() : matrix(buffer("matrix", {rows, columns})) { section(); }
+
+  plan::ViewT window(std::int64_t first, std::int64_t count) const {
+    return view(matrix, {rows, count}, std::uint64_t(first) * 4, {columns, 1});
+  }
+  void write(std::int64_t first, std::int64_t count) { fill(compute, window(first, count), 1); }
+  void readAll() { copy(compute, view(matrix), view(out)); }
+  void read(std::int64_t first, std::int64_t count) { copy(compute, window(first, count), view(out, {rows, count})); }
+  void expectUnwritten() { expectRefused(2, "reads bytes of buffer 'matrix' that no instruction has written"); }
+};
+
+TEST(Windows, HalfOfTheColumnsIsNotAll) {
+  Columns plan;
+  plan.write(0, 2);
+  plan.write(6, 2);
+  plan.readAll();
+  plan.expectUnwritten();
+}
+
+TEST(Windows, TogetherTheyAreAll) {
+  Columns plan;
+  for (std::int64_t first : {6, 0, 2, 4})
+    plan.write(first, 2);
+  plan.readAll();
+  plan.expectAccepted();
+}
+
+TEST(Windows, OverlappingWindowsAreAll) {
+  Columns plan;
+  plan.write(0, 5);
+  plan.write(3, 5);
+  plan.readAll();
+  plan.expectAccepted();
+}
+
+TEST(Windows, AGapOfOneColumnIsFound) {
+  for (std::int64_t missing = 0; missing < Columns::columns; ++missing) {
+    Columns plan;
+    for (std::int64_t column = 0; column < Columns::columns; ++column)
+      if (column != missing)
+        plan.write(column, 1);
+    plan.readAll();
+    plan.expectUnwritten();
+  }
+}
+
+TEST(Windows, AWindowReadsItsOwnColumns) {
+  for (std::int64_t first = 0; first + 3 <= Columns::columns; ++first) {
+    Columns plan;
+    plan.write(2, 4);
+    plan.read(first, 3);
+    if (first >= 2 && first + 3 <= 6)
+      plan.expectAccepted();
+    else
+      plan.expectUnwritten();
+  }
+}
+
+TEST(Windows, RowsAfterTheWindowAreNotWritten) {
+  Columns plan;
+  for (std::int64_t first : {0, 4}) {
+    plan::ViewT window = plan.window(first, 4);
+    window.shape[0] = 5;
+    plan.fill(compute, std::move(window), 1);
+  }
+  plan.readAll();
+  plan.expectUnwritten();
+}
+
+TEST(Windows, WindowsOfAnotherPeriodDoNotCount) {
+  Columns plan;
+  plan.write(0, 4);
+  // Every other 4 columns, from column 4 on: the same bytes as columns 4 to 8.
+  plan.fill(compute, plan.view(plan.matrix, {3, 4}, 16, {16, 1}), 1);
+  plan.readAll();
+  plan.expectUnwritten();
+}
+
+TEST(Windows, ValuesOfTheSameBufferRemain) {
+  Columns plan;
+  plan.fill(compute, plan.view(plan.matrix), 0);
+  plan.write(2, 3);
+  plan.readAll();
+  plan.expectAccepted();
+}
+
+/// Three tables of 4 x 4 in one buffer; the middle rows of each, and two of their columns.
+plan::ViewT middle(const SmallPlan &plan, std::uint32_t buffer, std::int64_t column) {
+  return plan.view(buffer, {3, 2, 2}, 16 + std::uint64_t(column) * 4, {16, 4, 1});
+}
+
+TEST(Windows, RowsAndColumns) {
+  for (bool isComplete : {true, false}) {
+    SmallPlan plan;
+    const std::uint32_t tables = plan.buffer("tables", {3, 4, 4}), out = plan.buffer("out", {3, 2, 4});
+    plan.section();
+    plan.fill(compute, middle(plan, tables, 0), 1);
+    plan.fill(compute, middle(plan, tables, isComplete ? 2 : 1), 1);
+    plan.copy(compute, plan.view(tables, {3, 2, 4}, 16, {16, 4, 1}), plan.view(out));
+    if (isComplete)
+      plan.expectAccepted();
+    else
+      plan.expectRefused(2, "reads bytes of buffer 'tables' that no instruction has written");
+  }
+}
+
+TEST(Windows, BetweenRowsNothingIsWritten) {
+  SmallPlan plan;
+  const std::uint32_t tables = plan.buffer("tables", {3, 4, 4}), out = plan.buffer("out", {3, 4, 4});
+  plan.section();
+  plan.fill(compute, middle(plan, tables, 0), 1);
+  plan.fill(compute, middle(plan, tables, 2), 1);
+  plan.copy(compute, plan.view(tables), plan.view(out));
+  plan.expectRefused(2, "reads bytes of buffer 'tables' that no instruction has written");
+}
+
+// More windows than the checker lists: their bytes do not count as written.
+TEST(Windows, ManyWindowsDoNotCount) {
+  for (std::int64_t tables : {1000, 5000}) {
+    SmallPlan plan;
+    const std::uint32_t all = plan.buffer("all", {tables, 3, 2}), out = plan.buffer("out", {tables, 2, 1});
+    plan.section();
+    const auto corners = [&] { return plan.view(all, {tables, 2, 1}, 0, {6, 2, 1}); };
+    plan.fill(compute, corners(), 1);
+    plan.copy(compute, corners(), plan.view(out));
+    if (tables == 1000)
+      plan.expectAccepted();
+    else
+      plan.expectRefused(2, "reads bytes of buffer 'all' that no instruction has written");
+  }
+}
+
+// Padding of one window remains after a write of the next.
+TEST(Windows, PaddingOfAWindowRemains) {
+  for (bool isFirst : {true, false}) {
+    SmallPlan plan({{"shard", 2}});
+    const std::uint32_t matrix = plan.buffer("matrix", {4, 4}), out = plan.buffer("out", {4, 4});
+    plan.section();
+    for (std::int64_t column : {0, 2}) {
+      plan::ViewT window = plan.view(matrix, {4, 2}, std::uint64_t(column) * 4, {4, 1});
+      if ((column == 0) == isFirst)
+        window = plan.padded(window, 0, {0}, 4, 7);
+      plan.fill(compute, window, 1);
+    }
+    plan.copy(compute, plan.view(matrix), plan.view(out));
+    plan.expectRefused(8, "reads padding of buffer 'matrix'");
+  }
+}
+
+TEST(Windows, AnOutputNeedsAllColumns) {
+  for (std::int64_t count : {3, 4}) {
+    SmallPlan plan;
+    const std::uint32_t y = plan.buffer("y", {4, 8}, f32, host), in = plan.buffer("in", {4, 4});
+    plan.section();
+    plan.port(plan.plan.entries[0]->outputs, "y", plan.view(y));
+    plan.fill(compute, plan.view(in), 1);
+    for (std::int64_t first : {0, 4})
+      plan.copy(compute, plan.view(in, {4, count}), plan.view(y, {4, count}, std::uint64_t(first) * 4, {8, 1}));
+    if (count == 4)
+      plan.expectAccepted();
+    else
+      plan.expectRefused(12, "output 'y' of 'step' is not there at the end of the step");
+  }
+}
+
+} // namespace
+} // namespace sluice::test
