@@ -73,6 +73,7 @@ const std::vector<Stage> &stages() {
       {check::collectivesAgree, {5}},
       {check::noDeadlock, {6}},
       {check::shardsPartition, {}},
+      {check::operandsDisjoint, {}},
       {check::lifespansDisjoint, {}},
       {check::updatedOnce, {10}},
       {check::simulate, {2, 3, 4, 8, 11, 12}},

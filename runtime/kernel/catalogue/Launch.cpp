@@ -52,17 +52,17 @@ AliasPairs pairsOf(std::span<const AliasRecord> aliases, const KernelRecord &rec
         result.push_back(i);
     return result;
   };
-  AliasPairs result;
-  for (std::size_t parameter = 0, more = 1; more; ++parameter) {
-    more = 0;
-    for (const AliasRecord &alias : aliases) {
-      const auto from = places(in, alias.input), to = places(out, alias.output);
-      if (parameter < from.size() && parameter < to.size()) {
-        result.push_back({from[parameter], to[parameter]});
-        more = 1;
-      }
-    }
+  std::vector<std::pair<std::vector<unsigned>, std::vector<unsigned>>> pairs;
+  std::size_t parameters = 0;
+  for (const AliasRecord &alias : aliases) {
+    pairs.push_back({places(in, alias.input), places(out, alias.output)});
+    parameters = std::max(parameters, std::min(pairs.back().first.size(), pairs.back().second.size()));
   }
+  AliasPairs result;
+  for (std::size_t parameter = 0; parameter < parameters; ++parameter)
+    for (const auto &[from, to] : pairs)
+      if (parameter < from.size() && parameter < to.size())
+        result.push_back({from[parameter], to[parameter]});
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ Verdict collectivesAgree(const plan::PlanT &plan);
 Verdict noDeadlock(const plan::PlanT &plan);
 /// P8, the part that does not depend on the data flow: shards partition each tensor.
 Verdict shardsPartition(const plan::PlanT &plan);
+/// P2 for the operands of each instruction: within lifespans, and disjoint except in place.
+Verdict operandsDisjoint(const plan::PlanT &plan);
 /// P2, by declared lifespans: live buffers share no byte, the peak is not larger than declared.
 Verdict lifespansDisjoint(const plan::PlanT &plan);
 /// P10: each parameter and state is updated once a step.
@@ -71,6 +74,10 @@ std::string byteRange(plan::Space space, std::uint64_t begin, std::uint64_t end)
 /// True if the views share no byte: exact if both are regular windows of one period, by their ranges otherwise. The
 /// views are of one space; `a` and `b` are their absolute offsets.
 bool viewsDisjoint(const plan::ViewT &first, std::uint64_t a, const plan::ViewT &second, std::uint64_t b);
+
+/// Pairs of buffers of an instruction: it reads the first in place of which it writes the second.
+std::set<std::pair<std::uint32_t, std::uint32_t>> replacedBuffers(const plan::PlanT &plan,
+                                                                  const plan::InstructionT &instruction);
 
 /// True where the destination kernel reads what its output held before (accumulate).
 bool readsOutput(const plan::PlanT &plan, const plan::LaunchT &launch);

@@ -1,9 +1,8 @@
 //===- Lifespans.cpp - P2 by declared lifespans -------------------------------------------===//
 //
 // Sweeps over the issue order of each entry point with the set of live buffers sorted by offset: live buffers share no
-// byte, except when an instruction replaces its operand in place; the live bytes never exceed the declared peak. Also:
-// every access is within the lifespan of its buffer, and the operands of one instruction overlap only in place.
-// Simulate.cpp checks lifespans against all streams.
+// byte, except when an instruction replaces its operand in place; the live bytes never exceed the declared peak.
+// Operands.cpp checks the accesses of each instruction, Simulate.cpp lifespans against all streams.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -11,93 +10,10 @@
 #include "runtime/base/Text.h"
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace sluice::check {
 namespace {
-
-struct Operands {
-  std::vector<const plan::ViewT *> reads;
-  std::vector<const plan::ViewT *> writes;
-};
-
-Operands operandsOf(const plan::InstructionT &instruction) {
-  Operands operands;
-  forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
-    (isWrite ? operands.writes : operands.reads).push_back(&view);
-  });
-  return operands;
-}
-
-std::uint64_t absolute(const plan::PlanT &plan, const plan::ViewT &view) {
-  return plan.buffers[view.buffer]->offset + view.offset;
-}
-
-/// The same elements at the same offset: a kernel may replace one by the other.
-bool samePlace(const plan::PlanT &plan, const plan::ViewT &a, const plan::ViewT &b) {
-  return absolute(plan, a) == absolute(plan, b) && *viewBytes(a) == *viewBytes(b) &&
-         a.repetition_stride == b.repetition_stride && isDense(a) == isDense(b) &&
-         (isDense(a) || (a.shape == b.shape && a.strides == b.strides));
-}
-
-Verdict checkOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i, std::uint32_t repeat,
-                      const plan::InstructionT &instruction) {
-  const Operands operands = operandsOf(instruction);
-  auto within = [&](const plan::ViewT &view) {
-    const plan::BufferT &buffer = *plan.buffers[view.buffer];
-    return buffer.entry == -1 || (buffer.begin <= i && i < buffer.end);
-  };
-  for (const auto *views : {&operands.reads, &operands.writes})
-    for (const plan::ViewT *view : *views)
-      if (!within(*view)) {
-        const plan::BufferT &buffer = *plan.buffers[view->buffer];
-        return refuse(2, concat(place(plan, e, i), " uses buffer '", buffer.name, "' outside its lifespan [",
-                                buffer.begin, ", ", buffer.end, ")"));
-      }
-  const auto endOf = [&](const plan::ViewT &view) {
-    return absolute(plan, view) + *viewBytes(view) + view.repetition_stride * (repeat - 1);
-  };
-  const bool gathers = instruction.operation.AsCollective() &&
-                       instruction.operation.AsCollective()->kind == plan::CollectiveKind::all_gather;
-  for (std::size_t w = 0; w < operands.writes.size(); ++w) {
-    const plan::ViewT &write = *operands.writes[w];
-    const plan::Space space = plan.buffers[write.buffer]->space;
-    auto overlaps = [&](const plan::ViewT &other) {
-      if (plan.buffers[other.buffer]->space != space)
-        return false;
-      // Views that move by different distances may meet in a later repetition.
-      if (write.repetition_stride != other.repetition_stride)
-        return absolute(plan, write) < endOf(other) && absolute(plan, other) < endOf(write);
-      return !viewsDisjoint(write, absolute(plan, write), other, absolute(plan, other));
-    };
-    auto overlap = [&](const plan::ViewT &other, const char *role) {
-      const std::uint64_t begin = std::max(absolute(plan, write), absolute(plan, other));
-      const std::uint64_t end =
-          std::min(absolute(plan, write) + *viewBytes(write), absolute(plan, other) + *viewBytes(other));
-      return refuse(2,
-                    place(plan, e, i) + " writes buffer '" + plan.buffers[write.buffer]->name +
-                        "' over bytes of buffer '" + plan.buffers[other.buffer]->name + "', " + role +
-                        " of the same instruction",
-                    {byteRange(space, begin, end)});
-    };
-    for (const plan::ViewT *read : operands.reads)
-      if (overlaps(*read) && (gathers || !samePlace(plan, write, *read)))
-        return overlap(*read, "an input");
-    for (std::size_t v = 0; v < w; ++v)
-      if (overlaps(*operands.writes[v]))
-        return overlap(*operands.writes[v], "an output");
-  }
-  return {};
-}
-
-/// True where the instruction replaces buffer `old`, in its last use, by `next`, in its first, in place.
-bool replaces(const plan::PlanT &plan, const plan::InstructionT &instruction, std::uint32_t old, std::uint32_t next) {
-  const Operands operands = operandsOf(instruction);
-  bool found = false;
-  for (const plan::ViewT *write : operands.writes)
-    for (const plan::ViewT *read : operands.reads)
-      found = found || (write->buffer == next && read->buffer == old && samePlace(plan, *write, *read));
-  return found;
-}
 
 class Sweep {
 public:
@@ -162,8 +78,7 @@ private:
         continue;
       }
       const bool inPlace = buffer.entry != -1 && other.entry != -1 && other.offset == buffer.offset &&
-                           other.end == now + 1 &&
-                           replaces(plan, *instructionAt(*plan.entries[entry], now), at->second, b);
+                           other.end == now + 1 && replacedAt(now).contains({at->second, b});
       if (!inPlace)
         return overlap(buffer, other, from, to);
       shared += to - from;
@@ -171,6 +86,14 @@ private:
     live.insert({buffer.offset, b});
     bytes += buffer.bytes;
     return {};
+  }
+
+  const std::set<std::pair<std::uint32_t, std::uint32_t>> &replacedAt(std::uint32_t now) {
+    if (replacedNow != now) {
+      replacedNow = now;
+      replaced = replacedBuffers(plan, *instructionAt(*plan.entries[entry], now));
+    }
+    return replaced;
   }
 
   void leave(std::uint32_t b) {
@@ -208,6 +131,9 @@ private:
   std::uint32_t entry;
   const plan::ArenaT &arena;
   std::uint64_t bytes = 0;
+  /// The pairs of buffers of the last instruction with which a buffer entered over a live one.
+  std::optional<std::uint32_t> replacedNow;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> replaced;
   /// Bytes that count twice at this instant, because one buffer replaces a different one in place.
   std::uint64_t shared = 0;
 };
@@ -220,11 +146,7 @@ Verdict lifespansDisjoint(const plan::PlanT &plan) {
       return refuse(2, concat("the arena of ", plan::EnumNameSpace(arena->space), " declares a peak of ",
                               arena->peak_live, " live bytes but has only ", arena->bytes));
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
-    std::uint32_t i = 0;
-    for (const auto &section : plan.entries[e]->sections)
-      for (const auto &instruction : section->instructions)
-        SLUICE_CHECK(checkOperands(plan, e, i++, section->repeat, *instruction));
-    if (i == 0)
+    if (instructionCount(*plan.entries[e]) == 0)
       continue;
     for (const auto &arena : plan.arenas)
       SLUICE_CHECK(Sweep(plan, e, *arena).run());

@@ -120,11 +120,7 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
     return site.bad("kernel '" + name + "' is not in the catalogue");
   SLUICE_CHECK(checkAttributes(site, launch, *record));
   const Attributes attributes = attributesOf(launch);
-  OperandCounts counts = expectedOperands(*record, attributes, launch.inputs.size(), launch.outputs.size());
-  // P10 compares the parameters and states of an update with the plan's.
-  if (std::ranges::any_of(record->outputs,
-                          [](const OperandRecord &output) { return output.count == OperandCount::each; }))
-    counts = {1, std::max<std::size_t>(launch.outputs.size(), 1), true};
+  const OperandCounts counts = expectedOperands(*record, attributes, launch.inputs.size(), launch.outputs.size());
   if (counts.isAtLeast ? launch.inputs.size() < counts.inputs : launch.inputs.size() != counts.inputs)
     return site.bad("kernel '", name, "', expected ", (counts.isAtLeast ? "at least " : ""), counts.inputs,
                     " inputs but got ", launch.inputs.size());

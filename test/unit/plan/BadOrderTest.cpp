@@ -32,11 +32,38 @@ const Bad overlap[] = {
        h.launch("grad b").outputs[0]->offset = 16;
        h.launch("grad b").inputs[0]->shape = {2, 4};
      }},
-    {"TwoOutputsOnePlace", 2,
-     "writes buffer 'a.weight' over bytes of buffer 'a.weight', an output of the same instruction",
+    {"TwoOutputsOnePlace", 2, "writes buffer 'y' over bytes of buffer 'y', an output of the same instruction",
      [](HandPlan &h) {
-       h.launch("update a").outputs[1] = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]);
+       plan::LaunchT &launch = h.launch("y");
+       launch.kernel = std::uint32_t(h.plan.kernels.size());
+       h.plan.kernels.push_back("swiglu_grad");
+       launch.inputs.clear();
+       launch.outputs.clear();
+       for (int i = 0; i < 3; ++i)
+         launch.inputs.push_back(h.view("h"));
+       for (int i = 0; i < 2; ++i)
+         launch.outputs.push_back(h.view("y", {3, 4}));
      }},
+    {"InPlaceWithoutLeave", 2,
+     "writes buffer 'y' over bytes of buffer 'y', and it cannot compute output 0 in place of input 0",
+     [](HandPlan &h) {
+       h.plan.kernels.push_back("take_along");
+       h.launch("grad b").kernel = std::uint32_t(h.plan.kernels.size() - 1);
+       h.launch("grad b").outputs[0] = h.view("y");
+     }},
+    {"InPlaceOfAnotherType", 2, "writes buffer 'y' over bytes of buffer 'y', an input of the same instruction",
+     [](HandPlan &h) {
+       h.launch("grad b").outputs[0] = h.view("y");
+       h.launch("grad b").outputs[0]->dtype = plan::DType::i32;
+     }},
+    {"CopyInPlace", 2, "writes buffer 'x' over bytes of buffer 'x', and it cannot compute output 0 in place of input 0",
+     [](HandPlan &h) { h.at("copy x").operation.AsCopy()->source = h.view("x"); }},
+    {"ScatterInPlace", 2, "an input of the same instruction",
+     [](HandPlan &h) { h.collective("reduce b").segments[0]->destination = h.view("sum.b", {2, 4}); }},
+    {"UpdateElsewhere", 2,
+     "updates input 2 in place, expected output 1 at its bytes of buffer 'a.weight.momentum_buffer' but got buffer "
+     "'shard.a'",
+     [](HandPlan &h) { h.launch("update a").outputs[1]->buffer = h.bufferId("shard.a"); }},
     {"LivesOverlapOnStreams", 2, "without waiting for",
      [](HandPlan &h) {
        // By lifespans the reduced gradient is at the offset of its input; the streams do not wait.
@@ -90,8 +117,9 @@ const Bad gather[] = {
        h.at("copy lr").operation.Set(plan::CollectiveT(h.collective("gather b")));
        h.at("copy lr").stream = 1;
        h.buffer("gathered.b").end = h.index("update b");
-       h.buffer("gathered.b").offset = 960;
-       h.plan.arenas[0]->peak_live = 1024;
+       h.buffer("gathered.b").offset = 1152;
+       h.plan.arenas[0]->bytes = 1216;
+       h.plan.arenas[0]->peak_live = 1216;
        h.launch("update b").inputs[3] = h.view("loss");
        h.launch("update a").inputs[3] = h.view("loss");
        h.buffer("loss").begin = h.index("loss");

@@ -8,17 +8,24 @@
 namespace sluice::test {
 namespace {
 
+/// A launch without momentum, which updates only its parameter.
+void leaveState(plan::LaunchT &update) {
+  update.attributes.clear();
+  update.inputs.erase(update.inputs.begin() + 2);
+  update.outputs.pop_back();
+}
+
+/// The launch does the same as a different one.
+void repeat(plan::LaunchT &launch, const plan::LaunchT &other) { launch = plan::LaunchT(other); }
+
 const Bad updates[] = {
     {"NotUpdated", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 0",
      [](HandPlan &h) { h.drop("update b"); }},
-    {"UpdatedTwice", 10, "but got 2",
-     [](HandPlan &h) {
-       h.launch("update b").outputs.push_back(std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]));
-     }},
+    {"UpdatedTwice", 10, "but got 2", [](HandPlan &h) { repeat(h.launch("update b"), h.launch("update a")); }},
     {"UpdatedEachRepetition", 10, "but got 2", [](HandPlan &h) { h.section(1).repeat = 2; }},
     {"FrozenUpdated", 10, "expected 0 updates", [](HandPlan &h) { h.parameter("a.weight").frozen = true; }},
     {"StateNotUpdated", 10, "state 'momentum_buffer' of parameter 'a.weight'",
-     [](HandPlan &h) { h.launch("update a").outputs.pop_back(); }},
+     [](HandPlan &h) { leaveState(h.launch("update a")); }},
     {"ReadAfterUpdate", 10, "reads buffer 'b.weight' after its update",
      [](HandPlan &h) { h.launch("update a").inputs[3] = h.view("b.weight"); }},
 };
@@ -58,6 +65,8 @@ void addTwin(HandPlan &h) {
       } else if (plan::CopyT *copy = instruction->operation.AsCopy()) {
         take(copy->source->buffer);
         take(copy->destination->buffer);
+      } else if (plan::FillT *fill = instruction->operation.AsFill()) {
+        take(fill->destination->buffer);
       } else if (plan::ReleaseT *release = instruction->operation.AsRelease()) {
         for (std::uint32_t &buffer : release->buffers)
           take(buffer);
@@ -97,20 +106,25 @@ const Bad shared[] = {
     {"TwiceInOne", 10, "parameter 'a.weight', expected 1 updates in a step of 'train_twin' but got 2",
      [](HandPlan &h) {
        addTwin(h);
-       twinLaunch(h, "update b").outputs.push_back(std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]));
+       repeat(twinLaunch(h, "update b"), twinLaunch(h, "update a"));
      }},
     {"ItsStateAlone", 10,
      "state 'momentum_buffer' of parameter 'b.weight', expected 0 updates in a step of 'train_twin'",
      [](HandPlan &h) {
        addTwin(h);
-       auto &outputs = twinLaunch(h, "update b").outputs;
-       outputs.erase(outputs.begin());
+       plan::LaunchT &scale = twinLaunch(h, "update b");
+       scale.kernel = h.launch("h").kernel;
+       scale.attributes.clear();
+       scale.outputs.erase(scale.outputs.begin());
+       scale.inputs.resize(2);
+       for (auto &input : scale.inputs)
+         input = std::make_unique<plan::ViewT>(*scale.outputs[0]);
      }},
     {"WithoutItsState", 10,
      "state 'momentum_buffer' of parameter 'b.weight', expected 1 updates in a step of 'train_twin'",
      [](HandPlan &h) {
        addTwin(h);
-       twinLaunch(h, "update b").outputs.pop_back();
+       leaveState(twinLaunch(h, "update b"));
      }},
     {"FrozenByTheOther", 10, "parameter 'b.weight', expected 0 updates in a step of 'train_twin' but got 1",
      [](HandPlan &h) {

@@ -74,8 +74,8 @@ plan::ViewT HandPlan::shard(const std::string &name, std::int64_t rows) const {
 }
 
 void HandPlan::addBuffer(const std::string &name, plan::BufferClass bufferClass, Shape shape, std::uint64_t offset,
-                         plan::Space space) {
-  buffers[name] = PlanBuilder::buffer(name, std::move(shape), plan::DType::f32, space);
+                         plan::Space space, plan::DType dtype) {
+  buffers[name] = PlanBuilder::buffer(name, std::move(shape), dtype, space);
   buffer(name).class_ = bufferClass;
   buffer(name).offset = offset;
 }
@@ -142,6 +142,7 @@ void HandPlan::addTables() {
   addBuffer("host.x", input, {2, 2, 4}, 0, plan::Space::host);
   addBuffer("host.lr", input, {}, 64, plan::Space::host);
   addBuffer("host.loss", input, {}, 128, plan::Space::host);
+  addBuffer("host.step", input, {}, 192, plan::Space::host, plan::DType::i64);
   addParameter("a.weight", 3, 0);
   addParameter("b.weight", 4, 1);
   addBuffer("gathered.a", gathered, {4, 4}, 256);
@@ -158,11 +159,14 @@ void HandPlan::addTables() {
   addBuffer("shard.b", gradient_shard, {2, 4}, 768);
   addBuffer("shard.a", gradient_shard, {2, 4}, 832);
   addBuffer("lr", input, {}, 896);
+  addBuffer("step", input, {}, 960, plan::Space::device, plan::DType::i64);
+  addBuffer("clip", temporary, {}, 1024);
+  addBuffer("guard", temporary, {}, 1088, plan::Space::device, plan::DType::u8);
   buffer("gathered.a").unit = 0;
   buffer("gathered.b").unit = 1;
   plan.arenas[0]->persistent = 256;
-  plan.arenas[0]->bytes = 1024;
-  plan.arenas[1]->persistent = plan.arenas[1]->bytes = plan.arenas[1]->peak_live = 192;
+  plan.arenas[0]->bytes = 1152;
+  plan.arenas[1]->persistent = plan.arenas[1]->bytes = 256;
 }
 
 std::uint32_t HandPlan::streamId(const std::string &name) const {
@@ -224,6 +228,7 @@ void HandPlan::addForward() {
   x.repetition_stride = 32;
   port(entry().inputs, "x", x).per_repetition = true;
   port(entry().inputs, "lr", window("host.lr"));
+  port(entry().inputs, "step", window("host.step"));
   port(entry().outputs, "loss", window("host.loss"));
   if (carries) {
     events["a updated"] = entry().events++;
@@ -278,13 +283,20 @@ void HandPlan::addBackward() {
 void HandPlan::addUpdate() {
   constexpr auto update = plan::Phase::update;
   addCopy("copy lr", update, window("host.lr"), window("lr"));
+  addCopy("copy step", update, window("host.step"), window("step"));
+  for (const char *name : {"clip", "guard"}) {
+    fill(streamId("compute"), window(name), 1);
+    label(std::string("fill ") + name, update, -1);
+  }
   for (const char *unit : {carries ? "a" : "b", carries ? "b" : "a"}) {
     const std::string u = unit, weight = u + ".weight", momentum = weight + ".momentum_buffer";
     const std::int64_t rows = u == "a" ? 3 : 4;
     addWait(u + " reduced", "compute", update);
     addLaunch("update " + u, update, u == "a" ? 0 : 1, "sgd",
-              {shard(weight, rows), shard("shard." + u, rows), shard(momentum, rows), window("lr")},
+              {shard(weight, rows), shard("shard." + u, rows), shard(momentum, rows), window("lr"), window("step"),
+               window("clip"), window("guard")},
               {shard(weight, rows), shard(momentum, rows)});
+    attribute(at("update " + u), "momentum", 0.9);
     if (carries && u == "a")
       addRecord("a updated", "compute", update);
   }
@@ -305,7 +317,7 @@ void HandPlan::setLifespan(const std::string &name, const std::string &first, co
 void HandPlan::addLifespans() {
   const std::string sectionEnd = "gather waits: micro done", stepEnd = "reduce waits: step done";
   const std::string first = carries ? "gather waits: a updated" : "gather a";
-  for (const char *name : {"host.x", "host.lr", "host.loss"})
+  for (const char *name : {"host.x", "host.lr", "host.loss", "host.step"})
     setLifespan(name, first, stepEnd);
   setLifespan("gathered.a", "gather a", "release a");
   setLifespan("gathered.b", "gather b", "release b");
@@ -320,7 +332,11 @@ void HandPlan::addLifespans() {
   setLifespan("sum.a", first, sectionEnd);
   setLifespan("shard.b", "reduce b", "update b");
   setLifespan("shard.a", "reduce a", "update a");
-  setLifespan("lr", "copy lr", carries ? "update b" : "update a");
+  const std::string last = carries ? "update b" : "update a";
+  setLifespan("lr", "copy lr", last);
+  setLifespan("step", "copy step", last);
+  for (const char *name : {"clip", "guard"})
+    setLifespan(name, std::string("fill ") + name, last);
   if (carries)
     buffer("gathered.a").reserved_from = index("a updated") + 1;
   plan.arenas[0]->peak_live = 0;
@@ -336,7 +352,7 @@ void HandPlan::addLifespans() {
       live -= buffer("y").bytes;
     plan.arenas[0]->peak_live = std::max(plan.arenas[0]->peak_live, live);
   }
-  plan.arenas[1]->peak_live = 64 + 4 + 4;
+  plan.arenas[1]->peak_live = 64 + 4 + 4 + 8;
 }
 
 } // namespace sluice::test

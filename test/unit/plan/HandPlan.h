@@ -46,7 +46,7 @@ public:
 
 private:
   void addBuffer(const std::string &name, plan::BufferClass bufferClass, Shape shape, std::uint64_t offset,
-                 plan::Space space = plan::Space::device);
+                 plan::Space space = plan::Space::device, plan::DType dtype = plan::DType::f32);
   void addParameter(const std::string &name, std::int64_t rows, std::uint32_t unit);
   /// Names the instruction that was added last.
   plan::InstructionT &label(const std::string &label, plan::Phase phase, int unit);

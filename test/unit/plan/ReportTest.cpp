@@ -47,7 +47,7 @@ TEST(Describe, Head) {
   EXPECT_EQ(json["target"], "cpu");
   EXPECT_EQ(json["world"], 2);
   EXPECT_EQ(json["mesh"], Json::parse(R"([{"axis": "replicate", "size": 1}, {"axis": "shard", "size": 2}])"));
-  EXPECT_EQ(json["arenas"][0], Json::parse(R"({"space": "device", "bytes": 1024, "persistent": 256, "peak_live": )" +
+  EXPECT_EQ(json["arenas"][0], Json::parse(R"({"space": "device", "bytes": 1152, "persistent": 256, "peak_live": )" +
                                            std::to_string(hand.plan.arenas[0]->peak_live) + R"(, "workspace": 128})"));
 }
 
@@ -211,11 +211,11 @@ TEST(Diff, ShowsFactsAndInstructions) {
   second.plan.mesh[0]->size = 3;
   const PlanDifference difference = diffPlans(first.plan, second.plan);
   EXPECT_EQ(difference.facts,
-            (std::vector<std::string>{"! arena device bytes: 1024 -> 2048", "! mesh replicate: 1 -> 3"}));
+            (std::vector<std::string>{"! arena device bytes: 1152 -> 2048", "! mesh replicate: 1 -> 3"}));
   ASSERT_EQ(difference.entries.size(), 1u);
   EXPECT_EQ(difference.entries[0].removed, 1u);
   EXPECT_EQ(difference.entries[0].added, 1u);
-  EXPECT_NE(difference.toText().find("+ 38 reduce all update: record 9"), std::string::npos) << difference.toText();
+  EXPECT_NE(difference.toText().find("+ 41 reduce all update: record 9"), std::string::npos) << difference.toText();
 }
 
 class Commands : public testing::Test {

@@ -131,6 +131,21 @@ TEST(Windows, BetweenRowsNothingIsWritten) {
   plan.expectRefused(2, "reads bytes of buffer 'tables' that no instruction has written");
 }
 
+// The outputs of one launch interleave.
+TEST(Windows, OutputsOfOneLaunch) {
+  for (std::int64_t second : {2, 1}) {
+    Columns plan;
+    const std::uint32_t in = plan.buffer("in", {Columns::rows, 2});
+    plan.fill(compute, plan.view(in), 1);
+    plan.launch(compute, "swiglu_grad", {plan.view(in), plan.view(in), plan.view(in)},
+                {plan.window(0, 2), plan.window(second, 2)});
+    if (second == 2)
+      plan.expectAccepted();
+    else
+      plan.expectRefused(2, "writes buffer 'matrix' over bytes of buffer 'matrix', an output of the same instruction");
+  }
+}
+
 // More windows than the checker lists: their bytes do not count as written.
 TEST(Windows, ManyWindowsDoNotCount) {
   for (std::int64_t tables : {1000, 5000}) {
