@@ -1,45 +1,10 @@
-"""Rows of the reference with gradients and parameters: losses of ten steps, and every parameter after one step of SGD with a learning
-rate of 1, at the reference's tolerances of f32.
+"""Rows of the reference with gradients and parameters, at the reference's tolerances of f32 (parity.py)."""
 
-One rank with as many micro-batches as there are ranks takes the same rows. After that step the difference of a parameter is the
-difference of its gradient.
-"""
-
+from parity import *
 from sluice import *
 
-ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
-ONE = ["optimizer.name=sgd", "optimizer.lr=1"]
-RELATIVE, ABSOLUTE = 1.3e-6, 1e-5
 HOST = 'memory.offload=["parameters", "optimizer"]'
 POLICIES = [[f"sharding.reshard_after_forward={after}", f"recompute.policy={policy}"] for after in ("true", "false") for policy in ("none", "block")]
-
-
-def close(found, wanted):
-    return len(found) == len(wanted) and all(abs(a - b) <= ABSOLUTE + RELATIVE * abs(b) for a, b in zip(found, wanted))
-
-
-def same_gradients(found, wanted, what):
-    """Of two runs of one step by ONE."""
-    expect(close(found.loss, wanted.loss), f"{what}: loss, expected {wanted.loss} but got {found.loss}")
-    a, b = tensors(found.weights), tensors(wanted.weights)
-    expect_equal(sorted(a), sorted(b), f"{what}: parameters")
-    for name in a:
-        worst = max(range(len(a[name])), key=lambda i: abs(a[name][i] - b[name][i]))
-        expect(close(a[name], b[name]), f"{what}: '{name}', expected {b[name][worst]} but got {a[name][worst]} after one step")
-
-
-def parity(model, mesh, ranks, recipes, steps=10, microbatches=1, options=(), extra=()):
-    """`extra` also applies to the run of one rank."""
-    extra = list(extra)
-    alone = [f"gradient.microbatches={ranks * microbatches}"] + extra
-    one = train(Plan(model, alone + ONE), *options, steps=1)
-    losses = train(Plan(model, alone + ADAM), *options, steps=steps).loss if steps else None
-    for recipe in recipes:
-        settings = mesh + extra + ([f"gradient.microbatches={microbatches}"] if microbatches > 1 else []) + recipe
-        same_gradients(train(Plan(model, settings + ONE), *options, steps=1), one, f"{model.stem}, {settings}")
-        if steps:
-            found = train(Plan(model, settings + ADAM), *options, steps=steps).loss
-            expect(close(found, losses), f"{model.stem}, {settings}: losses, expected {losses} but got {found}")
 
 
 @test
@@ -125,7 +90,7 @@ def nested_units_with_recompute_in_two_forwards():
 def sharded_tensors_of_two_and_three_axes():
     """The full grid of the rows, an idle third axis included: resharding policy by recompute, for even and uneven dims."""
     split = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
-    for dim in (3, 5, 16, 17):
+    for dim in (3, 5, 6, 16, 17):
         model = zoo("mlp-stack", f"dim={dim}", "batch=8")
         start = train(Plan(model, []), steps=0).weights
         for mesh, ranks in ((["mesh.pipeline=1", "mesh.shard=2", "mesh.tensor=2"], 2),
@@ -168,6 +133,8 @@ def divisors_of_one_unit():
             divided = mesh + [f"gradient.divide={{root={factor}}}", "sharding.reshard_after_forward=false"]
             alone = ["gradient.microbatches=4", f"gradient.divide={{root={factor / 4}}}"]
             same_gradients(train(Plan(model, divided + ONE), steps=1), train(Plan(model, alone + ONE), steps=1), f"{divided}")
+            found, wanted = (train(Plan(model, settings + ADAM), steps=10).loss for settings in (divided, alone))
+            expect(close(found, wanted), f"{divided}: losses, expected {wanted} but got {found}")
 
 
 def schedule(pattern):
@@ -221,16 +188,17 @@ def ranks_without_rows():
 @test
 def frozen_parameters():
     parity(zoo("linear-mlps", "count=3", "dim=8"), [], 4,
-           [["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.shard=4", "sharding.dim=flat", "recompute.policy=block"]], steps=0,
-           extra=['parameters.frozen=["1.*", "2.in_proj.weight"]'])
+           [["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.shard=4", "sharding.reshard_after_forward=2"],
+            ["mesh.shard=4", "sharding.dim=flat", "recompute.policy=block"]], steps=5, extra=['parameters.frozen=["1.*", "2.in_proj.weight"]'])
 
 
 @test
 def sync_by_unit_and_mesh():
-    recipes = [[f"sharding.reshard_after_forward={after}", f"gradient.sync={sync}"] for after in ("true", "false")
-               for sync in ("[true, false, true]", '{"1"=[false, true, true], "2"="every", "*"=[true, false, true]}')]
+    syncs = ("[true, false, true]", '{"1"=[false, true, true], "2"="every", "*"=[true, false, true]}')
     for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
-        parity(zoo("linear-mlps", "count=3", "dim=32"), mesh, 4, recipes, steps=0, microbatches=3)
+        recipes = [[f"sharding.reshard_after_forward={after}", f"gradient.sync={sync}"]
+                   for after in (("true", "false") if mesh == ["mesh.replicate=4"] else ("true", "false", "2")) for sync in syncs]
+        parity(zoo("linear-mlps", "count=3", "dim=32"), mesh, 4, recipes, steps=3, microbatches=3)
 
 
 main()

@@ -1,5 +1,6 @@
 """Accumulation of gradients over micro-batches: exact counts of every mode, and lists of micro-batches that reduce."""
 
+from parity import parity
 from sluice import *
 
 N, K, D = 3, 3, 2
@@ -8,7 +9,6 @@ DEFER = {"all": "last", "some_mlps": '{"1"="last", "2"="last", "*"="every"}', "r
 DEFER_REPLICAS = {"all": "reduce_scatter_only", "some_mlps": '{"1"="reduce_scatter_only", "2"="reduce_scatter_only", "*"="every"}',
                   "root_only": '{root="reduce_scatter_only", "*"="every"}'}
 REDUCES = {"all": N + 1, "some_mlps": (N + 1) + (N - D + 1) * (K - 1), "root_only": (N + 1) + N * (K - 1)}
-ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 
 
 def variants():
@@ -51,10 +51,7 @@ def counts_of_every_mode():
 @test
 def parity_of_every_mode():
     model = zoo("linear-mlps", "count=3", "dim=32")
-    alone = train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5)
-    for variant in variants():
-        found = train(Plan(model, recipe_of(*variant) + ADAM), steps=5)
-        expect_near_runs(found, alone, 2e-5, f"{recipe_of(*variant)}", weights=2e-2)
+    parity(model, [], 4 * K, [recipe_of(*variant) for variant in variants()], steps=5)
 
 
 @test
@@ -69,8 +66,7 @@ def gathered_once_for_all_microbatches():
             expect_equal((plan.count("all_gather"), plan.count("reduce_scatter")), (gathers, 3), f"{one}")
             expect_equal({c["microbatch"] for c in plan.collectives("reduce_scatter")}, {2}, f"{one}: micro-batch of reductions")
         expect_equal(Plan(model, early).events("forward")[:3], ["U(root)", "U(layers.0)", "U(layers.1)"], "early gathers")
-        expect_near_runs(train(Plan(model, early + ADAM), steps=5), train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=5),
-                         2e-5, f"{early}", weights=2e-2)
+        parity(model, [], 12, [early], steps=5)
 
 
 def lists(pattern):
@@ -102,17 +98,6 @@ def sync_by_list_of_microbatches():
             expect_near_runs(train(plan, steps=2), alone, 1e-5, f"{recipe}", weights=1e-5)
             number += 1
     expect_equal(number, 36, "runs")
-
-
-@test
-def sync_lists_by_unit_and_mesh():
-    model = zoo("linear-mlps", "count=3", "dim=32")
-    alone = train(Plan(model, ["gradient.microbatches=12"] + ADAM), steps=3)
-    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
-        for after in ("true", "false") if len(mesh) == 1 and "replicate" in mesh[0] else ("true", "false", "2"):
-            for sync in ("[true, false, true]", '{"1"=[false, true, true], "2"="every", "*"=[true, false, true]}'):
-                recipe = mesh + ["gradient.microbatches=3", f"sharding.reshard_after_forward={after}", f"gradient.sync={sync}"] + ADAM
-                expect_near_runs(train(Plan(model, recipe), steps=3), alone, 2e-5, f"{recipe}", weights=2e-2)
 
 
 @test

@@ -348,7 +348,7 @@ def divide_factor_of_one_unit():
     model = toy(2, "transformer", "tied=false")
     for mesh, scatter in ((["mesh.shard=4"], 4), (["mesh.replicate=2", "mesh.shard=2"], 2), (["mesh.replicate=4"], 1)):
         for factor in (8, 4):
-            recipe = mesh + [f"gradient.divide={{root={factor}}}", "sharding.reshard_after_forward=false"] + ADAM
+            recipe = mesh + [f"gradient.divide={{root={factor}}}", "sharding.reshard_after_forward=false"]
             plan = Plan(model, recipe)
             ops = {(c["unit"] == "root", c["kind"], c["op"]) for c in plan.collectives() if c["unit"] and c["kind"] != "all_gather"}
             if scatter > 1:
@@ -358,8 +358,6 @@ def divide_factor_of_one_unit():
             else:
                 wanted = {(True, "all_reduce", "mean" if factor == 4 else "premul_sum"), (False, "all_reduce", "mean")}
             expect_equal(ops, wanted, f"{recipe}: reductions")
-            alone = ["gradient.microbatches=4", f"gradient.divide={{root={factor / 4}}}"] + ADAM
-            expect_near_runs(train(plan, steps=10), train(Plan(model, alone), steps=10), 2e-5, f"{recipe}", weights=2e-2)
     # A root without parameters divides nothing.
     mlps = zoo("mlp-sequence", "count=3", "dim=16")
     narrow = ["mesh.shard=4", "precision.compute=bf16", "precision.reduce=f32"] + ADAM

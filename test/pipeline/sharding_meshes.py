@@ -1,25 +1,12 @@
-"""Meshes with a tensor axis and other axes: numbers, saved weights, norms."""
+"""Meshes with a tensor axis and other axes: collectives and norms (reference_rows.py compares the numbers)."""
 
 from sluice import *
 
-ADAM = ["optimizer.name=adam", "optimizer.lr=0.01"]
 SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
-
-
-def parity(dim, mesh, ranks, recipes):
-    model = zoo("mlp-stack", f"dim={dim}", "batch=8")
-    alone = train(Plan(model, [f"gradient.microbatches={ranks}"] + ADAM), steps=5)
-    start = train(Plan(model, []), steps=0).weights
-    for recipe in recipes:
-        plan = Plan(model, mesh + [SPLIT] + recipe + ADAM)
-        expect(train(plan, steps=0).weights == start, f"{dim}, {mesh + recipe}: expected the initial weights of one rank")
-        expect_near_runs(train(plan, steps=5), alone, 1e-4, f"{dim}, {mesh + recipe}", weights=2e-2)
 
 
 @test
 def shard_and_tensor():
-    for dim in (6, 16):
-        parity(dim, ["mesh.shard=2", "mesh.tensor=2"], 2, ([], ["sharding.reshard_after_forward=true", "recompute.policy=block"]))
     plan = Plan(zoo("mlp-stack", "dim=16"), ["mesh.shard=2", "mesh.tensor=2", SPLIT])
     expect_equal([(a["axis"], a["size"]) for a in plan.description["mesh"] if a["size"] > 1], [("shard", 2), ("tensor", 2)], "mesh")
     expect("tensor" in {c["axis"] for c in plan.collectives()}, "expected collectives along the tensor axis")
@@ -28,8 +15,6 @@ def shard_and_tensor():
 
 @test
 def replicate_shard_and_tensor():
-    for dim in (6, 16):
-        parity(dim, ["mesh.replicate=2", "mesh.shard=2", "mesh.tensor=2"], 4, ([], ["sharding.reshard_after_forward=false"]))
     plan = Plan(zoo("mlp-stack", "dim=16"), ["mesh.replicate=2", "mesh.shard=2", "mesh.tensor=2", SPLIT])
     expect_equal({c["axis"] for c in plan.collectives() if c["unit"] and c["kind"] != "all_gather"}, {"shard", "replicate"},
                  "axes of reductions of units")
