@@ -54,8 +54,11 @@ try:
 except OSError:
     pass
 cache = os.path.join(build, "CMakeCache.txt")
-if shutil.which("mpirun") and os.path.exists(cache) and "SLUICE_MPI:INTERNAL=ON" in open(cache).read():
+settings = open(cache).read() if os.path.exists(cache) else ""
+if shutil.which("mpirun") and "SLUICE_MPI:INTERNAL=ON" in settings:
     config.available_features.add("mpi")
+if "SLUICE_HAVE_TOKENIZERS:INTERNAL=ON" in settings:
+    config.available_features.add("tokenizers")
 
 # A Python with PyTorch and Hugging Face's transformers: $SLUICE_PYTHON, else python3. This only checks whether they exist.
 python = os.environ.get("SLUICE_PYTHON", "python3")

@@ -18,10 +18,6 @@ Status Tokenizer::encode(std::string_view text, bool special, std::vector<std::i
   return encodeValid(text, special, ids);
 }
 
-/// Files that belong to the tokenizer and that Sluice does not read: transformers and other programs do.
-static constexpr const char *otherFiles[] = {"tokenizer.model", "spiece.model", "vocab.json",
-                                             "merges.txt",      "vocab.txt",    "added_tokens.json"};
-
 static std::string digestOf(const std::vector<std::string> &contents) {
   std::string digests;
   for (const std::string &text : contents)
@@ -46,9 +42,6 @@ Result<std::unique_ptr<Tokenizer>> openTokenizer(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Tokenizer> tokenizer, main.ends_with(".json")
                                                                     ? text::readTokenizerJson(text, main, settings)
                                                                     : text::readSentencePiece(text, main, settings));
-  for (const char *name : otherFiles)
-    if (std::string other = folder + "/" + name; other != main && isFile(other))
-      files.push_back(std::move(other));
   tokenizer->files = std::move(files);
   tokenizer->digest = digestOf(contents);
   return tokenizer;

@@ -44,7 +44,7 @@ public:
 
   /// SHA-256 of the files, as hexadecimal text.
   std::string digest;
-  /// Paths of the files.
+  /// Paths of the files that were read, beginning with the main one.
   std::vector<std::string> files;
   std::optional<std::int32_t> bos, eos;
   TokenizerSettings settings;

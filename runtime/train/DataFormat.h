@@ -4,6 +4,7 @@
 
 #include "runtime/train/File.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,14 @@ enum class DataFormat {
   safetensors,
   /// Text. Without a tokenizer each byte is a token.
   text,
+};
+
+/// How the files of data are read.
+struct DataFiles {
+  /// Of all files.
+  DataFormat format = DataFormat::automatic;
+  /// The files that are read for texts, by the path of the text (TextCache.h).
+  std::map<std::string, std::string> tokenized;
 };
 
 /// "auto", "bytes", "u16", "u32", "llmc", "npy", "safetensors", "text", in the order of the enum.

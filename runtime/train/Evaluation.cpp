@@ -21,7 +21,7 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
   result.entry = ranks.plan().entries[index].get();
   FeederOptions feederOptions;
   feederOptions.data = options.data;
-  feederOptions.format = options.format;
+  feederOptions.files = options.files;
   SLUICE_ASSIGN_OR_RETURN(result.feeder, Feeder::make(ranks, *result.entry, feederOptions));
   std::optional<std::uint64_t> steps = result.feeder.completeSteps();
   result.batches = options.batches ? options.batches

@@ -12,7 +12,7 @@ namespace sluice {
 struct EvaluationOptions {
   /// As TrainOptions::data; empty: no evaluation.
   std::vector<std::string> data;
-  DataFormat format = DataFormat::automatic;
+  DataFiles files;
   /// Steps between two evaluations; the last step is followed by one in any case.
   std::uint64_t every = 0;
   /// Batches of one evaluation; 0: all complete ones, or 20 if the data are unbounded.

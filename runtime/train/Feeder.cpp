@@ -19,7 +19,7 @@ Status Feeder::open() {
   if (options.weights.empty()) {
     // At least the rows of one rank's micro-batch.
     const std::uint64_t rows = ports[0]->view->shape.empty() ? 1 : static_cast<std::uint64_t>(ports[0]->view->shape[0]);
-    SLUICE_ASSIGN_OR_RETURN(auto all, openInputData(options.data, options.format, ports, rows));
+    SLUICE_ASSIGN_OR_RETURN(auto all, openInputData(options.data, options.files, ports, rows));
     data.push_back(std::move(all));
     return Status::ok();
   }
@@ -29,7 +29,7 @@ Status Feeder::open() {
                               options.data.size(), options.weights.size()))
         .withNote("a glob in quotes is one argument");
   for (const std::string &source : options.data) {
-    SLUICE_ASSIGN_OR_RETURN(auto one, openInputData({source}, options.format, ports, 1));
+    SLUICE_ASSIGN_OR_RETURN(auto one, openInputData({source}, options.files, ports, 1));
     data.push_back(std::move(one));
   }
   mixture = DataMixture(options.weights, options.seed);

@@ -17,8 +17,7 @@ namespace sluice {
 struct FeederOptions {
   /// Paths, globs, or random:SEED. Without weights their rows follow one another.
   std::vector<std::string> data;
-  /// Of all files.
-  DataFormat format = DataFormat::automatic;
+  DataFiles files;
   /// Empty, or one positive weight per element of `data`: its share of the rows is its share of the sum of weights.
   std::vector<double> weights;
   /// Key of dropout and of the order of the data.

@@ -1,5 +1,6 @@
 //===- Generate.cpp - text from a trained model --------------------------------------===//
 #include "runtime/train/Generate.h"
+#include "runtime/text/StreamDecoder.h"
 #include "runtime/train/DataOrder.h"
 #include "runtime/train/Ports.h"
 
@@ -46,16 +47,44 @@ static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, con
   return Status::ok();
 }
 
+Status checkVocabulary(const Tokenizer &tokenizer, std::uint64_t vocabulary) {
+  if (vocabulary != 0 && tokenizer.vocabularySize() > vocabulary)
+    return inputError(
+               fmt::format("tokens of the tokenizer '{}', expected at most {}, the model's vocabulary, but got {}",
+                           tokenizer.files.empty() ? std::string() : tokenizer.files[0], vocabulary,
+                           tokenizer.vocabularySize()))
+        .withNote("use the tokenizer of the model, or import a model with a larger vocab_size");
+  return Status::ok();
+}
+
+/// The tokens of the prompt.
+static Result<std::vector<std::int32_t>> encodePrompt(const GenerateOptions &options, std::uint64_t vocabulary) {
+  std::vector<std::int32_t> tokens;
+  if (Tokenizer *tokenizer = options.tokenizer) {
+    SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, vocabulary));
+    SLUICE_RETURN_IF_ERROR(tokenizer->encode(options.prompt, /*special=*/true, tokens));
+    if (tokens.empty())
+      return inputError("the prompt has no tokens").withNote("the tokenizer removes its text; pass another --prompt");
+    return tokens;
+  }
+  for (unsigned char byte : options.prompt) {
+    if (byte >= vocabulary)
+      return inputError(fmt::format("prompt, expected bytes below the vocabulary of {} but got {}", vocabulary,
+                                    static_cast<int>(byte)));
+    tokens.push_back(byte);
+  }
+  return tokens;
+}
+
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options) {
   const plan::PortT *tokens = nullptr, *logits = nullptr;
   SLUICE_RETURN_IF_ERROR(findPorts(plan, tokens, logits));
   if (options.prompt.empty())
     return Status(StatusCode::usage, "'--prompt' is empty");
-  std::uint64_t vocabulary = static_cast<std::uint64_t>(logits->view->shape.back());
-  for (unsigned char byte : options.prompt)
-    if (byte >= vocabulary)
-      return inputError(fmt::format("prompt, expected bytes below the vocabulary of {} but got {}", vocabulary,
-                                    static_cast<int>(byte)));
+  if (Result<std::vector<std::int32_t>> encoded =
+          encodePrompt(options, static_cast<std::uint64_t>(logits->view->shape.back()));
+      !encoded.isOk())
+    return encoded.takeStatus();
   if (!(options.temperature >= 0))
     return Status(StatusCode::usage, fmt::format("temperature, expected at least 0 but got {}", options.temperature));
   return Status::ok();
@@ -72,9 +101,16 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
   auto rows = static_cast<std::size_t>(tokens->view->shape[0]),
        length = static_cast<std::size_t>(tokens->view->shape[1]);
   std::vector<float> scores(static_cast<std::size_t>(logits->view->shape.back()));
-  std::vector<std::int32_t> context, window(rows * length);
-  for (unsigned char byte : options.prompt)
-    context.push_back(byte);
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::int32_t> context, encodePrompt(options, scores.size()));
+  std::vector<std::int32_t> window(rows * length);
+  std::optional<StreamDecoder> decoder;
+  if (options.tokenizer) {
+    decoder.emplace(*options.tokenizer);
+    // The text of a token may depend on the tokens before it.
+    for (const std::int32_t token : context)
+      (void)decoder->add(token);
+    (void)decoder->finish();
+  }
 
   for (std::uint64_t i = 0; i < options.count; ++i) {
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(options.stop && options.stop->load()));
@@ -91,8 +127,12 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
                                       std::as_writable_bytes(std::span(scores))));
     double draw = static_cast<double>(mixBits(mixBits(options.seed) ^ i) >> 11) * 0x1p-53;
     context.push_back(static_cast<std::int32_t>(sampleToken(scores, options.temperature, options.topK, draw)));
-    sink(tokenText(context.back()));
+    if (decoder && context.back() == options.tokenizer->eos)
+      break;
+    sink(decoder ? decoder->add(context.back()) : tokenText(context.back()));
   }
+  if (decoder)
+    sink(decoder->finish());
   return Status::ok();
 }
 

@@ -7,6 +7,7 @@
 #ifndef SLUICE_RUNTIME_TRAIN_GENERATE_H
 #define SLUICE_RUNTIME_TRAIN_GENERATE_H
 
+#include "runtime/text/Tokenizer.h"
 #include "runtime/train/Ranks.h"
 
 #include <atomic>
@@ -16,8 +17,9 @@ namespace sluice {
 
 struct GenerateOptions {
   std::uint64_t count = 0;
-  /// Bytes are tokens.
   std::string prompt = "\n";
+  /// Encodes the prompt and decodes the generated tokens; not owned. Null: bytes are tokens.
+  Tokenizer *tokenizer = nullptr;
   /// 0: always the most likely token.
   double temperature = 1;
   /// Only the k most likely tokens; 0: all.
@@ -27,11 +29,15 @@ struct GenerateOptions {
   const std::atomic<bool> *stop = nullptr;
 };
 
-/// Calls `sink` with the text of each new token: its byte, or "<id>" if it is not a byte.
+/// Calls `sink` with the text of each new token: its byte, or "<id>" if it is not a byte. With a tokenizer, with text
+/// as soon as it is complete UTF-8, and the text ends before the tokenizer's EOS.
 Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink);
 
 /// The error that generate() would return before its first token; called before training.
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options);
+
+/// An error if the tokenizer has more tokens than the model's vocabulary; 0: unbounded.
+Status checkVocabulary(const Tokenizer &tokenizer, std::uint64_t vocabulary);
 
 /// Index drawn from softmax(scores / temperature) over the k best; `draw` in [0, 1). Ties go to the lower index.
 std::size_t sampleToken(std::span<const float> scores, double temperature, std::uint64_t topK, double draw);

@@ -71,7 +71,7 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
   return std::unique_ptr<InputData>(std::make_unique<TokenInput>(std::move(data), tokens, targets, shape.sequence));
 }
 
-Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, DataFormat format,
+Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, const DataFiles &files,
                                                  const std::vector<const plan::PortT *> &ports, std::uint64_t minimum) {
   for (const plan::PortT *port : ports)
     if (port->view->shape.empty() || port->view->shape[0] != ports[0]->view->shape[0])
@@ -92,6 +92,13 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
     return openRandomData(seed, ports);
   }
   std::vector<std::string> paths = expandGlobs(sources);
+  DataFormat format = files.format;
+  for (std::string &path : paths)
+    if (const auto text = files.tokenized.find(path); text != files.tokenized.end()) {
+      path = text->second;
+      // The declared format is that of the text.
+      format = DataFormat::automatic;
+    }
   if (format == DataFormat::safetensors)
     return openTensorData(paths, ports, minimum);
   auto first = std::find_if(paths.begin(), paths.end(), hasSafetensorsName);

@@ -27,9 +27,9 @@ public:
   virtual Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) = 0;
 };
 
-/// Opens data for these ports, whose first dims are rows of one sample each. All files have the given format. Reports
-/// all errors in the data, also fewer than `minimum` samples.
-Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, DataFormat format,
+/// Opens data for these ports, whose first dims are rows of one sample each. Reports all errors in the data, also fewer
+/// than `minimum` samples.
+Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> &sources, const DataFiles &files,
                                                  const std::vector<const plan::PortT *> &ports, std::uint64_t minimum);
 
 /// Every element depends on the seed, its port's name, its sample and its position in the row, and on nothing else:

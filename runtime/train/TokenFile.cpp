@@ -2,13 +2,18 @@
 #include "runtime/train/TokenFile.h"
 #include "runtime/train/Npy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <vector>
 
 namespace sluice {
 
 /// llm.c's header: 256 int32, of which the first three are magic, version and number of tokens.
 static constexpr std::uint64_t headerBytes = 256 * 4;
+
+/// Number of tokens that writeTokenFile() converts at once.
+static constexpr std::size_t convertedAtOnce = 1 << 16;
 
 static Result<TokenFile> openLlmc(InputFile file) {
   const std::string path = file.path();
@@ -33,6 +38,23 @@ static Result<TokenFile> openLlmc(InputFile file) {
                                   "but got {}",
                                   path, headerBytes + count * width, count, file.size()));
   return TokenFile{std::move(file), DataFormat::llmc, headerBytes, width, false, count};
+}
+
+Status writeTokenFile(const std::string &path, std::span<const std::int32_t> ids) {
+  const bool isNarrow = std::ranges::all_of(ids, [](std::int32_t id) { return id <= UINT16_MAX; });
+  const std::int32_t header[headerBytes / 4] = {isNarrow ? 20240520 : 20240801, isNarrow ? 1 : 7,
+                                                static_cast<std::int32_t>(ids.size())};
+  SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));
+  SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(header))));
+  std::vector<std::uint16_t> narrow;
+  for (std::size_t at = 0; isNarrow && at < ids.size(); at += convertedAtOnce) {
+    const auto part = ids.subspan(at, std::min(convertedAtOnce, ids.size() - at));
+    narrow.assign(part.begin(), part.end());
+    SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(narrow))));
+  }
+  if (!isNarrow)
+    SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(ids)));
+  return file.commit();
 }
 
 static Result<TokenFile> openIds(InputFile file, DataFormat format, std::uint64_t width) {

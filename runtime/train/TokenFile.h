@@ -26,6 +26,9 @@ struct TokenFile {
               std::span<std::byte> bytes) const;
 };
 
+/// Writes an llm.c token file, with uint16 tokens if all ids fit.
+Status writeTokenFile(const std::string &path, std::span<const std::int32_t> ids);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_TRAIN_TOKENFILE_H

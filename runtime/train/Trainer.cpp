@@ -7,6 +7,7 @@
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/LossScale.h"
 #include "runtime/train/MachineMemory.h"
+#include "runtime/train/ModelFiles.h"
 #include "runtime/train/Ports.h"
 #include "runtime/train/RunLog.h"
 
@@ -202,7 +203,11 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   }
   SLUICE_RETURN_IF_ERROR(ranks.finish());
   if (!options.save.empty())
-    if (Status saved = ranks.onRoot([&] { return saveWeights(ranks, options.save, options.saving); }); !saved.isOk())
+    if (Status saved = ranks.onRoot([&]() -> Status {
+          SLUICE_RETURN_IF_ERROR(saveWeights(ranks, options.save, options.saving));
+          return copyFiles(options.copied, options.save);
+        });
+        !saved.isOk())
       return outcome.isOk() ? std::move(saved)
                             : std::move(outcome).withNote("the weights could not be saved: " + saved.message());
   RunSummary summary = summarize(ranks, options);

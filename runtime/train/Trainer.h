@@ -35,6 +35,8 @@ struct TrainOptions : FeederOptions {
   /// Folder for model.safetensors and config.json; empty: none.
   std::string save;
   SaveOptions saving;
+  /// Files that are copied to the same folder: those of the tokenizer, and generation_config.json.
+  std::vector<std::string> copied;
   /// restartProcessHighWater() before the plan was read.
   std::uint64_t processBefore = 0;
   /// Set from outside (a signal): the current step is finished, weights are saved, the run ends.

@@ -25,17 +25,25 @@ static CLI::Validator number(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {"--tokenizer",      "--config",     "--dry-run", "--doctor",
-                                                 "--find-nonfinite", "--checkpoint", "--every",   "--keep",
-                                                 "--keep-best",      "--resume"};
+static constexpr const char *notImplemented[] = {"--config",         "--dry-run",    "--doctor",
+                                                 "--find-nonfinite", "--checkpoint", "--every",
+                                                 "--keep",           "--keep-best",  "--resume"};
 
-static void declareData(CLI::App &app, TrainOptions &train, std::string &order) {
+static void declareData(CLI::App &app, TrainCommand &command, std::string &order) {
+  TrainOptions &train = command.train;
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
   app.add_option_function<std::string>(
          "--data-format",
-         [&train](const std::string &name) { train.format = train.evaluation.format = *dataFormatOf(name); },
+         [&train](const std::string &name) {
+           train.files.format = train.evaluation.files.format = *dataFormatOf(name);
+         },
          "format of the files of --data and --eval-data (default: auto, by name and content of each file)")
       ->check(CLI::IsMember(dataFormatNames()));
+  app.add_option(
+         "--tokenizer", command.tokenizer,
+         "tokenizer of text data, prompt and generated text: tokenizer.json, a .model file, or a folder with one "
+         "(default: the one beside --init)")
+      ->check(nonEmptyPath());
   app.add_option("--eval-data", train.evaluation.data, "data to evaluate the loss on");
   app.add_option("--eval-every", train.evaluation.every,
                  "steps between evaluations (default: one, after the last step)")
@@ -136,7 +144,7 @@ std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command
   CLI::App app("Executes the plan of a training: all ranks in this process, or one process per rank.", "sluice-train");
   app.add_option("plan", command.plan, "the plan, written by sluice-compile")->required();
   std::string order = "sequential";
-  declareData(app, command.train, order);
+  declareData(app, command, order);
   declareRanks(app, command.ranks, command.launch);
   declareOutputs(app, command);
   app.set_version_flag("--version", versionText("sluice-train"));

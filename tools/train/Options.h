@@ -14,6 +14,8 @@ namespace sluice {
 struct TrainCommand {
   std::string plan;
   std::string trace;
+  /// Empty: the one beside the initial weights, if there is text.
+  std::string tokenizer;
   bool quiet = false;
   /// See ConsoleOptions.
   std::uint64_t logEvery = 0;

@@ -3,7 +3,11 @@
 
 #include "runtime/base/Files.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/plan/Reader.h"
+#include "runtime/text/Tokenizer.h"
 #include "runtime/train/MachineMemory.h"
+#include "runtime/train/ModelFiles.h"
+#include "runtime/train/TextCache.h"
 #include "runtime/train/TokenData.h"
 #include "runtime/train/Trace.h"
 #include "runtime/train/Weights.h"
@@ -13,6 +17,7 @@
 #include "tools/train/Options.h"
 #include "tools/train/Signals.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -40,10 +45,14 @@ public:
   }
 
 private:
+  std::unique_ptr<Tokenizer> tokenizer;
+
   /// True if this process prints and writes files: that of rank 0.
   bool isRoot() const { return !launched || launched->rank == 0; }
   Status complete();
   Status checkOutputs() const;
+  /// Opens the tokenizer, and replaces text data by token files.
+  Status readText();
   Status generateText(Ranks &ranks);
 };
 
@@ -64,9 +73,6 @@ Status Run::join(FaultReader readFault) {
 /// Fills in the settings that follow from other options.
 Status Run::complete() {
   TrainOptions &train = command.train;
-  // libcrypto allocates 1.7 MiB at its first digest, which is memory of the program and not of the plan.
-  (void)sha256({});
-  train.processBefore = restartProcessHighWater();
   train.stop = command.generate.stop = &stopRequested;
   command.ranks.seed = command.generate.seed = train.seed;
   command.ranks.trace = !command.trace.empty();
@@ -98,6 +104,50 @@ Status Run::checkOutputs() const {
   return checkNoInput(command.trace, inputs);
 }
 
+static bool hasText(const std::vector<std::string> &paths, DataFormat format) {
+  return std::ranges::any_of(paths, [&](const std::string &path) { return isTextSource(path, format); });
+}
+
+/// Exclusive upper bound of the plan's tokens; 0: unbounded.
+static std::uint64_t vocabularyOf(const plan::PlanT &plan) {
+  std::uint64_t vocabulary = 0;
+  for (const auto &entry : plan.entries)
+    for (const auto &port : entry->inputs)
+      if (port->name == "tokens" && port->limit && (!vocabulary || port->limit < vocabulary))
+        vocabulary = port->limit;
+  return vocabulary;
+}
+
+Status Run::readText() {
+  TrainOptions &train = command.train;
+  std::string path = command.tokenizer;
+  if (path.empty() && !train.init.empty())
+    path = findTokenizer(train.init);
+  if (!path.empty())
+    train.copied = findTokenizerFiles(path);
+  if (!train.init.empty())
+    if (std::string config = findBeside(train.init, "generation_config.json"); !config.empty())
+      train.copied.push_back(std::move(config));
+  std::vector<std::string> paths = expandGlobs(train.data);
+  for (std::string &data : expandGlobs(train.evaluation.data))
+    paths.push_back(std::move(data));
+  const bool isText = hasText(paths, train.files.format);
+  // A tokenizer that was not given may be one that this version does not support.
+  if (path.empty() || (command.tokenizer.empty() && !isText && command.generate.count == 0))
+    return Status::ok();
+  SLUICE_ASSIGN_OR_RETURN(tokenizer, openTokenizer(path));
+  command.generate.tokenizer = tokenizer.get();
+  if (!isText)
+    return Status::ok();
+  SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readPlan(command.plan));
+  SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, vocabularyOf(file.plan)));
+  SLUICE_ASSIGN_OR_RETURN(const std::string folder, textCacheFolder());
+  SLUICE_ASSIGN_OR_RETURN(train.files.tokenized,
+                          tokenizeTexts(paths, train.files.format, *tokenizer, folder, command.ranks.note));
+  train.evaluation.files = train.files;
+  return Status::ok();
+}
+
 Status Run::generateText(Ranks &ranks) {
   const auto print = [this](std::string_view text) {
     if (!isRoot())
@@ -113,6 +163,10 @@ Status Run::generateText(Ranks &ranks) {
 
 Status Run::run() {
   SLUICE_RETURN_IF_ERROR(complete());
+  SLUICE_RETURN_IF_ERROR(readText());
+  // libcrypto allocates 1.7 MiB at its first digest, which is memory of the program and not of the plan.
+  (void)sha256({});
+  command.train.processBefore = restartProcessHighWater();
   const bool trace = !command.trace.empty();
   ConsoleOptions shown;
   shown.quiet = command.quiet;

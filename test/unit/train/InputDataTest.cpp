@@ -22,12 +22,12 @@ protected:
     ports.push_back(held.back().get());
   }
   std::unique_ptr<InputData> open(const std::string &source) {
-    Result<std::unique_ptr<InputData>> data = openInputData({source}, DataFormat::automatic, ports, 1);
+    Result<std::unique_ptr<InputData>> data = openInputData({source}, {DataFormat::automatic, {}}, ports, 1);
     EXPECT_TRUE(data.isOk()) << data.status().message();
     return data.isOk() ? std::move(*data) : nullptr;
   }
   void refuses(const std::vector<std::string> &sources, StatusCode code, const std::string &text) {
-    Result<std::unique_ptr<InputData>> data = openInputData(sources, DataFormat::automatic, ports, 2);
+    Result<std::unique_ptr<InputData>> data = openInputData(sources, {DataFormat::automatic, {}}, ports, 2);
     ASSERT_FALSE(data.isOk()) << "accepted; wanted: " << text;
     expectError(data.status(), code, text);
   }
@@ -115,15 +115,15 @@ TEST_F(TensorDataTest, SequencesByNameOverSeveralFiles) {
 TEST_F(TensorDataTest, DeclaredFormat) {
   add("tokens", plan::DType::i32, {1, 2}, 100);
   std::string path = write("rows", {tensor<std::int32_t>("tokens", "I32", {2, 2}, {1, 2, 3, 4})});
-  auto data = openInputData({path}, DataFormat::safetensors, ports, 1);
+  auto data = openInputData({path}, {DataFormat::safetensors, {}}, ports, 1);
   ASSERT_TRUE(data.isOk()) << data.status().message();
   EXPECT_EQ((*data)->samples(), 2u);
   EXPECT_EQ((*data)->formats(), "safetensors");
   path = folder.write("ids.safetensors", bytesOf(std::vector<std::uint16_t>{1, 2, 3, 4, 5}));
-  data = openInputData({path}, DataFormat::u16, ports, 1);
+  data = openInputData({path}, {DataFormat::u16, {}}, ports, 1);
   ASSERT_TRUE(data.isOk()) << data.status().message();
   EXPECT_EQ((*data)->formats(), "u16");
-  expectError(openInputData({folder.write("ids", "abc")}, DataFormat::safetensors, ports, 1).status(),
+  expectError(openInputData({folder.write("ids", "abc")}, {DataFormat::safetensors, {}}, ports, 1).status(),
               StatusCode::refused, "is cut off, expected at least 8 bytes of safetensors but got 3");
 }
 

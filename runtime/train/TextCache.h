@@ -1,0 +1,37 @@
+//===- TextCache.h - text data as token files ------------------------------------------===//
+//
+// Text is tokenized once. Its ids are kept in a token file (TokenData.h) in a folder of the user, whose name depends on
+// the path, size and modification time of the text and on the tokenizer. Files are written atomically; of several
+// processes on a machine one writes and the others wait.
+//
+//===----------------------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_TEXTCACHE_H
+#define SLUICE_RUNTIME_TRAIN_TEXTCACHE_H
+
+#include "runtime/text/Tokenizer.h"
+#include "runtime/train/DataFormat.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+/// $XDG_CACHE_HOME/sluice, or .cache/sluice in $HOME. An error without either variable.
+Result<std::string> textCacheFolder();
+
+/// True for data that a tokenizer reads: a regular file of text, by the declared format or by detectDataFormat().
+bool isTextSource(const std::string &path, DataFormat format);
+
+/// The token files of the texts among these paths, by the path of the text (DataFiles::tokenized). They are in
+/// `folder`, which is created. A text is one document: its ids with the special tokens that the tokenizer adds to a
+/// text, then EOS, if the tokenizer has one and it is not the last id already. `note` receives a line about each text
+/// that was tokenized. Errors: a text of more than 2 GiB, a text that is not UTF-8, a folder that cannot be written.
+Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::string> &paths, DataFormat format,
+                                                         Tokenizer &tokenizer, const std::string &folder,
+                                                         const std::function<void(const std::string &)> &note);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_TEXTCACHE_H
