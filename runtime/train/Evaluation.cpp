@@ -3,6 +3,8 @@
 #include "runtime/train/Ports.h"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
 
 namespace sluice {
 
@@ -19,6 +21,11 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
     return inputError("the plan has no entry point 'eval_step' with a loss")
         .withNote("the compiler makes one of a model's 'train_step'");
   result.entry = ranks.plan().entries[index].get();
+  for (const char *name : {"lr", "loss_scale", "step", "seed"})
+    if (findInput(*result.entry, name))
+      return refusedError(
+                 fmt::format("input '{}' of entry point 'eval_step', which is a scalar of the training step", name))
+          .withNote("rename the input of the model");
   FeederOptions feederOptions;
   feederOptions.data = options.data;
   feederOptions.files = options.files;
@@ -28,6 +35,15 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
                    : steps         ? std::max<std::uint64_t>(*steps, 1)
                                    : defaultUnboundedBatches;
   return result;
+}
+
+EvaluationReport Evaluation::report(double loss) const {
+  EvaluationReport report;
+  report.loss = loss;
+  report.dtype = baseType(findOutput(*entry, "loss")->view->dtype);
+  if (findInput(*entry, "tokens") && findInput(*entry, "targets"))
+    report.perplexity = std::exp(loss);
+  return report;
 }
 
 Result<std::optional<double>> Evaluation::run(Ranks &ranks, const std::atomic<bool> *stop) {

@@ -3,6 +3,7 @@
 #define SLUICE_RUNTIME_TRAIN_EVALUATION_H
 
 #include "runtime/train/Feeder.h"
+#include "runtime/train/Report.h"
 
 #include <atomic>
 #include <optional>
@@ -29,6 +30,9 @@ public:
   bool isDue(std::uint64_t step, std::uint64_t steps) const {
     return entry && (step == steps || (options.every && step % options.every == 0));
   }
+  bool hasData() const { return entry != nullptr; }
+  /// The report of a loss that run() returned.
+  EvaluationReport report(double loss) const;
   /// The mean of the loss over the batches; nullopt if `stop` ended it early.
   Result<std::optional<double>> run(Ranks &ranks, const std::atomic<bool> *stop);
 

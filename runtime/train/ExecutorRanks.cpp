@@ -1,6 +1,7 @@
 //===- ExecutorRanks.cpp - the trainer's ranks, run by the executor ----------------===//
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Checker.h"
+#include "runtime/plan/EntrySubset.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/train/ExecutorSettings.h"
 #include "runtime/train/MachineMemory.h"
@@ -88,6 +89,8 @@ Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOpt
   if (options.threads < 0 || static_cast<std::uint32_t>(options.threads) > most)
     return Status(StatusCode::usage, fmt::format("threads, expected 1 to {} (the plan's target.threads) but got {}",
                                                  most, options.threads));
+  if (!options.entries.empty())
+    keepEntries(file.plan, options.entries);
   SLUICE_RETURN_IF_ERROR(checkFitsMachine(file.plan, options.world ? 1 : meshSize(file.plan), machineMemory()));
   return options.world ? openProcessRanks(std::move(file.plan), options)
                        : ExecutorRanks::make(std::move(file), options);

@@ -1,5 +1,6 @@
 //===- Feeder.cpp - fills an entry point's inputs, step by step ---------------------===//
 #include "runtime/train/Feeder.h"
+#include "runtime/base/Text.h"
 #include "runtime/kernel/cpu/Numbers.h"
 #include "runtime/train/Ports.h"
 
@@ -44,6 +45,10 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   for (const auto &port : entry.inputs)
     if (!isScalarOfStep(*port))
       feeder.ports.push_back(port.get());
+    else if (elementCount(port->view->shape).value_or(0) != 1)
+      return refusedError(fmt::format("input '{}' of entry point '{}', expected a scalar of the step but got shape {}",
+                                      port->name, entry.name, formatShape(port->view->shape)))
+          .withNote("rename the input of the model");
   // Rows of a dropout are numbered even if the model has no data.
   for (int rank = 0; rank < ranks.size(); ++rank)
     feeder.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), plan.data_axes));

@@ -39,6 +39,9 @@ static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, con
   if (index < 0)
     return inputError("the plan has no entry point 'logits'").withNote("models imported by sluice-import hf have one");
   const plan::EntryT &entry = *plan.entries[index];
+  for (const auto &port : entry.inputs)
+    if (port->name != "tokens")
+      return refusedError(fmt::format("input '{}' of entry point 'logits', expected only 'tokens'", port->name));
   tokens = findInput(entry, "tokens");
   logits = findOutput(entry, "logits");
   if (!tokens || !logits || tokens->view->shape.size() != 2 || tokens->view->dtype != plan::DType::i32 ||
@@ -127,7 +130,7 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
                                       std::as_writable_bytes(std::span(scores))));
     double draw = static_cast<double>(mixBits(mixBits(options.seed) ^ i) >> 11) * 0x1p-53;
     context.push_back(static_cast<std::int32_t>(sampleToken(scores, options.temperature, options.topK, draw)));
-    if (decoder && context.back() == options.tokenizer->eos)
+    if (std::ranges::find(options.stopTokens, context.back()) != options.stopTokens.end())
       break;
     sink(decoder ? decoder->add(context.back()) : tokenText(context.back()));
   }

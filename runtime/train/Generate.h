@@ -25,12 +25,14 @@ struct GenerateOptions {
   /// Only the k most likely tokens; 0: all.
   std::uint64_t topK = 0;
   std::uint64_t seed = 0;
+  /// Tokens that end the text; they are not printed.
+  std::vector<std::int64_t> stopTokens;
   /// Set by a signal: generation stops before the next token.
   const std::atomic<bool> *stop = nullptr;
 };
 
 /// Calls `sink` with the text of each new token: its byte, or "<id>" if it is not a byte. With a tokenizer, with text
-/// as soon as it is complete UTF-8, and the text ends before the tokenizer's EOS.
+/// as soon as it is complete UTF-8.
 Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink);
 
 /// The error that generate() would return before its first token; called before training.

@@ -74,6 +74,8 @@ struct RanksOptions {
   /// Compute threads of a rank; 0: the plan's target.threads. A larger number is an error.
   int threads = 0;
   std::uint64_t seed = 0;
+  /// The entry points that the run needs: memory is allocated for these; empty: all.
+  std::vector<std::string> entries = {};
   bool trace = false;
   /// On the CPU, for debugging: bytes are overwritten when their lifespan ends; resident pages are measured. Not both.
   bool poison = false;

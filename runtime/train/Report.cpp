@@ -47,6 +47,24 @@ std::string jsonLine(const StepReport &report) {
                      report.tokensPerSecond(), more);
 }
 
+std::vector<std::pair<std::string_view, double>> scalars(const StepReport &report) {
+  std::vector<std::pair<std::string_view, double>> list = {{"loss", report.loss},
+                                                           {"grad_norm", report.gradientNorm},
+                                                           {"lr", report.learningRate},
+                                                           {"step_ms", report.milliseconds},
+                                                           {"tokens_per_s", report.tokensPerSecond()}};
+  if (report.evaluationLoss)
+    list.emplace_back("eval_loss", *report.evaluationLoss);
+  if (report.lossScale)
+    list.emplace_back("loss_scale", *report.lossScale);
+  return list;
+}
+
+std::string jsonLine(const EvaluationReport &report) {
+  return fmt::format(R"({{"step": 0, "eval_loss": {}{}}})", exact(report.loss, report.dtype),
+                     report.perplexity ? R"(, "perplexity": )" + exact(*report.perplexity, report.dtype) : "");
+}
+
 static std::string jsonObject(const std::map<std::string, std::uint64_t> &bySpace) {
   std::string text;
   for (const auto &[space, bytes] : bySpace)
@@ -92,6 +110,11 @@ std::string consoleLine(const StepReport &report) {
   if (report.evaluationLoss)
     line += fmt::format("  eval_loss {:.5f}", withoutNanSign(*report.evaluationLoss));
   return line;
+}
+
+std::string consoleLine(const EvaluationReport &report) {
+  return fmt::format("eval_loss {:.5f}", withoutNanSign(report.loss)) +
+         (report.perplexity ? fmt::format("  perplexity {:.6g}", withoutNanSign(*report.perplexity)) : "");
 }
 
 /// "01:05", or "2:01:05" from an hour on.

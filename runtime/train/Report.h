@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,14 @@ struct StepReport {
   double tokensPerSecond() const { return milliseconds > 0 ? static_cast<double>(tokens) * 1000 / milliseconds : 0; }
 };
 
+/// An evaluation without training.
+struct EvaluationReport {
+  double loss = 0;
+  DType dtype = DType::f32;
+  /// exp(loss), if the loss is a cross entropy of tokens.
+  std::optional<double> perplexity;
+};
+
 struct RunSummary {
   /// Bytes of one rank by memory space, the largest over ranks.
   std::map<std::string, std::uint64_t> predictedPeak;
@@ -82,6 +91,9 @@ struct RunSummary {
 
 /// One line of run.jsonl, without the line's end. A loss that is not finite is null, as JSON has no such numbers.
 std::string jsonLine(const StepReport &report);
+/// The same numbers by name, for TensorBoard.
+std::vector<std::pair<std::string_view, double>> scalars(const StepReport &report);
+std::string jsonLine(const EvaluationReport &report);
 std::string jsonLine(const RunSummary &summary);
 
 /// "data: 549 rows (text) of 64 tokens, first batch: 58 distinct ids in 1024 tokens (5.7%), largest id 121"; a second
@@ -90,6 +102,9 @@ std::string dataLine(const DataReport &report);
 
 /// "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12345  epoch 0.18".
 std::string consoleLine(const StepReport &report);
+
+/// "eval_loss 4.71182  perplexity 111.25".
+std::string consoleLine(const EvaluationReport &report);
 
 /// "time 00:12  eta 01:48": `elapsed` seconds since the first step began, and the time that the remaining steps take at
 /// this rate.

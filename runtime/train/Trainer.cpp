@@ -2,6 +2,7 @@
 #include "runtime/train/Trainer.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/ProcessMemory.h"
+#include "runtime/train/EventFile.h"
 #include "runtime/train/Feeder.h"
 #include "runtime/train/File.h"
 #include "runtime/train/LearningRate.h"
@@ -26,6 +27,9 @@ static std::string entryNames(const plan::PlanT &plan) {
 Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {
   const plan::PlanT &plan = ranks.plan();
   if (int index = findEntry(plan, "init"); index >= 0) {
+    for (const auto &port : plan.entries[index]->inputs)
+      if (port->name != "seed")
+        return refusedError(fmt::format("input '{}' of entry point 'init', expected only 'seed'", port->name));
     SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *plan.entries[index], "seed", static_cast<std::int64_t>(seed)));
     SLUICE_RETURN_IF_ERROR(ranks.run("init"));
   }
@@ -81,6 +85,19 @@ static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
   return summary;
 }
 
+/// The weights, and the options of the run.
+static Status saveRun(Ranks &ranks, const TrainOptions &options) {
+  return ranks.onRoot([&]() -> Status {
+    SLUICE_RETURN_IF_ERROR(saveWeights(ranks, options.save, options.saving));
+    SLUICE_RETURN_IF_ERROR(copyFiles(options.copied, options.save));
+    if (options.config.empty())
+      return {};
+    SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(options.save + "/run.toml"));
+    SLUICE_RETURN_IF_ERROR(file.write(options.config));
+    return file.commit();
+  });
+}
+
 static std::string weightsNote(std::uint64_t step) { return fmt::format("the weights are those after step {}", step); }
 
 static Status notFinite(const StepReport &report, std::uint64_t applied) {
@@ -100,6 +117,54 @@ static Status reportData(Feeder &feeder, const TrainOptions &options, TrainObser
   observer.onData(*report);
   return Status::ok();
 }
+
+namespace {
+
+/// The log, the event file and the observer.
+class Outputs {
+public:
+  /// Opens the files, and checks that weights can be saved.
+  static Result<Outputs> open(const Ranks &ranks, const TrainOptions &options, TrainObserver &observer) {
+    const bool writes = ranks.isRoot() && !options.dryRun;
+    if (writes && !options.save.empty())
+      SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
+    SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(writes ? options.log : std::string()));
+    SLUICE_ASSIGN_OR_RETURN(EventFile events, EventFile::create(writes ? options.tensorboard : std::string()));
+    return Outputs(std::move(log), std::move(events), observer);
+  }
+
+  void write(const StepReport &report) {
+    check(log.write(jsonLine(report)), fmt::format("the log ends before step {}; the run continues", report.step));
+    check(events.write(report.step, scalars(report)),
+          fmt::format("the event file ends before step {}; the run continues", report.step));
+    observer->onStep(report);
+  }
+  void write(const EvaluationReport &report) {
+    check(log.write(jsonLine(report)), "the log has no evaluation");
+    check(events.write(0, {{"eval_loss", report.loss}}), "the event file has no evaluation");
+    observer->onEvaluation(report);
+  }
+  void write(const RunSummary &summary) {
+    check(log.write(jsonLine(summary)), "the log has no summary");
+    observer->onSummary(summary);
+  }
+
+private:
+  Outputs(RunLog log, EventFile events, TrainObserver &observer)
+      : log(std::move(log)), events(std::move(events)), observer(&observer) {}
+
+  /// A file that can no longer be written does not end the run.
+  void check(Status written, std::string note) {
+    if (!written.isOk())
+      observer->onWarning(std::move(written).withNote(std::move(note)));
+  }
+
+  RunLog log;
+  EventFile events;
+  TrainObserver *observer;
+};
+
+} // namespace
 
 Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   const plan::PlanT &plan = ranks.plan();
@@ -126,9 +191,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
   const LearningRate rate(plan, options.steps);
-  if (!options.save.empty() && ranks.isRoot())
-    SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
-  SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(ranks.isRoot() ? options.log : std::string()));
+  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, observer));
   SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
 
   if (const std::uint64_t total = plan.learning_rate ? plan.learning_rate->total : 0;
@@ -153,7 +216,8 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   // When the result of the previous step was known, if this step followed it.
   std::optional<std::chrono::steady_clock::time_point> known;
   observer.onBegin();
-  for (std::uint64_t step = 0; step < options.steps && outcome.isOk(); ++step) {
+  const std::uint64_t steps = options.dryRun ? 0 : options.steps;
+  for (std::uint64_t step = 0; step < steps && outcome.isOk(); ++step) {
     StepReport report;
     report.step = step + 1;
     report.steps = options.steps;
@@ -189,10 +253,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     else if (evaluation.isDue(report.step, options.steps)) {
       SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, options.stop));
     }
-    if (Status written = log.write(jsonLine(report)); !written.isOk())
-      observer.onWarning(
-          std::move(written).withNote(fmt::format("the log ends before step {}; the run continues", report.step)));
-    observer.onStep(report);
+    outputs.write(report);
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state
     // while the next step runs, and stop after it.
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agreeLater(options.stop && options.stop->load()));
@@ -202,19 +263,31 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     }
   }
   SLUICE_RETURN_IF_ERROR(ranks.finish());
-  if (!options.save.empty())
-    if (Status saved = ranks.onRoot([&]() -> Status {
-          SLUICE_RETURN_IF_ERROR(saveWeights(ranks, options.save, options.saving));
-          return copyFiles(options.copied, options.save);
-        });
-        !saved.isOk())
+  if (!options.save.empty() && !options.dryRun)
+    if (Status saved = saveRun(ranks, options); !saved.isOk())
       return outcome.isOk() ? std::move(saved)
                             : std::move(outcome).withNote("the weights could not be saved: " + saved.message());
-  RunSummary summary = summarize(ranks, options);
-  if (Status written = log.write(jsonLine(summary)); !written.isOk())
-    observer.onWarning(std::move(written).withNote("the log has no summary"));
-  observer.onSummary(summary);
+  outputs.write(summarize(ranks, options));
   return outcome;
+}
+
+Status evaluate(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
+  TrainOptions options = given;
+  SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));
+  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, observer));
+  SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
+  observer.onBegin();
+  if (evaluation.hasData() && !options.dryRun) {
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<double> loss, evaluation.run(ranks, options.stop));
+    if (loss)
+      outputs.write(evaluation.report(*loss));
+    else
+      observer.onStopped(0);
+  }
+  if (!options.save.empty() && !options.dryRun)
+    SLUICE_RETURN_IF_ERROR(saveRun(ranks, options));
+  outputs.write(summarize(ranks, options));
+  return {};
 }
 
 } // namespace sluice

@@ -32,11 +32,17 @@ struct TrainOptions : FeederOptions {
   std::string log;
   /// run.jsonl has the loss of each rank.
   bool logRanks = false;
-  /// Folder for model.safetensors and config.json; empty: none.
+  /// Folder for model.safetensors, config.json and run.toml; empty: none.
   std::string save;
   SaveOptions saving;
   /// Files that are copied to the same folder: those of the tokenizer, and generation_config.json.
   std::vector<std::string> copied;
+  /// The text of run.toml.
+  std::string config;
+  /// Folder for an event file of TensorBoard; empty: none.
+  std::string tensorboard;
+  /// Ends before the first step, and writes nothing.
+  bool dryRun = false;
   /// restartProcessHighWater() before the plan was read.
   std::uint64_t processBefore = 0;
   /// Set from outside (a signal): the current step is finished, weights are saved, the run ends.
@@ -52,6 +58,8 @@ public:
   /// On the root: the data were opened, if there are any with an end. Called before onBegin().
   virtual void onData(const DataReport &report) {}
   virtual void onStep(const StepReport &report) = 0;
+  /// After evaluate().
+  virtual void onEvaluation(const EvaluationReport &report) {}
   virtual void onSummary(const RunSummary &summary) {}
   /// The run ends after this step because of an interrupt.
   virtual void onStopped(std::uint64_t step) {}
@@ -67,6 +75,9 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
 /// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss, unless a
 /// smaller loss scale may help. If the log can no longer be written, the run continues without it, after a warning.
 Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer);
+
+/// Initializes the weights and evaluates them, if there are data for it; nothing is trained. Outputs as of train().
+Status evaluate(Ranks &ranks, const TrainOptions &options, TrainObserver &observer);
 
 } // namespace sluice
 

@@ -93,6 +93,11 @@ void Console::onStep(const StepReport &report) {
   std::fflush(stdout);
 }
 
+void Console::onEvaluation(const EvaluationReport &report) {
+  if (!options.quiet && options.isRoot)
+    std::printf("%s\n", consoleLine(report).c_str());
+}
+
 void Console::onStopped(std::uint64_t step) {
   endLine();
   if (!options.quiet && options.isRoot)
@@ -108,7 +113,7 @@ void Console::onWarning(const Status &warning) {
 void Console::onSummary(const RunSummary &summary) { closing = summaryLine(summary); }
 
 void Console::close() {
-  if (!options.quiet && options.isRoot && !closing.empty())
+  if (!options.quiet && options.isRoot && options.showsSummary && !closing.empty())
     std::printf("%s\n", closing.c_str());
 }
 

@@ -20,6 +20,8 @@ struct ConsoleOptions {
   std::uint64_t logEvery = 0;
   /// Standard output is a terminal that mpirun made, and mpirun copies it to its own output.
   bool isCopiedByMpirun = false;
+  /// close() prints the memory of the run.
+  bool showsSummary = true;
   /// Keeps the spans of all steps.
   bool trace = false;
 };
@@ -32,6 +34,7 @@ public:
   void onData(const DataReport &report) override;
   void onBegin() override;
   void onStep(const StepReport &report) override;
+  void onEvaluation(const EvaluationReport &report) override;
   void onStopped(std::uint64_t step) override;
   void onWarning(const Status &warning) override;
   void onSummary(const RunSummary &summary) override;

@@ -3,9 +3,11 @@
 
 #include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
+#include "tools/train/Doctor.h"
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 namespace sluice {
@@ -25,8 +27,7 @@ static CLI::Validator number(bool included) {
 }
 
 /// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {"--config",         "--dry-run",    "--doctor",
-                                                 "--find-nonfinite", "--checkpoint", "--every",
+static constexpr const char *notImplemented[] = {"--find-nonfinite", "--checkpoint", "--every",
                                                  "--keep",           "--keep-best",  "--resume"};
 
 static void declareData(CLI::App &app, TrainCommand &command, std::string &order) {
@@ -85,7 +86,10 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
          "--log-ranks", [&line](const std::string &) { line.train.logRanks = true; },
          "all: run.jsonl also has the loss of each rank, which the recipe's loss.per_rank makes an output")
       ->check(CLI::IsMember({"all"}));
-  app.add_option("--save", line.train.save, "folder for model.safetensors and config.json")->check(nonEmptyPath());
+  app.add_option("--tensorboard", line.train.tensorboard, "write an event file of TensorBoard into this folder")
+      ->check(nonEmptyPath());
+  app.add_option("--save", line.train.save, "folder for model.safetensors, config.json and run.toml")
+      ->check(nonEmptyPath());
   app.add_option_function<std::string>(
          "--save-dtype",
          [&line](const std::string &name) { line.train.saving.dtype = name == "bf16" ? DType::bf16 : DType::f32; },
@@ -98,7 +102,15 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
       ->default_str("5GB");
   app.add_option("--trace", line.trace, "write a Chrome trace of the run")->check(nonEmptyPath());
   app.add_option("--generate", line.generate.count, "tokens to generate after training")->check(integerFrom(0));
-  app.add_option("--prompt", line.generate.prompt, "prompt text");
+  auto *prompt = app.add_option("--prompt", line.generate.prompt, "prompt text");
+  app.add_option("--prompts", line.prompts, "a file of prompts, one per line: each is continued")
+      ->check(nonEmptyPath())
+      ->excludes(prompt);
+  app.add_option(
+         "--stop-token", line.generate.stopTokens,
+         "ids of the tokens that end a text (default: eos_token_id of generation_config.json or config.json next "
+         "to the weights of --init)")
+      ->check(integerFrom(0));
   app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
   app.add_option("--top-k", line.generate.topK, "sample from the k most likely tokens only")->check(integerFrom(0));
   auto *poison = app.add_flag("--poison", line.ranks.poison,
@@ -106,7 +118,11 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_flag("--measure-pages", line.ranks.measurePages,
                "debug: compare the resident pages with the live bytes after each instruction")
       ->excludes(poison);
-  app.add_flag("--quiet", line.quiet, "print nothing but errors and generated text");
+  auto *quiet = app.add_flag("--quiet", line.quiet, "print nothing but errors, warnings and generated text");
+  app.add_flag("--verbose", line.verbose, "print what the run has opened, before the first step")->excludes(quiet);
+  app.add_flag("--dry-run", line.train.dryRun,
+               "open plan, data and weights, print what would run, and end before the first step; no file is written")
+      ->excludes(quiet);
 }
 
 static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &launch) {
@@ -147,11 +163,26 @@ std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command
   declareData(app, command, order);
   declareRanks(app, command.ranks, command.launch);
   declareOutputs(app, command);
-  app.set_version_flag("--version", versionText("sluice-train"));
+  declareConfig(app);
+  app.add_flag_callback(
+         "--doctor",
+         [] {
+           std::fputs(doctorReport().c_str(), stdout);
+           throw CLI::Success();
+         },
+         "print versions, libraries, limits, and which plans run here")
+      ->configurable(false);
+  app.set_version_flag("--version", versionText("sluice-train"))->configurable(false);
   app.footer("exit codes: 0 done, 1 an input is invalid or an output cannot be written, 2 usage, 4 the plan or weights "
              "are rejected, 5 a rank or device failed or the loss is not finite, 70 an internal error");
-  if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplemented))
-    return done;
+  try {
+    if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplemented))
+      return done;
+  } catch (const ConfigError &error) {
+    return report(error.status);
+  }
+  command.options = optionValues(app);
+  command.train.config = configText(command.options);
   command.train.shuffled = order == "shuffled";
   return std::nullopt;
 }

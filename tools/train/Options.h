@@ -5,9 +5,11 @@
 #include "runtime/collective/process/Launch.h"
 #include "runtime/train/Generate.h"
 #include "runtime/train/Trainer.h"
+#include "tools/train/Config.h"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -16,6 +18,12 @@ struct TrainCommand {
   std::string trace;
   /// Empty: the one beside the initial weights, if there is text.
   std::string tokenizer;
+  /// Prints what the run has opened, before the first step.
+  bool verbose = false;
+  /// A file with one prompt a line; empty: generate.prompt.
+  std::string prompts;
+  /// All options that --config can set.
+  std::vector<OptionValue> options;
   bool quiet = false;
   /// See ConsoleOptions.
   std::uint64_t logEvery = 0;

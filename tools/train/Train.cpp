@@ -3,10 +3,13 @@
 
 #include "runtime/base/Files.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/base/Text.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/text/Tokenizer.h"
+#include "runtime/train/File.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"
+#include "runtime/train/StopTokens.h"
 #include "runtime/train/TextCache.h"
 #include "runtime/train/TokenData.h"
 #include "runtime/train/Trace.h"
@@ -14,12 +17,15 @@
 #include "tools/CommandLine.h"
 #include "tools/train/Allocator.h"
 #include "tools/train/Console.h"
+#include "tools/train/Description.h"
 #include "tools/train/Options.h"
 #include "tools/train/Signals.h"
+#include "tools/train/Start.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <unistd.h>
 
 namespace sluice {
@@ -49,11 +55,16 @@ private:
 
   /// True if this process prints and writes files: that of rank 0.
   bool isRoot() const { return !launched || launched->rank == 0; }
+  /// Without data there is nothing to train on: the run only evaluates or generates.
+  bool trains() const { return !command.train.data.empty(); }
   Status complete();
+  Status readPrompts();
   Status checkOutputs() const;
   /// Opens the tokenizer, and replaces text data by token files.
   Status readText();
   Status generateText(Ranks &ranks);
+
+  std::vector<std::string> prompts;
 };
 
 Status Run::join(FaultReader readFault) {
@@ -67,7 +78,8 @@ Status Run::join(FaultReader readFault) {
   command.ranks.delays = faults.get();
   command.ranks.rank = launched->rank;
   SLUICE_ASSIGN_OR_RETURN(command.ranks.world, openWorld(*launched, command.launch));
-  return Status::ok();
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<StartValue> values, startValues(command.options));
+  return compareStartValues(*command.ranks.world, launched->rank, values);
 }
 
 /// Fills in the settings that follow from other options.
@@ -83,14 +95,41 @@ Status Run::complete() {
   command.ranks.watchdogSeconds = command.launch.watchdogSeconds;
   command.ranks.joinSeconds = command.launch.joinSeconds;
   command.ranks.endProcess = [this](const Status &status) { leave(end(status)); };
-  if (train.data.empty() && command.generate.count == 0)
-    return {StatusCode::usage, "--data is missing, expected a file or random:SEED (or --generate)"};
+  const bool evaluates = !train.evaluation.data.empty(), generates = command.generate.count != 0;
+  if (!trains() && !generates && !(evaluates && train.steps == 0))
+    return {StatusCode::usage,
+            "--data is missing, expected a file or random:SEED (or --generate, or --eval-data with --steps 0)"};
   if (train.evaluation.data.empty() && (train.evaluation.every || train.evaluation.batches))
     return {StatusCode::usage, "--eval-data is missing, expected a file or random:SEED"};
-  // Without data there is nothing to train on: the run only generates.
-  if (train.data.empty())
-    train.steps = 0;
+  if (!trains()) {
+    command.ranks.entries = {"init"};
+    if (evaluates)
+      command.ranks.entries.emplace_back("eval_step");
+    if (generates)
+      command.ranks.entries.emplace_back("logits");
+  }
+  SLUICE_RETURN_IF_ERROR(readPrompts());
+  if (generates && command.generate.stopTokens.empty() && !train.init.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(command.generate.stopTokens, readStopTokens(train.init));
+  }
   return isRoot() ? checkOutputs() : Status::ok();
+}
+
+Status Run::readPrompts() {
+  prompts = {command.generate.prompt};
+  if (command.prompts.empty())
+    return {};
+  SLUICE_ASSIGN_OR_RETURN(const InputFile file, InputFile::open(command.prompts));
+  std::string text(file.size(), '\0');
+  SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
+  prompts.clear();
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty())
+      return inputError(concat(command.prompts, ":", prompts.size() + 1, ": the prompt is empty"));
+    prompts.push_back(std::move(line));
+  }
+  return prompts.empty() ? inputError(concat("'", command.prompts, "' has no prompt")) : Status::ok();
 }
 
 /// The log and the trace must not replace a file that the run reads.
@@ -137,6 +176,8 @@ Status Run::readText() {
     return Status::ok();
   SLUICE_ASSIGN_OR_RETURN(tokenizer, openTokenizer(path));
   command.generate.tokenizer = tokenizer.get();
+  if (command.generate.stopTokens.empty() && tokenizer->eos)
+    command.generate.stopTokens = {*tokenizer->eos};
   if (!isText)
     return Status::ok();
   SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readPlan(command.plan));
@@ -155,10 +196,19 @@ Status Run::generateText(Ranks &ranks) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
   };
-  print(command.generate.prompt);
-  Status status = generate(ranks, command.generate, print);
-  print("\n");
-  return status;
+  GenerateOptions options = command.generate;
+  for (const std::string &prompt : prompts) {
+    options.prompt = prompt;
+    print(prompt);
+    Status status = generate(ranks, options, print);
+    print("\n");
+    SLUICE_RETURN_IF_ERROR(std::move(status));
+    SLUICE_ASSIGN_OR_RETURN(const bool stops, ranks.agree(stopRequested));
+    if (stops)
+      break;
+    ++options.seed;
+  }
+  return {};
 }
 
 Status Run::run() {
@@ -167,25 +217,37 @@ Status Run::run() {
   // libcrypto allocates 1.7 MiB at its first digest, which is memory of the program and not of the plan.
   (void)sha256({});
   command.train.processBefore = restartProcessHighWater();
-  const bool trace = !command.trace.empty();
+  const bool trace = !command.trace.empty(), dryRun = command.train.dryRun;
   ConsoleOptions shown;
   shown.quiet = command.quiet;
   shown.isRoot = isRoot();
   shown.logEvery = command.logEvery;
   shown.isCopiedByMpirun = launched && launched->transport == Transport::mpi;
   shown.trace = trace;
+  // The output of a run that only generates is its text.
+  shown.showsSummary = trains() || !command.train.evaluation.data.empty() || command.verbose;
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, openRanks(command.plan, command.ranks));
-  if (command.generate.count > 0)
-    SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), command.generate));
-  if (trace && isRoot())
+  for (const std::string &prompt : prompts)
+    if (command.generate.count > 0) {
+      GenerateOptions options = command.generate;
+      options.prompt = prompt;
+      SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), options));
+    }
+  if ((command.verbose || dryRun) && isRoot()) {
+    std::fputs(describeRun(command, ranks->plan(), launched).c_str(), stdout);
+    std::fflush(stdout);
+  }
+  if (trace && isRoot() && !dryRun)
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
   Console console(*ranks, shown);
   // Before the first step there is nothing to save, and a signal ends the process.
   catchSignals();
-  if (command.train.data.empty())
-    SLUICE_RETURN_IF_ERROR(initialize(*ranks, command.train.seed, command.train.init).takeStatus());
-  else
-    SLUICE_RETURN_IF_ERROR(train(*ranks, command.train, console));
+  SLUICE_RETURN_IF_ERROR(trains() ? train(*ranks, command.train, console) : evaluate(*ranks, command.train, console));
+  if (dryRun) {
+    if (isRoot())
+      std::printf("dry run: nothing was trained or written\n");
+    return {};
+  }
   if (trace && isRoot())
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, console.spans));
   SLUICE_ASSIGN_OR_RETURN(bool stops, ranks->agree(stopRequested));

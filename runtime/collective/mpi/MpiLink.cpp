@@ -300,6 +300,18 @@ private:
 
 std::string_view absence() { return {}; }
 
+Result<std::string> libraryVersion() {
+  Result<MpiTable> table = MpiTable::open();
+  if (!table.isOk())
+    return table.takeStatus();
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  table->getLibraryVersion(text, &length);
+  // The rest describes the package.
+  const std::string version(text, static_cast<std::size_t>(length));
+  return version.substr(0, version.find(','));
+}
+
 Status begin() {
   Process &process = self();
   SLUICE_ASSIGN_OR_RETURN(process.table, MpiTable::open());

@@ -11,6 +11,9 @@ namespace sluice::mpi {
 /// Why this build has no mpi communicator; empty where it has one.
 std::string_view absence();
 
+/// "Open MPI v4.1.4" of the library that begin() would open, or the reason for its absence.
+Result<std::string> libraryVersion();
+
 /// Opens the library and initializes MPI, once per process.
 Status begin();
 /// This process among those that mpirun started. After begin().

@@ -34,6 +34,7 @@ public:
   decltype(&MPI_Cancel) cancel = find("MPI_Cancel");
   decltype(&MPI_Get_count) getCount = find("MPI_Get_count");
   decltype(&MPI_Error_string) errorString = find("MPI_Error_string");
+  decltype(&MPI_Get_library_version) getLibraryVersion = find("MPI_Get_library_version");
   /// The library's global objects: names in the header are macros for their addresses.
   MPI_Comm world = find("ompi_mpi_comm_world");
   MPI_Comm noComm = find("ompi_mpi_comm_null");

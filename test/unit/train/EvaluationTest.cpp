@@ -86,4 +86,44 @@ TEST_F(EvaluationTest, NeedsTheEntryPointAndGoodData) {
   EXPECT_TRUE(fake.runs.empty());
 }
 
+// Tests that an evaluation refuses an input with the name of a scalar of the training step.
+TEST_F(EvaluationTest, RefusesScalarsOfTheStep) {
+  for (const char *name : {"lr", "loss_scale", "step", "seed"}) {
+    FakeRanks fake = evaluating();
+    fake.change().entries[1]->inputs[0]->name = name;
+    const Status status = train(fake, evaluatingOptions(1), observer);
+    expectError(status, StatusCode::refused, "of entry point 'eval_step', which is a scalar of the training step");
+    EXPECT_EQ(status.notes().at(0), "rename the input of the model");
+  }
+}
+
+// Tests the loss of the initial weights without a step.
+TEST_F(EvaluationTest, WithoutTraining) {
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(0);
+  given.data.clear();
+  given.log = folder.path("run.jsonl");
+  ASSERT_TRUE(evaluate(fake, given, observer).isOk());
+  EXPECT_EQ(fake.runs, (std::vector<std::string>{"eval_step", "eval_step", "eval_step"}));
+  ASSERT_EQ(observer.evaluations.size(), 1u);
+  EXPECT_EQ(observer.evaluations[0].loss, 2.0) << "the mean of 1, 2 and 3";
+  EXPECT_EQ(observer.evaluations[0].perplexity, std::exp(2.0));
+  EXPECT_EQ(lines(given.log)[0]["eval_loss"], 2.0);
+  EXPECT_TRUE(lines(given.log)[1].contains("summary"));
+}
+
+// Tests that a dry run opens everything and runs nothing.
+TEST_F(EvaluationTest, DryRun) {
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(3);
+  given.log = folder.path("run.jsonl");
+  given.save = folder.path("out");
+  given.dryRun = true;
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_TRUE(fake.runs.empty());
+  EXPECT_FALSE(std::filesystem::exists(given.log));
+  EXPECT_FALSE(std::filesystem::exists(given.save));
+  EXPECT_EQ(observer.summaries.size(), 1u);
+}
+
 } // namespace

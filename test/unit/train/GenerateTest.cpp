@@ -57,6 +57,18 @@ TEST(Generate, ContinuesThePromptPastTheWindow) {
   EXPECT_EQ(ranks.runs.size(), 6u);
 }
 
+TEST(Generate, StopsBeforeAStopToken) {
+  FakeRanks ranks = counter();
+  GenerateOptions options;
+  options.prompt = "ab";
+  options.count = 6;
+  options.temperature = 0;
+  options.stopTokens = {'z', 'e'};
+  std::string text;
+  ASSERT_TRUE(generate(ranks, options, [&](std::string_view piece) { text += piece; }).isOk());
+  EXPECT_EQ(text, "cd");
+}
+
 TEST(Generate, StopsOnASignal) {
   FakeRanks ranks = counter();
   std::atomic<bool> stop = false;
@@ -79,6 +91,12 @@ TEST(Generate, Faults) {
   options.prompt = "a";
   options.temperature = -1;
   expectError(checkGenerate(ranks.plan(), options), StatusCode::usage, "temperature, expected at least 0 but got -1");
+  FakeRanks more = counter();
+  more.change().entries[0]->inputs.push_back(std::make_unique<plan::PortT>(*ranks.plan().entries[0]->inputs[0]));
+  more.change().entries[0]->inputs[1]->name = "mask";
+  options.temperature = 1;
+  expectError(checkGenerate(more.plan(), options), StatusCode::refused,
+              "input 'mask' of entry point 'logits', expected only 'tokens'");
   PlanBuilder empty({{"shard", 1}});
   expectError(checkGenerate(empty.plan, options), StatusCode::input, "the plan has no entry point 'logits'");
   empty.entry("logits");

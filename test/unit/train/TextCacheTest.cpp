@@ -146,12 +146,13 @@ FakeRanks counter(std::int64_t vocabulary) {
   return ranks;
 }
 
-TEST(GenerateText, IncompleteCharactersAreHeldAndEosEndsTheText) {
+TEST(GenerateText, IncompleteCharactersAreHeldAndAStopTokenEndsTheText) {
   FakeRanks ranks = counter(128);
   ByteTokenizer tokenizer;
   GenerateOptions options;
   options.tokenizer = &tokenizer;
   options.temperature = 0;
+  options.stopTokens = {2};
   options.prompt = "a";
   options.count = 3;
   std::vector<std::string> texts;
@@ -165,7 +166,7 @@ TEST(GenerateText, IncompleteCharactersAreHeldAndEosEndsTheText) {
   ASSERT_TRUE(generate(ranks, options, sink).isOk());
   EXPECT_EQ(texts, (std::vector<std::string>{std::string(1, '\0'), "\1", ""}));
   // Token 3 has no complete text until the next token.
-  tokenizer.eos.reset();
+  options.stopTokens.clear();
   options.count = 5;
   texts.clear();
   ASSERT_TRUE(generate(ranks, options, sink).isOk());

@@ -191,6 +191,26 @@ TEST_F(TrainerTest, FullDiskEndsTheLogOnly) {
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/model.safetensors")));
 }
 
+// Tests that an input of the model is not filled with a scalar of its name.
+TEST_F(TrainerTest, RefusesAnInputWithTheNameOfAScalar) {
+  FakeRanks fake = ranks();
+  plan::PortT &port = *fake.change().entries[0]->inputs[1];
+  port.name = "lr";
+  const Status status = train(fake, options(), observer);
+  expectError(status, StatusCode::refused,
+              "input 'lr' of entry point 'train_step', expected a scalar of the step but got shape 2x4");
+  EXPECT_EQ(status.notes().at(0), "rename the input of the model");
+}
+
+TEST_F(TrainerTest, RefusesOtherInputsOfInit) {
+  FakeRanks fake = ranks();
+  auto init = std::make_unique<plan::EntryT>(*fake.change().entries[0]);
+  init->name = "init";
+  fake.change().entries.push_back(std::move(init));
+  expectError(train(fake, options(), observer), StatusCode::refused,
+              "input 'tokens' of entry point 'init', expected only 'seed'");
+}
+
 // Tests the warning for steps after the end of the learning-rate schedule.
 TEST_F(TrainerTest, StepsBeyondTheSchedule) {
   FakeRanks fake = ranks();
