@@ -2,7 +2,7 @@
 
 A command is a line of a ```console block that starts with `$`. The lines below it are in its output, in this order; a
 line `...` stands for any lines, and ` ...` at the end of a line for the rest of the line. A command whose lines contain
-`error:` fails; all others succeed. The numbers of a training step may differ by half a percent, and times and the memory
+`error:` fails; all others succeed. The numbers of a training step or an evaluation may differ by half a percent, and times and the memory
 of the process by any amount: they depend on the machine. A block ```LANGUAGE FILE is first written to that file.
 
 NAME=FILE replaces a word of a command; skip=TOOL leaves out the commands of a tool. Plans are compiled for AVX2, so that
@@ -19,7 +19,7 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.S | re.M)
 FILE = re.compile(r"^```\w+ (\S+)\n(.*?)^```", re.S | re.M)
-MACHINE = re.compile(r'(tok/s |"step_ms": |"tokens_per_s": |"measured_process": |process:  )[-+.\de]+( \([\d.]+ MiB\))?')
+MACHINE = re.compile(r'(tok/s |  time |  eta |  memory |"step_ms": |"tokens_per_s": |"measured_process": |process:  )[-+.:\de]+( \([\d.]+ MiB\))?')
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 PROCESSES = Path(__file__).resolve().parents[1] / "tools" / "processes.py"
 
@@ -51,7 +51,7 @@ def is_same(shown, printed):
     shown, printed = (MACHINE.sub(r"\1", line.rstrip()) for line in (shown, printed))
     if shown.endswith(" ..."):
         return printed.startswith(shown[:-4])
-    if not re.match(r'step |\{"step"', shown):
+    if not re.match(r'(?:step|eval_loss) |\{"step"', shown):
         return shown == printed
     pairs = list(zip(NUMBER.findall(shown), NUMBER.findall(printed)))
     return NUMBER.sub("", shown) == NUMBER.sub("", printed) and all(
