@@ -70,7 +70,7 @@ private:
                                  builder.getAttr<model::RopeScalingAttr>(*symbolizeRopeScaling(rope.scaling)),
                                  scaled ? number(rope.factor) : number(1), smooth ? number(rope.low) : number(1),
                                  smooth ? number(rope.high) : number(1), smooth ? number(rope.original) : number(1),
-                                 UnitAttr());
+                                 DenseI64ArrayAttr(), UnitAttr());
   }
 
   Value attention(const std::string &name, std::int64_t window, Value x) {

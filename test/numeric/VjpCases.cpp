@@ -178,6 +178,8 @@ std::vector<VjpCase> vjpCases() {
       unary("cos", 3, 0)};
   const std::pair<const char *, const char *> ropes[] = {
       {"default", "{theta = 100.0}"},
+      {"divisors", "{theta = 100.0, position = 3 : i64, divisors = array<i64: 4294967296, 6442450944, 8589934592, "
+                   "42949672960>}"},
       {"linear", "{theta = 100.0, position = 3 : i64, scaling = #model.scaling<linear>, factor = 2.5}"},
       {"llama3", "{theta = 100.0, position = 9 : i64, inverse, scaling = #model.scaling<llama3>, factor = 8.0, low = "
                  "1.0, high = 4.0, "

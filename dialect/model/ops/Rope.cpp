@@ -21,6 +21,13 @@ LogicalResult RopeOp::verify() {
   // rope_c2
   if (int64_t size = shapeOf(getX()).back(); size == 0 || size % 2 != 0)
     return emitOpError() << "head size, expected an even number above 0 but got " << size;
+  // rope_c6
+  if (std::optional<ArrayRef<int64_t>> divisors = getDivisors()) {
+    if (int64_t half = shapeOf(getX()).back() / 2; static_cast<int64_t>(divisors->size()) != half)
+      return emitOpError() << "divisors, expected " << half << " of them but got " << divisors->size();
+    if (auto low = llvm::find_if(*divisors, [](int64_t divisor) { return divisor < 1; }); low != divisors->end())
+      return emitOpError() << "divisors, expected numbers above 0 but got " << *low;
+  }
   // rope_c5
   if (getScaling() != RopeScaling::llama3)
     return success();
@@ -45,15 +52,15 @@ LogicalResult RopeOp::verify() {
 FailureOrValues RopeOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   return SmallVector<Value>{RopeOp::create(builder, cotangents[0], getThetaAttr(), getPositionAttr(), getScalingAttr(),
                                            getFactorAttr(), getLowAttr(), getHighAttr(), getOriginalAttr(),
-                                           getInverse() ? UnitAttr() : builder.getUnitAttr())};
+                                           getDivisorsAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr())};
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-/// f(i), for i along the only dim.
-static Value makeFrequencies(ImplicitLocOpBuilder &builder, RopeOp op, int64_t count, Type element) {
+/// f(i) without divisors, for i along the only dim.
+static Value makeScaledFrequencies(ImplicitLocOpBuilder &builder, RopeOp op, int64_t count, Type element) {
   auto constant = [&](double value) { return makeConstant(builder, value, tensorOf({}, element)); };
   double step = -std::log(op.getTheta().convertToDouble()) / static_cast<double>(count);
   Value index = IotaOp::create(builder, tensorOf({count}, element), builder.getI64IntegerAttr(0));
@@ -75,6 +82,20 @@ static Value makeFrequencies(ImplicitLocOpBuilder &builder, RopeOp op, int64_t c
   Value many = CompareOp::create(builder, waves, constant(high), ComparePredicate::gt);
   Value upper = SelectOp::create(builder, many, plain, between);
   return SelectOp::create(builder, few, divided, upper);
+}
+
+/// f(i), for i along the only dim.
+static Value makeFrequencies(ImplicitLocOpBuilder &builder, RopeOp op, int64_t count, Type element) {
+  Value scaled = makeScaledFrequencies(builder, op, count, element);
+  std::optional<ArrayRef<int64_t>> divisors = op.getDivisors();
+  if (!divisors)
+    return scaled;
+  SmallVector<Value> shares;
+  for (int64_t divisor : *divisors)
+    shares.push_back(makeConstant(builder, RopeOp::divisorUnit / static_cast<double>(divisor), tensorOf({1}, element)));
+  Value joined =
+      shares.size() == 1 ? shares.front() : ConcatOp::create(builder, shares, builder.getI64IntegerAttr(0)).getResult();
+  return MultiplyOp::create(builder, scaled, joined);
 }
 
 // y = (x0 cos a - x1 sin a, x1 cos a + x0 sin a) of the halves x0, x1

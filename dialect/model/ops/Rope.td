@@ -16,10 +16,12 @@ def Model_RopeOp : Model_Op<"rope", [Model_ResultsLike<["x"]>, DeclareOpInterfac
     | `linear` | f / factor |
     | `llama3` | with `w = original f / (2 pi)`: f / factor where w < low, f where w > high, else `(1 - s) f / factor + s f` with `s = (w - low) / (high - low)` |
 
+    With `divisors`, scaled f(i) is divided by `divisors[i] / 2^32`: the scalings that have a number for each frequency (yarn, longrope).
+
     **Inputs.** `x [B, T, H, D]`: tensor of float. **Outputs.** `y`: type of x. Defaults: `position` 0, `scaling` `default`, other numbers 1.
 
     **Constraints.** (rope_c1) x has rank 4. (rope_c2) D is even and above 0. (rope_c3) `theta` and `factor` are above 0, `position` at least 0. (rope_c4) `scaling` is one of the table. (rope_c5) under `llama3`
-    `original` and `low` are above 0 and `high` is more than `low`.
+    `original` and `low` are above 0 and `high` is more than `low`. (rope_c6) `divisors` has D/2 elements, each above 0.
 
     **Derivative.** The rope of dy with the opposite `inverse`.
 
@@ -30,10 +32,15 @@ def Model_RopeOp : Model_Op<"rope", [Model_ResultsLike<["x"]>, DeclareOpInterfac
   let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$x, Model_PositiveF64:$theta, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$position,
                        DefaultValuedAttr<Model_RopeScalingAttr, "::sluice::RopeScaling::unscaled">:$scaling, DefaultValuedAttr<Model_PositiveF64, "1.0">:$factor,
                        DefaultValuedAttr<F64Attr, "1.0">:$low, DefaultValuedAttr<F64Attr, "1.0">:$high,
-                       DefaultValuedAttr<F64Attr, "1.0">:$original, UnitAttr:$inverse);
+                       DefaultValuedAttr<F64Attr, "1.0">:$original, OptionalAttr<DenseI64ArrayAttr>:$divisors,
+                       UnitAttr:$inverse);
   let results = (outs Model_FloatTensor:$y);
   let hasVerifier = 1;
   let kernel = "";
+  let extraClassDeclaration = [{
+    /// A divisor of 1 is this number.
+    static constexpr double divisorUnit = 4294967296.0;
+  }];
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ROPE_TD

@@ -119,7 +119,7 @@ struct KernelRecord {
   std::string_view summary;
   RecordList<OperandRecord, 8> inputs = {};
   RecordList<OperandRecord, 3> outputs = {};
-  RecordList<AttributeRecord, 7> attributes = {};
+  RecordList<AttributeRecord, 8> attributes = {};
   KernelReduction reduction = KernelReduction::not_a_reduction;
   /// Pairs of one type that may share memory if the input is not read afterwards, in order of preference.
   RecordList<AliasRecord, 6> mayAlias = {};

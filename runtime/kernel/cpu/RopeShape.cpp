@@ -50,9 +50,19 @@ Result<RopeShape> RopeShape::of(const KernelRequest &request) {
   if (scaling.original != 0 && !(isPositive(scaling.original) && isPositive(scaling.low) && isPositive(scaling.high) &&
                                  scaling.low < scaling.high))
     return check.refuse("low and high, expected 0 < low < high but got ", scaling.low, " and ", scaling.high);
-  for (std::int64_t i = 0; i < shape.size / 2; ++i)
-    shape.frequencies.push_back(
-        scaling.apply(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(shape.size))));
+  const std::span<const std::int64_t> divisors = request.attributes->list("divisors");
+  if (!divisors.empty() && static_cast<std::int64_t>(divisors.size()) != shape.size / 2)
+    return check.refuse("divisors, expected ", shape.size / 2, " of them but got ", divisors.size());
+  for (std::int64_t divisor : divisors)
+    if (divisor < 1)
+      return check.refuse("divisors, expected numbers above 0 but got ", divisor);
+  for (std::int64_t i = 0; i < shape.size / 2; ++i) {
+    double frequency = scaling.apply(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(shape.size)));
+    // A divisor of 1 is 2^32.
+    if (!divisors.empty())
+      frequency /= std::ldexp(static_cast<double>(divisors[static_cast<std::size_t>(i)]), -32);
+    shape.frequencies.push_back(frequency);
+  }
   return shape;
 }
 

@@ -134,6 +134,19 @@ func.func @rope_inverse(%x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
   return %0 : tensor<1x3x2x4xf32>
 }
 
+// Divisors of the frequencies: 2^32 is 1.
+// CHECK-LABEL: func.func @rope_divisors
+// CHECK: %[[F:.*]] = model.exp
+// CHECK-NEXT: %[[V0:.*]] = model.constant 1.000000e+00
+// CHECK-NEXT: %[[V1:.*]] = model.constant 5.000000e-01
+// CHECK-NEXT: %[[V2:.*]] = model.concat %[[V0]], %[[V1]] {dim = 0 : i64}
+// CHECK-NEXT: %[[V3:.*]] = model.multiply %[[F]], %[[V2]]
+// CHECK-NEXT: model.multiply %{{.*}}, %[[V3]]
+func.func @rope_divisors(%x: tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32> {
+  %0 = model.rope %x {theta = 1.0e4 : f64, divisors = array<i64: 4294967296, 8589934592>} : (tensor<1x3x2x4xf32>) -> tensor<1x3x2x4xf32>
+  return %0 : tensor<1x3x2x4xf32>
+}
+
 // Two query heads of one key head; columns later than the row and before its window count as minus infinity.
 // CHECK-LABEL: func.func @attention_window
 // CHECK-SAME: (%[[Q:.*]]: {{[^%]*}}, %[[K:.*]]: {{[^%]*}}, %[[V:.*]]: {{[^%]*}})

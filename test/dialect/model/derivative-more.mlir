@@ -212,10 +212,10 @@ func.func @f(%x: tensor<2x3xf32> {model.input = "x"}, %w: tensor<3xf32> {model.i
 // rope: the inverse rotation
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
-// CHECK-NEXT: %[[V0:.*]] = model.rope %[[DY]] {inverse, model.block = "", position = 5 : i64, theta = 1.000000e+04 : f64}
+// CHECK-NEXT: %[[V0:.*]] = model.rope %[[DY]] {divisors = array<i64: 1, 2, 3, 4>, inverse, model.block = "", position = 5 : i64, theta = 1.000000e+04 : f64}
 // CHECK-NEXT: return %[[V0]]
 func.func @f(%x: tensor<2x3x4x8xf32> {model.input = "x"}) -> (tensor<2x3x4x8xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
-  %y = model.rope %x {theta = 1.0e4 : f64, position = 5 : i64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
+  %y = model.rope %x {theta = 1.0e4 : f64, position = 5 : i64, divisors = array<i64: 1, 2, 3, 4>} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
   return %y : tensor<2x3x4x8xf32>
 }
 

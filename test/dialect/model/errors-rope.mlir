@@ -53,3 +53,21 @@ func.func @f(%x: tensor<1x2x3x4xf32>) {
   %0 = model.rope %x {theta = 1.0e4 : f64, scaling = #model.scaling<llama3>, low = 4.0 : f64, high = 1.0 : f64} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
 }
+
+// -----
+
+// rope_c6: too few divisors
+func.func @f(%x: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'model.rope' op divisors, expected 2 of them but got 1}}
+  %0 = model.rope %x {theta = 1.0e4 : f64, divisors = array<i64: 1>} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// rope_c6: a divisor of zero
+func.func @f(%x: tensor<1x2x3x4xf32>) {
+  // expected-error @below {{'model.rope' op divisors, expected numbers above 0 but got 0}}
+  %0 = model.rope %x {theta = 1.0e4 : f64, divisors = array<i64: 1, 0>} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
+  return
+}

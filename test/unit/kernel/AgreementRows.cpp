@@ -119,6 +119,16 @@ TEST(Agreement, Rope) {
              });
 }
 
+// Theta 8 halves the frequencies of 6 elements, as theta 1 with the divisors 1, 2 and 4 does.
+TEST(Agreement, RopeDivisors) {
+  Tensor x = Tensor(DType::f32, {2, 5, 3, 6}).normal(57), byTheta(DType::f32, {2, 5, 3, 6}), byDivisors = byTheta;
+  const std::int64_t one = std::int64_t(1) << 32;
+  mustRun({"rope", {}, 1, {number("theta", 8)}}, {&x}, {&byTheta});
+  mustRun({"rope", {}, 1, {number("theta", 1), list("divisors", {one, 2 * one, 4 * one})}}, {&x}, {&byDivisors});
+  for (std::int64_t i = 0; i < x.size(); ++i)
+    EXPECT_NEAR(byDivisors.at(i), byTheta.at(i), 1e-6) << i;
+}
+
 TEST(Agreement, CrossEntropy) {
   for (auto [reduction, smoothing] : {std::pair(0, 0.), {1, 0.}, {0, 0.1}, {1, 0.4}})
     forCases({{9, 13}, {2, 5, 37}, {3, 2501}, {6, 1}, {0, 4}},

@@ -223,6 +223,10 @@ TEST(Catalogue, RefusesBadOperands) {
             "kernel 'rope' head size, expected an even number above 0 but got 7");
   EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 8})}, {f32({1, 8, 3, 8})}, {number("theta", -1)}),
             "kernel 'rope' theta and factor, expected positive numbers but got -1.000000 and 1.000000");
+  EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 8})}, {f32({1, 8, 3, 8})}, {number("theta", 1e4), list("divisors", {1, 2})}),
+            "kernel 'rope' divisors, expected 4 of them but got 2");
+  EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 4})}, {f32({1, 8, 3, 4})}, {number("theta", 1e4), list("divisors", {1, 0})}),
+            "kernel 'rope' divisors, expected numbers above 0 but got 0");
   for (auto [low, step] : {std::pair(std::int64_t(1) << 62, std::int64_t(1) << 61), {0, std::int64_t(1) << 62}})
     EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}, {list("low", {low}), list("high", {1}), list("step", {step})}),
               "kernel 'pad' padded extent, expected at most 63 bits but got more in dim 0");
