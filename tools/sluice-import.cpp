@@ -8,16 +8,21 @@
 #include "tools/CommandLine.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
 
 using namespace sluice;
 
-static Status importModel(const std::string &config, const ImportOptions &options, const std::string &output) {
+static Status importModel(const std::string &config, const ImportOptions &options, bool verbose,
+                          const std::string &output) {
   SLUICE_RETURN_IF_ERROR(checkNoInput(output, {config}));
   mlir::MLIRContext context;
-  SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importHuggingFace(&context, config, options));
-  return writeOutput(output, printModule(module.get()));
+  SLUICE_ASSIGN_OR_RETURN(ImportedModel model, importHuggingFace(&context, config, options));
+  if (verbose)
+    for (const std::string &field : model.fieldsWithoutEffect)
+      llvm::errs() << "note: no effect on the computation: " << field << '\n';
+  return writeOutput(output, printModule(model.module.get()));
 }
 
 static Status importZooModel(const std::string &name, const std::vector<std::string> &settings,
@@ -42,15 +47,17 @@ int main(int argc, char **argv) {
   std::vector<std::string> settings;
   ImportOptions options;
   double dropout = 0;
-  bool list = false;
+  bool list = false, verbose = false;
 
   const CLI::Range extent(std::int64_t(1), std::int64_t(1) << 30);
-  CLI::App *hf =
-      app.add_subcommand("hf", "a model family by its Hugging Face config.json (gpt2, llama, mistral, qwen2, qwen3)");
+  CLI::App *hf = app.add_subcommand("hf", "a model family by its Hugging Face config.json: " + familyNames());
   hf->add_option("config", config, "config.json")->required();
   hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->required()->check(extent);
   hf->add_option("--sequence", options.sequence, "tokens of a row")->required()->check(extent);
   const CLI::Option *dropoutOption = hf->add_option("--dropout", dropout, "replaces all dropouts of the config");
+  hf->add_flag("--allow-longer", options.allowLonger,
+               "accepts a sequence longer than max_position_embeddings, if positions are rotary");
+  hf->add_flag("--verbose", verbose, "lists the fields of the config that do not change the computation");
   hf->add_flag("--train-only", options.trainOnly,
                "leaves out the entry point that gives logits, which --generate needs");
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
@@ -71,5 +78,5 @@ int main(int argc, char **argv) {
                                                   dropoutOption->results().front()));
     options.dropout = dropout;
   }
-  return report(importModel(config, options, output));
+  return report(importModel(config, options, verbose, output));
 }

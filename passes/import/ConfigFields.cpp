@@ -14,18 +14,6 @@ namespace json = llvm::json;
 
 static constexpr std::int64_t sizeLimit = 1 << 30, layerLimit = 100000;
 
-/// Fields for storage, names or generation, which do not affect the model's mathematics.
-static constexpr llvm::StringLiteral withoutMeaning =
-    "architectures auto_map begin_suppress_tokens bos_token_id cache_implementation chunk_size_feed_forward "
-    "decoder_start_token_id diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size "
-    "eos_token_id exponential_decay_length_penalty finetuning_task forced_bos_token_id forced_eos_token_id "
-    "gradient_checkpointing id2label label2id length_penalty max_length min_length model_type "
-    "no_repeat_ngram_size num_beam_groups num_beams num_labels num_return_sequences output_attentions "
-    "output_hidden_states output_past output_scores prefix problem_type remove_invalid_values repetition_penalty "
-    "return_dict return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature "
-    "tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p torch_dtype torchscript transformers_version "
-    "typical_p use_bfloat16 use_cache bad_words_ids is_decoder";
-
 std::string sluice::jsonText(const json::Value &value) {
   std::string out;
   llvm::raw_string_ostream(out) << value;
@@ -33,15 +21,25 @@ std::string sluice::jsonText(const json::Value &value) {
 }
 
 void ConfigFields::fail(llvm::StringRef field, llvm::StringRef expected, const json::Value *got) {
+  if (!status.isOk())
+    return;
+  std::string name = "field '" + prefix + field.str() + "'";
+  status = got ? inputError(file + ": " + name + ", expected " + expected.str() + " but got " + jsonText(*got))
+               : inputError(file + ": missing " + name).withNote("set it to " + expected.str());
+}
+
+void ConfigFields::refuse(llvm::StringRef field, llvm::StringRef reason, llvm::StringRef remedy) {
   if (status.isOk())
-    status = inputError(file + ": field '" + prefix + field.str() + "', expected " + expected.str() + " but got " +
-                        (got ? jsonText(*got) : std::string("nothing")));
+    status = inputError(file + ": field '" + prefix + field.str() + "' = " + jsonText(*object.get(field)) +
+                        " is not supported: " + reason.str())
+                 .withNote(remedy.str());
 }
 
 const json::Value *ConfigFields::get(llvm::StringRef field) {
-  known.push_back(field.str());
   const json::Value *value = object.get(field);
-  return value && !value->getAsNull() ? value : nullptr;
+  bool isGiven = value && !value->getAsNull();
+  (isGiven ? used : allowed).push_back(field.str());
+  return isGiven ? value : nullptr;
 }
 
 std::int64_t ConfigFields::size(llvm::StringRef field, llvm::StringRef otherName) {
@@ -120,7 +118,7 @@ std::string ConfigFields::text(llvm::StringRef field, llvm::StringRef otherwise)
   return otherwise.str();
 }
 
-std::string ConfigFields::activation(llvm::StringRef field, llvm::StringRef otherwise, bool mayBeSilu) {
+std::string ConfigFields::activation(llvm::StringRef field, llvm::StringRef otherwise) {
   const json::Value *value = get(field);
   if (!value)
     return otherwise.str();
@@ -128,46 +126,64 @@ std::string ConfigFields::activation(llvm::StringRef field, llvm::StringRef othe
                           .Cases({"gelu_new", "gelu_pytorch_tanh", "gelu_fast", "gelu_accurate"}, "tanh")
                           .Cases({"gelu", "gelu_python"}, "none")
                           .Case("relu", "relu")
-                          .Cases({"silu", "swish"}, mayBeSilu ? "silu" : "")
+                          .Cases({"silu", "swish"}, "silu")
                           .Default("");
   if (found.empty())
-    fail(field,
-         std::string(mayBeSilu ? "\"silu\", " : "") +
-             "\"gelu_new\", \"gelu_pytorch_tanh\", \"gelu_fast\", \"gelu\" or \"relu\"",
-         value);
+    fail(field, "\"silu\", \"gelu_new\", \"gelu_pytorch_tanh\", \"gelu_fast\", \"gelu\" or \"relu\"", value);
   return found;
 }
 
-void ConfigFields::mustBeOff(llvm::StringRef field, llvm::StringRef why) {
-  const json::Value *value = get(field);
-  if (!value || value->getAsBoolean() == std::optional<bool>(false))
-    return;
-  if (const json::Object *inner = value->getAsObject(); inner && inner->empty())
-    return;
-  if (const json::Array *inner = value->getAsArray(); inner && inner->empty())
-    return;
-  fail(field, why, value);
+/// Null, false, 0, or empty.
+static bool isOff(const json::Value &value) {
+  if (const json::Object *inner = value.getAsObject())
+    return inner->empty();
+  if (const json::Array *inner = value.getAsArray())
+    return inner->empty();
+  return value.getAsNull() || value == json::Value(false) || value.getAsNumber() == std::optional<double>(0) ||
+         value == json::Value("");
 }
 
-void ConfigFields::allowCommon() {
-  for (llvm::StringRef field : llvm::split(withoutMeaning, ' '))
-    known.push_back(field.str());
-  mustBeOff("add_cross_attention", "false (there is no encoder)");
-  mustBeOff("is_encoder_decoder", "false (there is no encoder)");
-  mustBeOff("cross_attention_hidden_size", "nothing (there is no encoder)");
-  mustBeOff("pruned_heads", "no pruned heads");
-  mustBeOff("quantization_config", "no quantization");
+void ConfigFields::mustBeOff(llvm::StringRef field, llvm::StringRef reason) {
+  allowed.push_back(field.str());
+  if (const json::Value *value = object.get(field); value && !isOff(*value))
+    refuse(field, reason);
+}
+
+llvm::SmallVector<llvm::StringRef> ConfigFields::sortedNames() const {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const auto &entry : object)
+    if (!entry.first.str().starts_with("_"))
+      names.push_back(entry.first);
+  llvm::sort(names);
+  return names;
 }
 
 void ConfigFields::refuseUnknown() {
-  llvm::SmallVector<llvm::StringRef> names;
-  for (const auto &entry : object)
-    names.push_back(entry.first);
-  llvm::sort(names);
-  for (llvm::StringRef name : names)
-    if (!name.starts_with("_") && !llvm::is_contained(known, name) && status.isOk())
-      status = inputError(file + ": unknown field '" + prefix + name.str() + "', expected the fields of " + family +
-                          " but got " + jsonText(*object.get(name)));
+  for (llvm::StringRef name : sortedNames()) {
+    if (llvm::is_contained(used, name) || llvm::is_contained(allowed, name) || !status.isOk())
+      continue;
+    std::optional<bool> harmless = isWithoutEffect(name, *object.get(name));
+    if (!harmless)
+      status = inputError(file + ": unknown field '" + prefix + name.str() + "' in " + family)
+                   .withNote("correct the name, or remove the field if it does not change the computation");
+    else if (!*harmless)
+      refuse(name, family + " has no such field");
+  }
+}
+
+std::vector<std::string> ConfigFields::withoutEffect() const {
+  std::vector<std::string> list = nestedWithoutEffect;
+  for (llvm::StringRef name : sortedNames())
+    if (name != "model_type" && !llvm::is_contained(used, name))
+      list.push_back("'" + prefix + name.str() + "' = " + jsonText(*object.get(name)));
+  llvm::sort(list);
+  return list;
+}
+
+void ConfigFields::take(ConfigFields &nested) {
+  if (status.isOk())
+    status = nested.status;
+  nestedWithoutEffect = nested.withoutEffect();
 }
 
 std::optional<std::string> sluice::oversizedShape(llvm::ArrayRef<std::int64_t> shape, std::int64_t elementBytes) {

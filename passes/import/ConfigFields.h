@@ -1,6 +1,7 @@
 //===- ConfigFields.h - reading a config.json field by field ----------------------------===//
 //
-// Every field of a config is read, ignored because it does not affect the mathematics, or refused by name.
+// Every field of a config is used, has no effect on the computation, or is refused by name, with the reason and a
+// remedy.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_CONFIGFIELDS_H
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -27,11 +29,18 @@ public:
 
   Status status;
 
+  /// Records the error of a missing field (`got` is null) or of a value that is not `expected`.
   void fail(llvm::StringRef field, llvm::StringRef expected, const llvm::json::Value *got);
+  /// Records the error of a value that is valid but not supported.
+  void refuse(llvm::StringRef field, llvm::StringRef reason, llvm::StringRef remedy = removeIfUnused);
+  static constexpr llvm::StringLiteral removeIfUnused =
+      "remove the field only if the checkpoint was trained without it";
   /// The field, which is marked as known; null if it is missing or null.
   const llvm::json::Value *get(llvm::StringRef field);
+  /// The field as it is in the file.
+  const llvm::json::Value *find(llvm::StringRef field) const { return object.get(field); }
   /// True if the field is in the file, null or not.
-  bool has(llvm::StringRef field) const { return object.get(field) != nullptr; }
+  bool has(llvm::StringRef field) const { return find(field) != nullptr; }
   std::int64_t integer(llvm::StringRef field, std::int64_t otherwise);
   /// A required size; the family may have another name for it.
   std::int64_t size(llvm::StringRef field, llvm::StringRef otherName = "");
@@ -44,25 +53,35 @@ public:
   double rate(llvm::StringRef field, double otherwise);
   bool boolean(llvm::StringRef field, bool otherwise);
   std::string text(llvm::StringRef field, llvm::StringRef otherwise);
-  /// An activation by any of its names in transformers: `tanh` or `none` (forms of gelu), `relu`, or `silu` where it
-  /// may be that.
-  std::string activation(llvm::StringRef field, llvm::StringRef otherwise, bool mayBeSilu);
+  /// An activation by any of its names in transformers: `silu`, `tanh` or `none` (forms of gelu), or `relu`.
+  std::string activation(llvm::StringRef field, llvm::StringRef otherwise);
   /// An unsupported feature: it must be off (missing, null, false, empty).
-  void mustBeOff(llvm::StringRef field, llvm::StringRef why);
+  void mustBeOff(llvm::StringRef field, llvm::StringRef reason);
   /// Fields that do not change the computation.
-  void allow(llvm::ArrayRef<llvm::StringRef> fields) { known.append(fields.begin(), fields.end()); }
-  /// Fields of every family about storage, names or generation of text.
-  void allowCommon();
-  /// Refuses the remaining fields: they may change the mathematics.
+  void allow(llvm::ArrayRef<llvm::StringRef> fields) { allowed.append(fields.begin(), fields.end()); }
+  /// Refuses the remaining fields that may change the computation: those of other families at values that have an
+  /// effect, and unknown ones.
   void refuseUnknown();
+  /// The fields of the file that do not change the computation, as "'name' = value", sorted; after refuseUnknown.
+  std::vector<std::string> withoutEffect() const;
+  /// Takes the error and the list of a nested object.
+  void take(ConfigFields &nested);
 
   const std::string &path() const { return file; }
 
 private:
+  llvm::SmallVector<llvm::StringRef> sortedNames() const;
+
   const llvm::json::Object &object;
   std::string file, family, prefix;
-  llvm::SmallVector<std::string> known;
+  /// Fields whose values are read, and those without effect.
+  llvm::SmallVector<std::string> used, allowed;
+  std::vector<std::string> nestedWithoutEffect;
 };
+
+/// True for a field of any family, or of the files of published checkpoints, if `value` has no effect on the
+/// computation; nullopt if the name is unknown. The fields are those that a family does not use.
+std::optional<bool> isWithoutEffect(llvm::StringRef field, const llvm::json::Value &value);
 
 /// The value as JSON text.
 std::string jsonText(const llvm::json::Value &value);

@@ -35,12 +35,8 @@ Result<OwningOpRef<ModuleOp>> GraphBuilder::build(llvm::StringRef configText) {
   return std::move(module);
 }
 
-Value GraphBuilder::addAt(llvm::StringRef path, Value a, Value b) {
-  at(path);
-  return add(a, b);
-}
-
-Value GraphBuilder::attendCausally(Value q, Value k, Value v, double scale, std::int64_t window, double dropoutRate) {
+Value GraphBuilder::attendCausally(Value q, Value k, Value v, double scale, std::int64_t window, double dropoutRate,
+                                   double cap) {
   // A window of at least the sequence is no window.
-  return attend(q, k, v, scale, {/*causal=*/true, window < sequence ? window : 0}, dropoutRate);
+  return attend(q, k, v, scale, {/*causal=*/true, window < sequence ? window : 0}, dropoutRate, cap);
 }

@@ -29,10 +29,10 @@ protected:
 
   std::int64_t sequence, vocabulary;
 
-  mlir::Value addAt(llvm::StringRef path, mlir::Value a, mlir::Value b);
-  /// Causal attention of heads [batch, sequence, H, D] and [batch, sequence, G, D]; `window` 0: every previous token.
+  /// Causal attention of heads [batch, sequence, H, D] and [batch, sequence, G, D]; `window` 0: every previous token;
+  /// `cap` as for attend.
   mlir::Value attendCausally(mlir::Value q, mlir::Value k, mlir::Value v, double scale, std::int64_t window,
-                             double dropoutRate);
+                             double dropoutRate, double cap);
 
 private:
   bool trainOnly;

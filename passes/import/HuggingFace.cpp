@@ -1,12 +1,13 @@
 //===- HuggingFace.cpp - from a config.json to a model -----------------------------------===//
 
 #include "passes/import/HuggingFace.h"
-#include "passes/import/Gpt2.h"
-#include "passes/import/Llama.h"
+#include "passes/import/Families.h"
 
 #include "dialect/model/Model.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -15,8 +16,12 @@
 using namespace sluice;
 namespace json = llvm::json;
 
-Result<mlir::OwningOpRef<mlir::ModuleOp>> sluice::importHuggingFace(mlir::MLIRContext *context, const std::string &file,
-                                                                    const ImportOptions &options) {
+std::string sluice::familyNames() {
+  return llvm::join(llvm::map_range(families(), [](const Family &family) { return family.type.str(); }), ", ");
+}
+
+Result<ImportedModel> sluice::importHuggingFace(mlir::MLIRContext *context, const std::string &file,
+                                                const ImportOptions &options) {
   if (llvm::sys::fs::is_directory(file))
     return inputError(file + ": config, expected a config.json but got a directory");
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(file);
@@ -30,21 +35,23 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> sluice::importHuggingFace(mlir::MLIRCo
   if (!object)
     return inputError(file + ": config, expected a JSON object with 'model_type'");
   std::optional<llvm::StringRef> type = object->getString("model_type");
-  const std::string expected = ": field 'model_type', expected \"gpt2\", \"llama\", \"mistral\", \"qwen2\" or "
-                               "\"qwen3\" but got ";
+  const std::string supported = "the families are " + familyNames();
   if (!type)
-    return inputError(file + expected + "nothing");
+    return inputError(file + ": missing field 'model_type'").withNote(supported);
+  const Family *family = llvm::find_if(families(), [&](const Family &each) { return each.type == *type; });
+  if (family == families().end())
+    return inputError(file + ": model type '" + type->str() + "' is not supported").withNote(supported);
 
   // Only the folder's name, as a plan has no paths.
   std::optional<llvm::StringRef> given = object->getString("_name_or_path");
   llvm::StringRef name = given && !given->empty() ? llvm::sys::path::filename(*given) : *type;
   context->loadDialect<mlir::func::FuncDialect, model::ModelDialect>();
-  if (isLlamaFamily(*type)) {
-    SLUICE_ASSIGN_OR_RETURN(LlamaConfig config, readLlamaConfig(*type, *object, file, options));
-    return buildLlama(context, config, options, name, text);
-  }
-  if (*type != "gpt2")
-    return inputError(file + expected + "\"" + type->str() + "\"");
-  SLUICE_ASSIGN_OR_RETURN(Gpt2Config config, readGpt2Config(*object, file, options));
-  return buildGpt2(context, config, options, name, text);
+  ConfigFields fields(*object, file, family->article.str());
+  FamilyReader reader(fields, options);
+  family->read(reader);
+  SLUICE_RETURN_IF_ERROR(reader.finish());
+  ImportedModel model;
+  SLUICE_ASSIGN_OR_RETURN(model.module, buildDecoder(context, reader.config, options, name, text));
+  model.fieldsWithoutEffect = fields.withoutEffect();
+  return model;
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -26,13 +27,24 @@ struct ImportOptions {
   std::int64_t sequence = 1;
   /// Replaces all dropout rates of the config.
   std::optional<double> dropout;
+  /// Accepts a sequence longer than the positions of the config, unless they are learned.
+  bool allowLonger = false;
   /// Omits the entry point `logits`, whose result is the largest buffer of a plan with a chunked loss.
   bool trainOnly = false;
 };
 
+struct ImportedModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The fields of the config that do not change the computation, as "'name' = value".
+  std::vector<std::string> fieldsWithoutEffect;
+};
+
 /// Reads a config.json and builds the model of its family.
-Result<mlir::OwningOpRef<mlir::ModuleOp>> importHuggingFace(mlir::MLIRContext *context, const std::string &file,
-                                                            const ImportOptions &options);
+Result<ImportedModel> importHuggingFace(mlir::MLIRContext *context, const std::string &file,
+                                        const ImportOptions &options);
+
+/// The values of `model_type`, separated by commas.
+std::string familyNames();
 
 } // namespace sluice
 

@@ -96,10 +96,10 @@ model::ParameterOp ModelBuilder::declareOnce(llvm::StringRef name, RankedTensorT
 }
 
 void ModelBuilder::declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, Initial initial,
-                           llvm::StringRef alias, std::optional<std::int64_t> padding) {
+                           llvm::ArrayRef<llvm::StringRef> aliases, std::optional<std::int64_t> padding) {
   model::ParameterOp parameter = declareOnce(name.str(), tensor(shape), initial);
-  if (parameter && !alias.empty())
-    parameter.setAliasesAttr(builder.getStrArrayAttr({alias}));
+  if (parameter && !aliases.empty())
+    parameter.setAliasesAttr(builder.getStrArrayAttr(aliases));
   if (parameter && padding)
     parameter.setPadding(*padding);
 }
@@ -170,11 +170,12 @@ Value ModelBuilder::constant(double value, llvm::ArrayRef<std::int64_t> shape) {
   return model::ConstantOp::create(builder, tensor(shape), builder.getF64FloatAttr(value));
 }
 
-Value ModelBuilder::firstRows(Value x, std::int64_t count) {
+Value ModelBuilder::sliceRows(Value x, std::int64_t first, std::int64_t count) {
   Shape limit(shapeOf(x)), start(limit.size(), 0), step(limit.size(), 1);
-  if (limit.front() == count)
+  if (first == 0 && limit.front() == count)
     return x;
-  limit.front() = count;
+  start.front() = first;
+  limit.front() = first + count;
   return model::SliceOp::create(builder, x, builder.getDenseI64ArrayAttr(start), builder.getDenseI64ArrayAttr(limit),
                                 builder.getDenseI64ArrayAttr(step));
 }
@@ -192,17 +193,28 @@ Value ModelBuilder::dropout(Value x, double rate) {
                                   builder.getI64IntegerAttr(nextKey++));
 }
 
-Value ModelBuilder::attend(Value q, Value k, Value v, double scale, AttentionMask mask, double dropoutRate) {
-  if (row && dropoutRate != 0)
-    return attendWithDropout(q, k, v, scale, mask, dropoutRate);
+Value ModelBuilder::capped(Value x, double cap) {
+  if (cap == 0)
+    return x;
+  auto scaled = [&](Value value, double factor) -> Value {
+    return model::ScaleOp::create(builder, value, builder.getF64FloatAttr(factor));
+  };
+  return scaled(model::TanhOp::create(builder, scaled(x, 1 / cap)), cap);
+}
+
+Value ModelBuilder::attend(Value q, Value k, Value v, double scale, AttentionMask mask, double dropoutRate,
+                           double cap) {
+  if (cap != 0 || (row && dropoutRate != 0))
+    return attendByParts(q, k, v, scale, mask, dropoutRate, cap);
   return model::AttentionOp::create(builder, q, k, v, builder.getF64FloatAttr(scale),
                                     mask.causal ? builder.getUnitAttr() : UnitAttr(),
                                     mask.window > 0 ? builder.getI64IntegerAttr(mask.window) : IntegerAttr())
       .getOut();
 }
 
-/// As separate ops: model.attention has no dropout.
-Value ModelBuilder::attendWithDropout(Value q, Value k, Value v, double scale, AttentionMask mask, double dropoutRate) {
+/// As separate ops: model.attention has no dropout and no cap.
+Value ModelBuilder::attendByParts(Value q, Value k, Value v, double scale, AttentionMask mask, double dropoutRate,
+                                  double cap) {
   std::int64_t queries = shapeOf(q)[1], heads = shapeOf(q)[2], size = shapeOf(q)[3], keys = shapeOf(k)[1],
                groups = shapeOf(k)[2];
   const auto exchangeHeads = [&](Value value) { return transpose(value, {0, 2, 1, 3}); };
@@ -213,7 +225,7 @@ Value ModelBuilder::attendWithDropout(Value q, Value k, Value v, double scale, A
     k = reshape(k, {rows, groups, 1, keys, size});
     v = reshape(v, {rows, groups, 1, keys, size});
   }
-  Value scores = model::ScaleOp::create(builder, matmul(q, k, true), builder.getF64FloatAttr(scale));
+  Value scores = capped(model::ScaleOp::create(builder, matmul(q, k, true), builder.getF64FloatAttr(scale)), cap);
   if (mask.causal) {
     Type i32 = builder.getI32Type();
     auto index = [&](std::int64_t dim) -> Value {

@@ -68,8 +68,8 @@ public:
   mlir::Value block(const llvm::Twine &name, llvm::function_ref<mlir::Value()> body);
   mlir::Value checkpoint(llvm::function_ref<mlir::Value()> body);
   /// Declares a parameter unless it is declared already.
-  void declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, Initial initial, llvm::StringRef alias = "",
-               std::optional<std::int64_t> padding = std::nullopt);
+  void declare(const llvm::Twine &name, llvm::ArrayRef<std::int64_t> shape, Initial initial,
+               llvm::ArrayRef<llvm::StringRef> aliases = {}, std::optional<std::int64_t> padding = std::nullopt);
   /// The same for a state that the forward updates.
   void declareState(const llvm::Twine &name, mlir::RankedTensorType type, llvm::StringRef initial);
   mlir::Value read(const llvm::Twine &name);
@@ -89,20 +89,23 @@ public:
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<std::int64_t> shape);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<std::int64_t> permutation);
   mlir::Value constant(double value, llvm::ArrayRef<std::int64_t> shape);
-  /// The first `count` rows.
-  mlir::Value firstRows(mlir::Value x, std::int64_t count);
+  /// The rows [first, first + count).
+  mlir::Value sliceRows(mlir::Value x, std::int64_t first, std::int64_t count);
   mlir::Value crossEntropy(mlir::Value logits, mlir::Value targets, LossReduction reduction);
   /// Dropout with a new key; the identity in an entry point without dropout or at a rate of 0.
   mlir::Value dropout(mlir::Value x, double rate);
-  /// Attention of q [B, T, H, D] to k and v [B, S, G, D], with dropout of the probabilities.
-  mlir::Value attend(mlir::Value q, mlir::Value k, mlir::Value v, double scale, AttentionMask mask, double dropoutRate);
+  /// `cap tanh(x / cap)`; x at a cap of 0.
+  mlir::Value capped(mlir::Value x, double cap);
+  /// Attention of q [B, T, H, D] to k and v [B, S, G, D], with a cap of the scores and dropout of the probabilities.
+  mlir::Value attend(mlir::Value q, mlir::Value k, mlir::Value v, double scale, AttentionMask mask, double dropoutRate,
+                     double cap = 0);
 
 protected:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
 private:
-  mlir::Value attendWithDropout(mlir::Value q, mlir::Value k, mlir::Value v, double scale, AttentionMask mask,
-                                double dropoutRate);
+  mlir::Value attendByParts(mlir::Value q, mlir::Value k, mlir::Value v, double scale, AttentionMask mask,
+                            double dropoutRate, double cap);
   /// Null if the name is declared already.
   model::ParameterOp declareOnce(llvm::StringRef name, mlir::RankedTensorType type, Initial initial);
 

@@ -100,7 +100,7 @@ private:
 } // namespace
 
 static Status build(ModuleBuilder &b, const Settings &) {
-  b.declare("embed_tokens.weight", {words, width}, {"normal", 0, 1}, "output_proj.weight");
+  b.declare("embed_tokens.weight", {words, width}, {"normal", 0, 1}, {"output_proj.weight"});
   llvm::SmallVector<Value> given =
       b.beginTrain("train_step", {{"src", {sourceLength}, words}, {"tgt", {targetLength}, words}});
   Value logits = EncoderDecoder(b)(given[0], given[1]);

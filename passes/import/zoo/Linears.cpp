@@ -112,7 +112,7 @@ static Status buildSharedLinear(ModuleBuilder &b, const Settings &s) {
   std::int64_t dim = s.size("dim");
   Value x = begin(b, dim);
   Initial initial = evenly(1 / std::sqrt(static_cast<double>(dim)));
-  b.declare("lin1.weight", {dim, dim}, initial, "lin2.weight");
+  b.declare("lin1.weight", {dim, dim}, initial, {"lin2.weight"});
   for (const char *name : {"lin1", "lin2"}) {
     std::string bias = std::string(name) + ".bias";
     b.at(name);

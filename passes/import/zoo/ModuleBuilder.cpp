@@ -26,7 +26,7 @@ void ModuleBuilder::finishTrain(llvm::ArrayRef<Value> outputs) {
   Value total;
   std::int64_t count = 0;
   for (Value output : outputs) {
-    Value part = sum(lossName == "first-row-square" ? firstRows(output, 1) : output);
+    Value part = sum(lossName == "first-row-square" ? sliceRows(output, 0, 1) : output);
     total = total ? add(total, part) : part;
     count += cast<RankedTensorType>(output.getType()).getNumElements();
   }

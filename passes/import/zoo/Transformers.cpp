@@ -25,7 +25,7 @@ public:
     Value words = b.embedding("tok_embeddings", tokens, s.vocabulary, s.width);
     b.at("pos_embeddings");
     b.declare("pos_embeddings.weight", {s.positions, s.width}, {"normal", 0, 1});
-    Value h = b.dropout(b.add(words, b.firstRows(b.read("pos_embeddings.weight"), s.sequence)), s.dropout);
+    Value h = b.dropout(b.add(words, b.sliceRows(b.read("pos_embeddings.weight"), 0, s.sequence)), s.dropout);
     for (std::int64_t layer = 0; layer < s.layers; ++layer)
       h = block("layers." + std::to_string(layer), h);
     h = b.layerNorm("norm", h);
@@ -86,8 +86,8 @@ static Status readSizes(const Settings &settings, Sizes &sizes) {
 
 /// `count` forwards over separate tokens; the loss is that of all outputs.
 static Status build(ModuleBuilder &b, const Sizes &sizes, int count) {
-  b.declare("tok_embeddings.weight", {sizes.vocabulary, sizes.width}, {"normal", 0, 1},
-            sizes.tied ? "output.weight" : "");
+  const llvm::SmallVector<llvm::StringRef> aliases(sizes.tied ? 1 : 0, "output.weight");
+  b.declare("tok_embeddings.weight", {sizes.vocabulary, sizes.width}, {"normal", 0, 1}, aliases);
   llvm::SmallVector<ModuleBuilder::Input> inputs = {{"tokens", {sizes.sequence}, sizes.vocabulary}};
   if (count == 2)
     inputs.push_back({"tokens_again", {sizes.sequence}, sizes.vocabulary});
