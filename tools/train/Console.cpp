@@ -86,6 +86,7 @@ void Console::onStep(const StepReport &report) {
   if (report.evaluationLoss)
     std::printf("\r\033[Kstep %llu/%llu  eval_loss %.5f\n", static_cast<unsigned long long>(report.step),
                 static_cast<unsigned long long>(report.steps), withoutNanSign(*report.evaluationLoss));
+  curve.add(report.step, report.steps, report.loss);
   std::printf("\r\033[K%s", progressBar(report, elapsed, columns(terminal)).c_str());
   isBarDrawn = true;
   if (report.step == report.steps)
@@ -110,7 +111,11 @@ void Console::onWarning(const Status &warning) {
     warn(warning);
 }
 
-void Console::onSummary(const RunSummary &summary) { closing = summaryLine(summary); }
+void Console::onSummary(const RunSummary &summary) {
+  endLine();
+  std::printf("%s", curve.text().c_str());
+  closing = summaryLine(summary);
+}
 
 void Console::close() {
   if (!options.quiet && options.isRoot && options.showsSummary && !closing.empty())

@@ -3,6 +3,7 @@
 #define SLUICE_TOOLS_TRAIN_CONSOLE_H
 
 #include "runtime/base/Descriptor.h"
+#include "runtime/train/LossCurve.h"
 #include "runtime/train/Trainer.h"
 
 #include <chrono>
@@ -26,7 +27,7 @@ struct ConsoleOptions {
   bool trace = false;
 };
 
-/// Prints a progress bar on a terminal, lines elsewhere.
+/// Prints a progress bar and a curve of the losses on a terminal, lines elsewhere.
 class Console : public TrainObserver {
 public:
   Console(Ranks &ranks, const ConsoleOptions &options);
@@ -59,6 +60,7 @@ private:
   /// Tokens and time since the last line.
   std::uint64_t tokens = 0;
   double milliseconds = 0;
+  LossCurve curve;
   std::string closing;
 };
 
