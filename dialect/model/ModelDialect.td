@@ -119,6 +119,12 @@ def Model_PositiveF64 : Model_F64In<"std::isfinite(value) && value > 0", "a fini
 /// The exponent of a norm; infinite for the largest absolute value.
 def Model_NormExponent : Model_F64In<"value > 0", "above 0">;
 
+/// The assembly of an op with one operand and one result of the same type: the type is written once. As a function
+/// type, as for other ops, it is accepted too, and printed where the encodings of the two types differ.
+class Model_UnaryFormat<string operand, string result> {
+  string text = "$" # operand # " attr-dict `:` custom<UnaryTypes>(type($" # operand # "), type($" # result # "))";
+}
+
 class Model_AnyOp<string mnemonic, list<Trait> traits> : Op<Model_Dialect, mnemonic, traits>;
 
 /// Result types follow from operands and attributes. A type's encoding (the valid extent of a shard) is not compared.

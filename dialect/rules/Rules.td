@@ -149,6 +149,17 @@ def CountedMeanOpInterface : OpInterface<"CountedMeanOpInterface"> {
   ];
 }
 
+def ScaleOrBiasOpInterface : OpInterface<"ScaleOrBiasOpInterface"> {
+  let cppNamespace = "::sluice";
+  let description = [{
+    Ops with operands that scale or shift each feature: the scale and bias of a norm, the bias of a product. Parameters
+    that are only read as such are usually excluded from weight decay.
+  }];
+  let methods = [
+    InterfaceMethod<"True for such an operand.", "bool", "isScaleOrBias", (ins "::mlir::OpOperand &":$operand)>,
+  ];
+}
+
 def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let cppNamespace = "::sluice";
   let description = [{

@@ -14,13 +14,14 @@ def Model_GeluOp : Model_Op<"gelu", [Model_ResultsLike<["x"]>, DeclareOpInterfac
     **Derivative.** `gelu_grad` from dy and x. Inactive. (gelu_grad_c1) `dy` is as x. (gelu_grad_c2) as gelu_c1.
 
     ```mlir
-    %y = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    %y = model.gelu %x {approximate = #model.approximation<tanh>} : tensor<4x64xf32>
     ```
 
     ```mlir
     %dx = model.gelu_grad %dy, %x {approximate = #model.approximation<none>} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     ```
   }];
+  let assemblyFormat = Model_UnaryFormat<"x", "y">.text;
   let arguments = (ins Model_FloatTensor:$x, Model_GeluApproximationAttr:$approximate);
   let results = (outs Model_FloatTensor:$y);
   let flopsPerElement = "getApproximate() == GeluApproximation::tanh ? 9 : 5";
@@ -39,13 +40,14 @@ def Model_SiluOp : Model_Op<"silu", [Model_ResultsLike<["x"]>, DeclareOpInterfac
     **Derivative.** `silu_grad` from dy and x. Inactive. (silu_grad_c1) `dy` is as x.
 
     ```mlir
-    %y = model.silu %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    %y = model.silu %x : tensor<4x64xf32>
     ```
 
     ```mlir
     %dx = model.silu_grad %dy, %x : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     ```
   }];
+  let assemblyFormat = Model_UnaryFormat<"x", "y">.text;
   let arguments = (ins Model_FloatTensor:$x);
   let results = (outs Model_FloatTensor:$y);
   // Negate, exp, add, divide.

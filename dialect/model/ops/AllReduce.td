@@ -18,9 +18,10 @@ def Model_AllReduceOp : Model_Op<"all_reduce", [Model_ResultsLike<["operand"]>]>
     which automatic differentiation does not record.
 
     ```mlir
-    %sum = model.all_reduce %x {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    %sum = model.all_reduce %x {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : tensor<2x8xf32>
     ```
   }];
+  let assemblyFormat = Model_UnaryFormat<"operand", "result">.text;
   let arguments = (ins Model_FloatTensor:$operand, Model_LossReductionAttr:$reduction, OptionalAttr<StrArrayAttr>:$unshard);
   let results = (outs Model_FloatTensor:$result);
   let flopsPerElement = "1";

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_BatchNormOp : Model_Op<"batch_norm", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>,
+def Model_BatchNormOp : Model_Op<"batch_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>,
                                                 DeclareOpInterfaceMethods<EvaluationOpInterface>]> {
   let summary = "norm over all dims but the last, by the statistics of this micro-batch";
   let description = [{

@@ -107,6 +107,12 @@ LogicalResult Conv2dInputGradOp::verify() { return verifyGrad(*this, getDx(), ge
 LogicalResult Conv2dWeightGradOp::verify() { return verifyGrad(*this, getX(), getDweight()); }
 
 //===----------------------------------------------------------------------===//
+// Scales and biases
+//===----------------------------------------------------------------------===//
+
+bool Conv2dOp::isScaleOrBias(OpOperand &operand) { return operand.getOperandNumber() == 2; }
+
+//===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_Conv2dOp : Model_Op<"conv2d", [Model_InferTypes]> {
+def Model_Conv2dOp : Model_Op<"conv2d", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes]> {
   let summary = "convolution over height and width, channels last";
   let description = [{
     **Semantics.** `y[n, i, j, o] = bias[o] + sum over c, h, w of x[n, i stride + h dilation - padding, j stride + w dilation - padding, c] weight[o, c, h, w]`, where x is 0 outside. With

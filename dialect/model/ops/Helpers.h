@@ -147,6 +147,10 @@ llvm::FailureOr<std::pair<mlir::Value, mlir::Value>> makeSumAndCount(mlir::Impli
 
 //===- Syntax --------------------------------------------------------------------===//
 
+/// The types of an op with one operand and one result of the same type: the type, or a function type.
+mlir::ParseResult parseUnaryTypes(mlir::OpAsmParser &parser, mlir::Type &operand, mlir::Type &result);
+void printUnaryTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type operand, mlir::Type result);
+
 /// The initializer of a parameter with its numbers: `zeros`, `constant(a)`, `normal(a, b)`.
 mlir::ParseResult parseInitializer(mlir::OpAsmParser &parser, InitializerKindAttr &init, mlir::FloatAttr &a,
                                    mlir::FloatAttr &b);

@@ -92,6 +92,12 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value
 }
 
 //===----------------------------------------------------------------------===//
+// Scales and biases
+//===----------------------------------------------------------------------===//
+
+bool MatmulOp::isScaleOrBias(OpOperand &operand) { return getBias() && operand.getOperandNumber() == 2; }
+
+//===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_MatmulOp : Model_Op<"matmul", [AttrSizedOperandSegments, Model_InferTypes]> {
+def Model_MatmulOp : Model_Op<"matmul", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, AttrSizedOperandSegments, Model_InferTypes]> {
   let summary = "matrix product of the last two dims, with optional bias and residual";
   let description = [{
     **Semantics.** `op(lhs)[..., m, k] op(rhs)[..., k, n] (+ bias[n]) (+ residual[..., m, n])`, where `op` exchanges the last two dims under `transpose_lhs`, `transpose_rhs`. Leading dims

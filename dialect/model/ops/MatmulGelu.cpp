@@ -38,6 +38,12 @@ LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Lo
 }
 
 //===----------------------------------------------------------------------===//
+// Scales and biases
+//===----------------------------------------------------------------------===//
+
+bool MatmulGeluOp::isScaleOrBias(OpOperand &operand) { return operand.getOperandNumber() == 2; }
+
+//===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 

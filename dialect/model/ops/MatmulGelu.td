@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "a matrix product and its gelu, in the tanh form";
   let description = [{
     **Semantics.** `pre = op(lhs) op(rhs) (+ bias)` as in matmul, `y = gelu(pre)` in the tanh form. A library that computes both in one call applies gelu to `pre` before it is rounded.

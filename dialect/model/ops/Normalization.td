@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_LayerNormOp : Model_Op<"layer_norm", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_LayerNormOp : Model_Op<"layer_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "layer norm over the last dim";
   let description = [{
     **Semantics.** Over the last dim: `mean`, biased variance, `rstd = 1 / sqrt(variance + epsilon)`, `y = (x - mean) * rstd * weight + bias`. `mean` and `rstd` are saved for the derivative.

@@ -13,6 +13,36 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
+// Syntax
+//===----------------------------------------------------------------------===//
+
+ParseResult parseUnaryTypes(OpAsmParser &parser, Type &operand, Type &result) {
+  SMLoc location = parser.getCurrentLocation();
+  Type type;
+  if (parser.parseType(type))
+    return failure();
+  operand = result = type;
+  auto function = dyn_cast<FunctionType>(type);
+  if (!function)
+    return success();
+  if (function.getNumInputs() != 1 || function.getNumResults() != 1)
+    return parser.emitError(location)
+           << "types of an op with one operand and one result, expected a type or a function "
+              "type of one operand and one result but got "
+           << type;
+  operand = function.getInput(0);
+  result = function.getResult(0);
+  return success();
+}
+
+void printUnaryTypes(OpAsmPrinter &printer, Operation *, Type operand, Type result) {
+  if (operand == result)
+    printer << operand;
+  else
+    printer.printFunctionalType(TypeRange(operand), TypeRange(result));
+}
+
+//===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
 
@@ -47,6 +77,15 @@ OpFoldResult PowerOp::fold(FoldAdaptor) {
   if (getExponent().convertToDouble() == 1.0)
     return getOperand();
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Scales and biases
+//===----------------------------------------------------------------------===//
+
+// A vector that is added to each row.
+bool AddOp::isScaleOrBias(OpOperand &operand) {
+  return shapeOf(operand.get()).size() == 1 && shapeOf(getResult()).size() > 1;
 }
 
 //===----------------------------------------------------------------------===//

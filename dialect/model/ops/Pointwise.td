@@ -5,15 +5,15 @@
 include "dialect/model/ModelDialect.td"
 
 /// Operands broadcast as in numpy (trailing dims align, extent 1 repeats); one float element type.
-class Model_BinaryOp<string mnemonic, string text>
-    : Model_Op<mnemonic, [Model_InferBy<"return inferBinary(location, \"" # mnemonic # "\", operands, types);">]> {
+class Model_BinaryOp<string mnemonic, string text, list<Trait> traits = []>
+    : Model_Op<mnemonic, !listconcat([Model_InferBy<"return inferBinary(location, \"" # mnemonic # "\", operands, types);">], traits)> {
   let summary = text;
   let description = [{See `model.add`.}];
   let arguments = (ins Model_Tensor:$lhs, Model_Tensor:$rhs);
   let results = (outs Model_Tensor:$result);
   let flopsPerElement = "1";
 }
-def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting"> {
+def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>]> {
   let description = [{
     **Semantics.** `lhs + rhs`, `lhs - rhs`, `lhs * rhs`, `lhs / rhs`, the larger of the two (NaN where either is), elementwise with broadcasting.
 
@@ -40,6 +40,7 @@ def Model_DivideOp : Model_BinaryOp<"divide", "lhs / rhs, broadcasting">;
 def Model_MaximumOp : Model_BinaryOp<"maximum", "the larger of lhs and rhs, broadcasting; ties share the cotangent">;
 
 class Model_UnaryOp<string mnemonic, string text> : Model_Op<mnemonic, [Model_ResultsLike<["operand"]>]> {
+  let assemblyFormat = Model_UnaryFormat<"operand", "result">.text;
   let summary = text;
   let description = [{See `model.exp`.}];
   let arguments = (ins Model_FloatTensor:$operand);
@@ -56,15 +57,15 @@ def Model_ExpOp : Model_UnaryOp<"exp", "e to the x"> {
     **Derivative.** relu: `relu_grad` by its result, so x need not be kept: `dy` where `y > 0`, else 0. Inactive. (relu_grad_c1) `dy` is as y. negate: `-dy`. exp: `dy y`. log: `dy / x`. tanh: `dy - dy (y y)`. sin: `dy cos x`. cos: `-dy sin x`. erf: `dy (2/sqrt(pi)) exp(-x x)`. sqrt: `(dy/2) / y`. rsqrt: `-(dy y)/2 / x`.
 
     ```mlir
-    %y = model.exp %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y2 = model.negate %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y3 = model.log %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y4 = model.sin %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y5 = model.cos %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y6 = model.erf %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y7 = model.sqrt %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y8 = model.rsqrt %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y9 = model.relu %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    %y = model.exp %x : tensor<4x64xf32>
+    %y2 = model.negate %x : tensor<4x64xf32>
+    %y3 = model.log %x : tensor<4x64xf32>
+    %y4 = model.sin %x : tensor<4x64xf32>
+    %y5 = model.cos %x : tensor<4x64xf32>
+    %y6 = model.erf %x : tensor<4x64xf32>
+    %y7 = model.sqrt %x : tensor<4x64xf32>
+    %y8 = model.rsqrt %x : tensor<4x64xf32>
+    %y9 = model.relu %x : tensor<4x64xf32>
     ```
 
     ```mlir
@@ -87,8 +88,8 @@ def Model_SigmoidOp : Model_UnaryOp<"sigmoid", "1 / (1 + exp(-x))"> {
     **Derivative.** sigmoid: `dy (y - y y)`. softplus: `dy sigmoid(x)`.
 
     ```mlir
-    %y = model.sigmoid %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
-    %y1 = model.softplus %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    %y = model.sigmoid %x : tensor<4x64xf32>
+    %y1 = model.softplus %x : tensor<4x64xf32>
     ```
   }];
 }
@@ -112,9 +113,10 @@ def Model_PowerOp : Model_Op<"power", [Model_ResultsLike<["operand"]>]> {
     **Derivative.** `dy (exponent x^(exponent - 1))`; zero for an exponent of 0.
 
     ```mlir
-    %y = model.power %x {exponent = 3.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+    %y = model.power %x {exponent = 3.0 : f64} : tensor<4xf32>
     ```
   }];
+  let assemblyFormat = Model_UnaryFormat<"operand", "result">.text;
   let arguments = (ins Model_FloatTensor:$operand, F64Attr:$exponent);
   let results = (outs Model_FloatTensor:$result);
   let flopsPerElement = "1";
@@ -129,9 +131,10 @@ def Model_ScaleOp : Model_Op<"scale", [Model_ResultsLike<["operand"]>]> {
     **Derivative.** `dy * factor`.
 
     ```mlir
-    %y = model.scale %x {factor = 0.125 : f64} : (tensor<4xf32>) -> tensor<4xf32>
+    %y = model.scale %x {factor = 0.125 : f64} : tensor<4xf32>
     ```
   }];
+  let assemblyFormat = Model_UnaryFormat<"operand", "result">.text;
   let arguments = (ins Model_FloatTensor:$operand, F64Attr:$factor);
   let results = (outs Model_FloatTensor:$result);
   let flopsPerElement = "1";

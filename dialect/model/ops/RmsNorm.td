@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_RmsNormOp : Model_Op<"rms_norm", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_RmsNormOp : Model_Op<"rms_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "norm by the root of the mean square, over the last dim";
   let description = [{
     **Semantics.** Over the last dim: `rstd = 1 / sqrt(mean(x^2) + epsilon)`, `y = x * rstd * weight`. `rstd` is saved for the derivative.

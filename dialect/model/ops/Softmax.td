@@ -14,13 +14,14 @@ def Model_SoftmaxOp : Model_Op<"softmax", [Model_ResultsLike<["x"]>, DeclareOpIn
     **Derivative.** `softmax_grad`: `dx = y (dy - sum(dy y))`. Inactive. (softmax_grad_c1) y has at least one dim. (softmax_grad_c2) `dy` is as y.
 
     ```mlir
-    %y = model.softmax %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+    %y = model.softmax %x : tensor<4x64xf32>
     ```
 
     ```mlir
     %dx = model.softmax_grad %dy, %y : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     ```
   }];
+  let assemblyFormat = Model_UnaryFormat<"x", "y">.text;
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x);
   let results = (outs Model_FloatTensor:$y);
   // Maximum, subtract, exp, sum, divide.

@@ -98,7 +98,7 @@ def Model_BlockOp : Model_RegionOp<"block", [RecursiveMemoryEffects], (ins StrAt
 
     ```mlir
     %y = model.block "h.0" -> tensor<4x64xf32> {
-      %z = model.tanh %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+      %z = model.tanh %x : tensor<4x64xf32>
       model.yield %z : tensor<4x64xf32>
     }
     ```
@@ -126,7 +126,7 @@ def Model_RecomputeOp : Model_RegionOp<"recompute", [], (ins StrAttr:$name)> {
 
     ```mlir
     %y = model.recompute "h.0" -> tensor<4x64xf32> {
-      %z = model.tanh %x : (tensor<4x64xf32>) -> tensor<4x64xf32>
+      %z = model.tanh %x : tensor<4x64xf32>
       model.yield %z : tensor<4x64xf32>
     }
     ```

@@ -65,7 +65,7 @@ module attributes {model.name = "all"} {
     %3 = model.divide %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
     // CHECK: model.maximum
     %4 = model.maximum %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
-    // CHECK: model.negate %{{.*}} : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.negate %{{.*}} : tensor<3xf32>
     %5 = model.negate %b : (tensor<3xf32>) -> tensor<3xf32>
     // CHECK: model.exp
     %6 = model.exp %b : (tensor<3xf32>) -> tensor<3xf32>
@@ -81,7 +81,7 @@ module attributes {model.name = "all"} {
     %11 = model.rsqrt %b : (tensor<3xf32>) -> tensor<3xf32>
     // CHECK: model.relu
     %12 = model.relu %b : (tensor<3xf32>) -> tensor<3xf32>
-    // CHECK: model.scale %{{.*}} {factor = 2.500000e-01 : f64} : (tensor<3xf32>) -> tensor<3xf32>
+    // CHECK: model.scale %{{.*}} {factor = 2.500000e-01 : f64} : tensor<3xf32>
     %13 = model.scale %b {factor = 0.25 : f64} : (tensor<3xf32>) -> tensor<3xf32>
     // CHECK: %[[LESS:.*]] = model.compare %{{.*}}, %{{.*}} {predicate = #model.predicate<lt>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
     %14 = model.compare %a, %b {predicate = #model.predicate<lt>} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xui8>
@@ -141,7 +141,7 @@ module attributes {model.name = "all"} {
 
   // CHECK-LABEL: func.func @gated
   func.func @gated(%x: tensor<2x3x4xf32>, %u: tensor<2x3x4xf32>, %g: tensor<4xf32>, %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>) {
-    // CHECK: model.silu %{{.*}} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    // CHECK: model.silu %{{.*}} : tensor<2x3x4xf32>
     %0 = model.silu %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.silu_grad %{{.*}}, %{{.*}}
     %1 = model.silu_grad %x, %x : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
@@ -219,7 +219,7 @@ module attributes {model.name = "all"} {
 
   // CHECK-LABEL: func.func @ranks
   func.func @ranks(%x: tensor<2x3xf32>) {
-    // CHECK: model.all_reduce %{{.*}} {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.all_reduce %{{.*}} {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : tensor<2x3xf32>
     %0 = model.all_reduce %x {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
     return
   }

@@ -18,7 +18,7 @@ module {
   // CHECK-NEXT: %[[IN:.*]] = model.cast %[[X]] {model.block = ""} : (tensor<2x4xf32>) -> tensor<2x4xbf16>
   // CHECK-NEXT: %[[W:.*]] = model.read @a.w {{.*}}: tensor<4x4xbf16>
   // CHECK-NEXT: %[[A:.*]] = model.matmul %[[IN]], %[[W]] {{.*}}-> tensor<2x4xbf16>
-  // CHECK-NEXT: %[[B:.*]] = model.relu %[[A]] {{.*}}-> tensor<2x4xbf16>
+  // CHECK-NEXT: %[[B:.*]] = model.relu %[[A]] {{.*}}: tensor<2x4xbf16>
   // CHECK-NEXT: %[[N:.*]] = model.read @norm.w {{.*}}: tensor<4xf32>
   // CHECK-NEXT: %[[C:.*]] = model.cast %[[B]] {model.block = "norm"} : (tensor<2x4xbf16>) -> tensor<2x4xf32>
   // CHECK-NEXT: %[[M:.*]] = model.multiply %[[C]], %[[N]] {{.*}}-> tensor<2x4xf32>
@@ -30,7 +30,7 @@ module {
   // CHECK-NEXT: return %[[R]]
 
   // Two ops read the output of the unit `a`: it is cast once, and not again where its readers have that type.
-  // OUT: %[[B:.*]] = model.relu {{.*}}-> tensor<2x4xbf16>
+  // OUT: %[[B:.*]] = model.relu {{.*}}: tensor<2x4xbf16>
   // OUT-NEXT: %[[C:.*]] = model.cast %[[B]] {model.block = "a"} : (tensor<2x4xbf16>) -> tensor<2x4xf32>
   // OUT-NEXT: model.read @norm.w
   // OUT-NEXT: %[[M:.*]] = model.multiply %[[C]], %{{.*}} -> tensor<2x4xf32>

@@ -49,7 +49,7 @@ module {
   model.parameter @w : tensor<4xf64> ones
   // CHECK-LABEL: func.func @g
   // CHECK-NEXT: model.read @w {{.*}}: tensor<4xf64>
-  // CHECK-NEXT: model.exp {{.*}} -> tensor<4xf64>
+  // CHECK-NEXT: model.exp {{.*}} : tensor<4xf64>
   // CHECK-NEXT: return
   func.func @g() -> (tensor<4xf64> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     %w = model.read @w {model.block = ""} : tensor<4xf64>

@@ -26,7 +26,7 @@ module attributes {model.recipe = {mesh.expert = 2 : i64, sharding.expert = ["ex
     // CHECK: spmd.reduce_scatter_start %[[SUM]] over ["expert"] <sum> : tensor<10x6xf32> to [tensor<5x6xf32,
     // expected-remark @below {{reduce_scatter over 'expert': model.reduce_sum}}
     %s = model.reduce_sum %y {dims = array<i64: 0>} : (tensor<4x10x6xf32>) -> tensor<10x6xf32>
-    // CHECK: model.relu {{.*}} -> tensor<5x6xf32>
+    // CHECK: model.relu {{.*}} : tensor<5x6xf32>
     %r = model.relu %s : (tensor<10x6xf32>) -> tensor<10x6xf32>
     // CHECK: spmd.all_gather_start
     // expected-remark @below {{all_gather over 'expert': func.return requires replicated operands}}

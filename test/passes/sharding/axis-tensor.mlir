@@ -23,7 +23,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
     %down.bias = model.read @down.bias : tensor<4xf32>
     // CHECK: %[[H:.*]] = model.matmul {{.*}} -> tensor<2x4xf32>
     %0 = model.matmul %x, %up bias(%up.bias) : (tensor<2x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
-    // CHECK-NEXT: %[[G:.*]] = model.relu %[[H]] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    // CHECK-NEXT: %[[G:.*]] = model.relu %[[H]] : tensor<2x4xf32>
     %1 = model.relu %0 : (tensor<2x8xf32>) -> tensor<2x8xf32>
     // CHECK-NEXT: %[[P:.*]] = model.matmul %[[G]], %{{[^ ]*}} {{.*}}: (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
     // CHECK-NEXT: %[[T:.*]] = spmd.all_reduce_start %[[P]] over ["tensor"] <sum> : tensor<2x4xf32>
@@ -201,7 +201,7 @@ module attributes {model.recipe = {mesh.tensor = 3 : i64, sharding.tensor = {"fu
     // CHECK-NEXT: model.split {{.*}} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
     %1:3 = model.split %0 {dim = 1 : i64, model.phase = #model.phase<forward>} : (tensor<2x12xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>)
     %2 = model.reshape %1#0 {model.phase = #model.phase<forward>} : (tensor<2x4xf32>) -> tensor<2x2x2xf32>
-    // CHECK: model.exp {{.*}}sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    // CHECK: model.exp {{.*}}sharding<[{}, {"tensor", chunk = 2, total = 4}]>]} : tensor<2x2xf32>
     %3 = model.exp %1#1 {model.phase = #model.phase<forward>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     // CHECK: model.pad
     // CHECK: model.concat {{.*}} : (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x6xf32>

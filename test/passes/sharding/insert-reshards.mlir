@@ -16,7 +16,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
     // CHECK: %[[H:.*]] = model.matmul
     // CHECK-NEXT: %[[ALL:.*]] = spmd.reshard %[[H]] from [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>] to [#spmd.sharding<[{}, {}]>]
     %0 = model.matmul %x, %w {spmd.shardings = [#column]} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
-    // CHECK-NEXT: %[[S:.*]] = model.softmax %[[ALL]] : (tensor<2x8xf32>) -> tensor<2x8xf32>
+    // CHECK-NEXT: %[[S:.*]] = model.softmax %[[ALL]] : tensor<2x8xf32>
     // expected-remark @below {{all_gather over 'tensor': model.softmax ([i, j]) -> ([i, j]) {i=2, j=8 replicated} cannot be sharded along this dim (1 time)}}
     %1 = model.softmax %0 {spmd.operand_shardings = [#replicated]} : (tensor<2x8xf32>) -> tensor<2x8xf32>
     // CHECK: model.constant {{.*}} {spmd.shardings = [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>]}

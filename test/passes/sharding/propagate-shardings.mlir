@@ -21,7 +21,7 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"up
     %0 = model.matmul %x, %up : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
     // CHECK-NEXT: %[[P:.*]] = model.matmul %[[H]], %{{.*}} {spmd.shardings = [#spmd.sharding<[{}, {}] partial sum over ["tensor"]>]}
     // CHECK-NEXT: %[[S:.*]] = spmd.reshard %[[P]] from [#spmd.sharding<[{}, {}] partial sum over ["tensor"]>] to [#spmd.sharding<[{}, {}]>]
-    // CHECK-NEXT: model.relu %[[S]] : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    // CHECK-NEXT: model.relu %[[S]] : tensor<2x4xf32>
     // expected-remark @below {{all_reduce over 'tensor': model.matmul ([i, k], [k, j]) -> ([i, j]) {i=2, j=4, k=8} reduce=sum has a partial result (1 time)}}
     %1 = model.matmul %0, %down : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
     %2 = model.relu %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
