@@ -38,6 +38,7 @@ std::unique_ptr<plan::LearningRateT> learningRateOf(const Recipe &recipe) {
   rate->minimum = recipe.lrSchedule.minLr;
   rate->warmup = recipe.lrSchedule.warmupSteps;
   rate->total = recipe.lrSchedule.totalSteps;
+  rate->decay = recipe.lrSchedule.decaySteps.value_or(0);
   return rate;
 }
 

@@ -17,6 +17,42 @@ using namespace sluice;
 
 namespace {
 
+/// True if the forward ops that read the value, through casts and views, take it as scale or bias, and there are some.
+bool isOnlyScaleOrBias(Value value, bool &isRead) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *op = use.getOwner();
+    if (Phase phase = model::phaseOf(op); phase != Phase::forward && phase != Phase::loss)
+      continue;
+    if (isa<model::CastOp, ViewOpInterface>(op)) {
+      if (!llvm::all_of(op->getResults(), [&](Value result) { return isOnlyScaleOrBias(result, isRead); }))
+        return false;
+      continue;
+    }
+    auto reader = dyn_cast<ScaleOrBiasOpInterface>(op);
+    if (!reader || !reader.isScaleOrBias(use))
+      return false;
+    isRead = true;
+  }
+  return true;
+}
+
+/// The parameters that the ops of the forward only read as scales and biases.
+llvm::StringSet<> scalesAndBiases(ModuleOp module) {
+  llvm::StringMap<bool> found;
+  for (func::FuncOp function : entryFunctions(module, EntryKind::train))
+    function.walk([&](model::ReadOp read) {
+      bool isRead = false;
+      const bool isOnly = read.getState() || isOnlyScaleOrBias(read.getValue(), isRead);
+      if (isRead || !isOnly)
+        found.try_emplace(read.getParameter(), true).first->second &= isOnly;
+    });
+  llvm::StringSet<> names;
+  for (const auto &[name, isOnly] : found)
+    if (isOnly)
+      names.insert(name);
+  return names;
+}
+
 /// The update of one train function.
 class Update {
 public:
@@ -159,9 +195,9 @@ struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass>
         recipeFor(getOperation(), optimizerName, hyperParameters, noDecay, inBackward, clipNorm, clipType, lossScale);
     if (failed(recipe))
       return signalPassFailure();
-    auto withoutDecay = parametersMatching(getOperation(), recipe->optimizer.noDecay, "optimizer.no_decay");
-    if (failed(withoutDecay))
-      return signalPassFailure();
+    const auto *globs = std::get_if<Strings>(&recipe->optimizer.noDecay);
+    const llvm::StringSet<> withoutDecay =
+        globs ? parametersMatching(getOperation(), *globs, "optimizer.no_decay") : scalesAndBiases(getOperation());
     for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train)) {
       if (hasPhase(function, Phase::update))
         continue;
@@ -169,7 +205,7 @@ struct ApplyOptimizerPass : sluice::impl::ApplyOptimizerBase<ApplyOptimizerPass>
         function.emitError("function '@") << function.getName() << "' has no gradients";
         return signalPassFailure();
       }
-      Update(function, *recipe).run(*withoutDecay);
+      Update(function, *recipe).run(withoutDecay);
     }
   }
 };

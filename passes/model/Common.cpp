@@ -16,8 +16,7 @@ llvm::SmallVector<func::FuncOp> sluice::entryFunctions(ModuleOp module, std::opt
   return functions;
 }
 
-llvm::FailureOr<llvm::StringSet<>> sluice::parametersMatching(ModuleOp module, llvm::ArrayRef<std::string> globs,
-                                                              llvm::StringRef key) {
+llvm::StringSet<> sluice::parametersMatching(ModuleOp module, llvm::ArrayRef<std::string> globs, llvm::StringRef key) {
   llvm::StringSet<> names;
   for (const std::string &glob : globs) {
     bool isUsed = false;
@@ -30,10 +29,8 @@ llvm::FailureOr<llvm::StringSet<>> sluice::parametersMatching(ModuleOp module, l
         names.insert(parameter.getSymName());
       isUsed |= isNamed;
     }
-    if (!isUsed) {
-      module.emitError("glob '") << glob << "' of '" << key << "' matches no parameter";
-      return failure();
-    }
+    if (!isUsed)
+      module.emitWarning("glob '") << glob << "' of '" << key << "' matches no parameter";
   }
   return names;
 }

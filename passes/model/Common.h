@@ -19,15 +19,17 @@ namespace sluice {
 llvm::SmallVector<mlir::func::FuncOp> entryFunctions(mlir::ModuleOp module,
                                                      std::optional<EntryKind> kind = std::nullopt);
 
-/// The parameters of which a glob matches the name or an alias. A glob that matches none is an error, which names
+/// The parameters of which a glob matches the name or an alias. A glob that matches none is a warning, which names
 /// `key`.
-llvm::FailureOr<llvm::StringSet<>> parametersMatching(mlir::ModuleOp module, llvm::ArrayRef<std::string> globs,
-                                                      llvm::StringRef key);
+llvm::StringSet<> parametersMatching(mlir::ModuleOp module, llvm::ArrayRef<std::string> globs, llvm::StringRef key);
 
 mlir::FloatType elementType(mlir::MLIRContext *context, Precision precision);
 
 /// Inputs `seed`, `step` and `row`, which the runtime sets.
 bool isStepInput(llvm::StringRef name);
+
+/// The entry point of evaluation.
+inline constexpr llvm::StringLiteral evaluationName = "eval_step";
 /// The argument of that input, or null.
 mlir::Value findInput(mlir::func::FuncOp function, llvm::StringRef name);
 /// Appends an input.

@@ -20,11 +20,9 @@ struct FreezeParametersPass : sluice::impl::FreezeParametersBase<FreezeParameter
     FailureOr<Recipe> recipe = recipeFor(getOperation(), globs);
     if (failed(recipe))
       return signalPassFailure();
-    auto names = parametersMatching(getOperation(), recipe->parameters.frozen, "parameters.frozen");
-    if (failed(names))
-      return signalPassFailure();
+    llvm::StringSet<> names = parametersMatching(getOperation(), recipe->parameters.frozen, "parameters.frozen");
     for (auto parameter : getOperation().getOps<model::ParameterOp>())
-      if (names->contains(parameter.getSymName()))
+      if (names.contains(parameter.getSymName()))
         parameter.setFrozen(true);
   }
 };

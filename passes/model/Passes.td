@@ -19,11 +19,11 @@ def VerifyInput : Pass<"model-verify-input", "::mlir::ModuleOp"> {
 }
 
 def MakeEvaluation : Pass<"model-make-evaluation", "::mlir::ModuleOp"> {
-  let summary = "creates the entry point eval_step from train_step";
+  let summary = "creates the entry point eval_step from the train function";
   let description = [{
-    `@eval_step`, of kind `eval`, is the forward of `@train_step` with every op in its form outside training (dropout is the
-    identity). It returns the loss, averaged over the ranks. Inputs that only training needs are removed. A module that has an
-    `eval_step`, or no `train_step`, is not changed.
+    `@eval_step`, of kind `eval`, is the forward of `@train_step`, or of the first train function without one of that name. Every
+    op has its form outside training (dropout is the identity). It returns the loss, averaged over the ranks. Inputs that only
+    training needs are removed. A module that has an `eval_step`, or no train function, is not changed.
   }];
 }
 
@@ -35,8 +35,8 @@ def FreezeParameters : Pass<"model-freeze-parameters", "::mlir::ModuleOp"> {
   let summary = "marks the parameters that the recipe freezes";
   let description = [{
     Parameters whose name or alias matches a glob of `parameters.frozen` become `frozen`: they get no
-    gradient, no reduction, no optimizer state, and are sharded and gathered as before. A glob that matches nothing is an
-    error.
+    gradient, no reduction, no optimizer state, and are sharded and gathered as before. A glob that matches nothing is a
+    warning.
   }];
   let options = [RecipeOption<"globs", "parameters.frozen">];
 }
@@ -230,7 +230,7 @@ def RecordProgram : Pass<"model-record-program", "::mlir::ModuleOp"> {
   let summary = "numbers all values and keeps a copy of the unsharded program";
   let description = [{
     Every op of an entry function gets `model.ids`, the numbers of its results, and every argument `model.id`, from 1 in
-    the order of the module. A nested module `@unsharded` (`model.unsharded`) then holds a copy of parameters and
+    the order of the module. A nested module with `model.unsharded` then holds a copy of parameters and
     functions, which later phases do not change: it is the unsharded program of the plan. A module that has the copy is
     not changed.
   }];

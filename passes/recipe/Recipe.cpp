@@ -175,6 +175,15 @@ Status Recipe::add(std::string_view name, RecipeValue value, const std::string &
   return Status::ok();
 }
 
+Status Recipe::unset(std::string_view name, const std::string &origin) {
+  const RecipeKey *key = findRecipeKey(name);
+  if (!key)
+    return add(name, {}, origin);
+  key->assign(*this, key->defaultValue);
+  origins.erase(key->name);
+  return Status::ok();
+}
+
 RecipeValue Recipe::value(std::string_view key) const {
   const RecipeKey *known = findRecipeKey(key);
   return known ? known->read(*this) : RecipeValue();
@@ -284,6 +293,20 @@ Status Recipe::resolve() {
   if (lrSchedule.minLr > optimizer.lr)
     return conflict("lr_schedule.min_lr",
                     ", expected at most 'optimizer.lr' but that is " + printRecipeValue(value("optimizer.lr")));
+
+  constexpr std::string_view decay = "lr_schedule.decay_steps";
+  const std::int64_t afterWarmup =
+      std::max<std::int64_t>(lrSchedule.totalSteps - std::max<std::int64_t>(lrSchedule.warmupSteps, 1), 0);
+  if (lrSchedule.name != LearningRateSchedule::wsd && lrSchedule.decaySteps)
+    return conflict(decay, ", expected the schedule \"wsd\" but got \"" + stringifyEnum(lrSchedule.name).str() + "\"");
+  if (lrSchedule.name == LearningRateSchedule::wsd && !lrSchedule.decaySteps) {
+    lrSchedule.decaySteps = std::min((lrSchedule.totalSteps + 4) / 5, afterWarmup);
+    setOrigin(decay, "a fifth of 'lr_schedule.total_steps'");
+  }
+  if (lrSchedule.decaySteps > afterWarmup)
+    return conflict(decay, ", expected at most the " + std::to_string(afterWarmup) +
+                               " steps of the schedule after its warm-up but got " +
+                               std::to_string(*lrSchedule.decaySteps));
 
   if (!memory.offload.empty() && target.device == TargetDevice::cuda && !memory.pinned)
     return conflict("memory.pinned", " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");

@@ -75,7 +75,7 @@ struct Recipe {
     double lr = 1e-3;
     /// Hyper-parameters that are given; all that the optimizer has after `resolve`.
     OptimizerSettings settings = {};
-    Strings noDecay = {};
+    std::variant<Strings, NoDecay> noDecay = {};
     bool inBackward = false;
 
     /// Null if there is no optimizer of the name.
@@ -89,6 +89,8 @@ struct Recipe {
   struct LrSchedule {
     LearningRateSchedule name = LearningRateSchedule::constant;
     std::int64_t warmupSteps = 0, totalSteps = 0;
+    /// Of wsd. If not given, `resolve` sets it.
+    std::optional<std::int64_t> decaySteps = {};
     double minLr = 0;
   } lrSchedule;
 
@@ -131,10 +133,13 @@ struct Recipe {
   Status addFile(const std::string &path);
   /// The same from memory; messages and origins give `name` as the file.
   Status addText(std::string_view text, const std::string &name);
-  /// One `key=value`, given through `means`. A value that is not TOML is a string.
+  /// One `key=value`, given through `means`. A value that is not TOML is a string; `default` unsets the key.
   Status addSetting(std::string_view setting, std::string_view means = "--set");
   /// One value, checked and brought to its normal form; `origin` is its source for messages.
   Status add(std::string_view key, RecipeValue value, const std::string &origin);
+
+  /// Gives the key its default again, as if it was never added. An unknown key is an error.
+  Status unset(std::string_view key, const std::string &origin);
 
   /// Checks values against each other, and sets the defaults that depend on other values.
   Status resolve();
@@ -146,9 +151,12 @@ struct Recipe {
   void setOrigin(std::string_view key, std::string origin) { origins[std::string(key)] = std::move(origin); }
   /// The keys that were added, even if with the default.
   bool isAdded(std::string_view key) const { return origins.contains(key); }
-  /// For a list of globs or a table by glob: each glob matches one of `names`, and no two globs of a table give one
-  /// name different values. `kind` is the kind of the names. Errors name the line.
+  /// For a table by glob: each glob matches one of `names`, and no two globs give one name different values. `kind` is
+  /// the kind of the names. Errors name the line.
   Status checkNames(llvm::StringRef key, llvm::StringRef kind, llvm::ArrayRef<std::string> names) const;
+  /// For a list of globs: a warning for each that matches none of `names`.
+  std::vector<std::string> uselessGlobs(llvm::StringRef key, llvm::StringRef kind,
+                                        llvm::ArrayRef<std::string> names) const;
   /// An error in the value that a key gives to `owner`, such as "unit 'h.0'". `text` continues the sentence.
   Status refuse(llvm::StringRef key, const std::string &owner, const std::string &text) const;
   /// The values that differ from the table's defaults, by key.

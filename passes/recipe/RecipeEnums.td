@@ -27,6 +27,10 @@ def Recipe_LossMean : Recipe_Enum<"LossMean", "the values that a loss is the mea
 def Recipe_GradientSync : Recipe_Enum<"GradientSync", "the micro-batches in which gradients are reduced",
                                       ["last", "every", "reduce_scatter_only"]>;
 def Recipe_GradientDivide : Recipe_Enum<"GradientDivide", "a rule for the divisor of summed gradients", ["mean"]>;
+def Recipe_NoDecay : I32Enum<"NoDecay", "a rule for the parameters that are excluded from weight decay",
+                             [I32EnumCase<"norms_and_biases", 0, "norms-and-biases">]> {
+  let cppNamespace = "::sluice";
+}
 def Recipe_StatisticsSync : Recipe_Enum<"StatisticsSync", "the micro-batches in which running statistics are averaged",
                                         ["never", "last"]>;
 def Recipe_LearningRateSchedule : Recipe_Enum<"LearningRateSchedule", "a learning-rate schedule",

@@ -233,7 +233,12 @@ std::vector<RecipeKey> makeKeys() {
   add(number("optimizer.lr", 0, 1e30, "peak learning rate"), FIELD(optimizer.lr));
   for (const HyperParameter &parameter : hyperParameters())
     keys.push_back(keyOf(parameter));
-  add(globs("optimizer.no_decay", "globs of parameters without weight decay"), FIELD(optimizer.noDecay));
+  add({.name = "optimizer.no_decay",
+       .kinds = recipeStrings | recipeChoice,
+       .doc = "parameters without weight decay: globs, or `norms-and-biases`: those that ops read as scales and biases "
+              "of norms, and as biases",
+       .choices = enumCases<NoDecay>()},
+      FIELD(optimizer.noDecay));
   add(flag("optimizer.in_backward",
            "a unit is updated in the backward of the last micro-batch, as soon as its gradients are reduced; without a "
            "guard, so a loss or gradient that is not finite ends the run after the update"),
@@ -247,10 +252,14 @@ std::vector<RecipeKey> makeKeys() {
   add(choice<LearningRateSchedule>("lr_schedule.name",
                                    "learning-rate schedule; the learning rate is an input of the step"),
       FIELD(lrSchedule.name));
-  add(count("lr_schedule.warmup_steps", "steps of linear warm-up"), FIELD(lrSchedule.warmupSteps));
+  add(count("lr_schedule.warmup_steps", "steps of linear warm-up; the rate is at the peak in the last one"),
+      FIELD(lrSchedule.warmupSteps));
   add(count("lr_schedule.total_steps", "total steps of the learning-rate schedule; required unless it is constant"),
       FIELD(lrSchedule.totalSteps));
-  add(number("lr_schedule.min_lr", 0, 1e30, "learning rate at the end of the schedule"), FIELD(lrSchedule.minLr));
+  add(count("lr_schedule.decay_steps",
+            "steps of `wsd`, the last ones, in which the learning rate decreases; default: a fifth of the total steps"),
+      FIELD(lrSchedule.decaySteps));
+  add(number("lr_schedule.min_lr", 0, 1e30, "learning rate in the last step of the schedule"), FIELD(lrSchedule.minLr));
 
   add(choice<RecomputePolicy>(
           "recompute.policy",

@@ -19,19 +19,29 @@ bool sluice::matchesGlob(llvm::StringRef glob, llvm::StringRef name) {
   return llvm::cantFail(std::move(pattern)).match(name);
 }
 
+static bool matchesNone(const std::string &glob, llvm::ArrayRef<std::string> names) {
+  return llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(glob, name); });
+}
+
+std::vector<std::string> Recipe::uselessGlobs(llvm::StringRef key, llvm::StringRef kind,
+                                              llvm::ArrayRef<std::string> names) const {
+  RecipeValue setting = value(key);
+  std::vector<std::string> warnings;
+  if (auto *list = std::get_if<Strings>(&setting))
+    for (const std::string &glob : *list)
+      if (matchesNone(glob, names))
+        warnings.push_back(origin(key) + ": '" + glob + "' in '" + key.str() + "' matches no " + kind.str());
+  return warnings;
+}
+
 Status Recipe::checkNames(llvm::StringRef key, llvm::StringRef kind, llvm::ArrayRef<std::string> names) const {
   RecipeValue setting = value(key);
-  auto *list = std::get_if<Strings>(&setting);
   auto *table = std::get_if<RecipeTable>(&setting);
-  Strings globs = list ? *list : Strings();
-  if (table)
-    for (const RecipeTableEntry &entry : table->entries)
-      globs.push_back(entry.name);
-  for (const std::string &glob : globs)
-    if (llvm::none_of(names, [&](llvm::StringRef name) { return matchesGlob(glob, name); }))
-      return inputError(origin(key) + ": '" + glob + "' in '" + key.str() + "' matches no " + kind.str());
   if (!table)
     return Status::ok();
+  for (const RecipeTableEntry &entry : table->entries)
+    if (matchesNone(entry.name, names))
+      return inputError(origin(key) + ": '" + entry.name + "' in '" + key.str() + "' matches no " + kind.str());
   for (const std::string &name : names) {
     const RecipeValue *found = nullptr;
     if (llvm::any_of(table->entries, [&](const RecipeTableEntry &entry) { return entry.name == name; }))

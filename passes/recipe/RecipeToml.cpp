@@ -140,6 +140,8 @@ Status Recipe::addSetting(std::string_view setting, std::string_view means) {
   std::string text(setting.substr(equals + 1));
   while (!name.empty() && name.back() == ' ')
     name.pop_back();
+  if (text == "default")
+    return unset(name, origin);
   toml::parse_result parsed = toml::parse("value = " + text);
   if (parsed && parsed.table().size() == 1)
     return addNode(*this, name, *parsed.table().get("value"), origin);

@@ -16,6 +16,7 @@
 #include "passes/sharding/tensor/AxisOptions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_ASSIGNUNITS
@@ -144,8 +145,9 @@ LogicalResult UnitAssignment::assignParameters() {
         "gradient.sync", "gradient.divide", "schedule.forward_prefetch", "schedule.backward_prefetch"})
     if (failed(emit(recipe.checkNames(key, "unit", plan.units))))
       return failure();
-  return failure(failed(emit(recipe.checkNames("sharding.dim", "parameter", names))) ||
-                 failed(emit(recipe.checkNames("sharding.replicated", "parameter", names))));
+  for (const std::string &warning : recipe.uselessGlobs("sharding.replicated", "parameter", names))
+    emitWarning(UnknownLoc::get(module.getContext())) << warning;
+  return emit(recipe.checkNames("sharding.dim", "parameter", names));
 }
 
 LogicalResult UnitAssignment::createMesh() {
@@ -174,12 +176,10 @@ LogicalResult UnitAssignment::createMesh() {
 }
 
 LogicalResult UnitAssignment::createUnits() {
+  llvm::StringSet<> taken;
   for (auto [index, name] : llvm::enumerate(plan.units)) {
-    if (Operation *taken = SymbolTable::lookupSymbolIn(module, name)) {
-      InFlightDiagnostic error = module.emitError() << "unit '" << name << "' has the name of another symbol";
-      error.attachNote(taken->getLoc()) << "the other symbol is here";
-      return failure();
-    }
+    if (!taken.insert(name).second)
+      return module.emitError() << "unit '" << name << "' has the name of another unit";
     SmallVector<Attribute> members;
     for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf))
       if (unit == index)

@@ -18,8 +18,9 @@ public:
   /// without a schedule, which no entry point reads.
   LearningRate(const plan::PlanT &plan, std::uint64_t steps);
 
-  /// The rate of a step, counted from 0: rising to the peak over the warmup, then by shape. After the last step of the
-  /// schedule it stays at the minimum (constant: at the peak).
+  /// The rate of a step, counted from 0. It is at the peak in the last step of the warmup, then changes by shape, and
+  /// is at the minimum in the last step of the schedule and after it (constant: at the peak). docs/recipe.md has the
+  /// formulas.
   double at(std::uint64_t step) const;
 
 private:

@@ -78,7 +78,8 @@ def every_key():
                        [two, "optimizer.name=sgd", "optimizer.momentum=0.9", "optimizer.nesterov=true", "optimizer.weight_decay=0.1"],
                        [two, 'optimizer.no_decay=["*.bias"]', "lr_schedule.name=cosine", "lr_schedule.warmup_steps=2",
                         "lr_schedule.total_steps=10", "lr_schedule.min_lr=0.0001"],
-                       *[[two, f"lr_schedule.name={value}", "lr_schedule.total_steps=10"] for value in ("linear", "wsd")]],
+                       [two, "optimizer.no_decay=norms-and-biases", "lr_schedule.name=linear", "lr_schedule.total_steps=10"],
+                       [two, "lr_schedule.name=wsd", "lr_schedule.total_steps=10", "lr_schedule.decay_steps=3"]],
         "schedule": [[two, f"schedule.forward_prefetch={forward}", f"schedule.backward_prefetch={backward}", "schedule.order=loop"]
                      for forward, backward in (("0", "0"), ("2", "pre"), ("1", "post"), ("0", "none"))] +
                     [[two, "schedule.reduce_buffers=2", "collective.register=false"], [two, "memory.budget=64MiB"],

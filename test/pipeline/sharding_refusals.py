@@ -38,7 +38,9 @@ def units_and_globs():
     expect_refused(gpt2_tiny(), FOUR + ['sharding.units={a=["h.0"], b=["h.0"]}'], "is in two units, 'a' and 'b'")
     expect_refused(gpt2_tiny(), FOUR + ['gradient.divide={"x*"=2}'], "'x*' in 'gradient.divide' matches no unit")
     expect_refused(gpt2_tiny(), FOUR + ['sharding.reshard_after_forward={"h.*"=true, "*.0"=false}'], "is ambiguous: globs give")
-    expect_refused(gpt2_tiny(), FOUR + ['sharding.replicated=["x*"]'], "'x*' in 'sharding.replicated' matches no parameter")
+    for key in ("sharding.replicated", "parameters.frozen", "optimizer.no_decay"):
+        expect_remark(gpt2_tiny(), FOUR + [f'{key}=["x*", "wpe.*"]'], "warning: ")
+        expect_remark(gpt2_tiny(), FOUR + [f'{key}=["x*", "wpe.*"]'], f"'{key}' matches no parameter")
     for key in ("forward", "backward"):
         expect_refused(gpt2_tiny(), FOUR + [f'schedule.{key}_prefetch={{root=["x"]}}'], "expected one of the plan's but got 'x'")
 

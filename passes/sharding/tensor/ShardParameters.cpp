@@ -167,7 +167,7 @@ Result<AxisSharding> planParameter(model::ParameterOp parameter, ArrayRef<Value>
   return sharding;
 }
 
-/// The parameters that are no states, whose names the recipe's globs of a key must match.
+/// The parameters that are no states. A glob of the key that matches none is an error in a table, a warning in a list.
 Result<SmallVector<model::ParameterOp>> parametersFor(StringRef key, ModuleOp module, const Recipe &recipe) {
   SmallVector<model::ParameterOp> parameters;
   std::vector<std::string> names;
@@ -177,6 +177,8 @@ Result<SmallVector<model::ParameterOp>> parametersFor(StringRef key, ModuleOp mo
       names.push_back(parameter.getSymName().str());
     }
   SLUICE_RETURN_IF_ERROR(recipe.checkNames(key, "parameter", names));
+  for (const std::string &warning : recipe.uselessGlobs(key, "parameter", names))
+    emitWarning(UnknownLoc::get(module.getContext())) << warning;
   return parameters;
 }
 

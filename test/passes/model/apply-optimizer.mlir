@@ -83,3 +83,53 @@ module attributes {model.recipe = {optimizer.name = "sgd"}} {
     return %l : tensor<f32>
   }
 }
+
+// -----
+
+// "norms-and-biases" goes by the op that reads the parameter, through casts and views, not by its name: the scale and bias of a norm,
+// the bias of a product, a vector that is added to rows. A parameter that an op reads as something else too is decayed.
+module attributes {model.recipe = {optimizer.no_decay = "norms-and-biases", optimizer.weight_decay = 0.1}} {
+  model.parameter @table.bias : tensor<2x4xf32> ones
+  model.parameter @norm.weight : tensor<4xf32> ones
+  model.parameter @norm.shift : tensor<4xf32> ones
+  model.parameter @added : tensor<4xf32> ones
+  model.parameter @product : tensor<4xf32> ones
+  model.parameter @shared : tensor<4xf32> ones
+  // CHECK-LABEL: func.func @classes
+  // CHECK: model.read @table.bias {{.*}}update
+  // CHECK: model.adamw {{.*}}weight_decay = 1.0
+  // CHECK: model.read @norm.weight {{.*}}update
+  // CHECK: model.adamw {{.*}}weight_decay = 0.0
+  // CHECK: model.read @norm.shift {{.*}}update
+  // CHECK: model.adamw {{.*}}weight_decay = 0.0
+  // CHECK: model.read @added {{.*}}update
+  // CHECK: model.adamw {{.*}}weight_decay = 0.0
+  // CHECK: model.read @product {{.*}}update
+  // CHECK: model.adamw {{.*}}weight_decay = 0.0
+  // CHECK: model.read @shared {{.*}}update
+  // CHECK: model.adamw {{.*}}weight_decay = 1.0
+  func.func @classes(%x: tensor<3x2x4xf32> {model.input = "x"}, %k: tensor<4x4xf32> {model.input = "k"}, %l: tensor<f32> {model.input = "l"})
+      -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
+    %0 = model.read @table.bias {model.block = ""} : tensor<2x4xf32>
+    %1 = model.add %x, %0 {model.block = ""} : (tensor<3x2x4xf32>, tensor<2x4xf32>) -> tensor<3x2x4xf32>
+    %2 = model.read @norm.weight {model.block = ""} : tensor<4xf32>
+    %3 = model.read @norm.shift {model.block = ""} : tensor<4xf32>
+    %4, %mean, %rstd = model.layer_norm %1, %2, %3 {model.block = "", epsilon = 1.0e-5 : f64} : (tensor<3x2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<3x2x4xf32>, tensor<3x2xf32>, tensor<3x2xf32>)
+    %5 = model.read @added {model.block = ""} : tensor<4xf32>
+    %6 = model.add %4, %5 {model.block = ""} : (tensor<3x2x4xf32>, tensor<4xf32>) -> tensor<3x2x4xf32>
+    %7 = model.read @product {model.block = ""} : tensor<4xf32>
+    %8 = model.cast %7 {model.block = ""} : (tensor<4xf32>) -> tensor<4xbf16>
+    %9 = model.cast %8 {model.block = ""} : (tensor<4xbf16>) -> tensor<4xf32>
+    %10 = model.matmul %6, %k bias(%9) {model.block = ""} : (tensor<3x2x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<3x2x4xf32>
+    %11 = model.read @shared {model.block = ""} : tensor<4xf32>
+    %12 = model.add %10, %11 {model.block = ""} : (tensor<3x2x4xf32>, tensor<4xf32>) -> tensor<3x2x4xf32>
+    %13 = model.multiply %12, %11 {model.block = ""} : (tensor<3x2x4xf32>, tensor<4xf32>) -> tensor<3x2x4xf32>
+    %g0 = model.gradient @table.bias, %0 {model.block = "", model.phase = #model.phase<backward>} : tensor<2x4xf32>
+    %g1 = model.gradient @norm.weight, %2 {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
+    %g2 = model.gradient @norm.shift, %3 {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
+    %g3 = model.gradient @added, %5 {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
+    %g4 = model.gradient @product, %9 {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
+    %g5 = model.gradient @shared, %11 {model.block = "", model.phase = #model.phase<backward>} : tensor<4xf32>
+    return %l : tensor<f32>
+  }
+}

@@ -140,14 +140,13 @@ module attributes {model.recipe = {mesh.shard = 4 : i64, gradient.sync = "every"
 
 // -----
 
-// A block with the name of a parameter.
-// expected-error @below {{unit 'w' has the name of another symbol}}
+// A block with the name of the unit of the parameters in no block.
+// expected-error @below {{unit 'root' has the name of another unit}}
 module {
-  // expected-note @below {{the other symbol is here}}
   model.parameter @w : tensor<3xf32> zeros
   func.func @f() attributes {model.entry = #model.entry<forward>} {
-    %0 = model.read @w {model.block = "w"} : tensor<3xf32>
-    %1 = model.relu %0 {model.block = "w"} : (tensor<3xf32>) -> tensor<3xf32>
+    %0 = model.read @w {model.block = "root"} : tensor<3xf32>
+    %1 = model.relu %0 {model.block = "root"} : tensor<3xf32>
     return
   }
 }

@@ -267,10 +267,48 @@ TEST(RecipeErrors, ImpossibleCombinations) {
             "r.toml:1: 'lr_schedule.name' = \"cosine\", expected 'lr_schedule.total_steps' of at least 1 but got 0");
   EXPECT_EQ(errorOf("lr_schedule.total_steps = 10\nlr_schedule.warmup_steps = 20"),
             "r.toml:2: 'lr_schedule.warmup_steps' = 20, expected at most 'lr_schedule.total_steps' but that is 10");
+  EXPECT_EQ(errorOf("lr_schedule.name = \"linear\"\nlr_schedule.total_steps = 10\nlr_schedule.decay_steps = 3"),
+            "r.toml:3: 'lr_schedule.decay_steps' = 3, expected the schedule \"wsd\" but got \"linear\"");
+  EXPECT_EQ(
+      errorOf("lr_schedule = {name = \"wsd\", total_steps = 10, warmup_steps = 8, decay_steps = 3}"),
+      "r.toml:1: 'lr_schedule.decay_steps' = 3, expected at most the 2 steps of the schedule after its warm-up but "
+      "got 3");
   EXPECT_EQ(errorOf("lr_schedule.min_lr = 0.1"),
             "r.toml:1: 'lr_schedule.min_lr' = 0.1, expected at most 'optimizer.lr' but that is 0.001");
   EXPECT_EQ(errorOf("mesh.shard = 1048576\nmesh.replicate = 2"),
             "r.toml:1: 'mesh.shard' = 1048576, expected at most 1048576 ranks in all but got 2097152");
+}
+
+TEST(RecipeTest, SettingDefaultUnsetsAKey) {
+  Recipe recipe;
+  ASSERT_TRUE(recipe
+                  .addText("mesh.shard = 4\ngradient.clip_norm = 1.0\noptimizer.betas = [0.8, 0.9]\n"
+                           "lr_schedule = {name = \"wsd\", total_steps = 10}",
+                           "r.toml")
+                  .isOk());
+  for (const char *key : {"mesh.shard", "gradient.clip_norm", "optimizer.betas", "lr_schedule.name"}) {
+    ASSERT_TRUE(recipe.addSetting(std::string(key) + "=default").isOk());
+    EXPECT_EQ(recipe.origin(key), "default") << key;
+    EXPECT_TRUE(recipe.value(key) == findRecipeKey(key)->defaultValue) << key;
+  }
+  EXPECT_TRUE(recipe.resolve().isOk());
+  EXPECT_FALSE(recipe.lrSchedule.decaySteps.has_value());
+  EXPECT_EQ(
+      recipe.addSetting("mesh.shart=default").message(),
+      "--set mesh.shart=default: unknown recipe key, expected 'mesh.shard' or another of the recipe's keys but got "
+      "'mesh.shart'");
+}
+
+TEST(RecipeTest, DecayStepsOfWsd) {
+  for (auto [total, warmup, decay] : {std::array{100, 10, 20}, {12, 0, 3}, {10, 9, 1}, {10, 10, 0}, {1, 0, 0}}) {
+    Recipe recipe;
+    recipe.lrSchedule.name = LearningRateSchedule::wsd;
+    recipe.lrSchedule.totalSteps = total;
+    recipe.lrSchedule.warmupSteps = warmup;
+    ASSERT_TRUE(recipe.resolve().isOk());
+    EXPECT_EQ(recipe.lrSchedule.decaySteps, decay) << total << " steps, warm-up " << warmup;
+    EXPECT_EQ(recipe.origin("lr_schedule.decay_steps"), "a fifth of 'lr_schedule.total_steps'");
+  }
 }
 
 TEST(RecipeErrors, Files) {
