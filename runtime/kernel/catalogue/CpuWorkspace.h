@@ -64,6 +64,14 @@ constexpr std::uint64_t widenWorkspace(std::int64_t m, std::int64_t n, std::int6
   return static_cast<std::uint64_t>(widenPanelFloats(m, k) + widenPanelFloats(k, n) + widenPanelFloats(m, n)) * 4;
 }
 
+/// True if one dim of a matrix is contiguous and the other has no overlap, as the library requires.
+constexpr bool hasLibraryLayout(std::int64_t rows, std::int64_t columns, std::int64_t rowStride,
+                                std::int64_t columnStride) {
+  const bool byRows = (columns == 1 || columnStride == 1) && (rows == 1 || rowStride >= columns);
+  const bool byColumns = (rows == 1 || rowStride == 1) && (columns == 1 || columnStride >= rows);
+  return byRows || byColumns;
+}
+
 /// Runs of rows whose channel sums are added in order, and floats of one run: two sums per channel, or the subtracted
 /// value and two sums.
 inline constexpr std::int64_t batchNormRuns = 64;

@@ -41,6 +41,16 @@ std::uint64_t libraryConvolution(const LaunchDescription &launch, const Convolut
          unrolledBytes(o.x.shape[0], o.y.shape[1] * o.y.shape[2], inputs, outputs, kernel);
 }
 
+/// True if elements of a product's operand overlap, by a stride of 0 for example: it is copied to panels.
+bool needsPanels(const Operand &operand) {
+  const int rows = operand.rank - 2, columns = operand.rank - 1;
+  for (int d = 0; d < operand.rank; ++d)
+    if (operand.shape[d] > 1 && operand.strides[d] == 0)
+      return true;
+  return rows >= 0 && !hasLibraryLayout(operand.shape[rows], operand.shape[columns], operand.strides[rows],
+                                        operand.strides[columns]);
+}
+
 std::uint64_t denseCopies(const ConvolutionOperands &o) {
   std::uint64_t bytes = 0;
   for (const Operand *operand : {&o.x, &o.weight, &o.y, o.bias})
@@ -79,7 +89,7 @@ std::uint64_t matmulCap(const LaunchDescription &launch) {
   const Operand &a = launch.inputs[0], &c = launch.outputs[0];
   if (a.rank < 2 || c.rank < 2 || a.dtype == DType::f64)
     return 0;
-  if (a.dtype == DType::f32)
+  if (a.dtype == DType::f32 && !needsPanels(a) && !needsPanels(launch.inputs[1]))
     return libraryCap(launch);
   // Batches may fold into the rows.
   const std::int64_t n = lastExtent(c), m = n ? shapeElements(c) / n : 0;

@@ -2,8 +2,9 @@
 //
 // Batches whose rows follow one another are one product. A residual is copied to c and the product added to it. Where
 // the library has no bf16 product (no AVX-512), and for f16, operands are widened to f32 in panels that fit a cache,
-// each panel's product is the library's f32 product, and the sum is rounded once. f64, strides that no library layout
-// has and products for which the library has nothing better than a plain loop go to the reference.
+// each panel's product is the library's f32 product, and the sum is rounded once. So are operands that are broadcast by
+// a stride of 0, as the gradient of a sum is, which no library layout has. f64, other strides without a library layout
+// and products for which the library has nothing better than a plain loop go to the reference.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
@@ -13,7 +14,9 @@
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace sluice::cpu {
 namespace {
@@ -33,10 +36,10 @@ void fold(MatmulShape &s) {
   s.batchRank = 0;
 }
 
-bool hasLayout(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
-  bool byRows = (columns == 1 || columnStride == 1) && (rows == 1 || rowStride >= columns);
-  bool byColumns = (rows == 1 || rowStride == 1) && (columns == 1 || columnStride >= rows);
-  return byRows || byColumns;
+/// True if a panel can be copied from rows or columns whose elements follow one another or are all the same.
+bool hasPanels(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
+  const auto is01 = [](std::int64_t extent, std::int64_t stride) { return extent == 1 || stride == 0 || stride == 1; };
+  return is01(columns, columnStride) || is01(rows, rowStride);
 }
 
 const char *bytesAt(const Operand &o, std::int64_t offset) {
@@ -90,20 +93,27 @@ struct PanelProducts {
   std::unique_ptr<LibraryProduct> of[2][2][2][2];
 };
 
-/// Widens rows to rows of f32.
+/// Widens rows at distance `stride` to rows of f32. With `innerStride` 0 the elements of a row are all the same.
 template <typename T>
-void widenPanel(const T *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, float *to, int threads) {
-  forEach(threads, outer,
-          [&](std::int64_t i) { loops().of<T>().widen(from + i * stride, to + i * (inner + widenSlack), inner); });
+void widenPanel(const T *from, std::int64_t outer, std::int64_t inner, std::int64_t stride, std::int64_t innerStride,
+                float *to, int threads) {
+  forEach(threads, outer, [&](std::int64_t i) {
+    float *row = to + i * (inner + widenSlack);
+    const bool isRepeated = innerStride == 0;
+    loops().of<T>().widen(from + i * stride, row, isRepeated ? 1 : inner);
+    if (isRepeated)
+      std::fill_n(row + 1, inner - 1, row[0]);
+  });
 }
 
 template <typename T> struct Widened {
   MatmulShape s;
   std::shared_ptr<PanelProducts> products;
 
-  /// A panel keeps the layout of its operand: by rows where the inner stride is 1, else by columns.
+  /// A panel keeps the layout of its operand: by rows where the inner stride is 1, else by columns; by rows too where
+  /// the inner stride is 0, if the other is not 1.
   static bool byRows(std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride) {
-    return columnStride == 1 || (columns == 1 && rowStride != 1);
+    return columnStride == 1 || ((columns == 1 || columnStride == 0) && rowStride != 1);
   }
 
   Status panel(Call &call, const T *a, const T *b, std::int64_t cAt, std::int64_t rAt, std::int64_t m0,
@@ -117,16 +127,16 @@ template <typename T> struct Widened {
       std::int64_t k = std::min(widenK, s.k - k0);
       const T *fromA = a + m0 * s.aM + k0 * s.aK, *fromB = b + k0 * s.bK + n0 * s.bN;
       if (byRows(s.k, s.aM, s.aK))
-        widenPanel(fromA, m, k, s.aM, panelA, call.threads);
+        widenPanel(fromA, m, k, s.aM, s.aK, panelA, call.threads);
       else
-        widenPanel(fromA, k, m, s.aK, panelA, call.threads);
+        widenPanel(fromA, k, m, s.aK, s.aM, panelA, call.threads);
       // Panels of b are kept where there is one along k: m runs inside.
       if (m0 > 0 && s.k <= widenK)
         ;
       else if (byRows(s.n, s.bK, s.bN))
-        widenPanel(fromB, k, n, s.bK, panelB, call.threads);
+        widenPanel(fromB, k, n, s.bK, s.bN, panelB, call.threads);
       else
-        widenPanel(fromB, n, k, s.bN, panelB, call.threads);
+        widenPanel(fromB, n, k, s.bN, s.bK, panelB, call.threads);
       auto &product = products->of[m < widenM][n < widenN][k < widenK][k0 > 0];
       SLUICE_RETURN_IF_ERROR(product->run(panelA, panelB, nullptr, panelC, scratchpad));
     }
@@ -166,6 +176,9 @@ template <typename T> struct Widened {
 
 template <typename T> Bound widened(const KernelRequest &request, const MatmulShape &s) {
   std::uint64_t panels = widenWorkspace(s.m, s.n, s.k);
+  // The cap of an f32 product has panels only where a stride is 0.
+  if (std::is_same_v<T, float> && panels > request.workspace)
+    return useReference();
   SLUICE_RETURN_IF_ERROR(Check(request).workspace(panels));
   auto products = std::make_shared<PanelProducts>();
   for (int lastM = 0; lastM < 2; ++lastM)
@@ -202,7 +215,7 @@ Bound fast::matmul(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(MatmulShape s, MatmulShape::of(request));
   const Operand &a = request.inputs[0], &c = request.outputs[0];
   fold(s);
-  bool fits = s.m && s.n && s.k && s.batches() && hasLayout(s.m, s.k, s.aM, s.aK) && hasLayout(s.k, s.n, s.bK, s.bN) &&
+  bool fits = s.m && s.n && s.k && s.batches() && hasPanels(s.m, s.k, s.aM, s.aK) && hasPanels(s.k, s.n, s.bK, s.bN) &&
               (s.cN == 1 || s.n == 1) && (s.m == 1 || s.cM >= s.n) && a.dtype != DType::f64 && c.dtype != DType::f64;
   for (int i : {s.bias, s.residual})
     fits = fits && (i < 0 || (contiguousRows(request.inputs[i]) && request.inputs[i].dtype != DType::f64));
@@ -214,7 +227,8 @@ Bound fast::matmul(const KernelRequest &request) {
   // The library has no f16.
   bool bf16 =
       a.dtype == DType::bf16 && c.dtype != DType::f16 && (s.bias < 0 || request.inputs[s.bias].dtype != DType::f16);
-  if (sameTypes && (f32 || (bf16 && loops().isa == "avx512"))) {
+  const bool hasLayout = hasLibraryLayout(s.m, s.k, s.aM, s.aK) && hasLibraryLayout(s.k, s.n, s.bK, s.bN);
+  if (hasLayout && sameTypes && (f32 || (bf16 && loops().isa == "avx512"))) {
     LibraryProduct::Problem p{s.m, s.n, s.k, s.aM, s.aK, s.bK, s.bN, s.cM, a.dtype, c.dtype};
     p.accumulate = s.residual >= 0;
     // A bias and a sum together cost the library a scratchpad of the size of c; in f32 the bias is added to c first.
@@ -232,6 +246,8 @@ Bound fast::matmul(const KernelRequest &request) {
     if (f32)
       return useReference();
   }
+  if (f32 && sameTypes && !hasLayout)
+    return widened<float>(request, s);
   if (a.dtype == DType::bf16)
     return widened<Bf16>(request, s);
   if (a.dtype == DType::f16)

@@ -2,6 +2,8 @@
 #include "Agreement.h"
 #include "Products.h"
 
+#include "runtime/kernel/cpu/CpuKernels.h"
+
 using namespace sluice;
 using namespace sluice::test;
 
@@ -106,6 +108,51 @@ TEST(Agreement, Matmul) {
                         std::to_string(extras));
           }
         }
+}
+
+/// An operand that is broadcast by strides of 0, as the gradient of a sum is, has a fast form.
+TEST(Agreement, MatmulOfBroadcast) {
+  struct Case {
+    Product product;
+    /// Dims of a and of b whose stride is 0.
+    std::vector<int> a, b;
+  };
+  const Case cases[] = {
+      {{{270, 40}, {40, 530}, {270, 530}}, {}, {0, 1}},
+      {{{40, 270}, {40, 530}, {270, 530}, true, false}, {0, 1}, {}},
+      {{{7, 13}, {13, 5}, {7, 5}}, {0}, {1}},
+      {{{7, 13}, {13, 5}, {7, 5}}, {1}, {0}},
+      {{{20, 1100}, {1100, 30}, {20, 30}}, {0, 1}, {0}},
+      {{{3, 7, 13}, {5, 13}, {3, 7, 5}, false, true}, {0, 1, 2}, {}},
+      {{{4, 1, 13}, {13, 5}, {4, 1, 5}}, {0}, {}},
+      {{{7, 1}, {1, 5}, {7, 5}}, {0}, {1}},
+  };
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16})
+    for (const Case &c : cases) {
+      std::vector<Tensor> inputs = {Tensor(dtype, c.product.a), Tensor(dtype, c.product.b)};
+      const std::vector<int> *repeated[] = {&c.a, &c.b};
+      for (int i = 0; i < 2; ++i) {
+        for (int d : *repeated[i])
+          inputs[i].operand.strides[d] = 0;
+        inputs[i].normal(70 + i);
+      }
+      const test::Run run = {"matmul",
+                             {},
+                             1,
+                             {integer("transpose_a", c.product.transposeA),
+                              integer("transpose_b", c.product.transposeB), integer("bias", 0),
+                              integer("residual", 0)}};
+      const Tensor output(dtype, c.product.c);
+      const auto k = static_cast<double>(c.product.a[c.product.a.size() - (c.product.transposeA ? 2 : 1)]);
+      compare(run, inputs, {output}, k, label(dtype, c.product.a, Layout::dense) + " broadcast");
+      const Operand in[] = {inputs[0].operand, inputs[1].operand}, out[] = {output.operand};
+      Attributes attributes(run.attributes);
+      KernelRequest request{in, out, &attributes, 1, 0};
+      request.workspace = workspaceCap("matmul", in, out, attributes, {"cpu", 1, testedIsa()});
+      auto bound = cpu::fast::matmul(request);
+      ASSERT_TRUE(bound.isOk()) << bound.status().message();
+      EXPECT_NE(*bound, nullptr) << label(dtype, c.product.a, Layout::dense) << " uses the reference";
+    }
 }
 
 /// A product followed by gelu has the bits of the two kernels; so do the references.
