@@ -85,7 +85,7 @@ PlanDifference::Entry diffLines(const std::string &name, const std::vector<std::
     ++head;
   while (aEnd > head && bEnd > head && a[aEnd - 1] == b[bEnd - 1])
     --aEnd, --bEnd;
-  PlanDifference::Entry entry{name, 0, 0, {}};
+  PlanDifference::Entry entry{name, 0, 0, head, {}};
   auto remove = [&](std::size_t i) {
     ++entry.removed;
     if (entry.lines.size() < shown)
@@ -120,6 +120,7 @@ PlanDifference::Entry diffLines(const std::string &name, const std::vector<std::
 
 PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second) {
   PlanDifference difference;
+  difference.summary = summarizeDiff(first, second);
   const Facts a = factsOf(first), b = factsOf(second);
   for (const auto &[name, value] : a) {
     const auto other = b.find(name);
@@ -143,8 +144,11 @@ PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second) {
       names.push_back(entry->name);
   for (const std::string &name : names) {
     PlanDifference::Entry entry = diffLines(name, lines(first, name), lines(second, name));
-    if (entry.added + entry.removed != 0)
-      difference.entries.push_back(std::move(entry));
+    if (entry.added + entry.removed == 0)
+      continue;
+    difference.summary.order.push_back(
+        concat(name, ": ", entry.removed, " removed, ", entry.added, " added, the first at instruction ", entry.first));
+    difference.entries.push_back(std::move(entry));
   }
   return difference;
 }
@@ -152,7 +156,7 @@ PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second) {
 std::string PlanDifference::toText() const {
   if (same())
     return "the plans are the same\n";
-  std::string out;
+  std::string out = summary.toText() + "\n";
   for (const std::string &fact : facts)
     out += fact + "\n";
   for (const Entry &entry : entries) {
@@ -169,7 +173,11 @@ Json PlanDifference::toJson() const {
   Json list = Json::array();
   for (const Entry &entry : entries)
     list.push_back({{"entry", entry.name}, {"removed", entry.removed}, {"added", entry.added}, {"lines", entry.lines}});
-  return {{"same", same()}, {"facts", facts}, {"entries", list}};
+  const Json parts = {{"settings", summary.settings},
+                      {"memory", summary.memory},
+                      {"collectives", summary.collectives},
+                      {"order", summary.order}};
+  return {{"same", same()}, {"summary", parts}, {"facts", facts}, {"entries", list}};
 }
 
 } // namespace sluice

@@ -1,13 +1,14 @@
 //===- Diff.h - the differences between two plans ----------------------------------===//
 //
 // By meaning, not by bytes: mesh, memory, units, buffers' sizes, instructions. Names of plans, recipes and digests are
-// not compared, so two recipes that give one plan are the same.
+// not compared, so two recipes that give one plan are the same; the summary shows the settings that differ.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_DIFF_H
 #define SLUICE_RUNTIME_PLAN_DIFF_H
 
 #include "runtime/base/Json.h"
+#include "runtime/plan/DiffSummary.h"
 #include "runtime/plan/Plan.h"
 
 #include <string>
@@ -16,12 +17,15 @@
 namespace sluice {
 
 struct PlanDifference {
+  DiffSummary summary;
   /// "arena device bytes: 4096 -> 8192".
   std::vector<std::string> facts;
   struct Entry {
     std::string name;
     std::uint64_t removed = 0;
     std::uint64_t added = 0;
+    /// The first instruction that differs.
+    std::uint64_t first = 0;
     /// Lines that begin with "- " or "+ ", the first few.
     std::vector<std::string> lines;
   };

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/Commands.h"
 #include "runtime/plan/Describe.h"
+#include "runtime/base/Text.h"
 #include "runtime/plan/Diff.h"
 #include "runtime/plan/Issue.h"
 #include "runtime/plan/Memory.h"
@@ -216,6 +217,41 @@ TEST(Diff, ShowsFactsAndInstructions) {
   EXPECT_EQ(difference.entries[0].removed, 1u);
   EXPECT_EQ(difference.entries[0].added, 1u);
   EXPECT_NE(difference.toText().find("+ 41 reduce all update: record 9"), std::string::npos) << difference.toText();
+}
+
+TEST(Diff, BeginsWithASummary) {
+  HandPlan first, second;
+  first.plan.recipe = {"mesh.shard = 2", "optimizer.lr = 0.001"};
+  second.plan.recipe = {"mesh.shard = 4", "optimizer.lr = 0.001", "schedule.reduce_buffers = 2"};
+  const PeakPlace peak = findPeak(first.plan, plan::Space::device);
+  second.plan.arenas[0]->workspace += 64;
+  second.drop("reduce waits: step done");
+  std::uint64_t gathers = 0;
+  for (auto &section : second.plan.entries[findEntry(second.plan, "train_step")]->sections)
+    std::erase_if(section->instructions, [&](const auto &instruction) {
+      const plan::CollectiveT *collective = instruction->operation.AsCollective();
+      const bool isGather = collective && collective->kind == plan::CollectiveKind::all_gather;
+      gathers += isGather;
+      return isGather;
+    });
+  ASSERT_GT(gathers, 0U);
+  const PlanDifference difference = diffPlans(first.plan, second.plan);
+  EXPECT_EQ(difference.summary.settings,
+            (std::vector<std::string>{"mesh.shard: 2 -> 4", "schedule.reduce_buffers: none -> 2"}));
+  ASSERT_FALSE(difference.summary.memory.empty());
+  EXPECT_EQ(difference.summary.memory[0].rfind("peak: " + formatBytesExact(peak.bytes) + " -> ", 0), 0U)
+      << difference.summary.memory[0];
+  ASSERT_EQ(difference.summary.collectives.size(), 1U);
+  EXPECT_TRUE(difference.summary.collectives[0].starts_with("train_step all_gather: ") &&
+              difference.summary.collectives[0].ends_with(" -> none"))
+      << difference.summary.collectives[0];
+  ASSERT_EQ(difference.summary.order.size(), 1U);
+  EXPECT_EQ(difference.summary.order[0],
+            concat("train_step: ", difference.entries[0].removed, " removed, ", difference.entries[0].added,
+                   " added, the first at instruction ", difference.entries[0].first));
+  const std::string text = difference.toText();
+  EXPECT_TRUE(text.starts_with("settings\n  mesh.shard: 2 -> 4\n")) << text;
+  EXPECT_EQ(read(difference.toJson())["summary"]["settings"][0], "mesh.shard: 2 -> 4");
 }
 
 class Commands : public testing::Test {
