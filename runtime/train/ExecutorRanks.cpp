@@ -87,8 +87,9 @@ Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOpt
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readCheckedPlan(path));
   std::uint32_t most = file.plan.target ? std::max(file.plan.target->threads, 1u) : 1;
   if (options.threads < 0 || static_cast<std::uint32_t>(options.threads) > most)
-    return Status(StatusCode::usage, fmt::format("threads, expected 1 to {} (the plan's target.threads) but got {}",
-                                                 most, options.threads));
+    return Status(StatusCode::usage,
+                  fmt::format("{} threads per rank, but the plan's 'target.threads' is {}", options.threads, most))
+        .withNote("the workspace of the kernels is for so many threads; --set target.threads=N changes it");
   if (!options.entries.empty())
     keepEntries(file.plan, options.entries);
   SLUICE_RETURN_IF_ERROR(checkFitsMachine(file.plan, options.world ? 1 : meshSize(file.plan), machineMemory()));

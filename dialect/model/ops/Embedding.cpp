@@ -14,8 +14,8 @@ namespace sluice::model {
 static LogicalResult verifyPadding(Operation *op, std::optional<int64_t> padding, Value table) {
   if (!padding || (*padding >= 0 && (*padding < shapeOf(table).front() || hasShardedTensor(op))))
     return success();
-  return op->emitOpError() << "padding is out of range, expected 0 to " << shapeOf(table).front() - 1 << " but got "
-                           << *padding;
+  return op->emitOpError() << "padding " << *padding << " is not a row of the table, which has "
+                           << shapeOf(table).front() << " rows";
 }
 
 LogicalResult EmbeddingOp::verify() {

@@ -89,8 +89,8 @@ LogicalResult ParameterOp::verify() {
   // On a shard of the table only the shard's rows are known.
   const std::int64_t padding = getPaddingAttr().getInt();
   if (padding < 0 || (padding >= table.getDimSize(0) && !hasShardedTensor(*this)))
-    return emitOpError() << "padding is out of range, expected 0 to " << table.getDimSize(0) - 1 << " but got "
-                         << padding;
+    return emitOpError() << "padding " << padding << " is not a row of the table, which has " << table.getDimSize(0)
+                         << " rows";
   return success();
 }
 

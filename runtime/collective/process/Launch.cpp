@@ -30,8 +30,10 @@ public:
     int result = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
     if (error != std::errc() || end != value.data() + value.size() || result < low || result > high)
-      return usage("environment variable " + std::string(name) + ", expected a number from " + std::to_string(low) +
-                   " to " + std::to_string(high) + " but got '" + value + "'");
+      return usage(
+          "environment variable " + std::string(name) + ", expected " +
+          (low == high ? std::to_string(low) : "a number from " + std::to_string(low) + " to " + std::to_string(high)) +
+          " but got '" + value + "'");
     return result;
   }
 

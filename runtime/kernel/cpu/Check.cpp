@@ -74,7 +74,7 @@ Status Check::dims(const Operand &operand, int begin, int end, const Operand &ex
 Result<int> Check::dimOf(const Operand &operand) const {
   const std::int64_t dim = request.attributes->integer("dim");
   if (dim < 0 || dim >= operand.rank)
-    return refuse("dim, expected 0 to ", operand.rank - 1, " but got ", dim);
+    return refuse("dim ", dim, " is not a dim of an operand of rank ", operand.rank);
   return static_cast<int>(dim);
 }
 

@@ -39,7 +39,7 @@ func.func @f(%d: tensor<2x4xf64>, %i: tensor<2xi32>) {
 
 // embedding_c2: a padding row after the table
 func.func @f(%t: tensor<9x4xf32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.embedding' op padding is out of range, expected 0 to 8 but got 9}}
+  // expected-error @below {{'model.embedding' op padding 9 is not a row of the table, which has 9 rows}}
   %0 = model.embedding %t, %i {padding = 9 : i64} : (tensor<9x4xf32>, tensor<2xi32>) -> tensor<2x4xf32>
   return
 }
@@ -48,7 +48,7 @@ func.func @f(%t: tensor<9x4xf32>, %i: tensor<2xi32>) {
 
 // embedding_grad_c3: a padding row before the table
 func.func @f(%d: tensor<2x4xf32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.embedding_grad' op padding is out of range, expected 0 to 8 but got -1}}
+  // expected-error @below {{'model.embedding_grad' op padding -1 is not a row of the table, which has 9 rows}}
   %0 = model.embedding_grad %d, %i {padding = -1 : i64} : (tensor<2x4xf32>, tensor<2xi32>) -> tensor<9x4xf32>
   return
 }

@@ -123,11 +123,11 @@ model.parameter @b : tensor<4x2xf32> ones {padding = 0 : i64}
 // -----
 
 // parameter_c4: a row after the table
-// expected-error @below {{'model.parameter' op padding is out of range, expected 0 to 3 but got 4}}
+// expected-error @below {{'model.parameter' op padding 4 is not a row of the table, which has 4 rows}}
 model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = 4 : i64}
 
 // -----
 
 // parameter_c4: a row before the table
-// expected-error @below {{'model.parameter' op padding is out of range, expected 0 to 3 but got -1}}
+// expected-error @below {{'model.parameter' op padding -1 is not a row of the table, which has 4 rows}}
 model.parameter @b : tensor<4x2xf32> uniform(0.0, 1.0) {padding = -1 : i64, spmd.sharding = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>}

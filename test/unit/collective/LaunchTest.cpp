@@ -89,6 +89,8 @@ TEST(LaunchTest, BadNumbers) {
             "environment variable WORLD_SIZE, expected a number from 1 to 4096 but got '4x'");
   EXPECT_EQ(read(with(torchrun, "MASTER_PORT", "0")).status().message(),
             "environment variable MASTER_PORT, expected a number from 1 to 65535 but got '0'");
+  EXPECT_EQ(read(with(with(torchrun, "WORLD_SIZE", "1"), "RANK", "2")).status().message(),
+            "environment variable RANK, expected 0 but got '2'");
 }
 
 std::uint16_t freePort() { return socket::portOf(*socket::listenAt("127.0.0.1", 0)); }

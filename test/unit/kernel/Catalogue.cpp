@@ -177,9 +177,10 @@ TEST(Catalogue, RefusesBadOperands) {
             "kernel 'gelu' input 0 extents, expected [3, 5] but got [3, 4]");
   EXPECT_EQ(refusal("compare", {f32({3}), f32({3})}, {describe(DType::u8, {3})}, {integer("predicate", 9)}),
             "kernel 'compare' predicate, expected 0 to 5 but got 9");
-  EXPECT_EQ(refusal("iota", {}, {f32({3})}, {integer("dim", 1)}), "kernel 'iota' dim, expected 0 to 0 but got 1");
+  EXPECT_EQ(refusal("iota", {}, {f32({3})}, {integer("dim", 1)}),
+            "kernel 'iota' dim 1 is not a dim of an operand of rank 1");
   EXPECT_EQ(refusal("concat", {f32({3})}, {f32({3})}, {integer("dim", -1)}),
-            "kernel 'concat' dim, expected 0 to 0 but got -1");
+            "kernel 'concat' dim -1 is not a dim of an operand of rank 1");
   EXPECT_EQ(refusal("concat", {f32({3}), f32({2})}, {f32({6})}),
             "kernel 'concat' output 0 extent of dim 0, expected 5 but got 6");
   EXPECT_EQ(refusal("pad", {f32({3})}, {f32({5})}),

@@ -202,7 +202,7 @@ TEST_F(ExecutorRanksTest, MoreMemoryThanTheMachineHasIsRefused) {
 
 TEST_F(ExecutorRanksTest, Refusals) {
   expectError(openRanks(write(), {.threads = 3}).status(), StatusCode::usage,
-              "threads, expected 1 to 2 (the plan's target.threads) but got 3");
+              "3 threads per rank, but the plan's 'target.threads' is 2");
   std::string bytes = readFile(write());
   bytes[bytes.size() / 2] ^= 1;
   expectError(openRanks(folder.write("bad.plan", bytes), {}).status(), StatusCode::refused, "");
