@@ -63,8 +63,10 @@ Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
     all[i].build(manager);
     if (llvm::failed(manager.run(module)))
       return inputError("cannot compile the module: phase '" + all[i].name.str() + "' refuses it");
-    if (llvm::failed(mlir::verify(module)))
-      return internalError("phase '" + all[i].name.str() + "' leaves IR that does not verify, please report it");
+    if (llvm::failed(mlir::verify(module))) {
+      const std::string message = "phase '" + all[i].name.str() + "' leaves IR that does not verify";
+      return first == 0 ? internalError(message + ", please report it") : editedDump(message);
+    }
     module->setAttr(model::compiledToName, mlir::StringAttr::get(module.getContext(), all[i].name));
     if (afterPhase)
       SLUICE_RETURN_IF_ERROR(afterPhase(i + 1, all[i]));
@@ -72,12 +74,18 @@ Status sluice::runPhases(mlir::ModuleOp module, const PipelinePhase *last,
   return Status::ok();
 }
 
-Status sluice::checkEmitted(const PlanBytes &bytes) {
-  const auto refuse = [](const char *reader, const Status &status) {
-    Status error = internalError(std::string("internal error: ") + reader + " refuses the plan: " + status.message());
+/// The note of errors in a module that was a dump.
+static constexpr const char *ofDump = "the input is the dump of a phase, which may have been edited";
+
+Status sluice::editedDump(const std::string &message) { return inputError(message).withNote(ofDump); }
+
+Status sluice::checkEmitted(const PlanBytes &bytes, const std::string &dump) {
+  const auto refuse = [&](const char *reader, const Status &status) {
+    const std::string message = std::string(reader) + " refuses the plan: " + status.message();
+    Status error = dump.empty() ? internalError("internal error: " + message) : inputError(dump + ": " + message);
     for (const std::string &note : status.notes())
       error.addNote(note);
-    return std::move(error).withNote("this is a bug in Sluice, please report it");
+    return std::move(error).withNote(dump.empty() ? "this is a bug in Sluice, please report it" : ofDump);
   };
   Result<PlanFile> file = parsePlan(bytes.span(), "plan");
   if (!file.isOk())

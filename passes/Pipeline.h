@@ -34,12 +34,16 @@ llvm::StringRef compiledTo(mlir::ModuleOp module);
 
 /// Runs the phases that the module has not been through, up to and including `last` (null: all). `afterPhase` is called
 /// with the phase's number, from 1. The failure of a phase is an input error, with its diagnostics printed; IR that
-/// does not verify after a phase is an internal error.
+/// does not verify after a phase is an internal error, but an input error if the module was the dump of a phase.
 Status runPhases(mlir::ModuleOp module, const PipelinePhase *last,
                  llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
 
-/// Reads the bytes back and runs the checker; a plan that is refused is an internal error.
-Status checkEmitted(const PlanBytes &bytes);
+/// The input error of a dump of a phase that does not compile to a plan.
+Status editedDump(const std::string &message);
+
+/// Reads the bytes back and runs the checker; a plan that is refused is an internal error, or editedDump() if it was
+/// compiled from the file `dump`.
+Status checkEmitted(const PlanBytes &bytes, const std::string &dump = {});
 
 /// Every dialect of the phases' IR.
 void registerSluiceDialects(mlir::DialectRegistry &registry);

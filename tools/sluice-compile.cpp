@@ -57,8 +57,10 @@ static Status prepareOutputs(const CompileOptions &options) {
 }
 
 /// Runs the phases on the module of `file`. Writes the plan's bytes to `plan`, or prints the IR if no plan is
-/// requested. On return the module and its context, which are larger than a plan, are freed. Returns the exit code.
-static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::MemoryBuffer> file, PlanBytes &plan) {
+/// requested, and whether the module was the dump of a phase to `isDump`. On return the module and its context, which
+/// are larger than a plan, are freed. Returns the exit code.
+static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::MemoryBuffer> file, PlanBytes &plan,
+                         bool &isDump) {
   mlir::DialectRegistry registry;
   registerSluiceDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -83,6 +85,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     return writeOutput(llvm::formatv("{0}/{1,0+2}-{2}.mlir", options.dumpPhases, number, phase.name).str(),
                        printModule(module.get()));
   };
+  isDump = !compiledTo(module.get()).empty();
   Status status = runPhases(module.get(), options.last, afterPhase);
   if (diagnostics.isOverBudget)
     return static_cast<int>(StatusCode::budget);
@@ -91,8 +94,10 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
   if (!options.emits)
     return report(writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get())));
   llvm::FailureOr<PlanBytes> emitted = emitPlan(module.get());
-  if (llvm::failed(emitted))
-    return report(internalError(options.input + ": plan that cannot be emitted, please report it"));
+  if (llvm::failed(emitted)) {
+    const std::string message = options.input + ": plan that cannot be emitted";
+    return report(isDump ? editedDump(message) : internalError(message + ", please report it"));
+  }
   plan = std::move(*emitted);
   return 0;
 }
@@ -104,9 +109,10 @@ static int compile(const CompileOptions &options) {
   if (Status prepared = prepareOutputs(options); !prepared.isOk())
     return report(prepared);
   PlanBytes plan;
-  if (const int code = compileModule(options, std::move(*file), plan); code != 0 || plan.span().empty())
+  bool isDump = false;
+  if (const int code = compileModule(options, std::move(*file), plan, isDump); code != 0 || plan.span().empty())
     return code;
-  Status status = checkEmitted(plan);
+  Status status = checkEmitted(plan, isDump ? options.input : "");
   if (status.isOk())
     status = writeOutput(options.output, llvm::toStringRef(llvm::ArrayRef(plan.span().data(), plan.span().size())));
   return report(status);

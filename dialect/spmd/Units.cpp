@@ -9,12 +9,12 @@ namespace sluice::spmd {
 UnitBlocks::UnitBlocks(mlir::ModuleOp module) {
   for (auto unit : module.getOps<UnitOp>()) {
     auto index = static_cast<unsigned>(names.size());
-    names.push_back(unit.getSymName().str());
+    names.push_back(unit.getName().str());
     if (auto listed = unit.getBlocks())
       for (auto block : listed->getAsRange<mlir::StringAttr>())
         unitsOf[block.getValue()].push_back(index);
-    else if (unit.getSymName() != rootUnit)
-      unitsOf[unit.getSymName()].push_back(index);
+    else if (unit.getName() != rootUnit)
+      unitsOf[unit.getName()].push_back(index);
   }
 }
 

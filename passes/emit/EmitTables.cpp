@@ -34,11 +34,11 @@ void emitMesh(EmitContext &context) {
 void emitStreams(EmitContext &context) {
   forEach<plan_ir::StreamOp>(context, [&](plan_ir::StreamOp op) {
     auto stream = std::make_unique<plan::StreamT>();
-    stream->name = op.getSymName().str();
+    stream->name = op.getName().str();
     stream->processor = op.getProcessor() == Processor::host ? plan::Processor::host : plan::Processor::device;
     stream->workspace = op.getWorkspace();
     stream->priority = op.getPriority();
-    context.streams[op.getSymName()] = context.plan.streams.size();
+    context.streams[op.getName()] = context.plan.streams.size();
     context.plan.streams.push_back(std::move(stream));
   });
 }
@@ -89,10 +89,10 @@ void emitBuffers(EmitContext &context) {
 void emitUnits(EmitContext &context) {
   forEach<spmd::UnitOp>(context, [&](spmd::UnitOp op) {
     auto unit = std::make_unique<plan::UnitT>();
-    unit->name = op.getSymName().str();
+    unit->name = op.getName().str();
     unit->reshard_after_forward = op.getReshardAfterForward();
     const std::uint32_t index = context.plan.units.size();
-    context.units[op.getSymName()] = index;
+    context.units[op.getName()] = index;
     for (auto parameter : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {
       auto it = context.parameters.find(parameter.getValue());
       if (it == context.parameters.end()) {

@@ -299,7 +299,7 @@ private:
       if (it == last.end())
         continue;
       llvm::SmallVector<StringRef> sources = {"compute"};
-      if (symbols.lookup<StreamOp>("host"))
+      if (llvm::any_of(module.getOps<StreamOp>(), [](StreamOp stream) { return stream.getName() == "host"; }))
         sources.push_back("host");
       // The next work of the stream, and the streams that it waits for already.
       Operation *next = it->second->getNextNode();

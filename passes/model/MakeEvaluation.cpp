@@ -31,12 +31,12 @@ LogicalResult evaluateOps(func::FuncOp function) {
 struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    SymbolTable symbols(module);
-    auto source = symbols.lookup<func::FuncOp>("train_step");
-    if (!source || model::entryOf(source) != EntryKind::train || symbols.lookup("eval_step"))
+    llvm::SmallVector<func::FuncOp> trained = entryFunctions(module, EntryKind::train);
+    if (trained.empty() || SymbolTable::lookupSymbolIn(module, evaluationName))
       return;
-    func::FuncOp evaluation = source.clone();
-    evaluation.setName("eval_step");
+    auto *named = llvm::find_if(trained, [](func::FuncOp function) { return function.getSymName() == "train_step"; });
+    func::FuncOp evaluation = (named == trained.end() ? trained.front() : *named).clone();
+    evaluation.setName(evaluationName);
     evaluation->setAttr(model::entryName, model::EntryKindAttr::get(&getContext(), EntryKind::eval));
     module.push_back(evaluation);
     if (failed(evaluateOps(evaluation)))

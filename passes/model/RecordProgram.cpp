@@ -44,7 +44,7 @@ struct RecordProgramPass : sluice::impl::RecordProgramBase<RecordProgramPass> {
       number(function.getBody().front());
     }
 
-    auto copy = ModuleOp::create(builder, module.getLoc(), llvm::StringRef("unsharded"));
+    auto copy = ModuleOp::create(builder, module.getLoc());
     copy->setAttr(model::unshardedName, builder.getUnitAttr());
     builder.setInsertionPointToStart(copy.getBody());
     for (Operation &op : module.getBody()->getOperations())

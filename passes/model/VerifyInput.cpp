@@ -1,5 +1,6 @@
 //===- VerifyInput.cpp - model-verify-input ----------------------------------------------------===//
 
+#include "dialect/spmd/Names.h"
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -23,7 +24,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     if (failed(recipeFor(module)))
       return signalPassFailure();
     for (auto parameter : module.getOps<model::ParameterOp>())
-      if (failed(verifyParameter(parameter)))
+      if (failed(verifyParameter(parameter)) || failed(verifyNotReserved(parameter)))
         return signalPassFailure();
     for (Operation &op : *module.getBody())
       if (!isa<model::ParameterOp, func::FuncOp>(op)) {
@@ -37,7 +38,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return signalPassFailure();
       }
       hasEntry = true;
-      if (failed(verifyFunction(function)))
+      if (failed(verifyNotReserved(function)) || failed(verifyFunction(function)))
         return signalPassFailure();
     }
     if (!hasEntry) {
@@ -58,6 +59,17 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       if (__builtin_mul_overflow(bytes, extent, &bytes))
         return true;
     return static_cast<std::uint64_t>(bytes) > maxArenaBytes;
+  }
+
+  /// The compiler adds entry points of these names, next to the functions and parameters of the model.
+  template <typename Op> static LogicalResult verifyNotReserved(Op op) {
+    const bool isInit = op.getSymName() == "init";
+    if (!isInit && (op.getSymName() != evaluationName || isa<func::FuncOp>(op)))
+      return success();
+    InFlightDiagnostic error = op.emitError() << "symbol '" << op.getSymName() << "' is reserved for the entry point "
+                                              << (isInit ? "that computes the initial weights" : "of evaluation");
+    error.attachNote() << "rename the " << (isa<func::FuncOp>(op) ? "function" : "parameter");
+    return failure();
   }
 
   static LogicalResult verifyParameter(model::ParameterOp parameter) {
@@ -128,11 +140,43 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       if (isStepInput(name) && function.getArgumentTypes()[i] != integer)
         return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer
                                              << " but got " << function.getArgumentTypes()[i];
-      if (model::entryOf(function) == EntryKind::train)
-        for (llvm::StringRef taken : {"lr", "loss_scale"})
-          if (name == taken)
-            return function.emitError("argument ") << i << " of '@" << function.getName() << "' has the name '" << taken
-                                                   << "', which is reserved for an input of the update";
+      if (name == "lr" || name == "loss_scale")
+        return function.emitError("argument ") << i << " of '@" << function.getName() << "' has the name '" << name
+                                               << "', which is reserved for an input of the update";
+      if (model::entryOf(function) == EntryKind::eval && (name == "step" || name == "seed"))
+        return function.emitError("argument ")
+               << i << " of '@" << function.getName() << "' has the name '" << name
+               << "', which is reserved for an input of training: an evaluation has none";
+    }
+    return success();
+  }
+
+  /// The trainer feeds one row per sample: all inputs of data have the rows of the micro-batch as first dim.
+  static LogicalResult verifyRows(func::FuncOp function) {
+    auto batch = function->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(model::batchName);
+    std::int64_t rows = batch ? batch.getInt() : 0;
+    std::string origin = "'model.batch'";
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      const std::string name = function.getArgAttrOfType<StringAttr>(i, model::inputName).str();
+      if (isStepInput(name))
+        continue;
+      auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
+      const bool isScalar = type.getRank() == 0;
+      if (!isScalar && rows == 0) {
+        rows = type.getDimSize(0);
+        origin = "input '" + name + "'";
+      }
+      if (!isScalar && type.getDimSize(0) == rows)
+        continue;
+      InFlightDiagnostic error = function.emitError("input '") << name << "' of '@" << function.getName() << "' ";
+      if (isScalar)
+        error << "has no dim of rows: " << type;
+      else
+        error << "has another number of rows than " << origin << ", expected " << rows << " but got "
+              << type.getDimSize(0);
+      error.attachNote() << "the first dim of an input is the rows of one rank's micro-batch; a constant is a "
+                            "'model.constant', or a parameter that 'parameters.frozen' names";
+      return failure();
     }
     return success();
   }
@@ -162,6 +206,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return function.emitError("result 0 of the ")
                << stringifyEntryKind(*kind) << " entry point '@" << function.getName()
                << "', expected the name 'loss' but got '" << name << "'";
+      if (failed(verifyRows(function)))
+        return failure();
     }
     WalkResult result = function.getBody().walk([&](Operation *op) -> WalkResult {
       for (Type type : op->getResultTypes())
@@ -169,6 +215,13 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
           return op->emitOpError("result, expected at most 256 TiB but got ") << type;
       if (failed(verifyAttributes(op)))
         return WalkResult::interrupt();
+      if (auto block = dyn_cast<model::BlockOp>(op);
+          block && block.getName() == spmd::rootUnit && !block->getParentOfType<model::BlockOp>()) {
+        InFlightDiagnostic error = block.emitOpError("has the name of the unit of the parameters in no block: '")
+                                   << spmd::rootUnit << "'";
+        error.attachNote() << "rename the block";
+        return error;
+      }
       bool isStructure = isa<model::ReadOp, model::BlockOp, model::CheckpointOp, model::YieldOp, func::ReturnOp>(op);
       if (auto read = dyn_cast<model::ReadOp>(op); read && read.getState())
         return op->emitError("read of the optimizer state '")

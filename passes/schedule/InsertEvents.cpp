@@ -20,7 +20,7 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
   void runOnOperation() override {
     for (auto stream : getOperation().getOps<StreamOp>())
       if (stream.getProcessor() == sluice::Processor::host)
-        host = FlatSymbolRefAttr::get(stream.getSymNameAttr());
+        host = FlatSymbolRefAttr::get(stream.getNameAttr());
     for (auto entry : getOperation().getOps<EntryOp>()) {
       int64_t events = entry.getEvents();
       for (auto section : entry.getBody().getOps<SectionOp>())

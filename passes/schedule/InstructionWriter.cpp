@@ -95,7 +95,8 @@ InstructionWriter::InstructionWriter(func::FuncOp function, const BufferAssignme
                                      OpBuilder &builder)
     : function(function), assignment(assignment), buffers(buffers), builder(builder),
       units(function->getParentOfType<ModuleOp>()),
-      hasRoot(SymbolTable::lookupSymbolIn(function->getParentOfType<ModuleOp>(), spmd::rootUnit) != nullptr) {
+      hasRoot(llvm::any_of(function->getParentOfType<ModuleOp>().getOps<spmd::UnitOp>(),
+                           [](spmd::UnitOp unit) { return unit.getName() == spmd::rootUnit; })) {
   isInit = model::entryOf(function) == EntryKind::init;
   phase = isInit ? Phase::init : Phase::forward;
 }

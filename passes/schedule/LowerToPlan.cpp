@@ -198,10 +198,11 @@ void emitStreams(ModuleOp module, OpBuilder &builder) {
       if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
         named.insert(stream.getValue().str());
     });
+  for (plan_ir::StreamOp stream : module.getOps<plan_ir::StreamOp>())
+    named.erase(stream.getName().str());
   for (const std::string &name : named)
-    if (!module.lookupSymbol<plan_ir::StreamOp>(name))
-      plan_ir::StreamOp::create(builder, module.getLoc(), name,
-                                name == stringifyStreamKind(StreamKind::host) ? Processor::host : Processor::device);
+    plan_ir::StreamOp::create(builder, module.getLoc(), name,
+                              name == stringifyStreamKind(StreamKind::host) ? Processor::host : Processor::device);
 }
 
 struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {

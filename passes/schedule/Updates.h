@@ -45,7 +45,7 @@ inline Updates updatesOf(mlir::func::FuncOp function) {
   llvm::DenseMap<mlir::StringAttr, llvm::StringRef> unitOfParameter;
   for (auto unit : module.getOps<spmd::UnitOp>())
     for (auto parameter : unit.getParameters().getAsRange<mlir::FlatSymbolRefAttr>())
-      unitOfParameter[parameter.getAttr()] = unit.getSymName();
+      unitOfParameter[parameter.getAttr()] = unit.getName();
   mlir::SymbolTable symbols(module);
   mlir::Block &block = sections.back().getBody().front();
   for (mlir::OpOperand &result : function.getBody().front().getTerminator()->getOpOperands()) {

@@ -41,7 +41,7 @@ struct Interval {
 /// The policy that a unit states.
 UnitBehaviour behaviourOf(spmd::UnitOp unit) {
   UnitBehaviour behaviour;
-  behaviour.root = unit.getSymName() == spmd::rootUnit;
+  behaviour.root = unit.getName() == spmd::rootUnit;
   behaviour.gathers = behaviour.reduces = false;
   behaviour.reshardAfterForward = unit.getReshardAfterForward();
   behaviour.keepsShard = unit.getKeptAxes().has_value();
@@ -142,7 +142,7 @@ LogicalResult SectionElider::checkSkippedUnits(const Recipe &recipe) {
       auto found = skipped.find(sourceOfViews(operand));
       if (found == skipped.end() || !isBackward(&op) || isa<spmd::ReleaseOp, ViewOpInterface>(op))
         continue;
-      std::string unit = spmd::UnitOp(placement.units()[found->second]).getSymName().str();
+      std::string unit = spmd::UnitOp(placement.units()[found->second]).getName().str();
       Status status = recipe.refuse("sharding.unshard_in_backward", "unit '" + unit + "'",
                                     ", expected true for a unit whose parameters the backward reads but got false");
       InFlightDiagnostic error = emitError(op.getLoc()) << status.message();
@@ -235,7 +235,7 @@ void SectionElider::keep(Interval &interval) {
     spmd::ShardingAttr kept = placement.along(sourceOf(interval.gather, index), *unit.getKeptAxes());
     auto reshard = spmd::ReshardOp::create(builder, locations[index], value.getType(), value,
                                            builder.getArrayAttr({destinationOf(interval.gather, index)}),
-                                           builder.getArrayAttr({kept}), unit.getSymNameAttr());
+                                           builder.getArrayAttr({kept}), unit.getNameAttr());
     copyTags(interval.release, reshard);
     setId(reshard, ids, index);
   }

@@ -173,7 +173,7 @@ void SectionGrouper::addRelease(const UnitEvent &event, OpBuilder &builder) {
       if (changesSharding(read) == isSharded)
         values.push_back(value);
   tag(spmd::ReleaseOp::create(builder, values.front().getLoc(), values,
-                              spmd::UnitOp(placement.units()[event.unit]).getSymNameAttr()),
+                              spmd::UnitOp(placement.units()[event.unit]).getNameAttr()),
       event);
 }
 

@@ -60,7 +60,7 @@ private:
   spmd::ReshardOp replace(Operation *op, Value value, spmd::ShardingAttr source, spmd::ShardingAttr destination);
   void nameUnit(spmd::ReshardOp reshard, StringRef parameter) {
     spmd::UnitOp unit = placement.units()[placement.unitOf(parameter)];
-    reshard.setUnitAttr(unit.getSymNameAttr());
+    reshard.setUnitAttr(unit.getNameAttr());
     reshard->setAttr(spmd::parameterName, FlatSymbolRefAttr::get(reshard.getContext(), parameter));
   }
   /// The sharding of a term of the mean over the data axes, which is also partial over others.
@@ -116,7 +116,7 @@ void ReshardInserter::addBeforeReduction(model::AddOp sum) {
   auto gradient = sum.getLhs().getDefiningOp<model::GradientOp>();
   auto later = sum.getRhs().getDefiningOp<model::GradientOp>();
   if (!gradient || !later ||
-      spmd::UnitOp(placement.units()[placement.unitOf(later.getParameter())]).getSymName() != spmd::rootUnit ||
+      spmd::UnitOp(placement.units()[placement.unitOf(later.getParameter())]).getName() != spmd::rootUnit ||
       gradient->getAttr(spmd::operandShardingsName) != later->getAttr(spmd::operandShardingsName))
     return;
   OpBuilder builder(later);

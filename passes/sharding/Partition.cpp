@@ -264,6 +264,24 @@ namespace {
 
 struct Partition : sluice::impl::PartitionBase<Partition> {
   using PartitionBase::PartitionBase;
+
+  /// The model stage leaves neither of these; a module that was edited may have them.
+  static LogicalResult verifyReads(ArrayRef<func::FuncOp> entries) {
+    for (func::FuncOp entry : entries) {
+      WalkResult result = entry.walk([](model::ReadOp read) -> WalkResult {
+        if (read.getState() && !isUpdate(read))
+          return read.emitOpError("reads the optimizer state '") << *read.getState() << "' outside of the update";
+        for (Operation *user : read->getUsers())
+          if (isa<model::GradientOp>(user))
+            return user->emitOpError("the gradient is a parameter, not the result of a compute op");
+        return WalkResult::advance();
+      });
+      if (result.wasInterrupted())
+        return failure();
+    }
+    return success();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     Placement placement(module);
@@ -282,6 +300,8 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
     }
     FailureOr<Recipe> recipe = recipeFor(module, microbatches, offload);
     if (failed(recipe))
+      return signalPassFailure();
+    if (failed(verifyReads(entries)))
       return signalPassFailure();
     SmallVector<PersistentTensor> tensors = findPersistent(module, placement, recipe->memory);
     for (func::FuncOp entry : entries)

@@ -18,7 +18,7 @@ Placement::Placement(ModuleOp module) : meshOp(spmd::meshOf(module)) {
   for (auto unit : module.getOps<spmd::UnitOp>()) {
     for (Attribute parameter : unit.getParameters())
       unitOfParameter[cast<FlatSymbolRefAttr>(parameter).getValue()] = unitList.size();
-    indices[unit.getSymName()] = unitList.size();
+    indices[unit.getName()] = unitList.size();
     unitList.push_back(unit);
   }
 }

@@ -123,7 +123,7 @@ llvm::SmallVector<std::string> sluice::shardAxisNames(std::size_t count) {
 
 Status sluice::setUnitPolicy(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<std::int64_t> shardAxes) {
   Builder builder(unit.getContext());
-  StringRef name = unit.getSymName();
+  StringRef name = unit.getName();
   unit.setReshardAfterForward(reshardsAfterForward(recipe, name));
   if (std::optional<std::int64_t> ranks = keptRanks(recipe, name)) {
     if (recipe.sharding.strategy == ShardingStrategy::no_shard)

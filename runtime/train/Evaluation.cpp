@@ -11,7 +11,7 @@ namespace sluice {
 /// Batches of one evaluation on unbounded data.
 static constexpr std::uint64_t defaultUnboundedBatches = 20;
 
-Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions &options) {
+Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions &options, std::uint64_t seed) {
   Evaluation result;
   result.options = options;
   if (options.data.empty())
@@ -19,9 +19,9 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
   int index = findEntry(ranks.plan(), "eval_step");
   if (index < 0 || !findOutput(*ranks.plan().entries[index], "loss"))
     return inputError("the plan has no entry point 'eval_step' with a loss")
-        .withNote("the compiler makes one of a model's 'train_step'");
+        .withNote("the compiler derives it from a model's train function");
   result.entry = ranks.plan().entries[index].get();
-  for (const char *name : {"lr", "loss_scale", "step", "seed"})
+  for (const char *name : {"lr", "loss_scale"})
     if (findInput(*result.entry, name))
       return refusedError(
                  fmt::format("input '{}' of entry point 'eval_step', which is a scalar of the training step", name))
@@ -29,6 +29,7 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
   FeederOptions feederOptions;
   feederOptions.data = options.data;
   feederOptions.files = options.files;
+  feederOptions.seed = seed;
   SLUICE_ASSIGN_OR_RETURN(result.feeder, Feeder::make(ranks, *result.entry, feederOptions));
   std::optional<std::uint64_t> steps = result.feeder.completeSteps();
   result.batches = options.batches ? options.batches
@@ -46,13 +47,15 @@ EvaluationReport Evaluation::report(double loss) const {
   return report;
 }
 
-Result<std::optional<double>> Evaluation::run(Ranks &ranks, const std::atomic<bool> *stop) {
+Result<std::optional<double>> Evaluation::run(Ranks &ranks, std::uint64_t updates, const std::atomic<bool> *stop) {
+  StepScalars scalars;
+  scalars.update = updates;
   double sum = 0;
   for (std::uint64_t batch = 0; batch < batches; ++batch) {
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(stop && stop->load()));
     if (stops)
       return std::optional<double>();
-    SLUICE_RETURN_IF_ERROR(feeder.feed(ranks, batch, StepScalars()));
+    SLUICE_RETURN_IF_ERROR(feeder.feed(ranks, batch, scalars));
     SLUICE_RETURN_IF_ERROR(ranks.run(entry->name));
     SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, *entry, "loss"));
     sum += loss.value_or(0);

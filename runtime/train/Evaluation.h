@@ -23,8 +23,8 @@ struct EvaluationOptions {
 /// Runs the entry point `eval_step`, which shares the state of the other entry points and does not change it.
 class Evaluation {
 public:
-  /// Reports all errors in the data.
-  static Result<Evaluation> make(const Ranks &ranks, const EvaluationOptions &options);
+  /// Reports all errors in the data. `seed` is that of the run.
+  static Result<Evaluation> make(const Ranks &ranks, const EvaluationOptions &options, std::uint64_t seed);
 
   /// True if an evaluation follows step `step` of `steps`, counted from 1.
   bool isDue(std::uint64_t step, std::uint64_t steps) const {
@@ -33,8 +33,8 @@ public:
   bool hasData() const { return entry != nullptr; }
   /// The report of a loss that run() returned.
   EvaluationReport report(double loss) const;
-  /// The mean of the loss over the batches; nullopt if `stop` ended it early.
-  Result<std::optional<double>> run(Ranks &ranks, const std::atomic<bool> *stop);
+  /// The mean of the loss over the batches, after `updates` updates; nullopt if `stop` ended it early.
+  Result<std::optional<double>> run(Ranks &ranks, std::uint64_t updates, const std::atomic<bool> *stop);
 
 private:
   EvaluationOptions options;

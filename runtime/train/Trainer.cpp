@@ -183,7 +183,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (options.epochs > 0) {
     SLUICE_ASSIGN_OR_RETURN(options.steps, feeders.front().stepsOfEpochs(options.epochs));
   }
-  SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));
+  SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation, options.seed));
   if (options.logRanks && !findOutput(*entries.front(), rankLossName(ranks)))
     return Status(StatusCode::usage, fmt::format("entry point '{}' has no output 'rank_loss', which --log-ranks reads",
                                                  entries.front()->name))
@@ -251,7 +251,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     if (!report.guard && !(isSkipped && scaleHelps))
       outcome = notFinite(report, applied);
     else if (evaluation.isDue(report.step, options.steps)) {
-      SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, options.stop));
+      SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, updates, options.stop));
     }
     outputs.write(report);
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state
@@ -273,12 +273,12 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
 
 Status evaluate(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   TrainOptions options = given;
-  SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation));
+  SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation, options.seed));
   SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, observer));
   SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
   observer.onBegin();
   if (evaluation.hasData() && !options.dryRun) {
-    SLUICE_ASSIGN_OR_RETURN(const std::optional<double> loss, evaluation.run(ranks, options.stop));
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<double> loss, evaluation.run(ranks, /*updates=*/0, options.stop));
     if (loss)
       outputs.write(evaluation.report(*loss));
     else

@@ -69,9 +69,6 @@ llvm::LogicalResult sluice::plan_ir::verifyInstruction(Operation *op, SymbolTabl
   for (const Access &access : accessesOf(op))
     if (failed(verifyView(op, access.view, tables)))
       return failure();
-  if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
-    if (!tables.lookupNearestSymbolFrom<StreamOp>(op, stream))
-      return op->emitOpError("unknown stream '") << stream.getValue() << "'";
   return success();
 }
 

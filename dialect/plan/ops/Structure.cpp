@@ -1,8 +1,44 @@
 //===- Structure.cpp - verifiers of streams, buffers, entries -------------------------===//
 #include "dialect/plan/Plan.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace sluice::plan_ir;
+
+namespace {
+
+/// The streams of the module around an op.
+auto streamsAround(Operation *op) { return op->getParentOfType<ModuleOp>().getOps<StreamOp>(); }
+
+} // namespace
+
+llvm::LogicalResult StreamOp::verify() {
+  if (!isa_and_present<ModuleOp>((*this)->getParentOp()))
+    return success();
+  for (StreamOp other : streamsAround(*this)) {
+    if (other == *this)
+      break;
+    if (other.getNameAttr() == getNameAttr())
+      return emitOpError("has the name of another stream: '") << getName() << "'";
+  }
+  return success();
+}
+
+// Not by each instruction: a module has few streams and many instructions.
+llvm::LogicalResult EntryOp::verifyRegions() {
+  if (!isa_and_present<ModuleOp>((*this)->getParentOp()))
+    return success();
+  llvm::StringSet<> streams;
+  for (StreamOp stream : streamsAround(*this))
+    streams.insert(stream.getName());
+  for (SectionOp section : getBody().getOps<SectionOp>())
+    for (Operation &op : section.getBody().getOps())
+      if (auto stream = op.getAttrOfType<FlatSymbolRefAttr>("stream"); stream && !streams.contains(stream.getValue()))
+        return op.emitOpError("unknown stream '") << stream.getValue() << "'";
+  return success();
+}
 
 llvm::LogicalResult BufferOp::verify() {
   auto type = llvm::cast<RankedTensorType>(getType());

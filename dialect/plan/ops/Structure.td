@@ -5,18 +5,22 @@
 include "dialect/plan/PlanDialect.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def Plan_StreamOp : Plan_Op<"stream", [Symbol]> {
+def Plan_StreamOp : Plan_Op<"stream"> {
   let summary = "a stream of a processor";
   let description = [{
     ```mlir
     plan.stream @gather on <device> {priority = 1 : i64, workspace = 0 : i64}
     ```
 
-    A queue of a processor. Instructions of one stream run in order. Its launches share `workspace`.
+    A queue of a processor. Instructions of one stream run in order. Its launches share `workspace`. A stream may have the name
+    of an entry point or buffer.
+
+    - (C1) Streams have distinct names.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Plan_ProcessorAttr:$processor, DefaultValuedAttr<Plan_Count, "0">:$priority,
+  let arguments = (ins SymbolNameAttr:$name, Plan_ProcessorAttr:$processor, DefaultValuedAttr<Plan_Count, "0">:$priority,
                        DefaultValuedAttr<Plan_Count, "0">:$workspace);
-  let assemblyFormat = "$sym_name `on` $processor attr-dict";
+  let assemblyFormat = "$name `on` $processor attr-dict";
+  let hasVerifier = 1;
 }
 
 def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
@@ -88,6 +92,7 @@ def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegion
   let regions = (region SizedRegion<1>:$body);
   let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<Plan_Count, "0">:$events);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
 def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArguments, HasParent<"EntryOp">]> {

@@ -3,6 +3,7 @@
 #include "dialect/spmd/Mesh.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace sluice::spmd;
@@ -49,6 +50,14 @@ LogicalResult UnitOp::verify() {
   // unit_c3
   if (getSync() && getSyncIn())
     return emitOpError("'sync' cannot be combined with 'sync_in'");
+  // unit_c4: the first unit checks all.
+  auto module = dyn_cast_or_null<ModuleOp>((*this)->getParentOp());
+  if (!module || *module.getOps<UnitOp>().begin() != *this)
+    return success();
+  llvm::SmallDenseSet<StringAttr> names;
+  for (UnitOp unit : module.getOps<UnitOp>())
+    if (!names.insert(unit.getNameAttr()).second)
+      return unit.emitOpError("has the name of another unit: '") << unit.getName() << "'";
   return success();
 }
 

@@ -5,7 +5,7 @@
 include "dialect/spmd/SpmdDialect.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
+def Spmd_MeshOp : Spmd_Op<"mesh"> {
   let summary = "the mesh of ranks: named axes, the first outermost";
   let description = [{
     ```mlir
@@ -17,12 +17,12 @@ def Spmd_MeshOp : Spmd_Op<"mesh", [Symbol]> {
     **Constraints.** (mesh_c1) one size for each axis. (mesh_c2) sizes are positive, and so is their product in 63 bits. (mesh_c3) axes have distinct
     names. (mesh_c4) a module has one mesh.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, ConfinedAttr<DenseI64ArrayAttr, [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>:$sizes);
-  let assemblyFormat = "$sym_name custom<MeshAxes>($axes, $sizes) attr-dict";
+  let arguments = (ins SymbolNameAttr:$name, StrArrayAttr:$axes, ConfinedAttr<DenseI64ArrayAttr, [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>:$sizes);
+  let assemblyFormat = "$name custom<MeshAxes>($axes, $sizes) attr-dict";
   let hasVerifier = 1;
 }
 
-def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
+def Spmd_UnitOp : Spmd_Op<"unit"> {
   let summary = "a unit: parameters gathered and reduced together";
   let description = [{
     ```mlir
@@ -32,6 +32,7 @@ def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
     ```
 
     A unit is a set of parameters that are gathered and reduced together. `root` contains the parameters that are in no block.
+    A unit may have the name of a parameter or function.
 
     | attribute | meaning |
     |---|---|
@@ -46,9 +47,9 @@ def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
     | `divide` | divisor of the gradients; absent: the number of data-parallel ranks |
 
     **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `kept_axes` requires
-    `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other.
+    `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other. (unit_c4) units have distinct names.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
+  let arguments = (ins SymbolNameAttr:$name, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
                        OptionalAttr<StrArrayAttr>:$kept_axes, UnitAttr:$reshard_before_backward,
                        UnitAttr:$keep_after_backward, UnitAttr:$skip_backward, OptionalAttr<StrArrayAttr>:$blocks,
                        OptionalAttr<Spmd_SyncModeAttr>:$sync, OptionalAttr<Spmd_WhenAttr>:$sync_in,
@@ -59,7 +60,7 @@ def Spmd_UnitOp : Spmd_Op<"unit", [Symbol]> {
           /*skip_backward=*/nullptr, /*blocks=*/nullptr, /*sync=*/nullptr, /*sync_in=*/nullptr,
           /*divide=*/nullptr);
   }]>];
-  let assemblyFormat = "$sym_name $parameters attr-dict";
+  let assemblyFormat = "$name $parameters attr-dict";
   let hasVerifier = 1;
 }
 

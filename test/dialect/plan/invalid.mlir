@@ -235,3 +235,12 @@ plan.entry @f {
     "plan.launch"() <{kernel = "copy", inputs = [3], outputs = [3], settings = {}, phase = #plan.phase<forward>}> : () -> ()
   }
 }
+
+// -----
+
+// A stream may have the name of an entry point, and not of another stream.
+plan.stream @f on <device> {}
+plan.entry @f {
+}
+// expected-error @+1 {{has the name of another stream: 'f'}}
+plan.stream @f on <device> {}

@@ -3,7 +3,7 @@
 
 // mesh_c1: fewer sizes than axes
 // expected-error @below {{'spmd.mesh' op sizes, expected 2 but got 1}}
-"spmd.mesh"() {sym_name = "mesh", axes = ["replicate", "shard"], sizes = array<i64: 2>} : () -> ()
+"spmd.mesh"() {name = "mesh", axes = ["replicate", "shard"], sizes = array<i64: 2>} : () -> ()
 
 // -----
 
@@ -120,6 +120,17 @@ module {
 module {
   // expected-error @below {{'spmd.unit' op 'sync' cannot be combined with 'sync_in'}}
   spmd.unit @h.0 [@h.0.w] {sync = #spmd.sync<every>, sync_in = #spmd.when<[0, 2]>}
+}
+
+// -----
+
+// unit_c4: a unit may have the name of the mesh and of a function, and not of another unit.
+module {
+  spmd.mesh @mesh <replicate = 1, shard = 2>
+  spmd.unit @mesh [@w]
+  func.func private @mesh()
+  // expected-error @below {{'spmd.unit' op has the name of another unit: 'mesh'}}
+  spmd.unit @mesh [@v]
 }
 
 // -----

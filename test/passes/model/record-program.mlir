@@ -10,7 +10,7 @@
 // CHECK: model.exp %{{.*}} {model.ids = array<i64: 3>}
 // CHECK: model.write @w, %{{.*}} {model.ids = array<i64>}
 // CHECK: func.func @g(%{{.*}}: tensor<4xf32> {model.id = 5 : i64, model.input = "x"})
-// CHECK: module @unsharded attributes {model.unsharded} {
+// CHECK: module attributes {model.unsharded} {
 // CHECK: model.parameter @w
 // CHECK: func.func @f(%{{.*}}: tensor<4xf32> {model.id = 1 : i64, model.input = "x"})
 // CHECK: func.func @g

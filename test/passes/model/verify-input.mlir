@@ -146,6 +146,121 @@ module {
 // -----
 
 module {
+  // expected-error@+1 {{argument 1 of '@f' has the name 'lr', which is reserved for an input of the update}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}, %lr: tensor<4xf32> {model.input = "lr"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = #model.entry<eval>} {
+    %s = model.reduce_sum %lr {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 0 of '@f' has the name 'loss_scale', which is reserved for an input of the update}}
+  func.func @f(%x: tensor<4xf32> {model.input = "loss_scale"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 1 of '@f' has the name 'step', which is reserved for an input of training: an evaluation has none}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}, %step: tensor<i64> {model.input = "step"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = #model.entry<eval>} {
+    %s = model.reduce_sum %x {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{argument 1 of '@f' has the name 'seed', which is reserved for an input of training: an evaluation has none}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}, %seed: tensor<i64> {model.input = "seed"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = #model.entry<eval>} {
+    %s = model.reduce_sum %x {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+2 {{input 'factor' of '@f' has no dim of rows: 'tensor<f32>'}}
+  // expected-note@+1 {{the first dim of an input is the rows of one rank's micro-batch; a constant is a 'model.constant', or a parameter that 'parameters.frozen' names}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}, %factor: tensor<f32> {model.input = "factor"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = #model.entry<train>} {
+    return %factor : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+2 {{input 'mask' of '@f' has another number of rows than input 'x', expected 4 but got 3}}
+  // expected-note@+1 {{the first dim of an input}}
+  func.func @f(%x: tensor<4x3xf32> {model.input = "x"}, %mask: tensor<3x3xf32> {model.input = "mask"}) -> (tensor<f32> {model.output = "loss"})
+      attributes {model.entry = #model.entry<train>} {
+    %s = model.reduce_sum %x {dims = array<i64: 0, 1>} : (tensor<4x3xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+module attributes {model.batch = 2 : i64} {
+  // expected-error@+2 {{input 'x' of '@f' has another number of rows than 'model.batch', expected 2 but got 4}}
+  // expected-note@+1 {{the first dim of an input}}
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<eval>} {
+    %s = model.reduce_sum %x {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+    return %s : tensor<f32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+2 {{symbol 'init' is reserved for the entry point that computes the initial weights}}
+  // expected-note@+1 {{rename the parameter}}
+  model.parameter @init : tensor<4xf32> zeros
+}
+
+// -----
+
+module {
+  // expected-error@+2 {{symbol 'eval_step' is reserved for the entry point of evaluation}}
+  // expected-note@+1 {{rename the parameter}}
+  model.parameter @eval_step : tensor<4xf32> zeros
+}
+
+// -----
+
+module {
+  // expected-error@+2 {{symbol 'init' is reserved for the entry point that computes the initial weights}}
+  // expected-note@+1 {{rename the function}}
+  func.func @init(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
+  func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+    // expected-error@+2 {{'model.block' op has the name of the unit of the parameters in no block: 'root'}}
+    // expected-note@+1 {{rename the block}}
+    %y = model.block "root" -> tensor<4xf32> {
+      model.yield %x : tensor<4xf32>
+    }
+    return %y : tensor<4xf32>
+  }
+}
+
+// -----
+
+module {
   // expected-error@+1 {{result 0 of the train entry point '@f', expected the name 'loss' but got 'los'}}
   func.func @f(%x: tensor<f32> {model.input = "x"}) -> (tensor<f32> {model.output = "los"}) attributes {model.entry = #model.entry<train>} {
     return %x : tensor<f32>
