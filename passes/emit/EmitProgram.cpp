@@ -32,6 +32,12 @@ public:
     writeBlock(function.getBody().front());
     for (Value value : function.getBody().front().getTerminator()->getOperands())
       program.outputs.push_back(ids.lookup(value));
+    auto entry = std::make_unique<plan::ProgramFunctionT>();
+    entry->name = nameOf(function.getSymName());
+    entry->ops_end = program.op_kinds.size();
+    entry->inputs_end = program.inputs.size();
+    entry->outputs_end = program.outputs.size();
+    program.functions.push_back(std::move(entry));
   }
 
 private:

@@ -141,6 +141,7 @@ void emitParameters(EmitContext &context) {
       parameter->shape.assign(global.begin(), global.end());
     }
     parameter->frozen = op.getFrozen();
+    parameter->requires_grad = !op.getFrozen();
     parameter->key = ownKey;
     parameter->initializer = initializerOf(op);
     context.parameters[op.getSymName()] = context.plan.parameters.size();

@@ -1,20 +1,23 @@
 //===- Updates.cpp - P10: parameters and their states are updated once --------------------===//
 //
-// In an entry point that writes parameters, except one that initializes them, every parameter that is not frozen is
-// written exactly once per step, each of its states as well, by any instruction, and nothing reads the parameter's
-// shard after that. A parameter that a different entry point updates may be left out together with its states: it does
-// not take part in this loss.
+// The unsharded program decides which parameters an entry point updates (Trained.h): it writes every byte of them and
+// of their states exactly once per step, by any instruction, writes no other parameter, and reads no shard after its
+// update. Only an entry point that is not in the program initializes: all of its instructions are of that phase.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Issue.h"
 #include "runtime/plan/check/Check.h"
+#include "runtime/plan/check/Trained.h"
 
+#include "runtime/base/Text.h"
+
+#include <algorithm>
 #include <map>
 
 namespace sluice::check {
 namespace {
 
-/// True for an entry point that initializes the weights.
+/// True if all instructions are of the phase that initializes.
 bool isInitialization(const plan::EntryT &entry) {
   bool found = true;
   forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
@@ -23,73 +26,82 @@ bool isInitialization(const plan::EntryT &entry) {
   return found;
 }
 
+/// The writes of one buffer.
 struct Writes {
-  std::uint64_t count = 0;
   std::uint32_t last = 0;
+  /// Dense views, relative to the buffer, with the times that each is issued.
+  struct Range {
+    std::uint64_t begin, end, times;
+  };
+  std::vector<Range> ranges;
+  /// A strided view, or one that moves with the repetition.
+  bool isIrregular = false;
 };
 
 class EntryUpdates {
 public:
-  EntryUpdates(const plan::PlanT &plan, std::uint32_t e) : plan(plan), e(e) {}
-
-  Verdict run() {
+  EntryUpdates(const plan::PlanT &plan, std::uint32_t e, const std::vector<bool> &trained)
+      : plan(plan), e(e), trained(trained) {
     for (const auto &parameter : plan.parameters) {
       writes[parameter->buffer];
       for (const auto &state : parameter->states)
         writes[state->buffer];
     }
+  }
+
+  Verdict run() {
     const plan::EntryT &entry = *plan.entries[e];
-    if (isInitialization(entry))
-      return {};
-    bool updates = false;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
       forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
-        if (auto found = writes.find(view.buffer); isWrite && found != writes.end()) {
-          found->second.count += timesIssued(instruction, entry.sections[s]->repeat);
-          found->second.last = i;
-          updates = true;
-        }
+        const auto found = writes.find(view.buffer);
+        if (!isWrite || found == writes.end())
+          return;
+        found->second.last = i;
+        found->second.isIrregular = found->second.isIrregular || !isDense(view) || view.repetition_stride != 0;
+        found->second.ranges.push_back(
+            {view.offset, view.offset + *viewBytes(view), timesIssued(instruction, entry.sections[s]->repeat)});
       });
     });
-    if (!updates)
-      return {};
-    for (const auto &parameter : plan.parameters) {
-      SLUICE_CHECK(once(*parameter, parameter->buffer, "parameter '" + parameter->name + "'"));
-      for (const auto &state : parameter->states)
-        SLUICE_CHECK(
-            once(*parameter, state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'"));
+    for (std::size_t p = 0; p < plan.parameters.size(); ++p) {
+      const plan::ParameterT &parameter = *plan.parameters[p];
+      const std::string name = "parameter '" + parameter.name + "'";
+      SLUICE_CHECK(once(parameter.buffer, name, trained[p]));
+      for (const auto &state : parameter.states)
+        SLUICE_CHECK(once(state->buffer, "state '" + state->name + "' of " + name, trained[p]));
     }
     return checkNoReadAfterUpdate(entry);
   }
 
 private:
-  /// True if an update of a different entry point writes the buffer.
-  bool isUpdatedElsewhere(std::uint32_t buffer) const {
-    bool found = false;
-    for (std::uint32_t other = 0; other < plan.entries.size(); ++other)
-      if (other != e && !isInitialization(*plan.entries[other]))
-        forEachInstruction(*plan.entries[other],
-                           [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-                             forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
-                               found = found || (isWrite && view.buffer == buffer);
-                             });
-                           });
-    return found;
-  }
-
-  Verdict once(const plan::ParameterT &parameter, std::uint32_t buffer, const std::string &name) const {
-    const Writes &found = writes.at(buffer);
-    const bool isUpdatedOnlyElsewhere = writes.at(parameter.buffer).count == 0 && isUpdatedElsewhere(parameter.buffer);
-    const std::uint64_t expected = parameter.frozen || isUpdatedOnlyElsewhere ? 0 : 1;
-    if (found.count == expected)
-      return {};
-    std::vector<std::string> notes;
-    if (found.count != 0)
-      notes.push_back("last by " + place(plan, e, found.last));
-    return refuse(10,
-                  name + ", expected " + std::to_string(expected) + " updates in a step of '" + plan.entries[e]->name +
-                      "' but got " + std::to_string(found.count),
-                  std::move(notes));
+  Verdict once(std::uint32_t buffer, const std::string &name, bool isTrained) {
+    Writes &found = writes.at(buffer);
+    const std::uint64_t bytes = plan.buffers[buffer]->bytes;
+    const auto bad = [&](const auto &...what) {
+      std::vector<std::string> notes;
+      if (!found.ranges.empty())
+        notes.push_back("last by " + place(plan, e, found.last));
+      return refuse(10, concat(name, ", ", what...), std::move(notes));
+    };
+    std::sort(found.ranges.begin(), found.ranges.end(),
+              [](const Writes::Range &a, const Writes::Range &b) { return a.begin < b.begin; });
+    std::uint64_t count = 0, covered = 0;
+    bool overlaps = false;
+    for (const Writes::Range &range : found.ranges) {
+      overlaps = overlaps || range.begin < covered;
+      if (range.begin > covered || found.isIrregular)
+        break;
+      covered = std::max(covered, range.end);
+    }
+    // Adjacent ranges are parts of one update.
+    for (const Writes::Range &range : found.ranges)
+      count = overlaps || found.isIrregular ? count + range.times : std::max(count, range.times);
+    const std::uint64_t expected = isTrained && bytes != 0 ? 1 : 0;
+    if (count != expected)
+      return bad("expected ", expected, " updates in a step of '", plan.entries[e]->name, "' but got ", count);
+    if (count == 1 && covered != bytes)
+      return bad("expected an update of all ", bytes, " bytes in a step of '", plan.entries[e]->name, "' but only ",
+                 covered, " from the first are updated");
+    return {};
   }
 
   Verdict checkNoReadAfterUpdate(const plan::EntryT &entry) const {
@@ -97,7 +109,7 @@ private:
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
       forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
         const auto found = writes.find(view.buffer);
-        if (!verdict && !isWrite && found != writes.end() && found->second.count != 0 && found->second.last < i)
+        if (!verdict && !isWrite && found != writes.end() && !found->second.ranges.empty() && found->second.last < i)
           verdict = refuse(10,
                            place(plan, e, i) + " reads buffer '" + plan.buffers[view.buffer]->name +
                                "' after its update in the same step",
@@ -109,6 +121,7 @@ private:
 
   const plan::PlanT &plan;
   std::uint32_t e;
+  const std::vector<bool> &trained;
   /// By buffer, of parameters and states.
   std::map<std::uint32_t, Writes> writes;
 };
@@ -116,8 +129,26 @@ private:
 } // namespace
 
 Verdict updatedOnce(const plan::PlanT &plan) {
-  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
-    SLUICE_CHECK(EntryUpdates(plan, e).run());
+  const std::map<std::string, std::vector<bool>> trained = trainedParameters(plan);
+  const std::vector<bool> none(plan.parameters.size());
+  std::vector<bool> byAny = none;
+  for (const auto &[name, own] : trained) {
+    for (std::size_t p = 0; p < own.size(); ++p)
+      byAny[p] = byAny[p] || own[p];
+    if (findEntry(plan, name) < 0 && own != none)
+      return refuse(10, "missing entry point '" + name + "', which the unsharded program trains with");
+  }
+  for (std::size_t p = 0; p < plan.parameters.size(); ++p)
+    if (plan.parameters[p]->frozen == byAny[p])
+      return refuse(10, "parameter '" + plan.parameters[p]->name +
+                            (byAny[p] ? "' is frozen, but a loss of the unsharded program depends on it"
+                                      : "' is not frozen, but the unsharded program does not train it"));
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+    const auto own = trained.find(plan.entries[e]->name);
+    if (own == trained.end() && isInitialization(*plan.entries[e]))
+      continue;
+    SLUICE_CHECK(EntryUpdates(plan, e, own == trained.end() ? none : own->second).run());
+  }
   return {};
 }
 

@@ -43,9 +43,9 @@ Verdict checkValid(const Site &site, const plan::ViewT &view) {
   for (const auto &valid : view.valid) {
     if (valid->dim >= view.shape.size() || !dims.insert(valid->dim).second)
       return site.bad("expected the valid extent of a dim of the view, each dim once, but got dim ", valid->dim);
-    if (valid->chunk < 0 || valid->total < 0 || valid->chunk > view.shape[valid->dim])
-      return site.bad("expected a valid extent within ", view.shape[valid->dim], " but got chunk ", valid->chunk,
-                      " of ", valid->total);
+    if (valid->total < 0 || valid->chunk != view.shape[valid->dim])
+      return site.bad("expected the valid extent of dim ", valid->dim, " in chunks of ", view.shape[valid->dim],
+                      " but got chunk ", valid->chunk, " of ", valid->total);
     std::set<std::uint32_t> axes;
     for (std::uint32_t axis : valid->axes)
       if (axis >= site.plan.mesh.size() || !axes.insert(axis).second)

@@ -8,6 +8,7 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sluice::check {
 namespace {
@@ -36,6 +37,24 @@ Verdict checkNames(const char *what, const Numbers &indices, std::size_t count, 
 Verdict checkEnds(const char *what, const Numbers &ids, const Numbers &ends, std::size_t ops) {
   if (ends.size() != ops || !std::ranges::is_sorted(ends) || (ops == 0 ? 0 : ends.back()) != ids.size())
     return badProgram("the ends of ", what, " do not divide ", ids.size(), " ids among ", ops, " ops");
+  return {};
+}
+
+/// The functions divide ops, inputs and outputs, and have distinct names.
+Verdict checkFunctions(const plan::ProgramT &program) {
+  std::set<std::uint32_t> names;
+  const plan::ProgramFunctionT none, *last = &none;
+  for (const auto &function : program.functions) {
+    if (function->name >= program.names.size() || !names.insert(function->name).second)
+      return badProgram("expected a separate name for each function but got name ", function->name);
+    if (function->ops_end < last->ops_end || function->inputs_end < last->inputs_end ||
+        function->outputs_end < last->outputs_end)
+      return badProgram("the functions do not divide ops, inputs and outputs");
+    last = function.get();
+  }
+  if (last->ops_end != program.op_kinds.size() || last->inputs_end != program.inputs.size() ||
+      last->outputs_end != program.outputs.size())
+    return badProgram("the functions do not divide ops, inputs and outputs");
   return {};
 }
 
@@ -70,7 +89,7 @@ Verdict wellFormedProgram(const plan::PlanT &plan) {
   SLUICE_CHECK(checkEnds("results", program.results, program.result_ends, ops));
   for (const Numbers *values : {&program.operands, &program.results, &program.inputs, &program.outputs})
     SLUICE_CHECK(checkBelow("value", *values, ids));
-  return {};
+  return checkFunctions(program);
 }
 
 } // namespace sluice::check

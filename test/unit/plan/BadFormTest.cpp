@@ -60,7 +60,15 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.at("copy x").operation.AsCopy()->source->repetition_stride = 36; }},
     {"NegativeStride", 1, "negative", [](HandPlan &h) { h.launch("h").inputs[0]->strides = {-4, 1}; }},
     {"StridesCount", 1, "expected 2 strides", [](HandPlan &h) { h.launch("h").inputs[0]->strides = {1}; }},
-    {"ValidBeyondView", 1, "valid extent", [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->chunk = 3; }},
+    {"ValidBeyondView", 1, "expected the valid extent of dim 0 in chunks of 2 but got chunk 3 of 3",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->chunk = 3; }},
+    {"ValidOfNothing", 1, "expected the valid extent of dim 0 in chunks of 2 but got chunk 0 of 0",
+     [](HandPlan &h) {
+       h.launch("update a").outputs[0]->valid[0]->chunk = 0;
+       h.launch("update a").outputs[0]->valid[0]->total = 0;
+     }},
+    {"ValidNegative", 1, "expected the valid extent of dim 0 in chunks of 2 but got chunk 2 of -1",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->total = -1; }},
     {"WorkspaceBeyondStream", 1, "of workspace of stream", [](HandPlan &h) { h.launch("h").workspace = 256; }},
     {"WorkspaceNotDeclared", 1, "workspace, expected the arenas",
      [](HandPlan &h) { h.plan.streams[1]->workspace = 64; }},
@@ -114,22 +122,36 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.plan.program->kinds[0]->phase = plan::Phase(9); }},
     {"ProgramUnknownAttribute", 1, "unsharded program, attribute 'axis' is of unknown kind",
      [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->kind = 3; }},
-    {"ProgramNoType", 1, "unsharded program, type 1 does not exist",
-     [](HandPlan &h) { h.plan.program->values[2] = 1; }},
+    {"ProgramNoType", 1, "unsharded program, type 7 does not exist",
+     [](HandPlan &h) { h.plan.program->values[2] = 7; }},
     {"ProgramNoKind", 1, "unsharded program, kind 7 does not exist",
      [](HandPlan &h) { h.plan.program->op_kinds[1] = 7; }},
-    {"ProgramNoName", 1, "unsharded program, name 3 does not exist",
-     [](HandPlan &h) { h.plan.program->op_blocks[0] = 3; }},
-    {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 2 ops but got 1",
+    {"ProgramNoName", 1, "unsharded program, name 9 does not exist",
+     [](HandPlan &h) { h.plan.program->op_blocks[0] = 9; }},
+    {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 5 ops but got 4",
      [](HandPlan &h) { h.plan.program->op_blocks.pop_back(); }},
-    {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 1 inputs but got 0",
+    {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 2 inputs but got 0",
      [](HandPlan &h) { h.plan.program->input_names.clear(); }},
-    {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 4 ids among 2 ops",
-     [](HandPlan &h) { h.plan.program->operand_ends = {5, 4}; }},
-    {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 2 ids among 2 ops",
-     [](HandPlan &h) { h.plan.program->result_ends = {1, 1}; }},
-    {"ProgramNoValue", 1, "unsharded program, value 4 does not exist",
-     [](HandPlan &h) { h.plan.program->outputs = {4}; }},
+    {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 5 ids among 5 ops",
+     [](HandPlan &h) { h.plan.program->operand_ends = {0, 3, 2, 4, 5}; }},
+    {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 5 ids among 5 ops",
+     [](HandPlan &h) { h.plan.program->result_ends = {1, 2, 3, 4, 4}; }},
+    {"ProgramNoValue", 1, "unsharded program, value 40 does not exist",
+     [](HandPlan &h) { h.plan.program->outputs = {40}; }},
+    {"ProgramFunctionTwice", 1, "unsharded program, expected a separate name for each function but got name 6",
+     [](HandPlan &h) {
+       h.addFunction("again", {"a.weight"});
+       h.plan.program->functions[1]->name = 6;
+     }},
+    {"ProgramFunctionWithoutName", 1, "unsharded program, expected a separate name for each function but got name 60",
+     [](HandPlan &h) { h.plan.program->functions[0]->name = 60; }},
+    {"ProgramFunctionsDescend", 1, "unsharded program, the functions do not divide ops, inputs and outputs",
+     [](HandPlan &h) {
+       h.addFunction("again", {"a.weight"});
+       h.plan.program->functions[0]->inputs_end = 9;
+     }},
+    {"ProgramFunctionsShort", 1, "unsharded program, the functions do not divide ops, inputs and outputs",
+     [](HandPlan &h) { --h.plan.program->functions[0]->ops_end; }},
     {"SpaceTwice", 1, "twice", [](HandPlan &h) { h.plan.arenas[1]->space = plan::Space::device; }},
 };
 INSTANTIATE_TEST_SUITE_P(P1, BadPlan, testing::ValuesIn(wellFormed), nameOf);

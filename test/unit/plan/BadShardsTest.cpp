@@ -70,7 +70,7 @@ const Bad shards[] = {
      [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("shard.a"); }},
     {"ValidOfAnother", 8, "expected the valid extent of parameter 'a.weight'",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->total = 4; }},
-    {"ValidLeavesHole", 8, "leave a hole", [](HandPlan &h) { h.launch("update b").outputs[0]->valid[0]->chunk = 1; }},
+    {"ValidLeavesHole", 8, "leave a hole", [](HandPlan &h) { h.launch("update b").outputs[0]->valid[0]->total = 5; }},
     {"PaddingWritten", 8,
      ", writes the padding of the shard of parameter 'a.weight', expected a view with its valid extent",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid.clear(); }},

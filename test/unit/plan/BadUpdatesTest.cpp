@@ -18,12 +18,83 @@ void leaveState(plan::LaunchT &update) {
 /// The launch does the same as a different one.
 void repeat(plan::LaunchT &launch, const plan::LaunchT &other) { launch = plan::LaunchT(other); }
 
+/// The recipe excludes the parameter from training.
+void exclude(HandPlan &h, const std::string &name) {
+  h.parameter(name).requires_grad = false;
+  h.parameter(name).frozen = true;
+}
+
+/// The update is of one row of the two of a shard.
+void takeRows(plan::LaunchT &update, std::uint64_t row) {
+  for (auto *views : {&update.inputs, &update.outputs})
+    for (auto &view : *views)
+      if (!view->shape.empty()) {
+        view->shape[0] = 1;
+        view->offset = row * 16;
+        view->valid[0]->chunk = 1;
+        view->valid[0]->total = 2;
+      }
+}
+
+TEST(Checker, AnUpdateMayHaveParts) {
+  HandPlan hand;
+  plan::LaunchT second(hand.launch("update b"));
+  takeRows(hand.launch("update b"), 0);
+  takeRows(second, 1);
+  hand.insertAfter("update b", std::move(second));
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+}
+
 const Bad updates[] = {
     {"NotUpdated", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 0",
      [](HandPlan &h) { h.drop("update b"); }},
     {"UpdatedTwice", 10, "but got 2", [](HandPlan &h) { repeat(h.launch("update b"), h.launch("update a")); }},
     {"UpdatedEachRepetition", 10, "but got 2", [](HandPlan &h) { h.section(1).repeat = 2; }},
-    {"FrozenUpdated", 10, "expected 0 updates", [](HandPlan &h) { h.parameter("a.weight").frozen = true; }},
+    {"FrozenUpdated", 10, "parameter 'a.weight', expected 0 updates in a step of 'train_step' but got 1",
+     [](HandPlan &h) { exclude(h, "a.weight"); }},
+    {"NoUpdateAtAll", 10, "parameter 'a.weight', expected 1 updates in a step of 'train_step' but got 0",
+     [](HandPlan &h) {
+       h.drop("update a");
+       h.drop("update b");
+     }},
+    {"FrozenForNoReason", 10, "parameter 'b.weight' is frozen, but a loss of the unsharded program depends on it",
+     [](HandPlan &h) {
+       h.drop("update b");
+       h.parameter("b.weight").frozen = true;
+     }},
+    {"NotFrozenButExcluded", 10, "parameter 'b.weight' is not frozen, but the unsharded program does not train it",
+     [](HandPlan &h) {
+       h.drop("update b");
+       h.parameter("b.weight").requires_grad = false;
+     }},
+    {"NoProgram", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
+     [](HandPlan &h) { h.plan.program.reset(); }},
+    {"LossByWholeNumbers", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
+     [](HandPlan &h) { h.plan.program->types[0]->dtype = plan::DType::i32; }},
+    {"NotOfTheLoss", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
+     [](HandPlan &h) { h.plan.program->outputs = {1}; }},
+    {"ProgramWithoutTraining", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
+     [](HandPlan &h) { h.plan.program->names[5] = "rate"; }},
+    {"NoSuchEntry", 10, "missing entry point 'train_more', which the unsharded program trains with",
+     [](HandPlan &h) { h.addFunction("train_more", {"a.weight"}); }},
+    {"HalfOfAShard", 10,
+     "parameter 'b.weight', expected an update of all 32 bytes in a step of 'train_step' but only 16 from the first "
+     "are "
+     "updated",
+     [](HandPlan &h) { takeRows(h.launch("update b"), 0); }},
+    {"OtherHalfOfAShard", 10, "but only 0 from the first are updated",
+     [](HandPlan &h) { takeRows(h.launch("update b"), 1); }},
+    {"ColumnsOfAShard", 10, "but only 0 from the first are updated",
+     [](HandPlan &h) {
+       plan::LaunchT &launch = h.launch("update b");
+       for (auto *views : {&launch.inputs, &launch.outputs})
+         for (auto &view : *views)
+           if (!view->shape.empty()) {
+             view->shape = {2, 2};
+             view->strides = {4, 1};
+           }
+     }},
     {"StateNotUpdated", 10, "state 'momentum_buffer' of parameter 'a.weight'",
      [](HandPlan &h) { leaveState(h.launch("update a")); }},
     {"ReadAfterUpdate", 10, "reads buffer 'b.weight' after its update",
@@ -73,6 +144,7 @@ void addTwin(HandPlan &h) {
       }
     }
   plan.entries.push_back(std::move(twin));
+  h.addFunction("train_twin", {"a.weight", "b.weight"});
 }
 
 /// The twin's instruction of that label.
@@ -91,8 +163,10 @@ TEST(Checker, EntryPointMayUpdateSomeParameters) {
   addTwin(hand);
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
-  // The second trains only 'a'.
+  // The first trains only 'a': its program reads this parameter twice.
   hand.drop("update b");
+  std::ranges::replace(hand.plan.program->op_symbols, 4u, 3u);
+  hand.plan.program->op_symbols[hand.plan.program->op_symbols.size() - 3] = 4;
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
 }
@@ -112,6 +186,7 @@ const Bad shared[] = {
      "state 'momentum_buffer' of parameter 'b.weight', expected 0 updates in a step of 'train_twin'",
      [](HandPlan &h) {
        addTwin(h);
+       h.plan.program->op_symbols[h.plan.program->op_symbols.size() - 3] = 3;
        plan::LaunchT &scale = twinLaunch(h, "update b");
        scale.kernel = h.launch("h").kernel;
        scale.attributes.clear();
@@ -130,7 +205,7 @@ const Bad shared[] = {
      [](HandPlan &h) {
        addTwin(h);
        h.drop("update b");
-       h.parameter("b.weight").frozen = true;
+       exclude(h, "b.weight");
      }},
     {"OutsideTheUpdate", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 2",
      [](HandPlan &h) {

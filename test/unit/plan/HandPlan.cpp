@@ -55,6 +55,28 @@ void HandPlan::drop(const std::string &label) {
   at(label).unit = -1;
 }
 
+void HandPlan::insertAfter(const std::string &label, plan::LaunchT launch) {
+  const std::uint32_t i = index(label) + 1;
+  auto added = std::make_unique<plan::InstructionT>(at(label));
+  added->operation.Set(std::move(launch));
+  std::uint32_t first = 0;
+  for (auto &section : entry().sections) {
+    if (i <= first + section->instructions.size()) {
+      section->instructions.insert(section->instructions.begin() + (i - first), std::move(added));
+      break;
+    }
+    first += std::uint32_t(section->instructions.size());
+  }
+  for (auto &[name, position] : labels)
+    position += position >= i;
+  for (auto &each : plan.buffers)
+    if (each->entry == 0) {
+      each->begin += each->begin >= i;
+      each->end += each->end >= i;
+      each->reserved_from += each->reserved_from >= i;
+    }
+}
+
 void HandPlan::exchange(const std::string &first, const std::string &second) {
   std::swap(at(first), at(second));
   std::swap(labels.at(first), labels.at(second));
@@ -83,25 +105,53 @@ void HandPlan::addBuffer(const std::string &name, plan::BufferClass bufferClass,
 void HandPlan::addProgram() {
   plan.program = std::make_unique<plan::ProgramT>();
   plan::ProgramT &program = *plan.program;
-  program.types.push_back(std::make_unique<plan::ProgramTypeT>());
-  program.types[0]->shape = {2, 4};
-  program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
-  program.kinds[0]->op = "model.multiply";
+  for (const Shape &shape : {Shape{2, 4}, Shape{}}) {
+    program.types.push_back(std::make_unique<plan::ProgramTypeT>());
+    program.types.back()->shape = shape;
+  }
+  for (const char *op : {"model.multiply", "model.read", "model.reduce_sum"}) {
+    program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
+    program.kinds.back()->op = op;
+  }
   program.kinds[0]->attributes.push_back(std::make_unique<plan::AttributeT>());
   program.kinds[0]->attributes[0]->name = "axis";
-  program.names = {"", "x", "block"};
-  // Two products: 2 = 1 * 1, 3 = 2 * 1.
-  program.values = {0, 0, 0};
-  program.op_kinds = {0, 0};
-  program.op_blocks = {0, 2};
-  program.op_symbols = {0, 0};
-  program.operands = {1, 1, 2, 1};
-  program.operand_ends = {2, 4};
-  program.results = {2, 3};
-  program.result_ends = {1, 2};
-  program.inputs = {1};
-  program.input_names = {1};
-  program.outputs = {3};
+  program.names = {"", "x", "block", "a.weight", "b.weight", "lr"};
+  addFunction("train_step", {"a.weight", "b.weight"});
+}
+
+void HandPlan::addFunction(const std::string &name, const std::vector<std::string> &parameters) {
+  plan::ProgramT &program = *plan.program;
+  const auto define = [&](std::uint32_t type) {
+    program.values.push_back(type);
+    return std::uint32_t(program.values.size());
+  };
+  const auto op = [&](std::uint32_t kind, std::vector<std::uint32_t> operands, std::uint32_t symbol,
+                      std::uint32_t type) {
+    program.op_kinds.push_back(kind);
+    program.op_blocks.push_back(2);
+    program.op_symbols.push_back(symbol);
+    program.operands.insert(program.operands.end(), operands.begin(), operands.end());
+    program.operand_ends.push_back(std::uint32_t(program.operands.size()));
+    const std::uint32_t result = define(type);
+    program.results.push_back(result);
+    program.result_ends.push_back(std::uint32_t(program.results.size()));
+    return result;
+  };
+  std::uint32_t value = define(0);
+  program.inputs.insert(program.inputs.end(), {value, define(1)});
+  program.input_names.insert(program.input_names.end(), {1, 5});
+  for (const std::string &parameter : parameters) {
+    const auto symbol = std::uint32_t(std::ranges::find(program.names, parameter) - program.names.begin());
+    value = op(0, {value, op(1, {}, symbol, 0)}, 0, 0);
+  }
+  program.outputs.push_back(op(2, {value}, 0, 1));
+  auto function = std::make_unique<plan::ProgramFunctionT>();
+  function->name = std::uint32_t(program.names.size());
+  program.names.push_back(name);
+  function->ops_end = std::uint32_t(program.op_kinds.size());
+  function->inputs_end = std::uint32_t(program.inputs.size());
+  function->outputs_end = std::uint32_t(program.outputs.size());
+  program.functions.push_back(std::move(function));
 }
 
 void HandPlan::addParameter(const std::string &name, std::int64_t rows, std::uint32_t unit) {

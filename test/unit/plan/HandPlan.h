@@ -39,6 +39,11 @@ public:
   void drop(const std::string &label);
   /// Exchanges two instructions of one section.
   void exchange(const std::string &first, const std::string &second);
+  /// Adds a launch like one that is in the plan after it: of its unit, phase and stream. Later instructions and
+  /// lifespans move by one.
+  void insertAfter(const std::string &label, plan::LaunchT launch);
+  /// Adds a function to the unsharded program that trains these parameters: the sum of x times all of them.
+  void addFunction(const std::string &name, const std::vector<std::string> &parameters);
   /// Sets digest and versions.
   void seal();
 
