@@ -13,7 +13,13 @@ namespace sluice {
 
 class LossScale {
 public:
+  LossScale() = default;
+  /// As a run left it.
+  LossScale(double value, std::uint64_t unchangedSteps) : scale(value), row(unchangedSteps) {}
+
   double value() const { return scale; }
+  /// Steps since the scale last changed.
+  std::uint64_t unchangedSteps() const { return row; }
   /// Records a step. False if the scale would have to be below 1.
   bool update(bool changedWeights) {
     if (!changedWeights) {
@@ -32,7 +38,6 @@ public:
 
 private:
   double scale = 65536;
-  /// Steps since the scale last changed.
   std::uint64_t row = 0;
 };
 

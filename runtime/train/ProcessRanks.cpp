@@ -82,6 +82,10 @@ public:
     return holds(rank) ? executor->write(buffer, offset, data) : Status::ok();
   }
 
+  Status readHeld(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
+    return executor->read(buffer, offset, out);
+  }
+
   Status onRoot(const std::function<Status()> &work) const override {
     if (ownRank != 0)
       return serve();
@@ -95,6 +99,13 @@ public:
   Result<bool> agree(bool value) const override {
     SLUICE_ASSIGN_OR_RETURN(std::int64_t largest, largestOf(value));
     return largest != 0;
+  }
+
+  Status share(int rank, std::string &text) const override {
+    std::uint64_t bytes = text.size();
+    SLUICE_RETURN_IF_ERROR(share(*all, rank, std::as_writable_bytes(std::span(&bytes, 1))));
+    text.resize(bytes);
+    return bytes == 0 ? Status::ok() : share(*all, rank, std::as_writable_bytes(std::span(text)));
   }
 
   Result<bool> agreeLater(bool value) override {

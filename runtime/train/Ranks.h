@@ -50,6 +50,10 @@ public:
   /// are dropped.
   virtual Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
+  /// As read() of a rank that this process holds, without the other processes.
+  virtual Status readHeld(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const {
+    return read(rank, buffer, offset, out);
+  }
   /// Bytes that one rank has requested, counted where they are requested; the largest over the ranks.
   virtual std::uint64_t requestedBytes(plan::Space space) const = 0;
   /// Pages of one rank's arena as they were measured between instructions, the largest over the ranks; zeros unless
@@ -65,6 +69,8 @@ public:
   virtual Status onRoot(const std::function<Status()> &work) const { return work(); }
   /// True on all processes if it is true on one.
   virtual Result<bool> agree(bool value) const { return value; }
+  /// The text of the process of `rank`, on all processes.
+  virtual Status share(int rank, std::string &text) const { return {}; }
   /// As agree(), without waiting for the others: if ranks are processes, the result is that of the previous call's
   /// values.
   virtual Result<bool> agreeLater(bool value) { return value; }

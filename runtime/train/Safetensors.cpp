@@ -180,10 +180,13 @@ Status SafetensorsFile::read(const SafetensorsEntry &entry, std::uint64_t offset
   return file.readAt(dataBegin + entry.begin + offset, out);
 }
 
-Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors) {
+Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors,
+                        const SafetensorsMetadata &metadata, const SafetensorsTensor::Sink &observe) {
   std::sort(tensors.begin(), tensors.end(), [](const auto &a, const auto &b) { return a.name < b.name; });
   // transformers refuses files that do not say which framework's layout they are in.
   nlohmann::json header = {{"__metadata__", {{"format", "pt"}}}};
+  for (const auto &[key, value] : metadata)
+    header["__metadata__"][key] = value;
   std::uint64_t at = 0;
   for (const SafetensorsTensor &tensor : tensors) {
     std::uint64_t bytes = 0;
@@ -196,14 +199,15 @@ Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> 
   text.resize((text.size() + 7) / 8 * 8, ' ');
 
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));
-  std::uint64_t length = text.size();
-  SLUICE_RETURN_IF_ERROR(file.write(std::as_bytes(std::span(&length, 1))));
-  SLUICE_RETURN_IF_ERROR(file.write(text));
-  std::uint64_t written = 0;
+  std::uint64_t length = text.size(), written = 0;
   auto sink = [&](std::span<const std::byte> data) {
     written += data.size();
-    return file.write(data);
+    SLUICE_RETURN_IF_ERROR(file.write(data));
+    return observe ? observe(data) : Status::ok();
   };
+  SLUICE_RETURN_IF_ERROR(sink(std::as_bytes(std::span(&length, 1))));
+  SLUICE_RETURN_IF_ERROR(sink(std::as_bytes(std::span(text))));
+  written = 0;
   for (const SafetensorsTensor &tensor : tensors)
     SLUICE_RETURN_IF_ERROR(tensor.emit(sink));
   if (written != at)

@@ -11,6 +11,7 @@
 #include "runtime/train/File.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ public:
   /// In order of name.
   const std::vector<SafetensorsEntry> &entries() const { return list; }
   const SafetensorsEntry *find(std::string_view name) const;
+  /// Bytes before the tensors' data.
+  std::uint64_t headerBytes() const { return dataBegin; }
   /// Reads `out.size()` bytes from `offset` within the tensor.
   Status read(const SafetensorsEntry &entry, std::uint64_t offset, std::span<std::byte> out) const;
 
@@ -68,8 +71,13 @@ struct SafetensorsTensor {
   std::function<Status(const Sink &sink)> emit;
 };
 
-/// Writes the tensors in order of name. The file is renamed to its path when it is complete.
-Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors);
+/// Of the header's `__metadata__`, in addition to the format.
+using SafetensorsMetadata = std::map<std::string, std::string>;
+
+/// Writes the tensors in order of name. The file is renamed to its path when it is complete. `observe`, if given, gets
+/// all bytes of the file.
+Status writeSafetensors(const std::string &path, std::vector<SafetensorsTensor> tensors,
+                        const SafetensorsMetadata &metadata = {}, const SafetensorsTensor::Sink &observe = {});
 
 } // namespace sluice
 

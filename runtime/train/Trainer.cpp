@@ -192,7 +192,15 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
   const LearningRate rate(plan, options.steps);
   SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, observer));
+  bool resumes = false;
+  if (options.checkpoints && !options.dryRun) {
+    SLUICE_ASSIGN_OR_RETURN(resumes, options.checkpoints->open(ranks));
+  }
   SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
+  TrainProgress progress;
+  if (resumes) {
+    SLUICE_ASSIGN_OR_RETURN(progress, options.checkpoints->load(ranks));
+  }
 
   if (const std::uint64_t total = plan.learning_rate ? plan.learning_rate->total : 0;
       total != 0 && options.steps > total)
@@ -202,14 +210,13 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
             .withNote(fmt::format("the learning rate stays at {:.4g} after step {}", rate.at(total), total)));
 
   Status outcome;
-  LossScale scale;
+  LossScale &scale = progress.lossScale;
   bool scales = std::any_of(entries.begin(), entries.end(),
                             [](const plan::EntryT *entry) { return findInput(*entry, "loss_scale") != nullptr; });
   const bool isGuarded = std::none_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
     return findOutput(*entry, "grad_norm") && !findOutput(*entry, "guard");
   });
-  // Number of applied updates, which is the optimizers' step count.
-  std::uint64_t updates = 0;
+  std::uint64_t &updates = progress.updates;
   // A step that follows the same entry point may begin while that one still updates. With several entry points in
   // turn, or an evaluation in between, the update is complete.
   const bool overlaps = entries.size() == 1;
@@ -217,7 +224,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   std::optional<std::chrono::steady_clock::time_point> known;
   observer.onBegin();
   const std::uint64_t steps = options.dryRun ? 0 : options.steps;
-  for (std::uint64_t step = 0; step < steps && outcome.isOk(); ++step) {
+  for (std::uint64_t step = progress.step; step < steps && outcome.isOk(); ++step) {
     StepReport report;
     report.step = step + 1;
     report.steps = options.steps;
@@ -227,7 +234,8 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     if (scales)
       report.lossScale = scale.value();
     // Decided before the step, so that it is complete if a different entry point follows.
-    const bool isLast = step + 1 == options.steps || evaluation.isDue(report.step, options.steps);
+    const bool isCheckpointDue = options.checkpoints && options.checkpoints->isDue(report.step);
+    const bool isLast = step + 1 == options.steps || isCheckpointDue || evaluation.isDue(report.step, options.steps);
     auto begin = known.value_or(std::chrono::steady_clock::now());
     for (std::size_t i = 0; i < entries.size(); ++i) {
       SLUICE_RETURN_IF_ERROR(feeders[i].feed(ranks, step, {report.learningRate, scale.value(), updates + 1}));
@@ -254,6 +262,10 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
       SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, updates, options.stop));
     }
     outputs.write(report);
+    progress.step = report.step;
+    progress.evaluationLoss = report.evaluationLoss;
+    if (isCheckpointDue && outcome.isOk())
+      outcome = options.checkpoints->save(ranks, progress, /*isFinal=*/false);
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state
     // while the next step runs, and stop after it.
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agreeLater(options.stop && options.stop->load()));
@@ -263,6 +275,8 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     }
   }
   SLUICE_RETURN_IF_ERROR(ranks.finish());
+  if (outcome.isOk() && options.checkpoints && !options.dryRun)
+    outcome = options.checkpoints->save(ranks, progress, /*isFinal=*/true);
   if (!options.save.empty() && !options.dryRun)
     if (Status saved = saveRun(ranks, options); !saved.isOk())
       return outcome.isOk() ? std::move(saved)

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_TRAIN_TRAINER_H
 #define SLUICE_RUNTIME_TRAIN_TRAINER_H
 
+#include "runtime/train/Checkpointer.h"
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/Ranks.h"
 #include "runtime/train/Report.h"
@@ -43,6 +44,8 @@ struct TrainOptions : FeederOptions {
   std::string tensorboard;
   /// Ends before the first step, and writes nothing.
   bool dryRun = false;
+  /// Training checkpoints; null: none. Not owned.
+  Checkpointer *checkpoints = nullptr;
   /// restartProcessHighWater() before the plan was read.
   std::uint64_t processBefore = 0;
   /// Set from outside (a signal): the current step is finished, weights are saved, the run ends.

@@ -5,7 +5,8 @@ import re
 import lint
 
 # Folders of the runtime from the lowest layer up; folders of one layer do not include each other.
-RUNTIME = {"base": 0, "text": 1, "plan": 1, "device": 2, "collective": 2, "kernel": 3, "executor": 4, "train": 5}
+RUNTIME = {"base": 0, "text": 1, "plan": 1, "device": 2, "collective": 2, "kernel": 3, "executor": 4, "train": 5,
+           "checkpoint": 6}
 # The records of the kernels: they include only the base, and every folder above the base may include them.
 CATALOGUE = "runtime/kernel/catalogue/"
 DIALECTS = ("model", "spmd", "plan")

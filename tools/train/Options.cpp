@@ -26,9 +26,7 @@ static CLI::Validator number(bool included) {
       "");
 }
 
-/// Options of data, runs and training checkpoints.
-static constexpr const char *notImplemented[] = {"--find-nonfinite", "--checkpoint", "--every",
-                                                 "--keep",           "--keep-best",  "--resume"};
+static constexpr const char *notImplemented[] = {"--find-nonfinite"};
 
 static void declareData(CLI::App &app, TrainCommand &command, std::string &order) {
   TrainOptions &train = command.train;
@@ -125,6 +123,27 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
       ->excludes(quiet);
 }
 
+static void declareCheckpoints(CLI::App &app, CheckpointOptions &checkpoint) {
+  auto *folder = app.add_option("--checkpoint", checkpoint.folder,
+                                "folder for training checkpoints, one after the last step and one after Ctrl-C")
+                     ->check(nonEmptyPath());
+  app.add_option("--every", checkpoint.every, "steps between checkpoints")->check(integerFrom(1))->needs(folder);
+  auto *keep = app.add_option("--keep", checkpoint.keep, "number of the latest checkpoints to keep (default: all)")
+                   ->check(integerFrom(1))
+                   ->needs(folder);
+  app.add_flag("--keep-best", checkpoint.keepBest, "also keep the checkpoint with the lowest evaluation loss")
+      ->needs(keep);
+  app.add_option("--resume", checkpoint.resume,
+                 "checkpoint to continue from: auto (the newest complete one of --checkpoint), none, or a folder")
+      ->check(nonEmptyPath())
+      ->capture_default_str();
+  app.add_option("--max-failed-saves", checkpoint.maxFailedSaves,
+                 "failed checkpoints in a row after which the run ends")
+      ->check(integerFrom(1))
+      ->needs(folder)
+      ->capture_default_str();
+}
+
 static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &launch) {
   app.add_option("--threads", ranks.threads, "compute threads of a rank (default: the plan's target.threads)")
       ->check(integerFrom(1));
@@ -163,6 +182,7 @@ std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command
   declareData(app, command, order);
   declareRanks(app, command.ranks, command.launch);
   declareOutputs(app, command);
+  declareCheckpoints(app, command.checkpoint);
   declareConfig(app);
   app.add_flag_callback(
          "--doctor",

@@ -2,6 +2,7 @@
 #ifndef SLUICE_TOOLS_TRAIN_OPTIONS_H
 #define SLUICE_TOOLS_TRAIN_OPTIONS_H
 
+#include "runtime/checkpoint/RunCheckpoints.h"
 #include "runtime/collective/process/Launch.h"
 #include "runtime/train/Generate.h"
 #include "runtime/train/Trainer.h"
@@ -31,6 +32,7 @@ struct TrainCommand {
   TrainOptions train;
   GenerateOptions generate;
   LaunchOptions launch;
+  CheckpointOptions checkpoint;
 };
 
 /// As parseCommandLine: nullopt if `command` is complete, else the exit code.

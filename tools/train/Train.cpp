@@ -239,6 +239,11 @@ Status Run::run() {
   }
   if (trace && isRoot() && !dryRun)
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
+  CheckpointOptions checkpoint = command.checkpoint;
+  checkpoint.note = command.ranks.note;
+  RunCheckpoints checkpoints(checkpoint, command.train);
+  if (!checkpoint.folder.empty() || (checkpoint.resume != "auto" && checkpoint.resume != "none"))
+    command.train.checkpoints = &checkpoints;
   Console console(*ranks, shown);
   // Before the first step there is nothing to save, and a signal ends the process.
   catchSignals();

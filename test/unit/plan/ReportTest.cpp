@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 #include "HandPlan.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/plan/Commands.h"
 #include "runtime/plan/Describe.h"
-#include "runtime/base/Text.h"
 #include "runtime/plan/Diff.h"
 #include "runtime/plan/Issue.h"
 #include "runtime/plan/Memory.h"

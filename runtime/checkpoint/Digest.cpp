@@ -1,0 +1,30 @@
+//===- Digest.cpp - the digests of a checkpoint's tensors and files ----------------===//
+#include "runtime/checkpoint/Digest.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+namespace sluice {
+
+static XXH3_state_t *stateOf(void *state) { return static_cast<XXH3_state_t *>(state); }
+
+void DigestStream::Free::operator()(void *state) const { XXH3_freeState(stateOf(state)); }
+
+DigestStream::DigestStream() : state(XXH3_createState()) { XXH3_128bits_reset(stateOf(state.get())); }
+
+void DigestStream::add(std::span<const std::byte> bytes) {
+  XXH3_128bits_update(stateOf(state.get()), bytes.data(), bytes.size());
+}
+
+std::string DigestStream::text() const {
+  const XXH128_hash_t hash = XXH3_128bits_digest(stateOf(state.get()));
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string digestOf(std::string_view text) {
+  DigestStream digest;
+  digest.add(std::as_bytes(std::span(text)));
+  return digest.text();
+}
+
+} // namespace sluice

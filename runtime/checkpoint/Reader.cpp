@@ -1,0 +1,147 @@
+//===- Reader.cpp - reads and verifies a checkpoint ------------------------------------===//
+#include "runtime/checkpoint/Reader.h"
+
+#include "runtime/checkpoint/Digest.h"
+#include "runtime/checkpoint/Shards.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <set>
+
+namespace sluice {
+
+/// Size limits of the files that are read at once.
+static constexpr std::uint64_t maxIndexSize = std::uint64_t(1) << 30, maxStateSize = 1 << 20;
+/// Number of files that are open at the same time.
+static constexpr std::size_t maxOpenFiles = 64;
+
+static Result<std::string> readText(const std::string &path, std::uint64_t limit) {
+  SLUICE_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path, StatusCode::refused));
+  if (file.size() > limit)
+    return refusedError(fmt::format("'{}', expected at most {} bytes but got {}", path, limit, file.size()));
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+/// The folder has the files of the index, and no other shard: a reader of all files would take it for a part.
+static Status checkFiles(const std::string &folder, const CheckpointIndex &index) {
+  std::set<std::string> names;
+  for (const IndexFile &file : index.files) {
+    const std::string path = folder + "/" + file.name;
+    names.insert(file.name);
+    std::error_code error;
+    const std::uint64_t bytes = std::filesystem::file_size(path, error);
+    if (error)
+      return refusedError(fmt::format("'{}' is missing: {}", path, error.message()));
+    if (bytes != file.bytes)
+      return refusedError(fmt::format("'{}', expected {} bytes but got {}", path, file.bytes, bytes));
+  }
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error); !error && at != std::filesystem::directory_iterator();
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (name.ends_with(".safetensors") && !names.contains(name))
+      return refusedError(fmt::format("'{}/{}' is not in the index of its checkpoint", folder, name));
+  }
+  return error ? refusedError(fmt::format("cannot list '{}': {}", folder, error.message())) : Status::ok();
+}
+
+Result<CheckpointReader> CheckpointReader::open(const std::string &folder) {
+  CheckpointReader reader;
+  reader.folder = folder;
+  const std::string path = fmt::format("{}/{}", folder, checkpointIndexName);
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readText(path, maxIndexSize));
+  SLUICE_ASSIGN_OR_RETURN(reader.contents, parseIndex(path, text));
+  SLUICE_RETURN_IF_ERROR(checkFiles(folder, reader.contents));
+  const auto &files = reader.contents.files;
+  const auto state = std::ranges::find(files, trainingStateName, &IndexFile::name);
+  if (state == files.end())
+    return refusedError(fmt::format("'{}': '{}' is missing in the index", path, trainingStateName));
+  SLUICE_RETURN_IF_ERROR(reader.verify(*state));
+  const std::string statePath = fmt::format("{}/{}", folder, trainingStateName);
+  SLUICE_ASSIGN_OR_RETURN(const std::string numbers, readText(statePath, maxStateSize));
+  SLUICE_ASSIGN_OR_RETURN(reader.numbers, parseState(statePath, numbers));
+  for (const IndexFile &file : files)
+    for (const IndexPart &part : file.parts)
+      reader.places[part.tensor].push_back({&file, &part});
+  return reader;
+}
+
+Status CheckpointReader::verify(const IndexFile &file) const {
+  const std::string path = folder + "/" + file.name;
+  SLUICE_ASSIGN_OR_RETURN(const InputFile input, InputFile::open(path, StatusCode::refused));
+  std::vector<std::byte> block(std::min(checkpointBlock, file.bytes));
+  DigestStream all;
+  // The damaged tensor is named, so the digests of the tensors are compared first.
+  const auto addRange = [&](std::uint64_t begin, std::uint64_t end, DigestStream *own) -> Status {
+    for (std::uint64_t at = begin; at < end;) {
+      const std::span<std::byte> bytes = std::span(block).first(std::min<std::uint64_t>(block.size(), end - at));
+      SLUICE_RETURN_IF_ERROR(input.readAt(at, bytes));
+      all.add(bytes);
+      if (own)
+        own->add(bytes);
+      at += bytes.size();
+    }
+    return Status::ok();
+  };
+  std::uint64_t at = 0;
+  for (const IndexPart &part : file.parts) {
+    DigestStream own;
+    SLUICE_RETURN_IF_ERROR(addRange(at, part.begin, nullptr));
+    SLUICE_RETURN_IF_ERROR(addRange(part.begin, part.end, &own));
+    if (const std::string digest = own.text(); digest != part.digest)
+      return refusedError(fmt::format("'{}': tensor '{}' at bytes {} to {}, digest, expected {} but got {}", path,
+                                      part.tensor, part.begin, part.end, part.digest, digest));
+    at = part.end;
+  }
+  SLUICE_RETURN_IF_ERROR(addRange(at, file.bytes, nullptr));
+  if (const std::string digest = all.text(); digest != file.digest)
+    return refusedError(fmt::format("'{}': bytes 0 to {} outside of its tensors, digest of the file, expected {} but "
+                                    "got {}",
+                                    path, file.parts.empty() ? file.bytes : file.parts.front().begin, file.digest,
+                                    digest));
+  return Status::ok();
+}
+
+Status CheckpointReader::verify() const {
+  for (const IndexFile &file : contents.files)
+    SLUICE_RETURN_IF_ERROR(verify(file));
+  return Status::ok();
+}
+
+Status CheckpointReader::readFile(const IndexFile &file, std::uint64_t offset, std::span<std::byte> out) const {
+  auto at = opened.find(file.name);
+  if (at == opened.end()) {
+    if (opened.size() >= maxOpenFiles)
+      opened.clear();
+    SLUICE_ASSIGN_OR_RETURN(InputFile input, InputFile::open(folder + "/" + file.name, StatusCode::refused));
+    at = opened.emplace(file.name, std::move(input)).first;
+  }
+  return at->second.readAt(offset, out);
+}
+
+Status CheckpointReader::read(const std::string &name, std::uint64_t begin, std::span<std::byte> out) const {
+  const IndexTensor &tensor = contents.tensors.at(name);
+  const std::uint64_t element = elementBytes(tensor.dtype);
+  const std::vector<Place> &parts = places.at(name);
+  std::size_t place = 0;
+  while (!out.empty()) {
+    std::optional<ElementRange> found;
+    // Consecutive elements are often in the same part.
+    for (std::size_t tried = 0; tried < parts.size(); ++tried, place = (place + 1) % parts.size())
+      if ((found = findInBox(parts[place].part->box, tensor.shape, begin)))
+        break;
+    if (!found)
+      return internalError(fmt::format("'{}': element {} of tensor '{}' is in no part", folder, begin, name));
+    const std::uint64_t bytes = std::min<std::uint64_t>(found->count * element, out.size());
+    SLUICE_RETURN_IF_ERROR(
+        readFile(*parts[place].file, parts[place].part->begin + found->begin * element, out.first(bytes)));
+    out = out.subspan(bytes);
+    begin += bytes / element;
+  }
+  return Status::ok();
+}
+
+} // namespace sluice

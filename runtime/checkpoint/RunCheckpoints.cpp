@@ -1,0 +1,226 @@
+//===- RunCheckpoints.cpp - the checkpoints of a run -------------------------------------===//
+#include "runtime/checkpoint/RunCheckpoints.h"
+
+#include "runtime/base/Sha256.h"
+#include "runtime/base/Text.h"
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/Load.h"
+#include "runtime/checkpoint/PlanTensors.h"
+#include "runtime/checkpoint/Save.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace sluice {
+
+/// Without slashes at the end.
+static std::string trimmed(std::string path) {
+  while (path.size() > 1 && path.ends_with('/'))
+    path.pop_back();
+  return path;
+}
+
+RunCheckpoints::RunCheckpoints(CheckpointOptions given, const TrainOptions &train) : options(std::move(given)) {
+  options.folder = trimmed(std::move(options.folder));
+  options.resume = trimmed(std::move(options.resume));
+  run.seed = train.seed;
+  run.shuffled = train.shuffled;
+  run.overfit = train.overfit;
+  run.entries = train.entries;
+  run.data = train.data;
+}
+
+void RunCheckpoints::note(const std::string &text) const {
+  if (options.note)
+    options.note(text);
+}
+
+/// Paths of the checkpoints to try, one after another.
+Result<std::vector<std::string>> RunCheckpoints::candidates() const {
+  if (!options.folder.empty()) {
+    SLUICE_RETURN_IF_ERROR(createFolder(options.folder));
+  }
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> steps,
+                          options.folder.empty() ? std::vector<std::uint64_t>() : listSteps(options.folder));
+  std::vector<std::string> paths;
+  if (options.resume == "auto") {
+    for (std::uint64_t step : steps)
+      paths.insert(paths.begin(), stepPath(options.folder, step));
+    return paths;
+  }
+  if (options.resume != "none") {
+    paths = {options.resume};
+    if (!isCheckpoint(options.resume)) {
+      SLUICE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> others, listSteps(options.resume));
+      if (others.empty())
+        return inputError(fmt::format("'{}' is not a training checkpoint and has none", options.resume));
+      paths = {stepPath(options.resume, others.back())};
+    }
+  }
+  const std::optional<std::uint64_t> resumed = paths.empty() ? std::nullopt : stepOf(paths[0]);
+  std::error_code error;
+  const bool isInFolder = resumed && std::filesystem::equivalent(paths[0], stepPath(options.folder, *resumed), error);
+  if (!steps.empty() && (!isInFolder || steps.back() > *resumed))
+    return refusedError(fmt::format("'{}' has a checkpoint of step {}, which this run does not continue from",
+                                    options.folder, steps.back()))
+        .withNote("write to another folder, or remove the checkpoints that are not needed");
+  return paths;
+}
+
+/// Opens a checkpoint and verifies the part of this process. `isSame` is false if the process does not see what rank 0
+/// sees, whose status it has otherwise.
+Status RunCheckpoints::openCandidate(const Ranks &ranks, const std::string &path, bool &isSame) {
+  Result<CheckpointReader> opened = CheckpointReader::open(path);
+  const std::string own = opened.isOk() ? opened->index().digest : "none";
+  std::string root = own;
+  SLUICE_RETURN_IF_ERROR(ranks.share(0, root));
+  Status status = opened.takeStatus();
+  if (own != root) {
+    isSame = false;
+    status = refusedError(
+                 fmt::format("'{}', expected the checkpoint with digest {} as on rank 0 but got {}", path, root, own))
+                 .withNote("all processes need one folder of checkpoints, on a file system that they share");
+  } else if (opened.isOk()) {
+    const std::vector<IndexFile> &files = opened->index().files;
+    for (std::size_t i = 0; i < files.size() && status.isOk(); ++i)
+      if (ranks.holds(static_cast<int>(i % static_cast<std::size_t>(ranks.size()))))
+        status = opened->verify(files[i]);
+    reader = std::make_unique<CheckpointReader>(std::move(*opened));
+  }
+  SLUICE_ASSIGN_OR_RETURN(const bool differs, ranks.agree(!isSame));
+  isSame = !differs;
+  return commonStatus(ranks, std::move(status));
+}
+
+/// Checks that the opened checkpoint can be continued, and that it is this run's if it is in its folder.
+Status RunCheckpoints::checkRun(const Ranks &ranks, bool isOwnFolder) {
+  SLUICE_RETURN_IF_ERROR(checkModel(*reader, ranks.plan()));
+  const TrainingState &before = reader->state();
+  const auto differs = [&](std::string_view what, const std::string &expected, const std::string &got) {
+    return refusedError(fmt::format("'{}' is a checkpoint of another run: {}, expected {} but got {}", reader->path(),
+                                    what, expected, got))
+        .withNote("give another folder with --checkpoint, or continue that run with --resume");
+  };
+  const auto orderName = [](bool shuffled) { return std::string(shuffled ? "shuffled" : "sequential"); };
+  const auto list = [](const std::vector<std::string> &texts) { return fmt::format("{}", fmt::join(texts, " ")); };
+  if (isOwnFolder) {
+    if (before.seed != run.seed)
+      return differs("--seed", std::to_string(before.seed), std::to_string(run.seed));
+    if (before.shuffled != run.shuffled)
+      return differs("--order", orderName(before.shuffled), orderName(run.shuffled));
+    if (before.overfit != run.overfit)
+      return differs("--overfit-one-batch", before.overfit ? "on" : "off", run.overfit ? "on" : "off");
+    if (before.entries != run.entries)
+      return differs("--entries", list(before.entries), list(run.entries));
+    if (before.data != run.data)
+      return differs("--data", list(before.data), list(run.data));
+  }
+  if (before.rowsPerStep != run.rowsPerStep)
+    note(fmt::format("'{}' was written with {} rows in a step, and this plan has {}: the data continue at row {}",
+                     reader->path(), before.rowsPerStep, run.rowsPerStep, before.progress.step * run.rowsPerStep));
+  return Status::ok();
+}
+
+/// Renames checkpoints whose steps are written again.
+static Status setAside(const std::vector<std::string> &damaged) {
+  for (const std::string &path : damaged) {
+    const std::string moved = path + std::string(damagedSuffix);
+    std::error_code error;
+    std::filesystem::remove_all(moved, error);
+    SLUICE_RETURN_IF_ERROR(renamePath(path, moved));
+  }
+  return Status::ok();
+}
+
+Result<bool> RunCheckpoints::open(const Ranks &ranks) {
+  const plan::PlanT &plan = ranks.plan();
+  run.modelDigest = modelDigest(plan);
+  run.planDigest = toHex(plan.digest);
+  run.planName = plan.name;
+  run.world = meshSize(plan);
+  run.rowsPerStep = std::uint64_t(plan.batch) * plan.microbatches * groupSize(plan, plan.data_axes);
+
+  Result<std::vector<std::string>> found = std::vector<std::string>();
+  if (ranks.isRoot())
+    found = candidates();
+  SLUICE_RETURN_IF_ERROR(commonStatus(ranks, found.takeStatus()));
+  std::string text = ranks.isRoot() ? join(*found, "\n") : "";
+  SLUICE_RETURN_IF_ERROR(ranks.share(0, text));
+  std::vector<std::string> damaged;
+  Status last;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string path = text.substr(begin, end - begin);
+    begin = end + 1;
+    bool isSame = true;
+    last = openCandidate(ranks, path, isSame);
+    if (last.isOk()) {
+      SLUICE_RETURN_IF_ERROR(checkRun(ranks, options.resume == "auto"));
+      SLUICE_RETURN_IF_ERROR(commonStatus(ranks, ranks.isRoot() ? setAside(damaged) : Status::ok()));
+      return true;
+    }
+    if (options.resume != "auto" || !isSame)
+      return last;
+    note("cannot continue from a damaged checkpoint: " + last.message());
+    damaged.push_back(path);
+  }
+  if (!last.isOk())
+    return std::move(last).withNote("no checkpoint of the folder is complete");
+  return false;
+}
+
+Result<TrainProgress> RunCheckpoints::load(Ranks &ranks) {
+  SLUICE_RETURN_IF_ERROR(commonStatus(ranks, loadTensors(ranks, *reader)));
+  const TrainProgress progress = reader->state().progress;
+  note(fmt::format("continuing after step {} of '{}'", progress.step, reader->path()));
+  reader.reset();
+  lastStep = progress.step;
+  return progress;
+}
+
+/// Removes what the options do not keep.
+Status RunCheckpoints::prune() const {
+  SLUICE_RETURN_IF_ERROR(removeLeftovers(options.folder));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> steps, listSteps(options.folder));
+  if (options.keep == 0 || steps.size() <= options.keep)
+    return Status::ok();
+  std::uint64_t best = 0;
+  double lowest = INFINITY;
+  for (std::uint64_t step : options.keepBest ? steps : std::vector<std::uint64_t>()) {
+    SLUICE_ASSIGN_OR_RETURN(const CheckpointReader each, CheckpointReader::open(stepPath(options.folder, step)));
+    if (const double loss = each.state().progress.evaluationLoss.value_or(INFINITY); loss < lowest) {
+      lowest = loss;
+      best = step;
+    }
+  }
+  for (std::size_t i = 0; i + options.keep < steps.size(); ++i)
+    if (steps[i] != best)
+      SLUICE_RETURN_IF_ERROR(removeCheckpoint(stepPath(options.folder, steps[i])));
+  return Status::ok();
+}
+
+Status RunCheckpoints::save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) {
+  if (options.folder.empty() || progress.step == lastStep)
+    return Status::ok();
+  TrainingState state = run;
+  state.progress = progress;
+  Status status = saveCheckpoint(ranks, options.folder, state);
+  if (!status.isOk()) {
+    if (++failed >= options.maxFailedSaves || isFinal)
+      return std::move(status).withNote(
+          fmt::format("the checkpoint of step {} could not be written, and {} before it", progress.step, failed - 1));
+    note(fmt::format("the checkpoint of step {} could not be written: {}", progress.step, status.message()));
+    return Status::ok();
+  }
+  failed = 0;
+  lastStep = progress.step;
+  if (ranks.isRoot())
+    if (Status pruned = prune(); !pruned.isOk())
+      note("an earlier checkpoint could not be removed: " + pruned.message());
+  return Status::ok();
+}
+
+} // namespace sluice

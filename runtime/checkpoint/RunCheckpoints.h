@@ -1,0 +1,63 @@
+//===- RunCheckpoints.h - the checkpoints of a run ---------------------------------------===//
+#ifndef SLUICE_RUNTIME_CHECKPOINT_RUNCHECKPOINTS_H
+#define SLUICE_RUNTIME_CHECKPOINT_RUNCHECKPOINTS_H
+
+#include "runtime/checkpoint/Reader.h"
+#include "runtime/train/Trainer.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+struct CheckpointOptions {
+  /// Folder of the run's checkpoints; empty: none is written.
+  std::string folder;
+  /// Steps between checkpoints; 0: only at the end of the run.
+  std::uint64_t every = 0;
+  /// Number of the latest checkpoints that are kept; 0: all.
+  std::uint64_t keep = 0;
+  /// Also keeps the one with the lowest evaluation loss.
+  bool keepBest = false;
+  /// "auto": the newest checkpoint of the folder, or an earlier one if it is damaged; "none"; or a checkpoint, or a
+  /// folder of them.
+  std::string resume = "auto";
+  /// Failed saves in a row after which the run ends.
+  std::uint64_t maxFailedSaves = 3;
+  /// Receives notes for the user.
+  std::function<void(const std::string &)> note = {};
+};
+
+class RunCheckpoints final : public Checkpointer {
+public:
+  /// `train` is what identifies the run; it is copied.
+  RunCheckpoints(CheckpointOptions given, const TrainOptions &train);
+
+  /// A folder with the checkpoints of another run, or a checkpoint of another model, is StatusCode::refused. So are
+  /// processes that see different checkpoints.
+  Result<bool> open(const Ranks &ranks) override;
+  Result<TrainProgress> load(Ranks &ranks) override;
+  bool isDue(std::uint64_t step) const override { return options.every != 0 && step % options.every == 0; }
+  Status save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) override;
+
+private:
+  void note(const std::string &text) const;
+  Result<std::vector<std::string>> candidates() const;
+  Status checkRun(const Ranks &ranks, bool isOwnFolder);
+  Status openCandidate(const Ranks &ranks, const std::string &path, bool &isSame);
+  Status prune() const;
+
+  CheckpointOptions options;
+  /// All but the progress and what the plan has.
+  TrainingState run;
+  std::unique_ptr<CheckpointReader> reader;
+  std::uint64_t failed = 0;
+  /// The step of the latest checkpoint that was read or written.
+  std::uint64_t lastStep = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CHECKPOINT_RUNCHECKPOINTS_H

@@ -1,0 +1,181 @@
+//===- Save.cpp - writes a checkpoint --------------------------------------------------===//
+#include "runtime/checkpoint/Save.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/checkpoint/Digest.h"
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/Shards.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+
+namespace sluice {
+
+Status commonStatus(const Ranks &ranks, Status own) {
+  SLUICE_ASSIGN_OR_RETURN(const bool failed, ranks.agree(!own.isOk()));
+  if (!failed)
+    return Status::ok();
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    std::string text;
+    if (ranks.holds(rank) && !own.isOk())
+      text = concat(std::string(1, static_cast<char>(own.code())), own.message(), "\n", join(own.notes(), "\n"));
+    SLUICE_RETURN_IF_ERROR(ranks.share(rank, text));
+    if (text.empty())
+      continue;
+    std::size_t end = text.find('\n');
+    Status status(static_cast<StatusCode>(text[0]), text.substr(1, end - 1));
+    for (std::size_t begin = end + 1; begin < text.size(); begin = end + 1) {
+      end = std::min(text.find('\n', begin), text.size());
+      status.addNote(text.substr(begin, end - begin));
+    }
+    return status;
+  }
+  return own;
+}
+
+namespace {
+
+/// Reads elements of a part from the rank's buffer, by the runs that have them.
+class PartReader {
+public:
+  PartReader(const Ranks &ranks, const PlanTensor &tensor, TensorPart part, int rank)
+      : ranks(ranks), buffer(tensor.buffer), element(dtypeBytes(tensor.dtype)), part(std::move(part)), rank(rank) {}
+
+  Status operator()(std::uint64_t begin, std::span<std::byte> out) const {
+    auto run = std::upper_bound(part.runs.begin(), part.runs.end(), begin,
+                                [](std::uint64_t at, const ShardRun &each) { return at < each.begin; });
+    for (--run; !out.empty(); ++run) {
+      const std::uint64_t first = begin - run->begin;
+      const std::uint64_t bytes = std::min<std::uint64_t>((run->count - first) * element, out.size());
+      SLUICE_RETURN_IF_ERROR(ranks.readHeld(rank, buffer, (run->offset + first) * element, out.first(bytes)));
+      out = out.subspan(bytes);
+      begin += bytes / element;
+    }
+    return Status::ok();
+  }
+
+private:
+  const Ranks &ranks;
+  std::uint32_t buffer;
+  std::uint64_t element;
+  TensorPart part;
+  int rank;
+};
+
+} // namespace
+
+/// The boxes that the rank writes: of the ranks with the same elements the first one writes them.
+static std::vector<ShardTensor> shardTensors(const Ranks &ranks, const std::vector<PlanTensor> &tensors, int rank) {
+  std::vector<ShardTensor> shards;
+  for (const PlanTensor &tensor : tensors)
+    for (TensorPart &part : partsOf(ranks.plan(), tensor)) {
+      if (part.ranks.empty() || part.ranks.front() != rank)
+        continue;
+      const std::vector<Box> boxes = boxesOf(part, tensor.shape);
+      const PartReader read(ranks, tensor, std::move(part), rank);
+      for (const Box &box : boxes)
+        shards.push_back({tensor.name, tensor.dtype, tensor.shape, box, read});
+    }
+  return shards;
+}
+
+/// Writes the files of the ranks of this process.
+static Result<std::vector<IndexFile>> writeHeldShards(const Ranks &ranks, const std::vector<PlanTensor> &tensors,
+                                                      const std::string &folder) {
+  std::vector<IndexFile> files;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks.holds(rank))
+      continue;
+    SLUICE_ASSIGN_OR_RETURN(std::vector<IndexFile> written,
+                            writeShards(folder, rank + 1, shardTensors(ranks, tensors, rank)));
+    std::move(written.begin(), written.end(), std::back_inserter(files));
+  }
+  return files;
+}
+
+/// The files of all processes, on each of them.
+static Status shareFiles(const Ranks &ranks, std::vector<IndexFile> &files) {
+  if (ranks.holds(ranks.size() - 1) && ranks.isRoot())
+    return Status::ok();
+  std::vector<IndexFile> all;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    std::string text = ranks.holds(rank) ? formatFiles(files) : "";
+    SLUICE_RETURN_IF_ERROR(ranks.share(rank, text));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<IndexFile> part, parseFiles(fmt::format("rank {}", rank), text));
+    std::move(part.begin(), part.end(), std::back_inserter(all));
+  }
+  files = std::move(all);
+  return Status::ok();
+}
+
+static Status writeText(const std::string &path, const std::string &text) {
+  SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));
+  SLUICE_RETURN_IF_ERROR(file.write(text));
+  return file.commit();
+}
+
+/// The part of the root: what makes the files of all ranks a checkpoint.
+static Status completeCheckpoint(const std::vector<PlanTensor> &tensors, std::vector<IndexFile> files,
+                                 const std::string &partial, const std::string &folder, const TrainingState &state) {
+  for (const IndexFile &file : files) {
+    std::error_code error;
+    if (std::filesystem::file_size(partial + "/" + file.name, error) != file.bytes || error)
+      return inputError(fmt::format("'{}': file '{}' of a different process is missing in the folder of rank 0",
+                                    partial, file.name))
+          .withNote("all processes need one folder of checkpoints, on a file system that they share");
+  }
+  CheckpointIndex index;
+  for (const PlanTensor &tensor : tensors)
+    index.tensors[tensor.name] = {safetensorsName(tensor.dtype), tensor.shape};
+  const std::string text = formatState(state);
+  SLUICE_RETURN_IF_ERROR(writeText(fmt::format("{}/{}", partial, trainingStateName), text));
+  files.push_back({std::string(trainingStateName), text.size(), digestOf(text), {}});
+  index.files = std::move(files);
+  SLUICE_RETURN_IF_ERROR(writeText(fmt::format("{}/{}", partial, checkpointIndexName), formatIndex(index)));
+  SLUICE_RETURN_IF_ERROR(syncFolder(partial));
+  const std::string path = stepPath(folder, state.progress.step), replaced = path + std::string(damagedSuffix);
+  std::error_code error;
+  const bool replaces = std::filesystem::exists(path, error);
+  if (replaces) {
+    std::filesystem::remove_all(replaced, error);
+    SLUICE_RETURN_IF_ERROR(renamePath(path, replaced));
+  }
+  if (Status renamed = renamePath(partial, path); !renamed.isOk()) {
+    if (replaces)
+      (void)renamePath(replaced, path);
+    return renamed;
+  }
+  return syncFolder(folder);
+}
+
+Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const TrainingState &state) {
+  const std::string partial = stepPath(folder, state.progress.step) + std::string(partialSuffix);
+  const std::vector<PlanTensor> tensors = planTensors(ranks.plan());
+  Status status;
+  if (ranks.isRoot()) {
+    // Files of an earlier save are never used again.
+    std::error_code error;
+    std::filesystem::remove_all(partial, error);
+    if (!std::filesystem::create_directory(partial, error))
+      status = writeError(partial, error ? error.value() : EEXIST);
+  }
+  SLUICE_RETURN_IF_ERROR(commonStatus(ranks, std::move(status)));
+  Result<std::vector<IndexFile>> files = writeHeldShards(ranks, tensors, partial);
+  status = commonStatus(ranks, files.takeStatus());
+  if (status.isOk()) {
+    SLUICE_RETURN_IF_ERROR(shareFiles(ranks, *files));
+    Status completed;
+    if (ranks.isRoot())
+      completed = completeCheckpoint(tensors, std::move(*files), partial, folder, state);
+    status = commonStatus(ranks, std::move(completed));
+  }
+  if (!status.isOk() && ranks.isRoot()) {
+    std::error_code error;
+    std::filesystem::remove_all(partial, error);
+  }
+  return status;
+}
+
+} // namespace sluice

@@ -1,0 +1,90 @@
+//===- Shards.cpp - writes the files of one rank -----------------------------------------===//
+#include "runtime/checkpoint/Shards.h"
+
+#include "runtime/base/Json.h"
+#include "runtime/checkpoint/Digest.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+
+/// Passes the elements of the box to `sink`, blocks of several ranges at once.
+static Status emitBox(const ShardTensor &tensor, const SafetensorsTensor::Sink &sink) {
+  const std::uint64_t element = dtypeBytes(tensor.dtype);
+  std::vector<std::byte> block(std::min(checkpointBlock, tensor.box.elements() * element));
+  std::size_t used = 0;
+  const auto flush = [&] {
+    Status status = used == 0 ? Status::ok() : sink(std::span(block).first(used));
+    used = 0;
+    return status;
+  };
+  for (const ElementRange &range : rangesOf(tensor.box, tensor.shape))
+    for (std::uint64_t at = 0; at < range.count;) {
+      const std::uint64_t count = std::min(range.count - at, (block.size() - used) / element);
+      SLUICE_RETURN_IF_ERROR(tensor.read(range.begin + at, std::span(block).subspan(used, count * element)));
+      used += count * element;
+      at += count;
+      if (used == block.size())
+        SLUICE_RETURN_IF_ERROR(flush());
+    }
+  return flush();
+}
+
+static Result<IndexFile> writeShard(const std::string &folder, std::string name,
+                                    const std::vector<const ShardTensor *> &tensors) {
+  IndexFile file;
+  file.name = std::move(name);
+  DigestStream all;
+  std::vector<SafetensorsTensor> list;
+  auto offsets = nlohmann::json::object();
+  for (const ShardTensor *tensor : tensors) {
+    offsets[tensor->name] = {{"saved_offsets", tensor->box.offset}};
+    list.push_back({tensor->name, safetensorsName(tensor->dtype), tensor->box.shape,
+                    [&file, tensor](const SafetensorsTensor::Sink &sink) {
+                      IndexPart part{tensor->name, tensor->box, file.bytes, 0, ""};
+                      DigestStream digest;
+                      SLUICE_RETURN_IF_ERROR(emitBox(*tensor, [&](std::span<const std::byte> bytes) {
+                        digest.add(bytes);
+                        return sink(bytes);
+                      }));
+                      part.end = file.bytes;
+                      part.digest = digest.text();
+                      file.parts.push_back(std::move(part));
+                      return Status::ok();
+                    }});
+  }
+  SLUICE_RETURN_IF_ERROR(writeSafetensors(folder + "/" + file.name, std::move(list),
+                                          {{"DCP_VERSION", "1.0"}, {"DCP_SHARDING_INFO", dumpJson(offsets)}},
+                                          [&](std::span<const std::byte> bytes) {
+                                            file.bytes += bytes.size();
+                                            all.add(bytes);
+                                            return Status::ok();
+                                          }));
+  file.digest = all.text();
+  return file;
+}
+
+Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
+                                           const std::vector<ShardTensor> &tensors) {
+  std::vector<std::vector<const ShardTensor *>> contents;
+  std::map<std::string_view, std::size_t> used;
+  for (const ShardTensor &tensor : tensors) {
+    const std::size_t file = used[tensor.name]++;
+    contents.resize(std::max(contents.size(), file + 1));
+    contents[file].push_back(&tensor);
+  }
+  std::vector<IndexFile> files;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    SLUICE_ASSIGN_OR_RETURN(
+        IndexFile file,
+        writeShard(folder, fmt::format("shard-{:05}-model-{:05}-of-{:05}.safetensors", shard, i + 1, contents.size()),
+                   contents[i]));
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+} // namespace sluice

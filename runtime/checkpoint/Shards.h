@@ -1,0 +1,34 @@
+//===- Shards.h - writes the files of one rank ------------------------------------------===//
+#ifndef SLUICE_RUNTIME_CHECKPOINT_SHARDS_H
+#define SLUICE_RUNTIME_CHECKPOINT_SHARDS_H
+
+#include "runtime/checkpoint/Index.h"
+#include "runtime/checkpoint/PlanTensors.h"
+#include "runtime/train/Safetensors.h"
+
+#include <functional>
+
+namespace sluice {
+
+/// A box of a tensor to write. `read` fills in contiguous elements of the global tensor.
+struct ShardTensor {
+  std::string name;
+  DType dtype = DType::f32;
+  Extents shape;
+  Box box;
+  using Read = std::function<Status(std::uint64_t begin, std::span<std::byte> out)>;
+  Read read;
+};
+
+/// Writes the boxes into files of a folder with PyTorch's names, shard-RANK-model-FILE-of-FILES.safetensors: a file has
+/// at most one box of a tensor, and their offsets in its metadata as PyTorch's HuggingFaceStorageReader reads them.
+/// `shard` counts from 1.
+Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
+                                           const std::vector<ShardTensor> &tensors);
+
+/// Limit of the bytes that are read or written at once.
+inline constexpr std::uint64_t checkpointBlock = 1 << 20;
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_CHECKPOINT_SHARDS_H

@@ -1,0 +1,44 @@
+//===- Checkpointer.h - the interface of the training loop to its checkpoints --------===//
+//
+// The loop decides at which point the ranks are idle, and the checkpointer (runtime/checkpoint) what is loaded and
+// written then. With several processes each calls the same functions in the same order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_TRAIN_CHECKPOINTER_H
+#define SLUICE_RUNTIME_TRAIN_CHECKPOINTER_H
+
+#include "runtime/train/LossScale.h"
+#include "runtime/train/Ranks.h"
+
+#include <optional>
+
+namespace sluice {
+
+/// The numbers that the loop carries from step to step.
+struct TrainProgress {
+  /// Completed steps.
+  std::uint64_t step = 0;
+  /// Applied updates, the optimizers' step count.
+  std::uint64_t updates = 0;
+  LossScale lossScale;
+  /// If an evaluation followed the step.
+  std::optional<double> evaluationLoss;
+};
+
+class Checkpointer {
+public:
+  virtual ~Checkpointer() = default;
+  /// Chooses and verifies the checkpoint to continue from; false: the run starts at the first step.
+  virtual Result<bool> open(const Ranks &ranks) = 0;
+  /// Reads that checkpoint into idle ranks.
+  virtual Result<TrainProgress> load(Ranks &ranks) = 0;
+  /// True if a checkpoint follows this step (from 1).
+  virtual bool isDue(std::uint64_t step) const = 0;
+  /// Writes a checkpoint of idle ranks, unless this step has one. A failed write is an error if it is the final one of
+  /// the run or too many have failed; otherwise it is reported, and the run continues.
+  virtual Status save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) = 0;
+};
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_TRAIN_CHECKPOINTER_H

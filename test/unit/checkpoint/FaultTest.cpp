@@ -1,0 +1,178 @@
+//===- FaultTest.cpp - each system call of a save and a load fails -----------------------===//
+//
+// As SQLite's tests do: the same work again and again, with a fault at the first call, the second, and so on, until the
+// work has no call that the fault reaches.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/RunCheckpoints.h"
+#include "test/unit/checkpoint/Faults.h"
+#include "test/unit/checkpoint/Fixture.h"
+
+#include <cerrno>
+#include <sys/wait.h>
+
+using namespace sluice;
+using namespace sluice::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Faults : public ::testing::Test {
+protected:
+  TemporaryFolder folder;
+  std::string run = folder.path("run");
+  /// Filled once: the tests have thousands of rounds.
+  const FakeRanks first = filledRanks(Layout::columns, 1), second = filledRanks(Layout::columns, 2);
+
+  RunCheckpoints checkpoints() const {
+    CheckpointOptions options;
+    options.folder = run;
+    options.every = 1;
+    TrainOptions train;
+    train.data = {"data"};
+    return RunCheckpoints(options, train);
+  }
+  static TrainProgress progress(std::uint64_t step) {
+    TrainProgress progress;
+    progress.step = progress.updates = step;
+    return progress;
+  }
+  /// A folder with the checkpoint of step 1.
+  void begin() {
+    fs::remove_all(run);
+    RunCheckpoints writer = checkpoints();
+    ASSERT_TRUE(writer.open(first).isOk());
+    ASSERT_TRUE(writer.save(first, progress(1), true).isOk());
+  }
+  Status saveSecond() const {
+    RunCheckpoints writer = checkpoints();
+    Result<bool> opened = writer.open(second);
+    return opened.isOk() ? writer.save(second, progress(2), true) : opened.takeStatus();
+  }
+  /// The step that a new run continues from; its tensors are exactly those of that step.
+  std::uint64_t resumedStep() const {
+    FakeRanks ranks(modelPlan(Layout::columns).plan);
+    RunCheckpoints reader = checkpoints();
+    Result<bool> opened = reader.open(ranks);
+    EXPECT_TRUE(opened.isOk()) << opened.status().message();
+    if (!opened.isOk() || !*opened)
+      return 0;
+    Result<TrainProgress> loaded = reader.load(ranks);
+    EXPECT_TRUE(loaded.isOk());
+    EXPECT_TRUE(isSame(ranks, loaded->step == 1 ? first : second)) << "step " << loaded->step;
+    return loaded->step;
+  }
+  /// A later save without a fault leaves only complete checkpoints.
+  void expectSaves() const {
+    const Status status = saveSecond();
+    ASSERT_TRUE(status.isOk()) << status.message();
+    EXPECT_EQ(resumedStep(), 2u);
+    for (const auto &each : fs::directory_iterator(run))
+      EXPECT_TRUE(stepOf(each.path().string())) << each.path();
+  }
+  /// Runs saveSecond() in a separate process, which the fault may end; its exit code.
+  int forkSave(const Fault &fault, bool &fired) const {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int code = 0;
+      {
+        ArmedFault armed(fault);
+        code = saveSecond().isOk() ? 0 : 1;
+      }
+      ::_exit(code);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    fired = WEXITSTATUS(status) == faultExit;
+    return WEXITSTATUS(status);
+  }
+};
+
+// Tests that after a failed save the earlier checkpoint is complete and the next save works; a save that reports
+// success is complete.
+TEST_F(Faults, OfSavesLeaveTheEarlierCheckpoint) {
+  const Fault kinds[] = {{FaultKind::error, EIO, 0, false},   {FaultKind::error, ENOSPC, 0, false},
+                         {FaultKind::error, EINTR, 0, false}, {FaultKind::shortTransfer, 0, 0, false},
+                         {FaultKind::error, EIO, 0, true},    {FaultKind::error, ENOSPC, 0, true}};
+  for (Fault fault : kinds) {
+    int failures = 0;
+    for (bool fired = true; fired; ++fault.call) {
+      begin();
+      Status status;
+      {
+        ArmedFault armed(fault);
+        status = saveSecond();
+        fired = armed.hasFired();
+      }
+      failures += !status.isOk();
+      EXPECT_TRUE(fired || status.isOk()) << status.message();
+      const std::uint64_t step = resumedStep();
+      EXPECT_EQ(step, status.isOk() ? 2u : step) << "call " << fault.call << " of error " << fault.error;
+      EXPECT_GE(step, 1u) << "call " << fault.call << " of error " << fault.error;
+      expectSaves();
+      if (HasFailure())
+        return;
+    }
+    EXPECT_GT(fault.call, 50);
+    EXPECT_GT(failures, fault.kind == FaultKind::shortTransfer ? 0 : 20);
+  }
+}
+
+// Tests that a process or a machine that ends in any call of a save leaves a checkpoint to continue from.
+TEST_F(Faults, ThatEndTheProcessLeaveACheckpoint) {
+  for (FaultKind kind : {FaultKind::kill, FaultKind::powerLoss, FaultKind::powerLossWithRenames}) {
+    Fault fault{kind};
+    int ended = 0;
+    for (bool fired = true; fired; ++fault.call) {
+      begin();
+      const int code = forkSave(fault, fired);
+      ended += fired;
+      EXPECT_TRUE(fired || code == 0);
+      const std::uint64_t step = resumedStep();
+      EXPECT_EQ(step, fired ? step : 2u);
+      EXPECT_GE(step, 1u) << "call " << fault.call;
+      expectSaves();
+      if (HasFailure())
+        return;
+    }
+    EXPECT_GT(ended, 50);
+  }
+}
+
+// Tests that a load either fails, or continues from an earlier checkpoint, or has the right values.
+TEST_F(Faults, OfLoadsGiveNoWrongValue) {
+  const Fault kinds[] = {{FaultKind::error, EIO, 0, false},
+                         {FaultKind::error, EINTR, 0, false},
+                         {FaultKind::shortTransfer, 0, 0, false},
+                         {FaultKind::error, EIO, 0, true}};
+  for (Fault fault : kinds) {
+    int failures = 0;
+    for (bool fired = true; fired; ++fault.call) {
+      begin();
+      ASSERT_TRUE(saveSecond().isOk());
+      FakeRanks ranks(modelPlan(Layout::columns).plan);
+      {
+        ArmedFault armed(fault);
+        RunCheckpoints reader = checkpoints();
+        Result<bool> opened = reader.open(ranks);
+        if (opened.isOk() && *opened) {
+          Result<TrainProgress> loaded = reader.load(ranks);
+          EXPECT_TRUE(!loaded.isOk() || isSame(ranks, loaded->step == 1 ? first : second)) << "step " << loaded->step;
+          failures += !loaded.isOk();
+        } else {
+          EXPECT_FALSE(opened.isOk()) << "call " << fault.call << ": started again";
+          ++failures;
+        }
+        fired = armed.hasFired();
+      }
+      EXPECT_GE(resumedStep(), 1u);
+      if (HasFailure())
+        return;
+    }
+    EXPECT_GT(fault.call, 20);
+    EXPECT_TRUE(failures > 0 || fault.kind == FaultKind::shortTransfer);
+  }
+}
+
+} // namespace

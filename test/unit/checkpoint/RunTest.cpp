@@ -1,0 +1,209 @@
+//===- RunTest.cpp - which checkpoints a run continues from, writes and keeps ------------===//
+#include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/RunCheckpoints.h"
+#include "test/unit/checkpoint/Faults.h"
+#include "test/unit/checkpoint/Fixture.h"
+
+#include <cerrno>
+
+using namespace sluice;
+using namespace sluice::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Run : public ::testing::Test {
+protected:
+  TemporaryFolder folder;
+  FakeRanks ranks = filledRanks(Layout::rows, 1);
+  CheckpointOptions options;
+  TrainOptions train;
+  std::vector<std::string> notes;
+
+  void SetUp() override {
+    options.folder = folder.path("run");
+    options.note = [this](const std::string &text) { notes.push_back(text); };
+    train.data = {"data"};
+  }
+  static TrainProgress progress(std::uint64_t step, std::optional<double> loss = std::nullopt) {
+    TrainProgress progress;
+    progress.step = step;
+    progress.evaluationLoss = loss;
+    return progress;
+  }
+  /// Saves steps in a new run.
+  void save(const std::vector<TrainProgress> &all) {
+    RunCheckpoints run(options, train);
+    ASSERT_TRUE(run.open(ranks).isOk());
+    for (const TrainProgress &each : all)
+      ASSERT_TRUE(run.save(ranks, each, false).isOk());
+  }
+  /// The step that a run continues from; 0: none.
+  Result<std::uint64_t> resume() {
+    RunCheckpoints run(options, train);
+    SLUICE_ASSIGN_OR_RETURN(const bool resumes, run.open(ranks));
+    if (!resumes)
+      return std::uint64_t(0);
+    SLUICE_ASSIGN_OR_RETURN(const TrainProgress loaded, run.load(ranks));
+    return loaded.step;
+  }
+  void refuses(const std::string &text, StatusCode code = StatusCode::refused) {
+    expectError(resume().status(), code, text);
+  }
+  std::vector<std::uint64_t> steps() const { return *listSteps(options.folder); }
+  using Steps = std::vector<std::uint64_t>;
+};
+
+// Tests that a run continues from its newest checkpoint, and says so.
+TEST_F(Run, ContinuesFromTheNewest) {
+  EXPECT_EQ(*resume(), 0u);
+  save({progress(2), progress(4)});
+  EXPECT_EQ(*resume(), 4u);
+  EXPECT_EQ(notes, std::vector<std::string>{"continuing after step 4 of '" + options.folder + "/step-00000004'"});
+}
+
+// Tests --every.
+TEST_F(Run, IsDue) {
+  options.every = 3;
+  EXPECT_TRUE(RunCheckpoints(options, train).isDue(6));
+  EXPECT_FALSE(RunCheckpoints(options, train).isDue(7));
+  options.every = 0;
+  EXPECT_FALSE(RunCheckpoints(options, train).isDue(6));
+}
+
+// Tests --keep and --keep-best.
+TEST_F(Run, KeepsTheLatestAndTheBest) {
+  options.keep = 2;
+  save({progress(1), progress(2), progress(3)});
+  EXPECT_EQ(steps(), (Steps{2, 3}));
+  fs::remove_all(options.folder);
+  options.keepBest = true;
+  save({progress(1, 2.5), progress(2, 0.5), progress(3, 1.5), progress(4), progress(5, 0.75)});
+  EXPECT_EQ(steps(), (Steps{2, 4, 5}));
+}
+
+// Tests that each difference of the command is named.
+TEST_F(Run, RefusesAnotherRun) {
+  save({progress(1)});
+  train.seed = 3;
+  refuses("is a checkpoint of another run: --seed, expected 0 but got 3");
+  train.seed = 0;
+  train.shuffled = true;
+  refuses("--order, expected sequential but got shuffled");
+  train.shuffled = false;
+  train.overfit = true;
+  refuses("--overfit-one-batch, expected off but got on");
+  train.overfit = false;
+  train.entries = {"train_step", "other"};
+  refuses("--entries, expected train_step but got train_step other");
+  train.entries = {"train_step"};
+  train.data = {"other"};
+  refuses("--data, expected data but got other");
+  train.data = {"data"};
+  ranks = FakeRanks(modelPlan(Layout::rows, {"momentum"}).plan);
+  refuses("tensor 'optimizer.state.attn.fused.momentum' of the plan");
+}
+
+// Tests --resume none and --resume FOLDER, which never leave the checkpoints of two runs in one folder.
+TEST_F(Run, ContinuesFromAChosenCheckpoint) {
+  save({progress(1), progress(2)});
+  const std::string first = options.folder;
+  options.resume = "none";
+  refuses("has a checkpoint of step 2, which this run does not continue from");
+  options.resume = stepPath(first, 1);
+  refuses("has a checkpoint of step 2, which this run does not continue from");
+  options.resume = first + "/";
+  EXPECT_EQ(*resume(), 2u);
+  options.folder = folder.path("other");
+  // A run of another seed and other data may begin from it.
+  train.seed = 4;
+  train.data = {"other"};
+  options.resume = stepPath(first, 1);
+  EXPECT_EQ(*resume(), 1u);
+  options.folder = "";
+  EXPECT_EQ(*resume(), 1u);
+  options.resume = folder.path("absent");
+  refuses("' is not a training checkpoint and has none", StatusCode::input);
+}
+
+// Tests that a damaged checkpoint is passed over, and its step written again.
+TEST_F(Run, FallsBackToAnEarlierCheckpoint) {
+  save({progress(1), progress(2), progress(3)});
+  for (int step : {2, 3})
+    fs::remove(stepPath(options.folder, static_cast<std::uint64_t>(step)) + "/state.json");
+  EXPECT_EQ(*resume(), 1u);
+  ASSERT_EQ(notes.size(), 3u);
+  EXPECT_NE(notes[0].find("cannot continue from a damaged checkpoint: '"), std::string::npos);
+  EXPECT_EQ(steps(), (Steps{1}));
+  save({progress(2)});
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+  EXPECT_EQ(std::distance(fs::directory_iterator(options.folder), fs::directory_iterator()), 2);
+  // A chosen checkpoint has no replacement.
+  fs::remove(stepPath(options.folder, 2) + "/state.json");
+  options.resume = options.folder;
+  refuses("state.json' is missing");
+  options.resume = "auto";
+  fs::remove(stepPath(options.folder, 1) + "/state.json");
+  refuses("state.json' is missing");
+  EXPECT_EQ(steps(), (Steps{1, 2})) << "a second start does not begin from the first step";
+  refuses("state.json' is missing");
+}
+
+// Tests that failed saves are reported, and end the run only after several in a row, or at its end.
+TEST_F(Run, EndsAfterFailedSaves) {
+  options.maxFailedSaves = 2;
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(ranks).isOk());
+  const auto saveWithFault = [&](std::uint64_t step, bool isFinal) {
+    const ArmedFault armed({FaultKind::error, ENOSPC, 0, true});
+    return run.save(ranks, progress(step), isFinal);
+  };
+  EXPECT_TRUE(saveWithFault(1, false).isOk());
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("the checkpoint of step 1 could not be written: "), std::string::npos);
+  EXPECT_TRUE(run.save(ranks, progress(2), false).isOk());
+  EXPECT_TRUE(saveWithFault(3, false).isOk());
+  expectError(saveWithFault(4, false), StatusCode::input, "No space left on device");
+  EXPECT_TRUE(run.save(ranks, progress(5), false).isOk());
+  expectError(saveWithFault(6, true), StatusCode::input, "No space left on device");
+  EXPECT_EQ(steps(), (Steps{2, 5}));
+}
+
+// Tests that a checkpoint that cannot be removed is a note, and the run continues.
+TEST_F(Run, ReportsWhatCannotBeRemoved) {
+  options.keep = 1;
+  options.maxFailedSaves = 1000;
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(ranks).isOk());
+  ASSERT_TRUE(run.save(ranks, progress(1), false).isOk());
+  for (Fault fault{FaultKind::error, EIO, 0, true}; notes.empty(); ++fault.call) {
+    ASSERT_LT(fault.call, 500) << "no fault prevents it";
+    const std::uint64_t step = steps().back() + 1;
+    const ArmedFault armed(fault);
+    EXPECT_TRUE(run.save(ranks, progress(step), false).isOk());
+    if (!notes.empty() && notes.back().find("an earlier checkpoint could not be removed: ") == std::string::npos)
+      notes.clear();
+    else if (!notes.empty() && notes.back().find("cannot remove '") == std::string::npos)
+      notes.clear();
+  }
+}
+
+// Tests that a plan with other rows in a step continues, and says where in the data.
+TEST_F(Run, NotesOtherRows) {
+  save({progress(3)});
+  PlanBuilder larger = modelPlan(Layout::rows);
+  larger.plan.batch = 4;
+  ranks = FakeRanks(std::move(larger.plan));
+  EXPECT_EQ(*resume(), 3u);
+  EXPECT_NE(notes.front().find("was written with 8 rows in a step, and this plan has 16: the data continue at row 48"),
+            std::string::npos);
+}
+
+// Tests folders that cannot be used.
+TEST_F(Run, ReportsFolders) {
+  options.folder = folder.write("file", "text");
+  refuses("cannot write '", StatusCode::input);
+  EXPECT_NE(listSteps(options.folder).status().message().find("cannot list '"), std::string::npos);
+}
+
+} // namespace
