@@ -176,7 +176,7 @@ Result<CheckpointIndex> parseIndex(const std::string &path, std::string_view tex
   for (const auto &[name, value] : tensors->items()) {
     IndexTensor &tensor = index.tensors[name];
     tensor.dtype = textOf(value, "dtype");
-    if (!readNumbers(value, "shape", tensor.shape) || elementBytes(tensor.dtype) == 0 || !elementCount(tensor.shape) ||
+    if (!readNumbers(value, "shape", tensor.shape) || !dtypeOf(tensor.dtype) || !elementCount(tensor.shape) ||
         *elementCount(tensor.shape) > INT64_MAX / elementBytes(tensor.dtype))
       return malformed();
   }

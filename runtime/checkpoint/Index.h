@@ -51,7 +51,7 @@ struct CheckpointIndex {
 };
 
 inline constexpr std::string_view checkpointIndexName = "model.safetensors.index.json",
-                                  trainingStateName = "state.json";
+                                  trainingStateName = "state.json", modelConfigName = "config.json";
 
 /// The text of the index; sets its digest.
 std::string formatIndex(CheckpointIndex &index);

@@ -12,7 +12,7 @@
 namespace sluice {
 
 /// Size limits of the files that are read at once.
-static constexpr std::uint64_t maxIndexSize = std::uint64_t(1) << 30, maxStateSize = 1 << 20;
+static constexpr std::uint64_t maxIndexSize = std::uint64_t(1) << 30, maxTextSize = 1 << 24;
 /// Number of files that are open at the same time.
 static constexpr std::size_t maxOpenFiles = 64;
 
@@ -55,18 +55,21 @@ Result<CheckpointReader> CheckpointReader::open(const std::string &folder) {
   SLUICE_ASSIGN_OR_RETURN(const std::string text, readText(path, maxIndexSize));
   SLUICE_ASSIGN_OR_RETURN(reader.contents, parseIndex(path, text));
   SLUICE_RETURN_IF_ERROR(checkFiles(folder, reader.contents));
+  SLUICE_ASSIGN_OR_RETURN(const std::string numbers, reader.text(trainingStateName));
+  SLUICE_ASSIGN_OR_RETURN(reader.numbers, parseState(fmt::format("{}/{}", folder, trainingStateName), numbers));
   const auto &files = reader.contents.files;
-  const auto state = std::ranges::find(files, trainingStateName, &IndexFile::name);
-  if (state == files.end())
-    return refusedError(fmt::format("'{}': '{}' is missing in the index", path, trainingStateName));
-  SLUICE_RETURN_IF_ERROR(reader.verify(*state));
-  const std::string statePath = fmt::format("{}/{}", folder, trainingStateName);
-  SLUICE_ASSIGN_OR_RETURN(const std::string numbers, readText(statePath, maxStateSize));
-  SLUICE_ASSIGN_OR_RETURN(reader.numbers, parseState(statePath, numbers));
   for (const IndexFile &file : files)
     for (const IndexPart &part : file.parts)
       reader.places[part.tensor].push_back({&file, &part});
   return reader;
+}
+
+Result<std::string> CheckpointReader::text(std::string_view name) const {
+  const auto file = std::ranges::find(contents.files, name, &IndexFile::name);
+  if (file == contents.files.end())
+    return std::string();
+  SLUICE_RETURN_IF_ERROR(verify(*file));
+  return readText(fmt::format("{}/{}", folder, name), maxTextSize);
 }
 
 Status CheckpointReader::verify(const IndexFile &file) const {

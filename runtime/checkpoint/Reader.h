@@ -25,6 +25,8 @@ public:
   const std::string &path() const { return folder; }
   const CheckpointIndex &index() const { return contents; }
   const TrainingState &state() const { return numbers; }
+  /// The text of a file of the index that has no tensors; empty if the checkpoint does not have it.
+  Result<std::string> text(std::string_view name) const;
 
   /// Reads a file of the index. A byte that differs from the one written is StatusCode::refused, with the file, and the
   /// tensor and its bytes.

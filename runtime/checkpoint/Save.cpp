@@ -116,9 +116,8 @@ static Status writeText(const std::string &path, const std::string &text) {
   return file.commit();
 }
 
-/// The part of the root: what makes the files of all ranks a checkpoint.
-static Status completeCheckpoint(const std::vector<PlanTensor> &tensors, std::vector<IndexFile> files,
-                                 const std::string &partial, const std::string &folder, const TrainingState &state) {
+/// Every file of the other processes is in the folder as this process sees it.
+static Status checkShared(const std::string &partial, const std::vector<IndexFile> &files) {
   for (const IndexFile &file : files) {
     std::error_code error;
     if (std::filesystem::file_size(partial + "/" + file.name, error) != file.bytes || error)
@@ -126,16 +125,20 @@ static Status completeCheckpoint(const std::vector<PlanTensor> &tensors, std::ve
                                     partial, file.name))
           .withNote("all processes need one folder of checkpoints, on a file system that they share");
   }
-  CheckpointIndex index;
-  for (const PlanTensor &tensor : tensors)
-    index.tensors[tensor.name] = {safetensorsName(tensor.dtype), tensor.shape};
-  const std::string text = formatState(state);
-  SLUICE_RETURN_IF_ERROR(writeText(fmt::format("{}/{}", partial, trainingStateName), text));
-  files.push_back({std::string(trainingStateName), text.size(), digestOf(text), {}});
-  index.files = std::move(files);
+  return Status::ok();
+}
+
+Status completeCheckpoint(const std::string &partial, const std::string &path, CheckpointIndex index,
+                          const std::string &state, const std::string &config) {
+  for (const auto &[name, text] : {std::pair(trainingStateName, &state), std::pair(modelConfigName, &config)}) {
+    if (text->empty())
+      continue;
+    SLUICE_RETURN_IF_ERROR(writeText(fmt::format("{}/{}", partial, name), *text));
+    index.files.push_back({std::string(name), text->size(), digestOf(*text), {}});
+  }
   SLUICE_RETURN_IF_ERROR(writeText(fmt::format("{}/{}", partial, checkpointIndexName), formatIndex(index)));
   SLUICE_RETURN_IF_ERROR(syncFolder(partial));
-  const std::string path = stepPath(folder, state.progress.step), replaced = path + std::string(damagedSuffix);
+  const std::string replaced = path + std::string(damagedSuffix);
   std::error_code error;
   const bool replaces = std::filesystem::exists(path, error);
   if (replaces) {
@@ -147,7 +150,7 @@ static Status completeCheckpoint(const std::vector<PlanTensor> &tensors, std::ve
       (void)renamePath(replaced, path);
     return renamed;
   }
-  return syncFolder(folder);
+  return syncFolder(std::filesystem::absolute(path).parent_path().string());
 }
 
 Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const TrainingState &state) {
@@ -168,7 +171,15 @@ Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const Train
     SLUICE_RETURN_IF_ERROR(shareFiles(ranks, *files));
     Status completed;
     if (ranks.isRoot())
-      completed = completeCheckpoint(tensors, std::move(*files), partial, folder, state);
+      completed = checkShared(partial, *files);
+    if (ranks.isRoot() && completed.isOk()) {
+      CheckpointIndex index;
+      index.files = std::move(*files);
+      for (const PlanTensor &tensor : tensors)
+        index.tensors[tensor.name] = {safetensorsName(tensor.dtype), tensor.shape};
+      completed = completeCheckpoint(partial, stepPath(folder, state.progress.step), std::move(index),
+                                     formatState(state), ranks.plan().config);
+    }
     status = commonStatus(ranks, std::move(completed));
   }
   if (!status.isOk() && ranks.isRoot()) {

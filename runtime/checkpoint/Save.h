@@ -9,6 +9,7 @@
 #ifndef SLUICE_RUNTIME_CHECKPOINT_SAVE_H
 #define SLUICE_RUNTIME_CHECKPOINT_SAVE_H
 
+#include "runtime/checkpoint/Index.h"
 #include "runtime/checkpoint/TrainingState.h"
 
 namespace sluice {
@@ -17,6 +18,11 @@ namespace sluice {
 /// return the same status. After a failure nothing new is in the folder, or only a partial checkpoint that could not be
 /// removed.
 Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const TrainingState &state);
+
+/// Makes a checkpoint of a folder with all shards: writes the state, the model's configuration unless it is empty, and
+/// the index, and renames the folder.
+Status completeCheckpoint(const std::string &partial, const std::string &path, CheckpointIndex index,
+                          const std::string &state, const std::string &config);
 
 /// The first failure over all processes, on each of them.
 Status commonStatus(const Ranks &ranks, Status own);

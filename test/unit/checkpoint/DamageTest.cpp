@@ -125,7 +125,7 @@ TEST_F(Damage, OfTheIndexIsRefused) {
   expectError(read(), StatusCode::refused, "' is not the index of a training checkpoint of version 1");
   write(name, good);
   changeIndex([](CheckpointIndex &index) { index.files.pop_back(); });
-  expectError(read(), StatusCode::refused, "'state.json' is missing in the index");
+  expectError(read(), StatusCode::refused, "state.json' is not the state of a training checkpoint");
   write(name, good);
   std::string bad = good;
   bad.replace(bad.find("attn"), 4, "ATTN");
