@@ -30,7 +30,9 @@ RunCheckpoints::RunCheckpoints(CheckpointOptions given, const TrainOptions &trai
   run.shuffled = train.shuffled;
   run.overfit = train.overfit;
   run.entries = train.entries;
-  run.data = train.data;
+  for (std::size_t i = 0; i < train.data.size(); ++i)
+    run.data.push_back(i < train.weights.size() ? fmt::format("{} (weight {})", train.data[i], train.weights[i])
+                                                : train.data[i]);
 }
 
 void RunCheckpoints::note(const std::string &text) const {

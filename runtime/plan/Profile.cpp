@@ -212,6 +212,18 @@ std::string phaseRow(std::span<const plan::Phase> phases, std::size_t columns) {
   return row;
 }
 
+std::uint64_t entryFlops(const plan::EntryT &entry) {
+  std::uint64_t flops = 0;
+  for (const auto &section : entry.sections)
+    for (const auto &instruction : section->instructions) {
+      const plan::LaunchT *launch = instruction->operation.AsLaunch();
+      for (std::uint32_t repetition = 0; launch && !instruction->recompute && repetition < section->repeat;
+           ++repetition)
+        flops += isIssued(*instruction, repetition, section->repeat) ? launch->flops : 0;
+    }
+  return flops;
+}
+
 std::uint64_t rankBytes(const plan::PlanT &plan) {
   std::uint64_t bytes = 0;
   for (const auto &arena : plan.arenas)

@@ -71,6 +71,9 @@ std::vector<MemoryPoint> memoryPoints(const plan::PlanT &plan, std::uint32_t ent
 /// One letter a column: the phase at the middle of the column. At least one phase.
 std::string phaseRow(std::span<const plan::Phase> phases, std::size_t columns);
 
+/// Floating-point operations of one rank in a run of an entry point, without those of recomputation.
+std::uint64_t entryFlops(const plan::EntryT &entry);
+
 /// Bytes that one rank requests: all arenas and workspaces.
 std::uint64_t rankBytes(const plan::PlanT &plan);
 

@@ -133,6 +133,10 @@ std::string timeText(const StepReport &report, double elapsed) {
   return fmt::format("time {}  eta {}", clockText(elapsed), clockText(remainingSeconds(report, elapsed)));
 }
 
+std::string utilizationText(double flops, double seconds, double flopsPerSecond) {
+  return fmt::format("mfu {:.1f}%", 100 * flops / (seconds * flopsPerSecond));
+}
+
 std::string progressBar(const StepReport &report, double elapsed, int columns) {
   double part = report.steps ? static_cast<double>(report.step) / static_cast<double>(report.steps) : 1;
   double remaining = remainingSeconds(report, elapsed);

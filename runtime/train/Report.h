@@ -110,6 +110,9 @@ std::string consoleLine(const EvaluationReport &report);
 /// this rate.
 std::string timeText(const StepReport &report, double elapsed);
 
+/// "mfu 41.2%": the part of the device's floating-point operations per second that these take in `seconds`.
+std::string utilizationText(double flops, double seconds, double flopsPerSecond);
+
 /// A progress bar of at most `columns` columns; `elapsed` in seconds since the first step began.
 std::string progressBar(const StepReport &report, double elapsed, int columns);
 

@@ -58,6 +58,7 @@ void Console::endLine() {
 
 void Console::printLine(const StepReport &report) {
   tokens += report.tokens;
+  ++steps;
   milliseconds += report.milliseconds;
   const bool isLast = report.step == report.steps || !report.guard;
   if (options.logEvery > 1 && report.step % options.logEvery != 0 && !isLast && !report.evaluationLoss)
@@ -68,6 +69,9 @@ void Console::printLine(const StepReport &report) {
   std::string text = consoleLine(line);
   if (options.logEvery != 0)
     text += "  " + timeText(report, elapsed) + "  memory " + formatBytes(processHighWater());
+  const auto flops = static_cast<double>(options.flops * std::exchange(steps, 0));
+  if (options.logEvery != 0 && options.flopsPerSecond != 0)
+    text += "  " + utilizationText(flops, line.milliseconds / 1000, static_cast<double>(options.flopsPerSecond));
   std::printf("%s\n", text.c_str());
 }
 

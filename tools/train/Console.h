@@ -19,6 +19,9 @@ struct ConsoleOptions {
   bool isRoot = true;
   /// Steps between two lines, which then have the time and the memory too; 0: a line for each step.
   std::uint64_t logEvery = 0;
+  /// Of one rank in a step, and of its device per second, for the utilization in these lines; 0: unknown.
+  std::uint64_t flops = 0;
+  std::uint64_t flopsPerSecond = 0;
   /// Standard output is a terminal that mpirun made, and mpirun copies it to its own output.
   bool isCopiedByMpirun = false;
   /// close() prints the memory of the run.
@@ -57,8 +60,9 @@ private:
   /// Open if the output is shown on a terminal.
   Descriptor terminal;
   double elapsed = 0;
-  /// Tokens and time since the last line.
+  /// Tokens, steps and time since the last line.
   std::uint64_t tokens = 0;
+  std::uint64_t steps = 0;
   double milliseconds = 0;
   LossCurve curve;
   std::string closing;

@@ -19,6 +19,8 @@ struct TrainCommand {
   std::string trace;
   /// Empty: the one beside the initial weights, if there is text.
   std::string tokenizer;
+  /// A description of the device, for the utilization; empty: not printed.
+  std::string machine;
   /// Prints what the run has opened, before the first step.
   bool verbose = false;
   /// A file with one prompt a line; empty: generate.prompt.

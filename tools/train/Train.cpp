@@ -4,6 +4,8 @@
 #include "runtime/base/Files.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
+#include "runtime/plan/MachineFile.h"
+#include "runtime/plan/Profile.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/text/Tokenizer.h"
 #include "runtime/train/File.h"
@@ -59,6 +61,7 @@ private:
   bool trains() const { return !command.train.data.empty(); }
   Status complete();
   Status readPrompts();
+  Status readMachineFlops(const plan::PlanT &plan, ConsoleOptions &shown) const;
   Status checkOutputs() const;
   /// Opens the tokenizer, and replaces text data by token files.
   Status readText();
@@ -70,14 +73,14 @@ private:
 Status Run::join(FaultReader readFault) {
   if (!launched)
     return Status::ok();
-  // mpirun sends SIGTERM to the other ranks when one has failed: they must live to report it.
-  catchSignals();
   if (readFault) {
     SLUICE_ASSIGN_OR_RETURN(faults, readFault(launched->rank));
   }
   command.ranks.delays = faults.get();
   command.ranks.rank = launched->rank;
   SLUICE_ASSIGN_OR_RETURN(command.ranks.world, openWorld(*launched, command.launch));
+  // mpirun sends SIGTERM to the other ranks when one has failed: they must live to report it.
+  catchSignals();
   SLUICE_ASSIGN_OR_RETURN(const std::vector<StartValue> values, startValues(command.options));
   return compareStartValues(*command.ranks.world, launched->rank, values);
 }
@@ -211,6 +214,18 @@ Status Run::generateText(Ranks &ranks) {
   return {};
 }
 
+Status Run::readMachineFlops(const plan::PlanT &plan, ConsoleOptions &shown) const {
+  SLUICE_ASSIGN_OR_RETURN(const Machine machine, readMachine(command.machine));
+  // An error if the plan is not for the machine.
+  SLUICE_RETURN_IF_ERROR(deviceShare(plan, machine).status());
+  const std::optional<Machine::Value> &peak = machine.figure("bf16_flops_per_second");
+  shown.flopsPerSecond = peak ? peak->value : 0;
+  for (const std::string &name : command.train.entries)
+    if (const int entry = findEntry(plan, name); entry >= 0)
+      shown.flops += entryFlops(*plan.entries[static_cast<std::size_t>(entry)]);
+  return {};
+}
+
 Status Run::run() {
   SLUICE_RETURN_IF_ERROR(complete());
   SLUICE_RETURN_IF_ERROR(readText());
@@ -244,6 +259,8 @@ Status Run::run() {
   RunCheckpoints checkpoints(checkpoint, command.train);
   if (!checkpoint.folder.empty() || (checkpoint.resume != "auto" && checkpoint.resume != "none"))
     command.train.checkpoints = &checkpoints;
+  if (!command.machine.empty())
+    SLUICE_RETURN_IF_ERROR(readMachineFlops(ranks->plan(), shown));
   Console console(*ranks, shown);
   // Before the first step there is nothing to save, and a signal ends the process.
   catchSignals();

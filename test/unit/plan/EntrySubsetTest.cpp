@@ -1,5 +1,6 @@
 //===- EntrySubsetTest.cpp - a plan with some of its entry points -----------------===//
 #include "runtime/plan/EntrySubset.h"
+#include "runtime/plan/Profile.h"
 #include "test/unit/PlanBuilder.h"
 
 #include <gtest/gtest.h>
@@ -53,6 +54,27 @@ TEST(EntrySubsetTest, PersistentBuffersRemain) {
   EXPECT_TRUE(plan.entries.empty());
   EXPECT_EQ(plan.arenas[0]->bytes, 256u);
   EXPECT_EQ(plan.arenas[0]->workspace, 0u);
+}
+
+// Tests the operations of an entry point: those of each repetition, without recomputation.
+TEST(EntryFlopsTest, CountsIssuedLaunches) {
+  PlanBuilder builder;
+  const std::uint32_t stream = builder.stream("compute");
+  const std::uint32_t buffer = builder.buffer("x", {64});
+  builder.entry("a");
+  builder.section(3);
+  const auto launch = [&](std::uint64_t flops, plan::When when) -> plan::InstructionT & {
+    plan::InstructionT &added = builder.launch(stream, "add", {}, {builder.view(buffer)});
+    added.operation.AsLaunch()->flops = flops;
+    added.when = when;
+    return added;
+  };
+  launch(1, plan::When::all);
+  launch(10, plan::When::first);
+  launch(100, plan::When::not_last);
+  launch(1000, plan::When::all).recompute = true;
+  builder.fill(stream, builder.view(buffer), 0);
+  EXPECT_EQ(entryFlops(*builder.plan.entries[0]), 3 + 10 + 200u);
 }
 
 } // namespace

@@ -129,4 +129,12 @@ TEST(Report, SummaryLineComparesPeaks) {
                 process);
 }
 
+TEST(Report, UtilizationAndTime) {
+  EXPECT_EQ(utilizationText(4e14, 2, 1e15), "mfu 20.0%");
+  StepReport report;
+  report.step = 10;
+  report.steps = 40;
+  EXPECT_EQ(timeText(report, 25), "time 00:25  eta 01:15");
+}
+
 } // namespace
