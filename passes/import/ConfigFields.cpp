@@ -7,7 +7,9 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <charconv>
 #include <cmath>
+#include <iterator>
 
 using namespace sluice;
 namespace json = llvm::json;
@@ -15,6 +17,11 @@ namespace json = llvm::json;
 static constexpr std::int64_t sizeLimit = 1 << 30, layerLimit = 100000;
 
 std::string sluice::jsonText(const json::Value &value) {
+  // The shortest text of a number, as in the file: llvm's has 17 digits.
+  if (std::optional<double> number = value.getAsNumber(); number && !value.getAsInteger()) {
+    char digits[32];
+    return {digits, std::to_chars(digits, std::end(digits), *number).ptr};
+  }
   std::string out;
   llvm::raw_string_ostream(out) << value;
   return out;

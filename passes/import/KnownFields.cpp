@@ -16,14 +16,16 @@ namespace json = llvm::json;
 /// Without effect at any value.
 static constexpr llvm::StringLiteral neutral =
     "architectures attn_implementation auto_map bad_words_ids begin_suppress_tokens bos_token_id cache_implementation "
-    "chunk_size_feed_forward classifier_dropout decoder_start_token_id diversity_penalty do_sample dtype "
+    "chunk_size_feed_forward classifier_dropout custom_pipelines decoder_start_token_id diversity_penalty do_sample "
+    "dtype "
     "early_stopping "
     "encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task forced_bos_token_id "
     "forced_eos_token_id gradient_checkpointing id2label is_decoder is_llama_config label2id length_penalty max_length "
     "min_length model_max_length model_type n_ctx no_repeat_ngram_size num_beam_groups num_beams num_labels "
     "num_return_sequences output_attentions output_hidden_states output_past output_scores pad_token_id prefix "
     "pretraining_tp problem_type remove_invalid_values repetition_penalty return_dict return_dict_in_generate "
-    "sep_token_id summary_activation summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
+    "sep_token_id sliding_window_size summary_activation summary_first_dropout summary_proj_to_labels summary_type "
+    "summary_use_proj "
     "suppress_tokens task_specific_params temperature tf_legacy_loss tie_encoder_decoder tokenizer_class top_k top_p "
     "torch_dtype torchscript transformers.js_config transformers_version typical_p unsloth_fixed unsloth_version "
     "use_bfloat16 use_cache use_flash_attn vocab_file";
@@ -44,6 +46,7 @@ static constexpr KnownField knownFields[] = {
     {"attention_bias", "false"},
     {"attention_dropout", "0"},
     {"attention_multiplier"},
+    {"attention_probs_dropout_prob", "0"},
     {"attn_logit_softcapping"},
     {"attn_pdrop", "0"},
     {"clip_qkv"},
@@ -61,6 +64,7 @@ static constexpr KnownField knownFields[] = {
     {"hidden_act"},
     {"hidden_activation"},
     {"hidden_dropout", "0"},
+    {"hidden_dropout_prob", "0"},
     {"hidden_size"},
     {"init_std"},
     {"initializer_range"},

@@ -29,8 +29,11 @@ static bool isBuffer(const CheckpointTensor &tensor) {
   const bool isMask = shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
   if (name.ends_with("rotary_emb.inv_freq") && shape.size() == 1)
     return true;
-  const bool known = (name.ends_with(".attn.bias") && isMask) ||
-                     (name.ends_with(".attn.masked_bias") && (shape.empty() || shape == std::vector<std::int64_t>{1}));
+  const auto isOfAttention = [&](std::string_view buffer) {
+    return name.ends_with(".attn" + std::string(buffer)) || name.ends_with(".attention" + std::string(buffer));
+  };
+  const bool known = (isOfAttention(".bias") && isMask) ||
+                     (isOfAttention(".masked_bias") && (shape.empty() || shape == std::vector<std::int64_t>{1}));
   bool numbered = false;
   for (std::size_t begin = 0, dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', begin)) {
     numbered = numbered || (dot > begin &&

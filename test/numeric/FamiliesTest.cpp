@@ -1,8 +1,8 @@
 //===- FamiliesTest.cpp - one batch through each model family, against transformers ------===//
 //
 // test/reference/families: one or more cases of each family and of each scaling of rotary positions, from checkpoints
-// in f32, bf16 and f16, in one file and in shards. Logits, loss, every gradient on 1 and 2 ranks. A gradient is the
-// change of a weight in one step of SGD divided by the learning rate.
+// in f32, bf16 and f16, in one file and in shards. Logits, loss, every gradient on 1 rank, 2 ranks and 2 ranks with
+// tensor parallelism. A gradient is the change of a weight in one step of SGD divided by the learning rate.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,21 @@ namespace {
 struct Family {
   std::string name;
   int ranks = 1;
+  /// Each rank has a part of every block, else a part of the batch.
+  bool tensorParallel = false;
+
+  std::string label() const { return name + (tensorParallel ? "-tensor-" : "-") + std::to_string(ranks); }
+  std::string mesh() const {
+    return "mesh." + std::string(tensorParallel ? "tensor" : "shard") + " = " + std::to_string(ranks) + "\n" +
+           (tensorParallel ? "sharding.tensor = \"megatron\"\n" : "");
+  }
 };
 
 /// The case of dynamic scaling has more tokens than positions.
 constexpr const char *longerThanPositions = "--allow-longer";
 
 class Families : public testing::TestWithParam<Family> {};
+class FamilyLogits : public Families {};
 
 TEST_P(Families, LossAndEveryGradient) {
   const Family &family = GetParam();
@@ -36,14 +45,13 @@ TEST_P(Families, LossAndEveryGradient) {
   // A power of two, large enough that rounding the new weight loses little of the change.
   const double rate = 64;
   TrainingRun run;
-  run.label = family.name + "-" + std::to_string(family.ranks);
+  run.label = family.label();
   run.config = folder + "/config.json";
-  run.batch = expected["rows"].get<int>() / family.ranks;
+  run.batch = expected["rows"].get<int>() / (family.tensorParallel ? 1 : family.ranks);
   run.sequence = expected["sequence"];
   run.importOptions = longerThanPositions;
   run.steps = 1;
-  run.recipe = "mesh.shard = " + std::to_string(family.ranks) +
-               "\noptimizer.name = \"sgd\"\noptimizer.lr = 64.0\noptimizer.weight_decay = 0.0\n";
+  run.recipe = family.mesh() + "optimizer.name = \"sgd\"\noptimizer.lr = 64.0\noptimizer.weight_decay = 0.0\n";
   run.options = "--data " + folder + "/tokens.bin --order sequential --init " + folder;
   Training training = train(run, /*save=*/true);
   ASSERT_EQ(training.loss.size(), 1u);
@@ -78,20 +86,20 @@ TEST_P(Families, LossAndEveryGradient) {
 }
 
 // With the original checkpoint, and with the checkpoint that Sluice saves.
-TEST_P(Families, Logits) {
+TEST_P(FamilyLogits, OfBothCheckpoints) {
   const Family &family = GetParam();
   std::string folder = referenceFolder() + "/families/" + family.name;
   TensorMap reference = readSafetensors(folder + "/expected.safetensors");
   const Tensor &ids = reference.at("input_ids"), &logits = reference.at("logits");
   TrainingRun run;
-  run.label = family.name + "-logits-" + std::to_string(family.ranks);
+  run.label = family.label() + "-logits";
   run.config = folder + "/config.json";
   run.batch = static_cast<int>(ids.shape[0]) / family.ranks;
   run.sequence = static_cast<int>(ids.shape[1]);
   run.importOptions = longerThanPositions;
   run.steps = 1;
   // The step has a learning rate of 0.
-  run.recipe = "mesh.shard = " + std::to_string(family.ranks) + "\noptimizer.name = \"sgd\"\noptimizer.lr = 0.0\n";
+  run.recipe = family.mesh() + "optimizer.name = \"sgd\"\noptimizer.lr = 0.0\n";
   run.options = "--data " + folder + "/tokens.bin --init " + folder;
   Training training = train(run, /*save=*/true);
   ASSERT_EQ(training.loss.size(), 1u);
@@ -109,19 +117,25 @@ TEST_P(Families, Logits) {
   }
 }
 
-std::vector<Family> families() {
+std::vector<Family> families(std::initializer_list<Family> meshes) {
   std::vector<Family> list;
   for (const auto &folder : std::filesystem::directory_iterator(referenceFolder() + "/families"))
-    for (int ranks : {1, 2})
-      list.push_back({folder.path().filename(), ranks});
+    for (Family family : meshes) {
+      family.name = folder.path().filename();
+      list.push_back(family);
+    }
   return list;
 }
 
-INSTANTIATE_TEST_SUITE_P(Checkpoints, Families, testing::ValuesIn(families()), [](const auto &info) {
-  std::string name = info.param.name + "_on_" + std::to_string(info.param.ranks);
+std::string nameOf(const testing::TestParamInfo<Family> &info) {
+  std::string name = info.param.label();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, Families,
+                         testing::ValuesIn(families({{"", 1}, {"", 2}, {"", 2, /*tensorParallel=*/true}})), nameOf);
+INSTANTIATE_TEST_SUITE_P(Checkpoints, FamilyLogits, testing::ValuesIn(families({{"", 1}, {"", 2}})), nameOf);
 
 } // namespace
 } // namespace sluice::numeric

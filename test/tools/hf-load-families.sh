@@ -5,7 +5,7 @@ set -e
 families=$1 python=$2 script=$3
 for folder in "$families"/*/; do
   name=$(basename "$folder")
-  sluice-import hf "$folder/config.json" --batch 1 --sequence 24 -o "$name.mlir"
+  sluice-import hf "$folder/config.json" --batch 1 --sequence 24 --allow-longer -o "$name.mlir"
   sluice-compile "$name.mlir" --set mesh.shard=2 --set optimizer.lr=1e-3 -o "$name.plan"
   sluice-train "$name.plan" --data "$folder/tokens.bin" --init "$folder" --steps 2 --save "$name.out" --quiet
   sluice-train "$name.plan" --data "$folder/tokens.bin" --init "$name.out" --steps 1 --log "$name.jsonl" --quiet

@@ -41,13 +41,31 @@ private:
 /// features are sharded by column, those from them by row, and the vocabulary is sharded in the embedding and in the
 /// output.
 constexpr std::pair<const char *, TensorSplit> megatronPlan[] = {
-    {"*.attn.c_attn.*", TensorSplit::column},   {"*.attn.c_proj.*", TensorSplit::row},
-    {"*.mlp.c_fc.*", TensorSplit::column},      {"*.mlp.c_proj.*", TensorSplit::row},
-    {"*.q_proj.*", TensorSplit::column},        {"*.k_proj.*", TensorSplit::column},
-    {"*.v_proj.*", TensorSplit::column},        {"*.o_proj.*", TensorSplit::row},
-    {"*.gate_proj.*", TensorSplit::column},     {"*.up_proj.*", TensorSplit::column},
-    {"*.down_proj.*", TensorSplit::row},        {"wte.weight", TensorSplit::row},
-    {"*embed_tokens.weight", TensorSplit::row}, {"lm_head.weight", TensorSplit::column},
+    {"*.attn.c_attn.*", TensorSplit::column},
+    {"*.attn.c_proj.*", TensorSplit::row},
+    {"*.mlp.c_fc.*", TensorSplit::column},
+    {"*.mlp.c_proj.*", TensorSplit::row},
+    {"*.q_proj.*", TensorSplit::column},
+    {"*.k_proj.*", TensorSplit::column},
+    {"*.v_proj.*", TensorSplit::column},
+    {"*.o_proj.*", TensorSplit::row},
+    {"*.gate_proj.*", TensorSplit::column},
+    {"*.up_proj.*", TensorSplit::column},
+    {"*.down_proj.*", TensorSplit::row},
+    {"wte.weight", TensorSplit::row},
+    {"*embed_tokens.weight", TensorSplit::row},
+    {"lm_head.weight", TensorSplit::column},
+    {"*.qkv_proj.*", TensorSplit::column},
+    {"*.gate_up_proj.*", TensorSplit::column},
+    {"*.query_key_value.*", TensorSplit::column},
+    {"*.attention.dense.*", TensorSplit::row},
+    {"*.dense_h_to_4h.*", TensorSplit::column},
+    {"*.dense_4h_to_h.*", TensorSplit::row},
+    {"*.embed_in.weight", TensorSplit::row},
+    {"embed_out.weight", TensorSplit::column},
+    {"*.out_proj.*", TensorSplit::row},
+    {"*.fc1.*", TensorSplit::column},
+    {"*.fc2.*", TensorSplit::row},
 };
 
 TensorSplit megatronSplit(StringRef parameter) {

@@ -94,6 +94,8 @@ TEST_F(Weights, PrefixHeadAndOldBuffersAreAccepted) {
   given.push_back({"head", {3, 2}, iota(6, 1)});
   given.push_back({"transformer.h.0.attn.bias", {1, 1, 2, 2}, iota(4, 0)});
   given.push_back({"transformer.h.11.attn.masked_bias", {}, iota(1, 0)});
+  given.push_back({"transformer.h.1.attention.bias", {1, 1, 2, 2}, iota(4, 0)});
+  given.push_back({"transformer.h.1.attention.masked_bias", {}, iota(1, 0)});
   given.push_back({"transformer.h.11.attn.rotary_emb.inv_freq", {3}, iota(3, 0)});
   given.push_back({"transformer.rotary_emb.inv_freq", {3}, iota(3, 0)});
   ASSERT_TRUE(writeFile(folder.path("w"), given).isOk());
