@@ -1,6 +1,6 @@
 """The loss of the model that Hugging Face loads from a folder, on the first rows of a token file, against the first step of a run.
 
-usage: hf_load.py FOLDER TOKENS ROWS SEQUENCE RUN.jsonl
+usage: hf_load.py (FOLDER TOKENS ROWS SEQUENCE RUN.jsonl)...
 """
 
 import json
@@ -11,8 +11,8 @@ import torch
 import transformers
 
 
-def main():
-    folder, tokens, rows, sequence, log = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+def compare(folder, tokens, rows, sequence, log):
+    rows, sequence = int(rows), int(sequence)
     model, report = transformers.AutoModelForCausalLM.from_pretrained(
         folder, output_loading_info=True, dtype=torch.float32)
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
@@ -27,6 +27,12 @@ def main():
     ours = json.loads(open(log).readline())["loss"]
     assert abs(loss - ours) <= 2e-6 * abs(loss), f"Hugging Face has {loss}, the run {ours}"
     print(f"losses agree: {loss} and {ours}")
+
+
+def main():
+    arguments = sys.argv[1:]
+    for at in range(0, len(arguments), 5):
+        compare(*arguments[at:at + 5])
 
 
 if __name__ == "__main__":
