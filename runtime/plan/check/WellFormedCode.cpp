@@ -111,6 +111,42 @@ Verdict checkAttributes(const Site &site, const plan::LaunchT &launch, const Ker
   return {};
 }
 
+Operand operandOf(const plan::ViewT &view) {
+  Operand operand;
+  operand.dtype = baseType(view.dtype);
+  operand.rank = int(view.shape.size());
+  std::int64_t dense = 1;
+  for (std::size_t d = view.shape.size(); d-- > 0;) {
+    operand.shape[d] = operand.extent[d] = operand.global[d] = view.shape[d];
+    operand.strides[d] = view.strides.empty() ? dense : view.strides[d];
+    dense *= view.shape[d];
+  }
+  return operand;
+}
+
+/// A kernel with less workspace than it needs would write beyond it.
+Verdict checkWorkspace(const Site &site, const plan::LaunchT &launch, const plan::StreamT &stream) {
+  if (launch.workspace > stream.workspace)
+    return site.bad("expected at most the ", stream.workspace, " bytes of workspace of stream '", stream.name,
+                    "' but got ", launch.workspace);
+  std::vector<Operand> inputs, outputs;
+  for (const auto *views : {&launch.inputs, &launch.outputs})
+    for (const auto &view : *views) {
+      // Kernels have nothing to compute, and the extents may be of any size.
+      if (*elementCount(view->shape) == 0)
+        return {};
+      (views == &launch.inputs ? inputs : outputs).push_back(operandOf(*view));
+    }
+  const plan::TargetT &target = *site.plan.target;
+  const bool isHost = stream.processor == plan::Processor::host;
+  const std::uint64_t cap = workspaceCap(site.plan.kernels[launch.kernel], inputs, outputs, attributesOf(launch),
+                                         {isHost ? "cpu" : target.device, int(target.threads), target.isa});
+  if (launch.workspace < cap)
+    return site.bad("kernel '", site.plan.kernels[launch.kernel], "', expected at least ", cap,
+                    " bytes of workspace but got ", launch.workspace);
+  return {};
+}
+
 Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::StreamT &stream) {
   if (launch.kernel >= site.plan.kernels.size())
     return site.bad("kernel ", launch.kernel, " does not exist");
@@ -128,9 +164,6 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
     return site.bad("kernel '", name, "', expected ", counts.outputs, " outputs but got ", launch.outputs.size());
   if (static_cast<int>(launch.reduction) != static_cast<int>(record->reduction))
     return site.bad("kernel '" + name + "', its reduction class is not the catalogue's");
-  if (launch.workspace > stream.workspace)
-    return site.bad("expected at most the ", stream.workspace, " bytes of workspace of stream '", stream.name,
-                    "' but got ", launch.workspace);
   if ((!launch.input_values.empty() && launch.input_values.size() != launch.inputs.size()) ||
       (!launch.output_values.empty() && launch.output_values.size() != launch.outputs.size()))
     return site.bad("expected a value id for each operand");
@@ -144,7 +177,7 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
       SLUICE_CHECK(checkView(site, view.get()));
       SLUICE_CHECK(checkSpace(site, *view, stream, false));
     }
-  return {};
+  return checkWorkspace(site, launch, stream);
 }
 
 Verdict checkCollective(const Site &site, const plan::CollectiveT &collective, const plan::StreamT &stream) {

@@ -23,6 +23,7 @@ constexpr std::size_t maxStreams = 64;
 constexpr std::uint64_t maxArenaBytes = std::uint64_t(1) << 48;
 constexpr std::uint32_t maxAlignment = 1 << 20;
 constexpr std::uint32_t maxRepeat = 1 << 20;
+constexpr std::uint32_t maxThreads = 1 << 16;
 
 template <typename... Parts> Verdict bad(const Parts &...parts) { return refuse(1, concat(parts...)); }
 
@@ -261,6 +262,8 @@ Verdict wellFormedTables(const plan::PlanT &plan) {
       return bad("variable " + inQuotes(variable->name) + ", expected a persistent buffer");
   if (!plan.target)
     return bad("plan, expected a target");
+  if (plan.target->threads > maxThreads)
+    return bad("target, expected at most ", maxThreads, " threads but got ", plan.target->threads);
   return {};
 }
 

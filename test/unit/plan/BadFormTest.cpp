@@ -70,6 +70,19 @@ const Bad wellFormed[] = {
     {"ValidNegative", 1, "expected the valid extent of dim 0 in chunks of 2 but got chunk 2 of -1",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->total = -1; }},
     {"WorkspaceBeyondStream", 1, "of workspace of stream", [](HandPlan &h) { h.launch("h").workspace = 256; }},
+    {"WorkspaceTooSmall", 1, "kernel 'scatter_add', expected at least 96 bytes of workspace but got 95",
+     [](HandPlan &h) {
+       plan::LaunchT &launch = h.launch("y");
+       launch.kernel = std::uint32_t(h.plan.kernels.size());
+       h.plan.kernels.push_back("scatter_add");
+       launch.reduction = plan::ReductionClass::ordered;
+       launch.inputs[1] = h.view("h");
+       launch.inputs[1]->dtype = plan::DType::i32;
+       launch.workspace = 95;
+     }},
+    {"TooManyThreads", 1, "target, expected at most 65536 threads but got 65537",
+     [](HandPlan &h) { h.plan.target->threads = 65537; }},
+    {"NoTarget", 1, "plan, expected a target", [](HandPlan &h) { h.plan.target.reset(); }},
     {"WorkspaceNotDeclared", 1, "workspace, expected the arenas",
      [](HandPlan &h) { h.plan.streams[1]->workspace = 64; }},
     {"MeshOfNone", 1, "at least 1 but got 0", [](HandPlan &h) { h.plan.mesh[1]->size = 0; }},
