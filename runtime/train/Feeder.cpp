@@ -123,11 +123,10 @@ Result<std::optional<DataReport>> Feeder::describe() {
     report.sources.push_back({source->formats(), source->samples()});
   report.stepRows = rowsPerStep();
   const auto port = std::ranges::find(ports, "tokens", [](const plan::PortT *port) { return port->name; });
-  const std::uint64_t limit = port == ports.end() ? 0 : (*port)->limit;
-  if (limit == 0)
+  if (port == ports.end())
     return std::optional(std::move(report));
   const std::vector<std::byte> &row = rows[static_cast<std::size_t>(port - ports.begin())];
-  std::vector<bool> seen(limit);
+  std::vector<bool> seen;
   report.rowTokens = rowElements(**port);
   report.tokens = tokens;
   for (std::uint64_t position = 0; position < rowsPerStep(); ++position) {
@@ -137,10 +136,12 @@ Result<std::optional<DataReport>> Feeder::describe() {
           cpu::loadInteger(row.data(), baseType((*port)->view->dtype), static_cast<std::int64_t>(i));
       report.largest = std::max(report.largest, id);
       // Negative numbers are ignored positions.
-      if (id >= 0 && !seen[static_cast<std::size_t>(id)]) {
-        seen[static_cast<std::size_t>(id)] = true;
-        ++report.distinct;
-      }
+      if (id < 0)
+        continue;
+      const auto index = static_cast<std::size_t>(id);
+      seen.resize(std::max(seen.size(), index + 1));
+      report.distinct += !seen[index];
+      seen[index] = true;
     }
   }
   return std::optional(std::move(report));

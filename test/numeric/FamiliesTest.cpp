@@ -52,7 +52,7 @@ TEST_P(Families, LossAndEveryGradient) {
   run.importOptions = longerThanPositions;
   run.steps = 1;
   run.recipe = family.mesh() + "optimizer.name = \"sgd\"\noptimizer.lr = 64.0\noptimizer.weight_decay = 0.0\n";
-  run.options = "--data " + folder + "/tokens.bin --order sequential --init " + folder;
+  run.options = "--data " + folder + "/tokens.bin --order sequential --save-dtype f32 --init " + folder;
   Training training = train(run, /*save=*/true);
   ASSERT_EQ(training.loss.size(), 1u);
   double loss = expected["loss"], norm = expected["grad_norm"];
@@ -100,7 +100,7 @@ TEST_P(FamilyLogits, OfBothCheckpoints) {
   run.steps = 1;
   // The step has a learning rate of 0.
   run.recipe = family.mesh() + "optimizer.name = \"sgd\"\noptimizer.lr = 0.0\n";
-  run.options = "--data " + folder + "/tokens.bin --init " + folder;
+  run.options = "--data " + folder + "/tokens.bin --save-dtype f32 --init " + folder;
   Training training = train(run, /*save=*/true);
   ASSERT_EQ(training.loss.size(), 1u);
   std::vector<std::int32_t> tokens(ids.values.begin(), ids.values.end());

@@ -50,7 +50,7 @@ TrainingRun descent(const std::string &label, const std::string &config, int ran
   std::string tokens;
   for (int i = 0; i < 97; ++i)
     tokens += static_cast<char>(i * 7 % 31);
-  run.options = "--data " + writeScratch("padding-tokens", tokens) + " --order sequential";
+  run.options = "--data " + writeScratch("padding-tokens", tokens) + " --order sequential --save-dtype f32";
   return run;
 }
 

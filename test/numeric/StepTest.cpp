@@ -65,7 +65,8 @@ protected:
     TrainingRun training = stepRun("dropout-" + GetParam().label + "-" + label, parts, recipe);
     training.config = GetParam().config;
     training.importOptions = "--dropout " + rate;
-    training.options = "--data " + GetParam().data + " --seed " + seed + " --init " + GetParam().weights;
+    training.options =
+        "--data " + GetParam().data + " --seed " + seed + " --save-dtype f32 --init " + GetParam().weights;
     return training;
   }
 };

@@ -65,7 +65,7 @@ TEST(Transformers, LoadsSavedCheckpoints) {
     run.importOptions = "--allow-longer";
     run.steps = 2;
     run.recipe = "mesh.shard = 2\noptimizer.lr = 1e-2\n";
-    run.options = "--data " + folder + "/tokens.bin --init " + folder;
+    run.options = "--data " + folder + "/tokens.bin --save-dtype f32 --init " + folder;
     Training training = train(run, /*save=*/true);
     ASSERT_EQ(training.loss.size(), 2u);
     std::string saved = scratchFolder() + "/" + run.label + ".out";

@@ -1,5 +1,6 @@
 //===- FeederTest.cpp - weights, epochs and the description of the data ---------------===//
 #include "runtime/train/Feeder.h"
+#include "runtime/train/Safetensors.h"
 #include "test/unit/train/TrainerFixture.h"
 
 #include <numeric>
@@ -167,6 +168,24 @@ TEST_F(FeederTest, DescribesTheFirstStep) {
   EXPECT_EQ((*report)->distinct, 3u);
   EXPECT_EQ((*report)->largest, 'c');
   EXPECT_EQ((*report)->stepRows, 4u);
+  // Rows of other inputs are counted only.
+  PlanBuilder builder({{"shard", 1}});
+  plan::EntryT &images = builder.entry("images");
+  images.inputs.push_back(builder.port("image", plan::DType::f32, {2, 3}));
+  FakeRanks other(std::move(builder.plan));
+  const std::vector<float> values(12);
+  ASSERT_TRUE(writeSafetensors(
+                  folder.path("x.safetensors"),
+                  {{"image", "F32", {4, 3}, [&](const auto &sink) { return sink(std::as_bytes(std::span(values))); }}})
+                  .isOk());
+  FeederOptions given;
+  given.data = {folder.path("x.safetensors")};
+  feeder = Feeder::make(other, *other.plan().entries[0], given);
+  ASSERT_TRUE(feeder.isOk()) << feeder.status().message();
+  report = feeder->describe();
+  ASSERT_TRUE(report.isOk() && *report);
+  EXPECT_EQ((*report)->sources[0].rows, 4u);
+  EXPECT_EQ((*report)->rowTokens, 0u);
   FeederOptions random;
   random.data = {"random:1"};
   feeder = Feeder::make(fake, *fake.plan().entries[0], random);
