@@ -2,6 +2,7 @@
 #include "runtime/train/TextCache.h"
 #include "runtime/base/Files.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/train/ChatData.h"
 #include "runtime/train/TokenFile.h"
 
 #include <cstdlib>
@@ -55,7 +56,9 @@ private:
 
 } // namespace
 
-static Result<std::string> cachedName(const std::string &path, const Tokenizer &tokenizer) {
+static bool isChat(const std::string &path) { return path.ends_with(".jsonl"); }
+
+static Result<std::string> cachedName(const std::string &path, const Tokenizer &tokenizer, std::uint64_t length) {
   std::error_code error;
   const fs::path canonical = fs::canonical(path, error);
   const auto time = fs::last_write_time(path, error).time_since_epoch().count();
@@ -66,10 +69,11 @@ static Result<std::string> cachedName(const std::string &path, const Tokenizer &
     return inputError(
                fmt::format("'{}': size of the text, expected at most {} bytes but got {}", path, largestText, bytes))
         .withNote("split it into several files, for example with split --line-bytes=1G");
-  const std::string key =
-      fmt::format("sluice text 1\n{}\n{}\n{}\n{}\n", canonical.string(), bytes, time, tokenizer.digest);
+  const std::string key = fmt::format("sluice text 1\n{}\n{}\n{}\n{}\n{}\n", canonical.string(), bytes, time,
+                                      tokenizer.digest, isChat(path) ? length : 0);
   const Digest digest = sha256({reinterpret_cast<const std::uint8_t *>(key.data()), key.size()});
-  return fmt::format("{}-{}.bin", canonical.stem().string(), toHex(digest).substr(0, 16));
+  return fmt::format("{}-{}.{}", canonical.stem().string(), toHex(digest).substr(0, 16),
+                     isChat(path) ? "safetensors" : "bin");
 }
 
 static Result<std::vector<std::int32_t>> tokenizeDocument(const std::string &path, Tokenizer &tokenizer) {
@@ -86,14 +90,31 @@ static Result<std::vector<std::int32_t>> tokenizeDocument(const std::string &pat
   return ids;
 }
 
+/// Writes the cached file of a text; the note about it.
+static Result<std::string> tokenizeFile(const std::string &path, const std::string &cached, Tokenizer &tokenizer,
+                                        std::uint64_t length) {
+  if (isChat(path)) {
+    SLUICE_ASSIGN_OR_RETURN(const ChatRows rows, readChat(path, tokenizer, length));
+    SLUICE_RETURN_IF_ERROR(writeChatRows(cached, rows, length));
+    return fmt::format(
+        "'{}' has {} conversations of at most {} tokens, and {} without an answer in these, which are left "
+        "out; they are kept in '{}'",
+        path, rows.count, length, rows.dropped, cached);
+  }
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::int32_t> ids, tokenizeDocument(path, tokenizer));
+  SLUICE_RETURN_IF_ERROR(writeTokenFile(cached, ids));
+  return fmt::format("'{}' has {} tokens, which are kept in '{}'", path, ids.size(), cached);
+}
+
 Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::string> &paths, DataFormat format,
-                                                         Tokenizer &tokenizer, const std::string &folder,
+                                                         Tokenizer &tokenizer, std::uint64_t length,
+                                                         const std::string &folder,
                                                          const std::function<void(const std::string &)> &note) {
   std::map<std::string, std::string> files;
   for (const std::string &path : paths) {
     if (!isTextSource(path, format))
       continue;
-    SLUICE_ASSIGN_OR_RETURN(const std::string name, cachedName(path, tokenizer));
+    SLUICE_ASSIGN_OR_RETURN(const std::string name, cachedName(path, tokenizer, length));
     const std::string &file = files[path] = folder + "/" + name;
     if (isFile(file))
       continue;
@@ -102,9 +123,8 @@ Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::
     const FolderLock lock(folder);
     if (isFile(file))
       continue;
-    SLUICE_ASSIGN_OR_RETURN(const std::vector<std::int32_t> ids, tokenizeDocument(path, tokenizer));
-    SLUICE_RETURN_IF_ERROR(writeTokenFile(file, ids));
-    note(fmt::format("'{}' has {} tokens, which are kept in '{}'", path, ids.size(), file));
+    SLUICE_ASSIGN_OR_RETURN(const std::string written, tokenizeFile(path, file, tokenizer, length));
+    note(written);
   }
   return files;
 }

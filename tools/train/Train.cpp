@@ -9,6 +9,7 @@
 #include "runtime/plan/Reader.h"
 #include "runtime/text/Tokenizer.h"
 #include "runtime/train/File.h"
+#include "runtime/train/InputData.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"
 #include "runtime/train/StopTokens.h"
@@ -150,14 +151,23 @@ static bool hasText(const std::vector<std::string> &paths, DataFormat format) {
   return std::ranges::any_of(paths, [&](const std::string &path) { return isTextSource(path, format); });
 }
 
-/// Exclusive upper bound of the plan's tokens; 0: unbounded.
-static std::uint64_t vocabularyOf(const plan::PlanT &plan) {
+/// Of the plan's tokens: the exclusive upper bound, 0 if unbounded, and the number in a row.
+struct TokenPorts {
   std::uint64_t vocabulary = 0;
+  std::uint64_t length = 0;
+};
+
+static TokenPorts tokenPorts(const plan::PlanT &plan) {
+  TokenPorts ports;
   for (const auto &entry : plan.entries)
-    for (const auto &port : entry->inputs)
-      if (port->name == "tokens" && port->limit && (!vocabulary || port->limit < vocabulary))
-        vocabulary = port->limit;
-  return vocabulary;
+    for (const auto &port : entry->inputs) {
+      if (port->name != "tokens")
+        continue;
+      if (port->limit && (!ports.vocabulary || port->limit < ports.vocabulary))
+        ports.vocabulary = port->limit;
+      ports.length = rowElements(*port);
+    }
+  return ports;
 }
 
 Status Run::readText() {
@@ -184,10 +194,11 @@ Status Run::readText() {
   if (!isText)
     return Status::ok();
   SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readPlan(command.plan));
-  SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, vocabularyOf(file.plan)));
+  const TokenPorts ports = tokenPorts(file.plan);
+  SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, ports.vocabulary));
   SLUICE_ASSIGN_OR_RETURN(const std::string folder, textCacheFolder());
-  SLUICE_ASSIGN_OR_RETURN(train.files.tokenized,
-                          tokenizeTexts(paths, train.files.format, *tokenizer, folder, command.ranks.note));
+  SLUICE_ASSIGN_OR_RETURN(train.files.tokenized, tokenizeTexts(paths, train.files.format, *tokenizer, ports.length,
+                                                               folder, command.ranks.note));
   train.evaluation.files = train.files;
   return Status::ok();
 }

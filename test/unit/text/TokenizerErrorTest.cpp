@@ -20,7 +20,7 @@ json small() {
   return json::parse(R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}})");
 }
 
-std::string errorOf(const json &tokenizer, const TokenizerSettings &settings = {}) {
+std::string tokenizerErrorOf(const json &tokenizer, const TokenizerSettings &settings = {}) {
   const auto result = readTokenizerJson(tokenizer.dump(), "t.json", settings);
   if (result.isOk())
     return "";
@@ -32,13 +32,13 @@ std::string errorOf(const json &tokenizer, const TokenizerSettings &settings = {
 std::string errorWith(const char *name, const char *value) {
   json tokenizer = small();
   tokenizer[json::json_pointer(name)] = json::parse(value);
-  return errorOf(tokenizer);
+  return tokenizerErrorOf(tokenizer);
 }
 
 TEST(TokenizerErrors, MembersOfTheWrongType) {
-  EXPECT_EQ(errorOf(small()), "");
-  EXPECT_EQ(errorOf(json::array()), "'t.json': tokenizer: expected an object but got array");
-  EXPECT_EQ(errorOf(json::object()), "'t.json': tokenizer: 'model' is missing, expected an object");
+  EXPECT_EQ(tokenizerErrorOf(small()), "");
+  EXPECT_EQ(tokenizerErrorOf(json::array()), "'t.json': tokenizer: expected an object but got array");
+  EXPECT_EQ(tokenizerErrorOf(json::object()), "'t.json': tokenizer: 'model' is missing, expected an object");
   EXPECT_EQ(errorWith("/model/vocab", "3"), "'t.json': tokenizer.model: 'vocab', expected an object but got integer");
   EXPECT_EQ(errorWith("/model/byte_fallback", "\"x\""),
             "'t.json': tokenizer.model: 'byte_fallback', expected true or false but got string");
@@ -107,7 +107,7 @@ TEST(TokenizerErrors, SpecialTokens) {
       "'t.json': tokenizer.post_processor.single[1]: the text is in the template twice");
   TokenizerSettings settings;
   settings.eosToken = "</s>";
-  EXPECT_EQ(errorOf(small(), settings),
+  EXPECT_EQ(tokenizerErrorOf(small(), settings),
             "'t.json': eos_token '</s>' of the tokenizer's settings is not in the vocabulary");
 }
 

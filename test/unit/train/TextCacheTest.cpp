@@ -50,7 +50,7 @@ protected:
   std::vector<std::string> tokenize(const std::vector<std::string> &sources) {
     ByteTokenizer tokenizer;
     std::vector<std::string> paths = expandGlobs(sources);
-    auto files = tokenizeTexts(paths, DataFormat::automatic, tokenizer, folder + "/cache",
+    auto files = tokenizeTexts(paths, DataFormat::automatic, tokenizer, 8, folder + "/cache",
                                [&](const std::string &) { ++notes; });
     EXPECT_TRUE(files.isOk()) << files.status().message();
     for (std::string &path : paths)

@@ -1,0 +1,18 @@
+//===- ChatTemplate.cpp - a build without the libraries of tokenizers -------------------------===//
+//
+// Chat templates belong to a tokenizer, which this build cannot open.
+//
+//===-------------------------------------------------------------------------------------------===//
+#include "runtime/text/ChatTemplate.h"
+
+namespace sluice {
+
+Result<ChatTemplate> ChatTemplate::open(const Tokenizer &tokenizer) {
+  return internalError("chat template of a tokenizer in a build without tokenizers");
+}
+
+Result<text::JinjaOutput> ChatTemplate::renderWithAnswers(const Json &messages) const {
+  return internalError("chat template in a build without tokenizers");
+}
+
+} // namespace sluice

@@ -1,0 +1,112 @@
+//===- ChatData.cpp - conversations as rows of tokens and targets -------------------------===//
+#include "runtime/train/ChatData.h"
+#include "runtime/base/Files.h"
+#include "runtime/train/Safetensors.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace sluice {
+
+/// The loss does not count this target.
+static constexpr std::int32_t ignored = -100;
+
+/// The ids of a conversation, and for each whether the assistant has written it.
+struct MarkedIds {
+  std::vector<std::int32_t> ids;
+  std::vector<bool> isAnswer;
+};
+
+static Result<MarkedIds> markAnswers(const text::JinjaOutput &chat, Tokenizer &tokenizer) {
+  MarkedIds marked;
+  // The template writes special tokens itself.
+  SLUICE_RETURN_IF_ERROR(tokenizer.encode(chat.text, /*special=*/false, marked.ids));
+  marked.isAnswer.resize(marked.ids.size());
+  // Number of tokens before a byte of the text.
+  const auto tokensBefore = [&](std::size_t byte) -> Result<std::size_t> {
+    std::vector<std::int32_t> before;
+    SLUICE_RETURN_IF_ERROR(tokenizer.encode(std::string_view(chat.text).substr(0, byte), /*special=*/false, before));
+    if (before.size() > marked.ids.size() || !std::equal(before.begin(), before.end(), marked.ids.begin()))
+      return inputError("an answer begins or ends within a token")
+          .withNote("let the chat template write a special token or a line break before and after answers");
+    return before.size();
+  };
+  for (const text::Range &range : chat.generated) {
+    SLUICE_ASSIGN_OR_RETURN(const std::size_t begin, tokensBefore(range.begin));
+    SLUICE_ASSIGN_OR_RETURN(const std::size_t end, tokensBefore(range.end));
+    for (std::size_t i = begin; i < end; ++i)
+      marked.isAnswer[i] = true;
+  }
+  return marked;
+}
+
+static void addRow(const MarkedIds &marked, std::uint64_t length, std::int32_t filler, ChatRows &rows) {
+  std::vector<std::int32_t> tokens(length, filler), targets(length, ignored);
+  for (std::size_t i = 0; i < std::min<std::size_t>(length, marked.ids.size()); ++i) {
+    tokens[i] = marked.ids[i];
+    if (i + 1 < marked.ids.size() && marked.isAnswer[i + 1])
+      targets[i] = marked.ids[i + 1];
+  }
+  if (std::ranges::all_of(targets, [](std::int32_t target) { return target == ignored; })) {
+    ++rows.dropped;
+    return;
+  }
+  ++rows.count;
+  rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+  rows.targets.insert(rows.targets.end(), targets.begin(), targets.end());
+}
+
+/// The messages of a line.
+static Result<Json> readMessages(std::string_view line) {
+  const Json json = parseJson<Json>(line);
+  const auto messages = json.is_object() ? json.find("messages") : json.end();
+  if (messages == json.end() || !messages->is_array() || messages->empty())
+    return inputError("expected an object with 'messages', a list")
+        .withNote(R"(a line of a conversation is {"messages": [{"role": "user", "content": "..."}, ...]})");
+  for (const Json &message : *messages)
+    if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
+      return inputError("expected a message with 'role' and 'content'");
+  return *messages;
+}
+
+Result<ChatRows> readChat(const std::string &path, Tokenizer &tokenizer, std::uint64_t length) {
+  SLUICE_ASSIGN_OR_RETURN(const ChatTemplate chat, ChatTemplate::open(tokenizer));
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path));
+  ChatRows rows;
+  const auto readLine = [&](std::string_view line) -> Status {
+    SLUICE_ASSIGN_OR_RETURN(const Json messages, readMessages(line));
+    SLUICE_ASSIGN_OR_RETURN(const text::JinjaOutput output, chat.renderWithAnswers(messages));
+    SLUICE_ASSIGN_OR_RETURN(const MarkedIds marked, markAnswers(output, tokenizer));
+    addRow(marked, length, tokenizer.eos.value_or(0), rows);
+    return Status::ok();
+  };
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    begin = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos)
+      continue;
+    if (Status status = readLine(line); !status.isOk()) {
+      Status named = inputError(fmt::format("'{}', line {}: {}", path, number, status.message()));
+      for (const std::string &note : status.notes())
+        named.addNote(note);
+      return named;
+    }
+  }
+  if (rows.count == 0)
+    return inputError(fmt::format("'{}' has no conversation with an answer in its first {} tokens", path, length));
+  return rows;
+}
+
+Status writeChatRows(const std::string &path, const ChatRows &rows, std::uint64_t length) {
+  const auto tensor = [&](const char *name, const std::vector<std::int32_t> &values) {
+    return SafetensorsTensor{
+        name,
+        "I32",
+        {static_cast<std::int64_t>(rows.count), static_cast<std::int64_t>(length)},
+        [&values](const SafetensorsTensor::Sink &sink) { return sink(std::as_bytes(std::span(values))); }};
+  };
+  return writeSafetensors(path, {tensor("tokens", rows.tokens), tensor("targets", rows.targets)});
+}
+
+} // namespace sluice

@@ -1,0 +1,157 @@
+//===- ChatTemplateTest.cpp - chat templates, compared with transformers ----------------------===//
+#include "runtime/text/ChatTemplate.h"
+#include "runtime/base/Files.h"
+
+#include <gtest/gtest.h>
+
+using namespace sluice;
+using namespace sluice::text;
+
+namespace {
+
+class NoTokens final : public Tokenizer {
+public:
+  explicit NoTokens(std::string chatTemplate) {
+    settings.bosToken = "<s>";
+    settings.eosToken = "</s>";
+    settings.chatTemplate = std::move(chatTemplate);
+    files = {"t.json"};
+  }
+  std::string decode(std::span<const std::int32_t>, bool) const override { return ""; }
+  std::uint64_t vocabularySize() const override { return 0; }
+
+protected:
+  Status encodeValid(std::string_view, bool, std::vector<std::int32_t> &) override { return Status::ok(); }
+};
+
+TEST(ChatTemplate, TextsOfTransformers) {
+  const Result<std::string> file = readFile(SLUICE_SOURCE_DIR "/test/reference/tokenizers/chat.json");
+  ASSERT_TRUE(file.isOk());
+  int rendered = 0, refused = 0;
+  for (const Json &entry : Json::parse(*file)) {
+    const std::string name = entry["name"];
+    const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens(entry["template"]));
+    ASSERT_TRUE(chat.isOk()) << name << ": " << chat.status().message();
+    for (const Json &item : entry["cases"]) {
+      const Result<JinjaOutput> output = chat->render(item["messages"], item["generates"]);
+      if (item.contains("error")) {
+        EXPECT_FALSE(output.isOk()) << name << ": " << item["messages"];
+        ++refused;
+        continue;
+      }
+      ASSERT_TRUE(output.isOk()) << name << ": " << output.status().message();
+      EXPECT_EQ(output->text, item["text"].get<std::string>()) << name;
+      Json generated = Json::array();
+      for (const Range &range : output->generated)
+        generated.push_back({range.begin, range.end});
+      EXPECT_EQ(generated, item["generated"]) << name;
+      ++rendered;
+    }
+  }
+  EXPECT_GT(rendered, 90);
+  EXPECT_GT(refused, 10);
+}
+
+/// The answers that are found in a conversation, separated by bars; or the error.
+std::string answersOf(const std::string &chatTemplate, const char *messages) {
+  const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens(chatTemplate));
+  if (!chat.isOk())
+    return chat.status().message();
+  const Result<JinjaOutput> output = chat->renderWithAnswers(Json::parse(messages));
+  if (!output.isOk())
+    return output.status().message();
+  std::string answers;
+  for (const Range &range : output->generated)
+    answers += "|" + output->text.substr(range.begin, range.end - range.begin);
+  return answers;
+}
+
+constexpr const char *turns = R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+                                  {"role": "user", "content": "c"}, {"role": "assistant", "content": "d"}])";
+
+TEST(ChatTemplate, AnswersAreMarkedOrFoundByPrefixes) {
+  const std::string plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }};{% endfor %}"
+                            "{% if add_generation_prompt %}<assistant>{% endif %}";
+  EXPECT_EQ(answersOf(plain, turns), "|b;|d;");
+  EXPECT_EQ(answersOf(plain, R"([{"role": "user", "content": "a"}])"), "");
+  const std::string marked = "{% for m in messages %}{% if m.role == 'assistant' %}<{% generation %}{{ m.content }}"
+                             "{% endgeneration %}>{% endif %}{% endfor %}";
+  EXPECT_EQ(answersOf(marked, turns), "|b|d");
+  // Earlier answers change once there is a later one.
+  const std::string changing = "{% for m in messages %}{{ m.content if loop.last else '-' }}{% endfor %}";
+  EXPECT_EQ(answersOf(changing, turns), "the chat template renders the first 2 messages differently in a longer "
+                                        "conversation, so that answers cannot be found in the text");
+}
+
+std::string chatErrorOf(const std::string &chatTemplate) {
+  return answersOf(chatTemplate, R"([{"role": "user", "content": "a"}])");
+}
+
+TEST(ChatTemplate, SyntaxErrorsNameTheLine) {
+  EXPECT_EQ(chatErrorOf(""), "tokenizer 't.json' has no chat template");
+  EXPECT_EQ(chatErrorOf("a\n{# b"), "chat template, line 2: the comment has no end '#}'");
+  EXPECT_EQ(chatErrorOf("a\n\n{{ b"), "chat template, line 3: the tag has no end '}}'");
+  EXPECT_EQ(chatErrorOf("{% if a ) %}"), "chat template, line 1: expected the end of the tag but got ')'");
+  EXPECT_EQ(chatErrorOf("{{ 'a }}"), "chat template, line 1: the string has no end");
+  EXPECT_EQ(chatErrorOf("{{ '\\q' }}"), "chat template, line 1: escape '\\q' is not supported");
+  EXPECT_EQ(chatErrorOf("{{ a ! b }}"), "chat template, line 1: character '!' is not supported");
+  EXPECT_EQ(chatErrorOf("{{ (a }}"), "chat template, line 1: expected ')' but got the end of the tag");
+  EXPECT_EQ(chatErrorOf("{{ }}"), "chat template, line 1: expected an expression but got the end of the tag");
+  EXPECT_EQ(chatErrorOf("{{ 1.2.3 }}"), "chat template, line 1: expected a number but got '1.2.3'");
+  EXPECT_EQ(chatErrorOf("{{ a. }}"), "chat template, line 1: expected a name but got the end of the tag");
+  EXPECT_EQ(chatErrorOf("{% for a of b %}"), "chat template, line 1: expected 'in' but got 'of'");
+  EXPECT_EQ(chatErrorOf("{% if a %}b"), "chat template, line 1: expected endif but got the end of the template");
+  EXPECT_EQ(chatErrorOf("{% macro a() %}"), "chat template, line 1: statement 'macro' is not supported");
+  EXPECT_EQ(chatErrorOf("{{ " + std::string(200, '(') + " }}"), "chat template, line 1: the template nests too deeply");
+  EXPECT_EQ(chatErrorOf("{{ " + std::string(200, '-') + "1 }}"),
+            "chat template, line 1: the template nests too deeply");
+}
+
+TEST(ChatTemplate, ErrorsOfValues) {
+  EXPECT_EQ(chatErrorOf("{{ raise_exception('no ' ~ messages[0].role) }}"), "chat template: no user");
+  EXPECT_EQ(chatErrorOf("{{ messages }}"), "chat template: a value of type array cannot be printed");
+  EXPECT_EQ(chatErrorOf("{{ 1 + 'a' }}"), "chat template: operator '+' is not supported for number and string");
+  EXPECT_EQ(chatErrorOf("{{ 1 // 0 }}"), "chat template: division by zero");
+  EXPECT_EQ(chatErrorOf("{{ 1[2:] }}"), "chat template: a value of type number has no slices");
+  EXPECT_EQ(chatErrorOf("{{ 'a'[::0] }}"), "chat template: the step of a slice is 0");
+  EXPECT_EQ(chatErrorOf("{{ '\u00e4' | upper }}"), "chat template: 'upper' of text that is not ASCII is not supported");
+  EXPECT_EQ(chatErrorOf("{{ 'a'.encode() }}"), "chat template: method 'encode' of string is not supported");
+  EXPECT_EQ(chatErrorOf("{{ 'a' | shuffle }}"), "chat template: filter 'shuffle' of string is not supported");
+  EXPECT_EQ(chatErrorOf("{{ b | trim }}"), "chat template: filter 'trim' of an undefined value is not supported");
+  EXPECT_EQ(chatErrorOf("{{ 'a' is blue }}"), "chat template: test 'blue' is not supported");
+  EXPECT_EQ(chatErrorOf("{{ b.c }}"), "chat template: the value with the member 'c' is undefined");
+  EXPECT_EQ(chatErrorOf("{{ b[0] }}"), "chat template: the value of which an item is read is undefined");
+  EXPECT_EQ(chatErrorOf("{{ b() }}"), "chat template: function 'b' is not supported");
+  EXPECT_EQ(chatErrorOf("{{ 'a'() }}"), "chat template: only functions and methods can be called");
+  EXPECT_EQ(chatErrorOf("{{ range(9999999) }}"), "chat template: range() has too many numbers");
+  EXPECT_EQ(chatErrorOf("{{ namespace(1) }}"), "chat template: namespace() of number is not supported");
+  EXPECT_EQ(chatErrorOf("{% set a.b = 1 %}"), "chat template: 'a' is not a namespace");
+  EXPECT_EQ(chatErrorOf("{% for a in 1 %}{% endfor %}"), "chat template: a value of type number is not a list");
+  EXPECT_EQ(chatErrorOf("{% for a, b in [1] %}{% endfor %}"),
+            "chat template: a loop over 2 variables, expected lists of 2");
+}
+
+/// Every template of the references, cut or with one character changed, renders or is an error.
+TEST(ChatTemplate, DamagedTemplates) {
+  const Result<std::string> file = readFile(SLUICE_SOURCE_DIR "/test/reference/tokenizers/chat.json");
+  ASSERT_TRUE(file.isOk());
+  std::uint64_t state = 1;
+  const auto draw = [&](std::size_t bound) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<std::size_t>(state >> 33) % bound;
+  };
+  int refused = 0;
+  for (const Json &entry : Json::parse(*file))
+    for (int i = 0; i < 200; ++i) {
+      std::string text = entry["template"];
+      if (i % 2)
+        text.resize(draw(text.size()));
+      else
+        text[draw(text.size())] = "{}%#-'\"()[]|.:,=~0a "[draw(20)];
+      const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens(text));
+      refused += !chat.isOk() || !chat->renderWithAnswers(Json::parse(turns)).isOk();
+    }
+  EXPECT_GT(refused, 500);
+}
+
+} // namespace
