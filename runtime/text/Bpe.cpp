@@ -35,6 +35,9 @@ struct Candidate {
   }
 };
 
+/// Ids of short pieces are kept, because words repeat. The limits bound the memory to some MiB.
+constexpr std::size_t longestKept = 32, mostKept = 1 << 16;
+
 class Bpe final : public Model {
 public:
   Status read(Fields &fields);
@@ -47,6 +50,7 @@ private:
   bool fallsBackToBytes = false, fusesUnknown = false, ignoresMerges = false;
   /// The symbols of one piece: a member, so that a piece does not allocate.
   std::vector<Symbol> symbols;
+  std::unordered_map<std::string, std::vector<TokenId>, TextHash, std::equal_to<>> kept;
 
   static std::uint64_t key(TokenId left, TokenId right) {
     return std::uint64_t(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
@@ -188,11 +192,19 @@ Status Bpe::tokenize(std::string_view piece, std::vector<TokenId> &ids) {
       ids.push_back(*id);
       return Status::ok();
     }
+  const bool isShort = piece.size() <= longestKept;
+  if (const auto found = isShort ? kept.find(piece) : kept.end(); found != kept.end()) {
+    ids.insert(ids.end(), found->second.begin(), found->second.end());
+    return Status::ok();
+  }
+  const auto before = static_cast<std::ptrdiff_t>(ids.size());
   addCharacters(piece);
   mergeSymbols();
   for (const Symbol &symbol : symbols)
     if (!symbol.isRemoved)
       ids.push_back(symbol.id);
+  if (isShort && kept.size() < mostKept)
+    kept.emplace(piece, std::vector<TokenId>(ids.begin() + before, ids.end()));
   return Status::ok();
 }
 

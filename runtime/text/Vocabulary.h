@@ -15,6 +15,12 @@ namespace sluice::text {
 
 using TokenId = std::int32_t;
 
+/// For maps with keys of type std::string in which a std::string_view is searched.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
 class Vocabulary {
 public:
   /// An object of tokens and ids. An id that is no integer, is negative or belongs to two tokens is an error of
@@ -32,11 +38,7 @@ public:
   std::optional<std::vector<TokenId>> bytesOf(std::string_view text) const;
 
 private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-  std::unordered_map<std::string, TokenId, Hash, std::equal_to<>> ids;
+  std::unordered_map<std::string, TokenId, TextHash, std::equal_to<>> ids;
   /// Points to the keys of `ids`, which do not move; nullptr: no token.
   std::vector<const std::string *> tokens;
 };
