@@ -5,13 +5,13 @@
 #   tools/demo.sh [STEPS]
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-steps=${1:-300}
+steps=${1:-1200}
 [[ $steps =~ ^[1-9][0-9]*$ ]] || { echo "error: steps, expected a number of at least 1 but got '$steps'" >&2; exit 2; }
 export SLUICE_BUILD=${SLUICE_BUILD:-$root/build}
 
 bash "$root/tools/setup.sh" bin/sluice-import bin/sluice-compile bin/sluice-plan bin/sluice-train
 export PATH=$SLUICE_BUILD/bin:$PATH
-example=$root/docs/examples/gpt2-small-demo
+example=$root/docs/examples/gpt2-text-demo
 out=$SLUICE_BUILD/demo
 mkdir -p "$out"
 cd "$out"
@@ -27,5 +27,5 @@ show sluice-import hf "$example/config.json" --batch 4 --sequence 64 -o gpt2.mli
 show sluice-compile gpt2.mlir --recipe "$example/recipe.toml" --set lr_schedule.total_steps="$steps" -o gpt2.plan
 show sluice-plan memory gpt2.plan
 show sluice-plan schedule gpt2.plan
-show sluice-train gpt2.plan --data '/usr/share/common-licenses/*' --order shuffled --steps "$steps" \
-  --log run.jsonl --save weights --generate 300 --prompt 'The license ' --temperature 0.7 --top-k 20
+show sluice-train gpt2.plan --data '/usr/share/common-licenses/*' --tokenizer "$example" --order shuffled \
+  --steps "$steps" --log run.jsonl --save weights --generate 150 --prompt 'You may' --temperature 0.5 --top-k 20
