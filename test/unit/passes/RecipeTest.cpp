@@ -279,7 +279,7 @@ TEST(RecipeErrors, ImpossibleCombinations) {
             "r.toml:1: 'mesh.shard' = 1048576, expected at most 1048576 ranks in all but got 2097152");
 }
 
-TEST(RecipeTest, SettingDefaultUnsetsAKey) {
+TEST(Recipe, SettingDefaultUnsetsAKey) {
   Recipe recipe;
   ASSERT_TRUE(recipe
                   .addText("mesh.shard = 4\ngradient.clip_norm = 1.0\noptimizer.betas = [0.8, 0.9]\n"
@@ -299,7 +299,7 @@ TEST(RecipeTest, SettingDefaultUnsetsAKey) {
       "'mesh.shart'");
 }
 
-TEST(RecipeTest, DecayStepsOfWsd) {
+TEST(Recipe, DecayStepsOfWsd) {
   for (auto [total, warmup, decay] : {std::array{100, 10, 20}, {12, 0, 3}, {10, 9, 1}, {10, 10, 0}, {1, 0, 0}}) {
     Recipe recipe;
     recipe.lrSchedule.name = LearningRateSchedule::wsd;
