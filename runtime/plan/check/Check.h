@@ -42,6 +42,10 @@ Verdict wellFormedTables(const plan::PlanT &plan);
 Verdict wellFormedProgram(const plan::PlanT &plan);
 /// P1, the instructions and their views.
 Verdict wellFormedCode(const plan::PlanT &plan);
+/// P1: the inputs of an entry point are those of its function in the unsharded program; those of the step are scalars.
+Verdict inputsAreRecorded(const plan::PlanT &plan);
+/// P4 and P8: classes and units of buffers agree with their use.
+Verdict declarationsHold(const plan::PlanT &plan);
 /// P17: the digest and versions.
 Verdict sameEverywhere(const plan::PlanT &plan);
 /// P5: collectives agree over the ranks of their group.

@@ -10,6 +10,9 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
 
+#include "runtime/base/Text.h"
+#include "runtime/plan/LaunchAttributes.h"
+
 #include <map>
 
 namespace sluice::check {
@@ -139,6 +142,7 @@ private:
 
   Verdict visit(const plan::InstructionT &instruction, std::uint32_t i) {
     if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
+      SLUICE_CHECK(checkScalars(*launch, i));
       Axes axes = 0;
       for (const auto &view : launch->inputs)
         axes |= read(*view);
@@ -153,6 +157,21 @@ private:
     } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective()) {
       return visit(*collective, i);
     }
+    return {};
+  }
+
+  /// The learning rate, the clip coefficient and the guard of an update are those of all ranks.
+  Verdict checkScalars(const plan::LaunchT &launch, std::uint32_t i) {
+    const KernelRecord &record = *findKernelRecord(plan.kernels[launch.kernel]);
+    if (record.outputs.empty() || record.outputs.begin()->count != OperandCount::each)
+      return {};
+    const auto operands = inputRecords(record, attributesOf(launch), launch.inputs.size());
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      if (operands[k]->count != OperandCount::each)
+        if (const Axes axes = read(*launch.inputs[k]) & ~depends)
+          return refuse(7,
+                        concat(place(plan, e, i), " reads '", plan.buffers[launch.inputs[k]->buffer]->name,
+                               "', which must be equal on all ranks, but the value may differ along ", namesOf(axes)));
     return {};
   }
 

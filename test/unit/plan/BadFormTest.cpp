@@ -143,7 +143,7 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.plan.program->op_blocks[0] = 9; }},
     {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 5 ops but got 4",
      [](HandPlan &h) { h.plan.program->op_blocks.pop_back(); }},
-    {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 2 inputs but got 0",
+    {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 3 inputs but got 0",
      [](HandPlan &h) { h.plan.program->input_names.clear(); }},
     {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 5 ids among 5 ops",
      [](HandPlan &h) { h.plan.program->operand_ends = {0, 3, 2, 4, 5}; }},
@@ -151,10 +151,10 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.plan.program->result_ends = {1, 2, 3, 4, 4}; }},
     {"ProgramNoValue", 1, "unsharded program, value 40 does not exist",
      [](HandPlan &h) { h.plan.program->outputs = {40}; }},
-    {"ProgramFunctionTwice", 1, "unsharded program, expected a separate name for each function but got name 6",
+    {"ProgramFunctionTwice", 1, "unsharded program, expected a separate name for each function but got name 7",
      [](HandPlan &h) {
        h.addFunction("again", {"a.weight"});
-       h.plan.program->functions[1]->name = 6;
+       h.plan.program->functions[1]->name = 7;
      }},
     {"ProgramFunctionWithoutName", 1, "unsharded program, expected a separate name for each function but got name 60",
      [](HandPlan &h) { h.plan.program->functions[0]->name = 60; }},

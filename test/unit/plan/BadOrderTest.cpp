@@ -115,7 +115,7 @@ const Bad gather[] = {
      [](HandPlan &h) {
        // A second gather at the end, while the update writes the shard.
        h.at("copy lr").operation.Set(plan::CollectiveT(h.collective("gather b")));
-       h.at("copy lr").stream = 1;
+       h.at("copy lr").stream = h.at("copy lr").unit = 1;
        h.buffer("gathered.b").end = h.index("update b");
        h.buffer("gathered.b").offset = 1152;
        h.plan.arenas[0]->bytes = 1216;

@@ -169,6 +169,49 @@ const Bad replicas[] = {
 };
 INSTANTIATE_TEST_SUITE_P(P7, BadPlan, testing::ValuesIn(replicas), nameOf);
 
+/// The clip coefficient is computed from the shards of a gradient, which differ along 'shard'.
+void clipByShard(HandPlan &h) {
+  h.exchange("fill clip", "compute waits: b reduced");
+  h.at("fill clip").operation.Set(plan::LaunchT(h.launch("loss")));
+  h.launch("fill clip").inputs[0] = h.view("shard.b");
+  h.launch("fill clip").outputs[0] = h.view("clip");
+}
+
+const Bad scalars[] = {
+    {"NormNotReduced", 7, "reads 'clip', which must be equal on all ranks, but the value may differ along 'shard'",
+     clipByShard},
+    {"NormReducedAlongAnotherAxis", 7,
+     "reads 'clip', which must be equal on all ranks, but the value may differ along 'shard'",
+     [](HandPlan &h) {
+       clipByShard(h);
+       plan::CollectiveT reduce;
+       reduce.kind = plan::CollectiveKind::all_reduce;
+       reduce.op = plan::ReduceOp::sum;
+       reduce.reduction = plan::ReductionClass::ordered;
+       reduce.axes = {0};
+       reduce.segments.push_back(std::make_unique<plan::SegmentT>());
+       reduce.segments[0]->source = h.view("clip");
+       reduce.segments[0]->destination = h.view("clip");
+       h.at("fill guard").operation.Set(std::move(reduce));
+       h.exchange("fill guard", "fill clip");
+       for (const char *update : {"update a", "update b"})
+         h.launch(update).inputs[6] = h.view("clip");
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P7Scalars, BadPlan, testing::ValuesIn(scalars), nameOf);
+
+TEST(Checker, AcceptsAClipCoefficientOfAllRanks) {
+  for (std::uint32_t axis : {0, 1}) {
+    HandPlan hand;
+    scalars[1].spoil(hand);
+    for (const auto &instruction : hand.section(1).instructions)
+      if (plan::CollectiveT *collective = instruction->operation.AsCollective())
+        collective->axes = {axis};
+    hand.seal();
+    EXPECT_EQ(checkPlan(hand.plan).isOk(), axis == 1) << checkPlan(hand.plan).message();
+  }
+}
+
 const Bad splits[] = {
     {"SplitOfNoDim", 1, "its split needs a different dim and distinct axes of the mesh",
      [](HandPlan &h) {

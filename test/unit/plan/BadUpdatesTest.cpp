@@ -16,7 +16,7 @@ void leaveState(plan::LaunchT &update) {
 }
 
 /// The launch does the same as a different one.
-void repeat(plan::LaunchT &launch, const plan::LaunchT &other) { launch = plan::LaunchT(other); }
+void replaceBy(plan::LaunchT &launch, const plan::LaunchT &other) { launch = plan::LaunchT(other); }
 
 /// The recipe excludes the parameter from training.
 void exclude(HandPlan &h, const std::string &name) {
@@ -49,7 +49,7 @@ TEST(Checker, AnUpdateMayHaveParts) {
 const Bad updates[] = {
     {"NotUpdated", 10, "parameter 'b.weight', expected 1 updates in a step of 'train_step' but got 0",
      [](HandPlan &h) { h.drop("update b"); }},
-    {"UpdatedTwice", 10, "but got 2", [](HandPlan &h) { repeat(h.launch("update b"), h.launch("update a")); }},
+    {"UpdatedTwice", 10, "but got 2", [](HandPlan &h) { replaceBy(h.launch("update b"), h.launch("update a")); }},
     {"UpdatedEachRepetition", 10, "but got 2", [](HandPlan &h) { h.section(1).repeat = 2; }},
     {"FrozenUpdated", 10, "parameter 'a.weight', expected 0 updates in a step of 'train_step' but got 1",
      [](HandPlan &h) { exclude(h, "a.weight"); }},
@@ -75,7 +75,7 @@ const Bad updates[] = {
     {"NotOfTheLoss", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
      [](HandPlan &h) { h.plan.program->outputs = {1}; }},
     {"ProgramWithoutTraining", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
-     [](HandPlan &h) { h.plan.program->names[5] = "rate"; }},
+     [](HandPlan &h) { h.plan.program->names[5] = h.entry().inputs[1]->name = "rate"; }},
     {"NoSuchEntry", 10, "missing entry point 'train_more', which the unsharded program trains with",
      [](HandPlan &h) { h.addFunction("train_more", {"a.weight"}); }},
     {"HalfOfAShard", 10,
@@ -180,7 +180,7 @@ const Bad shared[] = {
     {"TwiceInOne", 10, "parameter 'a.weight', expected 1 updates in a step of 'train_twin' but got 2",
      [](HandPlan &h) {
        addTwin(h);
-       repeat(twinLaunch(h, "update b"), twinLaunch(h, "update a"));
+       replaceBy(twinLaunch(h, "update b"), twinLaunch(h, "update a"));
      }},
     {"ItsStateAlone", 10,
      "state 'momentum_buffer' of parameter 'b.weight', expected 0 updates in a step of 'train_twin'",

@@ -115,7 +115,7 @@ void HandPlan::addProgram() {
   }
   program.kinds[0]->attributes.push_back(std::make_unique<plan::AttributeT>());
   program.kinds[0]->attributes[0]->name = "axis";
-  program.names = {"", "x", "block", "a.weight", "b.weight", "lr"};
+  program.names = {"", "x", "block", "a.weight", "b.weight", "lr", "step"};
   addFunction("train_step", {"a.weight", "b.weight"});
 }
 
@@ -138,8 +138,8 @@ void HandPlan::addFunction(const std::string &name, const std::vector<std::strin
     return result;
   };
   std::uint32_t value = define(0);
-  program.inputs.insert(program.inputs.end(), {value, define(1)});
-  program.input_names.insert(program.input_names.end(), {1, 5});
+  program.inputs.insert(program.inputs.end(), {value, define(1), define(1)});
+  program.input_names.insert(program.input_names.end(), {1, 5, 6});
   for (const std::string &parameter : parameters) {
     const auto symbol = std::uint32_t(std::ranges::find(program.names, parameter) - program.names.begin());
     value = op(0, {value, op(1, {}, symbol, 0)}, 0, 0);

@@ -8,7 +8,7 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::uint32_t compute = 0, other = 1, repeat = 8;
+constexpr std::uint32_t repeat = 8;
 constexpr std::uint64_t slotBytes = 16;
 
 /// The fill of all slots, then the repetitions that write them, then a section.

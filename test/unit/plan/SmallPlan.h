@@ -16,6 +16,9 @@
 
 namespace sluice::test {
 
+/// Streams of a SmallPlan.
+inline constexpr std::uint32_t compute = 0, other = 1;
+
 class SmallPlan : public PlanBuilder {
 public:
   SmallPlan(std::initializer_list<std::pair<const char *, std::uint32_t>> mesh = {{"shard", 1}}) : PlanBuilder(mesh) {

@@ -8,8 +8,6 @@
 namespace sluice::test {
 namespace {
 
-constexpr std::uint32_t compute = 0;
-
 class Columns : public SmallPlan {
 public:
   static constexpr std::int64_t rows = 6, columns = 8;

@@ -1,0 +1,174 @@
+//===- Declarations.cpp - P1, P4 and P8 for what a plan declares of buffers and inputs ---------===//
+//
+// The checks rely on these declarations: which buffers are gathered, which persist, and which inputs are equal on all
+// ranks. Each has a defined meaning, which the instructions and tables contradict if it is false:
+//
+//   - a buffer is gathered exactly if it has a unit; then it belongs to an entry point, and only gathers of its unit,
+//   or
+//     copies of their chunks, write it;
+//   - an all_gather of a unit writes gathered buffers of that unit, or chunks in communication buffers; a parameter's
+//     shard is gathered by its own unit;
+//   - a persistent buffer holds one parameter, optimizer state or variable, and has its class;
+//   - the inputs of the step (learning rate, loss scale, step, seed) are scalars of their types, and the inputs of an
+//     entry point are those of its function in the unsharded program.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <map>
+
+namespace sluice::check {
+namespace {
+
+using plan::BufferClass;
+
+template <typename... Parts> Verdict bad(int property, const Parts &...parts) {
+  return refuse(property, concat(parts...));
+}
+
+/// The class of each persistent buffer, by the table that names it.
+Verdict checkPersistent(const plan::PlanT &plan) {
+  std::map<std::uint32_t, BufferClass> holders;
+  for (const auto &parameter : plan.parameters) {
+    holders[parameter->buffer] = BufferClass::parameter;
+    for (const auto &state : parameter->states)
+      holders[state->buffer] = BufferClass::optimizer;
+  }
+  for (const auto &variable : plan.variables)
+    if (!holders.insert({variable->buffer, BufferClass::state}).second)
+      return bad(8, "variable '", variable->name, "', its buffer '", plan.buffers[variable->buffer]->name,
+                 "' also holds a different tensor");
+  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
+    const plan::BufferT &buffer = *plan.buffers[b];
+    if (buffer.entry != -1)
+      continue;
+    const auto holder = holders.find(b);
+    if (holder == holders.end())
+      return bad(8, "buffer '", buffer.name, "' persists but holds no parameter, optimizer state or variable");
+    if (buffer.class_ != holder->second)
+      return bad(8, "buffer '", buffer.name, "', expected class ", plan::EnumNameBufferClass(holder->second),
+                 " but got ", plan::EnumNameBufferClass(buffer.class_));
+  }
+  return {};
+}
+
+Verdict checkGathered(const plan::PlanT &plan) {
+  for (const auto &buffer : plan.buffers) {
+    const bool isGathered = buffer->class_ == BufferClass::gathered;
+    if (isGathered != (buffer->unit >= 0))
+      return bad(4, "buffer '", buffer->name, "' ",
+                 (isGathered ? "is gathered but has no unit" : "has a unit but is not gathered"));
+  }
+  return {};
+}
+
+using Shards = std::map<std::uint32_t, const plan::ParameterT *>;
+
+/// The parameter of each shard, by buffer.
+Shards shardsOf(const plan::PlanT &plan) {
+  Shards shards;
+  for (const auto &parameter : plan.parameters)
+    shards[parameter->buffer] = parameter.get();
+  return shards;
+}
+
+class GatherWrites {
+public:
+  explicit GatherWrites(const plan::PlanT &plan) : plan(plan), shards(shardsOf(plan)) {}
+
+  Verdict run() {
+    for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+      Verdict verdict;
+      forEachInstruction(*plan.entries[e], [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
+        if (!verdict)
+          verdict = check(instruction);
+        if (verdict && verdict->message.front() == ' ')
+          verdict->message = place(plan, e, i) + verdict->message;
+      });
+      if (verdict)
+        return verdict;
+    }
+    return {};
+  }
+
+private:
+  const plan::BufferT &bufferOf(const plan::ViewT &view) const { return *plan.buffers[view.buffer]; }
+
+  /// The message begins with a space.
+  Verdict check(const plan::InstructionT &instruction) const {
+    const plan::CollectiveT *collective = instruction.operation.AsCollective();
+    const bool gathers = collective && collective->kind == plan::CollectiveKind::all_gather;
+    for (std::size_t s = 0; gathers && s < collective->segments.size(); ++s) {
+      const plan::SegmentT &segment = *collective->segments[s];
+      const plan::BufferT &target = bufferOf(*segment.destination);
+      const auto shard = shards.find(segment.source->buffer);
+      // The parts of one operation are gathered for a different one, without a unit.
+      if (shard != shards.end() && instruction.unit != std::int64_t(shard->second->unit) &&
+          (instruction.unit >= 0 || !shard->second->split))
+        return bad(4, " gathers the shard '", bufferOf(*segment.source).name, "' of unit '",
+                   plan.units[shard->second->unit]->name, "'");
+      if (instruction.unit >= 0 && target.class_ != BufferClass::communication && target.unit != instruction.unit)
+        return bad(4, " writes buffer '", target.name, "', expected a gathered buffer of its unit");
+    }
+    Verdict verdict;
+    forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+      const plan::BufferT &target = bufferOf(view);
+      if (!verdict && isWrite && target.unit >= 0 && !(gathers && instruction.unit == target.unit) &&
+          !copiesChunks(instruction))
+        verdict = bad(4, " writes the gathered buffer '", target.name, "' without a gather of its unit");
+    });
+    return verdict;
+  }
+
+  bool copiesChunks(const plan::InstructionT &instruction) const {
+    const plan::LaunchT *launch = instruction.operation.AsLaunch();
+    return launch && plan.kernels[launch->kernel] == "copy" &&
+           bufferOf(*launch->inputs[0]).class_ == BufferClass::communication;
+  }
+
+  const plan::PlanT &plan;
+  const Shards shards;
+};
+
+/// Names of inputs that have the same value on all ranks, with their types.
+constexpr std::pair<std::string_view, plan::DType> stepInputs[] = {
+    {"step", plan::DType::i64}, {"seed", plan::DType::i64}, {"lr", plan::DType::f32}, {"loss_scale", plan::DType::f32}};
+
+} // namespace
+
+Verdict inputsAreRecorded(const plan::PlanT &plan) {
+  std::map<std::string, std::set<std::string>> recorded;
+  if (plan.program) {
+    std::uint32_t input = 0;
+    for (const auto &function : plan.program->functions)
+      for (auto &names = recorded[plan.program->names[function->name]]; input < function->inputs_end; ++input)
+        names.insert(plan.program->names[plan.program->input_names[input]]);
+  }
+  for (const auto &entry : plan.entries) {
+    const auto function = recorded.find(entry->name);
+    for (const auto &port : entry->inputs) {
+      const std::string name = "input '" + port->name + "' of '" + entry->name + "'";
+      if (function != recorded.end() && !function->second.contains(port->name))
+        return bad(1, name, " is not in the unsharded program");
+      const auto *known = std::ranges::find(stepInputs, port->name, &std::pair<std::string_view, plan::DType>::first);
+      if (known == std::end(stepInputs))
+        continue;
+      const bool isWhole = known->second == plan::DType::i64, isFloat = port->view->dtype <= plan::DType::f16;
+      if (!port->view->shape.empty() || port->per_repetition ||
+          (isWhole ? port->view->dtype != known->second : !isFloat))
+        return bad(1, name, ", expected one scalar ", (isWhole ? "i64" : "of a floating-point type"));
+    }
+  }
+  return {};
+}
+
+Verdict declarationsHold(const plan::PlanT &plan) {
+  SLUICE_CHECK(checkPersistent(plan));
+  SLUICE_CHECK(checkGathered(plan));
+  return GatherWrites(plan).run();
+}
+
+} // namespace sluice::check

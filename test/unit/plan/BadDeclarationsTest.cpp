@@ -1,0 +1,79 @@
+//===- BadDeclarationsTest.cpp - false classes, units and names of inputs (P1, P4, P8) ---===//
+#include "BadPlan.h"
+
+namespace sluice::test {
+namespace {
+
+/// The buffer persists, at the end of the arena.
+void persist(HandPlan &h, const char *name) {
+  plan::BufferT &buffer = h.buffer(name);
+  buffer.entry = -1;
+  buffer.begin = buffer.end = 0;
+  buffer.offset = 1152;
+  h.plan.arenas[0]->bytes = h.plan.arenas[0]->persistent = 1216;
+}
+
+const Bad declarations[] = {
+    {"PersistentForNothing", 8, "buffer 'x' persists but holds no parameter, optimizer state or variable",
+     [](HandPlan &h) { persist(h, "x"); }},
+    {"PersistentAndNeverGathered", 8,
+     "buffer 'gathered.a' persists but holds no parameter, optimizer state or variable",
+     [](HandPlan &h) {
+       persist(h, "gathered.a");
+       h.drop("gather a");
+       h.drop("release a");
+     }},
+    {"GatheredVariable", 4, "buffer 'gathered.a' has a unit but is not gathered",
+     [](HandPlan &h) {
+       persist(h, "gathered.a");
+       h.drop("release a");
+       h.buffer("gathered.a").class_ = plan::BufferClass::state;
+       h.plan.variables.push_back(std::make_unique<plan::VariableT>());
+       h.plan.variables[0]->buffer = h.bufferId("gathered.a");
+     }},
+    {"ClassOfAShard", 8, "buffer 'a.weight', expected class parameter but got gathered",
+     [](HandPlan &h) { h.buffer("a.weight").class_ = plan::BufferClass::gathered; }},
+    {"VariableOfAParameter", 8, "variable 'mean', its buffer 'a.weight' also holds a different tensor",
+     [](HandPlan &h) {
+       h.plan.variables.push_back(std::make_unique<plan::VariableT>());
+       h.plan.variables[0]->name = "mean";
+       h.plan.variables[0]->buffer = h.bufferId("a.weight");
+     }},
+    {"VariableThatDoesNotPersist", 1, "variable 'mean', expected a persistent buffer",
+     [](HandPlan &h) {
+       h.plan.variables.push_back(std::make_unique<plan::VariableT>());
+       h.plan.variables[0]->name = "mean";
+       h.plan.variables[0]->buffer = h.bufferId("x");
+     }},
+    {"GatheredCalledActivation", 4, "buffer 'gathered.a' has a unit but is not gathered",
+     [](HandPlan &h) { h.buffer("gathered.a").class_ = plan::BufferClass::activation; }},
+    {"GatheredOfNoUnit", 4, "buffer 'gathered.a' is gathered but has no unit",
+     [](HandPlan &h) { h.buffer("gathered.a").unit = -1; }},
+    {"NotGatheredAtAll", 4, "writes buffer 'gathered.a', expected a gathered buffer of its unit",
+     [](HandPlan &h) {
+       h.buffer("gathered.a").class_ = plan::BufferClass::activation;
+       h.buffer("gathered.a").unit = -1;
+     }},
+    {"GatheredOfAnotherUnit", 4, "writes buffer 'gathered.a', expected a gathered buffer of its unit",
+     [](HandPlan &h) { h.buffer("gathered.a").unit = 1; }},
+    {"GatherOfAnotherUnit", 4, "gathers the shard 'a.weight' of unit 'a'",
+     [](HandPlan &h) { h.at("gather a").unit = 1; }},
+    {"FilledInsteadOfGathered", 4, "writes the gathered buffer 'gathered.a' without a gather of its unit",
+     [](HandPlan &h) {
+       plan::FillT fill;
+       fill.destination = h.view("gathered.a");
+       h.at("gather a").operation.Set(std::move(fill));
+     }},
+    {"DataCalledSeed", 1, "input 'seed' of 'train_step' is not in the unsharded program",
+     [](HandPlan &h) { h.entry().inputs[0]->name = "seed"; }},
+    {"RateOfManyElements", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
+     [](HandPlan &h) { std::swap(h.entry().inputs[0]->name, h.entry().inputs[1]->name); }},
+    {"RateInWholeNumbers", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
+     [](HandPlan &h) { h.entry().inputs[1]->view->dtype = plan::DType::i32; }},
+    {"StepInFractions", 1, "input 'step' of 'train_step', expected one scalar i64",
+     [](HandPlan &h) { std::swap(h.entry().inputs[2]->name, h.entry().inputs[1]->name); }},
+};
+INSTANTIATE_TEST_SUITE_P(Declarations, BadPlan, testing::ValuesIn(declarations), nameOf);
+
+} // namespace
+} // namespace sluice::test
