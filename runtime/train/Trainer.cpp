@@ -123,12 +123,13 @@ namespace {
 /// The log, the event file and the observer.
 class Outputs {
 public:
-  /// Opens the files, and checks that weights can be saved.
-  static Result<Outputs> open(const Ranks &ranks, const TrainOptions &options, TrainObserver &observer) {
+  /// Opens the files, and checks that weights can be saved. The run continues after `steps` steps.
+  static Result<Outputs> open(const Ranks &ranks, const TrainOptions &options, std::uint64_t steps,
+                              TrainObserver &observer) {
     const bool writes = ranks.isRoot() && !options.dryRun;
     if (writes && !options.save.empty())
       SLUICE_RETURN_IF_ERROR(checkWritableFolder(options.save));
-    SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(writes ? options.log : std::string()));
+    SLUICE_ASSIGN_OR_RETURN(RunLog log, RunLog::open(writes ? options.log : std::string(), steps));
     SLUICE_ASSIGN_OR_RETURN(EventFile events, EventFile::create(writes ? options.tensorboard : std::string()));
     return Outputs(std::move(log), std::move(events), observer);
   }
@@ -191,7 +192,6 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
   const LearningRate rate(plan, options.steps);
-  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, observer));
   bool resumes = false;
   if (options.checkpoints && !options.dryRun) {
     SLUICE_ASSIGN_OR_RETURN(resumes, options.checkpoints->open(ranks));
@@ -201,6 +201,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (resumes) {
     SLUICE_ASSIGN_OR_RETURN(progress, options.checkpoints->load(ranks));
   }
+  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, progress.step, observer));
 
   if (const std::uint64_t total = plan.learning_rate ? plan.learning_rate->total : 0;
       total != 0 && options.steps > total)
@@ -288,7 +289,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
 Status evaluate(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   TrainOptions options = given;
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation, options.seed));
-  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, observer));
+  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, /*steps=*/0, observer));
   SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
   observer.onBegin();
   if (evaluation.hasData() && !options.dryRun) {

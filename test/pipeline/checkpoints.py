@@ -24,6 +24,7 @@ def folder(name):
 
 def run_steps(plan, steps, *options, data=TEXT):
     """A run's losses, log and weights. The cache of train() does not know what a folder contains."""
+    (SCRATCH / "x.jsonl").unlink(missing_ok=True)
     return train_once(plan.path, data, steps, (*OPTIONS, *options))
 
 
@@ -101,10 +102,23 @@ def one_process_per_rank():
     run(*command, "--steps", 2, "--every", 1)
     expect_equal(sorted(os.listdir(runs)), ["step-00000001", "step-00000002"], "folders")
     expect_equal(sorted(os.listdir(runs / "step-00000002")),
-                 ["model.safetensors.index.json", *(f"shard-0000{rank}-model-00001-of-00001.safetensors" for rank in (1, 2)), "state.json"], "files")
+                 ["config.json", "model.safetensors.index.json", *(f"shard-0000{rank}-model-00001-of-00001.safetensors" for rank in (1, 2)), "state.json"], "files")
     run_steps(plan, 3, "--checkpoint", runs)
     run(*command, "--steps", STEPS, "--save", saved)
     expect((saved / "model.safetensors").read_bytes() == full.weights, "processes: expected the same weights but got others")
+
+
+@test
+def the_log_continues():
+    plan, runs, log = Plan(model(), ("mesh.shard=2",)), folder("log"), SCRATCH / "continued.jsonl"
+    full = run_steps(plan, STEPS)
+    command = ("sluice-train", plan.path, "--data", TEXT, *OPTIONS, "--quiet", "--log", log, "--checkpoint", runs)
+    run(*command, "--steps", BREAK)
+    # A step that was logged and not saved is repeated.
+    log.write_text(log.read_text() + json.dumps({"step": BREAK + 1, "loss": 0}) + '\n{"step": 4, "lo')
+    run(*command, "--steps", STEPS)
+    steps, _ = read_log(log)
+    expect_equal([(step["step"], step["loss"]) for step in steps], list(enumerate(full.loss, 1)), "log")
 
 
 @test
