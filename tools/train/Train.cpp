@@ -34,6 +34,9 @@
 namespace sluice {
 namespace {
 
+/// True for the path of a checkpoint.
+bool isChosen(const std::string &resume) { return resume != "auto" && resume != "none"; }
+
 class Run {
 public:
   TrainCommand command;
@@ -105,6 +108,8 @@ Status Run::complete() {
             "--data is missing, expected a file or random:SEED (or --generate, or --eval-data with --steps 0)"};
   if (train.evaluation.data.empty() && (train.evaluation.every || train.evaluation.batches))
     return {StatusCode::usage, "--eval-data is missing, expected a file or random:SEED"};
+  if (!trains() && (!command.checkpoint.folder.empty() || isChosen(command.checkpoint.resume)))
+    return {StatusCode::usage, "--checkpoint and --resume continue a training, which requires --data"};
   if (!trains()) {
     command.ranks.entries = {"init"};
     if (evaluates)
@@ -268,7 +273,7 @@ Status Run::run() {
   CheckpointOptions checkpoint = command.checkpoint;
   checkpoint.note = command.ranks.note;
   RunCheckpoints checkpoints(checkpoint, command.train);
-  if (!checkpoint.folder.empty() || (checkpoint.resume != "auto" && checkpoint.resume != "none"))
+  if (!checkpoint.folder.empty() || isChosen(checkpoint.resume))
     command.train.checkpoints = &checkpoints;
   if (!command.machine.empty())
     SLUICE_RETURN_IF_ERROR(readMachineFlops(ranks->plan(), shown));
