@@ -70,6 +70,7 @@ static Status loadPart(Ranks &ranks, const CheckpointReader &reader, const PlanT
     for (std::uint64_t at = 0; at < run.count;) {
       const std::uint64_t count = std::min(run.count - at, block.size() / element);
       const std::span<std::byte> bytes = block.first(count * element);
+      ranks.noteWork();
       SLUICE_RETURN_IF_ERROR(reader.read(name, run.begin + at, bytes));
       for (int rank : part.ranks)
         if (ranks.holds(rank))

@@ -72,7 +72,7 @@ Result<std::string> CheckpointReader::text(std::string_view name) const {
   return readText(fmt::format("{}/{}", folder, name), maxTextSize);
 }
 
-Status CheckpointReader::verify(const IndexFile &file) const {
+Status CheckpointReader::verify(const IndexFile &file, const std::function<void()> &onBlock) const {
   const std::string path = folder + "/" + file.name;
   SLUICE_ASSIGN_OR_RETURN(const InputFile input, InputFile::open(path, StatusCode::refused));
   std::vector<std::byte> block(std::min(checkpointBlock, file.bytes));
@@ -86,6 +86,8 @@ Status CheckpointReader::verify(const IndexFile &file) const {
       if (own)
         own->add(bytes);
       at += bytes.size();
+      if (onBlock)
+        onBlock();
     }
     return Status::ok();
   };

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/TrainingState.h"
 #include "runtime/train/File.h"
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -30,7 +31,8 @@ public:
 
   /// Reads a file of the index. A byte that differs from the one written is StatusCode::refused, with the file, and the
   /// tensor and its bytes.
-  Status verify(const IndexFile &file) const;
+  /// `onBlock`, if given, is called for each block that was read.
+  Status verify(const IndexFile &file, const std::function<void()> &onBlock = {}) const;
   /// Verifies all files.
   Status verify() const;
 

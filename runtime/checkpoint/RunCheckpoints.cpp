@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 
 namespace sluice {
 
@@ -89,7 +90,7 @@ Status RunCheckpoints::openCandidate(const Ranks &ranks, const std::string &path
     const std::vector<IndexFile> &files = opened->index().files;
     for (std::size_t i = 0; i < files.size() && status.isOk(); ++i)
       if (ranks.holds(static_cast<int>(i % static_cast<std::size_t>(ranks.size()))))
-        status = opened->verify(files[i]);
+        status = opened->verify(files[i], [&] { ranks.noteWork(); });
     reader = std::make_unique<CheckpointReader>(std::move(*opened));
   }
   SLUICE_ASSIGN_OR_RETURN(const bool differs, ranks.agree(!isSame));
@@ -137,8 +138,22 @@ static Status setAside(const std::vector<std::string> &damaged) {
   return Status::ok();
 }
 
+/// Refuses a plan with a persistent buffer that a checkpoint would not have.
+static Status checkComplete(const plan::PlanT &plan) {
+  std::set<std::uint32_t> saved;
+  for (const PlanTensor &tensor : planTensors(plan))
+    saved.insert(tensor.buffer);
+  for (std::uint32_t i = 0; i < plan.buffers.size(); ++i)
+    if (plan.buffers[i]->entry == -1 && !saved.contains(i))
+      return refusedError(fmt::format("buffer '{}' persists between steps and belongs to no parameter or variable, so "
+                                      "that no checkpoint has it",
+                                      plan.buffers[i]->name));
+  return Status::ok();
+}
+
 Result<bool> RunCheckpoints::open(const Ranks &ranks) {
   const plan::PlanT &plan = ranks.plan();
+  SLUICE_RETURN_IF_ERROR(checkComplete(plan));
   run.modelDigest = modelDigest(plan);
   run.planDigest = toHex(plan.digest);
   run.planName = plan.name;

@@ -44,6 +44,7 @@ public:
       : ranks(ranks), buffer(tensor.buffer), element(dtypeBytes(tensor.dtype)), part(std::move(part)), rank(rank) {}
 
   Status operator()(std::uint64_t begin, std::span<std::byte> out) const {
+    ranks.noteWork();
     auto run = std::upper_bound(part.runs.begin(), part.runs.end(), begin,
                                 [](std::uint64_t at, const ShardRun &each) { return at < each.begin; });
     for (--run; !out.empty(); ++run) {

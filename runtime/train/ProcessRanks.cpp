@@ -108,6 +108,9 @@ public:
     return bytes == 0 ? Status::ok() : share(*all, rank, std::as_writable_bytes(std::span(text)));
   }
 
+  // No instruction is the last one then.
+  void noteWork() const override { world->noteProgress(~0u, ~0u); }
+
   Result<bool> agreeLater(bool value) override {
     Result<bool> before = agreement.valid() ? agreement.get() : Result<bool>(false);
     // The next step is issued while the ranks exchange their values.

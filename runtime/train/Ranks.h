@@ -71,6 +71,8 @@ public:
   virtual Result<bool> agree(bool value) const { return value; }
   /// The text of the process of `rank`, on all processes.
   virtual Status share(int rank, std::string &text) const { return {}; }
+  /// This process works on files while others may wait for it, so it is not stuck.
+  virtual void noteWork() const {}
   /// As agree(), without waiting for the others: if ranks are processes, the result is that of the previous call's
   /// values.
   virtual Result<bool> agreeLater(bool value) { return value; }

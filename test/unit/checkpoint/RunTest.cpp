@@ -188,6 +188,36 @@ TEST_F(Run, ReportsWhatCannotBeRemoved) {
   }
 }
 
+// Tests that a plan with state that a checkpoint would lack is refused.
+TEST_F(Run, RefusesStateOfNoParameter) {
+  PlanBuilder builder = modelPlan(Layout::rows);
+  builder.buffer("momentum", {4});
+  ranks = FakeRanks(std::move(builder.plan));
+  refuses("buffer 'momentum' persists between steps and belongs to no parameter or variable");
+}
+
+// Tests that a process reports that it works for each block that it writes, verifies or reads.
+TEST_F(Run, NotesWork) {
+  struct Counter final : FakeRanks {
+    using FakeRanks::FakeRanks;
+    mutable int count = 0;
+    void noteWork() const override { ++count; }
+  };
+  Counter counter(modelPlan(Layout::rows).plan);
+  fill(counter, 1);
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(counter).isOk());
+  ASSERT_TRUE(run.save(counter, progress(1), false).isOk());
+  const int written = counter.count;
+  EXPECT_GE(written, 14);
+  RunCheckpoints next(options, train);
+  ASSERT_TRUE(*next.open(counter));
+  const int verified = counter.count;
+  EXPECT_GE(verified, written + 5);
+  ASSERT_TRUE(next.load(counter).isOk());
+  EXPECT_GE(counter.count, verified + 14);
+}
+
 // Tests that a plan with other rows in a step continues, and says where in the data.
 TEST_F(Run, NotesOtherRows) {
   save({progress(3)});
