@@ -93,9 +93,8 @@ private:
 
   void resolveCollective(const plan::InstructionT &instruction, const plan::CollectiveT &collective) {
     const std::size_t count = collective.segments.size();
-    std::vector<int> parameters(count);
+    const std::vector<int> parameters = segmentParameters(plan, instruction, collective);
     for (std::size_t s = 0; s < count; ++s) {
-      parameters[s] = segmentParameter(plan, instruction, collective, s);
       Access &access = add(*collective.segments[s]->source, false);
       access.carriesPadding = true;
       if (collective.kind == plan::CollectiveKind::reduce_scatter && parameters[s] >= 0)

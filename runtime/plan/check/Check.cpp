@@ -6,6 +6,7 @@
 #include "runtime/plan/check/Check.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace sluice::check {
@@ -103,52 +104,62 @@ bool isPadded(const plan::PlanT &plan, const plan::ParameterT &parameter) {
                                    std::uint64_t(cutShape(parameter)[cutDim(parameter)]);
 }
 
-int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruction,
-                     const plan::CollectiveT &collective, std::size_t index) {
+std::vector<int> segmentParameters(const plan::PlanT &plan, const plan::InstructionT &instruction,
+                                   const plan::CollectiveT &collective) {
+  std::vector<int> found(collective.segments.size(), -1);
   if (instruction.unit < 0)
-    return -1;
-  const plan::SegmentT &segment = *collective.segments[index];
+    return found;
   const bool gathers = collective.kind == plan::CollectiveKind::all_gather;
   const std::vector<std::uint32_t> &members = plan.units[instruction.unit]->parameters;
-  auto fitsAt = [&](std::uint32_t p, const plan::SegmentT &at) {
-    const std::uint64_t shard = *elementCount((gathers ? at.source : at.destination)->shape);
+  const auto shardOf = [&](std::size_t s) -> const plan::ViewT & {
+    return gathers ? *collective.segments[s]->source : *collective.segments[s]->destination;
+  };
+  // The chunk of each member that this collective transfers; nullopt: none.
+  const auto chunkOf = [&](std::uint32_t p) -> std::optional<std::uint64_t> {
     const plan::ParameterT &parameter = *plan.parameters[p];
     if (parameter.dim < 0)
-      return false;
+      return std::nullopt;
     if (parameter.axes == collective.axes)
-      return shardElements(parameter) == shard;
+      return shardElements(parameter);
     // A resharded unit: the parameter's chunk over some of its axes.
     if (!gathers ||
         !std::includes(parameter.axes.begin(), parameter.axes.end(), collective.axes.begin(), collective.axes.end()))
-      return false;
+      return std::nullopt;
     const auto group = std::int64_t(groupSize(plan, collective.axes));
     std::vector<std::int64_t> chunk = cutShape(parameter);
     std::int64_t &extent = chunk[cutDim(parameter)];
     extent = extent / group + (extent % group != 0);
-    return elementCount(chunk).value_or(0) == shard;
+    return elementCount(chunk).value_or(0);
   };
-  auto fits = [&](std::uint32_t p) { return fitsAt(p, segment); };
-  // Most plans list the unit's parameters in order, so parameters of equal size are distinguished.
-  if (index < members.size() && collective.segments.size() == members.size() && fits(members[index]))
-    return int(members[index]);
-  for (std::uint32_t p : members)
-    if (plan.parameters[p]->buffer == (gathers ? segment.source : segment.destination)->buffer && fits(p))
-      return int(p);
-  // Some of them, in order: those without a gradient are left out.
-  std::size_t next = 0;
-  for (std::size_t s = 0; s <= index; ++s) {
-    while (next < members.size() && !fitsAt(members[next], *collective.segments[s]))
-      ++next;
-    if (next == members.size())
-      break;
-    if (s == index)
-      return int(members[next]);
-    ++next;
+  std::vector<std::optional<std::uint64_t>> chunks;
+  std::map<std::uint32_t, std::size_t> byBuffer;
+  std::map<std::uint64_t, std::size_t> bySize;
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    chunks.push_back(chunkOf(members[m]));
+    byBuffer.insert({plan.parameters[members[m]]->buffer, m});
+    if (chunks.back())
+      bySize.insert({*chunks.back(), m});
   }
-  for (std::uint32_t p : members)
-    if (fits(p))
-      return int(p);
-  return -1;
+  std::size_t next = 0;
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    const std::uint64_t shard = *elementCount(shardOf(s).shape);
+    // Some of the members, in order: those without a gradient are left out.
+    while (next < members.size() && chunks[next] != shard)
+      ++next;
+    const std::size_t inOrder = next < members.size() ? next++ : members.size();
+    const auto own = byBuffer.find(shardOf(s).buffer);
+    const auto same = bySize.find(shard);
+    // Most plans list the unit's parameters in order, so parameters of equal size are distinguished.
+    if (found.size() == members.size() && chunks[s] == shard)
+      found[s] = int(members[s]);
+    else if (own != byBuffer.end() && chunks[own->second] == shard)
+      found[s] = int(members[own->second]);
+    else if (inOrder < members.size())
+      found[s] = int(members[inOrder]);
+    else if (same != bySize.end())
+      found[s] = int(members[same->second]);
+  }
+  return found;
 }
 
 } // namespace sluice::check

@@ -86,10 +86,10 @@ std::set<std::pair<std::uint32_t, std::uint32_t>> replacedBuffers(const plan::Pl
 /// True where the destination kernel reads what its output held before (accumulate).
 bool readsOutput(const plan::PlanT &plan, const plan::LaunchT &launch);
 
-/// The parameter of the instruction's unit for segment `index` of its collective, found by the sizes of shard and full
+/// For each segment of a collective the parameter of the instruction's unit, found by the sizes of shard and full
 /// parameter; -1: none.
-int segmentParameter(const plan::PlanT &plan, const plan::InstructionT &instruction,
-                     const plan::CollectiveT &collective, std::size_t index);
+std::vector<int> segmentParameters(const plan::PlanT &plan, const plan::InstructionT &instruction,
+                                   const plan::CollectiveT &collective);
 
 /// Elements of the shard of a parameter on one rank, padding included.
 std::uint64_t shardElements(const plan::ParameterT &parameter);

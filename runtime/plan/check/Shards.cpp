@@ -97,6 +97,7 @@ Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const pla
                         const plan::CollectiveT &collective, const std::string &where) {
   const bool gathers = collective.kind == plan::CollectiveKind::all_gather;
   const bool scatters = collective.kind == plan::CollectiveKind::reduce_scatter;
+  const std::vector<int> parameters = segmentParameters(plan, instruction, collective);
   for (std::size_t s = 0; s < collective.segments.size(); ++s) {
     const plan::SegmentT &segment = *collective.segments[s];
     const auto source = owners.find(segment.source->buffer);
@@ -106,8 +107,7 @@ Verdict checkCollective(const plan::PlanT &plan, const Owners &owners, const pla
           *elementCount(segment.source->shape) != shardElements(parameter))
         return refuse(8, concat(where, ", segment ", s, ", expected the full shard of parameter '", parameter.name,
                                 "' along its own axes"));
-    } else if ((gathers || scatters) && instruction.unit >= 0 &&
-               segmentParameter(plan, instruction, collective, s) < 0) {
+    } else if ((gathers || scatters) && instruction.unit >= 0 && parameters[s] < 0) {
       return refuse(8, concat(where, ", segment ", s, ", its chunk of ",
                               *elementCount((gathers ? segment.source : segment.destination)->shape),
                               " elements is the shard of no parameter of unit '", plan.units[instruction.unit]->name,
