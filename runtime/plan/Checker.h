@@ -1,9 +1,9 @@
 //===- Checker.h - proves properties of a plan before it runs ---------------------===//
 //
 // The checker reads only the plan and shares no code with the passes. The compiler runs it on each plan before it
-// writes the file, the runtime on each plan that it loads, `sluice-plan check` on any file. docs/checker.md describes
-// the properties and lists those that are not proved. The notes of a refusal are a counterexample: two instructions, a
-// byte range, the missing order.
+// writes the file, the runtime on each plan that it loads, `sluice-plan check` on any file. docs/what-is-proved.md
+// describes the properties and lists those that are not proved. The notes of a refusal are a counterexample: two
+// instructions, a byte range, the missing order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECKER_H

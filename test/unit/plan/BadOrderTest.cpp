@@ -111,6 +111,13 @@ const Bad gather[] = {
      [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {h.bufferId("x")}; }},
     {"GatheredAgain", 4, "again before its release", [](HandPlan &h) { h.drop("release b"); }},
     {"ReleasedWhileRead", 4, "while it is read", [](HandPlan &h) { h.at("release b").stream = 1; }},
+    {"ReleasedInFlight", 4, "releases buffer 'gathered.b' while it is gathered",
+     [](HandPlan &h) {
+       // Nothing reads it.
+       h.launch("y").inputs[1] = h.view("h");
+       h.launch("grad b").inputs[1] = h.view("y");
+       h.drop("compute waits: b gathered");
+     }},
     {"SourceWrittenInFlight", 4, "while its gather is in flight",
      [](HandPlan &h) {
        // A second gather at the end, while the update writes the shard.

@@ -1,0 +1,66 @@
+//===- BadCodeTest.cpp - instructions that are not well formed (P1) ---===//
+#include "BadPlan.h"
+
+#include <limits>
+
+namespace sluice::test {
+namespace {
+
+const Bad code[] = {
+    {"CopyOfAnotherShape", 1, "expected source and destination of a copy to have one shape and dtype",
+     [](HandPlan &h) { h.at("copy x").operation.AsCopy()->destination = h.view("x", {4, 2}); }},
+    {"CopyOfAnotherType", 1, "expected source and destination of a copy to have one shape and dtype",
+     [](HandPlan &h) { h.at("copy x").operation.AsCopy()->destination->dtype = plan::DType::i32; }},
+    {"ViewNotAligned", 1, "its view of 'y' is not aligned to its dtype",
+     [](HandPlan &h) {
+       h.launch("loss").inputs[0] = h.view("y", {1});
+       h.launch("loss").inputs[0]->offset = 2;
+     }},
+    {"RepetitionsNotAligned", 1, "its view of 'host.x' is not aligned to its dtype",
+     [](HandPlan &h) { h.at("copy x").operation.AsCopy()->source->repetition_stride = 30; }},
+    {"ViewOfUnknownType", 1, "unknown dtype 99",
+     [](HandPlan &h) { h.launch("loss").inputs[0]->dtype = plan::DType(99); }},
+    {"ViewOfManyDims", 1, "expected at most 8 dims but got 9",
+     [](HandPlan &h) { h.launch("loss").inputs[0]->shape.assign(9, 1); }},
+    {"ListTooLong", 1, "expected a predicate that lists at most 64 repetitions but got 65",
+     [](HandPlan &h) { h.at("micro done").repetitions.assign(65, 0); }},
+    {"ListBeyondSection", 1, "repetition 5 does not exist", [](HandPlan &h) { h.at("micro done").repetitions = {5}; }},
+    {"UnknownPredicate", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").when = plan::When(9); }},
+    {"UnknownPhase", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").phase = plan::Phase(9); }},
+    {"NoLocation", 1, "location 7 does not exist", [](HandPlan &h) { h.at("h").location = 7; }},
+    {"NoKernel", 1, "kernel 99 does not exist", [](HandPlan &h) { h.launch("h").kernel = 99; }},
+    {"AttributeOfUnknownKind", 1, "attribute 'first' is of unknown kind",
+     [](HandPlan &h) { h.launch("sum a").attributes[0]->kind = 3; }},
+    {"ValuesOfSomeOperands", 1, "expected a value id for each operand",
+     [](HandPlan &h) { h.launch("h").input_values = {1}; }},
+    {"ValuesOfSomeOutputs", 1, "expected a value id for each operand",
+     [](HandPlan &h) { h.launch("h").output_values = {1, 1}; }},
+    {"NoValue", 1, "value 99 does not exist", [](HandPlan &h) { h.launch("h").output_values = {99}; }},
+    {"CollectiveOfUnknownType", 1, "unknown kind, reduction or dtype of a collective",
+     [](HandPlan &h) { h.collective("gather a").dtype = plan::DType(99); }},
+    {"CollectiveOfUnknownOp", 1, "unknown kind, reduction or dtype of a collective",
+     [](HandPlan &h) { h.collective("gather a").op = plan::ReduceOp(99); }},
+    {"ScaleNotFinite", 1, "expected a finite scale",
+     [](HandPlan &h) { h.collective("reduce a").scale = std::numeric_limits<double>::infinity(); }},
+    {"NoSegment", 1, "expected at least one segment", [](HandPlan &h) { h.collective("reduce a").segments.clear(); }},
+    {"ReleaseOfNoBuffer", 1, "buffer 99 does not exist",
+     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {99}; }},
+    {"ReleaseOfAShard", 1, "buffer 'a.weight' belongs to a different entry point",
+     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {h.bufferId("a.weight")}; }},
+    {"ValidOfNoDim", 1, "expected the valid extent of a dim of the view, each dim once, but got dim 5",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->dim = 5; }},
+    {"ValidAlongNoAxis", 1, "the axes of a valid extent are not distinct axes of the mesh",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->axes = {9}; }},
+    {"FillOnHostMemory", 1, "expected operands in the memory of stream 'compute', device, but 'host.loss' is in host",
+     [](HandPlan &h) { h.at("fill clip").operation.AsFill()->destination = h.view("host.loss"); }},
+    {"PortOfNoSection", 1, "port 'x' of 'idle', no section repeats",
+     [](HandPlan &h) {
+       h.plan.entries.push_back(std::make_unique<plan::EntryT>());
+       h.plan.entries[1]->name = "idle";
+       h.plan.entries[1]->inputs.push_back(std::make_unique<plan::PortT>(*h.entry().inputs[0]));
+     }},
+};
+INSTANTIATE_TEST_SUITE_P(P1Code, BadPlan, testing::ValuesIn(code), nameOf);
+
+} // namespace
+} // namespace sluice::test
