@@ -24,6 +24,7 @@ include "dialect/model/ops/Loss.td"
 include "dialect/model/ops/LinearLoss.td"
 include "dialect/model/ops/Random.td"
 include "dialect/model/ops/AllReduce.td"
+include "dialect/model/ops/AllGather.td"
 include "dialect/model/ops/GradientNorm.td"
 include "dialect/model/ops/Optimizer.td"
 

@@ -11,6 +11,7 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/sharding/AuthorCollectives.h"
 #include "passes/sharding/InitEntry.h"
 #include "passes/sharding/Utils.h"
 
@@ -52,33 +53,6 @@ SmallVector<PersistentTensor> findPersistent(ModuleOp module, const Placement &p
   return tensors;
 }
 
-/// The op before which to wait for a value: its first reader in the block, if that has the op's phase; else the next
-/// op.
-Operation *findWaitPosition(Operation *op) {
-  Operation *first = nullptr;
-  for (Operation *user : op->getUsers())
-    if (Operation *at = op->getBlock()->findAncestorOpInBlock(*user); at && (!first || at->isBeforeInBlock(first)))
-      first = at;
-  return first && model::phaseOf(first) == model::phaseOf(op) ? first : op->getNextNode();
-}
-
-/// Replaces each model.all_reduce by a collective over the data-parallel ranks, whose wait is before the first reader
-/// of its value. `spmd.unshard` names the blocks that are gathered meanwhile.
-void lowerAllReduces(Block &block, const Placement &placement) {
-  for (auto op : llvm::make_early_inc_range(block.getOps<model::AllReduceOp>())) {
-    OpBuilder builder(op);
-    auto kind = op.getReduction() == LossReduction::mean ? ReductionKind::mean : ReductionKind::sum;
-    spmd::WaitOp wait = allReduce(builder, op, op.getOperand(), placement.dataAxes(), kind);
-    wait->moveBefore(findWaitPosition(op));
-    model::copyAttribute(op, model::idsName, wait);
-    model::copyAttribute(op, spmd::localShardingsName, wait.getStart());
-    if (op.getUnshard())
-      wait.getStart()->setAttr(spmd::unshardName, *op.getUnshard());
-    op.replaceAllUsesWith(wait.getValues()[0]);
-    op.erase();
-  }
-}
-
 /// Partitions one entry point.
 class EntryPartitioner {
 public:
@@ -99,7 +73,7 @@ public:
     for (auto mean : block.getOps<model::StepMeanOp>())
       model::setPhase(mean, Phase::update);
     inlineRecompute(block);
-    lowerAllReduces(block, placement);
+    lowerAuthorCollectives(block, placement);
     hoistGradients();
     addArguments();
     replaceReads();
@@ -303,6 +277,9 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
       return signalPassFailure();
     if (failed(verifyReads(entries)))
       return signalPassFailure();
+    for (func::FuncOp entry : entries)
+      if (failed(verifyAuthorCollectives(entry, placement)))
+        return signalPassFailure();
     SmallVector<PersistentTensor> tensors = findPersistent(module, placement, recipe->memory);
     for (func::FuncOp entry : entries)
       EntryPartitioner(entry, placement, tensors, recipe->gradient.microbatches).run();

@@ -138,8 +138,9 @@ def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
     Each entry has its parameters and states as arguments, and their new values as results that donate the arguments. Types
     stay global: the sharding of an argument is `spmd.sharding`. The body of a train entry becomes the sections `microbatch`
     (repeated `gradient.microbatches` times) and `update`, whose reads become the arguments. `model.recompute` regions are
-    inlined. The forward and backward still have `model.read` and `model.gradient`, and the update has `model.step_mean`:
-    spmd-insert-data-reshards replaces them. Adds the entry point `init`.
+    inlined, and the collectives that the model's author wrote are along the data axes. The forward and backward still have
+    `model.read` and `model.gradient`, and the update has `model.step_mean`: spmd-insert-data-reshards replaces them. Adds
+    the entry point `init`.
     ```mlir
     func.func @f() attributes {model.entry = "forward"} {
       %0 = model.read @w : tensor<6x4xf32>

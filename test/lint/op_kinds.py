@@ -9,8 +9,8 @@ import re
 import lint
 
 STRUCTURE = {"Parameter", "Read", "Write", "Gradient", "StepMean", "Block", "Checkpoint", "Recompute", "Yield",
-             # The model author's collective, which is lowered to one.
-             "AllReduce"}
+             # The model author's collectives, which are lowered to others.
+             "AllReduce", "AllGather", "ReduceScatter"}
 # Ops that phases create: the loss's softmax over a sharded axis, clipping, updates, initial values, conversions,
 # paddings.
 BUILT = {"Add", "Subtract", "Multiply", "Divide", "Maximum", "Exp", "Log", "Scale", "Cast", "Constant", "Reshape",

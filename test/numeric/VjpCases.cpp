@@ -153,6 +153,8 @@ std::vector<VjpCase> vjpCases() {
       unary("relu", 1, 0.001),
       movement("scale", "{factor = 1.5}", "tensor<2x3x4xf64>"),
       movement("all_reduce", "{reduction = #model.reduction<sum>}", "tensor<2x3x4xf64>"),
+      movement("all_gather", "", "tensor<2x3x4xf64>"),
+      movement("reduce_scatter", "", "tensor<2x3x4xf64>"),
       movement("reshape", "", "tensor<6x4xf64>"),
       movement("broadcast", "", "tensor<5x2x3x4xf64>"),
       movement("transpose", "{permutation = array<i64: 2, 0, 1>}", "tensor<4x2x3xf64>"),

@@ -599,7 +599,7 @@ NO_SAMPLES = {
     "dropout": "not expressible: other random numbers (nn.functional.dropout)",
     "random_normal": "not expressible: other random numbers (normal)",
     "random_uniform": "not expressible: other random numbers (uniform)",
-    "all_reduce": "not expressible: no entry has several ranks",
+    **{op: "not expressible: no entry has several ranks" for op in ("all_gather", "all_reduce", "reduce_scatter")},
     **{op + "_grad": f"as the derivative of {op}" for op in (
         "adaptive_avg_pool2d", "attention", "avg_pool2d", "batch_norm", "cross_entropy", "embedding", "gelu",
         "layer_norm", "linear_cross_entropy", "max_pool2d", "relu", "rms_norm", "silu", "softmax")},

@@ -209,6 +209,10 @@ module attributes {model.name = "all"} {
   func.func @random(%x: tensor<4x5xf32>, %s: tensor<i64>, %t: tensor<i64>, %r: tensor<i64>) {
     // CHECK: model.all_reduce {{.*}}model.cost = "flops=20, bytes=160"
     %1 = model.all_reduce %x {reduction = #model.reduction<mean>} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+    // CHECK: model.all_gather {{.*}}model.cost = "flops=0, bytes=240"
+    %2 = model.all_gather %x : (tensor<4x5xf32>) -> tensor<8x5xf32>
+    // CHECK: model.reduce_scatter {{.*}}model.cost = "flops=40, bytes=240"
+    %3 = model.reduce_scatter %2 : (tensor<8x5xf32>) -> tensor<4x5xf32>
     // CHECK: model.dropout {{.*}}model.cost = "flops=440, bytes=184"
     %0 = model.dropout %x, %s, %t, %r {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
     return

@@ -304,3 +304,27 @@ func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model
   %y = model.all_reduce %x {reduction = #model.reduction<sum>} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %y : tensor<2x3xf32>
 }
+
+// -----
+
+// all_gather: the sum over ranks of the cotangents of the rank's rows
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK-NEXT: %[[V0:.*]] = model.reduce_scatter %[[DY]] {model.block = ""} : (tensor<8x3xf32>) -> tensor<2x3xf32>
+// CHECK-NEXT: return %[[V0]]
+func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<8x3xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+  %y = model.all_gather %x : (tensor<2x3xf32>) -> tensor<8x3xf32>
+  return %y : tensor<8x3xf32>
+}
+
+// -----
+
+// reduce_scatter: the cotangents of all ranks
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK-NEXT: %[[V0:.*]] = model.all_gather %[[DY]] {model.block = ""} : (tensor<2x3xf32>) -> tensor<8x3xf32>
+// CHECK-NEXT: return %[[V0]]
+func.func @f(%x: tensor<8x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+  %y = model.reduce_scatter %x : (tensor<8x3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}

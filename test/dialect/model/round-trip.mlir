@@ -221,6 +221,10 @@ module attributes {model.name = "all"} {
   func.func @ranks(%x: tensor<2x3xf32>) {
     // CHECK: model.all_reduce %{{.*}} {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : tensor<2x3xf32>
     %0 = model.all_reduce %x {reduction = #model.reduction<sum>, unshard = ["mlps.0"]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.all_gather %{{.*}} : (tensor<2x3xf32>) -> tensor<8x3xf32>
+    %1 = model.all_gather %x : (tensor<2x3xf32>) -> tensor<8x3xf32>
+    // CHECK: model.reduce_scatter %{{.*}} : (tensor<8x3xf32>) -> tensor<2x3xf32>
+    %2 = model.reduce_scatter %1 : (tensor<8x3xf32>) -> tensor<2x3xf32>
     return
   }
 

@@ -238,6 +238,10 @@ module attributes {model.name = "all"} {
     %0 = model.dropout %x, %s, %s, %s {key = 0 : i64, rate = 0.5 : f64} : (tensor<4x5xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x5xf32>
     // CHECK: model.all_reduce {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=4, j=5}"
     %1 = model.all_reduce %x {reduction = #model.reduction<mean>} : (tensor<4x5xf32>) -> tensor<4x5xf32>
+    // CHECK: model.all_gather {{.*}}model.sharding_rule = "([i, j]) -> ([k, l]) {i=4 replicated, j=5 replicated, k=8 replicated, l=5 replicated}"
+    %2 = model.all_gather %x : (tensor<4x5xf32>) -> tensor<8x5xf32>
+    // CHECK: model.reduce_scatter {{.*}}model.sharding_rule = "([i, j]) -> ([k, l]) {i=8 replicated, j=5 replicated, k=4 replicated, l=5 replicated}"
+    %3 = model.reduce_scatter %2 : (tensor<8x5xf32>) -> tensor<4x5xf32>
     return
   }
 

@@ -49,3 +49,29 @@ module {
     return
   }
 }
+
+// -----
+
+// A gather of two ranks on a mesh of four.
+module {
+  spmd.mesh @mesh <replicate = 2, shard = 2, tensor = 1>
+  func.func @f(%x: tensor<2x4xf32> {model.input = "x"}) -> (tensor<4x4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+    // expected-error @below {{'model.all_gather' op data-parallel ranks of the type, expected 4 (mesh.replicate times mesh.shard) but got 2}}
+    // expected-note @below {{give the result 8 rows, 2 of each rank, or compile for 2 data-parallel ranks}}
+    %0 = model.all_gather %x {model.block = ""} : (tensor<2x4xf32>) -> tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+// A reduction of the rows of four ranks on one.
+module {
+  spmd.mesh @mesh <replicate = 1, shard = 1, tensor = 2>
+  func.func @f(%x: tensor<8x4xf32> {model.input = "x"}) -> (tensor<2x4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+    // expected-error @below {{'model.reduce_scatter' op data-parallel ranks of the type, expected 1 (mesh.replicate times mesh.shard) but got 4}}
+    // expected-note @below {{give the operand 2 rows, 2 of each rank, or compile for 4 data-parallel ranks}}
+    %0 = model.reduce_scatter %x {model.block = ""} : (tensor<8x4xf32>) -> tensor<2x4xf32>
+    return %0 : tensor<2x4xf32>
+  }
+}
