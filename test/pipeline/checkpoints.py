@@ -123,13 +123,15 @@ def the_log_continues():
 
 @test
 def after_an_interrupt():
-    plan, runs, script = Plan(model(), ("mesh.shard=2",)), folder("interrupt"), ROOT / "test" / "tools" / "interrupt.py"
-    run("python3", script, "sluice-train", plan.path, "--data", TEXT, *OPTIONS, "--steps", 100000, "--checkpoint", runs)
-    stopped = int(os.listdir(runs)[0].removeprefix("step-"))
-    full = run_steps(plan, stopped + 2)
-    rest = run_steps(plan, stopped + 2, "--checkpoint", runs)
-    expect_equal(rest.loss, full.loss[stopped:], "interrupt: losses")
-    expect(rest.weights == full.weights, "interrupt: expected the same weights but got others")
+    plan, script = Plan(model(), ("mesh.shard=2",)), ROOT / "test" / "tools" / "interrupt.py"
+    for signal in ("INT", "TERM"):
+        runs = folder("interrupt")
+        run("python3", script, signal, "step 2/", "sluice-train", plan.path, "--data", TEXT, *OPTIONS, "--steps", 100000, "--checkpoint", runs)
+        stopped = int(os.listdir(runs)[0].removeprefix("step-"))
+        full = run_steps(plan, stopped + 2)
+        rest = run_steps(plan, stopped + 2, "--checkpoint", runs)
+        expect_equal(rest.loss, full.loss[stopped:], f"{signal}: losses")
+        expect(rest.weights == full.weights, f"{signal}: expected the same weights but got others")
 
 
 main()

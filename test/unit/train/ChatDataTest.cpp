@@ -38,7 +38,8 @@ protected:
   }
 
   std::unique_ptr<Tokenizer> tokenizer;
-  const std::string path = testing::TempDir() + "/chat.jsonl";
+  const std::string path =
+      testing::TempDir() + "/" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
 };
 
 TEST_F(ChatData, IdsAndAnswersOfTransformers) {
