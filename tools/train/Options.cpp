@@ -100,6 +100,7 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_option("--save-shard-size", line.train.saving.shardBytes,
                  "bytes of a file of --save, for example 500MB or 5GiB; more are saved in several files")
       ->transform(CLI::AsSizeValue(true))
+      ->type_name("SIZE")
       ->check(integerFrom(1))
       ->default_str("5GB");
   app.add_option("--trace", line.trace, "write a Chrome trace of the run")->check(nonEmptyPath());
@@ -142,10 +143,9 @@ static void declareCheckpoints(CLI::App &app, CheckpointOptions &checkpoint) {
       ->check(nonEmptyPath())
       ->capture_default_str();
   app.add_option("--max-failed-saves", checkpoint.maxFailedSaves,
-                 "failed checkpoints in a row after which the run ends")
+                 "failed checkpoints in a row after which the run ends (default: 3)")
       ->check(integerFrom(1))
-      ->needs(folder)
-      ->capture_default_str();
+      ->needs(folder);
 }
 
 static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &launch) {

@@ -63,7 +63,7 @@ constexpr std::pair<const char *, TensorSplit> megatronPlan[] = {
     {"*.dense_4h_to_h.*", TensorSplit::row},
     {"*.embed_in.weight", TensorSplit::row},
     {"embed_out.weight", TensorSplit::column},
-    {"*.out_proj.*", TensorSplit::row},
+    {"*.self_attn.out_proj.*", TensorSplit::row},
     {"*.fc1.*", TensorSplit::column},
     {"*.fc2.*", TensorSplit::row},
 };
