@@ -114,7 +114,7 @@ def replicas_of_shards():
         model = zoo("norm-mlps", f"dim={dim}")
         for mesh, ranks in ((["mesh.replicate=2", "mesh.shard=2"], 4), (["mesh.replicate=2", "mesh.shard=1"], 2)):
             recipes = [policy + [f"gradient.sync={sync}"] for policy in POLICIES for sync in ("last", "every")]
-            parity(model, mesh, ranks, recipes + [[HOST, f"memory.pinned={pinned}"] for pinned in ("true", "false")], steps=5, microbatches=3)
+            parity(model, mesh, ranks, recipes + [[HOST, f"memory.pinned={pinned}"] for pinned in ("true", "false")], microbatches=3)
             runs += len(recipes)
     expect_equal(runs, 48, "combinations")
 
@@ -172,9 +172,9 @@ def accumulation_modes():
         recipes += [["sharding.reshard_after_forward=false", "sharding.reshard_after_backward=last"],
                     ["sharding.reshard_after_forward=false", 'gradient.sync={root="last", "*"="every"}', 'sharding.reshard_after_backward={root="last"}'],
                     ["sharding.reshard_after_forward=true", HOST]]
-        parity(model, mesh, 4, recipes, steps=5, microbatches=3)
+        parity(model, mesh, 4, recipes, microbatches=3)
     parity(zoo("transformer", "dropout=0"), ["mesh.shard=4"], 4,
-           [["sharding.reshard_after_forward=false"] + more for more in ([], ["sharding.reshard_after_backward=last"])], steps=5, microbatches=3)
+           [["sharding.reshard_after_forward=false"] + more for more in ([], ["sharding.reshard_after_backward=last"])], microbatches=3)
 
 
 @test
@@ -189,7 +189,7 @@ def ranks_without_rows():
 def frozen_parameters():
     parity(zoo("linear-mlps", "count=3", "dim=8"), [], 4,
            [["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.shard=4", "sharding.reshard_after_forward=2"],
-            ["mesh.shard=4", "sharding.dim=flat", "recompute.policy=block"]], steps=5, extra=['parameters.frozen=["1.*", "2.in_proj.weight"]'])
+            ["mesh.shard=4", "sharding.dim=flat", "recompute.policy=block"]], extra=['parameters.frozen=["1.*", "2.in_proj.weight"]'])
 
 
 @test
@@ -198,7 +198,7 @@ def sync_by_unit_and_mesh():
     for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.replicate=4"]):
         recipes = [[f"sharding.reshard_after_forward={after}", f"gradient.sync={sync}"]
                    for after in (("true", "false") if mesh == ["mesh.replicate=4"] else ("true", "false", "2")) for sync in syncs]
-        parity(zoo("linear-mlps", "count=3", "dim=32"), mesh, 4, recipes, steps=3, microbatches=3)
+        parity(zoo("linear-mlps", "count=3", "dim=32"), mesh, 4, recipes, microbatches=3)
 
 
 main()

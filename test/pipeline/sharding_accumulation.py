@@ -51,7 +51,7 @@ def counts_of_every_mode():
 @test
 def parity_of_every_mode():
     model = zoo("linear-mlps", "count=3", "dim=32")
-    parity(model, [], 4 * K, [recipe_of(*variant) for variant in variants()], steps=5)
+    parity(model, [], 4 * K, [recipe_of(*variant) for variant in variants()])
 
 
 @test
@@ -66,7 +66,7 @@ def gathered_once_for_all_microbatches():
             expect_equal((plan.count("all_gather"), plan.count("reduce_scatter")), (gathers, 3), f"{one}")
             expect_equal({c["microbatch"] for c in plan.collectives("reduce_scatter")}, {2}, f"{one}: micro-batch of reductions")
         expect_equal(Plan(model, early).events("forward")[:3], ["U(root)", "U(layers.0)", "U(layers.1)"], "early gathers")
-        parity(model, [], 12, [early], steps=5)
+        parity(model, [], 12, [early])
 
 
 def lists(pattern):
