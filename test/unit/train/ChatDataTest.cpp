@@ -17,8 +17,9 @@ class ChatData : public testing::Test {
 protected:
   void SetUp() override {
     Result<std::unique_ptr<Tokenizer>> opened = openTokenizer(reference + "qwen2");
-    if (!opened.isOk())
+    if (opened.status().message().ends_with("this build of Sluice has no tokenizers"))
       GTEST_SKIP() << opened.status().message();
+    ASSERT_TRUE(opened.isOk()) << opened.status().message();
     tokenizer = std::move(*opened);
     use("generation");
   }
