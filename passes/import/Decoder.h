@@ -68,7 +68,7 @@ struct DecoderConfig {
   /// For each layer the factor of the attention scores and the attention window (0: all previous tokens).
   llvm::SmallVector<double> attentionScales;
   llvm::SmallVector<std::int64_t> windows;
-  /// Factors of the embedding, of what is added to the residual path and of the logits; 1: none.
+  /// Factors of the embedding, the branches added to the residual path, and the logits; 1: none.
   double embeddingScale = 1, residualScale = 1, logitScale = 1;
   /// `cap tanh(x / cap)` of attention scores and logits; 0: none.
   double attentionCap = 0, logitCap = 0;

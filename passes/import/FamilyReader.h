@@ -46,7 +46,7 @@ public:
   void readLayerTypes(std::int64_t window, llvm::function_ref<bool(std::int64_t)> otherwise);
   /// A dropout rate, or --dropout.
   void readRate(llvm::StringRef field, double otherwise, double &rate);
-  /// Refuses what no family has, what is left, and sizes that do not agree.
+  /// Refuses features that no family supports, unread fields, and sizes that do not agree.
   Status finish();
 
 private:

@@ -33,7 +33,7 @@ bool isCheckpoint(const std::string &folder);
 
 /// Removes the partial and damaged folders.
 Status removeLeftovers(const std::string &folder);
-/// Removes a folder and what is in it; an absent one is no error. A checkpoint is renamed first, so that no part of it
+/// Removes a folder and its files; an absent folder is no error. A checkpoint is renamed first, so that no part of it
 /// can be read as one.
 Status removeCheckpoint(const std::string &path);
 

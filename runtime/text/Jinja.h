@@ -2,7 +2,7 @@
 //
 // Statements: for (with else, if, break and continue), if, set (of a variable, of a namespace's member, of a block),
 // generation. Expressions: those of Jinja without calls of macros. Values are JSON; an undefined value is discarded
-// JSON. Blanks around tags are removed as transformers does: trim_blocks and lstrip_blocks. What is not in the subset
+// JSON. Blanks around tags are removed as transformers does: trim_blocks and lstrip_blocks. Syntax outside the subset
 // is an error when the template is parsed, or when it is rendered and reaches an unknown filter, test or method.
 //
 //===------------------------------------------------------------------------------------------===//

@@ -15,7 +15,7 @@ struct Range {
   bool operator==(const Range &) const = default;
 };
 
-/// The use of a match: its removal, a part of its own, a part with the text before or after it, or a part with the
+/// The use of a match: its removal, a separate part, a part with the text before or after it, or a part with the
 /// adjacent matches.
 enum class SplitBehavior { removed, isolated, mergedWithPrevious, mergedWithNext, contiguous };
 

@@ -1,7 +1,7 @@
 //===- Checkpointer.h - the interface of the training loop to its checkpoints --------===//
 //
-// The loop decides at which point the ranks are idle, and the checkpointer (runtime/checkpoint) what is loaded and
-// written then. With several processes each calls the same functions in the same order.
+// The loop decides at which point the ranks are idle, and the checkpointer (runtime/checkpoint) which values are loaded
+// and written then. With several processes each calls the same functions in the same order.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_CHECKPOINTER_H

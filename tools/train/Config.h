@@ -19,7 +19,7 @@ class App;
 
 namespace sluice {
 
-/// What an option's text stands for.
+/// The type of an option's value.
 enum class OptionType : std::uint8_t { flag, integer, number, text };
 
 /// An option that a file can set, with its values: those given, or the default.

@@ -1,6 +1,6 @@
 //===- ReferenceTest.cpp - ids and texts of transformers for small tokenizers ---------------===//
 //
-// test/reference/tokenizer_cases.py has written the tokenizers and what they give.
+// test/reference/tokenizer_cases.py writes the tokenizers and the expected ids and texts.
 //
 //===-----------------------------------------------------------------------------------------===//
 #include "runtime/base/Files.h"
