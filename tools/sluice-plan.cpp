@@ -2,12 +2,14 @@
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
 //        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1]
+//        sluice-plan pack FILE --capacity BYTES -o OUT
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Message.h"
 #include "runtime/plan/Commands.h"
 #include "tools/CommandLine.h"
+#include "tools/plan/Pack.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -17,12 +19,14 @@
 
 using namespace sluice;
 
-static constexpr std::string_view notImplemented[] = {"explain", "simulate", "compare", "calibrate", "pack"};
+static constexpr std::string_view notImplemented[] = {"explain", "simulate", "compare", "calibrate"};
 
 int main(int argc, char **argv) {
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
   app.set_version_flag("--version", versionText("sluice-plan"));
-  app.footer("exit codes: 0 done, 1 a file cannot be read (diff: the plans differ), 2 usage, 4 a plan is rejected");
+  app.footer("exit codes: 0 done, 1 a file cannot be read or written (diff: the plans differ), 2 usage, 3 no placement "
+             "(pack), "
+             "4 a plan is rejected");
   app.require_subcommand(1);
   PlanCommand command;
   command.isTerminal = isatty(STDOUT_FILENO) == 1;
@@ -52,6 +56,16 @@ int main(int argc, char **argv) {
     names += std::string(names.empty() ? "" : "|") + row.name;
     isKnown = isKnown || std::string_view(argv[1]) == row.name;
   }
+  PackCommand pack;
+  CLI::App *packSubcommand = app.add_subcommand("pack", "places buffers with lifespans in an arena");
+  packSubcommand->add_option("FILE", pack.input, "text with the columns id,lower,upper,size; lifespans are half-open")
+      ->required();
+  packSubcommand->add_option("--capacity", pack.capacity, "bytes of the arena")->required()->check(integerFrom(0));
+  packSubcommand->add_option("-o", pack.output, "the same text with the column offset")
+      ->required()
+      ->check(nonEmptyPath());
+  names += "|pack";
+  isKnown = isKnown || std::string_view(argv[1]) == "pack";
   // CLI11 reports an unknown subcommand as a missing one.
   if (!isKnown && std::ranges::count(notImplemented, std::string_view(argv[1])))
     return report(notImplementedError("subcommand '" + std::string(argv[1]) + "'"));
@@ -60,7 +74,13 @@ int main(int argc, char **argv) {
   if (const std::optional<int> done = parseCommandLine(app, argc, argv))
     return *done;
   command.name = app.get_subcommands().front()->get_name();
-  const PlanCommandResult result = runPlanCommand(command);
+  PlanCommandResult result;
+  if (packSubcommand->parsed()) {
+    Result<std::string> line = runPack(pack);
+    result = {line.isOk() ? *line : "", line.status(), 0};
+  } else {
+    result = runPlanCommand(command);
+  }
   std::fputs(result.text.c_str(), stdout);
   if (!result.status.isOk())
     return report(result.status);

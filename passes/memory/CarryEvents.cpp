@@ -14,6 +14,7 @@
 #include "passes/memory/Arena.h"
 #include "passes/memory/Lifespans.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/PackingIntervals.h"
 #include "passes/solver/PackingSolver.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -6,7 +6,7 @@
 #include "dialect/spmd/Spmd.h"
 #include "passes/memory/Arena.h"
 #include "passes/recipe/RecipeAttr.h"
-#include "passes/solver/PackingSolver.h"
+#include "passes/solver/PackingIntervals.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -51,7 +51,8 @@ Peak findPeak(ModuleOp module) {
   Peak peak{"", 0, sumOf(persistent), persistent};
   for (auto entry : module.getOps<plan_ir::EntryOp>()) {
     auto buffers = buffersOf(module, MemorySpace::device, entry.getSymName());
-    const std::vector<uint64_t> live = liveBytes(problemOf(buffers), /*alignment=*/1);
+    const PackingProblem problem = problemOf(buffers);
+    const std::vector<uint64_t> live = liveBytes(problem, intervalsOf(problem), /*alignment=*/1);
     const auto most = llvm::max_element(live);
     if (sumOf(persistent) + *most <= peak.bytes)
       continue;

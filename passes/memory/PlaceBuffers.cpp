@@ -4,6 +4,7 @@
 #include "dialect/plan/Plan.h"
 #include "passes/memory/Arena.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/PackingIntervals.h"
 #include "passes/solver/PackingSolver.h"
 
 namespace sluice {

@@ -1,6 +1,8 @@
 //===- PackingSolver.cpp - greedy placement and search ------------------------------===//
 #include "passes/solver/PackingSolver.h"
 
+#include "passes/solver/PackingIntervals.h"
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -9,38 +11,10 @@
 namespace sluice {
 namespace {
 
-std::uint64_t alignUp(std::uint64_t bytes, std::uint64_t alignment) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
-
-/// An interval of instants in which a buffer's bytes are reserved.
-struct Interval {
-  std::uint32_t buffer;
-  std::uint32_t begin, end;
-};
-
-/// For each buffer its lifespan, from the first instant on if it is reserved early, and then the interval from
-/// `reservedFrom` to the last instant. The intervals of one buffer do not overlap.
-std::vector<Interval> intervalsOf(const PackingProblem &problem) {
-  std::uint32_t last = 0;
-  for (const PackingBuffer &b : problem.buffers)
-    last = std::max(last, std::max(b.end, b.reservedFrom == 0 ? 0 : b.reservedFrom + 1));
-  std::vector<Interval> intervals;
-  for (std::uint32_t id = 0; id < problem.buffers.size(); ++id) {
-    const PackingBuffer &b = problem.buffers[id];
-    if (b.begin >= b.end)
-      continue;
-    intervals.push_back({id, b.reservedFrom == 0 ? b.begin : 0, b.end});
-    if (b.reservedFrom != 0 && std::max(b.reservedFrom, b.end) < last)
-      intervals.push_back({id, std::max(b.reservedFrom, b.end), last});
-  }
-  return intervals;
-}
-
 /// For each buffer the number of overlapping intervals of others.
-std::vector<std::uint64_t> overlapsOf(const PackingProblem &problem, const std::vector<Interval> &intervals) {
+std::vector<std::uint64_t> overlapsOf(const PackingProblem &problem, const std::vector<PackingInterval> &intervals) {
   std::vector<std::uint32_t> begins, ends;
-  for (const Interval &s : intervals)
+  for (const PackingInterval &s : intervals)
     if (problem.buffers[s.buffer].bytes != 0) {
       begins.push_back(s.begin);
       ends.push_back(s.end);
@@ -48,30 +22,13 @@ std::vector<std::uint64_t> overlapsOf(const PackingProblem &problem, const std::
   std::sort(begins.begin(), begins.end());
   std::sort(ends.begin(), ends.end());
   std::vector<std::uint64_t> overlaps(problem.buffers.size(), 0);
-  for (const Interval &s : intervals)
+  for (const PackingInterval &s : intervals)
     if (problem.buffers[s.buffer].bytes != 0) {
       const auto begun = std::lower_bound(begins.begin(), begins.end(), s.end) - begins.begin();
       const auto over = std::upper_bound(ends.begin(), ends.end(), s.begin) - ends.begin();
       overlaps[s.buffer] += begun - over - 1;
     }
   return overlaps;
-}
-
-/// Merges instants at which nothing begins: the same intervals overlap.
-std::uint32_t dropIdleInstants(std::vector<Interval> &intervals) {
-  std::vector<std::uint32_t> instants;
-  for (const Interval &s : intervals)
-    instants.push_back(s.begin);
-  std::sort(instants.begin(), instants.end());
-  instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
-  const auto numberOf = [&](std::uint32_t instant) {
-    return std::uint32_t(std::lower_bound(instants.begin(), instants.end(), instant) - instants.begin());
-  };
-  for (Interval &s : intervals) {
-    s.begin = numberOf(s.begin);
-    s.end = numberOf(s.end);
-  }
-  return std::uint32_t(instants.size());
 }
 
 /// Greedy placement in a given order, with memory kept between runs.
@@ -81,7 +38,7 @@ public:
       : problem(problem), intervals(intervalsOf(problem)), overlaps(overlapsOf(problem, intervals)),
         occupied(dropIdleInstants(intervals)), first(problem.buffers.size() + 1, 0) {
     // The intervals of one buffer are consecutive.
-    for (const Interval &s : intervals)
+    for (const PackingInterval &s : intervals)
       ++first[s.buffer + 1];
     std::partial_sum(first.begin(), first.end(), first.begin());
   }
@@ -123,7 +80,7 @@ private:
   }
 
   const PackingProblem &problem;
-  std::vector<Interval> intervals;
+  std::vector<PackingInterval> intervals;
   std::vector<std::uint64_t> overlaps;
   OccupiedRanges occupied;
   /// The first interval of each buffer.
@@ -133,9 +90,10 @@ private:
 
 /// For each buffer the largest sum of live bytes at an instant of its lifespan.
 std::vector<std::uint64_t> peaksOf(const PackingProblem &problem) {
-  const std::vector<Interval> intervals = intervalsOf(problem);
+  std::vector<PackingInterval> intervals = intervalsOf(problem);
+  dropIdleInstants(intervals);
   // most[k][i] is the largest of the 2^k instants from i on.
-  std::vector<std::vector<std::uint64_t>> most = {liveBytes(problem, /*alignment=*/1)};
+  std::vector<std::vector<std::uint64_t>> most = {liveBytes(problem, intervals, /*alignment=*/1)};
   for (std::size_t width = 1; 2 * width <= most[0].size(); width *= 2) {
     const std::vector<std::uint64_t> &half = most.back();
     std::vector<std::uint64_t> twice(half.size() - width);
@@ -144,7 +102,7 @@ std::vector<std::uint64_t> peaksOf(const PackingProblem &problem) {
     most.push_back(std::move(twice));
   }
   std::vector<std::uint64_t> peaks(problem.buffers.size(), 0);
-  for (const Interval &s : intervals) {
+  for (const PackingInterval &s : intervals) {
     const unsigned level = std::bit_width(s.end - s.begin) - 1;
     peaks[s.buffer] = std::max({peaks[s.buffer], most[level][s.begin], most[level][s.end - (1u << level)]});
   }
@@ -218,30 +176,14 @@ std::vector<std::uint32_t> perturbed(const PackingProblem &problem, const Packin
 
 } // namespace
 
-std::vector<std::uint64_t> liveBytes(const PackingProblem &problem, std::uint64_t alignment) {
-  std::vector<std::uint64_t> live(1);
-  for (const Interval &s : intervalsOf(problem)) {
-    const std::uint64_t bytes = alignUp(problem.buffers[s.buffer].bytes, alignment);
-    live.resize(std::max<std::size_t>(live.size(), s.end + 1));
-    live[s.begin] += bytes;
-    live[s.end] -= bytes;
-  }
-  std::partial_sum(live.begin(), live.end(), live.begin());
-  return live;
-}
-
-std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment) {
-  return std::ranges::max(liveBytes(problem, alignment));
-}
-
 PackingSolution placeInOrder(const PackingProblem &problem, PackingOrder order, PackingFit fit) {
   return Placer(problem).place(sortedBy(problem, order), fit, std::numeric_limits<std::uint64_t>::max());
 }
 
 PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions &options) {
   Placer placer(problem);
-  // The lower bound, up to the rounding of one buffer.
-  const std::uint64_t least = largestLiveSum(problem, problem.alignment);
+  // At least the lower bound, up to the rounding of one buffer.
+  const std::uint64_t least = std::max(largestLiveSum(problem, problem.alignment), options.height);
   PackingSolution best;
   best.height = std::numeric_limits<std::uint64_t>::max();
   std::vector<std::uint32_t> bestOrder;
@@ -282,6 +224,33 @@ PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions
     }
   }
   return best;
+}
+
+PackingSearchResult packWithin(const PackingProblem &problem, std::uint64_t capacity) {
+  struct Turn {
+    std::uint64_t searchSteps, placements;
+  };
+  PackingSearchResult result;
+  if (largestLiveSum(problem, 1) > capacity) {
+    result.outcome = PackingOutcome::infeasible;
+    return result;
+  }
+  // Problems of thousands of buffers need more steps, hard ones of hundreds more placements.
+  for (const Turn turn : {Turn{0, 10'000}, Turn{50'000'000, 100'000}, Turn{1'000'000'000, 400'000}}) {
+    result.solution = solvePacking(problem, {.searchSteps = turn.searchSteps, .height = capacity});
+    if (result.solution.height <= capacity) {
+      result.outcome = PackingOutcome::found;
+      return result;
+    }
+    PackingSearchResult exact = searchPacking(problem, capacity, turn.placements);
+    if (exact.outcome == PackingOutcome::found)
+      return exact;
+    if (exact.outcome == PackingOutcome::infeasible) {
+      result.outcome = exact.outcome;
+      return result;
+    }
+  }
+  return result;
 }
 
 } // namespace sluice

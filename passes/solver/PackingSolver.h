@@ -8,7 +8,7 @@
 #define SLUICE_PASSES_SOLVER_PACKINGSOLVER_H
 
 #include "passes/solver/OccupiedRanges.h"
-#include "passes/solver/PackingProblem.h"
+#include "passes/solver/PackingSearch.h"
 
 namespace sluice {
 
@@ -21,19 +21,19 @@ inline constexpr PackingOrder packingOrders[] = {PackingOrder::lifespan, Packing
 struct PackingOptions {
   /// Bound of the search, in visits of a neighbor. 0: greedy placement only.
   std::uint64_t searchSteps = 4'000'000;
+  /// A solution of at most this height ends the search.
+  std::uint64_t height = 0;
 };
-
-/// The sum of live bytes at each instant, each size rounded up to `alignment`.
-std::vector<std::uint64_t> liveBytes(const PackingProblem &problem, std::uint64_t alignment);
-
-/// The largest of these sums: a lower bound of the height, except for the rounding of one buffer.
-std::uint64_t largestLiveSum(const PackingProblem &problem, std::uint64_t alignment);
 
 /// One greedy placement.
 PackingSolution placeInOrder(const PackingProblem &problem, PackingOrder order, PackingFit fit);
 
 /// The best solution of all orders and the search.
 PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions &options = {});
+
+/// A solution of at most `capacity` bytes, by turns of the search above and of searchPacking(). If none was found,
+/// `solution` is the lowest one of the former, unless the live bytes of an instant exceed the capacity.
+PackingSearchResult packWithin(const PackingProblem &problem, std::uint64_t capacity);
 
 } // namespace sluice
 

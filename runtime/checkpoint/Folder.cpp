@@ -3,7 +3,7 @@
 
 #include "runtime/base/Descriptor.h"
 #include "runtime/checkpoint/Index.h"
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 
 #include <algorithm>
 #include <cerrno>

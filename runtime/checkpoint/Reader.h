@@ -9,7 +9,7 @@
 
 #include "runtime/checkpoint/Index.h"
 #include "runtime/checkpoint/TrainingState.h"
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 
 #include <functional>
 #include <map>

@@ -2,7 +2,7 @@
 #ifndef SLUICE_RUNTIME_TRAIN_DATAFORMAT_H
 #define SLUICE_RUNTIME_TRAIN_DATAFORMAT_H
 
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 
 #include <map>
 #include <optional>

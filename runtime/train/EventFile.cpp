@@ -1,6 +1,6 @@
 //===- EventFile.cpp - TensorBoard's event files -------------------------------------===//
 #include "runtime/train/EventFile.h"
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 
 #include <array>
 #include <bit>

@@ -7,7 +7,7 @@
 #ifndef SLUICE_RUNTIME_TRAIN_NPY_H
 #define SLUICE_RUNTIME_TRAIN_NPY_H
 
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 
 namespace sluice {
 

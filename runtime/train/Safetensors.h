@@ -8,7 +8,7 @@
 #define SLUICE_RUNTIME_TRAIN_SAFETENSORS_H
 
 #include "runtime/base/DType.h"
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 
 #include <functional>
 #include <map>

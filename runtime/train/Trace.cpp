@@ -2,7 +2,7 @@
 #include "runtime/train/Trace.h"
 
 #include "runtime/base/Json.h"
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 
 #include <fmt/format.h>
 #include <map>

@@ -4,7 +4,7 @@
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/train/EventFile.h"
 #include "runtime/train/Feeder.h"
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/LossScale.h"
 #include "runtime/train/MachineMemory.h"

@@ -8,7 +8,7 @@
 #include "runtime/plan/Profile.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/text/Tokenizer.h"
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
 #include "runtime/train/InputData.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"

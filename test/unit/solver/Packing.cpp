@@ -1,5 +1,6 @@
 //===- Packing.cpp - the packing solver and its checker -------------------------------===//
 #include "passes/solver/PackingChecker.h"
+#include "passes/solver/PackingIntervals.h"
 #include "passes/solver/PackingSolver.h"
 
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 // message.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_TRAIN_FILE_H
-#define SLUICE_RUNTIME_TRAIN_FILE_H
+#ifndef SLUICE_RUNTIME_BASE_FILE_H
+#define SLUICE_RUNTIME_BASE_FILE_H
 
 #include "runtime/base/Descriptor.h"
 #include "runtime/base/Status.h"
@@ -71,4 +71,4 @@ Status checkWritableFolder(const std::string &folder);
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_TRAIN_FILE_H
+#endif // SLUICE_RUNTIME_BASE_FILE_H

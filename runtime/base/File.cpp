@@ -1,10 +1,11 @@
 //===- File.cpp - files that are read by ranges, and written atomically ------------===//
-#include "runtime/train/File.h"
+#include "runtime/base/File.h"
+
+#include "runtime/base/Text.h"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -14,7 +15,7 @@ namespace sluice {
 static std::string systemText(int error) { return std::generic_category().message(error); }
 
 Status writeError(const std::string &path, int error) {
-  return inputError(fmt::format("cannot write '{}': {}", path, systemText(error)));
+  return inputError(concat("cannot write '", path, "': ", systemText(error)));
 }
 
 Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
@@ -22,10 +23,10 @@ Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info{};
   if (!descriptor.isOpen() || ::fstat(descriptor.get(), &info) != 0)
-    return inputError(fmt::format("cannot read '{}': {}", path, systemText(errno)));
+    return inputError(concat("cannot read '", path, "': ", systemText(errno)));
   if (!S_ISREG(info.st_mode))
-    return inputError(fmt::format("cannot read '{}', expected a regular file but got {}", path,
-                                  S_ISDIR(info.st_mode) ? "a directory" : "a different kind of file"));
+    return inputError(concat("cannot read '", path, "', expected a regular file but got ",
+                             S_ISDIR(info.st_mode) ? "a directory" : "a different kind of file"));
   return InputFile(path, std::move(descriptor), static_cast<std::uint64_t>(info.st_size), code);
 }
 
@@ -35,9 +36,9 @@ Status InputFile::readAt(std::uint64_t offset, std::span<std::byte> out) const {
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
-      return {code, fmt::format("cannot read '{}': {}", name, systemText(errno))};
+      return {code, concat("cannot read '", name, "': ", systemText(errno))};
     if (count == 0)
-      return {code, fmt::format("'{}' ends at byte {}, expected {} bytes more", name, offset, out.size())};
+      return {code, concat("'", name, "' ends at byte ", offset, ", expected ", out.size(), " bytes more")};
     out = out.subspan(static_cast<std::size_t>(count));
     offset += static_cast<std::uint64_t>(count);
   }

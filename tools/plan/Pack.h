@@ -1,0 +1,25 @@
+//===- Pack.h - sluice-plan pack ------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_PLAN_PACK_H
+#define SLUICE_TOOLS_PLAN_PACK_H
+
+#include "runtime/base/Status.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sluice {
+
+struct PackCommand {
+  /// In the form of passes/solver/PackingText.h.
+  std::string input, output;
+  /// Bytes.
+  std::uint64_t capacity = 0;
+};
+
+/// Places the buffers of the input below the capacity and writes the output. Returns a line for standard output, or an
+/// error: StatusCode::budget if no placement was found.
+Result<std::string> runPack(const PackCommand &command);
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_PLAN_PACK_H
