@@ -228,7 +228,7 @@ PackingSolution solvePacking(const PackingProblem &problem, const PackingOptions
 
 PackingSearchResult packWithin(const PackingProblem &problem, std::uint64_t capacity) {
   struct Turn {
-    std::uint64_t searchSteps, placements;
+    std::uint64_t stepsPerBuffer, placements;
   };
   PackingSearchResult result;
   if (largestLiveSum(problem, 1) > capacity) {
@@ -236,8 +236,9 @@ PackingSearchResult packWithin(const PackingProblem &problem, std::uint64_t capa
     return result;
   }
   // Problems of thousands of buffers need more steps, hard ones of hundreds more placements.
-  for (const Turn turn : {Turn{0, 10'000}, Turn{50'000'000, 100'000}, Turn{1'000'000'000, 400'000}}) {
-    result.solution = solvePacking(problem, {.searchSteps = turn.searchSteps, .height = capacity});
+  for (const Turn turn : {Turn{0, 10'000}, Turn{2'000, 100'000}, Turn{30'000, 400'000}}) {
+    result.solution =
+        solvePacking(problem, {.searchSteps = turn.stepsPerBuffer * problem.buffers.size(), .height = capacity});
     if (result.solution.height <= capacity) {
       result.outcome = PackingOutcome::found;
       return result;

@@ -2,8 +2,8 @@
 #include "runtime/checkpoint/Folder.h"
 
 #include "runtime/base/Descriptor.h"
-#include "runtime/checkpoint/Index.h"
 #include "runtime/base/File.h"
+#include "runtime/checkpoint/Index.h"
 
 #include <algorithm>
 #include <cerrno>

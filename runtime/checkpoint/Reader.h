@@ -7,9 +7,9 @@
 #ifndef SLUICE_RUNTIME_CHECKPOINT_READER_H
 #define SLUICE_RUNTIME_CHECKPOINT_READER_H
 
+#include "runtime/base/File.h"
 #include "runtime/checkpoint/Index.h"
 #include "runtime/checkpoint/TrainingState.h"
-#include "runtime/base/File.h"
 
 #include <functional>
 #include <map>

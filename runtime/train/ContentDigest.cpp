@@ -1,7 +1,7 @@
 //===- ContentDigest.cpp - recognises the content of large files -------------------===//
 #include "runtime/train/ContentDigest.h"
-#include "runtime/base/Sha256.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Sha256.h"
 
 #include <algorithm>
 #include <filesystem>

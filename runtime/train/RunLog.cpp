@@ -1,7 +1,7 @@
 //===- RunLog.cpp - run.jsonl -------------------------------------------------------===//
 #include "runtime/train/RunLog.h"
-#include "runtime/base/Json.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Json.h"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 //===- StopTokens.cpp - the tokens that end a text, from a model's configuration ------===//
 #include "runtime/train/StopTokens.h"
-#include "runtime/base/Json.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Json.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 //===- Trace.cpp - spans of instructions, for chrome://tracing and Perfetto ---------===//
 #include "runtime/train/Trace.h"
 
-#include "runtime/base/Json.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Json.h"
 
 #include <fmt/format.h>
 #include <map>

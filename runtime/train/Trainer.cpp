@@ -1,10 +1,10 @@
 //===- Trainer.cpp - the loop over steps --------------------------------------------===//
 #include "runtime/train/Trainer.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/train/EventFile.h"
 #include "runtime/train/Feeder.h"
-#include "runtime/base/File.h"
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/LossScale.h"
 #include "runtime/train/MachineMemory.h"

@@ -18,7 +18,8 @@ PLAIN_TOOLS = {
     "tools/sluice-train.cpp": ("tools/train/",),
     "tools/train/": ("runtime/", "tools/CommandLine.h"),
     "tools/kernel-page.cpp": (CATALOGUE,),
-    "tools/sluice-plan.cpp": ("runtime/", "passes/solver/", "tools/CommandLine.h"),
+    "tools/plan/": ("runtime/", "passes/solver/"),
+    "tools/sluice-plan.cpp": ("runtime/", "tools/plan/", "tools/CommandLine.h"),
 }
 
 
@@ -89,7 +90,8 @@ CLEAN = {
     "dialect/model/ops/A.cpp": '#include "dialect/rules/Rules.h"\n#include "mlir/IR/Builders.h"\n',
     "passes/emit/A.cpp": '#include "runtime/plan/Plan.h"\n#include "passes/solver/Problem.h"\n',
     "passes/Pipeline.cpp": '#include "passes/memory/Passes.h"\n',
-    "tools/sluice-plan.cpp": '#include "passes/solver/Problem.h"\n#include "runtime/plan/Plan.h"\n',
+    "tools/plan/A.cpp": '#include "passes/solver/Problem.h"\n',
+    "tools/sluice-plan.cpp": '#include "tools/plan/A.h"\n#include "runtime/plan/Plan.h"\n',
     "test/unit/a.cpp": '#include "passes/memory/Passes.h"\n',
 }
 PLANTED = [

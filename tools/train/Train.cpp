@@ -1,6 +1,7 @@
 //===- Train.cpp - the main of sluice-train -----------------------------------------------===//
 #include "tools/train/Train.h"
 
+#include "runtime/base/File.h"
 #include "runtime/base/Files.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
@@ -8,7 +9,6 @@
 #include "runtime/plan/Profile.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/text/Tokenizer.h"
-#include "runtime/base/File.h"
 #include "runtime/train/InputData.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"
