@@ -2,7 +2,7 @@
 //
 // Sweeps over the issue order of each entry point with the set of live buffers sorted by offset: live buffers share no
 // byte, except when an instruction replaces its operand in place; the live bytes never exceed the declared peak.
-// Operands.cpp checks the accesses of each instruction, Simulate.cpp lifespans against all streams.
+// Operands.cpp checks the accesses of each instruction, AccessOrder.cpp the reuse of bytes by different streams.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"

@@ -1,0 +1,39 @@
+//===- AccessOrder.h - order of the accesses to each byte ----------------------------------===//
+//
+// P3, and P12 for accesses of two steps: an access to a byte follows its last writer, a write also the readers since
+// then. For races, a view that moves with the repetition accesses the range of all its repetitions in each of them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_CHECK_ACCESSORDER_H
+#define SLUICE_RUNTIME_PLAN_CHECK_ACCESSORDER_H
+
+#include "runtime/plan/check/SimulationState.h"
+
+namespace sluice::check {
+
+class AccessOrder {
+public:
+  /// Keeps a reference to the state.
+  explicit AccessOrder(SimulationState &state) : state(state) {}
+
+  /// The current instruction reads bytes of a run that begins at `from`. A missing order is P4 if it is between a
+  /// gather and a read of the gathered buffer.
+  Verdict checkRead(const Access &access, const Run &run, std::uint64_t from, bool isGathered) const;
+  void addReader(Run &run) const;
+  /// The current instruction writes.
+  Verdict checkWrite(const Access &access);
+  /// P12: a running instruction of the previous step does not conflict with a write here if the buffer is reserved from
+  /// that instruction on, so that its bytes count at the peak.
+  Verdict checkReserved(const Access &access) const;
+
+private:
+  bool uses(const Action &action, plan::Space space) const;
+  /// The property that two unordered accesses violate: by step, and by whether they access one buffer.
+  int raceOf(Instance other, std::int32_t held, std::uint32_t buffer) const;
+
+  SimulationState &state;
+};
+
+} // namespace sluice::check
+
+#endif // SLUICE_RUNTIME_PLAN_CHECK_ACCESSORDER_H
