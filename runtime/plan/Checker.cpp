@@ -12,12 +12,14 @@
 #include "runtime/plan/check/Check.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace sluice {
 
 namespace check {
 
-Verdict sameEverywhere(const plan::PlanT &plan) {
+Verdict sameEverywhere(const plan::PlanT &plan, Findings &findings) {
+  findings[17].facts = 3;
   if (plan.major != planMajor)
     return refuse(17, concat("expected major version ", planMajor, " but got ", plan.major));
   if (plan.catalogue != catalogueVersion())
@@ -37,51 +39,65 @@ namespace {
 
 using Outcome = CheckReport::Outcome;
 
-constexpr std::string_view titles[propertyCount] = {
-    "well-formed",
-    "live buffers do not overlap",
-    "no race",
-    "gathered units are read between gather and release",
-    "collectives agree",
-    "no deadlock",
-    "each gradient is reduced once",
-    "shards partition each tensor",
-    "it computes the unsharded program",
-    "each parameter is updated once",
-    "event discipline",
-    "step boundary",
-    "order of reductions",
-    "randomness does not depend on layout",
-    "complete state",
-    "not vacuous",
-    "the same plan everywhere",
+struct PropertyText {
+  std::string_view title;
+  /// Empty: no stage checks it.
+  std::string_view unit;
 };
 
-struct Stage {
-  check::Verdict (*decide)(const plan::PlanT &);
-  /// The properties that are proved if this stage accepts the plan, and all stages before it did.
+constexpr PropertyText properties[propertyCount] = {
+    {"well-formed", "declarations"},
+    {"live buffers do not overlap", "lifespans and accesses"},
+    {"no race", "pairs of accesses"},
+    {"gathered units are read between gather and release", "accesses and releases"},
+    {"collectives agree", "collectives"},
+    {"no deadlock", "edges"},
+    {"each gradient is reduced once", "writes and sums"},
+    {"shards partition each tensor", "shards"},
+    {"it computes the unsharded program", ""},
+    {"each parameter is updated once", "parameters and states"},
+    {"event discipline", "waits"},
+    {"step boundary", "pairs of accesses and outputs"},
+    {"order of reductions", ""},
+    {"randomness does not depend on layout", ""},
+    {"complete state", ""},
+    {"not vacuous", ""},
+    {"the same plan everywhere", "versions and digests"},
+};
+
+struct CheckStage {
+  check::Verdict (*decide)(const plan::PlanT &, check::Findings &);
+  /// The properties that it decides, alone or with other stages.
   std::vector<int> properties;
   Outcome outcome = Outcome::proved;
 };
 
-const std::vector<Stage> &stages() {
-  static const std::vector<Stage> all = {
-      {check::wellFormedTables, {}},
-      {check::wellFormedProgram, {}},
-      {check::wellFormedCode, {}},
+const std::vector<CheckStage> &stages() {
+  static const std::vector<CheckStage> all = {
+      {check::wellFormedTables, {1}},
+      {check::wellFormedProgram, {1}},
+      {check::wellFormedCode, {1}},
       {check::inputsAreRecorded, {1}},
       {check::sameEverywhere, {17}},
       {check::collectivesAgree, {5}},
       {check::noDeadlock, {6}},
-      {check::shardsPartition, {}},
-      {check::declarationsHold, {}},
-      {check::operandsDisjoint, {}},
-      {check::lifespansDisjoint, {}},
+      {check::shardsPartition, {8}},
+      {check::declarationsHold, {4, 8}},
+      {check::operandsDisjoint, {2}},
+      {check::lifespansDisjoint, {2}},
       {check::updatedOnce, {10}},
       {check::simulate, {2, 3, 4, 8, 11, 12}},
       {check::replicasAgree, {7}, Outcome::provedInPart},
   };
   return all;
+}
+
+using StageIterator = std::vector<CheckStage>::const_iterator;
+
+/// True if a stage from `first` on decides the property.
+bool isDecidedFrom(StageIterator first, int property) {
+  return std::any_of(first, stages().end(),
+                     [&](const CheckStage &stage) { return std::ranges::count(stage.properties, property) != 0; });
 }
 
 /// True if the plan has anything that the property is about.
@@ -114,10 +130,11 @@ bool applies(const plan::PlanT &plan, int property) {
 
 } // namespace
 
-std::string_view propertyTitle(int number) { return titles[number - 1]; }
+std::string_view propertyTitle(int number) { return properties[number - 1].title; }
+std::string_view factUnit(int number) { return properties[number - 1].unit; }
 
 std::string_view outcomeName(Outcome outcome) {
-  constexpr std::string_view names[] = {"proved",         "proved in part", "refused",
+  constexpr std::string_view names[] = {"proved",         "proved in part", "not proved", "refused",
                                         "not applicable", "not checked",    "not reached"};
   return names[std::size_t(outcome)];
 }
@@ -125,22 +142,38 @@ std::string_view outcomeName(Outcome outcome) {
 Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
   CheckReport own;
   CheckReport &result = report ? *report : own;
-  result.outcomes.fill(Outcome::notReached);
-  for (int number : {9, 13, 14, 15, 16})
-    result[number] = Outcome::notChecked;
-  for (const Stage &stage : stages()) {
-    if (check::Verdict verdict = stage.decide(plan)) {
+  result = {};
+  check::Findings findings;
+  Status status;
+  for (StageIterator stage = stages().begin(); stage != stages().end() && status.isOk(); ++stage) {
+    const auto begin = std::chrono::steady_clock::now();
+    check::Verdict verdict = stage->decide(plan, findings);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    result.stages.push_back({stage->properties, time.count()});
+    if (verdict) {
       result[verdict->property] = Outcome::refused;
-      Status status =
+      status =
           refusedError(concat("P", verdict->property, " ", propertyTitle(verdict->property), ": ", verdict->message));
       for (std::string &note : verdict->notes)
         status.addNote(std::move(note));
-      return status;
+      continue;
     }
-    for (int number : stage.properties)
-      result[number] = applies(plan, number) ? stage.outcome : Outcome::notApplicable;
+    // The last stage that decides a property completes its proof.
+    for (int number : stage->properties)
+      if (!isDecidedFrom(std::next(stage), number))
+        result[number] = !applies(plan, number)                ? Outcome::notApplicable
+                         : !findings[number].notProved.empty() ? Outcome::notProved
+                                                               : stage->outcome;
   }
-  return Status::ok();
+  for (int number = 1; number <= propertyCount; ++number) {
+    CheckReport::Property &property = result.properties[std::size_t(number - 1)];
+    property.facts = findings[number].facts;
+    if (property.outcome == Outcome::notProved)
+      property.reason = findings[number].notProved;
+    if (!isDecidedFrom(stages().begin(), number))
+      property.outcome = Outcome::notChecked;
+  }
+  return status;
 }
 
 } // namespace sluice

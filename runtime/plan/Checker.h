@@ -15,6 +15,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -23,11 +24,17 @@ inline constexpr int propertyCount = 17;
 /// Title of P1 to P17: "well-formed", "no race", ...
 std::string_view propertyTitle(int number);
 
+/// The unit in which the facts of a property are counted, in the plural: "pairs of accesses"; empty if the checker does
+/// not check the property.
+std::string_view factUnit(int number);
+
 struct CheckReport {
   enum class Outcome : std::uint8_t {
     proved,
     /// The checker proved the part of the property that it checks.
     provedInPart,
+    /// The checker has no proof, and no counterexample. The plan is accepted.
+    notProved,
     refused,
     /// The plan has nothing that the property is about.
     notApplicable,
@@ -36,13 +43,28 @@ struct CheckReport {
     /// A different property was refused first.
     notReached,
   };
-  /// That of P1 first.
-  std::array<Outcome, propertyCount> outcomes;
+  struct Property {
+    Outcome outcome = Outcome::notReached;
+    /// Facts that were checked, up to the first that does not hold.
+    std::uint64_t facts = 0;
+    /// Of the outcome notProved, lower case, no final period; empty otherwise.
+    std::string reason;
+  };
+  /// A part of the check that decides some properties at once.
+  struct Stage {
+    std::vector<int> properties;
+    /// Wall time.
+    double seconds = 0;
+  };
+  /// P1 first.
+  std::array<Property, propertyCount> properties;
+  /// Those that ran, in order.
+  std::vector<Stage> stages;
 
-  Outcome &operator[](int number) { return outcomes[number - 1]; }
+  Outcome &operator[](int number) { return properties[std::size_t(number - 1)].outcome; }
 };
 
-/// "proved", "proved in part", "refused", "not applicable", "not checked", "not reached".
+/// "proved", "proved in part", "not proved", "refused", "not applicable", "not checked", "not reached".
 std::string_view outcomeName(CheckReport::Outcome outcome);
 
 /// Ok if P1 to P6, a part of P7, P8, P10 to P12 and P17 hold. Otherwise StatusCode::refused: the message begins with

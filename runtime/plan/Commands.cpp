@@ -6,6 +6,7 @@
 #include "runtime/plan/Commands.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/CheckOutput.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Diff.h"
@@ -40,21 +41,15 @@ PlanCommandResult runCheck(const std::string &path, bool asJson) {
     return {{}, file.takeStatus()};
   CheckReport report;
   result.status = checkPlan(file->plan, &report);
-  if (asJson) {
-    Json properties = Json::array();
-    for (int number = 1; number <= propertyCount; ++number)
-      properties.push_back({{"property", concat("P", number)},
-                            {"title", propertyTitle(number)},
-                            {"outcome", outcomeName(report[number])}});
-    Json json = {{"digest", digestText(file->plan)}, {"sound", result.status.isOk()}, {"properties", properties}};
-    if (!result.status.isOk())
-      json["refusal"] = {{"message", result.status.message()}, {"notes", result.status.notes()}};
-    result.text = jsonText(json);
+  if (!asJson) {
+    result.text = checkText(report);
     return result;
   }
-  for (int number = 1; number <= propertyCount; ++number)
-    result.text += concat(padRight(concat("P", number), 4), padRight(propertyTitle(number), 52),
-                          outcomeName(report[number]), "\n");
+  Json json = {{"digest", digestText(file->plan)}, {"sound", result.status.isOk()}};
+  json.update(checkJson(report));
+  if (!result.status.isOk())
+    json["refusal"] = {{"message", result.status.message()}, {"notes", result.status.notes()}};
+  result.text = jsonText(json);
   return result;
 }
 

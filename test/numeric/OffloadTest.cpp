@@ -62,8 +62,9 @@ public:
     CheckReport report;
     const Status status = checkPlan(plan, &report);
     message = status.message();
-    const auto refused = std::ranges::find(report.outcomes, CheckReport::Outcome::refused);
-    return status.isOk() ? 0 : static_cast<int>(refused - report.outcomes.begin()) + 1;
+    const auto refused =
+        std::ranges::find(report.properties, CheckReport::Outcome::refused, &CheckReport::Property::outcome);
+    return status.isOk() ? 0 : static_cast<int>(refused - report.properties.begin()) + 1;
   }
 
   plan::PlanT plan;

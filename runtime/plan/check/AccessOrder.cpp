@@ -10,11 +10,14 @@
 namespace sluice::check {
 
 Verdict AccessOrder::checkRead(const Access &access, const Run &run, std::uint64_t from, bool isGathered) const {
-  if (state.order.happened(run.writer))
+  if (run.writer == before)
     return {};
-  return state.witness.unordered(
-      isGathered && run.buffer == int(access.buffer) ? 4 : raceOf(run.writer, run.buffer, access.buffer),
-      "reads buffer '" + state.bufferOf(access).name + "'", run.writer, access.buffer, from, run.end);
+  const int property =
+      isGathered && run.buffer == int(access.buffer) ? 4 : raceOf(run.writer, run.buffer, access.buffer);
+  if (isOrdered(run.writer, property))
+    return {};
+  return state.witness.unordered(property, "reads buffer '" + state.bufferOf(access).name + "'", run.writer,
+                                 access.buffer, from, run.end);
 }
 
 void AccessOrder::addReader(Run &run) const {
@@ -27,23 +30,29 @@ void AccessOrder::addReader(Run &run) const {
 }
 
 Verdict AccessOrder::checkWrite(const Access &access) {
-  const auto writes = [&] { return "writes buffer '" + state.bufferOf(access).name + "'"; };
+  const std::string &name = state.bufferOf(access).name;
   const auto checkRun = [&](std::uint64_t from, const Run &run) -> Verdict {
-    if (!state.order.happened(run.writer))
-      return state.witness.unordered(raceOf(run.writer, run.buffer, access.buffer), writes(), run.writer, access.buffer,
-                                     from, run.end);
-    for (Instance reader : run.readers)
-      if (!state.order.happened(reader)) {
-        const Issued &other = state.order[reader];
-        const bool gathering =
-            state.actions.actions[other.issue].gathers && run.buffer == int(access.buffer) && other.step == state.step;
-        return state.witness.unordered(gathering ? 4 : raceOf(reader, run.buffer, access.buffer),
-                                       writes() + (gathering ? " while its gather is in flight" : ""), reader,
-                                       access.buffer, from, run.end);
-      }
+    if (run.writer != before)
+      if (const int property = raceOf(run.writer, run.buffer, access.buffer); !isOrdered(run.writer, property))
+        return state.witness.unordered(property, "writes buffer '" + name + "'", run.writer, access.buffer, from,
+                                       run.end);
+    for (Instance reader : run.readers) {
+      const Issued &other = state.order[reader];
+      const bool gathering =
+          state.actions.actions[other.issue].gathers && run.buffer == int(access.buffer) && other.step == state.step;
+      if (const int property = gathering ? 4 : raceOf(reader, run.buffer, access.buffer); !isOrdered(reader, property))
+        return state.witness.unordered(
+            property, "writes buffer '" + name + "'" + (gathering ? " while its gather is in flight" : ""), reader,
+            access.buffer, from, run.end);
+    }
     return {};
   };
   return state.spaceOf(access.buffer).visit(access.begin, access.end + access.reach, checkRun);
+}
+
+bool AccessOrder::isOrdered(Instance other, int property) const {
+  ++state.findings[property].facts;
+  return state.order.happened(other);
 }
 
 Verdict AccessOrder::checkReserved(const Access &access) const {

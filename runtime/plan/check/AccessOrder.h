@@ -27,6 +27,9 @@ public:
   Verdict checkReserved(const Access &access) const;
 
 private:
+  /// True if an earlier access to the same bytes is done before the current instruction. Counts the pair as a fact of
+  /// the property that it would violate.
+  bool isOrdered(Instance other, int property) const;
   bool uses(const Action &action, plan::Space space) const;
   /// The property that two unordered accesses violate: by step, and by whether they access one buffer.
   int raceOf(Instance other, std::int32_t held, std::uint32_t buffer) const;

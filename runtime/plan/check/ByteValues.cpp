@@ -48,6 +48,7 @@ Verdict ByteValues::checkRead(const Access &access, const Run &run, std::uint64_
 }
 
 Verdict ByteValues::checkWritten(const Access &access, const Run &run, std::uint64_t from) const {
+  ++state.findings[2].facts;
   const plan::BufferT &buffer = state.bufferOf(access);
   if (run.buffer == -1 || (run.buffer == int(access.buffer) && !holdsValues(access, run, from)))
     return state.witness.refuse(2, "reads bytes of buffer '" + buffer.name + "' that no instruction has written",

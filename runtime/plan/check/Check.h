@@ -1,12 +1,13 @@
 //===- Check.h - common code of the checks -----------------------------------------===//
 //
-// One function per property returns nothing if it holds and a refusal with a counterexample otherwise. Only
-// wellFormed() may be called on any plan; the others rely on it.
+// One function per stage returns nothing if it accepts the plan and a refusal with a counterexample otherwise, and adds
+// what it found to the findings. Only the wellFormed functions may be called on any plan; the others rely on them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_CHECK_H
 #define SLUICE_RUNTIME_PLAN_CHECK_CHECK_H
 
+#include "runtime/plan/Checker.h"
 #include "runtime/plan/Plan.h"
 
 #include <optional>
@@ -23,6 +24,23 @@ struct Refusal {
 };
 using Verdict = std::optional<Refusal>;
 
+/// What the stages found about one property.
+struct Finding {
+  /// Facts that were checked, in the unit of the property (factUnit).
+  std::uint64_t facts = 0;
+  /// Why the property is neither proved nor refused; empty if it is proved.
+  std::string notProved;
+};
+
+/// By the number of the property.
+class Findings {
+public:
+  Finding &operator[](int property) { return all[std::size_t(property - 1)]; }
+
+private:
+  std::array<Finding, propertyCount> all;
+};
+
 /// Dimensions of a buffer, a parameter or a view, at most.
 constexpr std::size_t maxDims = 8;
 
@@ -37,33 +55,33 @@ inline Verdict refuse(int property, std::string message, std::vector<std::string
   } while (false)
 
 /// P1, the tables: mesh, data axes, arenas, streams, buffers, units, parameters, entries, learning rate.
-Verdict wellFormedTables(const plan::PlanT &plan);
+Verdict wellFormedTables(const plan::PlanT &plan, Findings &findings);
 /// P1, the unsharded program.
-Verdict wellFormedProgram(const plan::PlanT &plan);
+Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings);
 /// P1, the instructions and their views.
-Verdict wellFormedCode(const plan::PlanT &plan);
+Verdict wellFormedCode(const plan::PlanT &plan, Findings &findings);
 /// P1: the inputs of an entry point are those of its function in the unsharded program; those of the step are scalars.
-Verdict inputsAreRecorded(const plan::PlanT &plan);
+Verdict inputsAreRecorded(const plan::PlanT &plan, Findings &findings);
 /// P4 and P8: classes and units of buffers agree with their use.
-Verdict declarationsHold(const plan::PlanT &plan);
+Verdict declarationsHold(const plan::PlanT &plan, Findings &findings);
 /// P17: the digest and versions.
-Verdict sameEverywhere(const plan::PlanT &plan);
+Verdict sameEverywhere(const plan::PlanT &plan, Findings &findings);
 /// P5: collectives agree over the ranks of their group.
-Verdict collectivesAgree(const plan::PlanT &plan);
+Verdict collectivesAgree(const plan::PlanT &plan, Findings &findings);
 /// P6: stream order and waits have no cycle.
-Verdict noDeadlock(const plan::PlanT &plan);
+Verdict noDeadlock(const plan::PlanT &plan, Findings &findings);
 /// P8, the part that does not depend on the data flow: shards partition each tensor.
-Verdict shardsPartition(const plan::PlanT &plan);
+Verdict shardsPartition(const plan::PlanT &plan, Findings &findings);
 /// P2 for the operands of each instruction: within lifespans, and disjoint except in place.
-Verdict operandsDisjoint(const plan::PlanT &plan);
+Verdict operandsDisjoint(const plan::PlanT &plan, Findings &findings);
 /// P2, by declared lifespans: live buffers share no byte, the peak is not larger than declared.
-Verdict lifespansDisjoint(const plan::PlanT &plan);
+Verdict lifespansDisjoint(const plan::PlanT &plan, Findings &findings);
 /// P10: each parameter and state is updated once a step.
-Verdict updatedOnce(const plan::PlanT &plan);
+Verdict updatedOnce(const plan::PlanT &plan, Findings &findings);
 /// P7, in part: ranks that hold the same shard of a parameter write the same to it, and no value counts twice.
-Verdict replicasAgree(const plan::PlanT &plan);
+Verdict replicasAgree(const plan::PlanT &plan, Findings &findings);
 /// P2, P3, P4, P8, P11, P12 by running each entry point twice with vector clocks in place of time.
-Verdict simulate(const plan::PlanT &plan);
+Verdict simulate(const plan::PlanT &plan, Findings &findings);
 
 /// "instruction 12 (all_gather of unit 'h.0' on stream 'gather') of 'train_step'".
 std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t issue);

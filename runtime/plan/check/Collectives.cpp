@@ -74,7 +74,7 @@ Verdict checkSegment(const Call &call, std::size_t index) {
 
 } // namespace
 
-Verdict collectivesAgree(const plan::PlanT &plan) {
+Verdict collectivesAgree(const plan::PlanT &plan, Findings &findings) {
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     Verdict verdict;
     forEachInstruction(*plan.entries[e], [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
@@ -87,6 +87,7 @@ Verdict collectivesAgree(const plan::PlanT &plan) {
         verdict = checkReduction(call);
       for (std::size_t s = 0; s < collective->segments.size() && !verdict; ++s)
         verdict = checkSegment(call, s);
+      ++findings[5].facts;
     });
     if (verdict)
       return verdict;

@@ -90,10 +90,12 @@ std::vector<std::uint32_t> findCycle(const std::vector<Node> &nodes) {
 
 } // namespace
 
-Verdict noDeadlock(const plan::PlanT &plan) {
+Verdict noDeadlock(const plan::PlanT &plan, Findings &findings) {
   constexpr std::size_t shown = 8;
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     const std::vector<Node> nodes = buildGraph(plan, *plan.entries[e]);
+    for (const Node &node : nodes)
+      findings[6].facts += (node.before != nothing) + (node.record != nothing);
     std::vector<std::uint32_t> cycle = findCycle(nodes);
     if (cycle.empty())
       continue;

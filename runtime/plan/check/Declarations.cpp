@@ -139,7 +139,7 @@ constexpr std::pair<std::string_view, plan::DType> stepInputs[] = {
 
 } // namespace
 
-Verdict inputsAreRecorded(const plan::PlanT &plan) {
+Verdict inputsAreRecorded(const plan::PlanT &plan, Findings &findings) {
   std::map<std::string, std::set<std::string>> recorded;
   if (plan.program) {
     std::uint32_t input = 0;
@@ -165,7 +165,7 @@ Verdict inputsAreRecorded(const plan::PlanT &plan) {
   return {};
 }
 
-Verdict declarationsHold(const plan::PlanT &plan) {
+Verdict declarationsHold(const plan::PlanT &plan, Findings &findings) {
   SLUICE_CHECK(checkPersistent(plan));
   SLUICE_CHECK(checkGathered(plan));
   return GatherWrites(plan).run();

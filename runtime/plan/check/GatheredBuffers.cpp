@@ -14,7 +14,10 @@ bool GatheredBuffers::contains(std::uint32_t buffer) const {
 
 Verdict GatheredBuffers::checkRead(const Access &access) const {
   const Gathered &gathered = buffers[access.buffer];
-  if (!contains(access.buffer) || access.begin == access.end + access.reach || gathered.phase == Gathered::Phase::held)
+  if (!contains(access.buffer) || access.begin == access.end + access.reach)
+    return {};
+  ++state.findings[4].facts;
+  if (gathered.phase == Gathered::Phase::held)
     return {};
   return state.witness.refuse(
       4,
@@ -26,6 +29,7 @@ Verdict GatheredBuffers::checkRead(const Access &access) const {
 Verdict GatheredBuffers::write(const Action &action, const Access &access) {
   if (!contains(access.buffer))
     return {};
+  ++state.findings[4].facts;
   Gathered &gathered = buffers[access.buffer];
   if (gathered.phase == Gathered::Phase::held && action.gathers)
     return state.witness.refuse(4, "gathers buffer '" + state.bufferOf(access).name + "' again before its release",
@@ -37,6 +41,7 @@ Verdict GatheredBuffers::write(const Action &action, const Access &access) {
 Verdict GatheredBuffers::release(const plan::ReleaseT &release) {
   for (std::uint32_t b : release.buffers) {
     const std::string name = "buffer '" + state.plan.buffers[b]->name + "'";
+    ++state.findings[4].facts;
     Gathered &gathered = buffers[b];
     if (!contains(b))
       return state.witness.refuse(4, "releases " + name + ", which is part of no gathered unit");

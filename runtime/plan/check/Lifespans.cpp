@@ -17,8 +17,8 @@ namespace {
 
 class Sweep {
 public:
-  Sweep(const plan::PlanT &plan, std::uint32_t entry, const plan::ArenaT &arena)
-      : plan(plan), entry(entry), arena(arena) {}
+  Sweep(const plan::PlanT &plan, std::uint32_t entry, const plan::ArenaT &arena, Finding &finding)
+      : plan(plan), entry(entry), arena(arena), finding(finding) {}
 
   Verdict run() {
     std::vector<Stretch> begins, ends;
@@ -83,6 +83,7 @@ private:
         return overlap(buffer, other, from, to);
       shared += to - from;
     }
+    ++finding.facts;
     live.insert({buffer.offset, b});
     bytes += buffer.bytes;
     return {};
@@ -130,6 +131,7 @@ private:
   const plan::PlanT &plan;
   std::uint32_t entry;
   const plan::ArenaT &arena;
+  Finding &finding;
   std::uint64_t bytes = 0;
   /// The pairs of buffers of the last instruction with which a buffer entered over a live one.
   std::optional<std::uint32_t> replacedNow;
@@ -140,7 +142,7 @@ private:
 
 } // namespace
 
-Verdict lifespansDisjoint(const plan::PlanT &plan) {
+Verdict lifespansDisjoint(const plan::PlanT &plan, Findings &findings) {
   for (const auto &arena : plan.arenas)
     if (arena->peak_live > arena->bytes)
       return refuse(2, concat("the arena of ", plan::EnumNameSpace(arena->space), " declares a peak of ",
@@ -149,7 +151,7 @@ Verdict lifespansDisjoint(const plan::PlanT &plan) {
     if (instructionCount(*plan.entries[e]) == 0)
       continue;
     for (const auto &arena : plan.arenas)
-      SLUICE_CHECK(Sweep(plan, e, *arena).run());
+      SLUICE_CHECK(Sweep(plan, e, *arena, findings[2]).run());
   }
   return {};
 }

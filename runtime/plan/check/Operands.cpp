@@ -77,7 +77,8 @@ public:
     });
   }
 
-  Verdict run() {
+  Verdict run(Finding &finding) {
+    finding.facts += operands.size();
     for (const OperandView &operand : operands) {
       const plan::BufferT &buffer = *plan.buffers[operand.view->buffer];
       if (buffer.entry != -1 && (i < buffer.begin || i >= buffer.end))
@@ -170,12 +171,12 @@ std::set<std::pair<std::uint32_t, std::uint32_t>> replacedBuffers(const plan::Pl
   return replaced;
 }
 
-Verdict operandsDisjoint(const plan::PlanT &plan) {
+Verdict operandsDisjoint(const plan::PlanT &plan, Findings &findings) {
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     std::uint32_t i = 0;
     for (const auto &section : plan.entries[e]->sections)
       for (const auto &instruction : section->instructions)
-        SLUICE_CHECK(InstructionOperands(plan, e, i++, section->repeat, *instruction).run());
+        SLUICE_CHECK(InstructionOperands(plan, e, i++, section->repeat, *instruction).run(findings[2]));
   }
   return {};
 }

@@ -64,7 +64,7 @@ private:
 
 class EntryReplicas {
 public:
-  EntryReplicas(const plan::PlanT &plan, std::uint32_t e) : plan(plan), e(e) {}
+  EntryReplicas(const plan::PlanT &plan, std::uint32_t e, Finding &finding) : plan(plan), e(e), finding(finding) {}
 
   Verdict run() {
     data = of(plan.data_axes);
@@ -132,7 +132,10 @@ private:
   Verdict write(const plan::ViewT &view, Axes axes, std::uint32_t i) {
     bytes[view.buffer].write(view.offset, endOf(view), axes, isDense(view) && view.repetition_stride == 0);
     const auto found = held.find(view.buffer);
-    if (found == held.end() || !(axes & ~found->second.axes))
+    if (found == held.end())
+      return {};
+    ++finding.facts;
+    if (!(axes & ~found->second.axes))
       return {};
     return refuse(7, place(plan, e, i) + " writes '" + plan.buffers[view.buffer]->name + "' of parameter '" +
                          plan.parameters[found->second.parameter]->name +
@@ -167,11 +170,13 @@ private:
       return {};
     const auto operands = inputRecords(record, attributesOf(launch), launch.inputs.size());
     for (std::size_t k = 0; k < operands.size(); ++k)
-      if (operands[k]->count != OperandCount::each)
+      if (operands[k]->count != OperandCount::each) {
+        ++finding.facts;
         if (const Axes axes = read(*launch.inputs[k]) & ~depends)
           return refuse(7,
                         concat(place(plan, e, i), " reads '", plan.buffers[launch.inputs[k]->buffer]->name,
                                "', which must be equal on all ranks, but the value may differ along ", namesOf(axes)));
+      }
     return {};
   }
 
@@ -186,6 +191,7 @@ private:
         return refuse(7, place(plan, e, i) + ", segment " + std::to_string(s) +
                              ", adds up what is the same on all ranks along " + namesOf(same) +
                              ", expected parts of a sum");
+      finding.facts += adds;
       sources.push_back(source);
     }
     for (std::size_t s = 0; s < collective.segments.size(); ++s)
@@ -199,6 +205,7 @@ private:
   };
   const plan::PlanT &plan;
   std::uint32_t e;
+  Finding &finding;
   Axes data = 0;
   std::map<std::uint32_t, Bytes> bytes;
   /// Buffers of parameters and states.
@@ -207,9 +214,9 @@ private:
 
 } // namespace
 
-Verdict replicasAgree(const plan::PlanT &plan) {
+Verdict replicasAgree(const plan::PlanT &plan, Findings &findings) {
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
-    SLUICE_CHECK(EntryReplicas(plan, e).run());
+    SLUICE_CHECK(EntryReplicas(plan, e, findings[7]).run());
   return {};
 }
 

@@ -139,10 +139,11 @@ Verdict checkInstruction(const plan::PlanT &plan, const Owners &owners, const pl
 
 } // namespace
 
-Verdict shardsPartition(const plan::PlanT &plan) {
+Verdict shardsPartition(const plan::PlanT &plan, Findings &findings) {
   Owners owners;
   for (std::uint32_t p = 0; p < plan.parameters.size(); ++p)
     SLUICE_CHECK(checkParameter(plan, p, owners));
+  findings[8].facts += owners.size();
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     std::uint32_t i = 0;
     for (const auto &section : plan.entries[e]->sections)

@@ -25,8 +25,8 @@ namespace {
 
 class Simulation {
 public:
-  Simulation(const plan::PlanT &plan, std::uint32_t entry, PaddingIds &paddings)
-      : state(plan, entry, paddings), accessOrder(state), values(state), gathered(state) {
+  Simulation(const plan::PlanT &plan, std::uint32_t entry, PaddingIds &paddings, Findings &findings)
+      : state(plan, entry, paddings, findings), accessOrder(state), values(state), gathered(state) {
     for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
       if (plan.buffers[b]->entry == -1)
         values.hold(b, plan.buffers[b]->offset, plan.buffers[b]->offset + plan.buffers[b]->bytes);
@@ -94,6 +94,7 @@ private:
       return wrong(action.carried ? " of the previous step, which no step records"
                                   : ", which has no earlier record in the step");
     state.order.wait(record);
+    ++state.findings[11].facts;
     return {};
   }
 
@@ -156,6 +157,7 @@ private:
       const std::uint32_t b = port->view->buffer;
       const auto [begin, end] = bytesOf(*port);
       SLUICE_CHECK(state.spaceOf(b).visit(begin, end, [&](std::uint64_t from, const Run &run) -> Verdict {
+        ++state.findings[12].facts;
         if (values.isOutput(b, run, from))
           return {};
         return refuse(12,
@@ -174,10 +176,10 @@ private:
 
 } // namespace
 
-Verdict simulate(const plan::PlanT &plan) {
+Verdict simulate(const plan::PlanT &plan, Findings &findings) {
   PaddingIds paddings(plan);
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
-    SLUICE_CHECK(Simulation(plan, e, paddings).run());
+    SLUICE_CHECK(Simulation(plan, e, paddings, findings).run());
   return {};
 }
 

@@ -12,9 +12,9 @@
 namespace sluice::check {
 
 struct SimulationState {
-  /// Keeps a reference to the plan. No byte of the arenas holds a value.
-  SimulationState(const plan::PlanT &plan, std::uint32_t e, PaddingIds &paddings)
-      : plan(plan), e(e), entry(*plan.entries[e]), actions(resolveActions(plan, entry, paddings)),
+  /// Keeps references to the plan and the findings. No byte of the arenas holds a value.
+  SimulationState(const plan::PlanT &plan, std::uint32_t e, PaddingIds &paddings, Findings &findings)
+      : plan(plan), findings(findings), e(e), entry(*plan.entries[e]), actions(resolveActions(plan, entry, paddings)),
         order(plan.streams.size()), witness(plan, e, actions, order) {
     for (plan::Space space : {plan::Space::device, plan::Space::host}) {
       const plan::ArenaT *arena = arenaOf(plan, space);
@@ -28,6 +28,7 @@ struct SimulationState {
   ByteMap &spaceOf(std::uint32_t buffer) { return spaces[std::size_t(plan.buffers[buffer]->space)]; }
 
   const plan::PlanT &plan;
+  Findings &findings;
   const std::uint32_t e;
   const plan::EntryT &entry;
   const Actions actions;

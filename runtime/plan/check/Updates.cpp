@@ -40,8 +40,8 @@ struct Writes {
 
 class EntryUpdates {
 public:
-  EntryUpdates(const plan::PlanT &plan, std::uint32_t e, const std::vector<bool> &trained)
-      : plan(plan), e(e), trained(trained) {
+  EntryUpdates(const plan::PlanT &plan, std::uint32_t e, const std::vector<bool> &trained, Finding &finding)
+      : plan(plan), e(e), trained(trained), finding(finding) {
     for (const auto &parameter : plan.parameters) {
       writes[parameter->buffer];
       for (const auto &state : parameter->states)
@@ -74,6 +74,7 @@ public:
 
 private:
   Verdict once(std::uint32_t buffer, const std::string &name, bool isTrained) {
+    ++finding.facts;
     Writes &found = writes.at(buffer);
     const std::uint64_t bytes = plan.buffers[buffer]->bytes;
     const auto bad = [&](const auto &...what) {
@@ -122,13 +123,14 @@ private:
   const plan::PlanT &plan;
   std::uint32_t e;
   const std::vector<bool> &trained;
+  Finding &finding;
   /// By buffer, of parameters and states.
   std::map<std::uint32_t, Writes> writes;
 };
 
 } // namespace
 
-Verdict updatedOnce(const plan::PlanT &plan) {
+Verdict updatedOnce(const plan::PlanT &plan, Findings &findings) {
   const std::map<std::string, std::vector<bool>> trained = trainedParameters(plan);
   const std::vector<bool> none(plan.parameters.size());
   std::vector<bool> byAny = none;
@@ -147,7 +149,7 @@ Verdict updatedOnce(const plan::PlanT &plan) {
     const auto own = trained.find(plan.entries[e]->name);
     if (own == trained.end() && isInitialization(*plan.entries[e]))
       continue;
-    SLUICE_CHECK(EntryUpdates(plan, e, own == trained.end() ? none : own->second).run());
+    SLUICE_CHECK(EntryUpdates(plan, e, own == trained.end() ? none : own->second, findings[10]).run());
   }
   return {};
 }

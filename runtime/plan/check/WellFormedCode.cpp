@@ -280,21 +280,25 @@ Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &po
 
 } // namespace
 
-Verdict wellFormedCode(const plan::PlanT &plan) {
+Verdict wellFormedCode(const plan::PlanT &plan, Findings &findings) {
   for (std::size_t e = 0; e < plan.entries.size(); ++e) {
     const plan::EntryT &entry = *plan.entries[e];
     std::uint32_t i = 0;
     for (const auto &section : entry.sections) {
-      for (const auto &instruction : section->instructions)
+      for (const auto &instruction : section->instructions) {
         SLUICE_CHECK(checkInstruction(
             Site{plan, std::int32_t(e), section->repeat, concat("instruction ", i++, " of '", entry.name, "'")},
             *instruction, entry));
+        ++findings[1].facts;
+        forEachView(*instruction, [&](const plan::ViewT &, bool) { ++findings[1].facts; });
+      }
       if (const std::uint64_t followed = sampleRepetitions(*section).size() * section->instructions.size();
           followed > maxFollowed)
         return Site{plan, std::int32_t(e), section->repeat, "section '" + section->name + "' of '" + entry.name + "'"}
             .bad("expected lists of repetitions that make at most ", maxFollowed, " instructions to follow but got ",
                  followed);
     }
+    findings[1].facts += entry.inputs.size() + entry.outputs.size();
     for (const auto &port : entry.inputs)
       SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));
     for (const auto &port : entry.outputs)

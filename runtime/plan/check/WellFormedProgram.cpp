@@ -69,7 +69,7 @@ Verdict checkKind(const plan::ProgramKindT &kind) {
 
 } // namespace
 
-Verdict wellFormedProgram(const plan::PlanT &plan) {
+Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings) {
   if (!plan.program)
     return {};
   const plan::ProgramT &program = *plan.program;
@@ -81,6 +81,7 @@ Verdict wellFormedProgram(const plan::PlanT &plan) {
     SLUICE_CHECK(checkKind(*kind));
   SLUICE_CHECK(checkBelow("type", program.values, program.types.size()));
   const std::size_t ids = program.values.size() + 1, ops = program.op_kinds.size();
+  findings[1].facts += ops;
   SLUICE_CHECK(checkBelow("kind", program.op_kinds, program.kinds.size()));
   SLUICE_CHECK(checkNames("ops", program.op_blocks, ops, program.names.size()));
   SLUICE_CHECK(checkNames("ops", program.op_symbols, ops, program.names.size()));

@@ -225,7 +225,10 @@ Verdict checkEntry(const plan::EntryT &entry) {
 
 } // namespace
 
-Verdict wellFormedTables(const plan::PlanT &plan) {
+Verdict wellFormedTables(const plan::PlanT &plan, Findings &findings) {
+  for (std::size_t rows : {plan.mesh.size(), plan.arenas.size(), plan.streams.size(), plan.entries.size(),
+                           plan.buffers.size(), plan.units.size(), plan.parameters.size(), plan.variables.size()})
+    findings[1].facts += rows;
   SLUICE_CHECK(checkMesh(plan));
   SLUICE_CHECK(checkArenas(plan));
   SLUICE_CHECK(checkStreams(plan));

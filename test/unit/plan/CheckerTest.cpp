@@ -7,6 +7,7 @@
 #include "BadPlan.h"
 
 #include "runtime/plan/Checker.h"
+#include "runtime/plan/Issue.h"
 #include "runtime/plan/Serialize.h"
 
 namespace sluice::test {
@@ -93,6 +94,40 @@ TEST(Checker, NothingIsReachedAfterARefusal) {
   EXPECT_FALSE(checkPlan(hand.plan, &report).isOk());
   EXPECT_EQ(report[1], CheckReport::Outcome::proved);
   EXPECT_EQ(report[12], CheckReport::Outcome::notReached);
+  EXPECT_EQ(report[7], CheckReport::Outcome::notReached);
+  EXPECT_EQ(report[9], CheckReport::Outcome::notChecked);
+  EXPECT_TRUE(std::ranges::count(report.stages.back().properties, 4));
+}
+
+/// Facts that can be counted in the hand-written plan.
+TEST(Checker, CountsFacts) {
+  HandPlan hand;
+  CheckReport report;
+  ASSERT_TRUE(checkPlan(hand.plan, &report).isOk());
+  const auto facts = [&](int number) { return report.properties[std::size_t(number - 1)].facts; };
+  std::uint64_t collectives = 0, instructions = 0, waits = 0, tensors = 0;
+  for (const auto &entry : hand.plan.entries)
+    forEachInstruction(*entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t s) {
+      ++instructions;
+      collectives += instruction.operation.AsCollective() != nullptr;
+      // Two steps.
+      if (instruction.operation.AsWait())
+        waits += 2 * timesIssued(instruction, entry->sections[s]->repeat);
+    });
+  for (const auto &parameter : hand.plan.parameters)
+    tensors += 1 + parameter->states.size();
+  EXPECT_EQ(facts(5), collectives);
+  EXPECT_EQ(facts(8), tensors);
+  EXPECT_EQ(facts(10), tensors * hand.plan.entries.size());
+  EXPECT_EQ(facts(11), waits);
+  EXPECT_GT(facts(1), instructions + hand.plan.buffers.size());
+  EXPECT_GT(facts(2), hand.plan.buffers.size());
+  for (int number : {3, 4, 6, 7, 12, 17})
+    EXPECT_GT(facts(number), 0u) << "P" << number;
+  for (int number = 1; number <= propertyCount; ++number)
+    EXPECT_EQ(factUnit(number).empty(), report[number] == CheckReport::Outcome::notChecked) << "P" << number;
+  for (const CheckReport::Stage &stage : report.stages)
+    EXPECT_GE(stage.seconds, 0);
 }
 
 } // namespace

@@ -386,7 +386,11 @@ TEST_F(Commands, BadPlan) {
   EXPECT_EQ(int(check.status.code()), 4);
   EXPECT_NE(check.text.find("refused"), std::string::npos);
   const PlanCommandResult json = runPlanCommand({"check", {path}, true, false});
-  EXPECT_FALSE(Json::parse(json.text)["sound"].get<bool>());
+  const Json parsed = Json::parse(json.text);
+  EXPECT_FALSE(parsed["sound"].get<bool>());
+  EXPECT_EQ(parsed["properties"][3]["outcome"], "refused");
+  EXPECT_EQ(parsed["properties"][6]["outcome"], "not reached");
+  EXPECT_FALSE(parsed["properties"][6].contains("seconds"));
   EXPECT_EQ(int(runPlanCommand({"describe", {path}, true, false}).status.code()), 4);
   EXPECT_TRUE(runPlanCommand({"describe", {path}, true, false}).text.empty());
   // A refused plan can be printed.
