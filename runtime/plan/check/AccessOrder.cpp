@@ -7,7 +7,35 @@
 
 #include "runtime/base/Text.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace sluice::check {
+
+AccessOrder::AccessOrder(SimulationState &state) : state(state) {
+  for (std::vector<Users> &bySpace : users)
+    bySpace.resize(state.plan.streams.size());
+}
+
+void AccessOrder::beginStep() {
+  for (std::size_t space = 0; space < std::size(users); ++space) {
+    usersBefore[space] = std::exchange(users[space], std::vector<Users>(state.plan.streams.size()));
+    for (Users &ofStream : usersBefore[space]) {
+      ofStream.lowest = ofStream.instances;
+      for (std::size_t k = ofStream.lowest.size(); k-- > 1;)
+        if (state.order[ofStream.lowest[k]].issue < state.order[ofStream.lowest[k - 1]].issue)
+          ofStream.lowest[k - 1] = ofStream.lowest[k];
+    }
+  }
+}
+
+void AccessOrder::beginInstruction(const Action &action) {
+  for (const Access &access : state.actions.of(action)) {
+    std::vector<Instance> &instances = users[std::size_t(access.space)][action.instruction->stream].instances;
+    if (instances.empty() || instances.back() != state.now)
+      instances.push_back(state.now);
+  }
+}
 
 Verdict AccessOrder::checkRead(const Access &access, const Run &run, std::uint64_t from, bool isGathered) const {
   if (run.writer == before)
@@ -57,34 +85,25 @@ bool AccessOrder::isOrdered(Instance other, int property) const {
 
 Verdict AccessOrder::checkReserved(const Access &access) const {
   const plan::BufferT &buffer = state.bufferOf(access);
-  if (state.step == 0 || buffer.entry == -1)
+  if (buffer.entry == -1 || (buffer.begin == 0 && buffer.end == state.actions.actions.size()))
     return {};
-  for (std::size_t s = 0; s < state.plan.streams.size(); ++s) {
-    // The first instruction of each stream that may not be done and uses the space.
-    for (Instance id : state.order.unknownOfEarlierSteps(s)) {
-      const Issued &other = state.order[id];
-      if (other.step + 1 != state.step || !uses(state.actions.actions[other.issue], access.space))
-        continue;
-      if ((buffer.reserved_from != 0 && buffer.reserved_from <= other.issue) ||
-          (buffer.begin == 0 && buffer.end == state.actions.actions.size()))
-        break;
-      return state.witness.refuse(12,
-                                  "writes buffer '" + buffer.name + "' while " +
-                                      place(state.plan, state.e, other.issue) +
-                                      " of the previous step may still run, but its bytes are reserved " +
-                                      (buffer.reserved_from == 0 ? std::string("only in its step")
-                                                                 : concat("only from ", buffer.reserved_from, " on")),
-                                  {state.witness.missingOrder(s, "it")});
-    }
+  const std::vector<Users> &before = usersBefore[std::size_t(access.space)];
+  for (std::size_t s = 0; s < before.size(); ++s) {
+    const auto running = std::ranges::upper_bound(before[s].instances, state.order.doneOn(s), {},
+                                                  [&](Instance id) { return state.order[id].time; });
+    if (running == before[s].instances.end())
+      continue;
+    const Issued &other = state.order[before[s].lowest[std::size_t(running - before[s].instances.begin())]];
+    if (buffer.reserved_from != 0 && buffer.reserved_from <= other.issue)
+      continue;
+    return state.witness.refuse(12,
+                                "writes buffer '" + buffer.name + "' while " + place(state.plan, state.e, other.issue) +
+                                    " of the previous step may still run, but its bytes are reserved " +
+                                    (buffer.reserved_from == 0 ? std::string("only in its step")
+                                                               : concat("only from ", buffer.reserved_from, " on")),
+                                {state.witness.missingOrder(s, "it")});
   }
   return {};
-}
-
-bool AccessOrder::uses(const Action &action, plan::Space space) const {
-  for (const Access &access : state.actions.of(action))
-    if (access.space == space)
-      return true;
-  return false;
 }
 
 int AccessOrder::raceOf(Instance other, std::int32_t held, std::uint32_t buffer) const {

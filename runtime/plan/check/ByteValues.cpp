@@ -18,6 +18,16 @@ Window windowAt(std::uint64_t begin, Window window) {
   return window;
 }
 
+/// Those that overlap [from, end); windows of a view are disjoint and in ascending order.
+std::span<const Window> windowsWithin(const std::vector<Window> &windows, std::uint64_t begin, std::uint64_t from,
+                                      std::uint64_t end) {
+  const auto first =
+      std::ranges::partition_point(windows, [&](const Window &window) { return begin + window.end() <= from; });
+  const auto last =
+      std::partition_point(first, windows.end(), [&](const Window &window) { return begin + window.begin < end; });
+  return {first, last};
+}
+
 void setValue(Run &run, std::uint32_t buffer, Instance writer, Padding padding) {
   run.buffer = std::int32_t(buffer);
   run.writer = writer;
@@ -84,9 +94,9 @@ const std::vector<Window> *ByteValues::windowsOf(const Access &access) const {
 
 bool ByteValues::isRead(const Access &access, std::uint64_t from, std::uint64_t end) const {
   const std::vector<Window> *windows = windowsOf(access);
-  return !windows || access.reach != 0 || std::any_of(windows->begin(), windows->end(), [&](const Window &window) {
-    return touches(windowAt(access.begin, window), from, end);
-  });
+  return !windows || access.reach != 0 ||
+         std::ranges::any_of(windowsWithin(*windows, access.begin, from, end),
+                             [&](const Window &window) { return touches(windowAt(access.begin, window), from, end); });
 }
 
 bool ByteValues::holdsValues(const Access &access, const Run &run, std::uint64_t from) const {
@@ -95,7 +105,7 @@ bool ByteValues::holdsValues(const Access &access, const Run &run, std::uint64_t
   const std::vector<Window> *windows = windowsOf(access);
   if (!windows || access.reach != 0)
     return run.columns->hold(from, run.end);
-  return std::all_of(windows->begin(), windows->end(), [&](const Window &window) {
+  return std::ranges::all_of(windowsWithin(*windows, access.begin, from, run.end), [&](const Window &window) {
     return run.columns->hold(windowAt(access.begin, window), from, run.end);
   });
 }

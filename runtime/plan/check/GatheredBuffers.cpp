@@ -40,13 +40,13 @@ Verdict GatheredBuffers::write(const Action &action, const Access &access) {
 
 Verdict GatheredBuffers::release(const plan::ReleaseT &release) {
   for (std::uint32_t b : release.buffers) {
-    const std::string name = "buffer '" + state.plan.buffers[b]->name + "'";
+    const std::string &name = state.plan.buffers[b]->name;
     ++state.findings[4].facts;
     Gathered &gathered = buffers[b];
     if (!contains(b))
-      return state.witness.refuse(4, "releases " + name + ", which is part of no gathered unit");
+      return state.witness.refuse(4, "releases buffer '" + name + "', which is part of no gathered unit");
     if (gathered.phase != Gathered::Phase::held)
-      return state.witness.refuse(4, "releases " + name + ", which is not gathered", historyOf(gathered));
+      return state.witness.refuse(4, "releases buffer '" + name + "', which is not gathered", historyOf(gathered));
     SLUICE_CHECK(checkIdle(b));
     gathered.phase = Gathered::Phase::released;
     gathered.releasedBy = state.now;

@@ -134,21 +134,18 @@ private:
     // Views that move by different distances may meet in a later repetition.
     if (a.repetition_stride == b.repetition_stride && viewsDisjoint(a, absolute(plan, a), b, absolute(plan, b)))
       return {};
-    const std::string names =
-        " buffer '" + plan.buffers[a.buffer]->name + "' over bytes of buffer '" + plan.buffers[b.buffer]->name + "', ";
-    const std::vector<std::string> notes = {
-        byteRange(write.space, std::max(write.begin, other.begin), std::min(write.end, other.end))};
-    if (other.isWrite || !samePlace(plan, a, b))
-      return refuse(2,
-                    place(plan, e, i) + " writes" + names + (other.isWrite ? "an output" : "an input") +
-                        " of the same instruction",
-                    notes);
-    if (std::binary_search(pairs.allowed.begin(), pairs.allowed.end(), std::pair(other.index, write.index)))
+    const bool isInPlace = !other.isWrite && samePlace(plan, a, b);
+    if (isInPlace &&
+        std::binary_search(pairs.allowed.begin(), pairs.allowed.end(), std::pair(other.index, write.index)))
       return {};
-    return refuse(2,
-                  concat(place(plan, e, i), " writes", names, "and it cannot compute output ", write.index,
-                         " in place of input ", other.index),
-                  notes);
+    const std::string writes = place(plan, e, i) + " writes buffer '" + plan.buffers[a.buffer]->name +
+                               "' over bytes of buffer '" + plan.buffers[b.buffer]->name + "', ";
+    const std::string shared =
+        byteRange(write.space, std::max(write.begin, other.begin), std::min(write.end, other.end));
+    if (!isInPlace)
+      return refuse(2, writes + (other.isWrite ? "an output" : "an input") + " of the same instruction", {shared});
+    return refuse(2, concat(writes, "and it cannot compute output ", write.index, " in place of input ", other.index),
+                  {shared});
   }
 
   const plan::PlanT &plan;

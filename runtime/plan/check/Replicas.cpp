@@ -27,9 +27,12 @@ class Bytes {
 public:
   Axes read(std::uint64_t begin, std::uint64_t end) const {
     Axes found = 0;
-    for (const auto &[at, run] : runs)
-      if (at < end && run.end > begin)
-        found |= run.axes;
+    auto run = runs.upper_bound(begin);
+    if (run != runs.begin())
+      --run;
+    for (; run != runs.end() && run->first < end; ++run)
+      if (run->second.end > begin)
+        found |= run->second.axes;
     return found;
   }
   /// A strided window leaves bytes between its own as they are.
@@ -64,7 +67,8 @@ private:
 
 class EntryReplicas {
 public:
-  EntryReplicas(const plan::PlanT &plan, std::uint32_t e, Finding &finding) : plan(plan), e(e), finding(finding) {}
+  EntryReplicas(const plan::PlanT &plan, std::uint32_t e, Finding &finding)
+      : plan(plan), e(e), finding(finding), bytes(plan.buffers.size()) {}
 
   Verdict run() {
     data = of(plan.data_axes);
@@ -207,7 +211,8 @@ private:
   std::uint32_t e;
   Finding &finding;
   Axes data = 0;
-  std::map<std::uint32_t, Bytes> bytes;
+  /// By buffer.
+  std::vector<Bytes> bytes;
   /// Buffers of parameters and states.
   std::map<std::uint32_t, ParameterAxes> held;
 };

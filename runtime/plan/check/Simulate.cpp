@@ -39,6 +39,7 @@ public:
         std::any_of(actions.begin(), actions.end(), [](const Action &action) { return action.carried; });
     for (state.step = 0; state.step < (carries ? 3u : 2u); ++state.step) {
       state.order.beginStep(state.step, state.entry.events);
+      accessOrder.beginStep();
       writeInputs();
       std::uint32_t first = 0;
       for (const auto &section : state.entry.sections) {
@@ -72,6 +73,7 @@ private:
     default:
       break;
     }
+    accessOrder.beginInstruction(action);
     values.beginInstruction();
     for (const Access &access : state.actions.of(action))
       SLUICE_CHECK(access.isWrite ? write(action, access) : read(access));

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace sluice::check {
@@ -32,23 +31,19 @@ public:
   /// How much of each stream was done when an event was recorded; empty: not recorded.
   using Clock = std::vector<std::uint32_t>;
 
-  explicit StreamOrder(std::size_t streams) : streams(streams), clock(streams * streams, 0), onStream(streams) {}
+  explicit StreamOrder(std::size_t streams) : streams(streams), clock(streams * streams, 0) {}
 
   /// Records of the current step become those of the previous step.
   void beginStep(std::uint32_t number, std::uint32_t events) {
     step = number;
     recordsBefore = std::move(records);
     records.assign(events, {});
-    stepBegin.assign(streams, 0);
-    for (std::size_t s = 0; s < streams; ++s)
-      stepBegin[s] = std::uint32_t(onStream[s].size());
   }
 
   /// Issues the next instruction of a stream, which is the current one until the next issue.
   Instance issue(std::uint32_t issue, std::uint32_t stream, std::uint32_t repetition) {
     const Instance next = Instance(issued.size());
     issued.push_back({issue, stream, ++clock[stream * streams + stream], repetition, step});
-    onStream[stream].push_back(next);
     return next;
   }
   const Issued &operator[](Instance id) const { return issued[std::size_t(id)]; }
@@ -72,11 +67,8 @@ public:
   bool happened(Instance id) const {
     return id == before || clock[issued.back().stream * streams + issued[id].stream] >= issued[id].time;
   }
-  /// Work of a stream from earlier steps that may not be done when the current instruction starts, in order.
-  std::span<const Instance> unknownOfEarlierSteps(std::size_t stream) const {
-    const std::size_t known = std::min(clock[issued.back().stream * streams + stream], stepBegin[stream]);
-    return std::span(onStream[stream]).subspan(known, stepBegin[stream] - known);
-  }
+  /// The time of the last instruction of a stream that is done before the current instruction.
+  std::uint32_t doneOn(std::size_t stream) const { return clock[issued.back().stream * streams + stream]; }
 
 private:
   std::size_t streams;
@@ -85,9 +77,6 @@ private:
   /// By event: the latest of this step, and of the previous one.
   std::vector<Clock> records, recordsBefore;
   std::vector<Issued> issued;
-  /// The instructions issued on each stream, and how many of them before this step.
-  std::vector<std::vector<Instance>> onStream;
-  Clock stepBegin;
   std::uint32_t step = 0;
 };
 

@@ -92,44 +92,44 @@ Verdict checkStreams(const plan::PlanT &plan) {
 
 Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   const plan::BufferT &buffer = *plan.buffers[index];
-  const std::string name = concat("buffer ", index, " ", inQuotes(buffer.name));
+  const auto name = [&] { return concat("buffer ", index, " ", inQuotes(buffer.name)); };
   if (buffer.space > plan::Space::MAX || buffer.class_ > plan::BufferClass::MAX || buffer.dtype > plan::DType::MAX)
-    return bad(name + ", unknown space, class or dtype");
+    return bad(name() + ", unknown space, class or dtype");
   const plan::ArenaT *arena = arenaOf(plan, buffer.space);
   if (!arena)
-    return bad(name + ", missing arena of " + plan::EnumNameSpace(buffer.space));
+    return bad(name() + ", missing arena of " + plan::EnumNameSpace(buffer.space));
   if (buffer.shape.size() > maxDims)
-    return bad(name, ", expected at most ", maxDims, " dims but got ", buffer.shape.size());
+    return bad(name(), ", expected at most ", maxDims, " dims but got ", buffer.shape.size());
   const std::optional<std::uint64_t> count = elementCount(buffer.shape);
   std::uint64_t bytes = 0;
   if (!count || __builtin_mul_overflow(*count, std::uint64_t(dtypeBytes(baseType(buffer.dtype))), &bytes))
-    return bad(name + ", its shape " + formatShape(buffer.shape) + " is negative or overflows");
+    return bad(name() + ", its shape " + formatShape(buffer.shape) + " is negative or overflows");
   if (buffer.bytes != bytes)
-    return bad(name, ", expected ", bytes, " bytes for ", typeText(buffer.dtype, buffer.shape), " but got ",
+    return bad(name(), ", expected ", bytes, " bytes for ", typeText(buffer.dtype, buffer.shape), " but got ",
                buffer.bytes);
   if (buffer.offset % arena->alignment != 0)
-    return bad(name, ", expected an offset aligned to ", arena->alignment, " but got ", buffer.offset);
+    return bad(name(), ", expected an offset aligned to ", arena->alignment, " but got ", buffer.offset);
   if (buffer.offset > arena->bytes || bytes > arena->bytes - buffer.offset)
-    return bad(name, ", expected it inside the ", arena->bytes, " bytes of its arena but it ends at ", buffer.offset,
+    return bad(name(), ", expected it inside the ", arena->bytes, " bytes of its arena but it ends at ", buffer.offset,
                " + ", bytes);
   if (buffer.unit < -1 || buffer.unit >= std::int64_t(plan.units.size()))
-    return bad(name, ", unit ", buffer.unit, " does not exist");
+    return bad(name(), ", unit ", buffer.unit, " does not exist");
   if (buffer.entry < -1 || buffer.entry >= std::int64_t(plan.entries.size()))
-    return bad(name, ", entry point ", buffer.entry, " does not exist");
+    return bad(name(), ", entry point ", buffer.entry, " does not exist");
   if (buffer.entry == -1) {
     if (buffer.begin != 0 || buffer.end != 0 || buffer.reserved_from != 0)
-      return bad(name + ", a persistent buffer has no lifespan");
+      return bad(name() + ", a persistent buffer has no lifespan");
     if (buffer.offset + bytes > arena->persistent)
-      return bad(name, ", expected it inside the ", arena->persistent, " persistent bytes but it ends at ",
+      return bad(name(), ", expected it inside the ", arena->persistent, " persistent bytes but it ends at ",
                  buffer.offset + bytes);
     return {};
   }
   const std::uint32_t instructions = instructionCount(*plan.entries[buffer.entry]);
   if (buffer.begin >= buffer.end || buffer.end > instructions)
-    return bad(name, ", expected a lifespan within the ", instructions, " instructions of its entry point but got [",
+    return bad(name(), ", expected a lifespan within the ", instructions, " instructions of its entry point but got [",
                buffer.begin, ", ", buffer.end, ")");
   if (buffer.reserved_from > instructions)
-    return bad(name, ", its bytes are reserved from instruction ", buffer.reserved_from,
+    return bad(name(), ", its bytes are reserved from instruction ", buffer.reserved_from,
                ", but its entry point has only ", instructions);
   return {};
 }
@@ -144,24 +144,24 @@ bool axesAreSound(const plan::PlanT &plan, const std::vector<std::uint32_t> &axe
 }
 
 Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &parameter) {
-  const std::string name = "parameter " + inQuotes(parameter.name);
+  const auto name = [&] { return "parameter " + inQuotes(parameter.name); };
   if (parameter.dtype > plan::DType::MAX)
-    return bad(name + ", unknown dtype");
+    return bad(name() + ", unknown dtype");
   if (parameter.shape.size() > maxDims || !elementCount(parameter.shape))
-    return bad(name + ", its shape " + formatShape(parameter.shape) + " has too many dims, is negative or overflows");
+    return bad(name() + ", its shape " + formatShape(parameter.shape) + " has too many dims, is negative or overflows");
   if (parameter.unit >= plan.units.size())
-    return bad(name, ", unit ", parameter.unit, " does not exist");
+    return bad(name(), ", unit ", parameter.unit, " does not exist");
   if (parameter.dim < -1 || parameter.dim > std::int64_t(parameter.shape.size()) ||
       (parameter.dim >= 0 && parameter.shape.empty()))
-    return bad(name, ", dim ", parameter.dim, " does not exist");
+    return bad(name(), ", dim ", parameter.dim, " does not exist");
   if (!axesAreSound(plan, parameter.axes))
-    return bad(name + ", its axes are not distinct axes of the mesh");
+    return bad(name() + ", its axes are not distinct axes of the mesh");
   if (const plan::TensorSplitT *split = parameter.split.get()) {
     if (split->dim >= parameter.shape.size() || !axesAreSound(plan, split->axes))
-      return bad(name + ", its split needs a different dim and distinct axes of the mesh");
+      return bad(name() + ", its split needs a different dim and distinct axes of the mesh");
     for (std::uint32_t axis : split->axes)
       if (std::find(parameter.axes.begin(), parameter.axes.end(), axis) != parameter.axes.end())
-        return bad(name + ", axis '" + plan.mesh[axis]->name + "' both splits it and shards its parts");
+        return bad(name() + ", axis '" + plan.mesh[axis]->name + "' both splits it and shards its parts");
     const std::uint64_t parts = groupSize(plan, split->axes);
     const auto extent = static_cast<std::uint64_t>(parameter.shape[split->dim]);
     // Chunks of a segment may be larger than its share, for example if heads are not divided, but the first rank's is
@@ -169,16 +169,16 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
     if (split->segments == 0 || split->extent <= 0 || extent % split->segments != 0 ||
         std::uint64_t(split->extent) % split->segments != 0 || std::uint64_t(split->extent) > extent ||
         (unsigned __int128)(split->extent) * parts < extent)
-      return bad(name, ", expected parts of ", parts, " ranks that partition dim ", split->dim, " of ", extent, " in ",
-                 split->segments, " segments but got parts of ", split->extent);
+      return bad(name(), ", expected parts of ", parts, " ranks that partition dim ", split->dim, " of ", extent,
+                 " in ", split->segments, " segments but got parts of ", split->extent);
   }
   if (parameter.buffer >= plan.buffers.size())
-    return bad(name, ", buffer ", parameter.buffer, " does not exist");
+    return bad(name(), ", buffer ", parameter.buffer, " does not exist");
   if (parameter.initializer && parameter.initializer->kind > plan::InitializerKind::MAX)
-    return bad(name + ", unknown initializer");
+    return bad(name() + ", unknown initializer");
   for (const auto &state : parameter.states)
     if (state->buffer >= plan.buffers.size())
-      return bad(name, ", buffer ", state->buffer, " of its state ", inQuotes(state->name), " does not exist");
+      return bad(name(), ", buffer ", state->buffer, " of its state ", inQuotes(state->name), " does not exist");
   return {};
 }
 
