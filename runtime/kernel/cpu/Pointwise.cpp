@@ -15,6 +15,9 @@ template <typename T> Bound binaryOf(const KernelRequest &request, BinaryLoop op
   return makeKernel(request, [&l = loops().of<T>(), op](Call &call) {
     const Operand &c = call.outputs[0];
     const Operand &a = call.inputs[0], &b = call.inputs[1];
+    // A loop with step 0 reads its operand before the first element.
+    if (c.elements() == 0)
+      return Status::ok();
     // A view that repeats may have the result's extent and a stride of 0.
     if (sameExtent(a, c) && sameExtent(b, c) && contiguousRows(a) && contiguousRows(b)) {
       forStretches<3>(call.threads, {&c, &a, &b}, [&](auto &at, std::int64_t count) {
