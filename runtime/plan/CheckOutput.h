@@ -1,6 +1,6 @@
 //===- CheckOutput.h - the report of the checker as text and JSON --------------------------===//
 //
-// For each property its verdict, the facts checked, and the time of the stages that decide it.
+// For each property its verdict, the facts checked, and the processor time of the stages that decide it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECKOUTPUT_H

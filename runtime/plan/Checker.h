@@ -53,7 +53,7 @@ struct CheckReport {
   /// A part of the check that decides some properties at once.
   struct Stage {
     std::vector<int> properties;
-    /// Wall time.
+    /// Processor time.
     double seconds = 0;
   };
   /// P1 first.
