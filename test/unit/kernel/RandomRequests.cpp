@@ -383,7 +383,7 @@ private:
 class RandomRequests : public testing::TestWithParam<const KernelRecord *> {};
 
 TEST_P(RandomRequests, StayWithinTheirOperands) {
-  // The child starts anew, because OpenMP does not survive a fork.
+  // The child is a new process, because OpenMP does not survive a fork.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(runRequests(*GetParam()), testing::ExitedWithCode(0), "accepted");
 }
