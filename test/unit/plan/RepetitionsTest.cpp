@@ -178,5 +178,32 @@ TEST(Repetitions, EverySliceOfAnOutputIsWritten) {
   }
 }
 
+// While the other stream writes x of the next step, the compute stream may still run its last fill of the first
+// repetition and all of the second, whose first fill has a lower number.
+TEST(Repetitions, ReservedFromTheLowestRunningInstruction) {
+  SmallPlan plan;
+  const std::uint32_t x = plan.buffer("x", {4}), y = plan.buffer("y", {4}), z = plan.buffer("z", {4});
+  plan.section(2);
+  plan::InstructionT &wait = plan.wait(other, 0);
+  wait.operation.AsWait()->carried = true;
+  wait.when = plan::When::first;
+  plan.fill(other, plan.view(x), 1).when = plan::When::first;
+  plan.fill(compute, plan.view(y), 1);
+  plan.record(compute, 0).when = plan::When::first;
+  plan.fill(compute, plan.view(z), 1);
+  plan.expectAccepted();
+  const auto checkReservedFrom = [&](std::uint32_t instruction) {
+    plan::BufferT &buffer = *plan.plan.buffers[x];
+    buffer.begin = 1;
+    buffer.end = 2;
+    buffer.reserved_from = instruction;
+    serializePlan(plan.plan);
+    return checkPlan(plan.plan);
+  };
+  EXPECT_TRUE(checkReservedFrom(2).isOk()) << checkReservedFrom(2).message();
+  EXPECT_NE(checkReservedFrom(3).message().find("but its bytes are reserved only from 3 on"), std::string::npos)
+      << checkReservedFrom(3).message();
+}
+
 } // namespace
 } // namespace sluice::test
