@@ -1,0 +1,290 @@
+"""Switches off each refusal of the plan checker and the plan reader, one at a time, and expects a unit test to fail.
+
+usage: python3 test/faults/checker_mutations.py [--list] [--file NAME]
+
+A copy of the sources is built once, with a condition on the environment variable SLUICE_MUTANT at each site; then its unit-plan runs once for each site.
+--list prints the sites without a build. --file takes the sites of one file, for example Updates.cpp. Exits 1 if a site survives: no test fails without it.
+
+The sites are found in the text, which clang-format keeps regular:
+  refusal    a return of a refusal, a SLUICE_CHECK, a refusal that is kept in a variable; the mutant continues as if there was nothing to refuse
+  exit       a guarded return of false, true or nullopt in a helper; the mutant does not return
+  operand    an operand of || is false, an operand of && is true, in the condition of a refusal or the value of a predicate
+  limit      < is <=, > is >=, and the reverse, in the same conditions
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = ("runtime/plan/Checker.cpp", "runtime/plan/Reader.cpp", "runtime/plan/Payload.cpp", "runtime/plan/Plan.cpp", "runtime/plan/check/*.cpp")
+# Slow tests run only where no other test fails.
+SLOW = "-Speed.*:Fuzz.*:Allocation.*:PlanFile.RefusesEvery*"
+
+# Sites without which the checker decides the same: (file, kind, text of the site): reason.
+EQUIVALENT = {
+}
+
+HEADER = """#pragma once
+#include <cstdlib>
+/// True for the site that the environment variable names.
+inline bool isMutant(int site) {
+  static const int mutant = std::getenv("SLUICE_MUTANT") ? std::atoi(std::getenv("SLUICE_MUTANT")) : -1;
+  return site == mutant;
+}
+#define SLUICE_CHECK_SITE(site, expression)                                                                            \\
+  do {                                                                                                                 \\
+    if (::sluice::check::Verdict verdict_ = (expression); verdict_ && !isMutant(site))                                 \\
+      return verdict_;                                                                                                 \\
+  } while (false)
+"""
+
+
+def masked(text):
+    """The text at the same offsets, with spaces for comments and preprocessor lines and underscores for literals."""
+    blank = lambda match: re.sub(r"[^\n]", "_" if match[0][0] in "\"'" else " ", match[0])
+    return re.sub(r'//[^\n]*|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])\'|^#(?:[^\n]*\\\n)*[^\n]*', blank, text, flags=re.M)
+
+
+def closing(text, begin):
+    """The offset of the bracket that closes the one at `begin`."""
+    depth = 0
+    for at in range(begin, len(text)):
+        if text[at] in "([{":
+            depth += 1
+        elif text[at] in ")]}":
+            depth -= 1
+            if depth == 0:
+                return at
+    raise ValueError(f"no closing bracket: {text[begin:begin + 80]}")
+
+
+def top_level(text, begin, end, pattern):
+    """The matches of a pattern in [begin, end) that are in no bracket."""
+    found, at = [], begin
+    while at < end:
+        if text[at] in "([{":
+            at = closing(text, at) + 1
+            continue
+        if match := re.compile(pattern).match(text, at, end):
+            found.append(match)
+            at = match.end()
+        else:
+            at += 1
+    return found
+
+
+def stripped(text, begin, end):
+    while begin < end and text[begin].isspace():
+        begin += 1
+    while begin < end and text[end - 1].isspace():
+        end -= 1
+    return begin, end
+
+
+class Source:
+    def __init__(self, name, first):
+        self.name = name
+        self.text = (ROOT / name).read_text()
+        self.code = masked(self.text)
+        self.next = first
+        # (offset, order of those at one offset, bytes that are replaced, text); (number, kind, begin, end) of each site.
+        self.edits, self.sites = [], []
+        self.refusing = self.names_that_refuse()
+        self.find_checks()
+        self.find_returns()
+        self.find_assignments()
+
+    def names_that_refuse(self):
+        named = re.findall(r"\b(?:Verdict|Status) (\w+)\(", self.code)
+        lambdas = [match[1] for match in re.finditer(r"const auto (\w+) = \[", self.code)
+                   if re.search(r"refuse\(|-> Verdict", self.code[match.end():closing(self.code, self.code.index("{", match.end()))])]
+        members = ["visit", "run"] if "/check/" in self.name else []
+        return set(named + lambdas + members + ["refuse", "bad", "unordered", "refusedError", "inputError"])
+
+    def site(self, kind, begin, end):
+        self.sites.append((self.next, kind, begin, end))
+        self.next += 1
+        return self.next - 1
+
+    def wrap(self, begin, end, before, after, replaced=0):
+        """Inserts `before`, in place of a number of characters, and `after`. At one offset inner texts end first and outer ones begin first."""
+        self.edits.append((begin, (1, begin - end), replaced, before))
+        self.edits.append((end, (0, end - begin), 0, after))
+
+    def refuses(self, begin, end):
+        return any(name in self.refusing for name in re.findall(r"\b(\w+)\(", self.code[begin:end]))
+
+    def find_checks(self):
+        for match in re.finditer(r"\bSLUICE_CHECK\(", self.code):
+            end = closing(self.code, match.end() - 1)
+            number = self.site("refusal", match.start(), end + 1)
+            self.wrap(match.start(), end, f"SLUICE_CHECK_SITE({number}, ", "", len(match[0]))
+
+    def find_returns(self):
+        for match in re.finditer(r"\breturn\b ?", self.code):
+            end = top_level(self.code, match.end(), len(self.code), ";")[0].start()
+            begin, value = match.start(), self.code[match.end():end]
+            condition = self.guard(begin)
+            if self.refuses(match.end(), end) and not value.startswith("Refusal"):
+                number = self.site("refusal", begin, end)
+                after = "" if condition else f" return decltype(result_{number})();"
+                self.wrap(begin, end + 1, f"{{ auto result_{number} = ", f" if (!isMutant({number})) return result_{number};{after} }}", len(match[0]))
+                if condition:
+                    self.weaken(*condition)
+            elif condition and re.fullmatch(r"(std::)?(nullopt|false|true)", value):
+                number = self.site("exit", begin, end)
+                self.wrap(begin, end + 1, f"{{ if (!isMutant({number})) ", " }")
+                self.weaken(*condition)
+            elif top_level(self.code, match.end(), end, r"&&|\|\|") and not top_level(self.code, match.end(), end, r"\?|\["):
+                self.weaken(match.end(), end)
+
+    def find_assignments(self):
+        for match in re.finditer(r"\bverdict = ", self.code):
+            if self.code[:match.start()].endswith(("Verdict ", "Verdict &")):
+                continue
+            end = top_level(self.code, match.end(), len(self.code), ";")[0].start()
+            if self.refuses(match.end(), end):
+                number = self.site("refusal", match.start(), end)
+                self.wrap(match.start(), end + 1, f"if (!isMutant({number})) ", "")
+
+    def guard(self, begin):
+        """The condition of the `if` whose only statement begins here; None in other places."""
+        before = self.code[:begin].rstrip()
+        if not before.endswith(")"):
+            return None
+        depth, at = 0, len(before)
+        while True:
+            at -= 1
+            depth += {")": 1, "(": -1}.get(before[at], 0)
+            if depth == 0:
+                break
+        if not re.search(r"\bif $", before[:at]):
+            return None
+        first = at + 1
+        parts = top_level(self.code, first, len(before) - 1, ";")
+        if parts:
+            first = parts[-1].end()
+        elif top_level(self.code, first, len(before) - 1, r"(?<![=!<>])=(?!=)"):
+            return len(before) - 1, len(before) - 1
+        return first, len(before) - 1
+
+    def weaken(self, begin, end):
+        begin, end = stripped(self.code, begin, end)
+        if begin >= end or top_level(self.code, begin, end, r"\?"):
+            return
+        for operator, other, constant in ((r"\|\|", "&&", "!isMutant({})"), ("&&", "||", "isMutant({})")):
+            breaks = top_level(self.code, begin, end, operator)
+            if not breaks:
+                continue
+            for first, last in zip([begin] + [b.end() for b in breaks], [b.start() for b in breaks] + [end]):
+                first, last = stripped(self.code, first, last)
+                number = self.site("operand", first, last)
+                self.wrap(first, last, f"({constant.format(number)} {other} (", "))")
+                self.weaken(first, last)
+            return
+        if self.code[begin] == "(" and closing(self.code, begin) == end - 1:
+            self.weaken(begin + 1, end - 1)
+        elif self.code[begin:begin + 2] == "!(" and closing(self.code, begin + 1) == end - 1:
+            self.weaken(begin + 2, end - 1)
+        elif len(compared := top_level(self.code, begin, end, r" (<=|>=|<|>) ")) == 1:
+            number = self.site("limit", begin, end)
+            left, right, sign = self.text[begin:compared[0].start()], self.text[compared[0].end():end], compared[0][1]
+            changed = sign[0] if len(sign) == 2 else sign + "="
+            self.wrap(begin, end, f"(isMutant({number}) ? (({left}) {changed} ({right})) : (", "))")
+
+    def mutated(self):
+        pieces, last = ['#include "runtime/plan/check/Mutant.h"\n'], 0
+        for offset, _, replaced, inserted in sorted(self.edits, key=lambda edit: edit[:2]):
+            pieces += [self.text[last:offset], inserted]
+            last = offset + replaced
+        return "".join(pieces) + self.text[last:]
+
+    def line(self, offset):
+        return self.text.count("\n", 0, offset) + 1
+
+
+def find_sources():
+    sources, first = [], 0
+    for pattern in FILES:
+        for path in sorted(ROOT.glob(pattern)):
+            sources.append(Source(str(path.relative_to(ROOT)), first))
+            first = sources[-1].next
+    return sources
+
+
+def build(sources, folder):
+    """The unit-plan of a copy of the sources with all sites."""
+    tracked = subprocess.run(["git", "ls-files", "-z", "CMakeLists.txt", "runtime", "passes/solver", "tools", "test"], cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in tracked.stdout.split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes((ROOT / name).read_bytes())
+    (folder / "runtime/plan/check/Mutant.h").write_text(HEADER)
+    for source in sources:
+        (folder / source.name).write_text(source.mutated())
+    environment = dict(os.environ, CCACHE_BASEDIR=str(folder), CCACHE_NOHASHDIR="1")
+    settings = ("-DSLUICE_COMPILER=OFF", "-DSLUICE_BENCHMARKS=OFF", "-DSLUICE_CUDA=OFF", "-DSLUICE_TOKENIZERS=OFF")
+    for command in (["cmake", "-G", "Ninja", "-S", ".", "-B", "build", *settings], ["ninja", "-C", "build", "unit-plan"]):
+        done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            sys.exit(f"error: '{' '.join(command)}' failed in the copy\n{done.stdout[-8000:]}")
+    return folder / "build/bin/unit-plan"
+
+
+def passes(program, mutant, tests):
+    """True if all tests pass. A crash and a test without an end are failures."""
+    environment = dict(os.environ, SLUICE_MUTANT=str(mutant))
+    try:
+        return subprocess.run([program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={tests}"], env=environment, timeout=60,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def survives(program, mutant):
+    return passes(program, mutant, SLOW) and passes(program, mutant, "*")
+
+
+def main():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--file", default="")
+    options = parser.parse_args()
+    sources = find_sources()
+    sites = [(source, *site) for source in sources if source.name.endswith(options.file) for site in source.sites]
+    text_of = lambda source, begin, end: " ".join(source.text[begin:end].split())
+    if options.list:
+        for source, number, kind, begin, end in sites:
+            print(f"{source.name}:{source.line(begin)}: {kind}: {text_of(source, begin, end)}")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
+        program = build(sources, pathlib.Path(scratch))
+        if not passes(program, -1, "*"):
+            sys.exit("error: a test fails without any mutation")
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            alive = list(pool.map(lambda site: survives(program, site[1]), sites))
+    count, survivors, unused = {}, 0, set(EQUIVALENT) if not options.file else set()
+    for (source, number, kind, begin, end), lives in zip(sites, alive):
+        killed, all_of_kind = count.get(kind, (0, 0))
+        count[kind] = killed + (not lives), all_of_kind + 1
+        text = text_of(source, begin, end)
+        if lives and (source.name, kind, text) in EQUIVALENT:
+            unused.discard((source.name, kind, text))
+        elif lives:
+            survivors += 1
+            print(f"{source.name}:{source.line(begin)}: survives: {kind}: {text[:160]}")
+    for name, kind, text in sorted(unused):
+        print(f"{name}: listed as equivalent, but a test fails or it does not exist: {kind}: {text}")
+    print(f"{len(sites)} sites: " + ", ".join(f"{kind} {killed} of {total} killed" for kind, (killed, total) in count.items()) +
+          f", {survivors} survive, {sum(alive) - survivors} equivalent")
+    return 1 if survivors or unused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
