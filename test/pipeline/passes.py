@@ -1,8 +1,7 @@
 """Every pass of every phase has an effect: without it the plan differs, or compilation fails.
 
 The pipeline runs once with all passes and once without each. If a required pass is missing, compilation fails. If an optional pass is missing, the plan
-differs as the table states. A pass that verifies changes no valid module: EDITS has an invalid one that only this pass refuses, or the checker refuses the
-plan as well.
+differs as the table states. A pass that verifies changes no valid module: EDITS has an invalid one for each.
 """
 
 from phases import *
@@ -46,13 +45,25 @@ def small_budget(text):
     return text.replace("model.recipe = {", "model.recipe = {memory.budget = 1 : i64, ", 1)
 
 
-def unchain(text):
-    """Compute no longer waits for the second gather: a race that no earlier pass detects."""
-    found = [m.start() for m in re.finditer(r"plan\.await \d+", text)]
-    end = text.index("\n", found[1])
-    line = text[found[1]:end]
-    changed = line.replace(" {", " {chained, ", 1) if " {" in line else line
-    return text[:found[1]] + changed + text[end:]
+def second_write(text):
+    """One state of a parameter is written twice, another one never."""
+    return text.replace('state "exp_avg",', 'state "exp_avg_sq",', 1)
+
+
+def without_release(text):
+    """A gathered unit is not released after the forward."""
+    return re.sub(r"^ *spmd\.release .*\n", "", text, count=1, flags=re.M)
+
+
+def without_wait(text):
+    """Compute does not wait for the second gather."""
+    wait = list(re.finditer(r"^ *plan\.wait \d+ on @compute.*\n", text, re.M))[1]
+    return text[:wait.start()] + text[wait.end():]
+
+
+def shared_bytes(text):
+    """The second buffer is at the offset of the first."""
+    return text.replace("offset = 16384 : i64", "offset = 0 : i64", 1)
 
 
 # pass: (settings, a claim on the plan without it)
@@ -182,11 +193,15 @@ def no_loss(text):
     return text.replace('model.entry = #model.entry<forward>', 'model.entry = #model.entry<train>', 1)
 
 
-# Passes that verify: an edit of the phase's input that the phase refuses and the phase without the pass accepts; and whether the checker refuses the plan.
+# Passes that verify: an edit of the pass's input that the pass refuses and the rest of the phase accepts; and part of the message with which a later phase or
+# the checker refuses the module without the pass, if it makes a wrong plan.
 EDITS = {
-    "model-verify-input": (no_loss, False),
-    "plan-verify-streams": (unchain, True),
-    "plan-check-budget": (small_budget, False),
+    "model-verify-input": (no_loss, None),
+    "model-verify-output": (second_write, "P10"),
+    "spmd-verify": (without_release, "P4"),
+    "plan-verify-streams": (without_wait, "P4"),
+    "plan-check-budget": (small_budget, None),
+    "plan-verify-memory": (shared_bytes, "P2"),
 }
 
 
@@ -227,18 +242,29 @@ def all_passes_give_the_plan_of_the_compiler():
 
 
 @test
+def every_pass_that_verifies_is_edited():
+    expect_equal(list(EDITS), [name for rows in TABLE.values() for name, (_, claim) in rows.items() if claim is checks], "passes that verify")
+
+
+@test
 def passes_that_verify():
     phases = phases_and_passes()
-    for name, (edit, makes_bad_plan) in EDITS.items():
+    for name, (edit, refusal) in EDITS.items():
         phase = next(p for p, passes in phases.items() if name in passes)
-        after, _ = run_phase(phases, phase, phases[phase], BASE, edit)
+        at = phases[phase].index(name)
+        edited = module_before(phases, phase, BASE)
+        if at:
+            edited, _ = run_phase(phases, phase, phases[phase][:at], BASE)
+        text = edit(edited.read_text())
+        expect(text != edited.read_text(), f"{name}: the edit changes nothing")
+        edited = SCRATCH / "edited.mlir"
+        edited.write_text(text)
+        after, _ = run_phase(phases, phase, phases[phase][at:], BASE, edited)
         expect(after is None, f"{name}: accepts the invalid module")
-        after, error = run_phase(phases, phase, [p for p in phases[phase] if p != name], BASE, edit)
-        if expect(after is not None, f"{name}: the invalid module is refused without it: {error}") and makes_bad_plan:
-            # The checker at emission refuses a plan that the phase accepts.
+        after, error = run_phase(phases, phase, phases[phase][at + 1:], BASE, edited)
+        if expect(after is not None, f"{name}: the invalid module is refused without it: {error}") and refusal:
             done = try_compile(after, [])
-            expect(done.returncode == 1 and "the checker refuses the plan" in done.stderr,
-                   f"{name}: expected the checker to refuse the plan but got exit {done.returncode} {done.stderr}")
+            expect(done.returncode == 1 and refusal in done.stderr, f"{name}: expected '{refusal}' but got exit {done.returncode} {done.stderr}")
 
 
 main()

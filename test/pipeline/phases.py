@@ -50,16 +50,17 @@ def first_module(settings):
     return path
 
 
-def run_phase(phases, phase, passes, settings, edit=None):
-    """The module after a phase that consists of these passes; the error's text if they refuse it."""
+def module_before(phases, phase, settings):
+    """The input of a phase."""
     plan_of(settings)
     at = list(phases).index(phase)
-    before = sorted(phases_of(settings).iterdir())[at - 1] if at else first_module(settings)
-    if edit:
-        text = before.read_text()
-        before = SCRATCH / "edited.mlir"
-        before.write_text(edit(text))
-        expect(before.read_text() != text, f"{phase}: the edit changes nothing")
+    return sorted(phases_of(settings).iterdir())[at - 1] if at else first_module(settings)
+
+
+def run_phase(phases, phase, passes, settings, before=None):
+    """The module after a phase that consists of these passes; the error's text if they refuse it. `before`: the input, if it is not that of the phase."""
+    before = before or module_before(phases, phase, settings)
+    at = list(phases).index(phase)
     after = SCRATCH / "after.mlir"
     done = try_run("sluice-opt", before, f"-pass-pipeline=builtin.module({','.join(passes)})", "--mlir-print-debuginfo", "-o", after)
     if done.returncode != 0:
