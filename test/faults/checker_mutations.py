@@ -1,9 +1,10 @@
 """Switches off each refusal of the plan checker and the plan reader, one at a time, and expects a unit test to fail.
 
-usage: python3 test/faults/checker_mutations.py [--list] [--file NAME]
+usage: python3 test/faults/checker_mutations.py [--list] [--file NAME] [--folder FOLDER]
 
 A copy of the sources is built once, with a condition on the environment variable SLUICE_MUTANT at each site; then its unit-plan runs once for each site.
---list prints the sites without a build. --file takes the sites of one file, for example Updates.cpp. Exits 1 if a site survives: no test fails without it.
+--list prints the sites without a build. --file takes the sites of one file, for example Updates.cpp. --folder keeps the copy and its build in a folder. Exits 1
+if a site survives: no test fails without it.
 
 The sites are found in the text, which clang-format keeps regular:
   refusal    a return of a refusal, a SLUICE_CHECK, a refusal that is kept in a variable; the mutant continues as if there was nothing to refuse
@@ -218,16 +219,21 @@ def find_sources():
     return sources
 
 
+def write(path, data):
+    """Leaves a file that has these bytes unchanged, so that it is not built again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_bytes() != data:
+        path.write_bytes(data)
+
+
 def build(sources, folder):
     """The unit-plan of a copy of the sources with all sites."""
     tracked = subprocess.run(["git", "ls-files", "-z", "CMakeLists.txt", "runtime", "passes/solver", "tools", "test"], cwd=ROOT, check=True, capture_output=True, text=True)
+    mutated = {source.name: source.mutated().encode() for source in sources}
     for name in tracked.stdout.split("\0"):
         if name and (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
-    (folder / "runtime/plan/check/Mutant.h").write_text(HEADER)
-    for source in sources:
-        (folder / source.name).write_text(source.mutated())
+            write(folder / name, mutated.get(name) or (ROOT / name).read_bytes())
+    write(folder / "runtime/plan/check/Mutant.h", HEADER.encode())
     environment = dict(os.environ, CCACHE_BASEDIR=str(folder), CCACHE_NOHASHDIR="1")
     settings = ("-DSLUICE_COMPILER=OFF", "-DSLUICE_BENCHMARKS=OFF", "-DSLUICE_CUDA=OFF", "-DSLUICE_TOKENIZERS=OFF")
     for command in (["cmake", "-G", "Ninja", "-S", ".", "-B", "build", *settings], ["ninja", "-C", "build", "unit-plan"]):
@@ -255,6 +261,7 @@ def main():
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--file", default="")
+    parser.add_argument("--folder", type=pathlib.Path)
     options = parser.parse_args()
     sources = find_sources()
     sites = [(source, *site) for source in sources if source.name.endswith(options.file) for site in source.sites]
@@ -264,7 +271,7 @@ def main():
             print(f"{source.name}:{source.line(begin)}: {kind}: {text_of(source, begin, end)}")
         return 0
     with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
-        program = build(sources, pathlib.Path(scratch))
+        program = build(sources, options.folder or pathlib.Path(scratch))
         if not passes(program, -1, "*"):
             sys.exit("error: a test fails without any mutation")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
