@@ -27,8 +27,9 @@ const Bad code[] = {
     {"ListBeyondSection", 1, "repetition 5 does not exist", [](HandPlan &h) { h.at("micro done").repetitions = {5}; }},
     {"UnknownPredicate", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").when = plan::When(9); }},
     {"UnknownPhase", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").phase = plan::Phase(9); }},
-    {"NoLocation", 1, "location 7 does not exist", [](HandPlan &h) { h.at("h").location = 7; }},
-    {"NoKernel", 1, "kernel 99 does not exist", [](HandPlan &h) { h.launch("h").kernel = 99; }},
+    {"NoLocation", 1, "location 0 does not exist", [](HandPlan &h) { h.at("h").location = 0; }},
+    {"NegativeLocation", 1, "location -2 does not exist", [](HandPlan &h) { h.at("h").location = -2; }},
+    {"NoKernel", 1, "kernel 4 does not exist", [](HandPlan &h) { h.launch("h").kernel = 4; }},
     {"AttributeOfUnknownKind", 1, "attribute 'first' is of unknown kind",
      [](HandPlan &h) { h.launch("sum a").attributes[0]->kind = 3; }},
     {"ValuesOfSomeOperands", 1, "expected a value id for each operand",
@@ -40,19 +41,61 @@ const Bad code[] = {
      [](HandPlan &h) { h.collective("gather a").dtype = plan::DType(99); }},
     {"CollectiveOfUnknownOp", 1, "unknown kind, reduction or dtype of a collective",
      [](HandPlan &h) { h.collective("gather a").op = plan::ReduceOp(99); }},
+    {"CollectiveOfUnknownKind", 1, "unknown kind, reduction or dtype of a collective",
+     [](HandPlan &h) { h.collective("gather a").kind = plan::CollectiveKind(99); }},
+    {"CollectiveOfUnknownClass", 1, "unknown kind, reduction or dtype of a collective",
+     [](HandPlan &h) { h.collective("gather a").reduction = plan::ReductionClass(99); }},
+    {"LastReservedKind", 1, "collective kind recv is reserved",
+     [](HandPlan &h) { h.collective("gather a").kind = plan::CollectiveKind::recv; }},
     {"ScaleNotFinite", 1, "expected a finite scale",
      [](HandPlan &h) { h.collective("reduce a").scale = std::numeric_limits<double>::infinity(); }},
     {"NoSegment", 1, "expected at least one segment", [](HandPlan &h) { h.collective("reduce a").segments.clear(); }},
-    {"ReleaseOfNoBuffer", 1, "buffer 99 does not exist",
-     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {99}; }},
+    {"ReleaseOfNoBuffer", 1, "buffer 24 does not exist",
+     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {24}; }},
     {"ReleaseOfAShard", 1, "buffer 'a.weight' belongs to a different entry point",
      [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {h.bufferId("a.weight")}; }},
     {"ValidOfNoDim", 1, "expected the valid extent of a dim of the view, each dim once, but got dim 5",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->dim = 5; }},
+    {"ValidTwice", 1, "expected the valid extent of a dim of the view, each dim once, but got dim 0",
+     [](HandPlan &h) {
+       auto &valid = h.launch("update a").outputs[0]->valid;
+       valid.push_back(std::make_unique<plan::ValidT>(*valid[0]));
+     }},
+    {"ValidAlongAnAxisTwice", 1, "the axes of a valid extent are not distinct axes of the mesh",
+     [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->axes = {1, 1}; }},
     {"ValidAlongNoAxis", 1, "the axes of a valid extent are not distinct axes of the mesh",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->axes = {9}; }},
     {"FillOnHostMemory", 1, "expected operands in the memory of stream 'compute', device, but 'host.loss' is in host",
      [](HandPlan &h) { h.at("fill clip").operation.AsFill()->destination = h.view("host.loss"); }},
+    {"BufferOfAnotherEntry", 1, "buffer 'clip' belongs to a different entry point",
+     [](HandPlan &h) {
+       h.plan.entries.push_back(std::make_unique<plan::EntryT>());
+       h.plan.entries[1]->name = "idle";
+       h.plan.entries[1]->sections.push_back(std::make_unique<plan::SectionT>());
+       h.plan.entries[1]->sections[0]->repeat = 1;
+       h.plan.entries[1]->sections[0]->instructions.push_back(std::make_unique<plan::InstructionT>(h.at("h")));
+       h.buffer("clip").entry = 1;
+       h.buffer("clip").begin = 0;
+       h.buffer("clip").end = 1;
+     }},
+    {"NegativeWithoutStrides", 1, "its view -1x4 of 'x' is negative or overflows",
+     [](HandPlan &h) { h.launch("h").inputs[0]->shape = {-1, 4}; }},
+    {"NegativeStrideOfBytes", 1, "its view 2 of 'guard' is negative or overflows",
+     [](HandPlan &h) {
+       h.launch("update a").inputs[6]->shape = {2};
+       h.launch("update a").inputs[6]->strides = {-2};
+     }},
+    {"StridesOverflow", 1, "its view 2 of 'x' is negative or overflows",
+     [](HandPlan &h) {
+       h.launch("h").inputs[0]->shape = {2};
+       h.launch("h").inputs[0]->strides = {std::int64_t(1) << 62};
+     }},
+    // The last element is the ninth of eight.
+    {"StridesBeyondBuffer", 1, "expected its view within the 32 bytes of 'x'",
+     [](HandPlan &h) {
+       h.launch("h").inputs[0]->shape = {2};
+       h.launch("h").inputs[0]->strides = {8};
+     }},
     {"PortOfNoSection", 1, "port 'x' of 'idle', no section repeats",
      [](HandPlan &h) {
        h.plan.entries.push_back(std::make_unique<plan::EntryT>());

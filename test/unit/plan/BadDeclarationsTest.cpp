@@ -68,6 +68,13 @@ const Bad declarations[] = {
      [](HandPlan &h) { h.entry().inputs[0]->name = "seed"; }},
     {"RateOfManyElements", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
      [](HandPlan &h) { std::swap(h.entry().inputs[0]->name, h.entry().inputs[1]->name); }},
+    {"RateOfEachRepetition", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
+     [](HandPlan &h) {
+       h.entry().inputs[1]->per_repetition = true;
+       h.entry().inputs[1]->view->repetition_stride = 4;
+       h.buffer("host.lr").shape = {2};
+       h.buffer("host.lr").bytes = 8;
+     }},
     {"RateInWholeNumbers", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
      [](HandPlan &h) { h.entry().inputs[1]->view->dtype = plan::DType::i32; }},
     {"StepInFractions", 1, "input 'step' of 'train_step', expected one scalar i64",

@@ -10,7 +10,12 @@ const Bad overlap[] = {
     {"OverPersistent", 2, "live at once", [](HandPlan &h) { h.buffer("x").offset = 192; }},
     {"PeakTooLow", 2, "are live at instruction", [](HandPlan &h) { --h.plan.arenas[0]->peak_live; }},
     {"PeakAboveArena", 2, "but has only", [](HandPlan &h) { h.plan.arenas[0]->peak_live = 2000; }},
-    {"OutsideLifespan", 2, "outside its lifespan", [](HandPlan &h) { h.buffer("h").end = h.index("y"); }},
+    {"PersistentOverPersistent", 2, "buffers 'a.weight' and 'b.weight' live at once and share bytes",
+     [](HandPlan &h) { h.buffer("b.weight").offset = 0; }},
+    {"AfterItsLifespan", 2, "uses buffer 'h' outside its lifespan",
+     [](HandPlan &h) { h.buffer("h").end = h.index("grad a"); }},
+    {"BeforeItsLifespan", 2, "uses buffer 'h' outside its lifespan",
+     [](HandPlan &h) { h.buffer("h").begin = h.index("y"); }},
     {"NothingWritten", 2, "that no instruction has written",
      [](HandPlan &h) {
        h.drop("copy x");
@@ -25,6 +30,8 @@ const Bad overlap[] = {
      }},
     {"CarriedOutsideLifespan", 2, "of a different repetition",
      [](HandPlan &h) { h.buffer("sum.b").begin = h.index("sum b"); }},
+    {"CarriedBeyondLifespan", 2, "of a different repetition",
+     [](HandPlan &h) { h.buffer("sum.b").end = h.index("reduce b") + 1; }},
     {"InPlaceOfAnother", 2, "live at once", [](HandPlan &h) { h.buffer("grad.b").begin = h.index("loss"); }},
     {"HalfInPlace", 2, "writes buffer 'y' over bytes of buffer 'y', an input of the same instruction",
      [](HandPlan &h) {
@@ -85,6 +92,14 @@ const Bad race[] = {
     {"RecordTooEarly", 3, "reads buffer 'shard.a' without waiting for",
      [](HandPlan &h) { h.exchange("reduce a", "a reduced"); }},
     {"CopyOnOtherStream", 3, "reads buffer 'x' without waiting for", [](HandPlan &h) { h.at("copy x").stream = 2; }},
+    // Only the first of the two writes is ordered before the read.
+    {"WriteAfterWrite", 3, "writes buffer 'lr' without waiting for instruction",
+     [](HandPlan &h) {
+       h.at("fill clip").operation.AsFill()->destination = h.view("lr");
+       h.at("fill clip").stream = 2;
+       for (const char *update : {"update a", "update b"})
+         h.launch(update).inputs[5] = h.view("loss");
+     }},
     {"WriteWhileRead", 3, "writes buffer 'sum.b' without waiting for",
      [](HandPlan &h) {
        // The reduction runs at the first micro-batch, the second adds to its input.

@@ -18,7 +18,7 @@ const Bad agree[] = {
      [](HandPlan &h) {
        h.collective("gather a").segments[0]->source = std::make_unique<plan::ViewT>(*h.launch("update a").outputs[0]);
      }},
-    {"NoSuchAxis", 5, "axis 5 does not exist", [](HandPlan &h) { h.collective("gather a").axes = {5}; }},
+    {"NoSuchAxis", 5, "axis 2 does not exist", [](HandPlan &h) { h.collective("gather a").axes = {2}; }},
     {"AxisTwice", 5, "named twice", [](HandPlan &h) { h.collective("gather a").axes = {1, 1}; }},
     {"NoAxis", 5, "at least one axis", [](HandPlan &h) { h.collective("gather a").axes.clear(); }},
     {"GatherReduces", 5, "cannot have reduction 'sum'",
@@ -70,6 +70,13 @@ const Bad shards[] = {
      [](HandPlan &h) { h.parameter("a.weight").buffer = h.bufferId("shard.a"); }},
     {"ValidOfAnother", 8, "expected the valid extent of parameter 'a.weight'",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->total = 4; }},
+    {"ValidAlongAnotherAxis", 8, "expected the valid extent of parameter 'b.weight', chunk 2 of 4 along 'shard'",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->size = 2;
+       h.launch("update b").outputs[0]->valid[0]->axes = {0};
+     }},
+    {"BufferOfAnotherType", 8, "parameter 'b.weight', expected a buffer of f32",
+     [](HandPlan &h) { h.buffer("b.weight").dtype = plan::DType::i32; }},
     {"ValidLeavesHole", 8, "leave a hole", [](HandPlan &h) { h.launch("update b").outputs[0]->valid[0]->total = 5; }},
     {"PaddingWritten", 8,
      ", writes the padding of the shard of parameter 'a.weight', expected a view with its valid extent",

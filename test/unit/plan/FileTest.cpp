@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <string_view>
 
 namespace sluice::test {
@@ -84,6 +86,18 @@ TEST(PlanFile, ErrorsNameTheFault) {
                                                                  " bytes");
   EXPECT_EQ(refusal({1, 2, 3}), "plan 'test.plan' is damaged or cut off, expected a header but got 3 bytes");
   EXPECT_EQ(refusal(Bytes(100, 'x')), "'test.plan' is not a plan, expected the identifier 'SLCE' at byte 4");
+  EXPECT_EQ(refusal(Bytes(12, 'x')), "'test.plan' is not a plan, expected the identifier 'SLCE' at byte 4");
+  EXPECT_EQ(parsePlan(std::span<const std::uint8_t>(Bytes(100, 'x').data(), FLATBUFFERS_MAX_BUFFER_SIZE - 1), "p")
+                .status()
+                .message(),
+            "'p' is not a plan, expected the identifier 'SLCE' at byte 4");
+  // The version is in a field beyond the file.
+  Bytes noVersion = bytes;
+  const auto root = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(noVersion.data());
+  const auto table = root - flatbuffers::ReadScalar<flatbuffers::soffset_t>(noVersion.data() + root);
+  flatbuffers::WriteScalar<flatbuffers::voffset_t>(noVersion.data() + table + plan::Plan::VT_MAJOR, 0xfff0);
+  ASSERT_LT(bytes.size(), root + 0xfff0u);
+  EXPECT_EQ(refusal(noVersion), "plan 'test.plan' is damaged or cut off, its root does not verify");
   Bytes other = bytes;
   other.back() ^= 1;
   EXPECT_NE(refusal(other).find("is damaged or cut off"), std::string::npos);
@@ -104,21 +118,107 @@ TEST(PlanFile, RefusesADifferentMajorVersion) {
             "plan 'test.plan' has a different version, expected major version 2 but got 7");
 }
 
-TEST(PlanFile, RefusesSharedContents) {
-  // A thousand aliases that are one string in the file: small bytes, large when unpacked.
-  flatbuffers::FlatBufferBuilder builder;
-  const auto text = builder.CreateString(std::string(1 << 16, 'x'));
-  const auto names = builder.CreateVector(std::vector<flatbuffers::Offset<flatbuffers::String>>(1000, text));
-  const auto digest = builder.CreateVector(std::vector<std::uint8_t>(digestBytes, 0));
+/// The file with this root, with its digest.
+Bytes finish(flatbuffers::FlatBufferBuilder &builder, const std::function<void(plan::PlanBuilder &)> &fill,
+             std::size_t size = digestBytes) {
+  const auto digest = builder.CreateVector(std::vector<std::uint8_t>(size, 0));
   plan::PlanBuilder root(builder);
   root.add_major(planMajor);
   root.add_digest(digest);
-  root.add_kernels(names);
+  fill(root);
   builder.Finish(root.Finish(), plan::PlanIdentifier());
   Bytes bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
   const Digest sum = sha256(bytes);
-  std::copy(sum.begin(), sum.end(), bytes.begin() + (plan::GetPlan(bytes.data())->digest()->data() - bytes.data()));
-  EXPECT_EQ(refusal(bytes), "plan 'test.plan' is damaged or cut off, its tables share contents or are not aligned");
+  std::copy_n(sum.begin(), size, bytes.begin() + (plan::GetPlan(bytes.data())->digest()->data() - bytes.data()));
+  return bytes;
+}
+
+template <typename T> auto manyOf(flatbuffers::FlatBufferBuilder &builder, flatbuffers::Offset<T> one) {
+  return builder.CreateVector(std::vector<flatbuffers::Offset<T>>(1000, one));
+}
+
+TEST(PlanFile, RefusesAShortDigest) {
+  flatbuffers::FlatBufferBuilder builder;
+  EXPECT_EQ(refusal(finish(
+                builder, [](plan::PlanBuilder &) {}, 5)),
+            "plan 'test.plan' is damaged or cut off, expected a digest of 32 bytes");
+}
+
+constexpr const char *sharedContents =
+    "plan 'test.plan' is damaged or cut off, its tables share contents or are not aligned";
+
+// A thousand aliases that are one string in the file: small bytes, large when unpacked.
+TEST(PlanFile, RefusesSharedContents) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto names = manyOf(builder, builder.CreateString(std::string(1 << 16, 'x')));
+  EXPECT_EQ(refusal(finish(builder, [&](plan::PlanBuilder &root) { root.add_kernels(names); })), sharedContents);
+}
+
+// A thousand instructions with one operation, or one list.
+TEST(PlanFile, RefusesSharedOperations) {
+  std::vector<plan::InstructionT> each(6);
+  const std::vector<std::uint32_t> ids(1 << 12);
+  plan::ViewT view;
+  view.shape.assign(1 << 11, 0);
+  plan::LaunchT launch;
+  launch.input_values = ids;
+  each[0].operation.Set(std::move(launch));
+  plan::CollectiveT collective;
+  collective.axes = ids;
+  each[1].operation.Set(std::move(collective));
+  plan::CopyT copy;
+  copy.source = std::make_unique<plan::ViewT>(view);
+  each[2].operation.Set(std::move(copy));
+  plan::FillT fill;
+  fill.destination = std::make_unique<plan::ViewT>(view);
+  each[3].operation.Set(std::move(fill));
+  plan::ReleaseT release;
+  release.buffers = ids;
+  each[4].operation.Set(std::move(release));
+  each[5].repetitions = ids;
+  for (const plan::InstructionT &instruction : each) {
+    flatbuffers::FlatBufferBuilder builder;
+    const auto instructions = manyOf(builder, plan::CreateInstruction(builder, &instruction));
+    plan::SectionBuilder section(builder);
+    section.add_instructions(instructions);
+    const auto sections = builder.CreateVector(std::vector{section.Finish()});
+    plan::EntryBuilder entry(builder);
+    entry.add_sections(sections);
+    const auto entries = builder.CreateVector(std::vector{entry.Finish()});
+    EXPECT_EQ(refusal(finish(builder, [&](plan::PlanBuilder &root) { root.add_entries(entries); })), sharedContents)
+        << plan::EnumNameOperation(instruction.operation.type);
+  }
+}
+
+// The extents of a shape begin at a multiple of 4 bytes that is none of 8.
+TEST(PlanFile, RefusesNumbersThatAreNotAligned) {
+  std::set<std::string> results;
+  for (int words : {2, 3}) {
+    flatbuffers::FlatBufferBuilder builder;
+    // Aligns the file to 8 bytes.
+    plan::CreateFill(builder, 0, 1.0);
+    builder.StartVector(std::size_t(words), sizeof(std::uint32_t));
+    for (int w = 0; w < words; ++w)
+      builder.PushElement(std::uint32_t(0));
+    builder.EndVector(std::size_t(words));
+    builder.StartVector(4, sizeof(std::uint32_t));
+    for (int w = 0; w < 4; ++w)
+      builder.PushElement(std::uint32_t(0));
+    const flatbuffers::Offset<flatbuffers::Vector<std::int64_t>> shape(builder.EndVector(2));
+    plan::BufferBuilder buffer(builder);
+    buffer.add_shape(shape);
+    const auto buffers = builder.CreateVector(std::vector{buffer.Finish()});
+    results.insert(refusal(finish(builder, [&](plan::PlanBuilder &root) { root.add_buffers(buffers); })));
+  }
+  EXPECT_EQ(results, (std::set<std::string>{"accepted", sharedContents}));
+}
+
+// A file whose first byte cannot be read.
+TEST(PlanFile, ReadErrorsAreReported) {
+  Result<PlanFile> file = readPlan("/proc/self/mem");
+  ASSERT_FALSE(file.isOk());
+  EXPECT_EQ(file.status().code(), StatusCode::input);
+  EXPECT_EQ(file.status().message(), "cannot read '/proc/self/mem', Input/output error");
 }
 
 TEST(PlanFile, ReadsFromADisk) {

@@ -149,7 +149,7 @@ TEST(Limits, FunctionsWithoutParametersNeedNoEntryPoint) {
 
 TEST(Limits, AGradientTrains) {
   HandPlan hand;
-  hand.plan.program->names[5] = hand.entry().inputs[1]->name = "rate";
+  hand.plan.program->names[5] = hand.entry().inputs[1]->name = "loss_scale";
   hand.plan.program->kinds[0]->op = "model.gradient";
   expectAccepted(hand);
 }
@@ -222,6 +222,83 @@ TEST(Limits, SumOfConstants) {
       .operation.AsCollective()
       ->reduction = plan::ReductionClass::ordered;
   plan.expectAccepted();
+}
+
+/// 'b' has no optimizer state: its buffer holds a variable.
+void leaveStateOfB(HandPlan &h) {
+  h.parameter("b.weight").states.clear();
+  h.buffer("b.weight.momentum_buffer").class_ = plan::BufferClass::state;
+  h.plan.variables.push_back(std::make_unique<plan::VariableT>());
+  h.plan.variables[0]->buffer = h.bufferId("b.weight.momentum_buffer");
+}
+
+// An update without arithmetic: the reduced gradient is the new parameter.
+TEST(Limits, CollectiveThatUpdates) {
+  for (std::uint32_t replicas : {1, 2}) {
+    HandPlan hand;
+    leaveStateOfB(hand);
+    hand.plan.mesh[0]->size = replicas;
+    hand.parameter("a.weight").requires_grad = replicas == 1;
+    hand.parameter("a.weight").frozen = replicas == 2;
+    if (replicas == 2)
+      hand.drop("update a");
+    hand.drop("update b");
+    hand.collective("reduce b").segments[0]->destination = hand.view("b.weight");
+    hand.seal();
+    const Status status = checkPlan(hand.plan);
+    if (replicas == 1)
+      EXPECT_TRUE(status.isOk()) << status.message();
+    else
+      EXPECT_NE(
+          status.message().find("(reduce_scatter of unit 'b' on stream 'reduce') of 'train_step' writes 'b.weight'"),
+          std::string::npos)
+          << status.message();
+  }
+}
+
+TEST(Limits, CopyThatUpdates) {
+  for (std::uint32_t replicas : {1, 2}) {
+    HandPlan hand;
+    leaveStateOfB(hand);
+    hand.plan.mesh[0]->size = replicas;
+    hand.parameter("a.weight").requires_grad = replicas == 1;
+    hand.parameter("a.weight").frozen = replicas == 2;
+    if (replicas == 2)
+      hand.drop("update a");
+    plan::CopyT copy;
+    copy.source = hand.view("shard.b");
+    copy.destination = hand.view("b.weight");
+    hand.at("update b").operation.Set(std::move(copy));
+    hand.seal();
+    const Status status = checkPlan(hand.plan);
+    if (replicas == 1)
+      EXPECT_TRUE(status.isOk()) << status.message();
+    else
+      EXPECT_NE(status.message().find("(copy of unit 'b' on stream 'compute') of 'train_step' writes 'b.weight'"),
+                std::string::npos)
+          << status.message();
+  }
+}
+
+// The ranks take the parameters of the first one, before any step.
+TEST(Limits, InitializationInPlace) {
+  HandPlan hand;
+  auto init = std::make_unique<plan::EntryT>();
+  init->name = "init";
+  init->sections.push_back(std::make_unique<plan::SectionT>());
+  init->sections[0]->repeat = 1;
+  auto instruction = std::make_unique<plan::InstructionT>();
+  instruction->phase = plan::Phase::init;
+  plan::CollectiveT broadcast;
+  broadcast.kind = plan::CollectiveKind::broadcast;
+  broadcast.axes = {0};
+  broadcast.segments.push_back(std::make_unique<plan::SegmentT>());
+  broadcast.segments[0]->source = hand.view("a.weight");
+  broadcast.segments[0]->destination = hand.view("a.weight");
+  instruction->operation.Set(std::move(broadcast));
+  init->sections[0]->instructions.push_back(std::move(instruction));
+  hand.plan.entries.push_back(std::move(init));
+  expectAccepted(hand);
 }
 
 // Collectives transfer padding, and what reads their results leaves it out.

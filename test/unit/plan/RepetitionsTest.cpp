@@ -135,6 +135,40 @@ TEST(Repetitions, OutputsThatMeetLaterAreRefused) {
   plan.expectRefused(2, "an output of the same instruction");
 }
 
+/// Two outputs of one launch in each repetition, at these slots of the first one.
+void writeTwo(SmallPlan &plan, std::uint32_t first, std::uint32_t second) {
+  const std::uint32_t source = plan.buffer("source", {4}), slots = plan.buffer("slots", {16, 4});
+  plan.section();
+  plan.fill(compute, plan.view(source), 1);
+  plan.section(repeat);
+  plan::ViewT one = plan.view(slots, {4}, first * slotBytes), other = plan.view(slots, {4}, second * slotBytes);
+  one.repetition_stride = other.repetition_stride = 2 * slotBytes;
+  plan.launch(compute, "swiglu_grad", {plan.view(source), plan.view(source), plan.view(source)}, {one, other});
+}
+
+TEST(Repetitions, OutputsThatMoveTogetherAreAccepted) {
+  for (std::uint32_t first : {0, 1}) {
+    SmallPlan plan;
+    writeTwo(plan, first, 1 - first);
+    plan.expectAccepted();
+  }
+}
+
+// Output and input begin at one slot; the output moves faster.
+TEST(Repetitions, AnInputThatMovesSlowerIsNotReplaced) {
+  SmallPlan plan;
+  const std::uint32_t slots = plan.buffer("slots", {16, 4}), source = plan.buffer("source", {4});
+  plan.section();
+  plan.fill(compute, plan.view(slots), 1);
+  plan.fill(compute, plan.view(source), 1);
+  plan.section(repeat);
+  plan::ViewT slow = plan.view(slots, {4}), fast = plan.view(slots, {4});
+  slow.repetition_stride = slotBytes;
+  fast.repetition_stride = 2 * slotBytes;
+  plan.launch(compute, "multiply", {slow, plan.view(source)}, {fast});
+  plan.expectRefused(2, "an input of the same instruction");
+}
+
 TEST(Repetitions, SlicesOfPortsAreNeighbours) {
   for (std::uint64_t stride : {8, 32}) {
     SmallPlan plan;

@@ -144,6 +144,78 @@ TEST(Windows, OutputsOfOneLaunch) {
   }
 }
 
+/// Reads a view and writes one, of a filled buffer.
+void rewrite(SmallPlan &plan, std::uint32_t buffer, plan::ViewT input, plan::ViewT output) {
+  plan.section();
+  plan.fill(compute, plan.view(buffer), 1);
+  plan.launch(compute, "multiply", {input, input}, {std::move(output)});
+}
+
+// An output is in place of an input only if it has the same elements.
+TEST(Windows, InPlaceOfOtherElements) {
+  const struct {
+    Shape shape, strides, otherShape, otherStrides;
+  } cases[] = {{{3, 2}, {8, 1}, {18}, {}},
+               {{18}, {}, {3, 2}, {8, 1}},
+               {{3, 2}, {8, 1}, {2, 2}, {16, 1}},
+               {{3, 2}, {8, 8}, {2, 3}, {8, 8}}};
+  for (const auto &[shape, strides, otherShape, otherStrides] : cases) {
+    SmallPlan plan;
+    const std::uint32_t all = plan.buffer("all", {32});
+    rewrite(plan, all, plan.view(all, shape, 0, strides), plan.view(all, otherShape, 0, otherStrides));
+    plan.expectRefused(2, "writes buffer 'all' over bytes of buffer 'all', an input of the same instruction");
+  }
+}
+
+TEST(Windows, InPlaceInAnotherShape) {
+  SmallPlan plan;
+  const std::uint32_t all = plan.buffer("all", {16});
+  rewrite(plan, all, plan.view(all, {2, 4}), plan.view(all, {8}));
+  plan.expectAccepted();
+}
+
+// Reads and writes of one launch that interleave.
+TEST(Windows, OperandsOfOneLaunch) {
+  const struct {
+    Shape shape, strides;
+    std::uint64_t column;
+    bool isDisjoint;
+  } cases[] = {{{4, 2}, {8, 1}, 2, true},
+               {{4, 2}, {8, 1}, 1, false},
+               {{4, 6}, {8, 1}, 2, true},
+               {{4, 7}, {8, 1}, 2, false},
+               // A period of 12 elements.
+               {{3, 2}, {12, 1}, 2, false},
+               // Two runs at a distance of 5 elements, in periods of 8.
+               {{3, 2, 1}, {8, 5, 1}, 2, false}};
+  for (const auto &[shape, strides, column, isDisjoint] : cases)
+    for (bool isWrite : {true, false}) {
+      SmallPlan plan;
+      const std::uint32_t all = plan.buffer("all", {48});
+      const plan::ViewT first = plan.view(all, {4, 2}, 0, {8, 1}), second = plan.view(all, shape, column * 4, strides);
+      rewrite(plan, all, isWrite ? second : first, isWrite ? first : second);
+      if (isDisjoint)
+        plan.expectAccepted();
+      else
+        plan.expectRefused(2, "an input of the same instruction");
+    }
+}
+
+// The first and last row are written; of those between only four columns.
+TEST(Windows, AWindowBetweenWrittenRows) {
+  for (std::int64_t first = 0; first + 2 <= Columns::columns; ++first) {
+    Columns plan;
+    for (std::int64_t row : {std::int64_t(0), Columns::rows - 1})
+      plan.fill(compute, plan.view(plan.matrix, {Columns::columns}, std::uint64_t(row * Columns::columns) * 4), 1);
+    plan.write(2, 4);
+    plan.read(first, 2);
+    if (first >= 2 && first + 2 <= 6)
+      plan.expectAccepted();
+    else
+      plan.expectUnwritten();
+  }
+}
+
 // More windows than the checker lists: their bytes do not count as written.
 TEST(Windows, ManyWindowsDoNotCount) {
   for (std::int64_t tables : {1000, 5000}) {
