@@ -28,7 +28,31 @@ FILES = ("runtime/plan/Checker.cpp", "runtime/plan/Reader.cpp", "runtime/plan/Pa
 TESTS = "-Speed.*:Fuzz.*:Allocation.*:PlanFile.RefusesEvery*"
 
 # Sites without which the checker decides the same: (file, kind, text of the site): reason.
+REDUNDANT = "the next call checks the same"
+GATHERED = "a buffer is gathered exactly if it has a unit, and does not persist (P4, P8)"
 EQUIVALENT = {
+    ("runtime/plan/Checker.cpp", "operand", "buffer->class_ == plan::BufferClass::gathered"): GATHERED,
+    ("runtime/plan/Checker.cpp", "operand", "buffer->unit >= 0"): GATHERED,
+    ("runtime/plan/Checker.cpp", "limit", "buffer->unit >= 0"): GATHERED,
+    ("runtime/plan/Reader.cpp", "operand", "root % sizeof(flatbuffers::uoffset_t) != 0"): REDUNDANT,
+    ("runtime/plan/Reader.cpp", "operand", "!verifier.Verify(root, sizeof(flatbuffers::soffset_t))"): REDUNDANT,
+    ("runtime/plan/Reader.cpp", "exit",
+     "root % sizeof(flatbuffers::uoffset_t) != 0 || !verifier.Verify(root, sizeof(flatbuffers::soffset_t))) return std::nullopt"): REDUNDANT,
+    ("runtime/plan/Payload.cpp", "exit", "!take(std::uint64_t(items->size()) * sizeof(flatbuffers::uoffset_t))) return false"):
+        "the bytes stay counted, and a later string or list is refused",
+    ("runtime/plan/Plan.cpp", "operand", "parameter.dim >= 0"): "no number of dims is -1",
+    ("runtime/plan/Plan.cpp", "limit", "parameter.dim >= 0"): "a sharded parameter has a dim (P1)",
+    ("runtime/plan/check/Check.cpp", "operand", "aBytes == 0"): "operands without bytes are not compared",
+    ("runtime/plan/check/Check.cpp", "operand", "bBytes == 0"): "operands without bytes are not compared",
+    ("runtime/plan/check/Check.cpp", "exit", "parameter.dim < 0) return std::nullopt"): "the axes of a replicated parameter have one rank (P8)",
+    ("runtime/plan/check/Operands.cpp", "operand", "plan.buffers[a.buffer]->space == plan.buffers[b.buffer]->space"):
+        "the operands of a launch or collective are in one space (P1)",
+    ("runtime/plan/check/Replicas.cpp", "refusal", "return write(*fill->destination, 0, i)"): "a constant is equal on all ranks",
+    ("runtime/plan/check/Simulate.cpp", "operand", "plan.buffers[b]->entry != -1"): GATHERED,
+    ("runtime/plan/check/Simulate.cpp", "operand", "plan.buffers[b]->class_ == plan::BufferClass::gathered"): GATHERED,
+    ("runtime/plan/check/Simulate.cpp", "operand", "plan.buffers[b]->unit >= 0"): GATHERED,
+    ("runtime/plan/check/Simulate.cpp", "limit", "plan.buffers[b]->unit >= 0"): GATHERED,
+    ("runtime/plan/check/WellFormedCode.cpp", "refusal", 'return site.bad("unknown operation")'): "an unknown operation of a file has no value",
 }
 
 HEADER = """#pragma once
@@ -139,7 +163,7 @@ class Source:
                 if condition:
                     self.weaken(*condition)
             elif condition and re.fullmatch(r"(std::)?(nullopt|false|true)", value):
-                number = self.site("exit", begin, end)
+                number = self.site("exit", condition[0], end)
                 self.wrap(begin, end + 1, f"{{ if (!isMutant({number})) ", " }")
                 self.weaken(*condition)
             elif top_level(self.code, match.end(), end, r"&&|\|\|") and not top_level(self.code, match.end(), end, r"\?|\["):
@@ -263,9 +287,14 @@ def main():
     sites = [(source, *site) for source in sources if source.name.endswith(options.file) for site in source.sites]
     text_of = lambda source, begin, end: " ".join(source.text[begin:end].split())
     if options.list:
+        found = set()
         for source, number, kind, begin, end in sites:
             print(f"{source.name}:{source.line(begin)}: {kind}: {text_of(source, begin, end)}")
-        return 0
+            found.add((source.name, kind, text_of(source, begin, end)))
+        missing = [] if options.file else sorted(set(EQUIVALENT) - found)
+        for name, kind, text in missing:
+            print(f"{name}: is listed as equivalent, but does not exist: {kind}: {text}")
+        return 1 if missing else 0
     with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
         program = build(sources, options.folder or pathlib.Path(scratch))
         if not passes(program, -1):
@@ -283,7 +312,7 @@ def main():
             survivors += 1
             print(f"{source.name}:{source.line(begin)}: survives: {kind}: {text[:160]}")
     for name, kind, text in sorted(unused):
-        print(f"{name}: listed as equivalent, but a test fails or it does not exist: {kind}: {text}")
+        print(f"{name}: is listed as equivalent, but a test fails or it does not exist: {kind}: {text}")
     print(f"{len(sites)} sites: " + ", ".join(f"{kind} {killed} of {total} killed" for kind, (killed, total) in count.items()) +
           f", {survivors} survive, {sum(alive) - survivors} equivalent")
     return 1 if survivors or unused else 0

@@ -211,6 +211,24 @@ TEST(Limits, DenseStrides) {
   expectAccepted(hand);
 }
 
+// Nothing else is live.
+TEST(Limits, PersistentBytesCountAtThePeak) {
+  for (std::uint64_t peak : {15, 16}) {
+    SmallPlan plan;
+    plan.buffer("mean", {4});
+    plan.plan.buffers[0]->class_ = plan::BufferClass::state;
+    plan.plan.variables.push_back(std::make_unique<plan::VariableT>());
+    plan.plan.arenas[0]->persistent = plan.plan.arenas[0]->bytes;
+    plan.plan.arenas[0]->peak_live = peak;
+    plan.section();
+    plan.record(compute, 0);
+    plan.plan.entries[0]->events = 1;
+    serializePlan(plan.plan);
+    const Status status = checkPlan(plan.plan);
+    EXPECT_EQ(status.isOk(), peak == 16) << status.message();
+  }
+}
+
 // A sum of a value that depends on nothing, over ranks with the same data.
 TEST(Limits, SumOfConstants) {
   SmallPlan plan({{"tensor", 2}});

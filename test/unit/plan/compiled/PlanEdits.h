@@ -24,7 +24,7 @@ struct Located {
 
 /// The instructions of the entry point 'train_step', in issue order.
 std::vector<Located> trainStep(const plan::PlanT &plan);
-/// The first one for which `wanted` is true; without an instruction if there is none.
+/// The first one for which `wanted` is true; its instruction is null if no instruction is wanted.
 Located findInstruction(const plan::PlanT &plan, const std::function<bool(const Located &)> &wanted);
 
 std::vector<plan::ViewT *> readsOf(const plan::InstructionT &instruction);
