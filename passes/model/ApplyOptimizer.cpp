@@ -104,8 +104,9 @@ public:
     coefficient = unscaled(coefficient);
     auto flag = RankedTensorType::get({}, builder.getIntegerType(8, /*isSigned=*/false));
     const bool isGuarded = !recipe.optimizer.inBackward;
+    // All numbers that every update reads. A gradient that is not finite has a norm that is not.
     if (isGuarded)
-      guard = model::AllFiniteOp::create(builder, TypeRange{flag}, ValueRange{loss, norm});
+      guard = model::AllFiniteOp::create(builder, TypeRange{flag}, ValueRange{loss, norm, coefficient, lr});
     else
       guard = model::makeConstant(builder, 1.0, flag);
 

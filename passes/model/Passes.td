@@ -184,8 +184,8 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
   let summary = "appends the update: norm, clipping, guard, optimizer";
   let description = [{
     The function gains the inputs `lr` and `step` and the outputs `grad_norm` and `guard`. The norm is over all gradients,
-    of type `gradient.clip_type` (2 without clipping); the guard is 1 where loss and norm are finite. Under
-    `optimizer.in_backward` the guard of each update is the constant 1, and no output. Then, for each
+    of type `gradient.clip_type` (2 without clipping); the guard is 1 where loss, norm, clip coefficient and learning
+    rate are finite. Under `optimizer.in_backward` the guard of each update is the constant 1, and no output. Then, for each
     parameter with a gradient in the module's order, its value and states are read, updated by the op of
     `optimizer.name`, and written; `optimizer.no_decay` excludes parameters from weight decay. Ops carry `model.phase = #model.phase<update>`.
     Functions that have an update are not changed.

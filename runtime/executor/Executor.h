@@ -18,6 +18,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <functional>
+#include <optional>
 
 namespace sluice {
 
@@ -90,6 +91,8 @@ struct TraceRecord {
   std::int64_t end = 0;
 };
 
+struct NonFinite;
+
 class Executor {
 public:
   virtual ~Executor() = default;
@@ -133,6 +136,11 @@ public:
   /// Between steps: the bytes of a buffer (index in Plan.buffers) from `offset` on, in any memory space.
   virtual Status read(std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
+
+  /// Repeats a run that changed no parameter, on its inputs, up to the first instruction that writes one, and searches
+  /// it (NonFinite.h); nullopt: all values are finite. Nothing that persists changes. Called on every rank of the world
+  /// after synchronize(). StatusCode::refused on a GPU.
+  virtual Result<std::optional<NonFinite>> findNonFinite(std::string_view entry) = 0;
 
   /// Bytes that this rank has requested, arena and workspace, counted where they are requested.
   virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;

@@ -129,18 +129,22 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
     busy = true;
   }
   const auto e = static_cast<std::uint32_t>(&entry - entries.data());
-  if (observer)
-    SLUICE_RETURN_IF_ERROR(observe([&] { return observer->beforeEntry(e); }));
+  const bool isObserved = observer || search;
+  if (isObserved)
+    SLUICE_RETURN_IF_ERROR(observe([&](InstructionObserver &each) { return each.beforeEntry(e); }));
   Status first;
   for (const IssueSection &section : entry.sections)
     for (std::uint32_t repetition = 0; repetition < section.repeat; ++repetition)
       for (const IssueItem &item : section.items) {
+        if (search && item.index >= searchEnd)
+          return first;
         const bool isNow = isIssued(*item.instruction, repetition, section.repeat);
         Status status = isNow ? issueItem(item, repetition, carries) : Status();
-        if (observer && !item.forHost && status.isOk())
-          status = observe([&] {
-            return observer->afterInstruction({e, item.index, section.range, isNow, repetition + 1 == section.repeat});
-          });
+        if (isObserved && !item.forHost && status.isOk()) {
+          const ObservedInstruction issued{e,          item.index, section.range,
+                                           repetition, isNow,      repetition + 1 == section.repeat};
+          status = observe([&](InstructionObserver &each) { return each.afterInstruction(issued); });
+        }
         if (status.isOk())
           continue;
         if (!isRecorded || !backend->sharesRecordings())
@@ -151,13 +155,55 @@ Status PlanExecutor::issue(const IssueEntry &entry, bool isRecorded) {
   return first;
 }
 
-/// Calls the observer while nothing runs.
-Status PlanExecutor::observe(const std::function<Status()> &call) {
+/// Calls the observers while nothing runs.
+Status PlanExecutor::observe(const std::function<Status(InstructionObserver &)> &call) {
   SLUICE_RETURN_IF_ERROR(backend->device().synchronize());
-  Status status = call();
+  Status status = observer ? call(*observer) : Status();
+  if (search && status.isOk())
+    status = call(*search);
   if (!status.isOk())
     context.fail(failure = status);
   return status;
+}
+
+/// The first instruction of an entry point that writes a parameter or an optimizer state.
+static std::uint32_t firstUpdate(const plan::PlanT &plan, const plan::EntryT &entry) {
+  std::uint32_t found = instructionCount(entry);
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
+    forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+      const plan::BufferT &buffer = *plan.buffers[view.buffer];
+      if (isWrite && buffer.entry == -1 && buffer.class_ != plan::BufferClass::state)
+        found = std::min(found, i);
+    });
+  });
+  return found;
+}
+
+Result<std::optional<NonFinite>> PlanExecutor::findNonFinite(std::string_view name) {
+  if (!backend->isHost())
+    return refusedError("values are searched between instructions of the CPU, and the plan is for CUDA");
+  const auto entry = std::ranges::find(entries, name, &IssueEntry::name);
+  if (entry == entries.end())
+    return unknown("entry point", name);
+  SLUICE_RETURN_IF_ERROR(synchronize());
+  // A forward changes the running statistics.
+  std::vector<std::vector<std::byte>> statistics;
+  for (const auto &variable : plan().variables) {
+    statistics.emplace_back(plan().buffers[variable->buffer]->bytes);
+    SLUICE_RETURN_IF_ERROR(read(variable->buffer, 0, statistics.back()));
+  }
+  NonFiniteSearch searched(plan(), rank(), memory());
+  search = &searched;
+  searchEnd = firstUpdate(plan(), *plan().entries[static_cast<std::size_t>(entry - entries.begin())]);
+  Status issued = issue(*entry, /*isRecorded=*/false);
+  search = nullptr;
+  // The run is incomplete: a later one must not wait for its events.
+  follows = nullptr;
+  Status finished = synchronize();
+  SLUICE_RETURN_IF_ERROR(issued.isOk() ? std::move(finished) : std::move(issued));
+  for (std::size_t i = 0; i < statistics.size(); ++i)
+    SLUICE_RETURN_IF_ERROR(write(plan().variables[i]->buffer, 0, statistics[i]));
+  return searched.found();
 }
 
 /// Orders all later work after all earlier work.

@@ -29,16 +29,16 @@ Status PlanExecutor::load() {
   for (std::uint32_t e = 0; e < plan().entries.size(); ++e)
     SLUICE_RETURN_IF_ERROR(makeEntry(e));
   if (options.observe)
-    makeObserver();
+    observer = options.observe(plan(), rank(), memory());
   return {};
 }
 
-void PlanExecutor::makeObserver() {
+RankMemory PlanExecutor::memory() const {
   RankMemory memory;
   memory.arenas = binder.arenas;
   for (std::size_t stream = 0; stream < workspaces.size(); ++stream)
     memory.workspaces.push_back({static_cast<std::byte *>(workspaces[stream]), plan().streams[stream]->workspace});
-  observer = options.observe(plan(), rank(), std::move(memory));
+  return memory;
 }
 
 Status PlanExecutor::checkWorld() const {

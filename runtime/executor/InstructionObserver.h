@@ -32,6 +32,7 @@ struct ObservedInstruction {
   /// In issue order within the entry point.
   std::uint32_t index = 0;
   SectionRange section;
+  std::uint32_t repetition = 0;
   bool isIssued = true;
   bool isLastRepetition = true;
 };

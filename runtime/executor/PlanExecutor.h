@@ -15,6 +15,7 @@
 
 #include "runtime/executor/Backend.h"
 #include "runtime/executor/Commands.h"
+#include "runtime/executor/NonFinite.h"
 
 #include <map>
 #include <optional>
@@ -89,6 +90,7 @@ public:
     SLUICE_ASSIGN_OR_RETURN(std::byte * to, binder.address(buffer, offset, data.size()));
     return backend->device().write(to, data.data(), data.size());
   }
+  Result<std::optional<NonFinite>> findNonFinite(std::string_view name) override;
   std::uint64_t allocatedBytes(MemorySpace space) const override { return backend->device().allocatedBytes(space); }
   std::span<const TraceRecord> trace(std::uint32_t stream) const override {
     return std::span(traces[stream].records).first(traces[stream].used);
@@ -108,7 +110,6 @@ private:
   Status compareDigests() const;
   Status makeDevice();
   Status makeEntry(std::uint32_t e);
-  void makeObserver();
   Status addItem(const plan::EntryT &entry, const InstructionPlace &place, IssueSection &section);
   void addPortEvents(const plan::EntryT &source, IssueEntry &entry);
   Status withHolders(Status status, plan::Space space) const;
@@ -121,13 +122,14 @@ private:
   void writeSeed(const IssueEntry &entry) const;
 
   //===--- Issue ---===//
+  RankMemory memory() const;
   /// Null if the ranks share a GPU, or have none.
   DeviceWorld *deviceWorld() const;
   Status replay(IssueEntry &entry);
   Result<std::uint32_t> record(IssueEntry &entry);
   Status issue(const IssueEntry &entry, bool isRecorded);
   Status issueItem(const IssueItem &item, std::uint32_t repetition, bool carries);
-  Status observe(const std::function<Status()> &call);
+  Status observe(const std::function<Status(InstructionObserver &)> &call);
   Status join();
   Status readTimes();
   Status unknown(std::string_view what, std::string_view name) const;
@@ -154,6 +156,9 @@ private:
   std::vector<IssueEntry> entries;
   /// Null unless requested.
   std::unique_ptr<InstructionObserver> observer;
+  /// During findNonFinite(), which issues the instructions before `searchEnd`.
+  NonFiniteSearch *search = nullptr;
+  std::uint32_t searchEnd = 0;
   bool recording = false;
   /// Last, so that it is destroyed first: its streams use all of the above.
   std::unique_ptr<Backend> backend;

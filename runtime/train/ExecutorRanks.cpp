@@ -1,4 +1,5 @@
 //===- ExecutorRanks.cpp - the trainer's ranks, run by the executor ----------------===//
+#include "runtime/executor/NonFinite.h"
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/EntrySubset.h"
@@ -33,6 +34,19 @@ public:
   // Times are read from idle streams.
   Status start(std::string_view entry) override { return traces ? run(entry) : group->startEntry(entry); }
   Status finish() override { return group->finish(); }
+
+  Result<std::string> findNonFinite(std::string_view entry) override {
+    std::vector<std::optional<NonFinite>> found(static_cast<std::size_t>(size()));
+    SLUICE_RETURN_IF_ERROR(group->forEachRank([&](Executor &executor) -> Status {
+      SLUICE_ASSIGN_OR_RETURN(found[static_cast<std::size_t>(executor.rank())], executor.findNonFinite(entry));
+      return {};
+    }));
+    const NonFinite *first = nullptr;
+    for (const std::optional<NonFinite> &each : found)
+      if (each && (!first || each->position < first->position))
+        first = &*each;
+    return first ? first->text : std::string();
+  }
 
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     return group->executor(rank).read(buffer, offset, out);

@@ -20,18 +20,17 @@ public:
   double value() const { return scale; }
   /// Steps since the scale last changed.
   std::uint64_t unchangedSteps() const { return row; }
-  /// Records a step. False if the scale would have to be below 1.
-  bool update(bool changedWeights) {
+  /// False if half of it is below 1.
+  bool canDecrease() const { return scale / 2 >= 1; }
+  /// Records a step.
+  void update(bool changedWeights) {
     if (!changedWeights) {
       row = 0;
       scale /= 2;
-      return scale >= 1;
-    }
-    if (++row == growthInterval) {
+    } else if (++row == growthInterval) {
       row = 0;
       scale *= 2;
     }
-    return true;
   }
 
   static constexpr std::uint64_t growthInterval = 2000;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/base/cuda/Table.h"
 #include "runtime/collective/nccl/NcclWorld.h"
+#include "runtime/executor/NonFinite.h"
 #include "runtime/train/ExecutorSettings.h"
 #include "runtime/train/Trace.h"
 
@@ -67,6 +68,20 @@ public:
   // Times are read from idle streams.
   Status start(std::string_view entry) override { return traces ? run(entry) : executor->startEntry(entry); }
   Status finish() override { return executor->synchronize(); }
+
+  Result<std::string> findNonFinite(std::string_view entry) override {
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<NonFinite> found, executor->findNonFinite(entry));
+    // The largest number is that of the smallest position, then of the lowest rank.
+    constexpr std::int64_t none = INT64_MIN;
+    const std::int64_t ranks = size();
+    const std::int64_t own = found ? -(static_cast<std::int64_t>(found->position) * ranks + ownRank) : none;
+    SLUICE_ASSIGN_OR_RETURN(const std::int64_t largest, largestOf(own));
+    if (largest == none)
+      return std::string();
+    std::string text = found ? found->text : std::string();
+    SLUICE_RETURN_IF_ERROR(share(static_cast<int>(-largest % ranks), text));
+    return text;
+  }
 
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     if (inRoot && rank != ownRank) {

@@ -45,6 +45,9 @@ public:
   /// start of the same entry point. The rest continues: call finish() before any other run, read or write.
   virtual Status start(std::string_view entry) { return run(entry); }
   virtual Status finish() { return Status::ok(); }
+  /// After a run that changed no parameter: repeats it up to its first update. The result names the first value over
+  /// all ranks that is not finite (runtime/executor/NonFinite.h); empty: all are finite. Nothing that persists changes.
+  virtual Result<std::string> findNonFinite(std::string_view entry) { return std::string(); }
   /// Between runs, and for ports after start(): bytes of a buffer (index in Plan.buffers) of one rank. Ranges are
   /// within the buffer. Every process gets them; within onRoot() only the root. Writes to a rank of a different process
   /// are dropped.

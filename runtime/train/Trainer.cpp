@@ -101,10 +101,35 @@ static Status saveRun(Ranks &ranks, const TrainOptions &options) {
 static std::string weightsNote(std::uint64_t step) { return fmt::format("the weights are those after step {}", step); }
 
 static Status notFinite(const StepReport &report, std::uint64_t applied) {
-  return failedError(fmt::format("step {}, expected a finite loss and gradient norm but got loss {:.9g} and gradient "
-                                 "norm {:.9g}",
-                                 report.step, withoutNanSign(report.loss), withoutNanSign(report.gradientNorm)))
+  const bool isSeen = !std::isfinite(report.loss) || !std::isfinite(report.gradientNorm);
+  return failedError(fmt::format("step {}, expected a finite {} loss {:.9g} and gradient norm {:.9g}", report.step,
+                                 isSeen ? "loss and gradient norm but got"
+                                        : "clip coefficient and learning rate in the step with",
+                                 withoutNanSign(report.loss), withoutNanSign(report.gradientNorm)))
       .withNote(weightsNote(applied));
+}
+
+/// The result of a search, or how to search.
+static std::string searchNote(bool isSearched, const std::string &found) {
+  if (!isSearched)
+    return "--find-nonfinite names the first value that is not finite";
+  return found.empty() ? "the repeated step has no value that is not finite: the fault is not in its arithmetic"
+                       : found;
+}
+
+/// A search repeats a step that changed nothing.
+static Status checkSearchable(const plan::PlanT &plan, const std::vector<const plan::EntryT *> &entries) {
+  if (plan.target && plan.target->device != "cpu")
+    return {StatusCode::usage,
+            fmt::format("'--find-nonfinite' requires a plan for cpu, but this plan is for {}", plan.target->device)};
+  for (const plan::EntryT *entry : entries)
+    if (!findOutput(*entry, "guard"))
+      return Status(StatusCode::usage,
+                    fmt::format("'--find-nonfinite' repeats a step whose update a guard suppressed, and entry point "
+                                "'{}' has no guard",
+                                entry->name))
+          .withNote("compile the plan with --set optimizer.in_backward=false, which gives the same losses and weights");
+  return {};
 }
 
 /// Describes the data to the observer, with the number of steps of its epochs.
@@ -189,6 +214,9 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     return Status(StatusCode::usage, fmt::format("entry point '{}' has no output 'rank_loss', which --log-ranks reads",
                                                  entries.front()->name))
         .withNote("compile the plan with --set loss.per_rank=true");
+  const Status searchable = checkSearchable(plan, entries);
+  if (options.findNonFinite && !searchable.isOk())
+    return searchable;
   if (ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
   const LearningRate rate(plan, options.steps);
@@ -237,12 +265,21 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     // Decided before the step, so that it is complete if a different entry point follows.
     const bool isCheckpointDue = options.checkpoints && options.checkpoints->isDue(report.step);
     const bool isLast = step + 1 == options.steps || isCheckpointDue || evaluation.isDue(report.step, options.steps);
+    // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is not finite.
+    const auto endsRun = [&] {
+      return !report.guard && !(scales && std::isfinite(report.loss) && scale.canDecrease());
+    };
+    std::string nonFinite;
     auto begin = known.value_or(std::chrono::steady_clock::now());
     for (std::size_t i = 0; i < entries.size(); ++i) {
       SLUICE_RETURN_IF_ERROR(feeders[i].feed(ranks, step, {report.learningRate, scale.value(), updates + 1}));
       SLUICE_RETURN_IF_ERROR(overlaps ? ranks.start(entries[i]->name) : ranks.run(entries[i]->name));
       SLUICE_RETURN_IF_ERROR(readOutputs(ranks, *entries[i], i == 0, entries.size() == 1, report));
       report.tokens += feeders[i].tokensPerStep();
+      if (options.findNonFinite && endsRun()) {
+        SLUICE_ASSIGN_OR_RETURN(nonFinite, ranks.findNonFinite(entries[i]->name));
+        break;
+      }
     }
     if (options.logRanks) {
       SLUICE_ASSIGN_OR_RETURN(report.rankLosses, readRankLosses(ranks, *entries.front()));
@@ -253,13 +290,15 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     known = overlaps && !isLast ? std::optional(end) : std::nullopt;
     report.milliseconds = std::chrono::duration<double, std::milli>(end - begin).count();
     updates += report.guard;
-    // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is not finite.
-    bool isSkipped = scales && !report.guard && std::isfinite(report.loss);
     const std::uint64_t applied = report.guard || !isGuarded ? report.step : step;
-    bool scaleHelps = !scales || scale.update(report.guard);
-    if (!report.guard && !(isSkipped && scaleHelps))
+    const bool fails = endsRun();
+    if (scales)
+      scale.update(report.guard);
+    if (fails) {
       outcome = notFinite(report, applied);
-    else if (evaluation.isDue(report.step, options.steps)) {
+      if (searchable.isOk())
+        outcome.addNote(searchNote(options.findNonFinite, nonFinite));
+    } else if (evaluation.isDue(report.step, options.steps)) {
       SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, updates, options.stop));
     }
     outputs.write(report);

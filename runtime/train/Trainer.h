@@ -44,6 +44,8 @@ struct TrainOptions : FeederOptions {
   std::string tensorboard;
   /// Ends before the first step, and writes nothing.
   bool dryRun = false;
+  /// A step that ends the run because a value is not finite is repeated, to name the first such value.
+  bool findNonFinite = false;
   /// Training checkpoints; null: none. Not owned.
   Checkpointer *checkpoints = nullptr;
   /// restartProcessHighWater() before the plan was read.

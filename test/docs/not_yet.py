@@ -18,7 +18,7 @@ SETTINGS = {
     "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
 }
 COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
-VALUELESS = ("--pareto", "--find-nonfinite")
+VALUELESS = ("--pareto",)
 MEMORY = ("--account fsdp2",)
 SUBCOMMANDS = ("explain", "simulate", "compare", "calibrate")
 # Not names of features: the program and the subcommand whose parts the row lists.

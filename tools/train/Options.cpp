@@ -26,8 +26,6 @@ static CLI::Validator number(bool included) {
       "");
 }
 
-static constexpr const char *notImplemented[] = {"--find-nonfinite"};
-
 static void declareData(CLI::App &app, TrainCommand &command, std::string &order) {
   TrainOptions &train = command.train;
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
@@ -118,9 +116,13 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_option("--top-k", line.generate.topK, "sample from the k most likely tokens only")->check(integerFrom(0));
   auto *poison = app.add_flag("--poison", line.ranks.poison,
                               "debug: overwrite bytes after their lifespan; no number changes if the plan is right");
-  app.add_flag("--measure-pages", line.ranks.measurePages,
-               "debug: compare the resident pages with the live bytes after each instruction")
-      ->excludes(poison);
+  auto *pages = app.add_flag("--measure-pages", line.ranks.measurePages,
+                             "debug: compare the resident pages with the live bytes after each instruction")
+                    ->excludes(poison);
+  app.add_flag("--find-nonfinite", line.train.findNonFinite,
+               "if a value that is not finite ends the run: repeat the step and name the first such value")
+      ->excludes(poison)
+      ->excludes(pages);
   auto *quiet = app.add_flag("--quiet", line.quiet, "print nothing but errors, warnings and generated text");
   app.add_flag("--verbose", line.verbose, "print what the run has opened, before the first step")->excludes(quiet);
   app.add_flag("--dry-run", line.train.dryRun,
@@ -200,7 +202,7 @@ std::optional<int> readTrainCommand(int argc, char **argv, TrainCommand &command
   app.footer("exit codes: 0 done, 1 an input is invalid or an output cannot be written, 2 usage, 4 the plan or weights "
              "are rejected, 5 a rank or device failed or the loss is not finite, 70 an internal error");
   try {
-    if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplemented))
+    if (const std::optional<int> done = parseCommandLine(app, argc, argv))
       return done;
   } catch (const ConfigError &error) {
     return report(error.status);

@@ -15,7 +15,7 @@ module attributes {model.recipe = {optimizer.no_decay = ["*.bias"], optimizer.we
   // CHECK: %[[SUM:.*]] = model.power_sum %[[MB]], %[[MA]] {model.block = "", model.phase = #model.phase<update>, p = 2.0{{.*}}}
   // CHECK: %[[NORM:.*]] = model.norm_root %[[SUM]] {{.*}}p = 2.0
   // CHECK: %[[ONE:.*]] = model.constant 1.0{{.*}} {model.block = "", model.phase = #model.phase<update>}
-  // CHECK: %[[GUARD:.*]] = model.all_finite %[[L]], %[[NORM]]
+  // CHECK: %[[GUARD:.*]] = model.all_finite %[[L]], %[[NORM]], %[[ONE]], %[[LR]] 
   // The order of the module, and weight decay for parameters that no glob matches.
   // CHECK: %[[A:.*]] = model.read @a.weight {{.*}}: tensor<4xf32>
   // CHECK: %[[M:.*]] = model.read @a.weight state "exp_avg"

@@ -1,0 +1,255 @@
+//===- NonFiniteTest.cpp - NaN and infinity in each instruction of a step ---------------------===//
+//
+// An observer writes NaN or infinity into the output of one instruction. Either the guard suppresses the update on all
+// ranks and the search names the instruction, or the arithmetic drops the value and all bits are those of the
+// undisturbed step. The guard is computed on each rank from sums over all ranks: an instruction after the last of these
+// collectives is the same on all ranks, and so is its fault here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numeric/Steps.h"
+
+#include "runtime/executor/NonFinite.h"
+#include "runtime/executor/Poison.h"
+#include "runtime/executor/RankGroup.h"
+#include "runtime/kernel/cpu/Walk.h"
+#include "runtime/plan/Reader.h"
+#include "test/numeric/Training.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace sluice::numeric {
+namespace {
+
+/// The value that the observers of all ranks write; they change nothing while `index` is negative.
+struct Planted {
+  std::int64_t index = -1;
+  /// Of the instruction's outputs.
+  std::size_t output = 0;
+  std::uint32_t repetition = 0;
+  /// -1: all ranks.
+  int rank = -1;
+  double value = NAN;
+};
+
+class Planting final : public InstructionObserver {
+public:
+  Planting(const plan::PlanT &plan, int rank, const RankMemory &memory, const Planted &planted)
+      : rank(rank), planted(planted), binder(plan, rank), places(plan),
+        entry(static_cast<std::uint32_t>(findEntry(plan, "train_step"))) {
+    binder.arenas = memory.arenas;
+  }
+
+  Status afterInstruction(const ObservedInstruction &at) override {
+    if (at.entry != entry || planted.index != at.index || planted.repetition != at.repetition || !at.isIssued ||
+        (planted.rank >= 0 && planted.rank != rank))
+      return {};
+    std::size_t output = 0;
+    Status status;
+    forEachView(*places.instructions[at.index], [&](const plan::ViewT &view, bool isWrite) {
+      if (!isWrite || output++ != planted.output)
+        return;
+      Result<BoundView> bound = binder.bind(view, at.repetition + 1);
+      if (!bound.isOk()) {
+        status = bound.takeStatus();
+        return;
+      }
+      Operand &operand = bound->operand;
+      operand.data = bound->at(at.repetition);
+      std::int64_t middle = operand.elements() / 2;
+      cpu::walk<1>(operand.rank, operand.extent, {operand.strides}, [&](const auto &offset) {
+        if (middle-- == 0)
+          cpu::store(operand, offset[0], planted.value);
+      });
+    });
+    return status;
+  }
+
+private:
+  const int rank;
+  const Planted &planted;
+  Binder binder;
+  const Places places;
+  const std::uint32_t entry;
+};
+
+struct Case {
+  const char *name;
+  const char *model;
+  const char *recipe;
+  /// Instructions and outputs whose value the arithmetic drops on some rank: so many of them.
+  std::size_t dropped;
+};
+
+const Case cases[] = {
+    {"OneRank", "zoo linear-relu-linear", "gradient.microbatches = 2\ngradient.clip_norm = 0.5\n", 0},
+    {"TwoRanks", "zoo linear-relu-linear", "mesh.shard = 2\ngradient.microbatches = 2\ngradient.clip_norm = 0.5\n", 0},
+    {"TwoRanksWithoutClipping", "zoo linear-relu-linear", "mesh.shard = 2\n", 0},
+    {"TwoRanksF16", "zoo linear-relu-linear",
+     "mesh.shard = 2\ngradient.microbatches = 2\nprecision.compute = \"f16\"\nprecision.loss_scale = \"dynamic\"\n", 0},
+    {"Replicated", "zoo linear-relu-linear", "mesh.replicate = 2\nsharding.strategy = \"no_shard\"\n", 0},
+};
+
+class NonFiniteIn : public testing::TestWithParam<Case> {
+protected:
+  /// The persistent buffers, by rank and index in Plan.buffers.
+  using State = std::vector<std::vector<std::vector<std::byte>>>;
+
+  void SetUp() override {
+    const Case &tested = GetParam();
+    auto file = readCheckedPlan(compilePlan(std::string("nonfinite-") + tested.name, tested.model, tested.recipe));
+    ASSERT_TRUE(file.isOk()) << file.status().message();
+    plan = std::move(file->plan);
+    ExecutorOptions options;
+    options.observe = [this](const plan::PlanT &plan, int rank, const RankMemory &memory) {
+      return std::make_unique<Planting>(plan, rank, memory, planted);
+    };
+    auto created = RankGroup::create(plan, options);
+    ASSERT_TRUE(created.isOk()) << created.status().message();
+    group = std::move(*created);
+    ASSERT_TRUE(group->runEntry("init").isOk());
+    ASSERT_TRUE(runStep(1).isOk());
+    before = state();
+    ASSERT_TRUE(runStep(2).isOk());
+    after = state();
+    ASSERT_NE(before, after);
+  }
+
+  Status runStep(std::int64_t step) {
+    for (int rank = 0; rank < group->size(); ++rank)
+      SLUICE_RETURN_IF_ERROR(writeInputs(group->executor(rank), "train_step", step));
+    return group->runEntry("train_step");
+  }
+
+  State state() {
+    State bytes(static_cast<std::size_t>(group->size()));
+    for (int rank = 0; rank < group->size(); ++rank)
+      for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
+        if (plan.buffers[b]->entry == -1) {
+          auto &buffer = bytes[static_cast<std::size_t>(rank)].emplace_back(plan.buffers[b]->bytes);
+          EXPECT_TRUE(group->executor(rank).read(b, 0, buffer).isOk());
+        }
+    return bytes;
+  }
+
+  void restore(const State &bytes) {
+    for (int rank = 0; rank < group->size(); ++rank) {
+      auto buffer = bytes[static_cast<std::size_t>(rank)].begin();
+      for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
+        if (plan.buffers[b]->entry == -1)
+          ASSERT_TRUE(group->executor(rank).write(b, 0, *buffer++).isOk());
+    }
+  }
+
+  /// The guard of each rank after a step.
+  std::vector<int> guards() {
+    std::vector<int> values;
+    for (int rank = 0; rank < group->size(); ++rank)
+      values.push_back(*group->executor(rank).output("train_step", "guard")->as<std::uint8_t>());
+    return values;
+  }
+
+  /// What the ranks find in the step, the first of it first.
+  std::vector<NonFinite> search() {
+    std::vector<std::optional<NonFinite>> found(static_cast<std::size_t>(group->size()));
+    const Status status = group->forEachRank([&](Executor &executor) -> Status {
+      SLUICE_ASSIGN_OR_RETURN(found[static_cast<std::size_t>(executor.rank())], executor.findNonFinite("train_step"));
+      return {};
+    });
+    EXPECT_TRUE(status.isOk()) << status.message();
+    std::vector<NonFinite> list;
+    for (const auto &each : found)
+      if (each)
+        list.push_back(*each);
+    std::ranges::stable_sort(list, {}, &NonFinite::position);
+    return list;
+  }
+
+  /// Runs step 2 with the planted value; true if it was dropped.
+  bool isDropped(const std::string &what, const std::string &name) {
+    restore(before);
+    const Status status = runStep(2);
+    EXPECT_TRUE(status.isOk()) << what << ": " << status.message();
+    const std::vector<int> values = guards();
+    if (values[0] != 0) {
+      EXPECT_EQ(values, std::vector<int>(values.size(), 1)) << what;
+      EXPECT_TRUE(state() == after) << what << ": dropped, but the step has other bits";
+      return true;
+    }
+    EXPECT_EQ(values, std::vector<int>(values.size(), 0)) << what;
+    EXPECT_TRUE(state() == before) << what << ": the step changed parameters or states";
+    const std::vector<NonFinite> found = search();
+    EXPECT_TRUE(state() == before) << what << ": the search changed parameters or states";
+    if (found.empty()) {
+      ADD_FAILURE() << what << ": nothing was found";
+      return false;
+    }
+    EXPECT_NE(found[0].text.find(name), std::string::npos) << what << ": " << found[0].text;
+    return false;
+  }
+
+  plan::PlanT plan;
+  Planted planted;
+  std::unique_ptr<RankGroup> group;
+  State before, after;
+};
+
+TEST_P(NonFiniteIn, EveryInstruction) {
+  const Places places(plan);
+  const plan::EntryT &entry = *plan.entries[static_cast<std::size_t>(findEntry(plan, "train_step"))];
+  std::size_t lastCollective = 0, guard = 0, tested = 0, dropped = 0;
+  for (std::size_t i = 0; i < places.instructions.size(); ++i) {
+    lastCollective = places.instructions[i]->operation.AsCollective() ? i : lastCollective;
+    if (operationName(plan, *places.instructions[i]) == "launch all_finite")
+      guard = i;
+  }
+  ASSERT_GT(guard, lastCollective);
+  forEachIssued(entry, [&](const IssuedInstruction &issued) {
+    const std::uint32_t repeat = entry.sections[issued.section]->repeat;
+    std::uint32_t next = issued.repetition + 1;
+    while (next < repeat && !isIssued(*issued.instruction, next, repeat))
+      ++next;
+    // Of an instruction that is issued repeatedly, the last time.
+    if (next < repeat)
+      return;
+    std::size_t output = 0;
+    forEachView(*issued.instruction, [&](const plan::ViewT &view, bool isWrite) {
+      if (!isWrite)
+        return;
+      const std::size_t current = output++;
+      const plan::BufferT &buffer = *plan.buffers[view.buffer];
+      // Past the guard there are updates and copies of their results.
+      if (!isFloat(baseType(view.dtype)) || buffer.entry == -1)
+        return;
+      const bool isCommon = issued.index >= lastCollective;
+      for (double value : {double(NAN), double(INFINITY)})
+        for (int rank = isCommon ? -1 : 0; rank < (isCommon ? 0 : group->size()); ++rank) {
+          planted = {issued.index, current, issued.repetition, rank, value};
+          const std::string what = std::to_string(value) + " in '" + buffer.name + "' by instruction " +
+                                   std::to_string(issued.index) + " (" + operationName(plan, *issued.instruction) +
+                                   ") on rank " + std::to_string(rank);
+          const std::string name = "rank " + std::to_string(std::max(rank, 0)) + ", train_step, instruction " +
+                                   std::to_string(issued.index) + " (" + operationName(plan, *issued.instruction);
+          ++tested;
+          if (isDropped(what, name)) {
+            std::printf("dropped: %s\n", what.c_str());
+            ++dropped;
+          }
+          planted.index = -1;
+        }
+    });
+  });
+  EXPECT_GT(tested, 2 * places.instructions.size() / 3);
+  std::printf("%zu values, %zu dropped\n", tested, dropped);
+  // The executor is as before.
+  restore(before);
+  ASSERT_TRUE(runStep(2).isOk());
+  EXPECT_TRUE(state() == after);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, NonFiniteIn, testing::ValuesIn(cases),
+                         [](const auto &tested) { return std::string(tested.param.name); });
+
+} // namespace
+} // namespace sluice::numeric
