@@ -43,15 +43,19 @@ NonFiniteSearch::NonFiniteSearch(const plan::PlanT &plan, int rank, const RankMe
     isStatistic[variable->buffer] = true;
 }
 
-NonFiniteSearch::Content NonFiniteSearch::contentOf(const Operand &operand) {
+NonFiniteSearch::Content NonFiniteSearch::contentOf(const Operand &operand, const bool *isRead) {
   Content content;
   if (!isFloat(operand.dtype))
     return content;
+  std::uint64_t index = 0;
   cpu::walk<1>(operand.rank, operand.extent, {operand.strides}, [&](const auto &at) {
+    const std::uint64_t current = index++;
+    if (isRead && !isRead[static_cast<std::uint64_t>(at[0]) * dtypeBytes(operand.dtype)])
+      return;
     const double value = cpu::load(operand, at[0]);
     if (!std::isfinite(value)) {
       if (content.count++ == 0) {
-        content.index = content.elements;
+        content.index = current;
         content.value = value;
       }
       content.kinds |= kindOf(value);
@@ -59,6 +63,26 @@ NonFiniteSearch::Content NonFiniteSearch::contentOf(const Operand &operand) {
     ++content.elements;
   });
   return content;
+}
+
+Result<std::unique_ptr<bool[]>> NonFiniteSearch::readBytes(std::uint32_t buffer) const {
+  auto isRead = std::make_unique<bool[]>(plan.buffers[buffer]->bytes);
+  Status status;
+  for (const plan::InstructionT *instruction : instructions)
+    if (!instruction->operation.AsCollective())
+      forEachView(*instruction, [&](const plan::ViewT &view, bool isWrite) {
+        if (isWrite || view.buffer != buffer || !status.isOk())
+          return;
+        const Result<BoundView> bound = binder.bind(view, 1);
+        if (!bound.isOk())
+          status = bound.status();
+        else
+          cpu::walk<1>(bound->operand.rank, bound->operand.extent, {bound->operand.strides}, [&](const auto &at) {
+            isRead[view.offset + static_cast<std::uint64_t>(at[0]) * dtypeBytes(bound->operand.dtype)] = true;
+          });
+      });
+  SLUICE_RETURN_IF_ERROR(std::move(status));
+  return isRead;
 }
 
 void NonFiniteSearch::record(std::string what, const Operand &operand, const Content &content) {
@@ -136,22 +160,28 @@ Status NonFiniteSearch::afterInstruction(const ObservedInstruction &at) {
   });
   Status status;
   forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
-    if (!isWrite || isStatistic[view.buffer] || !status.isOk())
-      return;
-    Result<BoundView> bound = binder.bind(view, at.repetition + 1);
-    if (!bound.isOk()) {
-      status = bound.takeStatus();
-      return;
-    }
-    bound->operand.data = bound->at(at.repetition);
-    const Content content = contentOf(bound->operand);
-    const plan::BufferT &buffer = *plan.buffers[view.buffer];
-    const bool isAll = viewBytes(view) == buffer.bytes && isDense(view);
-    kinds[view.buffer] = static_cast<Kinds>(content.kinds | (isAll ? 0 : kinds[view.buffer]));
-    if (!first && (content.kinds & ~known) != 0)
-      record(concat(describePlace(at, instruction), ": '", buffer.name, "'"), bound->operand, content);
+    if (isWrite && !isStatistic[view.buffer] && status.isOk())
+      status = lookAtOutput(at, instruction, view, known);
   });
   return status;
+}
+
+Status NonFiniteSearch::lookAtOutput(const ObservedInstruction &at, const plan::InstructionT &instruction,
+                                     const plan::ViewT &view, Kinds known) {
+  SLUICE_ASSIGN_OR_RETURN(BoundView bound, binder.bind(view, at.repetition + 1));
+  bound.operand.data = bound.at(at.repetition);
+  Content content = contentOf(bound.operand);
+  if (content.count != 0 && instruction.operation.AsCollective()) {
+    // A collective also moves padding, which may be anything: only what is read later counts.
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<bool[]> isRead, readBytes(view.buffer));
+    content = contentOf(bound.operand, isRead.get() + view.offset + at.repetition * view.repetition_stride);
+  }
+  const plan::BufferT &buffer = *plan.buffers[view.buffer];
+  const bool isAll = viewBytes(view) == buffer.bytes && isDense(view);
+  kinds[view.buffer] = static_cast<Kinds>(content.kinds | (isAll ? 0 : kinds[view.buffer]));
+  if (!first && (content.kinds & ~known) != 0)
+    record(concat(describePlace(at, instruction), ": '", buffer.name, "'"), bound.operand, content);
+  return {};
 }
 
 } // namespace sluice

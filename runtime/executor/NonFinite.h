@@ -4,6 +4,7 @@
 
 #include "runtime/executor/Binding.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -43,10 +44,15 @@ private:
     double value = 0;
   };
 
-  static Content contentOf(const Operand &operand);
+  /// `isRead`, by byte from the operand's data: only of elements for which it is true; null: of all.
+  static Content contentOf(const Operand &operand, const bool *isRead = nullptr);
+  /// The bytes of a buffer at which an element begins that a launch or copy of the entry point reads.
+  Result<std::unique_ptr<bool[]>> readBytes(std::uint32_t buffer) const;
   /// Records `what` with a description of its content.
   void record(std::string what, const Operand &operand, const Content &content);
   Status lookAt(const plan::ViewT &view, std::uint32_t repetitions, const std::string &what);
+  Status lookAtOutput(const ObservedInstruction &at, const plan::InstructionT &instruction, const plan::ViewT &view,
+                      Kinds known);
   std::string describePlace(const ObservedInstruction &at, const plan::InstructionT &instruction) const;
 
   const plan::PlanT &plan;

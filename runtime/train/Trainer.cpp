@@ -277,6 +277,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
       SLUICE_RETURN_IF_ERROR(readOutputs(ranks, *entries[i], i == 0, entries.size() == 1, report));
       report.tokens += feeders[i].tokensPerStep();
       if (options.findNonFinite && endsRun()) {
+        SLUICE_RETURN_IF_ERROR(ranks.finish());
         SLUICE_ASSIGN_OR_RETURN(nonFinite, ranks.findNonFinite(entries[i]->name));
         break;
       }

@@ -72,6 +72,9 @@ public:
   /// The result of finish() while a run is started.
   std::function<Status()> onFinish = [] { return Status::ok(); };
   std::vector<std::string> runs;
+  /// The entry points that were searched, and the result.
+  std::vector<std::string> searched;
+  std::string nonFinite;
   /// The started `runs`, and how often one was running at another start, or at finish().
   int starts = 0, followed = 0, finished = 0;
 
@@ -98,6 +101,12 @@ public:
     Status status = underWay.empty() ? Status::ok() : onFinish();
     underWay.clear();
     return status;
+  }
+  Result<std::string> findNonFinite(std::string_view entry) override {
+    if (!underWay.empty())
+      return internalError("a search while a run is under way");
+    searched.emplace_back(entry);
+    return nonFinite;
   }
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     const auto &bytes = memory.at(rank).at(buffer);

@@ -125,11 +125,79 @@ TEST_F(TrainerTest, NonFiniteLossEndsTheRunAndSavesTheWeights) {
   };
   Status status = train(fake, given, observer);
   expectError(status, StatusCode::failed, "step 3, expected a finite loss and gradient norm but got loss nan ");
-  ASSERT_EQ(status.notes().size(), 1u);
-  EXPECT_EQ(status.notes()[0], "the weights are those after step 2");
+  EXPECT_EQ(status.notes(), (std::vector<std::string>{"the weights are those after step 2",
+                                                      "--find-nonfinite names the first value that is not finite"}));
   EXPECT_EQ(fake.runs.size(), 3u);
+  EXPECT_TRUE(fake.searched.empty());
   EXPECT_TRUE(lines(given.log)[2]["loss"].is_null());
   EXPECT_TRUE(std::filesystem::exists(folder.path("out/model.safetensors")));
+}
+
+/// Counts what the loop saves.
+struct CountingCheckpointer : Checkpointer {
+  std::vector<std::uint64_t> saved;
+  Result<bool> open(const Ranks &) override { return false; }
+  Result<TrainProgress> load(Ranks &) override { return internalError("there is nothing to load"); }
+  bool isDue(std::uint64_t) const override { return true; }
+  Status save(const Ranks &, const TrainProgress &progress, bool) override {
+    saved.push_back(progress.step);
+    return {};
+  }
+};
+
+TEST_F(TrainerTest, FindsTheFirstNonFiniteValue) {
+  FakeRanks fake = ranks();
+  CountingCheckpointer checkpoints;
+  TrainOptions given = options(5);
+  given.findNonFinite = true;
+  given.checkpoints = &checkpoints;
+  auto run = fake.onRun;
+  fake.onRun = [&](FakeRanks &self, std::string_view entry) {
+    nextLoss = fed.size() == 2 ? INFINITY : 1.0f;
+    return run(self, entry);
+  };
+  fake.nonFinite = "rank 1, instruction 3";
+  Status status = train(fake, given, observer);
+  expectError(status, StatusCode::failed, "step 3, expected a finite loss and gradient norm but got loss inf ");
+  EXPECT_EQ(status.notes(), (std::vector<std::string>{"the weights are those after step 2",
+                                                      "the first value that is not finite: rank 1, instruction 3"}));
+  EXPECT_EQ(fake.searched, std::vector<std::string>{"train_step"});
+  // The step that failed has no checkpoint.
+  EXPECT_EQ(checkpoints.saved, (std::vector<std::uint64_t>{1, 2}));
+
+  fed.clear();
+  fake.nonFinite.clear();
+  EXPECT_EQ(train(fake, given, observer).notes()[1],
+            "the repeated step has no value that is not finite: the fault is not in its arithmetic");
+  fed.clear();
+  fake.onRun = [&](FakeRanks &self, std::string_view entry) {
+    SLUICE_RETURN_IF_ERROR(run(self, entry));
+    self.set(guard, std::uint8_t(0));
+    return Status::ok();
+  };
+  nextLoss = 1.5f;
+  expectError(train(fake, given, observer), StatusCode::failed,
+              "step 1, expected a finite clip coefficient and learning rate in the step with loss 1.5 and gradient "
+              "norm 2.5");
+}
+
+TEST_F(TrainerTest, RefusesToSearchWithoutAGuardOrOnAGpu) {
+  FakeRanks fake = ranks();
+  TrainOptions given = options();
+  given.findNonFinite = true;
+  fake.change().target = std::make_unique<plan::TargetT>();
+  fake.change().target->device = "cuda";
+  expectError(train(fake, given, observer), StatusCode::usage,
+              "'--find-nonfinite' requires a plan for cpu, but this plan is for cuda");
+  fake.change().target->device = "cpu";
+  fake.change().entries[0]->outputs.pop_back();
+  Status status = train(fake, given, observer);
+  expectError(status, StatusCode::usage,
+              "'--find-nonfinite' repeats a step whose update a guard suppressed, and entry point 'train_step' has no "
+              "guard");
+  EXPECT_EQ(status.notes()[0],
+            "compile the plan with --set optimizer.in_backward=false, which gives the same losses and weights");
+  EXPECT_TRUE(fake.runs.empty());
 }
 
 TEST_F(TrainerTest, StopFinishesTheStepAndSaves) {
@@ -333,11 +401,13 @@ TEST_F(TrainerTest, DynamicLossScaleSkipsSteps) {
   EXPECT_EQ(lines(given.log)[2]["loss_scale"], 16384);
   EXPECT_TRUE(lines(given.log)[0]["grad_norm"].is_null());
 
-  // A scale below 1 does not help; no scale helps if the loss is not finite.
+  // A scale below 1 does not help; no scale helps if the loss is not finite. Only then is the value searched.
+  given.findNonFinite = true;
   scales.clear();
   skips = 100;
   given.steps = 50;
   expectError(train(fake, given, observer), StatusCode::failed, "step 17, expected a finite loss and gradient norm");
+  EXPECT_EQ(fake.searched.size(), 1u);
   scales.clear();
   skips = 0;
   nextLoss = NAN;
