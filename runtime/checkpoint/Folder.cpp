@@ -1,7 +1,6 @@
 //===- Folder.cpp - the checkpoints of a run in a folder ----------------------------===//
 #include "runtime/checkpoint/Folder.h"
 
-#include "runtime/base/Descriptor.h"
 #include "runtime/base/File.h"
 #include "runtime/checkpoint/Index.h"
 
@@ -11,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace sluice {
@@ -97,6 +97,19 @@ Status createFolder(const std::string &folder) {
   if (error)
     return writeError(folder, error.value());
   return syncFolder(std::filesystem::absolute(folder).parent_path().string());
+}
+
+Result<Descriptor> lockFolder(const std::string &folder) {
+  const std::string path = folder + "/.lock";
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file.isOpen())
+    return writeError(path, errno);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0)
+    return file;
+  if (errno == EWOULDBLOCK)
+    return inputError(fmt::format("another run writes its checkpoints to '{}'", folder))
+        .withNote("wait until it has ended, or give another folder with --checkpoint");
+  return Descriptor();
 }
 
 Status renamePath(const std::string &from, const std::string &to) {

@@ -8,6 +8,7 @@
 #ifndef SLUICE_RUNTIME_CHECKPOINT_FOLDER_H
 #define SLUICE_RUNTIME_CHECKPOINT_FOLDER_H
 
+#include "runtime/base/Descriptor.h"
 #include "runtime/base/Status.h"
 
 #include <cstdint>
@@ -39,6 +40,10 @@ Status removeCheckpoint(const std::string &path);
 
 /// Creates the folder and its parents, and checks that a checkpoint can be created in it.
 Status createFolder(const std::string &folder);
+/// Locks a run's folder (flock of the file `.lock` in it) until the result is closed or the process ends. A folder that
+/// another process, or another run of this one, has locked is StatusCode::input. On a file system without locks the
+/// result is not open.
+Result<Descriptor> lockFolder(const std::string &folder);
 Status renamePath(const std::string &from, const std::string &to);
 /// Writes the entries of a folder to the disk.
 Status syncFolder(const std::string &folder);

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
+#include <sys/stat.h>
 
 namespace sluice {
 
@@ -42,9 +43,12 @@ void RunCheckpoints::note(const std::string &text) const {
 }
 
 /// Paths of the checkpoints to try, one after another.
-Result<std::vector<std::string>> RunCheckpoints::candidates() const {
+Result<std::vector<std::string>> RunCheckpoints::candidates() {
   if (!options.folder.empty()) {
     SLUICE_RETURN_IF_ERROR(createFolder(options.folder));
+    SLUICE_ASSIGN_OR_RETURN(lock, lockFolder(options.folder));
+    if (!lock.isOpen())
+      note(fmt::format("the file system of '{}' has no locks: two runs must not write to it", options.folder));
   }
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> steps,
                           options.folder.empty() ? std::vector<std::uint64_t>() : listSteps(options.folder));
@@ -73,6 +77,34 @@ Result<std::vector<std::string>> RunCheckpoints::candidates() const {
   return paths;
 }
 
+/// What all processes need to see alike.
+static constexpr const char *sharedNote =
+    "all processes need one folder of checkpoints, on a file system that they share";
+
+/// Refuses a process that sees other steps in the folder than rank 0.
+Status RunCheckpoints::checkSteps(const Ranks &ranks) const {
+  Result<std::vector<std::uint64_t>> steps = listSteps(options.folder);
+  Status status = steps.takeStatus();
+  const auto text = [](const std::vector<std::uint64_t> &list) {
+    return list.empty() ? std::string("no step") : "steps " + join(list, ", ");
+  };
+  std::string own = status.isOk() ? text(*steps) : "", root = own;
+  SLUICE_RETURN_IF_ERROR(ranks.share(0, root));
+  if (status.isOk() && own != root)
+    status =
+        refusedError(fmt::format("'{}', expected checkpoints of {} as on rank 0 but got {}", options.folder, root, own))
+            .withNote(sharedNote);
+  return commonStatus(ranks, std::move(status));
+}
+
+/// Identifies a file on all machines that share its file system, but for rare equal numbers.
+static std::string identityOf(const std::string &path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) != 0
+             ? std::string()
+             : fmt::format("{} {} {}", info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+}
+
 /// Opens a checkpoint and verifies the part of this process. `isSame` is false if the process does not see what rank 0
 /// sees, whose status it has otherwise.
 Status RunCheckpoints::openCandidate(const Ranks &ranks, const std::string &path, bool &isSame) {
@@ -85,11 +117,17 @@ Status RunCheckpoints::openCandidate(const Ranks &ranks, const std::string &path
     isSame = false;
     status = refusedError(
                  fmt::format("'{}', expected the checkpoint with digest {} as on rank 0 but got {}", path, root, own))
-                 .withNote("all processes need one folder of checkpoints, on a file system that they share");
-  } else if (opened.isOk()) {
+                 .withNote(sharedNote);
+  }
+  // Processes that have separate copies verify all files, others share the work.
+  const std::string ownFile = identityOf(path + "/" + std::string(checkpointIndexName));
+  std::string rootFile = ownFile;
+  SLUICE_RETURN_IF_ERROR(ranks.share(0, rootFile));
+  SLUICE_ASSIGN_OR_RETURN(const bool isCopied, ranks.agree(ownFile != rootFile));
+  if (isSame && opened.isOk()) {
     const std::vector<IndexFile> &files = opened->index().files;
     for (std::size_t i = 0; i < files.size() && status.isOk(); ++i)
-      if (ranks.holds(static_cast<int>(i % static_cast<std::size_t>(ranks.size()))))
+      if (isCopied || ranks.holds(static_cast<int>(i % static_cast<std::size_t>(ranks.size()))))
         status = opened->verify(files[i], [&] { ranks.noteWork(); });
     reader = std::make_unique<CheckpointReader>(std::move(*opened));
   }
@@ -165,6 +203,8 @@ Result<bool> RunCheckpoints::open(const Ranks &ranks) {
     found = candidates();
   SLUICE_RETURN_IF_ERROR(commonStatus(ranks, found.takeStatus()));
   std::string text = ranks.isRoot() ? join(*found, "\n") : "";
+  if (options.resume == "auto" && !options.folder.empty())
+    SLUICE_RETURN_IF_ERROR(checkSteps(ranks));
   SLUICE_RETURN_IF_ERROR(ranks.share(0, text));
   std::vector<std::string> damaged;
   Status last;
@@ -193,8 +233,11 @@ Result<TrainProgress> RunCheckpoints::load(Ranks &ranks) {
   SLUICE_RETURN_IF_ERROR(commonStatus(ranks, loadTensors(ranks, *reader)));
   const TrainProgress progress = reader->state().progress;
   note(fmt::format("continuing after step {} of '{}'", progress.step, reader->path()));
+  // A checkpoint of another folder is not one of this run.
+  std::error_code error;
+  if (std::filesystem::equivalent(reader->path(), stepPath(options.folder, progress.step), error))
+    lastStep = progress.step;
   reader.reset();
-  lastStep = progress.step;
   return progress;
 }
 

@@ -2,6 +2,7 @@
 #ifndef SLUICE_RUNTIME_CHECKPOINT_RUNCHECKPOINTS_H
 #define SLUICE_RUNTIME_CHECKPOINT_RUNCHECKPOINTS_H
 
+#include "runtime/base/Descriptor.h"
 #include "runtime/checkpoint/Reader.h"
 #include "runtime/train/Trainer.h"
 
@@ -44,12 +45,15 @@ public:
 
 private:
   void note(const std::string &text) const;
-  Result<std::vector<std::string>> candidates() const;
+  Result<std::vector<std::string>> candidates();
+  Status checkSteps(const Ranks &ranks) const;
   Status checkRun(const Ranks &ranks, bool isOwnFolder);
   Status openCandidate(const Ranks &ranks, const std::string &path, bool &isSame);
   Status prune() const;
 
   CheckpointOptions options;
+  /// Of the folder, on the root.
+  Descriptor lock;
   /// All but the progress and what the plan has.
   TrainingState run;
   std::unique_ptr<CheckpointReader> reader;

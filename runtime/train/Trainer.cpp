@@ -114,7 +114,7 @@ static std::string searchNote(bool isSearched, const std::string &found) {
   if (!isSearched)
     return "--find-nonfinite names the first value that is not finite";
   return found.empty() ? "the repeated step has no value that is not finite: the fault is not in its arithmetic"
-                       : found;
+                       : "the first value that is not finite: " + found;
 }
 
 /// A search repeats a step that changed nothing.

@@ -100,7 +100,7 @@ def one_process_per_rank():
     full, runs, saved = run_steps(plan, STEPS), folder("processes"), folder("saved")
     command = ("python3", processes, "torchrun", 2, "sluice-train", plan.path, "--data", TEXT, *OPTIONS, "--quiet", "--checkpoint", runs)
     run(*command, "--steps", 2, "--every", 1)
-    expect_equal(sorted(os.listdir(runs)), ["step-00000001", "step-00000002"], "folders")
+    expect_equal(sorted(os.listdir(runs)), [".lock", "step-00000001", "step-00000002"], "folders")
     expect_equal(sorted(os.listdir(runs / "step-00000002")),
                  ["config.json", "model.safetensors.index.json", *(f"shard-0000{rank}-model-00001-of-00001.safetensors" for rank in (1, 2)), "state.json"], "files")
     run_steps(plan, 3, "--checkpoint", runs)
@@ -127,7 +127,7 @@ def after_an_interrupt():
     for signal in ("INT", "TERM"):
         runs = folder("interrupt")
         run("python3", script, signal, "step 2/", "sluice-train", plan.path, "--data", TEXT, *OPTIONS, "--steps", 100000, "--checkpoint", runs)
-        stopped = int(os.listdir(runs)[0].removeprefix("step-"))
+        stopped = int(max(os.listdir(runs)).removeprefix("step-"))
         full = run_steps(plan, stopped + 2)
         rest = run_steps(plan, stopped + 2, "--checkpoint", runs)
         expect_equal(rest.loss, full.loss[stopped:], f"{signal}: losses")

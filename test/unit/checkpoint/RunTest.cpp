@@ -5,6 +5,22 @@
 #include "test/unit/checkpoint/Fixture.h"
 
 #include <cerrno>
+#include <csignal>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/// The error of flock; 0: it locks.
+static int lockError = 0;
+
+extern "C" int flock(int descriptor, int operation) noexcept {
+  if (lockError != 0) {
+    errno = lockError;
+    return -1;
+  }
+  return static_cast<int>(syscall(SYS_flock, descriptor, operation));
+}
 
 using namespace sluice;
 using namespace sluice::test;
@@ -137,7 +153,8 @@ TEST_F(Run, FallsBackToAnEarlierCheckpoint) {
   EXPECT_EQ(steps(), (Steps{1}));
   save({progress(2)});
   EXPECT_EQ(steps(), (Steps{1, 2}));
-  EXPECT_EQ(std::distance(fs::directory_iterator(options.folder), fs::directory_iterator()), 2);
+  // With the lock.
+  EXPECT_EQ(std::distance(fs::directory_iterator(options.folder), fs::directory_iterator()), 3);
   // A chosen checkpoint has no replacement.
   fs::remove(stepPath(options.folder, 2) + "/state.json");
   options.resume = options.folder;
@@ -205,9 +222,11 @@ TEST_F(Run, NotesWork) {
   };
   Counter counter(modelPlan(Layout::rows).plan);
   fill(counter, 1);
-  RunCheckpoints run(options, train);
-  ASSERT_TRUE(run.open(counter).isOk());
-  ASSERT_TRUE(run.save(counter, progress(1), false).isOk());
+  {
+    RunCheckpoints run(options, train);
+    ASSERT_TRUE(run.open(counter).isOk());
+    ASSERT_TRUE(run.save(counter, progress(1), false).isOk());
+  }
   const int written = counter.count;
   EXPECT_GE(written, 14);
   RunCheckpoints next(options, train);
@@ -227,6 +246,56 @@ TEST_F(Run, NotesOtherRows) {
   EXPECT_EQ(*resume(), 3u);
   EXPECT_NE(notes.front().find("was written with 8 rows in a step, and this plan has 16: the data continue at row 48"),
             std::string::npos);
+}
+
+// Tests that a folder is one run's until that run has ended, and that this leaves no other lock.
+TEST_F(Run, LocksItsFolder) {
+  {
+    RunCheckpoints first(options, train);
+    ASSERT_TRUE(first.open(ranks).isOk());
+    refuses("another run writes its checkpoints to '" + options.folder + "'", StatusCode::input);
+    // A process that ends without closing anything.
+    options.folder = folder.path("killed");
+    const pid_t child = fork();
+    if (child == 0) {
+      RunCheckpoints killed(options, train);
+      std::raise(killed.open(ranks).isOk() ? SIGKILL : SIGTERM);
+    }
+    int state = 0;
+    waitpid(child, &state, 0);
+    ASSERT_EQ(WTERMSIG(state), SIGKILL);
+    EXPECT_EQ(*resume(), 0u);
+    options.folder = folder.path("run");
+  }
+  EXPECT_EQ(*resume(), 0u);
+  EXPECT_TRUE(notes.empty());
+}
+
+// Tests a file system without locks.
+TEST_F(Run, SaysThatThereAreNoLocks) {
+  lockError = ENOLCK;
+  EXPECT_EQ(*resume(), 0u);
+  lockError = 0;
+  EXPECT_EQ(notes, std::vector<std::string>{"the file system of '" + options.folder +
+                                            "' has no locks: two runs must not write to it"});
+  fs::remove(options.folder + "/.lock");
+  fs::create_directory(options.folder + "/.lock");
+  refuses("cannot write '" + options.folder + "/.lock': Is a directory", StatusCode::input);
+}
+
+// Tests that a run which continues another one writes its state to its folder, although it trains no step.
+TEST_F(Run, WritesWhatItContinuesFromAnotherFolder) {
+  save({progress(3)});
+  options.resume = options.folder;
+  RunCheckpoints same(options, train);
+  ASSERT_TRUE(*same.open(ranks));
+  ASSERT_TRUE(same.save(ranks, *same.load(ranks), true).isOk());
+  EXPECT_EQ(steps(), Steps{3});
+  options.folder = folder.path("other");
+  RunCheckpoints other(options, train);
+  ASSERT_TRUE(*other.open(ranks));
+  ASSERT_TRUE(other.save(ranks, *other.load(ranks), true).isOk());
+  EXPECT_EQ(steps(), Steps{3});
 }
 
 // Tests folders that cannot be used.
