@@ -1,6 +1,7 @@
 //===- ExecutorTest.cpp - plans for a GPU that cannot run, and a GPU that fails
 //------------------------------------===//
 #include "runtime/collective/nccl/NcclWorld.h"
+#include "runtime/executor/NonFinite.h"
 #include "runtime/executor/RankGroup.h"
 #include "test/cuda/Ranks.h"
 
@@ -27,6 +28,17 @@ TEST(CudaExecutor, RunsTheShardedStep) {
     EXPECT_EQ(fake.complaint(), "");
     EXPECT_EQ(fake.liveObjects(), 0);
   }
+}
+
+// Tests that values are not searched in the memory of a GPU.
+TEST(CudaExecutor, RefusesASearch) {
+  FakeCuda fake;
+  const plan::PlanT plan = onCuda(1);
+  auto group = RankGroup::create(plan);
+  ASSERT_TRUE(group.isOk()) << group.status().message();
+  const Status status = (*group)->executor(0).findNonFinite("train_step").status();
+  EXPECT_EQ(status.code(), StatusCode::refused);
+  EXPECT_EQ(status.message(), "values are searched between instructions of the CPU, and the plan is for CUDA");
 }
 
 // Tests that ranks with NCCL, with steps issued and with steps replayed from a graph, give the CPU's results;

@@ -11,6 +11,7 @@ from pathlib import Path
 from sluice import ROOT, run, try_run
 
 plan, scratch = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+STEPS = {"none": "no step", "step-2": "steps 2", "step-4": "steps 4", "other": "steps 2", "damaged": "steps 4"}
 PROCESSES = ROOT / "test" / "tools" / "processes.py"
 
 
@@ -38,7 +39,7 @@ def main():
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     train(scratch / "both", "--steps", 4, "--every", 2)
-    contents = {name: scratch / name for name in ("none", "step-2", "step-4", "other", "damaged")}
+    contents = {name: scratch / name for name in STEPS}
     contents["none"].mkdir()
     for name, step in (("step-2", 2), ("step-4", 4), ("damaged", 4)):
         shutil.copytree(scratch / "both" / f"step-{step:08}", contents[name] / f"step-{step:08}")
@@ -57,7 +58,9 @@ def main():
             if first == second:
                 continue
             pairs += 1
-            expect_refused(f"{first} and {second}", start((contents[first], contents[second])), "run")
+            seen, other = STEPS[first], STEPS[second]
+            text = f"'run', expected checkpoints of {seen} as on rank 0 but got {other}" if seen != other else "digest"
+            expect_refused(f"{first} and {second}", start((contents[first], contents[second])), text)
     files = sorted(os.listdir(scratch / "step-4" / "step-00000004"))
     for rank in (0, 1):
         for file in files:
