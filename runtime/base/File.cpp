@@ -46,11 +46,23 @@ Status InputFile::readAt(std::uint64_t offset, std::span<std::byte> out) const {
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor.isOpen())
+  if (descriptor.isOpen() && !temporary.empty())
     ::unlink(temporary.c_str());
 }
 
+/// The path by which a file without a name can be linked.
+static std::string pathOf(const Descriptor &descriptor) { return fmt::format("/proc/self/fd/{}", descriptor.get()); }
+
+/// A file without a name in the folder of `path`; not open where the system has none.
+static Descriptor openUnnamed(const std::string &path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  Descriptor descriptor(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  return descriptor.isOpen() && ::access(pathOf(descriptor).c_str(), F_OK) == 0 ? std::move(descriptor) : Descriptor();
+}
+
 Result<OutputFile> OutputFile::create(const std::string &path) {
+  if (Descriptor unnamed = openUnnamed(path); unnamed.isOpen())
+    return OutputFile(path, "", std::move(unnamed));
   std::string temporary = path + ".XXXXXX";
   Descriptor descriptor(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!descriptor.isOpen())
@@ -74,11 +86,27 @@ Status writeAll(const Descriptor &descriptor, const std::string &path, std::span
   return Status::ok();
 }
 
+Status OutputFile::name() {
+  if (temporary.empty()) {
+    const std::string path = pathOf(descriptor);
+    if (::linkat(AT_FDCWD, path.c_str(), AT_FDCWD, destination.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      return Status::ok();
+    if (errno != EEXIST)
+      return writeError(destination, errno);
+    // A link cannot replace a file.
+    temporary = fmt::format("{}.{}", destination, ::getpid());
+    ::unlink(temporary.c_str());
+    if (::linkat(AT_FDCWD, path.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return writeError(destination, errno);
+  }
+  return ::rename(temporary.c_str(), destination.c_str()) == 0 ? Status::ok() : writeError(destination, errno);
+}
+
 Status OutputFile::commit() {
-  if (::fsync(descriptor.get()) != 0 || ::rename(temporary.c_str(), destination.c_str()) != 0 ||
-      ::close(descriptor.release()) != 0)
+  if (::fsync(descriptor.get()) != 0)
     return writeError(destination, errno);
-  return Status::ok();
+  SLUICE_RETURN_IF_ERROR(name());
+  return ::close(descriptor.release()) == 0 ? Status::ok() : writeError(destination, errno);
 }
 
 Status checkWritableFolder(const std::string &folder) {

@@ -1,8 +1,8 @@
 //===- File.h - files that are read by ranges, and written atomically --------------===//
 //
-// InputFile reads byte ranges; OutputFile writes a temporary file in the folder of its destination and renames it at
-// commit(), so a reader sees the old file or the complete new one. Every failure names the path and the system's
-// message.
+// InputFile reads byte ranges; OutputFile writes a temporary file in the folder of its destination, which gets its name
+// at commit(), so a reader sees the old file or the complete new one. Where the file system allows it, the temporary
+// file has no name, and a process that is killed leaves none. Every failure names the path and the system's message.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_FILE_H
@@ -54,14 +54,17 @@ public:
 
   Status write(std::span<const std::byte> data) { return writeAll(descriptor, destination, data); }
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  /// Writes the bytes to the disk and renames the file. Reports a full disk if no earlier call did.
+  /// Writes the bytes to the disk and names the file. Reports a full disk if no earlier call did.
   Status commit();
 
 private:
   OutputFile(std::string destination, std::string temporary, Descriptor descriptor)
       : destination(std::move(destination)), temporary(std::move(temporary)), descriptor(std::move(descriptor)) {}
 
+  Status name();
+
   std::string destination;
+  /// Empty: the file has no name yet.
   std::string temporary;
   Descriptor descriptor;
 };

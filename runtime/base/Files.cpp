@@ -2,6 +2,7 @@
 #include "runtime/base/Files.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <sys/stat.h>
 #include <system_error>
@@ -22,6 +23,15 @@ Status checkNoInput(const std::string &output, const std::vector<std::string> &i
 bool isFile(const std::string &path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+Result<std::string> userCacheFolder(const std::string &content) {
+  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    return std::string(cache) + "/sluice";
+  if (const char *home = std::getenv("HOME"); home && *home)
+    return std::string(home) + "/.cache/sluice";
+  return inputError("there is no folder for " + content + ", because neither XDG_CACHE_HOME nor HOME is set")
+      .withNote("set XDG_CACHE_HOME to a folder for cached files");
 }
 
 Result<std::string> readFile(const std::string &path) {

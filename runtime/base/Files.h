@@ -16,6 +16,9 @@ Status checkNoInput(const std::string &output, const std::vector<std::string> &i
 /// True for an existing regular file.
 bool isFile(const std::string &path);
 
+/// $XDG_CACHE_HOME/sluice, or .cache/sluice in $HOME. An error that names `content` without either variable.
+Result<std::string> userCacheFolder(const std::string &content);
+
 /// The bytes of a regular file. A file that is missing or cannot be read is an input error.
 Result<std::string> readFile(const std::string &path);
 

@@ -1,10 +1,11 @@
-//===- Sha256.cpp - the digest of plans ----------------------------------------===//
+//===- Sha256.cpp - SHA-256 and message authentication codes -------------------===//
 #include "runtime/base/Sha256.h"
 
 #include <memory>
 #include <new>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 namespace sluice {
 
@@ -24,6 +25,19 @@ Digest sha256(std::initializer_list<std::span<const std::uint8_t>> parts) {
 }
 
 Digest sha256(std::span<const std::uint8_t> bytes) { return sha256({bytes}); }
+
+Digest hmacSha256(const Digest &key, std::span<const std::byte> message) {
+  Digest code;
+  // Fails only as sha256() does.
+  if (!HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+            reinterpret_cast<const unsigned char *>(message.data()), message.size(), code.data(), nullptr))
+    throw std::bad_alloc();
+  return code;
+}
+
+bool isEqualInConstantTime(const Digest &a, const Digest &b) {
+  return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
 
 std::string toHex(std::span<const std::uint8_t> bytes) {
   constexpr char digits[] = "0123456789abcdef";

@@ -20,15 +20,6 @@ namespace fs = std::filesystem;
 /// ICU and sentencepiece count bytes in 32 bits. The ids of such a text fit in the header of a token file.
 static constexpr std::uint64_t largestText = std::uint64_t(1) << 31;
 
-Result<std::string> textCacheFolder() {
-  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    return std::string(cache) + "/sluice";
-  if (const char *home = std::getenv("HOME"); home && *home)
-    return std::string(home) + "/.cache/sluice";
-  return inputError("there is no folder for tokenized text, because neither XDG_CACHE_HOME nor HOME is set")
-      .withNote("set XDG_CACHE_HOME to a folder for cached files");
-}
-
 bool isTextSource(const std::string &path, DataFormat format) {
   if (!isFile(path) || format != DataFormat::automatic)
     return isFile(path) && format == DataFormat::text;

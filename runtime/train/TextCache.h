@@ -18,9 +18,6 @@
 
 namespace sluice {
 
-/// $XDG_CACHE_HOME/sluice, or .cache/sluice in $HOME. An error without either variable.
-Result<std::string> textCacheFolder();
-
 /// True for data that a tokenizer reads: a regular file of text, by the declared format or by detectDataFormat().
 bool isTextSource(const std::string &path, DataFormat format);
 

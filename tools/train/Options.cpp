@@ -159,6 +159,9 @@ static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &laun
       ->capture_default_str();
   app.add_option("--listen", launch.listen,
                  "address to listen at if ranks are on several machines (default: loopback)");
+  app.add_option("--secret-file", launch.secretFile,
+                 "file with the secret of the connections between ranks (default on one machine: that of the user)")
+      ->check(nonEmptyPath());
   app.add_option("--join-timeout", launch.joinSeconds, "seconds that processes wait for each other at the start")
       ->check(number(false))
       ->capture_default_str();

@@ -18,12 +18,12 @@ enum class Comparison : std::uint8_t { value, content, presence, ignored };
 /// writes files, but all ranks take part in saving and tracing.
 Comparison comparisonOf(std::string_view name) {
   static constexpr std::pair<std::string_view, Comparison> exceptions[] = {
-      {"data", Comparison::content},    {"eval-data", Comparison::content},   {"init", Comparison::content},
-      {"prompts", Comparison::content}, {"tokenizer", Comparison::content},   {"save", Comparison::presence},
-      {"trace", Comparison::presence},  {"algorithms", Comparison::presence}, {"plan", Comparison::ignored},
-      {"listen", Comparison::ignored},  {"log", Comparison::ignored},         {"log-every", Comparison::ignored},
-      {"machine", Comparison::ignored}, {"tensorboard", Comparison::ignored}, {"quiet", Comparison::ignored},
-      {"verbose", Comparison::ignored}};
+      {"data", Comparison::content},        {"eval-data", Comparison::content},   {"init", Comparison::content},
+      {"prompts", Comparison::content},     {"tokenizer", Comparison::content},   {"save", Comparison::presence},
+      {"trace", Comparison::presence},      {"algorithms", Comparison::presence}, {"plan", Comparison::ignored},
+      {"listen", Comparison::ignored},      {"log", Comparison::ignored},         {"log-every", Comparison::ignored},
+      {"machine", Comparison::ignored},     {"tensorboard", Comparison::ignored}, {"quiet", Comparison::ignored},
+      {"secret-file", Comparison::ignored}, {"verbose", Comparison::ignored}};
   const auto *found = std::ranges::find(exceptions, name, &std::pair<std::string_view, Comparison>::first);
   return found == std::end(exceptions) ? Comparison::value : found->second;
 }

@@ -201,7 +201,7 @@ Status Run::readText() {
   SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readPlan(command.plan));
   const TokenPorts ports = tokenPorts(file.plan);
   SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, ports.vocabulary));
-  SLUICE_ASSIGN_OR_RETURN(const std::string folder, textCacheFolder());
+  SLUICE_ASSIGN_OR_RETURN(const std::string folder, userCacheFolder("tokenized text"));
   SLUICE_ASSIGN_OR_RETURN(train.files.tokenized, tokenizeTexts(paths, train.files.format, *tokenizer, ports.length,
                                                                folder, command.ranks.note));
   train.evaluation.files = train.files;

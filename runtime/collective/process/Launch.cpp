@@ -1,8 +1,10 @@
 //===- Launch.cpp - one process per rank, as a launcher has started them ---------===//
 #include "runtime/collective/process/Launch.h"
+#include "runtime/base/Text.h"
 #include "runtime/collective/mpi/MpiLink.h"
 #include "runtime/collective/process/ProcessWorld.h"
 #include "runtime/collective/socket/Rendezvous.h"
+#include "runtime/collective/socket/Secret.h"
 #include "runtime/collective/socket/SocketLink.h"
 
 #include <charconv>
@@ -103,6 +105,11 @@ Result<std::unique_ptr<process::Link>> openSocketLink(const Launch &launch, cons
     rendezvous.address = rendezvous.listen = "127.0.0.1";
   else
     return usage("missing option '--listen ADDRESS' (this machine's, or 0.0.0.0) for ranks on several machines");
+  if (options.secretFile.empty() && !isLoopback(rendezvous.listen))
+    return usage(concat("missing option '--secret-file FILE' for ranks that listen at ", rendezvous.listen))
+        .withNote("give every rank the same file: head -c 32 /dev/urandom > FILE; chmod 600 FILE");
+  SLUICE_ASSIGN_OR_RETURN(rendezvous.secret, options.secretFile.empty() ? socket::readUserSecret()
+                                                                        : socket::readSecretFile(options.secretFile));
   SLUICE_ASSIGN_OR_RETURN(std::vector<socket::Socket> connections, socket::connectRanks(rendezvous));
   return socket::createSocketLink(launch.rank, std::move(connections));
 }
@@ -156,6 +163,7 @@ Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptio
     return link.takeStatus();
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<process::ProcessWorld> world,
                           process::ProcessWorld::create(std::move(*link), {options.watchdogSeconds}));
+  SLUICE_RETURN_IF_ERROR(world->waitForHellos());
   const bool mpi = launch.transport == Transport::mpi;
   return std::shared_ptr<World>(world.release(), [mpi](World *last) {
     const bool orderly = static_cast<process::ProcessWorld *>(last)->end();

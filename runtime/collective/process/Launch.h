@@ -33,6 +33,8 @@ struct LaunchOptions {
   std::string communicator = "auto";
   /// Address at which this process may listen; empty: only loopback.
   std::string listen;
+  /// File with the secret of the ranks, for sockets; empty: that of the user, for ranks on one machine.
+  std::string secretFile;
   /// Seconds that the processes wait for each other at the start.
   double joinSeconds = 60;
   /// See ProcessWorldOptions.

@@ -58,6 +58,14 @@ Result<std::unique_ptr<ProcessWorld>> ProcessWorld::create(std::unique_ptr<Link>
   return world;
 }
 
+Status ProcessWorld::waitForHellos() {
+  std::unique_lock lock(mutex);
+  const auto allGreeted = [&] { return std::ranges::count(peers, true, &Peer::hasGreeted) == size() - 1; };
+  changed.wait(lock, [&] { return !failure.isOk() || allGreeted(); });
+  // An error of all ranks, such as a missing file, is reported by each rank.
+  return allGreeted() ? Status() : failure;
+}
+
 ProcessWorld::~ProcessWorld() { (void)end(); }
 
 bool ProcessWorld::end() {
@@ -182,6 +190,8 @@ void ProcessWorld::receiveHello(int source, Part payload) {
   std::memcpy(&hello, payload.data(), sizeof hello);
   Peer &peer = peers[static_cast<std::size_t>(source)];
   peer.process = hello.process;
+  peer.hasGreeted = true;
+  changed.notify_all();
   if (hello.machine == ownHello().machine)
     peer.watch = ProcessWatch(hello.process);
 }

@@ -26,6 +26,8 @@ class ProcessWorld final : public World, private FrameSink {
 public:
   /// Starts the link and sends hello to the other processes.
   static Result<std::unique_ptr<ProcessWorld>> create(std::unique_ptr<Link> link, const ProcessWorldOptions &options);
+  /// Waits until every other process has sent its hello: from then on this process notices its end.
+  Status waitForHellos();
   /// end(), if it was not called.
   ~ProcessWorld() override;
   /// Sends a goodbye, waits for those of the others (only briefly if the world has failed), and ends the link. True if
@@ -68,7 +70,7 @@ private:
   const std::unique_ptr<Link> link;
   const ProcessWorldOptions options;
   mutable std::mutex mutex;
-  /// Notified when a peer leaves.
+  /// Notified when a peer greets or leaves.
   std::condition_variable changed;
   Status failure;
   std::vector<Peer> peers;

@@ -55,6 +55,8 @@ struct Peer {
   Heartbeat heartbeat;
   std::uint64_t process = 0;
   ProcessWatch watch;
+  /// Its hello was received.
+  bool hasGreeted = false;
   bool saidGoodbye = false;
   /// It has ended the world and sent the reason.
   bool aborted = false;

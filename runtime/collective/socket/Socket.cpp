@@ -76,19 +76,16 @@ std::uint16_t portOf(const Socket &listening) {
                                              : reinterpret_cast<const sockaddr_in &>(address).sin_port);
 }
 
-Result<Socket> acceptUntil(const Socket &listening, Deadline deadline) {
-  while (waitFor(listening.get(), POLLIN, deadline)) {
-    Socket socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.isOpen()) {
-      if (errno == EINTR || errno == EAGAIN || errno == ECONNABORTED)
-        continue;
-      return failedError("cannot accept a connection: " + reason(errno));
-    }
-    const int one = 1;
-    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    return socket;
+Result<Socket> acceptOne(const Socket &listening) {
+  Socket socket(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.isOpen()) {
+    if (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK || errno == ECONNABORTED)
+      return socket;
+    return failedError("cannot accept a connection: " + reason(errno));
   }
-  return failedError("no process connected in time");
+  const int one = 1;
+  setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return socket;
 }
 
 Result<Socket> connectUntil(const std::string &address, std::uint16_t port, Deadline deadline) {

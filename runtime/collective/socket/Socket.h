@@ -24,8 +24,8 @@ using Socket = Descriptor;
 Result<Socket> listenAt(const std::string &address, std::uint16_t port);
 /// The port that a listening socket has.
 std::uint16_t portOf(const Socket &listening);
-/// The next connection; an error at the deadline.
-Result<Socket> acceptUntil(const Socket &listening, Deadline deadline);
+/// A connection that waits to be accepted; a socket that is not open if there is no connection.
+Result<Socket> acceptOne(const Socket &listening);
 /// Retries until a socket listens there or the deadline passes.
 Result<Socket> connectUntil(const std::string &address, std::uint16_t port, Deadline deadline);
 /// The address of the other end, in numbers.

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <poll.h>
 #include <sys/socket.h>
 #include <thread>
 
@@ -17,13 +18,18 @@ namespace {
 Deadline soon() { return std::chrono::steady_clock::now() + std::chrono::milliseconds(50); }
 Deadline later() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
 
+Result<Socket> acceptNext(const Socket &listening) {
+  EXPECT_TRUE(waitFor(listening.get(), POLLIN, later()));
+  return acceptOne(listening);
+}
+
 /// Two ends of a connection.
 std::array<Socket, 2> makePair() {
   Result<Socket> listening = listenAt("127.0.0.1", 0);
   EXPECT_TRUE(listening.isOk());
   Result<Socket> guest = connectUntil("127.0.0.1", portOf(*listening), later());
   EXPECT_TRUE(guest.isOk());
-  Result<Socket> host = acceptUntil(*listening, later());
+  Result<Socket> host = acceptNext(*listening);
   EXPECT_TRUE(host.isOk());
   return {std::move(*guest), std::move(*host)};
 }
@@ -40,7 +46,7 @@ TEST(SocketTest, Addresses) {
   const std::uint16_t port = portOf(*first);
   expectFailed(listenAt("127.0.0.1", port).status(),
                "cannot listen at 127.0.0.1:" + std::to_string(port) + ": Address already in use");
-  expectFailed(acceptUntil(*first, soon()).status(), "no process connected in time");
+  EXPECT_FALSE(acceptOne(*first)->isOpen());
   first = Socket();
   expectFailed(connectUntil("127.0.0.1", port, soon()).status(),
                "cannot reach 127.0.0.1:" + std::to_string(port) + ": Connection refused");
@@ -77,7 +83,7 @@ TEST(SocketTest, RankZeroEndsDuringTheRendezvous) {
   Result<Socket> listening = listenAt("127.0.0.1", 0);
   ASSERT_TRUE(listening.isOk());
   std::thread rankZero([&] {
-    Result<Socket> guest = acceptUntil(*listening, later());
+    Result<Socket> guest = acceptNext(*listening);
     std::array<std::byte, 1> first{};
     if (guest.isOk())
       (void)receiveAll(*guest, first, later());
