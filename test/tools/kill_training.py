@@ -11,7 +11,7 @@ load (no step since), step, save (a partial checkpoint exists), or end (it has p
 - the other ranks end within a second, waits for a processor excluded, and name the dead rank and its last instruction. In the phase start
   they may not know it yet, and are ended by SIGTERM, as a launcher does. In MPI_Init and MPI_Finalize (start and end) mpirun ends them,
   which takes it one or two seconds;
-- no process, file of MPI or listening port is left, and the folder has only checkpoints and one partial one;
+- no process, file of MPI or listening port is left, and the folder has only checkpoints and partial ones;
 - the next start continues from the newest checkpoint that was complete at the kill.
 """
 
@@ -150,9 +150,8 @@ class Job:
         if self.port and any(line.split()[1].endswith(f":{int(self.port):04X}") and line.split()[3] == "0A"
                              for line in read("/proc/net/tcp").splitlines()[1:]):
             return f"listening port {self.port}"
-        partial = [path.name for path in FOLDER.glob("*") if not re.fullmatch(r"step-\d{8}", path.name)]
-        if len(partial) > 1:
-            return f"folders {partial}"
+        if others := [path.name for path in FOLDER.glob("*") if not re.fullmatch(r"step-(\d{8}|probe)(\.partial)?", path.name)]:
+            return f"folders {others}"
         if files := [path for path in os.listdir(".") if path.startswith(("weights.", "run.jsonl."))]:
             return f"files {files}"
         os.rmdir(self.scratch)
@@ -228,7 +227,7 @@ def main():
             if seconds - idle > (MPIRUN_LIMIT if in_mpi else LIMIT):
                 fail(f"{phase}: the other ranks ended after {seconds:.2f} s, of which {idle:.2f} s without a processor")
             if launcher != "threads" and phase not in ("start", "end") and not re.search(
-                    rf"rank {victim} has died \(.*\), it(s last instruction was \w+, instruction \d+ | has run no instruction)", output):
+                    rf"rank {victim} has died \(.*\), it(s last instruction was \w+, instruction \d+ | has run no instruction| was reading or writing files)", output):
                 fail(f"{phase}: no other rank names rank {victim} and its last instruction")
         if (remains := job.check_remains()):
             fail(f"{phase}: expected nothing to be left but got {remains}")

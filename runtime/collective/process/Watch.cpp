@@ -43,7 +43,7 @@ bool ProcessWatch::hasEnded() const {
 
 std::string describeProgress(const Heartbeat &heartbeat, const ProgressNames &names) {
   if (heartbeat.entry == ~std::uint32_t(0))
-    return "it has run no instruction";
+    return heartbeat.count == 0 ? "it has run no instruction" : "it was reading or writing files";
   return "its last instruction was " + (names ? names(heartbeat.entry, heartbeat.instruction)
                                               : "number " + std::to_string(heartbeat.instruction) + " of entry point " +
                                                     std::to_string(heartbeat.entry));

@@ -19,6 +19,7 @@ namespace sluice::process {
 struct Heartbeat {
   /// Instructions run and collectives done so far.
   std::uint64_t count = 0;
+  /// All ones: its last work was no instruction of an entry point, but reading or writing files.
   std::uint32_t entry = ~std::uint32_t(0);
   std::uint32_t instruction = 0;
   /// Nonzero while some stream of the process waits in a collective.

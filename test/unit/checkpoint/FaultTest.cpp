@@ -25,8 +25,11 @@ protected:
   /// Filled once: the tests have thousands of rounds.
   const FakeRanks first = filledRanks(Layout::columns, 1), second = filledRanks(Layout::columns, 2);
 
-  RunCheckpoints checkpoints() const {
+  RunCheckpoints checkpoints(std::function<void(const std::string &)> note = {},
+                             std::uint64_t maxFailedSaves = 3) const {
     CheckpointOptions options;
+    options.note = std::move(note);
+    options.maxFailedSaves = maxFailedSaves;
     options.folder = run;
     options.every = 1;
     TrainOptions train;
@@ -50,6 +53,8 @@ protected:
     Result<bool> opened = writer.open(second);
     return opened.isOk() ? writer.save(second, progress(2), true) : opened.takeStatus();
   }
+  /// A save between two steps.
+  Status saveDue(RunCheckpoints &writer, std::uint64_t step) const { return writer.save(second, progress(step), false); }
   /// The step that a new run continues from; its tensors are exactly those of that step.
   std::uint64_t resumedStep() const {
     FakeRanks ranks(modelPlan(Layout::columns).plan);
@@ -89,14 +94,14 @@ protected:
   }
 };
 
+constexpr Fault savingFaults[] = {{FaultKind::error, EIO, 0, false},    {FaultKind::error, EIO, 0, true},
+                                  {FaultKind::error, ENOSPC, 0, false}, {FaultKind::error, ENOSPC, 0, true},
+                                  {FaultKind::error, EINTR, 0, false},  {FaultKind::shortTransfer, 0, 0, false}};
+
 // Tests that after a failed save the earlier checkpoint is complete and the next save works; a save that reports
 // success is complete.
 TEST_F(Faults, OfSavesLeaveTheEarlierCheckpoint) {
-  const Fault kinds[] = {{FaultKind::error, EIO, 0, false},
-                         {FaultKind::error, EINTR, 0, false},
-                         {FaultKind::shortTransfer, 0, 0, false},
-                         {FaultKind::error, ENOSPC, 0, true}};
-  for (Fault fault : kinds) {
+  for (Fault fault : savingFaults) {
     int failures = 0;
     for (bool fired = true; fired; ++fault.call) {
       begin();
@@ -118,6 +123,69 @@ TEST_F(Faults, OfSavesLeaveTheEarlierCheckpoint) {
     EXPECT_GT(fault.call, 50);
     EXPECT_GT(failures, fault.kind == FaultKind::shortTransfer ? 0 : 20);
   }
+}
+
+// Tests that a run continues after a failed save, whose step has no checkpoint then, and its next save works.
+TEST_F(Faults, OfSavesDoNotEndTheRun) {
+  for (Fault fault : savingFaults) {
+    int failures = 0;
+    for (bool fired = true; fired; ++fault.call) {
+      begin();
+      std::vector<std::string> notes;
+      RunCheckpoints writer = checkpoints([&](const std::string &text) { notes.push_back(text); });
+      ASSERT_TRUE(writer.open(second).isOk());
+      {
+        ArmedFault armed(fault);
+        const Status status = saveDue(writer, 2);
+        EXPECT_TRUE(status.isOk()) << status.message();
+        fired = armed.hasFired();
+      }
+      const bool failed = std::ranges::any_of(notes, [](const std::string &note) {
+        return note.starts_with("the checkpoint of step 2 could not be written: ");
+      });
+      failures += failed;
+      // An error in the last call, the fsync of the folder, leaves a complete checkpoint.
+      EXPECT_TRUE(failed || resumedStep() == 2u) << "call " << fault.call << " of error " << fault.error;
+      const Status status = writer.save(second, progress(3), true);
+      EXPECT_TRUE(status.isOk()) << status.message();
+      EXPECT_EQ(resumedStep(), 3u);
+      if (HasFailure())
+        return;
+    }
+    EXPECT_GT(failures, fault.kind == FaultKind::shortTransfer ? 0 : 10);
+  }
+}
+
+// Tests that a run ends after --max-failed-saves, whichever call of both saves fails.
+TEST_F(Faults, ThatStayEndTheRunAfterSeveralSaves) {
+  int ended = 0;
+  Fault fault{FaultKind::error, ENOSPC, 0, true};
+  for (bool fired = true; fired; ++fault.call) {
+    begin();
+    std::vector<std::string> notes;
+    const auto hasFailed = [&](const std::string &step) {
+      return std::ranges::any_of(notes, [&](const std::string &note) {
+        return note.starts_with("the checkpoint of step " + step + " could not be written: ");
+      });
+    };
+    RunCheckpoints writer = checkpoints([&](const std::string &text) { notes.push_back(text); }, 2);
+    ASSERT_TRUE(writer.open(second).isOk());
+    ArmedFault armed(fault);
+    EXPECT_TRUE(saveDue(writer, 2).isOk());
+    const bool firstFailed = hasFailed("2");
+    const Status status = saveDue(writer, 3);
+    EXPECT_FALSE(firstFailed && hasFailed("3")) << "call " << fault.call;
+    if (!status.isOk()) {
+      EXPECT_TRUE(firstFailed) << "call " << fault.call;
+      EXPECT_EQ(status.notes().back(), "the checkpoint of step 3 could not be written, and 1 before it");
+      ++ended;
+    }
+    fired = armed.hasFired();
+    if (HasFailure())
+      return;
+  }
+  EXPECT_GT(fault.call, 100);
+  EXPECT_GT(ended, 20);
 }
 
 // Tests that a process or a machine that ends in any call of a save leaves a checkpoint to continue from.

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <map>
@@ -23,6 +24,7 @@ std::string failing;
 
 /// A file that was written and not synchronized: a copy of its descriptor, by inode.
 std::map<ino_t, int> unsynchronized;
+/// A new name of a file; `from` is empty for a file that had none.
 struct Rename {
   std::string from, to;
 };
@@ -51,7 +53,8 @@ void lose(int descriptor) {
       lose(descriptor);
   if (armed.kind == FaultKind::powerLossWithRenames)
     for (auto each = renames.rbegin(); each != renames.rend(); ++each)
-      next("rename", ::rename)(each->to.c_str(), each->from.c_str());
+      each->from.empty() ? next("unlink", ::unlink)(each->to.c_str())
+                         : next("rename", ::rename)(each->to.c_str(), each->from.c_str());
   ::_exit(faultExit);
 }
 
@@ -105,6 +108,19 @@ int open(const char *path, int flags, ...) {
   return fails("open") ? -1 : next("open", ::open)(path, flags, mode);
 }
 
+int openat(int folder, const char *path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const int mode = va_arg(list, int);
+  va_end(list);
+  return fails("openat") ? -1 : next("openat", ::openat)(folder, path, flags, mode);
+}
+
+DIR *fdopendir(int descriptor) { return fails("fdopendir") ? nullptr : next("fdopendir", ::fdopendir)(descriptor); }
+dirent *readdir(DIR *folder) { return fails("readdir") ? nullptr : next("readdir", ::readdir)(folder); }
+
+int access(const char *path, int mode) noexcept { return fails("access") ? -1 : next("access", ::access)(path, mode); }
+
 int mkostemp(char *path, int flags) { return fails("mkostemp") ? -1 : next("mkostemp", ::mkostemp)(path, flags); }
 
 int fstat(int descriptor, struct stat *info) noexcept {
@@ -112,6 +128,10 @@ int fstat(int descriptor, struct stat *info) noexcept {
 }
 
 int stat(const char *path, struct stat *info) noexcept { return fails("stat") ? -1 : next("stat", ::stat)(path, info); }
+
+int lstat(const char *path, struct stat *info) noexcept {
+  return fails("lstat") ? -1 : next("lstat", ::lstat)(path, info);
+}
 
 ssize_t write(int descriptor, const void *bytes, size_t count) {
   if (fails("write")) {
@@ -160,6 +180,15 @@ int rename(const char *from, const char *to) noexcept {
   const int result = next("rename", ::rename)(from, to);
   if (isArmed && result == 0)
     renames.push_back({from, to});
+  return result;
+}
+
+int linkat(int fromFolder, const char *from, int toFolder, const char *to, int flags) noexcept {
+  if (fails("linkat"))
+    return -1;
+  const int result = next("linkat", ::linkat)(fromFolder, from, toFolder, to, flags);
+  if (isArmed && result == 0)
+    renames.push_back({"", to});
   return result;
 }
 
