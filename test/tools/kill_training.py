@@ -113,14 +113,15 @@ class Job:
         return "save" if list(FOLDER.glob("*.partial")) else "step"
 
     def end_others(self, victim, phase):
-        """Waits for the other ranks, then for the launcher. Returns the seconds until the ranks ended, the longest time in which
-        one of them was ready to run and had no processor, and the exit codes."""
+        """Waits for the other ranks, then for the launcher. Returns the seconds until the ranks ended, the seconds in which their threads
+        and this script were ready to run and had no processor, and the exit codes."""
         begin = time.monotonic()
-        before = {pid: waits_for_processor(pid) for pid in self.rank_processes().values()}
-        idle, told = 0.0, False
+        before = {pid: waits_for_processor(pid) for pid in [os.getpid(), *self.rank_processes().values()]}
+        waits, told = {}, False
         while running := [pid for rank, pid in self.rank_processes().items() if rank != victim]:
-            for pid in running:
-                idle = max(idle, *(wait - before.get(pid, {}).get(thread, 0) for thread, wait in waits_for_processor(pid).items()), 0)
+            for pid in [os.getpid(), *running]:
+                for thread, wait in waits_for_processor(pid).items():
+                    waits[pid, thread] = wait - before.get(pid, {}).get(thread, 0)
             passed = time.monotonic() - begin
             if phase == "start" and self.launcher == "torchrun" and passed > 0.3 and not told:
                 told = True
@@ -135,7 +136,7 @@ class Job:
             # Open MPI 4.1 may wait forever for a rank that was killed while it connects to mpirun.
             self.launcher_hung = True
             self.children[0].kill()
-        return passed, idle, [child.wait(60) for child in self.children]
+        return passed, sum(waits.values()), [child.wait(60) for child in self.children]
 
     def check_remains(self):
         """What the job has left that no other rank or later start removes."""

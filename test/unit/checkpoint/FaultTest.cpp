@@ -54,7 +54,9 @@ protected:
     return opened.isOk() ? writer.save(second, progress(2), true) : opened.takeStatus();
   }
   /// A save between two steps.
-  Status saveDue(RunCheckpoints &writer, std::uint64_t step) const { return writer.save(second, progress(step), false); }
+  Status saveDue(RunCheckpoints &writer, std::uint64_t step) const {
+    return writer.save(second, progress(step), false);
+  }
   /// The step that a new run continues from; its tensors are exactly those of that step.
   std::uint64_t resumedStep() const {
     FakeRanks ranks(modelPlan(Layout::columns).plan);
@@ -84,6 +86,8 @@ protected:
       {
         ArmedFault armed(fault);
         code = saveSecond().isOk() ? 0 : 1;
+        // A save that has returned survives it.
+        armed.losePower();
       }
       ::_exit(code);
     }

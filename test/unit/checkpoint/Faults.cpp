@@ -47,7 +47,7 @@ void lose(int descriptor) {
     (void)!::ftruncate(descriptor, info.st_size);
 }
 
-[[noreturn]] void end() {
+void endMachine() {
   if (armed.kind != FaultKind::kill)
     for (const auto &[inode, descriptor] : unsynchronized)
       lose(descriptor);
@@ -55,7 +55,6 @@ void lose(int descriptor) {
     for (auto each = renames.rbegin(); each != renames.rend(); ++each)
       each->from.empty() ? next("unlink", ::unlink)(each->to.c_str())
                          : next("rename", ::rename)(each->to.c_str(), each->from.c_str());
-  ::_exit(faultExit);
 }
 
 /// True if this call of the function fails; with an error, it sets errno.
@@ -66,8 +65,10 @@ bool fails(const char *function) {
   if (isIt) {
     hasReached = true;
     failing = function;
-    if (armed.kind != FaultKind::error && armed.kind != FaultKind::shortTransfer)
-      end();
+    if (armed.kind != FaultKind::error && armed.kind != FaultKind::shortTransfer) {
+      endMachine();
+      ::_exit(faultExit);
+    }
   }
   if (!isIt && !(hasReached && armed.isPermanent && failing == function))
     return false;
@@ -90,6 +91,11 @@ ArmedFault::~ArmedFault() {
     ::close(descriptor);
   unsynchronized.clear();
   renames.clear();
+}
+
+void ArmedFault::losePower() const {
+  isArmed = false;
+  endMachine();
 }
 
 bool ArmedFault::hasFired() const { return hasReached; }

@@ -43,6 +43,8 @@ public:
   ~ArmedFault();
   /// True if the call was reached.
   bool hasFired() const;
+  /// What happens to files when the machine ends now, by the kind of the fault.
+  void losePower() const;
 };
 
 } // namespace sluice::test
