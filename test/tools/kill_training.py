@@ -136,7 +136,7 @@ class Job:
             # Open MPI 4.1 may wait forever for a rank that was killed while it connects to mpirun.
             self.launcher_hung = True
             self.children[0].kill()
-        return passed, sum(waits.values()), [child.wait(60) for child in self.children]
+        return passed, sum(waits.values()), [child.wait(600) for child in self.children]
 
     def check_remains(self):
         """What the job has left that no other rank or later start removes."""
@@ -181,7 +181,7 @@ def main():
         shutil.rmtree(FOLDER, ignore_errors=True)
         begin = time.monotonic()
         job = Job(launcher, ranks, ["sluice-train", plan, *options, "--save", "undisturbed", "--log", "undisturbed.jsonl"])
-        if any(child.wait(60) for child in job.children):
+        if any(child.wait(600) for child in job.children):
             fail("the undisturbed run failed")
         duration = time.monotonic() - begin
     shutil.rmtree(FOLDER)
