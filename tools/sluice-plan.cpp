@@ -1,7 +1,7 @@
 //===- sluice-plan.cpp - prints and checks plans ------------------------------------===//
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
-//        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1]
+//        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1] [--checkpoint]
 //        sluice-plan pack FILE --capacity BYTES -o OUT
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
 //
@@ -52,6 +52,11 @@ int main(int argc, char **argv) {
           })
           ->excludes("--machine")
           ->excludes("--at");
+      subcommand
+          ->add_flag("--checkpoint", command.checkpoint,
+                     "include the host memory that a run with --checkpoint needs in addition")
+          ->excludes("--at")
+          ->excludes("--account");
     }
     names += std::string(names.empty() ? "" : "|") + row.name;
     isKnown = isKnown || std::string_view(argv[1]) == row.name;

@@ -37,6 +37,7 @@ Status convertCheckpoint(const CheckpointReader &reader, const std::string &path
     return writeError(partial, error ? error.value() : EEXIST);
   CheckpointIndex index;
   index.tensors = reader.index().tensors;
+  std::vector<std::byte> block(checkpointBlock);
   for (std::uint64_t shard = 0; shard < shards; ++shard) {
     std::vector<ShardTensor> tensors;
     for (const auto &[name, tensor] : index.tensors)
@@ -44,7 +45,8 @@ Status convertCheckpoint(const CheckpointReader &reader, const std::string &path
         tensors.push_back(
             {name, *dtypeOf(tensor.dtype), tensor.shape, std::move(*box),
              [&reader, name](std::uint64_t begin, std::span<std::byte> out) { return reader.read(name, begin, out); }});
-    SLUICE_ASSIGN_OR_RETURN(std::vector<IndexFile> files, writeShards(partial, static_cast<int>(shard + 1), tensors));
+    SLUICE_ASSIGN_OR_RETURN(std::vector<IndexFile> files,
+                            writeShards(partial, static_cast<int>(shard + 1), tensors, block));
     std::move(files.begin(), files.end(), std::back_inserter(index.files));
   }
   SLUICE_ASSIGN_OR_RETURN(const std::string state, reader.text(trainingStateName));

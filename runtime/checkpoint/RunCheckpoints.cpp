@@ -262,25 +262,50 @@ Status RunCheckpoints::prune() const {
   return Status::ok();
 }
 
-Status RunCheckpoints::save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) {
-  if (options.folder.empty() || progress.step == lastStep)
+RunCheckpoints::Written RunCheckpoints::write(const Ranks &ranks, const TrainingState &state) const {
+  Status saved = saveCheckpoint(ranks, options.folder, state, cancelled);
+  return {saved, saved.isOk() && ranks.isRoot() ? prune() : Status::ok()};
+}
+
+/// Waits for the write, if there is one, and says so after `silence`; counts its failure. That of the final checkpoint
+/// is an error.
+Status RunCheckpoints::collect(const Ranks &ranks, std::chrono::milliseconds silence, bool isFinal) {
+  if (!writing.valid())
     return Status::ok();
-  TrainingState state = run;
-  state.progress = progress;
-  Status status = saveCheckpoint(ranks, options.folder, state);
-  if (!status.isOk()) {
-    if (++failed >= options.maxFailedSaves || isFinal)
-      return std::move(status).withNote(
-          fmt::format("the checkpoint of step {} could not be written, and {} before it", progress.step, failed - 1));
-    note(fmt::format("the checkpoint of step {} could not be written: {}", progress.step, status.message()));
+  if (writing.wait_for(silence) == std::future_status::timeout)
+    note(fmt::format("waiting until the checkpoint of step {} is written", writtenStep));
+  // A slow disk is no failure of this process.
+  while (writing.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout)
+    ranks.noteWork();
+  auto [saved, pruned] = writing.get();
+  if (saved.isOk()) {
+    failed = 0;
+    lastStep = writtenStep;
+    if (!pruned.isOk())
+      note("an earlier checkpoint could not be removed: " + pruned.message());
     return Status::ok();
   }
-  failed = 0;
-  lastStep = progress.step;
-  if (ranks.isRoot())
-    if (Status pruned = prune(); !pruned.isOk())
-      note("an earlier checkpoint could not be removed: " + pruned.message());
+  if (++failed >= options.maxFailedSaves || isFinal)
+    return std::move(saved).withNote(
+        fmt::format("the checkpoint of step {} could not be written, and {} before it", writtenStep, failed - 1));
+  note(fmt::format("the checkpoint of step {} could not be written: {}", writtenStep, saved.message()));
   return Status::ok();
+}
+
+Status RunCheckpoints::save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) {
+  if (options.folder.empty())
+    return Status::ok();
+  SLUICE_RETURN_IF_ERROR(collect(ranks, isFinal ? endSilence : std::chrono::milliseconds(0), /*isFinal=*/false));
+  if (progress.step == lastStep)
+    return Status::ok();
+  SLUICE_RETURN_IF_ERROR(commonStatus(ranks, ranks.copyState()));
+  TrainingState state = run;
+  state.progress = progress;
+  writtenStep = progress.step;
+  // If no thread can be started, collect() writes.
+  writing = std::async(std::launch::async | std::launch::deferred,
+                       [this, &ranks, state = std::move(state)] { return write(ranks, state); });
+  return isFinal ? collect(ranks, endSilence, /*isFinal=*/true) : Status::ok();
 }
 
 } // namespace sluice

@@ -6,7 +6,10 @@
 #include "runtime/checkpoint/Reader.h"
 #include "runtime/train/Trainer.h"
 
+#include <atomic>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,10 +34,13 @@ struct CheckpointOptions {
   std::function<void(const std::string &)> note = {};
 };
 
+/// The ranks outlive it.
 class RunCheckpoints final : public Checkpointer {
 public:
   /// `train` is what identifies the run; it is copied.
   RunCheckpoints(CheckpointOptions given, const TrainOptions &train);
+  /// Ends a write that was not waited for; its checkpoint remains partial.
+  ~RunCheckpoints() override { cancelled = true; }
 
   /// A folder with the checkpoints of another run, or a checkpoint of another model, is StatusCode::refused. So are
   /// processes that see different checkpoints.
@@ -42,8 +48,18 @@ public:
   Result<TrainProgress> load(Ranks &ranks) override;
   bool isDue(std::uint64_t step) const override { return options.every != 0 && step % options.every == 0; }
   Status save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) override;
+  Status finish(const Ranks &ranks) override { return collect(ranks, endSilence, /*isFinal=*/false); }
 
 private:
+  struct Written {
+    Status saved;
+    /// Of the removal of earlier checkpoints.
+    Status pruned;
+  };
+  Written write(const Ranks &ranks, const TrainingState &state) const;
+  /// The end of a run waits for its checkpoint, which is reported only if it takes longer.
+  static constexpr std::chrono::milliseconds endSilence{1000};
+  Status collect(const Ranks &ranks, std::chrono::milliseconds silence, bool isFinal);
   void note(const std::string &text) const;
   Result<std::vector<std::string>> candidates();
   Status checkSteps(const Ranks &ranks) const;
@@ -60,6 +76,10 @@ private:
   std::uint64_t failed = 0;
   /// The step of the latest checkpoint that was read or written.
   std::uint64_t lastStep = 0;
+  std::atomic<bool> cancelled = false;
+  /// The write in a second thread, and its step; invalid: there is none.
+  std::future<Written> writing;
+  std::uint64_t writtenStep = 0;
 };
 
 } // namespace sluice

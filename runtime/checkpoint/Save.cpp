@@ -5,23 +5,25 @@
 #include "runtime/checkpoint/Digest.h"
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/Shards.h"
+#include "runtime/plan/CheckpointMemory.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 
 namespace sluice {
 
-Status commonStatus(const Ranks &ranks, Status own) {
-  SLUICE_ASSIGN_OR_RETURN(const bool failed, ranks.agree(!own.isOk()));
+Status commonStatus(const Exchange &exchange, Status own) {
+  SLUICE_ASSIGN_OR_RETURN(const bool failed, exchange.agree(!own.isOk()));
   if (!failed)
     return Status::ok();
-  for (int rank = 0; rank < ranks.size(); ++rank) {
+  for (int rank = 0; rank < exchange.size(); ++rank) {
     std::string text;
-    if (ranks.holds(rank) && !own.isOk())
+    if (exchange.holds(rank) && !own.isOk())
       text = concat(std::string(1, static_cast<char>(own.code())), own.message(), "\n", join(own.notes(), "\n"));
-    SLUICE_RETURN_IF_ERROR(ranks.share(rank, text));
+    SLUICE_RETURN_IF_ERROR(exchange.share(rank, text));
     if (text.empty())
       continue;
     std::size_t end = text.find('\n');
@@ -37,20 +39,22 @@ Status commonStatus(const Ranks &ranks, Status own) {
 
 namespace {
 
-/// Reads elements of a part from the rank's buffer, by the runs that have them.
+/// Reads elements of a part from the copy of a rank's buffer, by the runs that have them.
 class PartReader {
 public:
-  PartReader(const Ranks &ranks, const PlanTensor &tensor, TensorPart part, int rank)
-      : ranks(ranks), buffer(tensor.buffer), element(dtypeBytes(tensor.dtype)), part(std::move(part)), rank(rank) {}
+  PartReader(std::span<const std::byte> copy, const PlanTensor &tensor, TensorPart part,
+             const std::atomic<bool> &cancelled)
+      : copy(copy), element(dtypeBytes(tensor.dtype)), part(std::move(part)), cancelled(cancelled) {}
 
   Status operator()(std::uint64_t begin, std::span<std::byte> out) const {
-    ranks.noteWork();
+    if (cancelled)
+      return failedError("the run ended before its checkpoint was written");
     auto run = std::upper_bound(part.runs.begin(), part.runs.end(), begin,
                                 [](std::uint64_t at, const ShardRun &each) { return at < each.begin; });
     for (--run; !out.empty(); ++run) {
       const std::uint64_t first = begin - run->begin;
       const std::uint64_t bytes = std::min<std::uint64_t>((run->count - first) * element, out.size());
-      SLUICE_RETURN_IF_ERROR(ranks.readHeld(rank, buffer, (run->offset + first) * element, out.first(bytes)));
+      std::memcpy(out.data(), copy.subspan((run->offset + first) * element, bytes).data(), bytes);
       out = out.subspan(bytes);
       begin += bytes / element;
     }
@@ -58,24 +62,28 @@ public:
   }
 
 private:
-  const Ranks &ranks;
-  std::uint32_t buffer;
+  std::span<const std::byte> copy;
   std::uint64_t element;
   TensorPart part;
-  int rank;
+  const std::atomic<bool> &cancelled;
 };
 
 } // namespace
 
 /// The boxes that the rank writes: of the ranks with the same elements the first one writes them.
-static std::vector<ShardTensor> shardTensors(const Ranks &ranks, const std::vector<PlanTensor> &tensors, int rank) {
+static std::vector<ShardTensor> shardTensors(const Ranks &ranks, const std::vector<PlanTensor> &tensors, int rank,
+                                             const std::atomic<bool> &cancelled) {
+  const plan::PlanT &plan = ranks.plan();
   std::vector<ShardTensor> shards;
   for (const PlanTensor &tensor : tensors)
-    for (TensorPart &part : partsOf(ranks.plan(), tensor)) {
+    for (TensorPart &part : partsOf(plan, tensor)) {
       if (part.ranks.empty() || part.ranks.front() != rank)
         continue;
+      const plan::BufferT &buffer = *plan.buffers[tensor.buffer];
+      const std::span<const std::byte> copy =
+          ranks.checkpointMemory(rank).subspan(copyBegin(plan, buffer.space) + buffer.offset, buffer.bytes);
       const std::vector<Box> boxes = boxesOf(part, tensor.shape);
-      const PartReader read(ranks, tensor, std::move(part), rank);
+      const PartReader read(copy, tensor, std::move(part), cancelled);
       for (const Box &box : boxes)
         shards.push_back({tensor.name, tensor.dtype, tensor.shape, box, read});
     }
@@ -84,26 +92,27 @@ static std::vector<ShardTensor> shardTensors(const Ranks &ranks, const std::vect
 
 /// Writes the files of the ranks of this process.
 static Result<std::vector<IndexFile>> writeHeldShards(const Ranks &ranks, const std::vector<PlanTensor> &tensors,
-                                                      const std::string &folder) {
+                                                      const std::string &folder, const std::atomic<bool> &cancelled) {
   std::vector<IndexFile> files;
   for (int rank = 0; rank < ranks.size(); ++rank) {
     if (!ranks.holds(rank))
       continue;
     SLUICE_ASSIGN_OR_RETURN(std::vector<IndexFile> written,
-                            writeShards(folder, rank + 1, shardTensors(ranks, tensors, rank)));
+                            writeShards(folder, rank + 1, shardTensors(ranks, tensors, rank, cancelled),
+                                        ranks.checkpointMemory(rank).first(checkpointMemory(ranks.plan()).block)));
     std::move(written.begin(), written.end(), std::back_inserter(files));
   }
   return files;
 }
 
 /// The files of all processes, on each of them.
-static Status shareFiles(const Ranks &ranks, std::vector<IndexFile> &files) {
-  if (ranks.holds(ranks.size() - 1) && ranks.isRoot())
+static Status shareFiles(const Exchange &exchange, std::vector<IndexFile> &files) {
+  if (exchange.holds(exchange.size() - 1) && exchange.isRoot())
     return Status::ok();
   std::vector<IndexFile> all;
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    std::string text = ranks.holds(rank) ? formatFiles(files) : "";
-    SLUICE_RETURN_IF_ERROR(ranks.share(rank, text));
+  for (int rank = 0; rank < exchange.size(); ++rank) {
+    std::string text = exchange.holds(rank) ? formatFiles(files) : "";
+    SLUICE_RETURN_IF_ERROR(exchange.share(rank, text));
     SLUICE_ASSIGN_OR_RETURN(std::vector<IndexFile> part, parseFiles(fmt::format("rank {}", rank), text));
     std::move(part.begin(), part.end(), std::back_inserter(all));
   }
@@ -154,26 +163,30 @@ Status completeCheckpoint(const std::string &partial, const std::string &path, C
   return syncFolder(std::filesystem::absolute(path).parent_path().string());
 }
 
-Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const TrainingState &state) {
+Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const TrainingState &state,
+                      const std::atomic<bool> &cancelled) {
+  const Exchange &exchange = ranks.background();
   const std::string partial = stepPath(folder, state.progress.step) + std::string(partialSuffix);
   const std::vector<PlanTensor> tensors = planTensors(ranks.plan());
   Status status;
-  if (ranks.isRoot()) {
+  if (exchange.isRoot()) {
     // Files of an earlier save are never used again.
     std::error_code error;
     std::filesystem::remove_all(partial, error);
     if (!std::filesystem::create_directory(partial, error))
       status = writeError(partial, error ? error.value() : EEXIST);
   }
-  SLUICE_RETURN_IF_ERROR(commonStatus(ranks, std::move(status)));
-  Result<std::vector<IndexFile>> files = writeHeldShards(ranks, tensors, partial);
-  status = commonStatus(ranks, files.takeStatus());
+  SLUICE_RETURN_IF_ERROR(commonStatus(exchange, std::move(status)));
+  Result<std::vector<IndexFile>> files = writeHeldShards(ranks, tensors, partial, cancelled);
+  if (cancelled)
+    return files.takeStatus();
+  status = commonStatus(exchange, files.takeStatus());
   if (status.isOk()) {
-    SLUICE_RETURN_IF_ERROR(shareFiles(ranks, *files));
+    SLUICE_RETURN_IF_ERROR(shareFiles(exchange, *files));
     Status completed;
-    if (ranks.isRoot())
+    if (exchange.isRoot())
       completed = checkShared(partial, *files);
-    if (ranks.isRoot() && completed.isOk()) {
+    if (exchange.isRoot() && completed.isOk()) {
       CheckpointIndex index;
       index.files = std::move(*files);
       for (const PlanTensor &tensor : tensors)
@@ -181,9 +194,9 @@ Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const Train
       completed = completeCheckpoint(partial, stepPath(folder, state.progress.step), std::move(index),
                                      formatState(state), ranks.plan().config);
     }
-    status = commonStatus(ranks, std::move(completed));
+    status = commonStatus(exchange, std::move(completed));
   }
-  if (!status.isOk() && ranks.isRoot()) {
+  if (!status.isOk() && exchange.isRoot()) {
     std::error_code error;
     std::filesystem::remove_all(partial, error);
   }

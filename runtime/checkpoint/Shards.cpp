@@ -12,19 +12,19 @@
 namespace sluice {
 
 /// Passes the elements of the box to `sink`, blocks of several ranges at once.
-static Status emitBox(const ShardTensor &tensor, const SafetensorsTensor::Sink &sink) {
+static Status emitBox(const ShardTensor &tensor, std::span<std::byte> block, const SafetensorsTensor::Sink &sink) {
   const std::uint64_t element = dtypeBytes(tensor.dtype);
-  std::vector<std::byte> block(std::min(checkpointBlock, tensor.box.elements() * element));
+  block = block.first(block.size() / element * element);
   std::size_t used = 0;
   const auto flush = [&] {
-    Status status = used == 0 ? Status::ok() : sink(std::span(block).first(used));
+    Status status = used == 0 ? Status::ok() : sink(block.first(used));
     used = 0;
     return status;
   };
   for (const ElementRange &range : rangesOf(tensor.box, tensor.shape))
     for (std::uint64_t at = 0; at < range.count;) {
       const std::uint64_t count = std::min(range.count - at, (block.size() - used) / element);
-      SLUICE_RETURN_IF_ERROR(tensor.read(range.begin + at, std::span(block).subspan(used, count * element)));
+      SLUICE_RETURN_IF_ERROR(tensor.read(range.begin + at, block.subspan(used, count * element)));
       used += count * element;
       at += count;
       if (used == block.size())
@@ -34,7 +34,7 @@ static Status emitBox(const ShardTensor &tensor, const SafetensorsTensor::Sink &
 }
 
 static Result<IndexFile> writeShard(const std::string &folder, std::string name,
-                                    const std::vector<const ShardTensor *> &tensors) {
+                                    const std::vector<const ShardTensor *> &tensors, std::span<std::byte> block) {
   IndexFile file;
   file.name = std::move(name);
   DigestStream all;
@@ -43,10 +43,10 @@ static Result<IndexFile> writeShard(const std::string &folder, std::string name,
   for (const ShardTensor *tensor : tensors) {
     offsets[tensor->name] = {{"saved_offsets", tensor->box.offset}};
     list.push_back({tensor->name, safetensorsName(tensor->dtype), tensor->box.shape,
-                    [&file, tensor](const SafetensorsTensor::Sink &sink) {
+                    [&file, tensor, block](const SafetensorsTensor::Sink &sink) {
                       IndexPart part{tensor->name, tensor->box, file.bytes, 0, ""};
                       DigestStream digest;
-                      SLUICE_RETURN_IF_ERROR(emitBox(*tensor, [&](std::span<const std::byte> bytes) {
+                      SLUICE_RETURN_IF_ERROR(emitBox(*tensor, block, [&](std::span<const std::byte> bytes) {
                         digest.add(bytes);
                         return sink(bytes);
                       }));
@@ -68,7 +68,7 @@ static Result<IndexFile> writeShard(const std::string &folder, std::string name,
 }
 
 Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
-                                           const std::vector<ShardTensor> &tensors) {
+                                           const std::vector<ShardTensor> &tensors, std::span<std::byte> block) {
   std::vector<std::vector<const ShardTensor *>> contents;
   std::map<std::string_view, std::size_t> used;
   for (const ShardTensor &tensor : tensors) {
@@ -81,7 +81,7 @@ Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
     SLUICE_ASSIGN_OR_RETURN(
         IndexFile file,
         writeShard(folder, fmt::format("shard-{:05}-model-{:05}-of-{:05}.safetensors", shard, i + 1, contents.size()),
-                   contents[i]));
+                   contents[i], block));
     files.push_back(std::move(file));
   }
   return files;

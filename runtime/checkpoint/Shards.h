@@ -22,11 +22,11 @@ struct ShardTensor {
 
 /// Writes the boxes into files of a folder with PyTorch's names, shard-RANK-model-FILE-of-FILES.safetensors: a file has
 /// at most one box of a tensor, and their offsets in its metadata as PyTorch's HuggingFaceStorageReader reads them.
-/// `shard` counts from 1.
+/// `shard` counts from 1. Tensors pass through `block`, which has room for an element.
 Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
-                                           const std::vector<ShardTensor> &tensors);
+                                           const std::vector<ShardTensor> &tensors, std::span<std::byte> block);
 
-/// Limit of the bytes that are read or written at once.
+/// Limit of the bytes that are read at once.
 inline constexpr std::uint64_t checkpointBlock = 1 << 20;
 
 } // namespace sluice

@@ -1,5 +1,6 @@
 //===- Executor.cpp - creation and destruction of executors ------------------------===//
 #include "runtime/executor/PlanExecutor.h"
+#include "runtime/plan/CheckpointMemory.h"
 
 #include <new>
 
@@ -33,6 +34,14 @@ Result<std::unique_ptr<Executor>> Executor::create(const plan::PlanT &plan, std:
     return status;
   }
   return std::unique_ptr<Executor>(std::move(executor));
+}
+
+Status PlanExecutor::copyState() {
+  for (const auto &arena : plan().arenas)
+    SLUICE_RETURN_IF_ERROR(backend->device().read(checkpoint.subspan(copyBegin(plan(), arena->space)).data(),
+                                                  binder.arenas[static_cast<std::size_t>(arena->space)].data(),
+                                                  arena->persistent));
+  return {};
 }
 
 } // namespace sluice

@@ -60,6 +60,8 @@ struct ExecutorOptions {
   ObserverFactory observe;
   /// On the CPU: arenas are resident from the start. Else the first access to a page makes it resident.
   bool prefault = true;
+  /// Allocates the memory of copyState().
+  bool writesCheckpoints = false;
   /// Called once, at the first failure of this rank, on the thread that found it, before the world is ended.
   std::function<void(const Status &)> onFailure;
 };
@@ -142,7 +144,12 @@ public:
   /// after synchronize(). StatusCode::refused on a GPU.
   virtual Result<std::optional<NonFinite>> findNonFinite(std::string_view entry) = 0;
 
-  /// Bytes that this rank has requested, arena and workspace, counted where they are requested.
+  /// Between steps: copies the persistent bytes of the arenas to the memory of checkpoints (CheckpointMemory.h).
+  virtual Status copyState() = 0;
+  /// That memory; empty unless ExecutorOptions::writesCheckpoints. Any thread may use it until the next copyState().
+  virtual std::span<std::byte> checkpointMemory() const = 0;
+
+  /// Bytes that this rank has requested, arena, workspace and memory of checkpoints, counted where they are requested.
   virtual std::uint64_t allocatedBytes(MemorySpace space) const = 0;
 
   /// The spans of a stream since the last clearTrace(), in order. Call synchronize() before.

@@ -5,6 +5,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/executor/Machine.h"
 #include "runtime/executor/PlanExecutor.h"
+#include "runtime/plan/CheckpointMemory.h"
 
 #include <algorithm>
 
@@ -114,6 +115,12 @@ Status PlanExecutor::makeDevice() {
     binder.arenas[static_cast<std::size_t>(arena->space)] = {static_cast<std::byte *>(base), arena->bytes};
     if (isForPeers)
       SLUICE_RETURN_IF_ERROR(byLibrary->registerMemory(base, arena->bytes));
+  }
+  if (options.writesCheckpoints) {
+    const std::uint64_t bytes = sluice::checkpointMemory(plan()).bytes();
+    SLUICE_ASSIGN_OR_RETURN(void *memory,
+                            device->allocate(MemorySpace::host, bytes, concat("the checkpoints of rank ", rank())));
+    checkpoint = {static_cast<std::byte *>(memory), bytes};
   }
   for (const auto &stream : plan().streams) {
     const bool ofHost = stream->processor == plan::Processor::host;

@@ -91,6 +91,8 @@ public:
     return backend->device().write(to, data.data(), data.size());
   }
   Result<std::optional<NonFinite>> findNonFinite(std::string_view name) override;
+  Status copyState() override;
+  std::span<std::byte> checkpointMemory() const override { return checkpoint; }
   std::uint64_t allocatedBytes(MemorySpace space) const override { return backend->device().allocatedBytes(space); }
   std::span<const TraceRecord> trace(std::uint32_t stream) const override {
     return std::span(traces[stream].records).first(traces[stream].used);
@@ -150,6 +152,8 @@ private:
   /// True if work was issued after the last time that all streams were idle.
   bool busy = false;
   std::vector<void *> workspaces;
+  /// The memory of checkpoints.
+  std::span<std::byte> checkpoint;
   std::vector<StreamTrace> traces;
   std::map<ChannelKey, std::unique_ptr<Communicator>> channels;
   std::vector<std::unique_ptr<InstructionCommand>> commands;

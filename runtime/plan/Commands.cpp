@@ -69,8 +69,8 @@ PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command)
     Result<std::string> text = memoryAtText(plan, *command.at);
     return text.isOk() ? PlanCommandResult{*text, {}} : PlanCommandResult{{}, text.takeStatus()};
   }
-  Json json = command.json ? memoryJson(plan) : Json();
-  result.text = command.json ? "" : memoryText(plan, command.isTerminal);
+  Json json = command.json ? memoryJson(plan, command.checkpoint) : Json();
+  result.text = command.json ? "" : memoryText(plan, command.isTerminal, command.checkpoint);
   if (!command.machine.empty()) {
     Result<Machine> machine = readMachine(command.machine);
     Result<DeviceShare> share =

@@ -35,6 +35,8 @@ struct PlanCommand {
   std::optional<std::uint32_t> at = {};
   /// For `memory`: print only what this framework would hold; empty: none.
   std::string account = {};
+  /// For `memory`: include what a run with --checkpoint needs.
+  bool checkpoint = false;
 };
 
 struct PlanCommandResult {

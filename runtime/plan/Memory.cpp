@@ -6,6 +6,7 @@
 #include "runtime/plan/Memory.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/CheckpointMemory.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
@@ -89,7 +90,7 @@ std::string drawBars(std::span<const std::uint64_t> values, std::size_t width, s
   return out;
 }
 
-Json memoryJson(const plan::PlanT &plan) {
+Json memoryJson(const plan::PlanT &plan, bool writesCheckpoints) {
   Json spaces = Json::array();
   for (const auto &arena : plan.arenas) {
     Json space = arenaJson(*arena);
@@ -116,21 +117,24 @@ Json memoryJson(const plan::PlanT &plan) {
     spaces.push_back(std::move(space));
   }
   Json process = Json::object();
-  for (const ProcessTerm &term : processTerms(plan))
+  for (const ProcessTerm &term : processTerms(plan, meshSize(plan), writesCheckpoints))
     process[std::string(term.name)] = term.bytes;
   Json entries = Json::array();
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
     entries.push_back(
         {{"entry", plan.entries[e]->name}, {"peak", peakJson(plan, findPeak(plan, e, plan::Space::device))}});
-  return {{"name", plan.name},
-          {"world", meshSize(plan)},
-          {"spaces", spaces},
-          {"points", pointsJson(plan)},
-          {"peak", plan.entries.empty() ? Json() : peakJson(plan, findPeak(plan, plan::Space::device))},
-          {"entries", entries},
-          {"rank", rankBytes(plan)},
-          {"predicted_process", predictedProcess(plan)},
-          {"process", process}};
+  Json json = {{"name", plan.name},
+               {"world", meshSize(plan)},
+               {"spaces", spaces},
+               {"points", pointsJson(plan)},
+               {"peak", plan.entries.empty() ? Json() : peakJson(plan, findPeak(plan, plan::Space::device))},
+               {"entries", entries},
+               {"rank", rankBytes(plan)},
+               {"predicted_process", predictedProcess(plan, meshSize(plan), writesCheckpoints)},
+               {"process", process}};
+  if (const CheckpointMemory memory = checkpointMemory(plan); writesCheckpoints)
+    json["checkpoint"] = {{"copy", memory.copy}, {"block", memory.block}, {"bytes", memory.bytes()}};
+  return json;
 }
 
 static Status noSuchInstruction(std::uint32_t instruction) {
@@ -163,15 +167,18 @@ Result<std::string> memoryAtText(const plan::PlanT &plan, std::uint32_t instruct
   return out;
 }
 
-std::string memoryText(const plan::PlanT &plan, bool unicode) {
+std::string memoryText(const plan::PlanT &plan, bool unicode, bool writesCheckpoints) {
   std::string out = "memory of one rank of plan '" + plan.name + "'\n";
   for (const auto &arena : plan.arenas)
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + "arena " + formatBytesExact(arena->bytes) +
            ", persistent " + formatBytesExact(arena->persistent) + ", live at most " +
            formatBytesExact(arena->peak_live) + ", workspace " + formatBytesExact(arena->workspace) + "\n";
-  out +=
-      concat("  process of all ", meshSize(plan), " ranks grows by ", formatBytesExact(predictedProcess(plan)), "\n");
-  for (const ProcessTerm &term : processTerms(plan))
+  if (const CheckpointMemory memory = checkpointMemory(plan); writesCheckpoints)
+    out += "  host    checkpoints " + formatBytesExact(memory.bytes()) + ", copy " + formatBytesExact(memory.copy) +
+           ", write block " + formatBytesExact(memory.block) + "\n";
+  out += concat("  process of all ", meshSize(plan), " ranks grows by ",
+                formatBytesExact(predictedProcess(plan, meshSize(plan), writesCheckpoints)), "\n");
+  for (const ProcessTerm &term : processTerms(plan, meshSize(plan), writesCheckpoints))
     out += "    " + padRight(std::string(term.name), 10) + padLeft(formatBytes(term.bytes), 11) + "  " +
            std::string(term.what) + "\n";
   if (plan.entries.empty())

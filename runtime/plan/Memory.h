@@ -16,10 +16,11 @@
 
 namespace sluice {
 
-Json memoryJson(const plan::PlanT &plan);
+/// With `writesCheckpoints` the memory of a run with --checkpoint.
+Json memoryJson(const plan::PlanT &plan, bool writesCheckpoints = false);
 
 /// With `unicode` the chart is drawn with block characters, otherwise with ASCII.
-std::string memoryText(const plan::PlanT &plan, bool unicode);
+std::string memoryText(const plan::PlanT &plan, bool unicode, bool writesCheckpoints = false);
 
 /// The live device bytes by class and by unit at an instruction, for each entry point that has so many. An error if
 /// none has.

@@ -1,6 +1,8 @@
 //===- ProcessMemory.cpp - the predicted memory of a process that runs a plan ------===//
 #include "runtime/plan/ProcessMemory.h"
 
+#include "runtime/plan/CheckpointMemory.h"
+
 #include <algorithm>
 
 namespace sluice {
@@ -106,14 +108,14 @@ Counts count(const plan::PlanT &plan) {
 
 } // namespace
 
-std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ranks) {
+std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints) {
   const Counts counts = count(plan);
   std::uint64_t mapped = 0;
   for (const auto &arena : plan.arenas)
     mapped += roundUp(arena->bytes, pageBytes);
   for (const auto &stream : plan.streams)
     mapped += roundUp(stream->workspace, pageBytes);
-  return {
+  std::vector<ProcessTerm> terms = {
       {"arenas", "every rank's arenas and workspace, to the byte, rounded up to pages", ranks * mapped},
       {"commands", "every rank's bound instructions and matrix products",
        ranks * (counts.commands * commandBytes + counts.operands * operandBytes + counts.products * productBytes)},
@@ -124,13 +126,15 @@ std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ran
            counts.operands * viewTableBytes},
       {"runtime", "code of the runtime and its libraries", runtimeBytes + counts.packingCode},
   };
+  if (writesCheckpoints)
+    terms.push_back({"checkpoint", "every rank's copy of what persists, and its write block",
+                     ranks * roundUp(checkpointMemory(plan).bytes(), pageBytes)});
+  return terms;
 }
 
-std::vector<ProcessTerm> processTerms(const plan::PlanT &plan) { return processTerms(plan, meshSize(plan)); }
-
-std::uint64_t predictedProcess(const plan::PlanT &plan, std::uint64_t ranks) {
+std::uint64_t predictedProcess(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints) {
   std::uint64_t bytes = 0;
-  for (const ProcessTerm &term : processTerms(plan, ranks))
+  for (const ProcessTerm &term : processTerms(plan, ranks, writesCheckpoints))
     bytes += term.bytes;
   return bytes;
 }

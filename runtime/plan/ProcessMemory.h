@@ -18,7 +18,7 @@
 namespace sluice {
 
 struct ProcessTerm {
-  /// "arenas", "commands", "threads", "packing", "plan", "runtime".
+  /// "arenas", "commands", "threads", "packing", "plan", "runtime", and "checkpoint" of a run that writes checkpoints.
   std::string_view name;
   /// A description for the reader.
   std::string_view what;
@@ -27,12 +27,11 @@ struct ProcessTerm {
 };
 
 /// In the order of the list above, for a process that holds `ranks` of the plan's ranks.
-std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ranks);
-/// For a process that holds all of them.
-std::vector<ProcessTerm> processTerms(const plan::PlanT &plan);
+std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints = false);
 
 /// Their sum: bytes that the process grows by, from before the plan is read to its largest.
-std::uint64_t predictedProcess(const plan::PlanT &plan, std::uint64_t ranks);
+std::uint64_t predictedProcess(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints = false);
+/// Of a process that holds all ranks and writes no checkpoints.
 std::uint64_t predictedProcess(const plan::PlanT &plan);
 
 } // namespace sluice

@@ -34,9 +34,12 @@ public:
   virtual Result<TrainProgress> load(Ranks &ranks) = 0;
   /// True if a checkpoint follows this step (from 1).
   virtual bool isDue(std::uint64_t step) const = 0;
-  /// Writes a checkpoint of idle ranks, unless this step has one. A failed write is an error if it is the final one of
-  /// the run or too many have failed; otherwise it is reported, and the run continues.
+  /// Copies idle ranks, and writes the copy as a checkpoint while they run, unless this step has one. Before it, and
+  /// after the final one of the run, it waits for the latest write. A failed write is an error if it is the final one
+  /// or too many have failed; otherwise it is reported, and the run continues.
   virtual Status save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) = 0;
+  /// Waits for the latest write, at the end of a run that has no final checkpoint.
+  virtual Status finish(const Ranks &ranks) = 0;
 };
 
 } // namespace sluice

@@ -56,6 +56,12 @@ public:
     return group->executor(rank).write(buffer, offset, data);
   }
 
+  Status copyState() const override {
+    return group->forEachRank([](Executor &executor) { return executor.copyState(); });
+  }
+
+  std::span<std::byte> checkpointMemory(int rank) const override { return group->executor(rank).checkpointMemory(); }
+
   std::uint64_t requestedBytes(plan::Space space) const override {
     std::uint64_t largest = 0;
     for (int rank = 0; rank < size(); ++rank)
@@ -106,7 +112,8 @@ Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOpt
         .withNote("the workspace of the kernels is for so many threads; --set target.threads=N changes it");
   if (!options.entries.empty())
     keepEntries(file.plan, options.entries);
-  SLUICE_RETURN_IF_ERROR(checkFitsMachine(file.plan, options.world ? 1 : meshSize(file.plan), machineMemory()));
+  SLUICE_RETURN_IF_ERROR(
+      checkFitsMachine(file.plan, options.world ? 1 : meshSize(file.plan), machineMemory(), options.writesCheckpoints));
   return options.world ? openProcessRanks(std::move(file.plan), options)
                        : ExecutorRanks::make(std::move(file), options);
 }

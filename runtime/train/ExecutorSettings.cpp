@@ -45,6 +45,7 @@ Result<ExecutorOptions> executorOptions(const plan::PlanT &plan, const RanksOpti
                     : options.cudaGraph == "off" ? GraphMode::off
                                                  : GraphMode::automatic;
   executor.tf32 = options.tf32;
+  executor.writesCheckpoints = options.writesCheckpoints;
   executor.traceCapacity = options.trace ? traceCapacity : 0;
   if (options.poison)
     executor.observe = poisonObserver();

@@ -35,10 +35,10 @@ std::uint64_t machineMemory() {
   return total && group ? std::min(total, group) : std::max(total, group);
 }
 
-Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint64_t limit) {
+Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint64_t limit, bool writesCheckpoints) {
   if (limit == 0 || (plan.target && plan.target->device != "cpu"))
     return Status::ok();
-  const std::uint64_t needed = predictedProcess(plan, ranks);
+  const std::uint64_t needed = predictedProcess(plan, ranks, writesCheckpoints);
   if (needed <= limit)
     return Status::ok();
   return refusedError(concat("memory of the ", ranks, (ranks == 1 ? " rank" : " ranks"),

@@ -25,7 +25,7 @@ std::uint64_t restartProcessHighWater();
 std::uint64_t machineMemory();
 
 /// Refuses a plan for the CPU if `ranks` of its ranks take more than `limit` bytes in this process. 0: no limit.
-Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint64_t limit);
+Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint64_t limit, bool writesCheckpoints);
 
 } // namespace sluice
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <future>
 #include <map>
+#include <optional>
 
 namespace sluice {
 namespace {
@@ -39,6 +40,38 @@ int localDevice() {
   return 0;
 }
 
+Status broadcast(Communicator &communicator, int root, std::span<std::byte> bytes) {
+  const SegmentPointers segment{bytes.data(), bytes.data(), bytes.size()};
+  return communicator.broadcast({&segment, 1}, DType::u8, root, {0, "host"}, nullptr);
+}
+
+Result<std::int64_t> largestOn(Communicator &communicator, std::int64_t value) {
+  const SegmentPointers segment{&value, &value, 1};
+  SLUICE_RETURN_IF_ERROR(communicator.allReduce({&segment, 1}, DType::i64, Reduction::max, 1, {0, "host"}, nullptr));
+  return value;
+}
+
+/// An exchange on one communicator of all ranks.
+class HostExchange final : public Exchange {
+public:
+  explicit HostExchange(Communicator &all) : all(all) {}
+  int size() const override { return all.size(); }
+  bool holds(int rank) const override { return rank == all.rank(); }
+  Result<bool> agree(bool value) const override {
+    SLUICE_ASSIGN_OR_RETURN(std::int64_t largest, largestOn(all, value));
+    return largest != 0;
+  }
+  Status share(int rank, std::string &text) const override {
+    std::uint64_t bytes = text.size();
+    SLUICE_RETURN_IF_ERROR(broadcast(all, rank, std::as_writable_bytes(std::span(&bytes, 1))));
+    text.resize(bytes);
+    return bytes == 0 ? Status::ok() : broadcast(all, rank, std::as_writable_bytes(std::span(text)));
+  }
+
+private:
+  Communicator &all;
+};
+
 class ProcessRanks final : public Ranks {
 public:
   ProcessRanks(plan::PlanT plan, const RanksOptions &options)
@@ -52,6 +85,10 @@ public:
     SLUICE_RETURN_IF_ERROR(finishSettings(chosen, options));
     SLUICE_ASSIGN_OR_RETURN(all, world->createForAll(ownRank, "host"));
     SLUICE_ASSIGN_OR_RETURN(agreements, world->createForAll(ownRank, "agreement"));
+    if (options.writesCheckpoints) {
+      SLUICE_ASSIGN_OR_RETURN(checkpoints, world->createForAll(ownRank, "checkpoint"));
+      checkpointExchange.emplace(*checkpoints);
+    }
     for (int other = 1; other < size(); ++other)
       if (ownRank == 0 || ownRank == other) {
         const int members[] = {0, other};
@@ -86,19 +123,20 @@ public:
   Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     if (inRoot && rank != ownRank) {
       SLUICE_RETURN_IF_ERROR(sendRequest({rank, buffer, offset, out.size()}));
-      return share(*pairs.at(rank), 1, out);
+      return broadcast(*pairs.at(rank), 1, out);
     }
     if (holds(rank))
       SLUICE_RETURN_IF_ERROR(executor->read(buffer, offset, out));
-    return inRoot ? Status::ok() : share(*all, rank, out);
+    return inRoot ? Status::ok() : broadcast(*all, rank, out);
   }
 
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
     return holds(rank) ? executor->write(buffer, offset, data) : Status::ok();
   }
 
-  Status readHeld(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
-    return executor->read(buffer, offset, out);
+  Status copyState() const override { return executor->copyState(); }
+  std::span<std::byte> checkpointMemory(int rank) const override {
+    return holds(rank) ? executor->checkpointMemory() : std::span<std::byte>();
   }
 
   Status onRoot(const std::function<Status()> &work) const override {
@@ -111,17 +149,9 @@ public:
     return status.isOk() ? sent : status;
   }
 
-  Result<bool> agree(bool value) const override {
-    SLUICE_ASSIGN_OR_RETURN(std::int64_t largest, largestOf(value));
-    return largest != 0;
-  }
-
-  Status share(int rank, std::string &text) const override {
-    std::uint64_t bytes = text.size();
-    SLUICE_RETURN_IF_ERROR(share(*all, rank, std::as_writable_bytes(std::span(&bytes, 1))));
-    text.resize(bytes);
-    return bytes == 0 ? Status::ok() : share(*all, rank, std::as_writable_bytes(std::span(text)));
-  }
+  Result<bool> agree(bool value) const override { return HostExchange(*all).agree(value); }
+  Status share(int rank, std::string &text) const override { return HostExchange(*all).share(rank, text); }
+  const Exchange &background() const override { return *checkpointExchange; }
 
   // No instruction is the last one then.
   void noteWork() const override { world->noteProgress(~0u, ~0u); }
@@ -160,32 +190,24 @@ public:
   }
 
 private:
-  Status share(Communicator &communicator, int root, std::span<std::byte> bytes) const {
-    const SegmentPointers segment{bytes.data(), bytes.data(), bytes.size()};
-    return communicator.broadcast({&segment, 1}, DType::u8, root, {0, "host"}, nullptr);
-  }
-
   Result<std::int64_t> largestOf(std::int64_t value) const { return largestOn(*all, value); }
-  static Result<std::int64_t> largestOn(Communicator &communicator, std::int64_t value) {
-    const SegmentPointers segment{&value, &value, 1};
-    SLUICE_RETURN_IF_ERROR(communicator.allReduce({&segment, 1}, DType::i64, Reduction::max, 1, {0, "host"}, nullptr));
-    return value;
-  }
 
-  Status sendRequest(Request request) const { return share(*all, 0, std::as_writable_bytes(std::span(&request, 1))); }
+  Status sendRequest(Request request) const {
+    return broadcast(*all, 0, std::as_writable_bytes(std::span(&request, 1)));
+  }
 
   /// Sends the root the ranges that it requests, until its last request.
   Status serve() const {
     while (true) {
       Request request;
-      SLUICE_RETURN_IF_ERROR(share(*all, 0, std::as_writable_bytes(std::span(&request, 1))));
+      SLUICE_RETURN_IF_ERROR(broadcast(*all, 0, std::as_writable_bytes(std::span(&request, 1))));
       if (request.rank == 0)
         return Status::ok();
       if (request.rank != ownRank)
         continue;
       std::vector<std::byte> copy(request.bytes);
       SLUICE_RETURN_IF_ERROR(executor->read(request.buffer, request.offset, copy));
-      SLUICE_RETURN_IF_ERROR(share(*pairs.at(ownRank), 1, copy));
+      SLUICE_RETURN_IF_ERROR(broadcast(*pairs.at(ownRank), 1, copy));
     }
   }
 
@@ -207,9 +229,9 @@ private:
           records.assign(executor->trace(stream).begin(), executor->trace(stream).end());
         if (rank != 0) {
           std::uint64_t count = records.size();
-          SLUICE_RETURN_IF_ERROR(share(*pairs.at(rank), 1, std::as_writable_bytes(std::span(&count, 1))));
+          SLUICE_RETURN_IF_ERROR(broadcast(*pairs.at(rank), 1, std::as_writable_bytes(std::span(&count, 1))));
           records.resize(count);
-          SLUICE_RETURN_IF_ERROR(share(*pairs.at(rank), 1, std::as_writable_bytes(std::span(records))));
+          SLUICE_RETURN_IF_ERROR(broadcast(*pairs.at(rank), 1, std::as_writable_bytes(std::span(records))));
         }
         if (ownRank == 0)
           appendSpans(held, rank, stream, records, names, traceStart, spans);
@@ -221,7 +243,9 @@ private:
   const std::shared_ptr<World> world;
   const int ownRank;
   std::unique_ptr<Executor> executor;
-  std::unique_ptr<Communicator> all, agreements;
+  std::unique_ptr<Communicator> all, agreements, checkpoints;
+  /// On `checkpoints`; only if the run writes some.
+  std::optional<HostExchange> checkpointExchange;
   /// Of agreeLater(); destroyed before its communicator.
   std::future<Result<bool>> agreement;
   /// By the rank at the other end; the root has all of them.

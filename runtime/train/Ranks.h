@@ -13,6 +13,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/executor/ResidentPages.h"
 #include "runtime/plan/Plan.h"
+#include "runtime/train/Exchange.h"
 
 #include <cstddef>
 #include <functional>
@@ -33,12 +34,10 @@ struct Span {
   double end = 0;
 };
 
-class Ranks {
+/// As an exchange, for the thread that runs the ranks. Loops that write skip ranks of other processes.
+class Ranks : public Exchange {
 public:
-  virtual ~Ranks() = default;
   virtual const plan::PlanT &plan() const = 0;
-  /// Number of ranks.
-  virtual int size() const = 0;
   /// Runs the entry point on all ranks and waits for them; the first failure is returned.
   virtual Status run(std::string_view entry) = 0;
   /// Runs the entry point on all ranks and waits until its outputs can be read and its inputs be written for the next
@@ -53,10 +52,11 @@ public:
   /// are dropped.
   virtual Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
-  /// As read() of a rank that this process holds, without the other processes.
-  virtual Status readHeld(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const {
-    return read(rank, buffer, offset, out);
-  }
+  /// Between runs: copies the persistent bytes of the ranks of this process to their memory of checkpoints.
+  virtual Status copyState() const = 0;
+  /// That memory of a rank of this process, divided as CheckpointMemory.h says; empty unless
+  /// RanksOptions::writesCheckpoints. Any thread may use it, also during runs, until the next copyState().
+  virtual std::span<std::byte> checkpointMemory(int rank) const = 0;
   /// Bytes that one rank has requested, counted where they are requested; the largest over the ranks.
   virtual std::uint64_t requestedBytes(plan::Space space) const = 0;
   /// Pages of one rank's arena as they were measured between instructions, the largest over the ranks; zeros unless
@@ -65,15 +65,10 @@ public:
   /// The spans since the last call, if tracing is on; the root gets those of all ranks.
   virtual std::vector<Span> takeTrace() { return {}; }
 
-  /// True if the rank is in this process. Loops that write skip the others.
-  virtual bool holds(int rank) const { return true; }
-  bool isRoot() const { return holds(0); }
   /// Runs `work` only on the root; meanwhile the other processes send it the data that it reads.
   virtual Status onRoot(const std::function<Status()> &work) const { return work(); }
-  /// True on all processes if it is true on one.
-  virtual Result<bool> agree(bool value) const { return value; }
-  /// The text of the process of `rank`, on all processes.
-  virtual Status share(int rank, std::string &text) const { return {}; }
+  /// For a second thread of each process, also during runs.
+  virtual const Exchange &background() const { return *this; }
   /// This process works on files while others may wait for it, so it is not stuck.
   virtual void noteWork() const {}
   /// As agree(), without waiting for the others: if ranks are processes, the result is that of the previous call's
@@ -88,6 +83,8 @@ struct RanksOptions {
   /// The entry points that the run needs: memory is allocated for these; empty: all.
   std::vector<std::string> entries = {};
   bool trace = false;
+  /// Allocates the memory of checkpoints.
+  bool writesCheckpoints = false;
   /// On the CPU, for debugging: bytes are overwritten when their lifespan ends; resident pages are measured. Not both.
   bool poison = false;
   bool measurePages = false;

@@ -2,6 +2,7 @@
 #include "runtime/train/Trainer.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Text.h"
+#include "runtime/plan/CheckpointMemory.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/train/EventFile.h"
 #include "runtime/train/Feeder.h"
@@ -78,9 +79,14 @@ static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
       summary.pages[space] = {pages.resident, pages.live};
   }
   std::uint64_t held = 0;
-  for (int rank = 0; rank < ranks.size(); ++rank)
+  bool writesCheckpoints = false;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
     held += ranks.holds(rank);
-  summary.predictedProcess = predictedProcess(ranks.plan(), held);
+    writesCheckpoints = writesCheckpoints || (ranks.holds(rank) && !ranks.checkpointMemory(rank).empty());
+  }
+  if (writesCheckpoints)
+    summary.predictedPeak[plan::EnumNameSpace(plan::Space::host)] += checkpointMemory(ranks.plan()).bytes();
+  summary.predictedProcess = predictedProcess(ranks.plan(), held, writesCheckpoints);
   summary.measuredProcess = processHighWater() - std::min(options.processBefore, processHighWater());
   return summary;
 }
@@ -316,8 +322,12 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     }
   }
   SLUICE_RETURN_IF_ERROR(ranks.finish());
-  if (outcome.isOk() && options.checkpoints && !options.dryRun)
-    outcome = options.checkpoints->save(ranks, progress, /*isFinal=*/true);
+  if (options.checkpoints && !options.dryRun) {
+    Status saved = outcome.isOk() ? options.checkpoints->save(ranks, progress, /*isFinal=*/true)
+                                  : options.checkpoints->finish(ranks);
+    if (outcome.isOk())
+      outcome = std::move(saved);
+  }
   if (!options.save.empty() && !options.dryRun)
     if (Status saved = saveRun(ranks, options); !saved.isOk())
       return outcome.isOk() ? std::move(saved)

@@ -95,6 +95,7 @@ Status Run::complete() {
   train.stop = command.generate.stop = &stopRequested;
   command.ranks.seed = command.generate.seed = train.seed;
   command.ranks.trace = !command.trace.empty();
+  command.ranks.writesCheckpoints = !command.checkpoint.folder.empty();
   command.ranks.note = [this](const std::string &text) {
     if (isRoot())
       std::fprintf(stderr, "note: %s\n", text.c_str());

@@ -19,7 +19,7 @@ protected:
   void SetUp() override { path = save(Layout::rows, 1); }
   std::string save(Layout layout, int step) {
     FakeRanks ranks = filledRanks(layout, step);
-    EXPECT_TRUE(saveCheckpoint(ranks, folder.path("."), stateOf(ranks, static_cast<std::uint64_t>(step))).isOk());
+    EXPECT_TRUE(saveNow(ranks, folder.path("."), stateOf(ranks, static_cast<std::uint64_t>(step))).isOk());
     return stepPath(folder.path("."), static_cast<std::uint64_t>(step));
   }
   Status read() const {

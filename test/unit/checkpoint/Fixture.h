@@ -57,7 +57,15 @@ inline PlanBuilder modelPlan(Layout layout, const std::vector<std::string> &stat
   mean->name = "norm.mean";
   mean->buffer = builder.buffer("mean", {3});
   builder.plan.variables.push_back(std::move(mean));
+  for (const auto &arena : builder.plan.arenas)
+    arena->persistent = arena->bytes;
   return builder;
+}
+
+/// Saves the state that the ranks have.
+inline Status saveNow(const Ranks &ranks, const std::string &folder, const TrainingState &state) {
+  SLUICE_RETURN_IF_ERROR(ranks.copyState());
+  return saveCheckpoint(ranks, folder, state, /*cancelled=*/false);
 }
 
 /// Fills all tensors with values that identify the tensor, its element and `step`; padding with zeros.

@@ -15,7 +15,7 @@ protected:
   TemporaryFolder folder;
 
   std::string save(const FakeRanks &ranks, std::uint64_t step) {
-    const Status status = saveCheckpoint(ranks, folder.path("."), stateOf(ranks, step));
+    const Status status = saveNow(ranks, folder.path("."), stateOf(ranks, step));
     EXPECT_TRUE(status.isOk()) << status.message();
     return stepPath(folder.path("."), step);
   }

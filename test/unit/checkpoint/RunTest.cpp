@@ -4,6 +4,7 @@
 #include "test/unit/checkpoint/Faults.h"
 #include "test/unit/checkpoint/Fixture.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <sys/file.h>
@@ -52,7 +53,7 @@ protected:
     RunCheckpoints run(options, train);
     ASSERT_TRUE(run.open(ranks).isOk());
     for (const TrainProgress &each : all)
-      ASSERT_TRUE(run.save(ranks, each, false).isOk());
+      ASSERT_TRUE(run.save(ranks, each, false).isOk() && run.finish(ranks).isOk());
   }
   /// The step that a run continues from; 0: none.
   Result<std::uint64_t> resume() {
@@ -173,15 +174,16 @@ TEST_F(Run, EndsAfterFailedSaves) {
   ASSERT_TRUE(run.open(ranks).isOk());
   const auto saveWithFault = [&](std::uint64_t step, bool isFinal) {
     const ArmedFault armed({FaultKind::error, ENOSPC, 0, true});
-    return run.save(ranks, progress(step), isFinal);
+    SLUICE_RETURN_IF_ERROR(run.save(ranks, progress(step), isFinal));
+    return run.finish(ranks);
   };
   EXPECT_TRUE(saveWithFault(1, false).isOk());
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("the checkpoint of step 1 could not be written: "), std::string::npos);
-  EXPECT_TRUE(run.save(ranks, progress(2), false).isOk());
+  EXPECT_TRUE(run.save(ranks, progress(2), false).isOk() && run.finish(ranks).isOk());
   EXPECT_TRUE(saveWithFault(3, false).isOk());
   expectError(saveWithFault(4, false), StatusCode::input, "No space left on device");
-  EXPECT_TRUE(run.save(ranks, progress(5), false).isOk());
+  EXPECT_TRUE(run.save(ranks, progress(5), false).isOk() && run.finish(ranks).isOk());
   expectError(saveWithFault(6, true), StatusCode::input, "No space left on device");
   EXPECT_EQ(steps(), (Steps{2, 5}));
 }
@@ -192,12 +194,12 @@ TEST_F(Run, ReportsWhatCannotBeRemoved) {
   options.maxFailedSaves = 1000;
   RunCheckpoints run(options, train);
   ASSERT_TRUE(run.open(ranks).isOk());
-  ASSERT_TRUE(run.save(ranks, progress(1), false).isOk());
+  ASSERT_TRUE(run.save(ranks, progress(1), false).isOk() && run.finish(ranks).isOk());
   for (Fault fault{FaultKind::error, EIO, 0, true}; notes.empty(); ++fault.call) {
     ASSERT_LT(fault.call, 500) << "no fault prevents it";
     const std::uint64_t step = steps().back() + 1;
     const ArmedFault armed(fault);
-    EXPECT_TRUE(run.save(ranks, progress(step), false).isOk());
+    EXPECT_TRUE(run.save(ranks, progress(step), false).isOk() && run.finish(ranks).isOk());
     if (!notes.empty() && notes.back().find("an earlier checkpoint could not be removed: ") == std::string::npos)
       notes.clear();
     else if (!notes.empty() && notes.back().find("cannot remove '") == std::string::npos)
@@ -213,28 +215,101 @@ TEST_F(Run, RefusesStateOfNoParameter) {
   refuses("buffer 'momentum' persists between steps and belongs to no parameter or variable");
 }
 
-// Tests that a process reports that it works for each block that it writes, verifies or reads.
+/// Ranks whose writes wait in their first exchange until they are released; they count reports of work.
+struct HeldRanks final : FakeRanks {
+  explicit HeldRanks(plan::PlanT plan) : FakeRanks(std::move(plan)) { fill(*this, 1); }
+  /// Of the release by noteWork(); 0: never.
+  int releasingWork = 0;
+  mutable std::atomic<int> work = 0;
+  mutable std::atomic<bool> isReleased = true;
+  struct Held final : Exchange {
+    const HeldRanks &ranks;
+    explicit Held(const HeldRanks &ranks) : ranks(ranks) {}
+    int size() const override { return ranks.size(); }
+    Result<bool> agree(bool value) const override {
+      ranks.isReleased.wait(false);
+      return value;
+    }
+  } held{*this};
+  const Exchange &background() const override { return held; }
+  void release() const {
+    isReleased = true;
+    isReleased.notify_all();
+  }
+  void noteWork() const override {
+    if (++work == releasingWork)
+      release();
+  }
+};
+
+// Tests that the ranks run while a checkpoint is written, that it has the state that they had before, and that the run
+// waits when the next one is due, and says so.
+TEST_F(Run, WritesWhileTheRanksRun) {
+  HeldRanks held(modelPlan(Layout::rows).plan);
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(held).isOk());
+  held.isReleased = false;
+  ASSERT_TRUE(run.save(held, progress(1), false).isOk());
+  fill(held, 2);
+  EXPECT_EQ(steps(), Steps{});
+  EXPECT_TRUE(notes.empty());
+  held.work = 0;
+  held.releasingWork = 3;
+  ASSERT_TRUE(run.save(held, progress(2), false).isOk());
+  EXPECT_GE(held.work, 3) << "a process that waits for its disk is not stuck";
+  EXPECT_EQ(notes, std::vector<std::string>{"waiting until the checkpoint of step 1 is written"});
+  ASSERT_TRUE(run.finish(held).isOk());
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+  for (int step : {1, 2}) {
+    options.folder = "";
+    options.resume = stepPath(folder.path("run"), static_cast<std::uint64_t>(step));
+    ranks = FakeRanks(modelPlan(Layout::rows).plan);
+    EXPECT_EQ(*resume(), static_cast<std::uint64_t>(step));
+    EXPECT_TRUE(isSame(ranks, filledRanks(Layout::rows, step)));
+  }
+}
+
+// Tests that the end of a run without a final checkpoint waits for the latest, and reports a failure of it.
+TEST_F(Run, FinishesTheLatestWrite) {
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(ranks).isOk());
+  ASSERT_TRUE(run.save(ranks, progress(1), false).isOk());
+  ASSERT_TRUE(run.finish(ranks).isOk());
+  EXPECT_EQ(steps(), Steps{1});
+  {
+    const ArmedFault armed({FaultKind::error, EIO, 0, true});
+    ASSERT_TRUE(run.save(ranks, progress(2), false).isOk());
+    EXPECT_TRUE(run.finish(ranks).isOk());
+  }
+  ASSERT_FALSE(notes.empty());
+  EXPECT_NE(notes.back().find("the checkpoint of step 2 could not be written: "), std::string::npos);
+  EXPECT_EQ(steps(), Steps{1});
+}
+
+// Tests that a write of a run that ends by an error stops, and what is not complete stays partial.
+TEST_F(Run, EndsWithoutACompleteWrite) {
+  save({progress(1)});
+  expectError(saveCheckpoint(ranks, options.folder, stateOf(ranks, 2), /*cancelled=*/true), StatusCode::failed,
+              "the run ended before its checkpoint was written");
+  EXPECT_EQ(steps(), Steps{1});
+  EXPECT_EQ(*resume(), 1u);
+}
+
+// Tests that a process reports that it works for each block that it verifies or reads.
 TEST_F(Run, NotesWork) {
-  struct Counter final : FakeRanks {
-    using FakeRanks::FakeRanks;
-    mutable int count = 0;
-    void noteWork() const override { ++count; }
-  };
-  Counter counter(modelPlan(Layout::rows).plan);
-  fill(counter, 1);
+  HeldRanks counter(modelPlan(Layout::rows).plan);
   {
     RunCheckpoints run(options, train);
     ASSERT_TRUE(run.open(counter).isOk());
-    ASSERT_TRUE(run.save(counter, progress(1), false).isOk());
+    ASSERT_TRUE(run.save(counter, progress(1), true).isOk());
   }
-  const int written = counter.count;
-  EXPECT_GE(written, 14);
+  counter.work = 0;
   RunCheckpoints next(options, train);
   ASSERT_TRUE(*next.open(counter));
-  const int verified = counter.count;
-  EXPECT_GE(verified, written + 5);
+  const int verified = counter.work;
+  EXPECT_GE(verified, 5);
   ASSERT_TRUE(next.load(counter).isOk());
-  EXPECT_GE(counter.count, verified + 14);
+  EXPECT_GE(counter.work, verified + 14);
 }
 
 // Tests that a plan with other rows in a step continues, and says where in the data.

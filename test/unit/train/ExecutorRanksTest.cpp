@@ -1,5 +1,6 @@
 //===- ExecutorRanksTest.cpp - a plan file, opened and run as sluice-train does ------===//
 #include "runtime/plan/Checker.h"
+#include "runtime/plan/CheckpointMemory.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
@@ -189,15 +190,39 @@ TEST_F(ExecutorRanksTest, MoreMemoryThanTheMachineHasIsRefused) {
   ASSERT_TRUE(file.isOk()) << file.status().message();
   const plan::PlanT &plan = file->plan;
   const std::uint64_t needed = predictedProcess(plan, 2);
-  EXPECT_TRUE(checkFitsMachine(plan, 2, needed).isOk());
-  EXPECT_TRUE(checkFitsMachine(plan, 1, needed - 1).isOk());
-  EXPECT_TRUE(checkFitsMachine(plan, 2, 0).isOk());
-  const Status status = checkFitsMachine(plan, 2, needed - 1);
+  EXPECT_TRUE(checkFitsMachine(plan, 2, needed, false).isOk());
+  EXPECT_TRUE(checkFitsMachine(plan, 1, needed - 1, false).isOk());
+  EXPECT_TRUE(checkFitsMachine(plan, 2, 0, false).isOk());
+  // Two ranks, each with a block of 1 MiB and one page for 16 persistent bytes.
+  EXPECT_EQ(checkFitsMachine(plan, 2, needed, true).code(), StatusCode::refused);
+  EXPECT_TRUE(checkFitsMachine(plan, 2, needed + 2 * ((1 << 20) + 4096), true).isOk());
+  const Status status = checkFitsMachine(plan, 2, needed - 1, false);
   EXPECT_EQ(status.code(), StatusCode::refused);
   EXPECT_NE(status.message().find("memory of the 2 ranks in this process, expected at most this machine's"),
             std::string::npos)
       << status.message();
   EXPECT_GT(machineMemory(), 64u << 20);
+}
+
+// Tests that the memory of checkpoints is requested at the start, and has what persists when it is copied.
+TEST_F(ExecutorRanksTest, CopiesItsState) {
+  auto without = open(), ranks = open({.writesCheckpoints = true});
+  ASSERT_TRUE(without && ranks);
+  EXPECT_TRUE(without->checkpointMemory(0).empty());
+  const CheckpointMemory memory = checkpointMemory(ranks->plan());
+  EXPECT_EQ(memory.copy, 16u);
+  EXPECT_EQ(ranks->requestedBytes(plan::Space::host),
+            without->requestedBytes(plan::Space::host) + memory.copy + (1 << 20));
+  const std::vector<float> first = {1, 2, 3, 4}, second = {5, 6, 7, 8};
+  for (int rank = 0; rank < 2; ++rank)
+    ASSERT_TRUE(ranks->write(rank, 0, 0, std::as_bytes(std::span(rank == 0 ? first : second))).isOk());
+  ASSERT_TRUE(ranks->copyState().isOk());
+  for (int rank = 0; rank < 2; ++rank) {
+    ASSERT_TRUE(ranks->write(rank, 0, 0, std::as_bytes(std::span(rank == 0 ? second : first))).isOk());
+    const std::span<std::byte> copied = ranks->checkpointMemory(rank);
+    ASSERT_EQ(copied.size(), memory.bytes());
+    EXPECT_EQ(std::memcmp(copied.data() + memory.block, (rank == 0 ? first : second).data(), 16), 0);
+  }
 }
 
 TEST_F(ExecutorRanksTest, Refusals) {

@@ -2,6 +2,7 @@
 #ifndef SLUICE_TEST_UNIT_TRAIN_FIXTURE_H
 #define SLUICE_TEST_UNIT_TRAIN_FIXTURE_H
 
+#include "runtime/plan/CheckpointMemory.h"
 #include "runtime/train/Ranks.h"
 #include "test/unit/PlanBuilder.h"
 
@@ -127,6 +128,20 @@ public:
     return Status::ok();
   }
   std::uint64_t requestedBytes(plan::Space) const override { return 0; }
+  Status copyState() const override {
+    copies.resize(memory.size());
+    for (std::size_t rank = 0; rank < memory.size(); ++rank) {
+      copies[rank].resize(sluice::checkpointMemory(held).bytes());
+      for (std::size_t i = 0; i < held.buffers.size(); ++i)
+        if (const plan::BufferT &buffer = *held.buffers[i]; buffer.entry == -1)
+          std::ranges::copy(memory[rank][i], copies[rank].begin() + static_cast<std::ptrdiff_t>(
+                                                                        copyBegin(held, buffer.space) + buffer.offset));
+    }
+    return Status::ok();
+  }
+  std::span<std::byte> checkpointMemory(int rank) const override {
+    return copies.empty() ? std::span<std::byte>() : std::span(copies.at(static_cast<std::size_t>(rank)));
+  }
 
   template <typename T> std::vector<T> values(int rank, std::uint32_t buffer) const {
     const auto &bytes = memory.at(rank).at(buffer);
@@ -155,6 +170,7 @@ private:
   plan::PlanT held;
   std::string underWay;
   std::vector<std::vector<std::vector<std::byte>>> memory;
+  mutable std::vector<std::vector<std::byte>> copies;
 };
 
 } // namespace sluice::test
