@@ -77,7 +77,7 @@ private:
   /// The step of the latest checkpoint that was read or written.
   std::uint64_t lastStep = 0;
   std::atomic<bool> cancelled = false;
-  /// The write in a second thread, and its step; invalid: there is none.
+  /// The write in a second thread, and its step; valid until collect().
   std::future<Written> writing;
   std::uint64_t writtenStep = 0;
 };

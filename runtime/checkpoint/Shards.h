@@ -26,8 +26,8 @@ struct ShardTensor {
 Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
                                            const std::vector<ShardTensor> &tensors, std::span<std::byte> block);
 
-/// Limit of the bytes that are read at once.
-inline constexpr std::uint64_t checkpointBlock = 1 << 20;
+/// Limit of the bytes that are read at once: they are in the cache when they are digested.
+inline constexpr std::uint64_t checkpointBlock = 256 << 10;
 
 } // namespace sluice
 

@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/RunCheckpoints.h"
-#include "runtime/base/Message.h"
 
 #include <algorithm>
 #include <chrono>
@@ -51,7 +50,7 @@ Result<Seconds> dd(const std::string &arguments) {
 }
 
 struct Round {
-  double copy = 0, save = 0, saveProcessor = 0, write = 0, load = 0, read = 0;
+  double copy = 0, save = 0, saveProcessor = 0, write = 0, load = 0, loadProcessor = 0, read = 0;
 };
 
 Result<Round> measureRound(Ranks &ranks, const std::string &folder, std::uint64_t &bytes) {
@@ -72,9 +71,8 @@ Result<Round> measureRound(Ranks &ranks, const std::string &folder, std::uint64_
   for (const auto &file : fs::directory_iterator(stepPath(folder, 1)))
     bytes += file.file_size();
   const std::string copied = fmt::format("'{}/dd'", folder);
-  SLUICE_ASSIGN_OR_RETURN(
-      const Seconds write,
-      dd(fmt::format("if=/dev/zero of={} count={} conv=fsync", copied, (bytes + (1 << 20) - 1) >> 20)));
+  SLUICE_ASSIGN_OR_RETURN(const Seconds write, dd(fmt::format("if=/dev/zero of={} count={} conv=fsync", copied,
+                                                              (bytes + (1 << 20) - 1) >> 20)));
   round.write = write.wall;
   for (const auto &file : fs::directory_iterator(stepPath(folder, 1)))
     dropPages(file.path().string());
@@ -84,6 +82,7 @@ Result<Round> measureRound(Ranks &ranks, const std::string &folder, std::uint64_
                             return next.load(ranks).status();
                           }));
   round.load = load.wall;
+  round.loadProcessor = load.processor;
   dropPages(folder + "/dd");
   SLUICE_ASSIGN_OR_RETURN(const Seconds read, dd(fmt::format("if={} of=/dev/null", copied)));
   round.read = read.wall;
@@ -102,10 +101,11 @@ Status run(const std::string &plan, const std::string &folder, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     std::uint64_t bytes = 0;
     SLUICE_ASSIGN_OR_RETURN(const Round round, measureRound(*ranks, folder, bytes));
-    fmt::print("{:.2f} GB: copy {:.2f} s; save {:.2f} s ({:.2f} s of processors), dd with fsync {:.2f} s, ratio {:.2f}; "
-               "load {:.2f} s, dd {:.2f} s, ratio {:.2f}\n",
-               static_cast<double>(bytes) / 1e9, round.copy, round.save, round.saveProcessor, round.write,
-               round.write / round.save, round.load, round.read, round.read / round.load);
+    fmt::print(
+        "{:.2f} GB: copy {:.2f} s; save {:.2f} s ({:.2f} s of processors), dd with fsync {:.2f} s, ratio {:.2f}; "
+        "load {:.2f} s ({:.2f} s of processors), dd {:.2f} s, ratio {:.2f}\n",
+        static_cast<double>(bytes) / 1e9, round.copy, round.save, round.saveProcessor, round.write,
+        round.write / round.save, round.load, round.loadProcessor, round.read, round.read / round.load);
     std::fflush(stdout);
   }
   return Status::ok();
@@ -115,7 +115,12 @@ Status run(const std::string &plan, const std::string &folder, int rounds) {
 
 int main(int argc, char **argv) {
   const int rounds = argc == 4 ? std::atoi(argv[3]) : 5;
-  if (argc < 3 || argc > 4 || rounds < 1)
-    return report({StatusCode::usage, "usage: bench-checkpoint PLAN FOLDER [ROUNDS]"});
-  return report(run(argv[1], argv[2], rounds));
+  if (argc < 3 || argc > 4 || rounds < 1) {
+    fmt::print(stderr, "error: usage: bench-checkpoint PLAN FOLDER [ROUNDS]\n");
+    return 2;
+  }
+  const Status status = run(argv[1], argv[2], rounds);
+  if (!status.isOk())
+    fmt::print(stderr, "error: {}\n", status.message());
+  return static_cast<int>(status.code());
 }
