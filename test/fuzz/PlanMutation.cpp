@@ -1,0 +1,226 @@
+//===- PlanMutation.cpp - changes values of a plan in memory ----------------------------===//
+#include "PlanMutation.h"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+namespace sluice::fuzz {
+namespace {
+
+using Random = std::minstd_rand;
+
+// All fields of each table, in the order of plan.fbs.
+auto fieldsOf(plan::AxisT &t) { return std::tie(t.name, t.size); }
+auto fieldsOf(plan::ArenaT &t) {
+  return std::tie(t.space, t.bytes, t.persistent, t.peak_live, t.workspace, t.alignment, t.pinned);
+}
+auto fieldsOf(plan::BufferT &t) {
+  return std::tie(t.name, t.space, t.class_, t.dtype, t.shape, t.bytes, t.offset, t.entry, t.begin, t.end, t.unit,
+                  t.reserved_from);
+}
+auto fieldsOf(plan::ValidT &t) { return std::tie(t.dim, t.axes, t.chunk, t.total); }
+auto fieldsOf(plan::ViewT &t) {
+  return std::tie(t.buffer, t.dtype, t.offset, t.repetition_stride, t.shape, t.strides, t.valid);
+}
+auto fieldsOf(plan::AttributeT &t) { return std::tie(t.name, t.kind, t.integer, t.number, t.list); }
+auto fieldsOf(plan::LaunchT &t) {
+  return std::tie(t.kernel, t.attributes, t.inputs, t.outputs, t.input_values, t.output_values, t.reduction,
+                  t.workspace, t.flops, t.bytes, t.sm_margin);
+}
+auto fieldsOf(plan::SegmentT &t) { return std::tie(t.source, t.destination); }
+auto fieldsOf(plan::CollectiveT &t) {
+  return std::tie(t.kind, t.axes, t.op, t.scale, t.dtype, t.reduction, t.segments);
+}
+auto fieldsOf(plan::CopyT &t) { return std::tie(t.source, t.destination); }
+auto fieldsOf(plan::FillT &t) { return std::tie(t.destination, t.value); }
+auto fieldsOf(plan::RecordT &t) { return std::tie(t.event); }
+auto fieldsOf(plan::WaitT &t) { return std::tie(t.event, t.carried); }
+auto fieldsOf(plan::ReleaseT &t) { return std::tie(t.buffers); }
+auto fieldsOf(plan::InstructionT &t) {
+  return std::tie(t.operation, t.stream, t.when, t.repetitions, t.phase, t.pass, t.unit, t.recompute, t.location);
+}
+auto fieldsOf(plan::SectionT &t) { return std::tie(t.name, t.repeat, t.instructions); }
+auto fieldsOf(plan::PortT &t) { return std::tie(t.name, t.view, t.per_repetition, t.limit); }
+auto fieldsOf(plan::EntryT &t) { return std::tie(t.name, t.inputs, t.outputs, t.sections, t.events); }
+auto fieldsOf(plan::StreamT &t) { return std::tie(t.name, t.processor, t.workspace, t.priority); }
+auto fieldsOf(plan::InitializerT &t) { return std::tie(t.kind, t.a, t.b); }
+auto fieldsOf(plan::StateT &t) { return std::tie(t.name, t.buffer); }
+auto fieldsOf(plan::TensorSplitT &t) { return std::tie(t.dim, t.axes, t.segments, t.extent); }
+auto fieldsOf(plan::ParameterT &t) {
+  return std::tie(t.name, t.aliases, t.dtype, t.shape, t.unit, t.dim, t.axes, t.chunk, t.buffer, t.initializer, t.key,
+                  t.states, t.frozen, t.split, t.requires_grad);
+}
+auto fieldsOf(plan::UnitT &t) { return std::tie(t.name, t.parameters, t.reshard_after_forward); }
+auto fieldsOf(plan::VariableT &t) { return std::tie(t.name, t.buffer, t.initializer); }
+auto fieldsOf(plan::ProgramTypeT &t) { return std::tie(t.dtype, t.shape); }
+auto fieldsOf(plan::ProgramKindT &t) { return std::tie(t.op, t.attributes, t.phase); }
+auto fieldsOf(plan::ProgramFunctionT &t) { return std::tie(t.name, t.ops_end, t.inputs_end, t.outputs_end); }
+auto fieldsOf(plan::ProgramT &t) {
+  return std::tie(t.types, t.kinds, t.names, t.values, t.inputs, t.input_names, t.outputs, t.op_kinds, t.op_blocks,
+                  t.op_symbols, t.operands, t.operand_ends, t.results, t.result_ends, t.functions);
+}
+auto fieldsOf(plan::LearningRateT &t) { return std::tie(t.shape, t.peak, t.minimum, t.warmup, t.total, t.decay); }
+auto fieldsOf(plan::TargetT &t) { return std::tie(t.device, t.threads, t.isa, t.arch); }
+auto fieldsOf(plan::PlanT &t) {
+  return std::tie(t.major, t.minor, t.digest, t.name, t.config, t.catalogue, t.target, t.mesh, t.arenas, t.streams,
+                  t.buffers, t.units, t.parameters, t.variables, t.program, t.entries, t.kernels, t.locations, t.recipe,
+                  t.learning_rate, t.data_axes, t.register_arena, t.microbatches, t.batch, t.sequence, t.max_ctas,
+                  t.copy_engines);
+}
+
+template <typename T> constexpr bool isTable = std::is_base_of_v<flatbuffers::NativeTable, T>;
+template <typename T> constexpr bool isNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+/// A value of the plan that can be changed, without its type.
+struct Slot {
+  void *at;
+  /// Gives the value at `at` a new value; `from` is a value of the same type in the plan, perhaps the same one.
+  void (*change)(void *at, const void *from, Random &random);
+};
+
+template <typename T> T newNumber(T old, Random &random) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return !old;
+  } else if constexpr (std::is_enum_v<T>) {
+    return static_cast<T>(random() % 12);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    const T values[] = {0,
+                        1,
+                        -1,
+                        old * 2,
+                        old + 1,
+                        std::numeric_limits<T>::infinity(),
+                        std::numeric_limits<T>::quiet_NaN(),
+                        std::numeric_limits<T>::denorm_min(),
+                        std::numeric_limits<T>::max()};
+    return values[random() % std::size(values)];
+  } else {
+    using Unsigned = std::make_unsigned_t<T>;
+    const auto before = static_cast<Unsigned>(old);
+    const Unsigned values[] = {0,
+                               1,
+                               static_cast<Unsigned>(before + 1),
+                               static_cast<Unsigned>(before - 1),
+                               static_cast<Unsigned>(before * 2),
+                               static_cast<Unsigned>(before / 2),
+                               static_cast<Unsigned>(before + 64),
+                               static_cast<Unsigned>(random() % 16),
+                               static_cast<Unsigned>(std::uint64_t(1) << random() % 64),
+                               std::numeric_limits<Unsigned>::max(),
+                               static_cast<Unsigned>(std::numeric_limits<T>::max())};
+    return static_cast<T>(values[random() % std::size(values)]);
+  }
+}
+
+/// A copy of a list's element.
+template <typename T> T copyOf(const T &element) { return element; }
+template <typename T> std::unique_ptr<T> copyOf(const std::unique_ptr<T> &element) {
+  return std::make_unique<T>(*element);
+}
+
+/// Removes, repeats or exchanges elements.
+template <typename T> void changeList(std::vector<T> &list, Random &random) {
+  if (list.empty()) {
+    if constexpr (isNumber<T>)
+      list.push_back(T(random() % 4));
+    return;
+  }
+  const std::size_t i = random() % list.size(), j = random() % list.size();
+  switch (random() % 4) {
+  case 0:
+    list.erase(list.begin() + std::ptrdiff_t(i));
+    break;
+  case 1:
+    list.insert(list.begin() + std::ptrdiff_t(i), copyOf(list[j]));
+    break;
+  case 2:
+    list.resize(i);
+    break;
+  default:
+    std::swap(list[i], list[j]);
+  }
+}
+
+/// Collects the values of a plan.
+class Slots {
+public:
+  std::vector<Slot> list;
+
+  template <typename T> void visitTable(T &table) {
+    // The schema counts a union twice: as its type and as its value.
+    constexpr std::size_t unions = std::is_same_v<T, plan::InstructionT>;
+    static_assert(std::tuple_size_v<decltype(fieldsOf(table))> + unions == T::TableType::Traits::fields_number,
+                  "a field of the table is missing in fieldsOf()");
+    add(table, [](T &to, const T &from, Random &) { to = T(from); });
+    std::apply([&](auto &...fields) { (visit(fields), ...); }, fieldsOf(table));
+  }
+
+private:
+  template <typename T, typename Change> void add(T &value, Change) {
+    list.push_back({&value, [](void *at, const void *from, Random &random) {
+                      Change()(*static_cast<T *>(at), *static_cast<const T *>(from), random);
+                    }});
+  }
+
+  template <typename T> std::enable_if_t<isNumber<T>> visit(T &number) {
+    add(number, [](T &to, const T &from, Random &random) { to = random() % 3 == 0 ? from : newNumber(to, random); });
+  }
+  void visit(std::string &text) {
+    add(text, [](std::string &to, const std::string &from, Random &random) {
+      if (random() % 2 || to.empty())
+        to = std::string(from);
+      else
+        to[random() % to.size()] = char(random());
+    });
+  }
+  template <typename T> void visit(std::unique_ptr<T> &table) {
+    add(table, [](std::unique_ptr<T> &to, const std::unique_ptr<T> &from, Random &random) {
+      to = from && random() % 4 ? copyOf(from) : nullptr;
+    });
+    if (table)
+      visitTable(*table);
+  }
+  template <typename T> void visit(std::vector<T> &list) {
+    add(list, [](std::vector<T> &to, const std::vector<T> &, Random &random) { changeList(to, random); });
+    for (T &element : list)
+      if constexpr (isNumber<T> || std::is_same_v<T, std::string>)
+        visit(element);
+      else
+        visitTable(*element);
+  }
+  void visit(plan::OperationUnion &operation) {
+    const auto visitIf = [&](auto *table) {
+      if (table)
+        visitTable(*table);
+    };
+    visitIf(operation.AsLaunch());
+    visitIf(operation.AsCollective());
+    visitIf(operation.AsCopy());
+    visitIf(operation.AsFill());
+    visitIf(operation.AsRecord());
+    visitIf(operation.AsWait());
+    visitIf(operation.AsRelease());
+  }
+};
+
+} // namespace
+
+void mutatePlan(plan::PlanT &plan, Random &random) {
+  for (std::size_t changes = 1 + random() % 4; changes != 0; --changes) {
+    // A change may remove values, so they are collected for each.
+    Slots slots;
+    slots.visitTable(plan);
+    const Slot &to = slots.list[1 + random() % (slots.list.size() - 1)];
+    const void *from = to.at;
+    for (int tries = 0; tries < 32; ++tries)
+      if (const Slot &other = slots.list[random() % slots.list.size()]; other.change == to.change)
+        from = other.at;
+    to.change(to.at, from, random);
+  }
+}
+
+} // namespace sluice::fuzz
