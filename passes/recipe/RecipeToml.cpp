@@ -2,6 +2,8 @@
 
 #include "passes/recipe/RecipeKeys.h"
 
+#include "runtime/base/Toml.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -9,14 +11,6 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
-
-// The packaged library is built with exceptions; the header alone can do without.
-#undef TOML_HEADER_ONLY
-#undef TOML_SHARED_LIB
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
 
 using namespace sluice;
 

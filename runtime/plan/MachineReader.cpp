@@ -1,17 +1,12 @@
 //===- MachineReader.cpp - reads descriptions of hardware -------------------------------===//
 #include "runtime/plan/MachineFile.h"
 
+#include "runtime/base/Toml.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
-
-// The packaged library is built with exceptions; the header works without them.
-#undef TOML_HEADER_ONLY
-#undef TOML_SHARED_LIB
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
 namespace sluice {
 namespace {

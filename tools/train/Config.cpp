@@ -2,17 +2,11 @@
 #include "tools/train/Config.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/base/Toml.h"
 
 #include <CLI/CLI.hpp>
 #include <sstream>
 #include <unistd.h>
-
-// The packaged library is built with exceptions; the header works without them.
-#undef TOML_HEADER_ONLY
-#undef TOML_SHARED_LIB
-#define TOML_HEADER_ONLY 1
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
 namespace sluice {
 namespace {

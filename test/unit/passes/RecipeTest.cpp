@@ -317,6 +317,7 @@ TEST(RecipeErrors, Files) {
             "/nowhere/r.toml: cannot read the recipe: No such file or directory");
   EXPECT_EQ(recipe.addFile("/").message(), "/: cannot read the recipe, expected a file but got a directory");
   EXPECT_EQ(errorOf("mesh.shard = \n").substr(0, 42), "r.toml:1: recipe that is not TOML: Error w");
+  EXPECT_EQ(errorOf("[=]").substr(0, 33), "r.toml:1: recipe that is not TOML");
   EXPECT_EQ(errorOf("mesh.shard = 1\nmesh.shard = 2").substr(0, 33), "r.toml:2: recipe that is not TOML");
   EXPECT_EQ(settingError("mesh.shard"), "--set mesh.shard: setting, expected key=value but got 'mesh.shard'");
   EXPECT_EQ(recipe.addSetting("=1").code(), StatusCode::usage);
