@@ -109,6 +109,14 @@ TEST_F(Damage, OfShardsIsRefused) {
   expectError(read(), StatusCode::refused, "bytes 0 to ");
 }
 
+// Tests that an index is written with its digest where it is read, whatever digests its files have.
+TEST_F(Damage, OfNoFileIsLikeTheIndex) {
+  changeIndex([](CheckpointIndex &index) { index.files[0].digest.assign(index.files[0].digest.size(), '0'); });
+  const std::string name = file(std::string(checkpointIndexName));
+  const Result<CheckpointIndex> index = parseIndex(name, readFile(name));
+  EXPECT_TRUE(index.isOk()) << index.status().message();
+}
+
 // Tests an index whose digest is right and whose content is not.
 TEST_F(Damage, OfTheIndexIsRefused) {
   const std::string name = file(std::string(checkpointIndexName)), good = readFile(name);
