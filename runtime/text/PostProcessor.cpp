@@ -1,16 +1,21 @@
 //===- PostProcessor.cpp - the special tokens that tokenizer.json adds to a text ---------===//
 #include "runtime/text/PostProcessor.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace sluice::text {
+
+static bool isTokenId(const nlohmann::json &json) {
+  return json.is_number_integer() && json.get<std::int64_t>() >= 0 && json.get<std::int64_t>() <= INT32_MAX;
+}
 
 /// The ids of a special token of a template.
 static Result<std::vector<TokenId>> idsOf(Fields &tokens, const std::string &name) {
   Fields token = tokens.child(name);
   std::vector<TokenId> ids;
   for (const nlohmann::json &id : token.array("ids")) {
-    if (!id.is_number_integer() || id.get<std::int64_t>() < 0 || id.get<std::int64_t>() > INT32_MAX)
+    if (!isTokenId(id))
       token.refuse("'ids', expected token ids");
     else
       ids.push_back(id.get<TokenId>());
@@ -18,6 +23,14 @@ static Result<std::vector<TokenId>> idsOf(Fields &tokens, const std::string &nam
   SLUICE_RETURN_IF_ERROR(tokens.status());
   SLUICE_RETURN_IF_ERROR(token.status());
   return ids;
+}
+
+std::uint64_t Surroundings::size() const {
+  std::uint64_t size = 0;
+  for (const std::vector<TokenId> *ids : {&before, &after})
+    for (const TokenId id : *ids)
+      size = std::max(size, static_cast<std::uint64_t>(id) + 1);
+  return size;
 }
 
 static Result<Surroundings> readTemplate(Fields &fields) {
@@ -49,7 +62,7 @@ static Result<Surroundings> readTemplate(Fields &fields) {
 /// The id of ["TOKEN", ID].
 static TokenId readPair(Fields &fields, std::string_view name) {
   const nlohmann::json &pair = fields.array(name);
-  if (pair.size() == 2 && pair[1].is_number_integer() && pair[1].get<std::int64_t>() >= 0)
+  if (pair.size() == 2 && isTokenId(pair[1]))
     return pair[1].get<TokenId>();
   fields.refuse(fmt::format("'{}', expected a token and its id", name));
   return 0;

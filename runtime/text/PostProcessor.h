@@ -9,6 +9,8 @@ namespace sluice::text {
 /// Ids before and after those of a text.
 struct Surroundings {
   std::vector<TokenId> before, after;
+  /// The largest id plus 1.
+  std::uint64_t size() const;
 };
 
 /// `where` is the position of the object in the file. An unknown type is an error.

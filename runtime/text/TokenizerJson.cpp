@@ -24,7 +24,9 @@ public:
   Status applySettings(const std::string &path);
 
   std::string decode(std::span<const std::int32_t> ids, bool skipSpecial) const override;
-  std::uint64_t vocabularySize() const override { return std::max(model->vocabulary.size(), added.size()); }
+  std::uint64_t vocabularySize() const override {
+    return std::max({model->vocabulary.size(), added.size(), around.size()});
+  }
 
 protected:
   Status encodeValid(std::string_view text, bool special, std::vector<std::int32_t> &ids) override;

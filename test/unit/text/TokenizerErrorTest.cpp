@@ -94,10 +94,27 @@ TEST(TokenizerErrors, OtherModels) {
   EXPECT_EQ((*unigram)->encode("aab", false, ids).message(), "the tokenizer has no token for 'b' and no unknown token");
 }
 
+// Tests that the vocabulary has every id of a text, so that it can be compared with a model's.
+TEST(TokenizerErrors, SpecialTokensAreInTheVocabulary) {
+  const auto sizeWith = [](const char *post) {
+    json tokenizer = small();
+    tokenizer["post_processor"] = json::parse(post);
+    const auto result = readTokenizerJson(tokenizer.dump(), "t.json", {});
+    return result.isOk() ? (*result)->vocabularySize() : 0;
+  };
+  EXPECT_EQ(sizeWith(R"({"type": "BertProcessing", "sep": ["s", 7], "cls": ["c", 2]})"), 8u);
+  EXPECT_EQ(sizeWith(R"({"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "s"}}],
+                         "special_tokens": {"s": {"ids": [2147483647]}}})"),
+            2147483648u);
+  EXPECT_EQ(sizeWith(R"({"type": "ByteLevel"})"), 3u);
+}
+
 TEST(TokenizerErrors, SpecialTokens) {
   EXPECT_EQ(errorWith("/added_tokens", R"([{"content": "<s>"}])"),
             "'t.json': tokenizer.added_tokens[0]: 'id', expected a token id");
   EXPECT_EQ(errorWith("/post_processor", R"({"type": "BertProcessing", "sep": ["a"], "cls": ["a", 0]})"),
+            "'t.json': tokenizer.post_processor: 'sep', expected a token and its id");
+  EXPECT_EQ(errorWith("/post_processor", R"({"type": "BertProcessing", "sep": ["a", 2147483648], "cls": ["a", 0]})"),
             "'t.json': tokenizer.post_processor: 'sep', expected a token and its id");
   const std::string around = R"({"type": "TemplateProcessing", "special_tokens": {"a": {"ids": [-1]}}, "single": )";
   EXPECT_EQ(errorWith("/post_processor", (around + R"([{"SpecialToken": {"id": "a"}}]})").c_str()),
