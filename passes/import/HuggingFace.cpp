@@ -4,6 +4,7 @@
 #include "passes/import/Families.h"
 
 #include "dialect/model/Model.h"
+#include "runtime/base/JsonDepth.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -28,6 +29,10 @@ Result<ImportedModel> sluice::importHuggingFace(mlir::MLIRContext *context, cons
   if (!buffer)
     return inputError(file + ": cannot read the config: " + buffer.getError().message());
   llvm::StringRef text = (*buffer)->getBuffer();
+  // LLVM's parser is recursive.
+  if (nestsTooDeep(text))
+    return inputError(file + ": config, expected at most " + std::to_string(deepestJson) +
+                      " nested objects and arrays but got more");
   llvm::Expected<json::Value> parsed = json::parse(text);
   if (!parsed)
     return inputError(file + ": config that is not JSON: " + llvm::toString(parsed.takeError()));

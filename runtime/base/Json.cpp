@@ -1,6 +1,8 @@
 //===- Json.cpp - JSON of nlohmann's library, without exceptions ------------------------===//
 #include "runtime/base/Json.h"
 
+#include "runtime/base/JsonDepth.h"
+
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -8,13 +10,11 @@
 namespace sluice {
 namespace {
 
-/// Untrusted files must not exhaust the stack; the files that Sluice reads nest four deep.
-constexpr std::size_t deepest = 200;
-
 /// Accepts JSON that does not nest too deep, and finds a key that an object has twice.
 class Inspector final : public nlohmann::json_sax<nlohmann::json> {
 public:
   std::string duplicate;
+  bool isTooDeep = false;
 
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -40,7 +40,8 @@ private:
 
   bool open() {
     keys.emplace_back();
-    return keys.size() <= deepest;
+    isTooDeep = keys.size() > deepestJson;
+    return !isTooDeep;
   }
   bool close() {
     keys.pop_back();
@@ -57,6 +58,12 @@ template <typename J> J parseJson(std::string_view text, std::string *duplicate)
   if (duplicate)
     *duplicate = inspector.duplicate;
   return J::parse(text.begin(), text.end(), nullptr, /*allow_exceptions=*/false);
+}
+
+bool nestsTooDeep(std::string_view text) {
+  Inspector inspector;
+  (void)nlohmann::json::sax_parse(text.begin(), text.end(), &inspector);
+  return inspector.isTooDeep;
 }
 
 template <typename J> std::string dumpJson(const J &json, int indent) {
