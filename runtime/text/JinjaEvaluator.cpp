@@ -1,7 +1,9 @@
 //===- JinjaEvaluator.cpp - renders a parsed template ------------------------------------------===//
+#include "runtime/base/JsonDepth.h"
 #include "runtime/text/Jinja.h"
 #include "runtime/text/JinjaFunctions.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -11,7 +13,10 @@ namespace {
 using Kind = JinjaNode::Kind;
 
 /// Longer lists of range() are errors.
-constexpr std::int64_t longestRange = 1 << 20;
+constexpr std::uint64_t longestRange = 1 << 20;
+/// Limit of the work of a template, so that it can neither run forever nor exhaust the memory: an expression, a
+/// statement, a member of a value or 4 KiB of text count 1. A long conversation needs a fraction of this.
+constexpr std::uint64_t mostWork = 1 << 19, bytesOfWork = 4096;
 
 class Evaluator {
 public:
@@ -35,6 +40,25 @@ private:
   JinjaOutput output;
   /// The first error. After it, nothing is rendered.
   Status failure;
+  std::uint64_t work = 0;
+
+  /// Counts one value or statement with a text of `bytes`. False after an error, also if the work is too much.
+  bool count(std::uint64_t bytes) {
+    work += 1 + bytes / bytesOfWork;
+    if (work > mostWork)
+      fail("the template takes too long, or its values are too large");
+    return failure.isOk();
+  }
+  /// Counts a value and its members. Copies of values are recursive, so one that nests deeper than JSON is an error
+  /// too.
+  bool countValue(const Json &value, std::size_t depth = 0) {
+    if (depth > deepestJson)
+      fail("a value nests too deeply");
+    if (value.is_string())
+      return count(value.get_ref<const std::string &>().size());
+    return count(0) && (!value.is_structured() ||
+                        std::ranges::all_of(value, [&](const Json &member) { return countValue(member, depth + 1); }));
+  }
 
   template <typename T> T orFail(Result<T> result, T other) {
     if (result.isOk())
@@ -67,6 +91,8 @@ private:
   }
 
   Flow render(const JinjaNode &node) {
+    if (!count(node.text.size()))
+      return Flow::next;
     switch (node.kind) {
     case Kind::data:
       output.text += node.text;
@@ -163,7 +189,7 @@ private:
     const std::vector<Json> items = itemsOf(node);
     if (items.empty() && node.bodies.size() == 2)
       render(node.bodies[1]);
-    for (std::size_t i = 0; i < items.size() && failure.isOk(); ++i) {
+    for (std::size_t i = 0; i < items.size() && count(0); ++i) {
       scopes.emplace_back();
       assign(node.names, items[i]);
       Json loop = Json::object();
@@ -214,8 +240,15 @@ private:
   Json evaluate(const JinjaNode &node) {
     if (!failure.isOk())
       return undefinedValue();
-    if (const Json *value = place(node))
-      return *value;
+    const Json *stored = place(node);
+    if (stored && !countValue(*stored))
+      return undefinedValue();
+    Json value = stored ? *stored : compute(node);
+    return stored || countValue(value) ? value : undefinedValue();
+  }
+
+  /// The value of an expression that is not stored.
+  Json compute(const JinjaNode &node) {
     switch (node.kind) {
     case Kind::literal:
       return node.value;
@@ -324,11 +357,16 @@ private:
     const std::int64_t first = numbers.size() > 1 ? numbers[0] : 0,
                        last = numbers.empty() ? 0 : numbers[numbers.size() > 1];
     const std::int64_t step = numbers.size() > 2 ? numbers[2] : 1;
-    if (step == 0 || std::abs(double(last) - double(first)) > longestRange)
+    // Unsigned, because the number after the last may not fit.
+    const bool ascends = step > 0;
+    const auto from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last),
+               by = static_cast<std::uint64_t>(step);
+    const std::uint64_t distance = ascends == (first < last) ? (ascends ? to - from : from - to) : 0;
+    if (step == 0 || distance > longestRange)
       return fail("range() has too many numbers");
     Json list = Json::array();
-    for (std::int64_t i = first; step > 0 ? i < last : i > last; i += step)
-      list.push_back(i);
+    for (std::uint64_t at = 0; at < distance; at += ascends ? by : 0 - by)
+      list.push_back(static_cast<std::int64_t>(ascends ? from + at : from - at));
     return list;
   }
 };

@@ -50,18 +50,25 @@ static std::string strip(const std::string &text, const Json &set, bool left, bo
   return begin < end ? text.substr(begin, end - begin) : "";
 }
 
-static Json replaceAll(const std::string &text, const JinjaArguments &arguments) {
+/// Longer texts are errors: they grow with the product of two lengths.
+static constexpr std::size_t longestText = std::size_t(1) << 26;
+
+static Status textIsTooLong() { return inputError(fmt::format("a text has more than {} bytes", longestText)); }
+
+static Result<Json> replaceAll(const std::string &text, const JinjaArguments &arguments) {
   const Json from = arguments.get(0, "old"), to = arguments.get(1, "new");
   if (!from.is_string() || !to.is_string() || from.get_ref<const std::string &>().empty())
-    return text;
+    return Json(text);
   const std::string &old = from.get_ref<const std::string &>();
   std::string result;
   std::size_t end = 0;
   for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, end)) {
     result += text.substr(end, at - end) + to.get<std::string>();
     end = at + old.size();
+    if (result.size() > longestText)
+      return textIsTooLong();
   }
-  return result + text.substr(end);
+  return Json(result + text.substr(end));
 }
 
 static Json splitText(const std::string &text, const JinjaArguments &arguments) {
@@ -159,6 +166,8 @@ static Result<Json> joinTexts(const Json &list, const Json &separator) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(const std::string part, textOf(list[i]));
     text += (i > 0 && separator.is_string() ? separator.get<std::string>() : "") + part;
+    if (text.size() > longestText)
+      return textIsTooLong();
   }
   return Json(text);
 }

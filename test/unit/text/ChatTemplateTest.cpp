@@ -131,6 +131,23 @@ TEST(ChatTemplate, ErrorsOfValues) {
             "chat template: a loop over 2 variables, expected lists of 2");
 }
 
+// Tests that a template can neither run forever nor exhaust memory or stack.
+TEST(ChatTemplate, Limits) {
+  const std::string loop = "{% for i in range(99999) %}", end = "{% endfor %}",
+                    space = "{% set ns = namespace(a='x') %}";
+  const char *tooLong = "chat template: the template takes too long, or its values are too large";
+  EXPECT_EQ(chatErrorOf(loop + loop + loop + end + end + end), tooLong);
+  EXPECT_EQ(chatErrorOf(space + loop + "{% set ns.a = ns.a ~ ns.a %}" + end), tooLong);
+  EXPECT_EQ(chatErrorOf(space + loop + "{% set ns.a = [ns.a, ns.a] %}" + end), tooLong);
+  EXPECT_EQ(chatErrorOf(space + loop + "{% set ns.a = [ns.a] %}" + end), "chat template: a value nests too deeply");
+  const std::string megabytes =
+      "{% set ns = namespace(a='x') %}{% for i in range(20) %}{% set ns.a = ns.a ~ ns.a %}" + end;
+  const char *text = "chat template: a text has more than 67108864 bytes";
+  EXPECT_EQ(chatErrorOf(megabytes + "{{ ns.a.replace('x', ns.a) }}"), text);
+  EXPECT_EQ(chatErrorOf(megabytes + "{{ range(1000) | join(ns.a) }}"), text);
+  EXPECT_EQ(chatErrorOf("{{ range(9223372036854775800, 9223372036854775807, 100) | join(',') }}"), "");
+}
+
 /// Every template of the references, cut or with one character changed, renders or is an error.
 TEST(ChatTemplate, DamagedTemplates) {
   const Result<std::string> file = readFile(SLUICE_SOURCE_DIR "/test/reference/tokenizers/chat.json");
