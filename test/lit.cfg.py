@@ -14,7 +14,7 @@ config.name = "sluice"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 # Files that GoogleTest programs and other tests read.
-config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "fuzz"]
+config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "corpus"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "test-output")
 
@@ -44,6 +44,8 @@ if glob.glob(os.path.join(build, "runtime", "base", "cuda", "*.fatbin")):
     config.available_features.add("device-code")
 if os.path.exists(os.path.join(build, "bin", "bench-cuda")):
     config.available_features.add("benchmarks")
+if shutil.which("clang++-22") and glob.glob("/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.fuzzer-*.a"):
+    config.available_features.add("fuzzer")
 if shutil.which("zstd"):
     config.available_features.add("zstd")
 # A container may have no pseudo-terminals.

@@ -31,43 +31,40 @@ bool sealBytes(std::vector<std::uint8_t> &bytes) {
 
 /// All reports of sluice-plan on a plan that the checker accepted.
 static std::string reportsOf(const plan::PlanT &plan) {
-  return dumpJson(describePlan(plan)) + describePlanText(plan) + memoryText(plan, true) + scheduleText(plan, true);
+  return printPlan(plan) + dumpJson(describePlan(plan)) + describePlanText(plan) + memoryText(plan, true) +
+         scheduleText(plan, true);
 }
 
 OpenedPlan openPlan(std::span<const std::uint8_t> bytes) {
   OpenedPlan opened;
-  Result<PlanFile> file = parsePlan(bytes, "fuzz"), again = parsePlan(bytes, "fuzz");
   const auto claim = [&](bool holds, const char *text) {
     if (!holds && opened.problem.empty())
       opened.problem = text;
   };
-  claim(file.isOk() == again.isOk() && file.status().message() == again.status().message(),
-        "the bytes are read differently the second time");
+  Result<PlanFile> file = parsePlan(bytes, "fuzz");
   if (!file.isOk()) {
     claim(file.status().code() == StatusCode::refused, "a plan that cannot be read is not refused");
     return opened;
   }
   opened.isParsed = true;
-  CheckReport report, second;
+  CheckReport report;
   const Status status = checkPlan(file->plan, &report);
-  claim(status.message() == checkPlan(again->plan, &second).message() && report.outcomes == second.outcomes,
-        "the plan is checked differently the second time");
+  const auto refused = std::ranges::find(report.outcomes, CheckReport::Outcome::refused);
+  claim(status.isOk() == (refused == report.outcomes.end()), "the verdict is not that of the report");
   // Anything that is well-formed can be printed.
   if (report[1] == CheckReport::Outcome::proved)
-    claim(printPlan(file->plan) == printPlan(again->plan), "the plan is printed differently the second time");
+    (void)printPlan(file->plan);
   if (!status.isOk()) {
-    const auto refused = std::ranges::find(report.outcomes, CheckReport::Outcome::refused);
-    claim(refused != report.outcomes.end(), "the check fails without a refused property");
     opened.refused = int(refused - report.outcomes.begin()) + 1;
     claim(status.code() == StatusCode::refused, "a refusal has a different status");
     return opened;
   }
   opened.isAccepted = true;
-  claim(std::ranges::find(report.outcomes, CheckReport::Outcome::refused) == report.outcomes.end(),
-        "an accepted plan has a refused property");
-  claim(std::ranges::equal(serializePlan(again->plan), bytes), "an accepted plan is written as different bytes");
-  claim(reportsOf(file->plan) == reportsOf(again->plan),
-        "an accepted plan is reported differently after it is written");
+  const std::vector<std::uint8_t> written = serializePlan(file->plan);
+  claim(std::ranges::equal(written, bytes), "an accepted plan is written as different bytes");
+  const Result<PlanFile> again = parsePlan(written, "again");
+  claim(again.isOk() && checkPlan(again->plan).isOk(), "an accepted plan is refused after it is written");
+  claim(again.isOk() && reportsOf(file->plan) == reportsOf(again->plan), "the reports differ after a plan is written");
   return opened;
 }
 

@@ -18,9 +18,8 @@ struct OpenedPlan {
   bool isParsed = false, isAccepted = false;
   /// The first property of a plan that the checker refused, 0 otherwise.
   int refused = 0;
-  /// A claim about readers that does not hold for these bytes; empty if all do. The claims: parsing and checking twice
-  /// gives the same result, the status of a refusal is `refused` and the report has the property, and an accepted plan
-  /// is written as the same bytes and has the same reports after that.
+  /// A claim that does not hold for these bytes; empty if all do. The status of a refusal is `refused` and the report
+  /// has the property; an accepted plan is written as the same bytes, and these are accepted and have the same reports.
   std::string problem;
 };
 

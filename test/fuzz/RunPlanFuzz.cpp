@@ -11,6 +11,7 @@
 #include "runtime/plan/Reader.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 using namespace sluice;
@@ -30,6 +31,12 @@ bool isSmall(const plan::PlanT &plan) {
       instructions += section->repeat * section->instructions.size();
   return ranks <= mostRanks && bytes <= mostBytes && instructions <= mostInstructions;
 }
+
+/// Prints at the end of the program how many plans were executed.
+struct Executed {
+  std::uint64_t plans = 0;
+  ~Executed() { std::fprintf(stderr, "stat::executed_plans: %llu\n", static_cast<unsigned long long>(plans)); }
+};
 
 /// Writes numbers that the port accepts; floats have any bits.
 void fill(const PortMemory &port) {
@@ -68,8 +75,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   const Result<PlanFile> file = parsePlan({data, size}, "fuzz");
   if (!file.isOk() || !isSmall(file->plan) || !checkPlan(file->plan).isOk())
     return 0;
+  static Executed executed;
   const Result<std::unique_ptr<RankGroup>> ranks = RankGroup::create(file->plan);
   const Status status = ranks.isOk() ? runEntries(file->plan, **ranks) : ranks.status();
   fuzz::claim(status.code() != StatusCode::internal, status.message());
+  executed.plans += status.isOk();
   return 0;
 }

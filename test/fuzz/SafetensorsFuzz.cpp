@@ -24,7 +24,8 @@ void writeAgain(const SafetensorsFile &file) {
   std::vector<SafetensorsTensor> tensors;
   for (const SafetensorsEntry &entry : file.entries())
     tensors.push_back({entry.name, entry.dtype, entry.shape, [&](const SafetensorsTensor::Sink &sink) {
-                         return sink(std::as_bytes(std::span(contentsOf(file, entry))));
+                         const std::string bytes = contentsOf(file, entry);
+                         return sink(std::as_bytes(std::span(bytes)));
                        }});
   fuzz::claim(writeSafetensors(path, std::move(tensors)).isOk(), "tensors that were read cannot be written");
   const Result<SafetensorsFile> again = SafetensorsFile::open(path);
