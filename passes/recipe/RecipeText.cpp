@@ -34,7 +34,8 @@ static std::string quote(std::string_view text) {
   for (char c : text) {
     if (c == '"' || c == '\\')
       out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
+    // TOML refuses control characters, DEL among them.
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       char escape[8];
       std::snprintf(escape, sizeof(escape), "\\u%04x", c);
       out += escape;

@@ -140,7 +140,9 @@ TEST(Recipe, GivenValuesDifferFromDefaults) {
 TEST(Recipe, PrintedRecipeIsARecipe) {
   Recipe recipe, again;
   ASSERT_TRUE(
-      recipe.addText("mesh.shard = 4\noptimizer.no_decay = [\"a\\\"b\"]\ngradient.clip_type = inf", "r.toml").isOk());
+      recipe
+          .addText("mesh.shard = 4\noptimizer.no_decay = [\"a\\\"b\", \"\\u007f\"]\ngradient.clip_type = inf", "r.toml")
+          .isOk());
   ASSERT_TRUE(recipe.resolve().isOk());
   std::string printed = recipe.print();
   EXPECT_NE(printed.find("# r.toml:1"), std::string::npos);
