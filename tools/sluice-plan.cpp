@@ -1,6 +1,7 @@
 //===- sluice-plan.cpp - prints and checks plans ------------------------------------===//
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
+//        sluice-plan check FILE --mutate N [--seed S]
 //        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1] [--checkpoint]
 //        sluice-plan pack FILE --capacity BYTES -o OUT
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
@@ -9,6 +10,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/plan/Commands.h"
 #include "tools/CommandLine.h"
+#include "tools/plan/Mutants.h"
 #include "tools/plan/Pack.h"
 
 #include <CLI/CLI.hpp>
@@ -24,18 +26,26 @@ static constexpr std::string_view notImplemented[] = {"explain", "simulate", "co
 int main(int argc, char **argv) {
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
   app.set_version_flag("--version", versionText("sluice-plan"));
-  app.footer("exit codes: 0 done, 1 a file cannot be read or written (diff: the plans differ), 2 usage, 3 no placement "
-             "(pack), "
-             "4 a plan is rejected");
+  app.footer("exit codes: 0 done, 1 a file cannot be read or written (diff: the plans differ; check --mutate: a mutant "
+             "survived), 2 usage, 3 no placement (pack), 4 a plan is rejected");
   app.require_subcommand(1);
   PlanCommand command;
   command.isTerminal = isatty(STDOUT_FILENO) == 1;
+  std::uint64_t mutants = 0, seed = 0;
   std::string names;
   bool isKnown = argc < 2 || argv[1][0] == '-';
   for (const PlanSubcommand &row : planSubcommands()) {
     CLI::App *subcommand = app.add_subcommand(row.name, row.help);
     subcommand->add_option("FILE", command.files, "a plan")->expected(row.files)->required();
     subcommand->add_flag("--json", command.json, "print only JSON");
+    if (std::string_view(row.name) == "check") {
+      auto *mutate =
+          subcommand
+              ->add_option("--mutate", mutants,
+                           "check this number of wrong copies of the plan, and execute those that are accepted")
+              ->check(integerFrom(1));
+      subcommand->add_option("--seed", seed, "choice of the wrong copies")->check(integerFrom(0))->needs(mutate);
+    }
     if (std::string_view(row.name) == "memory") {
       auto *machine = subcommand->add_option(
           "--machine", command.machine, "a description of a device (tools/machines): memory of a rank's process on it");
@@ -79,13 +89,9 @@ int main(int argc, char **argv) {
   if (const std::optional<int> done = parseCommandLine(app, argc, argv))
     return *done;
   command.name = app.get_subcommands().front()->get_name();
-  PlanCommandResult result;
-  if (packSubcommand->parsed()) {
-    Result<std::string> line = runPack(pack);
-    result = {line.isOk() ? *line : "", line.status(), 0};
-  } else {
-    result = runPlanCommand(command);
-  }
+  const PlanCommandResult result = packSubcommand->parsed() ? runPack(pack)
+                                   : mutants > 0            ? runMutants(command, mutants, seed)
+                                                            : runPlanCommand(command);
   std::fputs(result.text.c_str(), stdout);
   if (!result.status.isOk())
     return report(result.status);

@@ -20,6 +20,8 @@ PLAIN_TOOLS = {
     "tools/kernel-page.cpp": (CATALOGUE,),
     "tools/plan/": ("runtime/", "passes/solver/"),
     "tools/sluice-plan.cpp": ("runtime/", "tools/plan/", "tools/CommandLine.h"),
+    "tools/sluice-steps.cpp": ("runtime/", "tools/CommandLine.h", "tools/steps/"),
+    "tools/steps/": ("runtime/",),
 }
 
 

@@ -26,9 +26,8 @@ Status outOfMemory(const PackingProblem &problem, std::uint64_t capacity, std::u
           concat("the search is not complete; the lowest placement found has ", result.solution.height, " bytes"));
 }
 
-} // namespace
-
-Result<std::string> runPack(const PackCommand &command) {
+/// A line for standard output.
+Result<std::string> pack(const PackCommand &command) {
   if (Status status = checkNoInput(command.output, {command.input}); !status.isOk())
     return status;
   Result<std::string> text = readFile(command.input);
@@ -51,6 +50,13 @@ Result<std::string> runPack(const PackCommand &command) {
   if (Status status = file->commit(); !status.isOk())
     return status;
   return concat(problem->buffers.size(), " buffers in ", result.solution.height, " bytes, lower bound ", least, "\n");
+}
+
+} // namespace
+
+PlanCommandResult runPack(const PackCommand &command) {
+  Result<std::string> line = pack(command);
+  return {line.isOk() ? *line : "", line.status(), 0};
 }
 
 } // namespace sluice

@@ -2,7 +2,7 @@
 #ifndef SLUICE_TOOLS_PLAN_PACK_H
 #define SLUICE_TOOLS_PLAN_PACK_H
 
-#include "runtime/base/Status.h"
+#include "runtime/plan/Commands.h"
 
 #include <cstdint>
 #include <string>
@@ -16,9 +16,9 @@ struct PackCommand {
   std::uint64_t capacity = 0;
 };
 
-/// Places the buffers of the input below the capacity and writes the output. Returns a line for standard output, or an
-/// error: StatusCode::budget if no placement was found.
-Result<std::string> runPack(const PackCommand &command);
+/// Places the buffers of the input below the capacity and writes the output. StatusCode::budget if no placement was
+/// found.
+PlanCommandResult runPack(const PackCommand &command);
 
 } // namespace sluice
 

@@ -1,0 +1,286 @@
+//===- Mutants.cpp - `sluice-plan check --mutate` ---------------------------------------===//
+//
+// See Mutants.h.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/plan/Mutants.h"
+
+#include "runtime/base/Json.h"
+#include "runtime/base/Text.h"
+#include "runtime/plan/Checker.h"
+#include "runtime/plan/Reader.h"
+#include "runtime/plan/Serialize.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <random>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace sluice {
+
+namespace {
+
+/// A mutant takes as long as the plan, unless it waits for something that never happens.
+constexpr double secondsPerRun = 20;
+
+/// A file that is removed with this object.
+class TemporaryFile {
+public:
+  explicit TemporaryFile(std::span<const std::uint8_t> bytes)
+      : path((std::filesystem::temp_directory_path() / "sluice-mutant-XXXXXX").string()) {
+    const int file = mkstemp(path.data());
+    isWritten = file >= 0;
+    for (std::size_t done = 0; isWritten && done < bytes.size();) {
+      const ssize_t count = ::write(file, bytes.data() + done, bytes.size() - done);
+      isWritten = count > 0;
+      done += count > 0 ? std::size_t(count) : 0;
+    }
+    if (file >= 0)
+      close(file);
+  }
+  ~TemporaryFile() { unlink(path.c_str()); }
+
+  std::string path;
+  bool isWritten = false;
+};
+
+/// Reads until the other end is closed or the time is over; false if it is over.
+bool readAll(int pipe, std::string &text, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    pollfd ready{pipe, POLLIN, 0};
+    if (left <= 0 || poll(&ready, 1, int(left)) <= 0)
+      return false;
+    char bytes[4096];
+    const ssize_t count = ::read(pipe, bytes, sizeof bytes);
+    if (count <= 0)
+      return true;
+    text.append(bytes, std::size_t(count));
+  }
+}
+
+struct KindCounts {
+  std::uint64_t made = 0, refused = 0, expected = 0, equivalent = 0, stopped = 0, survived = 0;
+};
+
+/// A mutant that is listed with its number.
+struct Listed {
+  std::string kind;
+  std::uint64_t number = 0;
+  std::string reason;
+};
+
+struct MutantReport {
+  std::map<std::string_view, KindCounts> kinds;
+  std::vector<Listed> survivors;
+  /// Refused for a property that its kind does not name.
+  std::vector<Listed> unexpected;
+  /// By property.
+  std::map<int, std::uint64_t> refused;
+
+  void add(const MutantKind &kind, std::uint64_t number, int property) {
+    KindCounts &counts = kinds[kind.name];
+    ++counts.made;
+    ++counts.refused;
+    ++refused[property];
+    if (std::count(kind.properties.begin(), kind.properties.end(), property) > 0)
+      ++counts.expected;
+    else
+      unexpected.push_back({std::string(kind.name), number, concat("P", property)});
+  }
+  void add(const MutantKind &kind, std::uint64_t number, const StepsOutcome &original, const StepsOutcome &mutant) {
+    using End = StepsOutcome::End;
+    KindCounts &counts = kinds[kind.name];
+    ++counts.made;
+    if (mutant.end == End::printed && mutant.text == original.text) {
+      ++counts.equivalent;
+    } else if (mutant.end == End::stopped) {
+      ++counts.stopped;
+    } else {
+      ++counts.survived;
+      survivors.push_back({std::string(kind.name), number,
+                           mutant.end == End::crashed    ? "crashed"
+                           : mutant.end == End::timedOut ? "did not end"
+                                                         : "other numbers"});
+    }
+  }
+  KindCounts total() const {
+    KindCounts sum;
+    for (const auto &[name, counts] : kinds) {
+      sum.made += counts.made;
+      sum.refused += counts.refused;
+      sum.expected += counts.expected;
+      sum.equivalent += counts.equivalent;
+      sum.stopped += counts.stopped;
+      sum.survived += counts.survived;
+    }
+    return sum;
+  }
+};
+
+std::string rowText(std::string_view name, const KindCounts &counts) {
+  std::string text = padRight(std::string(name), 30);
+  for (const std::uint64_t count :
+       {counts.made, counts.refused, counts.expected, counts.equivalent, counts.stopped, counts.survived})
+    text += padLeft(std::to_string(count), 11);
+  return text + "\n";
+}
+
+std::string reportText(const MutantReport &report) {
+  std::string text = padRight("kind", 30);
+  for (const char *column : {"made", "refused", "expected", "equivalent", "stopped", "survived"})
+    text += padLeft(column, 11);
+  text += "\n";
+  for (const MutantKind &kind : mutantKinds())
+    if (const auto found = report.kinds.find(kind.name); found != report.kinds.end())
+      text += rowText(kind.name, found->second);
+  text += rowText("total", report.total()) + "refused for:";
+  for (const auto &[property, count] : report.refused)
+    text += concat(" P", property, " ", count);
+  text += "\n";
+  for (const Listed &survivor : report.survivors)
+    text += concat("survived: mutant ", survivor.number, ", ", survivor.kind, ": ", survivor.reason, "\n");
+  return text;
+}
+
+Json countsJson(const KindCounts &counts) {
+  return {{"made", counts.made},         {"refused", counts.refused},
+          {"expected", counts.expected}, {"equivalent", counts.equivalent},
+          {"stopped", counts.stopped},   {"survived", counts.survived}};
+}
+
+Json reportJson(const MutantReport &report, const std::string &digest, std::uint64_t seed) {
+  const auto listJson = [](const std::vector<Listed> &list) {
+    Json rows = Json::array();
+    for (const Listed &row : list)
+      rows.push_back({{"mutant", row.number}, {"kind", row.kind}, {"reason", row.reason}});
+    return rows;
+  };
+  Json kinds = Json::array(), refused = Json::object();
+  for (const MutantKind &kind : mutantKinds())
+    if (const auto found = report.kinds.find(kind.name); found != report.kinds.end()) {
+      Json row = countsJson(found->second);
+      row["kind"] = kind.name;
+      kinds.push_back(std::move(row));
+    }
+  for (const auto &[property, count] : report.refused)
+    refused[concat("P", property)] = count;
+  return {{"digest", digest},
+          {"seed", seed},
+          {"total", countsJson(report.total())},
+          {"kinds", kinds},
+          {"refused", refused},
+          {"survivors", listJson(report.survivors)},
+          {"unexpected", listJson(report.unexpected)}};
+}
+
+} // namespace
+
+Result<StepsOutcome> runSteps(const std::string &program, plan::PlanT plan, double seconds) {
+  const TemporaryFile file(serializePlan(plan));
+  if (!file.isWritten)
+    return inputError("cannot write the mutant to '" + file.path + "'");
+  int ends[2];
+  if (pipe(ends) != 0)
+    return internalError("cannot create a pipe");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  std::string name = program, path = file.path;
+  char *arguments[] = {name.data(), path.data(), nullptr};
+  pid_t child = 0;
+  const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    return inputError("cannot start '" + program + "', which executes the mutants");
+  }
+  StepsOutcome outcome;
+  const bool inTime = readAll(ends[0], outcome.text, seconds);
+  if (!inTime)
+    kill(child, SIGKILL);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  using End = StepsOutcome::End;
+  outcome.end = !inTime                                            ? End::timedOut
+                : !WIFEXITED(status)                               ? End::crashed
+                : WEXITSTATUS(status) == int(StatusCode::internal) ? End::crashed
+                : WEXITSTATUS(status) == 0                         ? End::printed
+                                                                   : End::stopped;
+  return outcome;
+}
+
+std::string siblingProgram(const std::string &name) {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
+}
+
+std::uint64_t mutantSeed(std::uint64_t seed, std::uint64_t number) {
+  return std::mt19937_64(seed * 0x9e3779b97f4a7c15 + number)();
+}
+
+std::vector<const MutantKind *> shuffledKinds(std::uint64_t seed) {
+  std::vector<const MutantKind *> kinds;
+  for (const MutantKind &kind : mutantKinds())
+    kinds.push_back(&kind);
+  std::mt19937_64 random(seed);
+  for (std::size_t k = kinds.size(); k > 1; --k)
+    std::swap(kinds[k - 1], kinds[random() % k]);
+  return kinds;
+}
+
+PlanCommandResult runMutants(const PlanCommand &command, std::uint64_t mutants, std::uint64_t seed) {
+  Result<PlanFile> file = readCheckedPlan(command.files[0]);
+  if (!file.isOk())
+    return {{}, file.takeStatus()};
+  const std::string program = siblingProgram("sluice-steps");
+  Result<StepsOutcome> original = runSteps(program, file->plan, secondsPerRun);
+  if (!original.isOk())
+    return {{}, original.takeStatus()};
+  if (original->end != StepsOutcome::End::printed)
+    return {{},
+            failedError("cannot execute '" + command.files[0] + "', so accepted mutants cannot be compared with it: " +
+                        original->text.substr(0, original->text.find('\n')))};
+  std::vector<const MutantKind *> kinds = shuffledKinds(seed);
+  MutantReport report;
+  for (std::uint64_t number = 0, at = 0; number < mutants && !kinds.empty();) {
+    const MutantKind &kind = *kinds[at % kinds.size()];
+    std::optional<plan::PlanT> mutant = makeMutant(file->plan, kind, mutantSeed(seed, number));
+    if (!mutant) {
+      kinds.erase(kinds.begin() + std::int64_t(at % kinds.size()));
+      continue;
+    }
+    ++at;
+    CheckReport checked;
+    if (!checkPlan(*mutant, &checked).isOk()) {
+      const auto refused = std::find(checked.outcomes.begin(), checked.outcomes.end(), CheckReport::Outcome::refused);
+      report.add(kind, number++, int(refused - checked.outcomes.begin()) + 1);
+      continue;
+    }
+    Result<StepsOutcome> outcome = runSteps(program, std::move(*mutant), secondsPerRun);
+    if (!outcome.isOk())
+      return {{}, outcome.takeStatus()};
+    report.add(kind, number++, *original, *outcome);
+  }
+  return {command.json ? dumpJson(reportJson(report, digestText(file->plan), seed), 2) + "\n" : reportText(report),
+          {},
+          report.survivors.empty() ? 0 : 1};
+}
+
+} // namespace sluice
