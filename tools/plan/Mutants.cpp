@@ -54,20 +54,32 @@ public:
   bool isWritten = false;
 };
 
-/// Reads until the other end is closed or the time is over; false if it is over.
-bool readAll(int pipe, std::string &text, double seconds) {
+/// True if a complete line of `text` is a digest and not that of `expected`.
+bool differs(std::string_view text, std::string_view expected) {
+  for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
+    const std::string_view line = text.substr(begin, end + 1 - begin);
+    if ((line.starts_with("poisoned ") || line.starts_with("slow ")) && expected.substr(begin, line.size()) != line)
+      return true;
+  }
+  return false;
+}
+
+/// Reads until the other end is closed, the time is over, or a digest differs.
+StepsOutcome::End readDigests(int pipe, std::string &text, double seconds, const std::string &expected) {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd ready{pipe, POLLIN, 0};
     if (left <= 0 || poll(&ready, 1, int(left)) <= 0)
-      return false;
+      return StepsOutcome::End::timedOut;
     char bytes[4096];
     const ssize_t count = ::read(pipe, bytes, sizeof bytes);
     if (count <= 0)
-      return true;
+      return StepsOutcome::End::printed;
     text.append(bytes, std::size_t(count));
+    if (!expected.empty() && differs(text, expected))
+      return StepsOutcome::End::differed;
   }
 }
 
@@ -173,6 +185,7 @@ Json reportJson(const MutantReport &report, const std::string &digest, std::uint
     if (const auto found = report.kinds.find(kind.name); found != report.kinds.end()) {
       Json row = countsJson(found->second);
       row["kind"] = kind.name;
+      row["properties"] = kind.properties;
       kinds.push_back(std::move(row));
     }
   for (const auto &[property, count] : report.refused)
@@ -188,7 +201,8 @@ Json reportJson(const MutantReport &report, const std::string &digest, std::uint
 
 } // namespace
 
-Result<StepsOutcome> runSteps(const std::string &program, plan::PlanT plan, double seconds) {
+Result<StepsOutcome> runSteps(const std::string &program, plan::PlanT plan, double seconds,
+                              const std::string &expected) {
   const TemporaryFile file(serializePlan(plan));
   if (!file.isWritten)
     return inputError("cannot write the mutant to '" + file.path + "'");
@@ -212,18 +226,17 @@ Result<StepsOutcome> runSteps(const std::string &program, plan::PlanT plan, doub
     return inputError("cannot start '" + program + "', which executes the mutants");
   }
   StepsOutcome outcome;
-  const bool inTime = readAll(ends[0], outcome.text, seconds);
-  if (!inTime)
+  using End = StepsOutcome::End;
+  outcome.end = readDigests(ends[0], outcome.text, seconds, expected);
+  if (outcome.end != End::printed)
     kill(child, SIGKILL);
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  using End = StepsOutcome::End;
-  outcome.end = !inTime                                            ? End::timedOut
-                : !WIFEXITED(status)                               ? End::crashed
-                : WEXITSTATUS(status) == int(StatusCode::internal) ? End::crashed
-                : WEXITSTATUS(status) == 0                         ? End::printed
-                                                                   : End::stopped;
+  if (outcome.end == End::printed && (!WIFEXITED(status) || WEXITSTATUS(status) == int(StatusCode::internal)))
+    outcome.end = End::crashed;
+  else if (outcome.end == End::printed && WEXITSTATUS(status) != 0)
+    outcome.end = End::stopped;
   return outcome;
 }
 
@@ -273,7 +286,7 @@ PlanCommandResult runMutants(const PlanCommand &command, std::uint64_t mutants, 
       report.add(kind, number++, int(refused - checked.outcomes.begin()) + 1);
       continue;
     }
-    Result<StepsOutcome> outcome = runSteps(program, std::move(*mutant), secondsPerRun);
+    Result<StepsOutcome> outcome = runSteps(program, std::move(*mutant), secondsPerRun, original->text);
     if (!outcome.isOk())
       return {{}, outcome.takeStatus()};
     report.add(kind, number++, *original, *outcome);

@@ -18,13 +18,16 @@ namespace sluice {
 
 /// The end of a process that prints digests of a plan.
 struct StepsOutcome {
-  enum class End { printed, stopped, crashed, timedOut } end = End::stopped;
+  /// `differed`: ended by the caller at the first digest that is not the expected one.
+  enum class End { printed, differed, stopped, crashed, timedOut } end = End::stopped;
   /// Standard output and standard error.
   std::string text;
 };
 
-/// Runs `program` with the plan in a temporary file, for at most `seconds`.
-Result<StepsOutcome> runSteps(const std::string &program, plan::PlanT plan, double seconds);
+/// Runs `program` with the plan in a temporary file, for at most `seconds`. `expected`: the output for the original
+/// plan; empty: not known.
+Result<StepsOutcome> runSteps(const std::string &program, plan::PlanT plan, double seconds,
+                              const std::string &expected = "");
 
 /// The program of this name in the folder of this process's program.
 std::string siblingProgram(const std::string &name);

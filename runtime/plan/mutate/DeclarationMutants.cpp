@@ -242,7 +242,7 @@ std::vector<MutantKind> declarationKinds() {
       {"drop-output", "an output is not declared", {1, 9, 12}, dropOutput},
       {"change-per-repetition",
        "an input has one slice instead of one per micro-batch, or the reverse",
-       {1, 9},
+       {1, 2, 9},
        perRepetition},
       {"reduction-class", "a reduction has a different class", {1, 13}, reductionClass},
       {"unknown-kernel", "a kernel is not in the catalogue", {1}, unknownKernel},

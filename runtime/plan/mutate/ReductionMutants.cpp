@@ -113,14 +113,19 @@ bool scatterToLocalCopy(Mutation &m, bool all) {
   return true;
 }
 
-/// Exchanges the views of two segments of the same types, of one collective or of two.
+/// Exchanges the views of two segments of the same types, of one collective or of two of an entry point.
 bool swapViews(Mutation &m, CollectiveKind kind, std::unique_ptr<plan::ViewT> plan::SegmentT::*view) {
   std::vector<std::pair<plan::SegmentT *, plan::SegmentT *>> pairs;
   std::vector<plan::SegmentT *> before;
+  std::uint32_t entry = 0;
   for (const MutantPlace &place : m.places(isOf(kind))) {
+    if (place.entry != entry)
+      before.clear();
+    entry = place.entry;
     for (const auto &segment : m.collective(place)->segments) {
       for (plan::SegmentT *other : before)
-        if (sameType(*((*other).*view), *((*segment).*view)) && ((*other).*view)->buffer != ((*segment).*view)->buffer)
+        if (sameType(*other->source, *segment->source) && sameType(*other->destination, *segment->destination) &&
+            ((*other).*view)->buffer != ((*segment).*view)->buffer)
           pairs.push_back({other, segment.get()});
       before.push_back(segment.get());
     }
