@@ -244,7 +244,7 @@ std::vector<MutantKind> declarationKinds() {
        "an input has one slice instead of one per micro-batch, or the reverse",
        {1, 2, 9},
        perRepetition},
-      {"reduction-class", "a reduction has a different class", {1, 13}, reductionClass},
+      {"reduction-class", "a reduction has a different class", {1, 5, 13}, reductionClass},
       {"unknown-kernel", "a kernel is not in the catalogue", {1}, unknownKernel},
       {"unknown-enum", "an enumeration has an unknown value", {1}, unknownEnum},
       {"event-count", "an entry point has fewer events than it uses", {1}, eventCount},

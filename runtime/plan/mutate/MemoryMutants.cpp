@@ -275,7 +275,7 @@ std::vector<MutantKind> memoryKinds() {
   return {
       {"lifespan-ends-early", "a lifespan ends before the last use", {2, 3, 12}, endEarly},
       {"lifespan-begins-late", "a lifespan begins after the first use", {2, 3, 12}, beginLate},
-      {"reserve-less", "bytes are not reserved in the previous step", {2, 3, 12}, reserveLess},
+      {"reserve-less", "bytes are not reserved in the previous step", {1, 2, 3, 12}, reserveLess},
       {"overlap-live-buffer",
        "a buffer has the offset of one that is live at the same time",
        {1, 2, 3, 12},

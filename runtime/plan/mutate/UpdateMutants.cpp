@@ -345,7 +345,7 @@ std::vector<MutantKind> updateKinds() {
       {"swap-updated-parameters", "an update exchanges two parameters", {8, 9, 10}, swapUpdatedParameters},
       {"update-before-reduction",
        "an update runs before a reduction",
-       {2, 3, 4, 5, 7, 9, 10, 12},
+       {1, 2, 3, 4, 5, 7, 9, 10, 12},
        updateBeforeReduction},
       {"update-other-gradient", "an update uses a different gradient", {2, 3, 7, 9, 10}, otherGradient},
       {"update-half", "an update writes half of a shard", {1, 8, 9, 10}, updateHalf},
