@@ -70,6 +70,17 @@ private:
 
 } // namespace
 
+std::set<std::string> writtenParameters(const plan::PlanT &plan) {
+  std::set<std::string> written;
+  if (!plan.program)
+    return written;
+  const plan::ProgramT &program = *plan.program;
+  for (std::size_t op = 0; op < program.op_kinds.size(); ++op)
+    if (program.kinds[program.op_kinds[op]]->op == "model.write")
+      written.insert(program.names[program.op_symbols[op]]);
+  return written;
+}
+
 std::map<std::string, std::vector<bool>> trainedParameters(const plan::PlanT &plan) {
   std::map<std::string, std::vector<bool>> trained;
   if (!plan.program)

@@ -11,6 +11,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace sluice::check {
 /// For each function of the program, by the name of its entry point: for each parameter of the plan, if the function
 /// trains it. Functions that do not train have an entry without any.
 std::map<std::string, std::vector<bool>> trainedParameters(const plan::PlanT &plan);
+
+/// The names of the parameters, states and variables that the program writes.
+std::set<std::string> writtenParameters(const plan::PlanT &plan);
 
 } // namespace sluice::check
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace sluice::check {
 namespace {
@@ -145,6 +146,11 @@ Verdict updatedOnce(const plan::PlanT &plan, Findings &findings) {
       return refuse(10, "parameter '" + plan.parameters[p]->name +
                             (byAny[p] ? "' is frozen, but a loss of the unsharded program depends on it"
                                       : "' is not frozen, but the unsharded program does not train it"));
+  const std::set<std::string> written = writtenParameters(plan);
+  for (const auto &parameter : plan.parameters)
+    if (!parameter->requires_grad && written.count(parameter->name))
+      return refuse(10,
+                    "parameter '" + parameter->name + "' requires no gradient, but the unsharded program writes it");
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     const auto own = trained.find(plan.entries[e]->name);
     if (own == trained.end() && isInitialization(*plan.entries[e]))

@@ -362,7 +362,7 @@ std::vector<MutantKind> operandKinds() {
        "a launch that works in place is left out",
        {2, 9, 10},
        [](Mutation &m) { return dropLaunch(m, [&](const auto &i) { return writesInPlace(i) && !m.isUpdate(i); }); }},
-      {"drop-launch", "a launch is left out", {2, 7, 9, 10}, [](Mutation &m) { return dropLaunch(m, isLaunch); }},
+      {"drop-launch", "a launch is left out", {1, 2, 7, 9, 10}, [](Mutation &m) { return dropLaunch(m, isLaunch); }},
       {"drop-copy", "a copy is left out", {2, 9, 10, 12}, [](Mutation &m) { return dropLaunch(m, isCopy); }},
       {"drop-init", "a tensor is not initialized", {2, 8, 9, 10, 15}, dropInit},
       {"init-other-key",

@@ -24,6 +24,20 @@ void exclude(HandPlan &h, const std::string &name) {
   h.parameter(name).frozen = true;
 }
 
+/// The unsharded program ends with a write of the parameter.
+void writeInProgram(HandPlan &h, const std::string &name) {
+  plan::ProgramT &program = *h.plan.program;
+  program.op_kinds.push_back(std::uint32_t(program.kinds.size()));
+  program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
+  program.kinds.back()->op = "model.write";
+  program.op_blocks.push_back(2);
+  program.op_symbols.push_back(std::uint32_t(std::ranges::find(program.names, name) - program.names.begin()));
+  program.operands.push_back(program.outputs[0]);
+  program.operand_ends.push_back(std::uint32_t(program.operands.size()));
+  program.result_ends.push_back(program.result_ends.back());
+  ++program.functions[0]->ops_end;
+}
+
 /// The update is of one row of the two of a shard.
 void takeRows(plan::LaunchT &update, std::uint64_t row) {
   for (auto *views : {&update.inputs, &update.outputs})
@@ -67,6 +81,12 @@ const Bad updates[] = {
      [](HandPlan &h) {
        h.drop("update b");
        h.parameter("b.weight").requires_grad = false;
+     }},
+    {"ExcludedButWritten", 10, "parameter 'b.weight' requires no gradient, but the unsharded program writes it",
+     [](HandPlan &h) {
+       h.drop("update b");
+       exclude(h, "b.weight");
+       writeInProgram(h, "b.weight");
      }},
     {"NoProgram", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
      [](HandPlan &h) { h.plan.program.reset(); }},
