@@ -46,7 +46,8 @@ int main(int argc, char **argv) {
     if (!outcome.isOk())
       return 5;
     constexpr const char *names[] = {"same", "different", "stopped", "crashed", "stalled"};
-    const bool isSame = outcome->end == StepsOutcome::End::printed && outcome->text == original->text;
+    const bool isSame = outcome->end == StepsOutcome::End::printed &&
+                        compareDigests(outcome->text, original->text) != Difference::numbers;
     auto &row = counts["P" + std::to_string(property)];
     ++row["mutants"];
     ++row[outcome->end == StepsOutcome::End::printed && !isSame ? "different" : names[int(outcome->end)]];

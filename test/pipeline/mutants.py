@@ -29,7 +29,7 @@ MODES = (
     (("conv", "stem=4", "hidden=6", "height=16", "width=16"), ["mesh.shard=2"]),
 )
 
-Counts = collections.namedtuple("Counts", "made refused expected equivalent stopped survived")
+Counts = collections.namedtuple("Counts", "made refused expected equivalent rounding stopped survived")
 totals = collections.defaultdict(lambda: [0] * len(Counts._fields))
 
 

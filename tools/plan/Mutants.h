@@ -18,11 +18,15 @@ namespace sluice {
 
 /// The end of a process that prints digests of a plan.
 struct StepsOutcome {
-  /// `differed`: ended by the caller at the first digest that is not the expected one.
+  /// `differed`: ended by the caller at the first line with other numbers than the expected one.
   enum class End { printed, differed, stopped, crashed, timedOut } end = End::stopped;
   /// Standard output and standard error.
   std::string text;
 };
+
+/// How the digests of a mutant differ from those of the original plan.
+enum class Difference { none, rounding, numbers };
+Difference compareDigests(std::string_view mutant, std::string_view original);
 
 /// Runs `program` with the plan in a temporary file, for at most `seconds`. `expected`: the output for the original
 /// plan; empty: not known.

@@ -9,6 +9,7 @@
 #include "runtime/base/Sha256.h"
 #include "runtime/executor/Poison.h"
 #include "runtime/executor/RankGroup.h"
+#include "runtime/kernel/cpu/Numbers.h"
 #include "runtime/train/DataOrder.h"
 #include "runtime/train/Feeder.h"
 #include "runtime/train/Ranks.h"
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -66,7 +68,15 @@ class Numbers {
 public:
   explicit Numbers(GroupRanks &ranks) : ranks(ranks), plan(ranks.plan()) {}
 
-  std::string digest() const { return toHex(sha256(bytes)); }
+  std::string line() const {
+    std::string text = toHex(sha256(bytes)) + " " + toHex(sha256(layout));
+    char number[32];
+    for (const double sum : sums) {
+      std::snprintf(number, sizeof number, " %.9g", sum);
+      text += number;
+    }
+    return text;
+  }
 
   /// Parameters, states and variables.
   Status addTensors() {
@@ -80,15 +90,16 @@ public:
     }
     for (const auto &variable : plan.variables)
       for (int rank = 0; rank < ranks.size(); ++rank)
-        SLUICE_RETURN_IF_ERROR(add(variable->name, rank, variable->buffer, 0, plan.buffers[variable->buffer]->bytes));
+        SLUICE_RETURN_IF_ERROR(add(variable->name, rank, variable->buffer, 0, plan.buffers[variable->buffer]->bytes,
+                                   plan.buffers[variable->buffer]->dtype));
     return {};
   }
 
   Status addOutputs(const plan::EntryT &entry) {
     for (const auto &port : entry.outputs)
       for (int rank = 0; rank < ranks.size(); ++rank)
-        SLUICE_RETURN_IF_ERROR(
-            add(port->name, rank, port->view->buffer, port->view->offset, viewBytes(*port->view).value_or(0)));
+        SLUICE_RETURN_IF_ERROR(add(port->name, rank, port->view->buffer, port->view->offset,
+                                   viewBytes(*port->view).value_or(0), port->view->dtype));
     return {};
   }
 
@@ -128,25 +139,36 @@ private:
 
   Status addRun(const std::string &name, int rank, std::uint32_t buffer, const ShardRun &run) {
     const std::uint64_t width = dtypeBytes(baseType(plan.buffers[buffer]->dtype));
-    append(&run.begin, sizeof run.begin);
-    return add(name, rank, buffer, run.offset * width, run.count * width);
+    append(layout, &run.begin, sizeof run.begin);
+    return add(name, rank, buffer, run.offset * width, run.count * width, plan.buffers[buffer]->dtype);
   }
-  Status add(const std::string &name, int rank, std::uint32_t buffer, std::uint64_t offset, std::uint64_t size) {
-    append(name.data(), name.size());
-    append(&size, sizeof size);
+  Status add(const std::string &name, int rank, std::uint32_t buffer, std::uint64_t offset, std::uint64_t size,
+             plan::DType dtype) {
+    append(layout, name.data(), name.size());
+    append(layout, &size, sizeof size);
     std::vector<std::byte> data(size);
     SLUICE_RETURN_IF_ERROR(ranks.read(rank, buffer, offset, data));
-    append(data.data(), size);
+    append(bytes, data.data(), size);
+    double weighted = 0, magnitude = 0;
+    for (std::uint64_t i = 0; i < size / dtypeBytes(baseType(dtype)); ++i) {
+      const double value = cpu::loadNumber(data.data(), baseType(dtype), static_cast<std::int64_t>(i));
+      weighted += value * (0.5 + static_cast<double>(mixBits(i) >> 11) * 0x1p-53);
+      magnitude += std::abs(value);
+    }
+    sums.insert(sums.end(), {weighted, magnitude});
     return {};
   }
-  void append(const void *data, std::size_t size) {
+  static void append(std::vector<std::uint8_t> &list, const void *data, std::size_t size) {
     const auto *first = static_cast<const std::uint8_t *>(data);
-    bytes.insert(bytes.end(), first, first + size);
+    list.insert(list.end(), first, first + size);
   }
 
   GroupRanks &ranks;
   const plan::PlanT &plan;
-  std::vector<std::uint8_t> bytes;
+  /// The values, and the names, sizes and positions of the tensors.
+  std::vector<std::uint8_t> bytes, layout;
+  /// Of each tensor: a weighted sum and the sum of magnitudes.
+  std::vector<double> sums;
 };
 
 bool trains(const plan::EntryT &entry) { return entry.name != "init"; }
@@ -184,7 +206,7 @@ Result<std::string> digestSteps(const plan::PlanT &plan, const StepDigestOptions
     SLUICE_RETURN_IF_ERROR(ranks.finish());
     SLUICE_RETURN_IF_ERROR(numbers.addTensors());
   }
-  return numbers.digest();
+  return numbers.line();
 }
 
 int printDigests(const plan::PlanT &plan) {
@@ -202,7 +224,7 @@ int printDigests(const plan::PlanT &plan) {
   if (const int code = print("poisoned", {.poison = true}))
     return code;
   for (std::uint32_t s = 0; s < plan.streams.size(); ++s)
-    if (const int code = print("slow " + plan.streams[s]->name, {.slowStream = s}))
+    if (const int code = print("slow-" + plan.streams[s]->name, {.slowStream = s}))
       return code;
   return 0;
 }

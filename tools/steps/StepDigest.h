@@ -26,10 +26,13 @@ struct StepDigestOptions {
 };
 
 /// Initializes, then runs three steps of each entry point, with all ranks as threads of this process, on the CPU. The
-/// result has 64 hexadecimal digits. The plan is not checked: a wrong one may do anything to this process.
+/// result is one line: the digest of all values, the digest of the names, sizes and positions of all tensors, then for
+/// each tensor a weighted sum of its elements and the sum of their magnitudes. The sums differ little if only the order
+/// of additions differs. The plan is not checked: a wrong one may do anything to this process.
 Result<std::string> digestSteps(const plan::PlanT &plan, const StepDigestOptions &options);
 
-/// Writes digests of the plan to stdout, one a line: with poison, then with each stream slow. Returns an exit code.
+/// Writes the lines of digestSteps() to stdout, each after a word: `poisoned`, then `slow-NAME` for each stream that is
+/// slow. Returns an exit code.
 int printDigests(const plan::PlanT &plan);
 
 } // namespace sluice

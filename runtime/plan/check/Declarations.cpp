@@ -7,7 +7,7 @@
 //   or
 //     copies of their chunks, write it;
 //   - an all_gather of a unit writes gathered buffers of that unit, or chunks in communication buffers; a parameter's
-//     shard is gathered by its own unit;
+//     shard is gathered by its own unit, once, and an optimizer state is not;
 //   - a persistent buffer holds one parameter, optimizer state or variable, and has its class;
 //   - the inputs of the step (learning rate, loss scale, step, seed) are scalars of their types, and the inputs of an
 //     entry point are those of its function in the unsharded program.
@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace sluice::check {
 namespace {
@@ -101,8 +102,14 @@ private:
   Verdict check(const plan::InstructionT &instruction) const {
     const plan::CollectiveT *collective = instruction.operation.AsCollective();
     const bool gathers = collective && collective->kind == plan::CollectiveKind::all_gather;
+    std::set<std::pair<std::uint32_t, std::uint64_t>> sources;
     for (std::size_t s = 0; gathers && s < collective->segments.size(); ++s) {
       const plan::SegmentT &segment = *collective->segments[s];
+      if (instruction.unit >= 0 && bufferOf(*segment.source).class_ == BufferClass::optimizer)
+        return bad(8, " gathers the optimizer state '", bufferOf(*segment.source).name,
+                   "', expected a shard of its unit");
+      if (instruction.unit >= 0 && !sources.insert({segment.source->buffer, segment.source->offset}).second)
+        return bad(8, " gathers buffer '", bufferOf(*segment.source).name, "' twice");
       const plan::BufferT &target = bufferOf(*segment.destination);
       const auto shard = shards.find(segment.source->buffer);
       // The parts of one operation are gathered for a different one, without a unit.

@@ -58,6 +58,16 @@ const Bad declarations[] = {
      [](HandPlan &h) { h.buffer("gathered.a").unit = 1; }},
     {"GatherOfAnotherUnit", 4, "gathers the shard 'a.weight' of unit 'a'",
      [](HandPlan &h) { h.at("gather a").unit = 1; }},
+    {"OptimizerStateGathered", 8,
+     "gathers the optimizer state 'a.weight.momentum_buffer', expected a shard of its unit",
+     [](HandPlan &h) {
+       h.collective("gather a").segments[0]->source->buffer = h.plan.parameters[0]->states[0]->buffer;
+     }},
+    {"GatheredTwice", 8, "gathers buffer 'a.weight' twice",
+     [](HandPlan &h) {
+       auto &segments = h.collective("gather a").segments;
+       segments.push_back(std::make_unique<plan::SegmentT>(*segments[0]));
+     }},
     {"FilledInsteadOfGathered", 4, "writes the gathered buffer 'gathered.a' without a gather of its unit",
      [](HandPlan &h) {
        plan::FillT fill;
