@@ -223,6 +223,7 @@ Json reportJson(const MutantReport &report, const std::string &digest, std::uint
     if (const auto found = report.kinds.find(kind.name); found != report.kinds.end()) {
       Json row = countsJson(found->second);
       row["kind"] = kind.name;
+      row["summary"] = kind.summary;
       row["properties"] = kind.properties;
       kinds.push_back(std::move(row));
     }
