@@ -45,7 +45,7 @@ public:
     const std::vector<MutantPlace> all = places(std::forward<Accept>(accept));
     return all.empty() ? std::nullopt : std::optional(pick(all));
   }
-  /// Edits one of the accepted instructions; false if there is none.
+  /// Edits one of the accepted instructions; false without such an instruction.
   template <typename Accept, typename Edit> bool edit(Accept &&accept, Edit &&edit) {
     const std::optional<MutantPlace> found = place(std::forward<Accept>(accept));
     if (!found)

@@ -55,7 +55,7 @@ bool swapPorts(Mutation &m, std::vector<std::unique_ptr<plan::PortT>> plan::Entr
   return true;
 }
 
-/// The value of the unsharded program that a launch of the entry point writes to the buffer; 0 if there is none.
+/// The value of the unsharded program that a launch of the entry point writes to the buffer; 0 without such a launch.
 std::uint32_t valueOf(const plan::EntryT &entry, std::uint32_t buffer) {
   std::uint32_t value = 0;
   forEachInstruction(entry, [&](const plan::InstructionT &i, std::uint32_t, std::uint32_t) {
@@ -365,7 +365,7 @@ std::vector<MutantKind> operandKinds() {
        "a launch that works in place is left out",
        {2, 9, 10},
        [](Mutation &m) { return dropLaunch(m, [&](const auto &i) { return writesInPlace(i) && !m.isUpdate(i); }); }},
-      {"drop-launch", "a launch is left out", {1, 2, 7, 9, 10}, [](Mutation &m) { return dropLaunch(m, isLaunch); }},
+      {"drop-launch", "a launch is left out", {1, 2, 4, 7, 9, 10}, [](Mutation &m) { return dropLaunch(m, isLaunch); }},
       {"drop-copy", "a copy is left out", {2, 9, 10, 12}, [](Mutation &m) { return dropLaunch(m, isCopy); }},
       {"drop-init", "a tensor is not initialized", {2, 8, 9, 10, 15}, dropInit},
       {"init-other-key",
@@ -390,7 +390,7 @@ std::vector<MutantKind> operandKinds() {
       {"change-number", "a number attribute is different", {1, 9}, changeNumber},
       {"change-list", "a list attribute is different", {1, 9}, changeList},
       {"drop-attribute", "an attribute is left out", {1, 2, 9}, dropAttribute},
-      {"transpose-view", "a view of a square tensor is transposed", {2, 9}, transposeView},
+      {"transpose-view", "a view of a square tensor is transposed", {1, 2, 9}, transposeView},
       {"broadcast-view", "a view repeats its first element", {1, 2, 8, 9, 10}, broadcastView},
       {"other-dtype", "a view has a different element type", {1, 2, 9}, otherDType},
       {"norm-without-gradient",

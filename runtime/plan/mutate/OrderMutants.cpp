@@ -36,7 +36,8 @@ template <typename Accept> bool otherStream(Mutation &m, Accept accept) {
   });
 }
 
-/// The next instruction of the same stream that works, in the direction `step`; its own position if there is none.
+/// The next instruction of the same stream that works, in the direction `step`; without one, the position of the
+/// instruction itself.
 std::uint32_t nextWork(Mutation &m, const MutantPlace &place, int step) {
   const auto &list = m.list(place);
   for (std::int64_t k = std::int64_t(place.k) + step; k >= 0 && k < std::int64_t(list.size()); k += step)

@@ -347,7 +347,7 @@ std::vector<MutantKind> updateKinds() {
        "an update runs before a reduction",
        {1, 2, 3, 4, 5, 7, 9, 10, 12},
        updateBeforeReduction},
-      {"update-other-gradient", "an update uses a different gradient", {2, 3, 7, 9, 10}, otherGradient},
+      {"update-other-gradient", "an update uses a different gradient", {2, 3, 7, 8, 9, 10}, otherGradient},
       {"update-half", "an update writes half of a shard", {1, 8, 9, 10}, updateHalf},
       {"update-nothing", "the valid extents of an update are empty", {1, 8, 10}, updateNothing},
       {"repeat-update", "an update runs twice", {10}, repeatUpdate},
