@@ -154,6 +154,20 @@ TEST(Repetitions, OutputsThatMoveTogetherAreAccepted) {
   }
 }
 
+// The output is the slot before the input.
+TEST(Repetitions, AnInputThatMovesWithTheOutputIsAccepted) {
+  SmallPlan plan;
+  const std::uint32_t slots = plan.buffer("slots", {16, 4}), source = plan.buffer("source", {4});
+  plan.section();
+  plan.fill(compute, plan.view(slots), 1);
+  plan.fill(compute, plan.view(source), 1);
+  plan.section(repeat);
+  plan::ViewT output = plan.view(slots, {4}), input = plan.view(slots, {4}, slotBytes);
+  output.repetition_stride = input.repetition_stride = 2 * slotBytes;
+  plan.launch(compute, "multiply", {input, plan.view(source)}, {output});
+  plan.expectAccepted();
+}
+
 // Output and input begin at one slot; the output moves faster.
 TEST(Repetitions, AnInputThatMovesSlowerIsNotReplaced) {
   SmallPlan plan;
