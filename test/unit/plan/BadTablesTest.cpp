@@ -115,8 +115,11 @@ const Bad parameters[] = {
      [](HandPlan &h) { splitColumns(h, 4, 1).axes = {7}; }},
     {"SplitInNoSegments", 1, "partition dim 1 of 4 in 0 segments but got parts of 4",
      [](HandPlan &h) { splitColumns(h, 4, 0); }},
-    {"SplitInSegmentsOfTheDim", 1, "partition dim 1 of 4 in 3 segments but got parts of 6",
-     [](HandPlan &h) { splitColumns(h, 6, 3); }},
+    {"SplitInSegmentsOfTheDim", 1, "partition dim 1 of 4 in 3 segments but got parts of 3",
+     [](HandPlan &h) {
+       h.plan.mesh[0]->size = 2;
+       splitColumns(h, 3, 3);
+     }},
     {"SplitInSegmentsOfThePart", 1, "partition dim 1 of 4 in 2 segments but got parts of 3",
      [](HandPlan &h) {
        h.plan.mesh[0]->size = 2;
