@@ -268,12 +268,14 @@ def build(sources, folder):
 
 def passes(program, mutant):
     """True if all tests pass. A crash and a test without an end are failures."""
-    environment = dict(os.environ, SLUICE_MUTANT=str(mutant))
-    try:
-        return subprocess.run([program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={TESTS}"], env=environment, timeout=60,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
+    # Tests write files, and several mutants run at once.
+    with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
+        environment = dict(os.environ, SLUICE_MUTANT=str(mutant), TEST_TMPDIR=scratch)
+        try:
+            return subprocess.run([program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={TESTS}"], env=environment, timeout=60,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
 
 
 def main():
