@@ -24,8 +24,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("runtime/plan/Checker.cpp", "runtime/plan/Reader.cpp", "runtime/plan/Payload.cpp", "runtime/plan/Plan.cpp", "runtime/plan/check/*.cpp")
-# Slow tests of time, memory and random plans are left out.
-TESTS = "-Speed.*:Fuzz.*:Allocation.*:PlanFile.RefusesEvery*"
+# Slow tests of memory and random plans are left out.
+TESTS = "-Fuzz.*:Allocation.*"
 
 # Sites without which the checker decides the same: (file, kind, text of the site): reason.
 REDUNDANT = "the next call checks the same"
