@@ -51,7 +51,7 @@ OutputFile::~OutputFile() {
 }
 
 /// The path by which a file without a name can be linked.
-static std::string pathOf(const Descriptor &descriptor) { return fmt::format("/proc/self/fd/{}", descriptor.get()); }
+static std::string pathOf(const Descriptor &descriptor) { return concat("/proc/self/fd/", descriptor.get()); }
 
 /// A file without a name in the folder of `path`; not open where the system has none.
 static Descriptor openUnnamed(const std::string &path) {
@@ -94,7 +94,7 @@ Status OutputFile::name() {
     if (errno != EEXIST)
       return writeError(destination, errno);
     // A link cannot replace a file.
-    temporary = fmt::format("{}.{}", destination, ::getpid());
+    temporary = concat(destination, ".", ::getpid());
     ::unlink(temporary.c_str());
     if (::linkat(AT_FDCWD, path.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) != 0)
       return writeError(destination, errno);
