@@ -1,10 +1,8 @@
 //===- Acceptor.cpp - accepts the connections of ranks ---------------------------------===//
 #include "runtime/collective/socket/Acceptor.h"
-#include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <poll.h>
 #include <sys/socket.h>
 #include <vector>
@@ -43,11 +41,10 @@ Result<std::optional<Guest>> Acceptor::next(std::span<const int> watched, Deadli
     for (int descriptor : watched)
       polled.push_back({descriptor, POLLIN, 0});
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Clock::now()).count();
-    if (poll(polled.data(), polled.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000))) < 0) {
-      if (errno != EINTR)
-        return failedError(concat("cannot wait for connections: ", std::strerror(errno)));
-      continue;
-    }
+    // After an interruption nothing is ready.
+    if (poll(polled.data(), polled.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000))) < 0)
+      for (pollfd &one : polled)
+        one.revents = 0;
     for (std::size_t i = 0; i < unfinished.size(); ++i)
       if (polled[i + 1].revents != 0)
         receive(unfinished[i]);

@@ -170,11 +170,15 @@ private:
         polled[r] = {-1, 0, 0};
         ++count;
       }
-      if (const auto *slow = std::find_if(polled.data() + 1, polled.data() + polled.size(),
-                                          [](const pollfd &one) { return one.fd >= 0; });
-          Clock::now() >= patience && slow != polled.data() + polled.size())
-        return failedError(concat("rank ", slow - polled.data(), " did not connect to all ranks within ",
-                                  formatNumber(options.seconds), " s"));
+      if (Clock::now() < patience)
+        continue;
+      std::vector<std::size_t> slow;
+      for (std::size_t r = 1; r < connections.size(); ++r)
+        if (polled[r].fd >= 0)
+          slow.push_back(r);
+      if (!slow.empty())
+        return failedError(concat((slow.size() == 1 ? "rank " : "ranks "), join(slow, ", "),
+                                  " did not connect to all ranks within ", formatNumber(options.seconds), " s"));
     }
     return {};
   }

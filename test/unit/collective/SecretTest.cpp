@@ -261,5 +261,19 @@ TEST(RendezvousTest, RankThatDies) {
   }
 }
 
+// Tests a rank that stops after it has connected to rank 0: the others end after the time to connect.
+TEST(RendezvousTest, RankThatStops) {
+  const std::uint16_t port = freePort();
+  std::array<std::string, 2> messages;
+  std::vector<std::thread> ranks;
+  for (int rank : {0, 1})
+    ranks.emplace_back([&, rank] { messages[rank] = connectRanks(optionsOf(rank, 3, port, 2)).status().message(); });
+  const Socket stopped = connectAs(2, port);
+  for (std::thread &rank : ranks)
+    rank.join();
+  EXPECT_EQ(messages[0], "ranks 1, 2 did not connect to all ranks within 2 s");
+  EXPECT_EQ(messages[1], messages[0]);
+}
+
 } // namespace
 } // namespace sluice::socket
