@@ -8,7 +8,7 @@ A kill happens at a random moment, often during the start, or, with one process 
 (sluice-train-faults). A victim of the first kind is stopped first, so that its phase can be read: start (it has not connected to all ranks),
 load (no step since), step, save (a partial checkpoint exists), or end (it has printed the summary). After each kill the script expects:
 
-- the other ranks end within a second, waits for a processor excluded, and name the dead rank and its last instruction. In the phase start
+- the other ranks end within a second, waits for a processor and the disk excluded, and name the dead rank and its last instruction. In the phase start
   they may not know it yet, and are ended by SIGTERM, as a launcher does. In MPI_Init and MPI_Finalize (start and end) mpirun ends them,
   which takes it one or two seconds;
 - no process, file of MPI or listening port is left, and the folder has only checkpoints and partial ones;
@@ -48,6 +48,11 @@ def is_running(pid):
     return read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:1] not in ([], ["Z"], ["X"])
 
 
+def is_waiting_for_disk(pid):
+    """True if a thread is in a system call that no signal ends."""
+    return any(read(task / "stat").rpartition(")")[2].split()[:1] == ["D"] for task in Path(f"/proc/{pid}/task").glob("*"))
+
+
 def waits_for_processor(pid):
     """The seconds that each thread of the process was ready to run and had no processor."""
     waits = {task.name: read(task / "schedstat").split() for task in Path(f"/proc/{pid}/task").glob("*")}
@@ -78,6 +83,8 @@ class Job:
     def __init__(self, launcher, ranks, command, fault=""):
         self.launcher, self.ranks = launcher, ranks
         self.launcher_hung = False
+        # Of every rank that was seen.
+        self.pids = {}
         self.mark = f"SLUICE_TEST_JOB={os.getpid()}-{time.monotonic_ns()}"
         self.scratch = tempfile.mkdtemp(prefix="sluice-kills-")
         environment = dict(os.environ, SLUICE_TEST_JOB=self.mark.partition("=")[2], TMPDIR=self.scratch, TERM="dumb",
@@ -95,12 +102,14 @@ class Job:
     def rank_processes(self):
         """The process of each rank that runs, by rank."""
         if self.launcher != "mpirun":
+            self.pids.update({rank: child.pid for rank, child in enumerate(self.children)})
             return {rank: child.pid for rank, child in enumerate(self.children) if child.poll() is None}
         found = {}
         for pid in read(f"/proc/{self.children[0].pid}/task/{self.children[0].pid}/children").split():
             rank = re.search(r"\0OMPI_COMM_WORLD_RANK=(\d+)", read(f"/proc/{pid}/environ"))
             if rank and is_running(pid):
                 found[int(rank[1])] = int(pid)
+        self.pids.update(found)
         return found
 
     def phase_of(self, pid):
@@ -113,12 +122,19 @@ class Job:
         return "save" if list(FOLDER.glob("*.partial")) else "step"
 
     def end_others(self, victim, phase):
-        """Waits for the other ranks, then for the launcher. Returns the seconds until the ranks ended, the seconds in which their threads
-        and this script were ready to run and had no processor, and the exit codes."""
-        begin = time.monotonic()
+        """Waits for the other ranks, then for the launcher. Returns the seconds from the victim's end until that of the ranks, the
+        seconds in which their threads and this script waited for a processor or the disk, and the exit codes."""
+        # A system call that waits for the disk ends before the process does.
+        while is_running(self.pids.get(victim, 0)):
+            time.sleep(0.001)
+        begin = last = time.monotonic()
         before = {pid: waits_for_processor(pid) for pid in [os.getpid(), *self.rank_processes().values()]}
         waits, told = {}, False
         while running := [pid for rank, pid in self.rank_processes().items() if rank != victim]:
+            now = time.monotonic()
+            if any(is_waiting_for_disk(pid) for pid in running):
+                waits["disk"] = waits.get("disk", 0) + now - last
+            last = now
             for pid in [os.getpid(), *running]:
                 for thread, wait in waits_for_processor(pid).items():
                     waits[pid, thread] = wait - before.get(pid, {}).get(thread, 0)
@@ -226,7 +242,7 @@ def main():
             if seconds > LIMIT and not in_mpi:
                 late.append((phase, round(seconds, 2), round(idle, 2)))
             if seconds - idle > (MPIRUN_LIMIT if in_mpi else LIMIT):
-                fail(f"{phase}: the other ranks ended after {seconds:.2f} s, of which {idle:.2f} s without a processor")
+                fail(f"{phase}: the other ranks ended after {seconds:.2f} s, of which {idle:.2f} s in waits for a processor or the disk")
             if launcher != "threads" and phase not in ("start", "end") and not re.search(
                     rf"rank {victim} has died \(.*\), it(s last instruction was \w+, instruction \d+ | has run no instruction| was reading or writing files)", output):
                 fail(f"{phase}: no other rank names rank {victim} and its last instruction")
@@ -253,7 +269,7 @@ def main():
         shutil.rmtree(FOLDER)
     print(f"seed {seed}: {', '.join(f'{phase} {count}' for phase, count in sorted(phases.items()))}; "
           f"{instructions} messages with an instruction; {resumed} starts from a checkpoint; slowest end {longest:.2f} s; "
-          f"over {LIMIT:g} s because no processor was free: {late}"
+          f"over {LIMIT:g} s because of waits: {late}"
           + (f"; mpirun hung after {hung}" if hung else ""))
     print(f"{killed} kills, {completed} complete runs with the same losses and weights, nothing lost")
 
