@@ -5,7 +5,6 @@
 #include "runtime/train/ChatData.h"
 #include "runtime/train/TokenFile.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
