@@ -91,6 +91,8 @@ void emitUnits(EmitContext &context) {
     auto unit = std::make_unique<plan::UnitT>();
     unit->name = op.getName().str();
     unit->reshard_after_forward = op.getReshardAfterForward();
+    if (auto divisor = op.getDivideAttr())
+      unit->gradient_divisor = divisor.getValueAsDouble();
     const std::uint32_t index = context.plan.units.size();
     context.units[op.getName()] = index;
     for (auto parameter : op.getParameters().getAsRange<FlatSymbolRefAttr>()) {

@@ -67,7 +67,7 @@ struct CheckReport {
 /// "proved", "proved in part", "not proved", "refused", "not applicable", "not checked", "not reached".
 std::string_view outcomeName(CheckReport::Outcome outcome);
 
-/// Ok if P1 to P6, a part of P7, P8, P10 to P12 and P17 hold. Otherwise StatusCode::refused: the message begins with
+/// Ok if P1 to P8, P10 to P12 and P17 hold, and no counterexample to P9 and the rest of P7 is found. Otherwise StatusCode::refused: the message begins with
 /// the property ("P3 no race: ..."), the notes are the counterexample. `report` may be null. Accepts every plan that
 /// parsePlan returns.
 Status checkPlan(const plan::PlanT &plan, CheckReport *report = nullptr);

@@ -54,7 +54,7 @@ auto fieldsOf(plan::ParameterT &t) {
   return std::tie(t.name, t.aliases, t.dtype, t.shape, t.unit, t.dim, t.axes, t.chunk, t.buffer, t.initializer, t.key,
                   t.states, t.frozen, t.split, t.requires_grad);
 }
-auto fieldsOf(plan::UnitT &t) { return std::tie(t.name, t.parameters, t.reshard_after_forward); }
+auto fieldsOf(plan::UnitT &t) { return std::tie(t.name, t.parameters, t.reshard_after_forward, t.gradient_divisor); }
 auto fieldsOf(plan::VariableT &t) { return std::tie(t.name, t.buffer, t.initializer); }
 auto fieldsOf(plan::ProgramTypeT &t) { return std::tie(t.dtype, t.shape); }
 auto fieldsOf(plan::ProgramKindT &t) { return std::tie(t.op, t.attributes, t.phase); }

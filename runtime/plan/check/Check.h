@@ -83,6 +83,9 @@ Verdict replicasAgree(const plan::PlanT &plan, Findings &findings);
 /// P2, P3, P4, P8, P11, P12 by running each entry point twice with vector clocks in place of time.
 Verdict simulate(const plan::PlanT &plan, Findings &findings);
 
+/// P9, and with it the rest of P7: each entry point computes its function of the unsharded program.
+Verdict computesProgram(const plan::PlanT &plan, Findings &findings);
+
 /// "instruction 12 (all_gather of unit 'h.0' on stream 'gather') of 'train_step'".
 std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t issue);
 

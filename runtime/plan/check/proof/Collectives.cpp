@@ -1,0 +1,188 @@
+//===- Collectives.cpp - collectives change shardings and complete sums ---------------------===//
+//
+// Sources and destinations are dense: the chunk of the rank at coordinate c of the group is the c-th of the tensor.
+// all_gather removes a shard, reduce_scatter and all_reduce add the terms of the ranks.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/EntryProof.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+
+namespace sluice::check::proof {
+namespace {
+
+/// All digits of a tensor, outermost first.
+Digits digitsOf(const Indexing &at) {
+  Digits all;
+  for (const Digits &digits : at.dims)
+    all.insert(all.end(), digits.begin(), digits.end());
+  return joined(all);
+}
+
+/// Divides the digits of a dense tensor into `ranks` chunks: the distance of chunks in the root, and the digits of one.
+std::optional<std::pair<std::int64_t, Digits>> chunked(Digits digits, std::int64_t ranks) {
+  Digits chunk;
+  std::int64_t left = ranks;
+  // The outermost digits, until all ranks have a chunk. Only one of them may be of several ranks.
+  if (digits.empty())
+    return std::nullopt;
+  Digit outer = digits.front();
+  if (outer.extent % left != 0)
+    return std::nullopt;
+  const std::int64_t own = outer.extent / left;
+  chunk = digits;
+  chunk.front().extent = own;
+  return std::pair(own * outer.step, joined(chunk));
+}
+
+/// `digits` as those of a tensor of this shape.
+std::optional<Indexing> shaped(const Digits &digits, std::int64_t base, const Shape &shape) {
+  Indexing flat;
+  flat.base = base;
+  flat.dims = {digits};
+  return reshaped(flat, shape);
+}
+
+} // namespace
+
+Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i,
+                           std::size_t segment) const {
+  const Root &root = numbering.root(meaning.root);
+  const bool isTerm = meaning.isSum || root.varies || root.total != 0 || root.rankTotalOf != 0;
+  const bool isMaximum = collective.op == plan::ReduceOp::max;
+  double ranks = 1;
+  for (std::uint32_t axis : collective.axes) {
+    const AxisSet bit = AxisSet(1) << axis;
+    ranks *= sizes[axis];
+    if (sizes[axis] == 1)
+      continue;
+    const bool isStep = std::ranges::any_of(meaning.steps, [&](const AxisStep &step) { return step.axis == axis; });
+    if (meaning.partial & bit) {
+      if (meaning.isMaximum != isMaximum)
+        return refuseAt(
+            i, 9,
+            concat(", segment ", segment, ", ",
+                   isMaximum ? "takes the largest of terms of a sum: " : "adds numbers of which the largest counts: ",
+                   describe(meaning)));
+      meaning.partial &= ~bit;
+    } else if (isStep) {
+      return refuseAt(i, 9, concat(", segment ", segment, ", reduces different shards of ", describe(meaning)));
+    } else if ((dataAxes & bit) && isTerm && (meaning.summed & bit)) {
+      // Equal sums of all ranks.
+      if (!isMaximum)
+        meaning.coefficient *= sizes[axis];
+    } else if ((dataAxes & bit) && isTerm) {
+      if (isMaximum)
+        return refuseAt(i, 7,
+                        concat(", segment ", segment,
+                               ", takes the largest of the ranks' numbers, expected their sum: ", describe(meaning)));
+      if (!meaning.isSum && !root.varies)
+        meaning.first = meaning.last = repetition;
+      meaning.isSum = true;
+      meaning.summed |= bit;
+    } else if (!isMaximum) {
+      meaning.coefficient *= sizes[axis];
+    }
+  }
+  if (meaning.partial == 0)
+    meaning.isMaximum = false;
+  if (collective.op == plan::ReduceOp::mean)
+    meaning.coefficient /= ranks;
+  else if (collective.op == plan::ReduceOp::premul_sum)
+    meaning.coefficient *= collective.scale;
+  return {};
+}
+
+Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_t i) {
+  std::vector<std::optional<Reading>> sources;
+  for (const auto &segment : collective.segments)
+    sources.push_back(read(*segment->source));
+  std::int64_t ranks = 1;
+  for (std::uint32_t axis : collective.axes)
+    ranks *= sizes[axis];
+  for (std::size_t s = 0; s < collective.segments.size(); ++s) {
+    ++facts;
+    const plan::ViewT &source = *collective.segments[s]->source, &destination = *collective.segments[s]->destination;
+    if (!sources[s] || !sources[s]->meaning.unproved.empty()) {
+      lose(destination, sources[s] ? sources[s]->meaning.unproved
+                                   : "the content of '" + plan.buffers[source.buffer]->name + "' is not known");
+      continue;
+    }
+    Reading reading = std::move(*sources[s]);
+    Digits digits = digitsOf(reading.at);
+    std::vector<AxisStep> &steps = reading.meaning.steps;
+    switch (collective.kind) {
+    case plan::CollectiveKind::all_gather: {
+      // The distance of the chunks of the innermost axis; that of each outer axis is that of all ranks of the inner
+      // ones.
+      std::int64_t step = -1, next = -1;
+      for (std::size_t a = collective.axes.size(); a-- > 0;) {
+        const std::uint32_t axis = collective.axes[a];
+        if (sizes[axis] == 1)
+          continue;
+        const auto found = std::ranges::find(steps, axis, &AxisStep::axis);
+        if (found == steps.end() || (next >= 0 && found->step != next)) {
+          if (found != steps.end())
+            return refuseAt(
+                i, 8, concat(", segment ", s, ", gathers shards in another order of ", describe(reading.meaning)));
+          return refuseAt(i, numbering.root(reading.meaning.root).varies ? 9 : 8,
+                          concat(", segment ", s, ", gathers ", describe(reading.meaning),
+                                 ", which is not sharded along '", plan.mesh[axis]->name, "'"));
+        }
+        step = step < 0 ? found->step : step;
+        next = found->step * sizes[axis];
+        steps.erase(found);
+      }
+      if (ranks > 1)
+        digits.insert(digits.begin(), {ranks, step});
+      break;
+    }
+    case plan::CollectiveKind::reduce_scatter: {
+      SLUICE_CHECK(reduce(reading.meaning, collective, i, s));
+      const auto chunk = chunked(digits, ranks);
+      if (!chunk) {
+        lose(destination, "chunks of '" + plan.buffers[source.buffer]->name + "' that are not digits");
+        continue;
+      }
+      digits = chunk->second;
+      std::int64_t step = chunk->first;
+      for (std::size_t a = collective.axes.size(); a-- > 0;) {
+        if (sizes[collective.axes[a]] > 1)
+          steps.push_back({collective.axes[a], step});
+        step *= sizes[collective.axes[a]];
+      }
+      std::sort(steps.begin(), steps.end());
+      break;
+    }
+    case plan::CollectiveKind::all_reduce:
+      SLUICE_CHECK(reduce(reading.meaning, collective, i, s));
+      break;
+    default:
+      // The numbers of one rank replace those of the others: nothing changes if they are equal.
+      const bool differs = reading.meaning.partial != 0 || numbering.root(reading.meaning.root).varies ||
+                           reading.meaning.isSum || !steps.empty();
+      if (collective.kind != plan::CollectiveKind::broadcast || differs) {
+        const std::string what =
+            concat(plan::EnumNameCollectiveKind(collective.kind), " of ", describe(reading.meaning));
+        if (collective.kind == plan::CollectiveKind::broadcast)
+          return refuseAt(i, 7,
+                          concat(", segment ", s, ", replaces ", describe(reading.meaning), " by that of one rank"));
+        lose(destination, what);
+        continue;
+      }
+      break;
+    }
+    std::optional<Indexing> at = shaped(digits, reading.at.base, destination.shape);
+    if (!at) {
+      lose(destination, "a collective to another shape");
+      continue;
+    }
+    reading.at = std::move(*at);
+    write(destination, std::move(reading));
+  }
+  return {};
+}
+
+} // namespace sluice::check::proof

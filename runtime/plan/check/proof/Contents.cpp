@@ -1,0 +1,290 @@
+//===- Contents.cpp - what the buffers hold in terms of the unsharded program ---------------===//
+//
+// See Contents.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/Contents.h"
+
+#include <algorithm>
+
+namespace sluice::check::proof {
+namespace {
+
+/// One past the last element, relative to the first.
+std::int64_t spanOf(std::span<const Loop> loops) {
+  std::int64_t span = 1;
+  for (const Loop &loop : loops)
+    span += (loop.extent - 1) * loop.stride;
+  return span;
+}
+
+/// Sorts and joins loops; false if inner loops are longer than a step of the outer ones.
+bool normalize(std::vector<Loop> &loops) {
+  std::erase_if(loops, [](const Loop &loop) { return loop.extent == 1; });
+  std::stable_sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
+  std::vector<Loop> result;
+  for (const Loop &loop : loops) {
+    if (loop.stride < 1 || loop.extent < 1)
+      return false;
+    if (!result.empty() && result.back().stride == loop.stride * loop.extent &&
+        result.back().step == loop.step * loop.extent)
+      result.back() = {result.back().extent * loop.extent, loop.stride, loop.step};
+    else
+      result.push_back(loop);
+  }
+  loops = std::move(result);
+  for (std::size_t k = 0; k + 1 < loops.size(); ++k)
+    if (spanOf(std::span(loops).subspan(k + 1)) > loops[k].stride)
+      return false;
+  return true;
+}
+
+/// A window as runs of contiguous elements at multiples of a period.
+struct Period {
+  std::int64_t run = 1, period = 0;
+  bool isRegular = true;
+};
+
+Period periodOf(const std::vector<Loop> &loops) {
+  Period result;
+  for (std::size_t k = loops.size(); k-- > 0;) {
+    if (result.period == 0 && loops[k].stride == result.run)
+      result.run *= loops[k].extent;
+    else if (result.period == 0)
+      result.period = loops[k].stride;
+    else
+      result.isRegular = result.isRegular && loops[k].stride % result.period == 0;
+  }
+  return result;
+}
+
+/// True if the windows share no element; false if that is not known.
+bool areDisjoint(std::int64_t a, const std::vector<Loop> &first, std::int64_t b, const std::vector<Loop> &second) {
+  if (a + spanOf(first) <= b || b + spanOf(second) <= a)
+    return true;
+  Period x = periodOf(first), y = periodOf(second);
+  // A single run fits into the period of the other window.
+  if (x.period == 0)
+    x.period = y.period;
+  if (y.period == 0)
+    y.period = x.period;
+  if (!x.isRegular || !y.isRegular || x.period == 0 || x.period != y.period || x.run > x.period || y.run > y.period)
+    return false;
+  const std::int64_t gap = ((b - a) % x.period + x.period) % x.period;
+  return gap >= x.run && gap + y.run <= x.period;
+}
+
+/// Joins `next` to `fact` if they are neighbours along one loop.
+bool join(Fact &fact, const Fact &next) {
+  if (fact.dtype != next.dtype || fact.repetitionStride != 0 || next.repetitionStride != 0 ||
+      !(fact.meaning == next.meaning))
+    return false;
+  const Fact &low = fact.offset <= next.offset ? fact : next, &high = fact.offset <= next.offset ? next : fact;
+  const std::int64_t distance = high.offset - low.offset, indices = high.base - low.base;
+  std::vector<Loop> a = low.loops, b = high.loops;
+  // A loop of one repetition is left out: it is that of the other window.
+  const auto complete = [](std::vector<Loop> &shorter, const std::vector<Loop> &longer) {
+    for (std::size_t k = 0; k < longer.size(); ++k)
+      if (k >= shorter.size() || shorter[k].stride != longer[k].stride) {
+        shorter.insert(shorter.begin() + std::ptrdiff_t(k), {1, longer[k].stride, longer[k].step});
+        return;
+      }
+  };
+  if (a.size() + 1 == b.size())
+    complete(a, b);
+  else if (b.size() + 1 == a.size())
+    complete(b, a);
+  if (a.empty() && b.empty()) {
+    a = {{1, distance, indices}};
+    b = a;
+  }
+  if (a.size() != b.size())
+    return false;
+  std::optional<std::size_t> along;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k].stride != b[k].stride || a[k].step != b[k].step)
+      return false;
+    if (a[k].stride * a[k].extent == distance && a[k].step * a[k].extent == indices) {
+      bool isOnly = true;
+      for (std::size_t other = 0; other < a.size(); ++other)
+        isOnly = isOnly && (other == k || a[other].extent == b[other].extent);
+      if (isOnly)
+        along = k;
+    }
+  }
+  if (!along)
+    return false;
+  a[*along].extent += b[*along].extent;
+  if (!normalize(a))
+    return false;
+  fact.offset = low.offset;
+  fact.base = low.base;
+  fact.loops = std::move(a);
+  return true;
+}
+
+/// Finds the elements of a view in the loops of a fact.
+class Locator {
+public:
+  Locator(const Fact &fact, std::int64_t elements) : fact(fact), elements(elements), used(fact.loops.size()) {}
+
+  bool start(std::int64_t offset) {
+    std::int64_t left = offset - fact.offset;
+    base = fact.base;
+    for (std::size_t k = 0; k < fact.loops.size(); ++k) {
+      used[k] = left / fact.loops[k].stride;
+      left -= used[k] * fact.loops[k].stride;
+      base += used[k] * fact.loops[k].step;
+    }
+    return left == 0 && fits();
+  }
+  /// Appends the digits of `extent` elements at distance `stride`.
+  bool add(std::int64_t extent, std::int64_t stride, Digits &digits) {
+    if (extent == 1)
+      return true;
+    if (stride == 0) {
+      digits.push_back({extent, 0});
+      return true;
+    }
+    std::size_t k = 0;
+    while (k < fact.loops.size() && fact.loops[k].stride > stride)
+      ++k;
+    if (k == fact.loops.size() || stride % fact.loops[k].stride != 0)
+      return false;
+    const std::int64_t multiple = stride / fact.loops[k].stride;
+    if (k > 0 && extent * stride > fact.loops[k - 1].stride) {
+      // The elements continue in the next outer loop.
+      const std::int64_t outer = fact.loops[k - 1].stride, count = outer / stride;
+      if (outer % stride != 0 || extent % count != 0 || used[k] != 0)
+        return false;
+      return add(extent / count, outer, digits) && add(count, stride, digits);
+    }
+    used[k] += multiple * (extent - 1);
+    digits.push_back({extent, multiple * fact.loops[k].step});
+    return true;
+  }
+  /// The last element is in the fact, or all elements past the outermost loop are padding.
+  bool fits() const {
+    for (std::size_t k = 0; k < fact.loops.size(); ++k)
+      if (used[k] >= fact.loops[k].extent &&
+          (k != 0 || fact.base + fact.loops[0].extent * fact.loops[0].step < elements))
+        return false;
+    return true;
+  }
+  std::int64_t base = 0;
+
+private:
+  const Fact &fact;
+  std::int64_t elements;
+  /// The largest repetition of each loop that the view reads.
+  std::vector<std::int64_t> used;
+};
+
+std::int64_t bytesOf(plan::DType dtype) { return std::int64_t(dtypeBytes(baseType(dtype))); }
+
+Shape stridesOf(const plan::ViewT &view) {
+  if (!view.strides.empty())
+    return view.strides;
+  Shape strides(view.shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = view.shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= view.shape[d];
+  }
+  return strides;
+}
+
+} // namespace
+
+std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &view) const {
+  const std::int64_t bytes = bytesOf(view.dtype);
+  if (fact.dtype != view.dtype || std::int64_t(view.offset) % bytes != 0)
+    return std::nullopt;
+  if (view.repetition_stride != 0 && view.repetition_stride != fact.repetitionStride)
+    return std::nullopt;
+  Reading reading{fact.meaning, {}};
+  if (!fact.meaning.unproved.empty()) {
+    reading.at = denseIndexing(view.shape);
+    return reading;
+  }
+  const std::int64_t offset = std::int64_t(view.offset) / bytes;
+  Locator locator(fact, numbering.root(fact.meaning.root).elements);
+  if (offset < fact.offset || !locator.start(offset))
+    return std::nullopt;
+  const Shape strides = stridesOf(view);
+  for (std::size_t d = 0; d < view.shape.size(); ++d)
+    if (!locator.add(view.shape[d], strides[d], reading.at.dims.emplace_back()))
+      return std::nullopt;
+  if (!locator.fits())
+    return std::nullopt;
+  reading.at.base = locator.base;
+  return reading;
+}
+
+std::optional<Reading> Contents::read(const plan::ViewT &view) const {
+  for (const Fact &fact : facts[view.buffer])
+    if (std::optional<Reading> reading = readFrom(fact, view))
+      return reading;
+  // A window of a uniform value may be in several facts; so may one with a part about which nothing is known.
+  const std::int64_t begin = std::int64_t(view.offset), end = begin + std::int64_t(viewBytes(view).value_or(0));
+  for (const Fact &fact : facts[view.buffer]) {
+    const std::int64_t at = fact.offset * bytesOf(fact.dtype), size = spanOf(fact.loops) * bytesOf(fact.dtype);
+    if (!fact.meaning.unproved.empty() && at < end && at + size > begin)
+      return Reading{fact.meaning, denseIndexing(view.shape)};
+  }
+  return std::nullopt;
+}
+
+void Contents::write(const plan::ViewT &view, Reading reading) {
+  std::vector<Fact> &own = facts[view.buffer];
+  const std::int64_t bytes = bytesOf(view.dtype);
+  Fact fact;
+  fact.dtype = view.dtype;
+  fact.offset = std::int64_t(view.offset) / bytes;
+  fact.base = reading.at.base;
+  const Shape strides = stridesOf(view);
+  bool isKnown = std::int64_t(view.offset) % bytes == 0 &&
+                 (reading.meaning.root != 0 || !reading.meaning.unproved.empty()) && view.repetition_stride == 0 &&
+                 (shapeOf(reading.at) == view.shape);
+  std::vector<Loop> window;
+  for (std::size_t d = 0; d < view.shape.size(); ++d) {
+    window.push_back({view.shape[d], strides[d], 0});
+    if (!isKnown)
+      continue;
+    std::int64_t stride = strides[d];
+    for (std::size_t k = reading.at.dims[d].size(); k-- > 0;) {
+      const Digit &digit = reading.at.dims[d][k];
+      fact.loops.push_back({digit.extent, stride, digit.step});
+      stride *= digit.extent;
+    }
+  }
+  fact.meaning = std::move(reading.meaning);
+  isKnown = isKnown && normalize(fact.loops);
+  // A window without regular loops counts as all bytes from its first to its last.
+  if (!normalize(window))
+    window = {{std::int64_t(viewBytes(view).value_or(0)) / bytes, 1, 0}};
+  if (view.repetition_stride != 0) {
+    own.clear();
+  } else {
+    std::erase_if(own, [&](const Fact &old) {
+      if (old.dtype == fact.dtype)
+        return !areDisjoint(old.offset, old.loops, fact.offset, window);
+      const std::int64_t oldBytes = bytesOf(old.dtype), at = old.offset * oldBytes;
+      return at < fact.offset * bytes + spanOf(window) * bytes &&
+             at + spanOf(old.loops) * oldBytes > fact.offset * bytes;
+    });
+  }
+  if (!isKnown)
+    return;
+  for (bool isJoined = true; isJoined;) {
+    isJoined = false;
+    for (std::size_t k = 0; k < own.size() && !isJoined; ++k)
+      if (fact.meaning.unproved.empty() && join(fact, own[k])) {
+        own.erase(own.begin() + std::ptrdiff_t(k));
+        isJoined = true;
+      }
+  }
+  own.push_back(std::move(fact));
+}
+
+} // namespace sluice::check::proof

@@ -1,0 +1,97 @@
+//===- Contents.h - what the buffers hold in terms of the unsharded program -----------------===//
+//
+// A fact relates a window of a buffer to a root of the program: which element of the root each element of the window
+// is, on each rank, and of which sum it is a term. Facts of one buffer do not overlap. A window that is written in
+// parts, such as the chunks of a gather or the operands of a concatenation, becomes one fact when the parts are
+// neighbours. Elements whose index is past the last one of the root are padding, about which a fact states nothing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_CHECK_PROOF_CONTENTS_H
+#define SLUICE_RUNTIME_PLAN_CHECK_PROOF_CONTENTS_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/check/proof/Numbering.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::check::proof {
+
+/// A bit for each axis of the mesh.
+using AxisSet = std::uint64_t;
+
+/// The number that a tensor holds on each rank, for each element of its root:
+///
+///   coefficient x (sum over the ranks along `summed` and the repetitions [first, last] of the root)
+///
+/// Of a sum over `partial` the ranks have terms; the largest of their numbers completes it if `isMaximum`.
+struct Meaning {
+  RootId root = 0;
+  double coefficient = 1;
+  std::uint32_t first = 0, last = 0;
+  /// The number was accumulated or reduced, even if over one repetition.
+  bool isSum = false;
+  AxisSet summed = 0, partial = 0;
+  bool isMaximum = false;
+  /// By rank, where in the root its elements are; sorted.
+  std::vector<AxisStep> steps;
+  /// Not empty: nothing is known, for this reason. Then nothing else has a meaning.
+  std::string unproved;
+  bool operator==(const Meaning &) const = default;
+};
+
+/// `extent` elements of the buffer at distance `stride`, whose indices in the root are at distance `step`.
+struct Loop {
+  std::int64_t extent = 1, stride = 0, step = 0;
+  bool operator==(const Loop &) const = default;
+};
+
+struct Fact {
+  Meaning meaning;
+  plan::DType dtype = plan::DType::f32;
+  /// In elements from the start of the buffer.
+  std::int64_t offset = 0;
+  /// Index in the root of the element at `offset`.
+  std::int64_t base = 0;
+  /// Outermost first; an inner loop is within one step of the outer one.
+  std::vector<Loop> loops;
+  /// The bytes between the slices of a port for the repetitions of a section; 0: one slice.
+  std::uint64_t repetitionStride = 0;
+  bool operator==(const Fact &) const = default;
+};
+
+/// What a view reads: an indexing of its elements in the root, and what they mean.
+struct Reading {
+  Meaning meaning;
+  Indexing at;
+};
+
+class Contents {
+public:
+  Contents(const plan::PlanT &plan, const Numbering &numbering) : plan(plan), numbering(numbering) {
+    facts.resize(plan.buffers.size());
+  }
+
+  /// nullopt if no fact has all elements of the view. A view of a port's slice has the meaning of repetition 0.
+  std::optional<Reading> read(const plan::ViewT &view) const;
+  /// Replaces the facts about the view's elements. An empty root, or a window without regular loops, only removes them.
+  void write(const plan::ViewT &view, Reading reading);
+  /// Drops what is known of a view.
+  void forget(const plan::ViewT &view) { write(view, {}); }
+  void clear(std::uint32_t buffer) { facts[buffer].clear(); }
+  std::vector<Fact> &of(std::uint32_t buffer) { return facts[buffer]; }
+  const std::vector<std::vector<Fact>> &all() const { return facts; }
+  std::vector<std::vector<Fact>> &all() { return facts; }
+
+private:
+  std::optional<Reading> readFrom(const Fact &fact, const plan::ViewT &view) const;
+
+  const plan::PlanT &plan;
+  const Numbering &numbering;
+  std::vector<std::vector<Fact>> facts;
+};
+
+} // namespace sluice::check::proof
+
+#endif // SLUICE_RUNTIME_PLAN_CHECK_PROOF_CONTENTS_H

@@ -1,0 +1,327 @@
+//===- EntryProof.cpp - repetitions, what holds before and after an entry point -------------===//
+//
+// See EntryProof.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/EntryProof.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <set>
+
+namespace sluice::check::proof {
+
+/// Repetitions of an entry point that are followed one by one, at most.
+constexpr std::uint32_t maxRepetitions = 4096;
+
+EntryProof::EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e)
+    : plan(plan), numbering(numbering), e(e), entry(*plan.entries[e]), contents(plan, numbering),
+      sizes(meshSizes(plan)) {
+  function = numbering.function(entry.name);
+  dataAxes = setOf(plan.data_axes);
+}
+
+plan::ViewT EntryProof::fullView(std::uint32_t buffer) const {
+  plan::ViewT view;
+  view.buffer = buffer;
+  view.dtype = plan.buffers[buffer]->dtype;
+  view.shape = plan.buffers[buffer]->shape;
+  return view;
+}
+
+std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &parameter, RootId root) const {
+  Reading reading;
+  reading.meaning.root = root;
+  const auto addSteps = [&](const std::vector<std::uint32_t> &axes, std::int64_t step) {
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      if (sizes[axes[a]] > 1)
+        reading.meaning.steps.push_back({axes[a], step});
+      step *= sizes[axes[a]];
+    }
+  };
+  const Shape shape = shardShape(parameter);
+  if (parameter.split) {
+    // The rank's part has a chunk of each segment; further shards of it are affine only along another dim, or within
+    // one segment.
+    return std::nullopt;
+  }
+  std::int64_t stride = 1;
+  if (isFlat(parameter)) {
+    reading.at.dims = {{{shape[0], 1}}};
+    addSteps(parameter.axes, shape[0]);
+  } else {
+    reading.at.dims.resize(shape.size());
+    for (std::size_t d = shape.size(); d-- > 0; stride *= parameter.shape[d]) {
+      reading.at.dims[d] = joined({{shape[d], stride}});
+      if (int(d) != parameter.dim)
+        continue;
+      // Padding is past the last element only in the first dim.
+      if (isPadded(plan, parameter) && d != 0)
+        return std::nullopt;
+      addSteps(parameter.axes, shape[d] * stride);
+    }
+  }
+  std::sort(reading.meaning.steps.begin(), reading.meaning.steps.end());
+  return reading;
+}
+
+void EntryProof::addInputs() {
+  const auto hold = [&](std::uint32_t buffer, const plan::ParameterT &parameter, const std::string &state) {
+    const RootId root = numbering.persistent({parameter.name, state});
+    if (root == 0)
+      return;
+    const plan::ViewT view = fullView(buffer);
+    if (std::optional<Reading> reading = shardReading(parameter, root))
+      write(view, std::move(*reading));
+    else
+      lose(view, "the shards of parameter '" + parameter.name + "'");
+  };
+  for (const auto &parameter : plan.parameters) {
+    hold(parameter->buffer, *parameter, "");
+    for (const auto &state : parameter->states)
+      hold(state->buffer, *parameter, state->name);
+  }
+  for (const auto &port : entry.inputs) {
+    const RootId root = numbering.input(*function, port->name);
+    if (root == 0)
+      continue;
+    Fact fact;
+    fact.meaning.root = root;
+    fact.dtype = port->view->dtype;
+    fact.offset = std::int64_t(port->view->offset / dtypeBytes(baseType(fact.dtype)));
+    fact.repetitionStride = port->view->repetition_stride;
+    fact.loops = {{elementsOf(port->view->shape), 1, 1}};
+    if (elementsOf(port->view->shape) == 1)
+      fact.loops.clear();
+    if (isDense(*port->view) && elementsOf(port->view->shape) == numbering.root(root).elements)
+      contents.of(port->view->buffer).push_back(std::move(fact));
+  }
+}
+
+void EntryProof::beginVariables() {
+  for (const auto &variable : plan.variables)
+    if (const RootId root = numbering.persistent({variable->name, ""})) {
+      Reading reading;
+      reading.meaning.root = root;
+      reading.meaning.first = reading.meaning.last = repetition;
+      reading.at = denseIndexing(plan.buffers[variable->buffer]->shape);
+      write(fullView(variable->buffer), std::move(reading));
+    }
+}
+
+void EntryProof::checkVariables() {
+  for (const auto &variable : plan.variables) {
+    const RootId root = numbering.persistent({variable->name, ""});
+    if (root == 0)
+      continue;
+    Mismatch mismatch;
+    const auto written = function->writes.find({variable->name, ""});
+    bool holds = false;
+    if (written != function->writes.end()) {
+      holds = match(fullView(variable->buffer), written->second, mismatch).has_value();
+    } else {
+      const std::optional<Reading> reading = read(fullView(variable->buffer));
+      holds = reading && reading->meaning.root == root && !reading->meaning.isSum;
+    }
+    if (!holds && notProved.empty())
+      notProved = "running statistics '" + variable->name + "' of '" + entry.name + "'" +
+                  (mismatch.text.empty() ? "" : ": " + mismatch.text);
+  }
+}
+
+std::set<std::uint32_t> EntryProof::specialRepetitions(const plan::SectionT &section) {
+  std::set<std::uint32_t> special{0, section.repeat - 1};
+  for (const auto &instruction : section.instructions)
+    if (instruction->when == plan::When::list)
+      special.insert(instruction->repetitions.begin(), instruction->repetitions.end());
+  return special;
+}
+
+bool EntryProof::advance(const std::vector<std::vector<Fact>> &before, std::uint32_t from, std::uint32_t to) {
+  std::vector<std::vector<Fact>> &now = contents.all();
+  const auto moved = [&](std::uint32_t earlier, std::uint32_t later) { return earlier == from - 1 && later == from; };
+  for (std::size_t b = 0; b < now.size(); ++b) {
+    if (now[b].size() != before[b].size())
+      return false;
+    for (std::size_t k = 0; k < now[b].size(); ++k) {
+      Fact same = before[b][k];
+      const Meaning &later = now[b][k].meaning, &earlier = before[b][k].meaning;
+      if ((later.first != earlier.first && !moved(earlier.first, later.first)) ||
+          (later.last != earlier.last && !moved(earlier.last, later.last)))
+        return false;
+      same.meaning.first = later.first;
+      same.meaning.last = later.last;
+      if (!(same == now[b][k]))
+        return false;
+    }
+  }
+  for (std::size_t b = 0; b < now.size(); ++b)
+    for (std::size_t k = 0; k < now[b].size(); ++k) {
+      Meaning &meaning = now[b][k].meaning;
+      const Meaning &earlier = before[b][k].meaning;
+      meaning.first = meaning.first != earlier.first ? to : meaning.first;
+      meaning.last = meaning.last != earlier.last ? to : meaning.last;
+    }
+  return true;
+}
+
+Verdict EntryProof::step(const plan::InstructionT &instruction, std::uint32_t i) {
+  if (const plan::LaunchT *own = instruction.operation.AsLaunch())
+    return launch(*own, i);
+  if (const plan::CollectiveT *own = instruction.operation.AsCollective())
+    return collective(*own, i);
+  if (const plan::CopyT *copy = instruction.operation.AsCopy())
+    return passThrough(*copy->source, *copy->destination, 1, i);
+  if (const plan::FillT *fill = instruction.operation.AsFill()) {
+    Reading reading;
+    reading.meaning.root = numbering.constant(fill->value);
+    reading.meaning.first = reading.meaning.last = repetition;
+    reading.at = uniformIndexing(fill->destination->shape);
+    write(*fill->destination, std::move(reading));
+  } else if (const plan::ReleaseT *release = instruction.operation.AsRelease()) {
+    for (std::uint32_t buffer : release->buffers)
+      contents.clear(buffer);
+  }
+  return {};
+}
+
+Verdict EntryProof::follow() {
+  std::uint32_t firstInstruction = 0, followed = 0;
+  for (std::size_t s = 0; s < entry.sections.size(); ++s) {
+    const plan::SectionT &section = *entry.sections[s];
+    if (s == 0)
+      repeat = section.repeat;
+    else if (section.repeat != 1) {
+      notProved = "section '" + section.name + "' repeats after the micro-batches";
+      return {};
+    }
+    const std::set<std::uint32_t> special = specialRepetitions(section);
+    for (std::uint32_t r = 0; r < section.repeat; ++r) {
+      if (++followed > maxRepetitions) {
+        notProved =
+            concat("more than ", maxRepetitions, " repetitions of '", section.name, "' with different instructions");
+        return {};
+      }
+      // The repetitions until the next one with other instructions are like this one.
+      const auto after = special.upper_bound(r);
+      const std::uint32_t next = after == special.end() ? section.repeat : *after;
+      std::vector<std::vector<Fact>> before;
+      const bool mayAdvance = r >= 2 && next > r + 1 && !special.contains(r) && !special.contains(r - 1);
+      if (mayAdvance)
+        before = contents.all();
+      repetition = s == 0 ? r : repeat - 1;
+      if (s == 0)
+        beginVariables();
+      for (std::uint32_t k = 0; k < section.instructions.size(); ++k)
+        if (isIssued(*section.instructions[k], r, section.repeat))
+          SLUICE_CHECK(step(*section.instructions[k], firstInstruction + k));
+      if (s == 0)
+        checkVariables();
+      if (mayAdvance && advance(before, r, next - 1))
+        r = next - 1;
+    }
+    firstInstruction += std::uint32_t(section.instructions.size());
+  }
+  return {};
+}
+
+Verdict EntryProof::checkPersistent() {
+  const auto check = [&](std::uint32_t buffer, const plan::ParameterT &parameter, const std::string &state) -> Verdict {
+    const RootId old = numbering.persistent({parameter.name, state});
+    const auto written = function->writes.find({parameter.name, state});
+    if (old == 0 && written == function->writes.end())
+      return {};
+    const std::string what = concat("'", entry.name, "' leaves in ", state.empty() ? "" : "state '" + state + "' of ",
+                                    "parameter '", parameter.name, "' a tensor that ");
+    Value expected{old, 1, {}};
+    if (written != function->writes.end()) {
+      expected = numbering.value(written->second);
+      if (expected.root == 0 || expected.at != denseIndexing(numbering.type(written->second).shape)) {
+        notProved = "the value that is written to '" + parameter.name + "'";
+        return {};
+      }
+    }
+    const std::optional<Reading> layout = shardReading(parameter, expected.root);
+    if (!layout) {
+      notProved = "the shards of parameter '" + parameter.name + "'";
+      return {};
+    }
+    Reading own = *layout;
+    own.meaning.root = expected.root;
+    const std::optional<Reading> reading = read(fullView(buffer));
+    if (!reading || !reading->meaning.unproved.empty()) {
+      if (notProved.empty())
+        notProved = what + (reading ? "is not related to the program: " + reading->meaning.unproved : "is not known");
+      return {};
+    }
+    Mismatch mismatch;
+    if (!means(reading->meaning, expected, mismatch)) {
+      if (mismatch.isUnknown) {
+        notProved = mismatch.text;
+        return {};
+      }
+      return refuse(mismatch.property == 9 ? 10 : mismatch.property, what + mismatch.text);
+    }
+    if ((reading->at != own.at || reading->meaning.steps != own.meaning.steps) && notProved.empty())
+      notProved = what + "has other elements of " + numbering.describe(expected.root) + " than its shard";
+    return {};
+  };
+  for (const auto &parameter : plan.parameters) {
+    SLUICE_CHECK(check(parameter->buffer, *parameter, ""));
+    for (const auto &state : parameter->states)
+      SLUICE_CHECK(check(state->buffer, *parameter, state->name));
+  }
+  return {};
+}
+
+Verdict EntryProof::checkOutputs() {
+  const std::uint32_t count = function->endOutput - function->firstOutput;
+  for (std::size_t k = 0; k < entry.outputs.size(); ++k) {
+    const plan::PortT &port = *entry.outputs[k];
+    Mismatch mismatch;
+    if (k >= count) {
+      if (count == 0 || !isRankLoss(*port.view))
+        notProved = "output '" + port.name + "' of '" + entry.name + "' is not in the unsharded program";
+      continue;
+    }
+    const std::uint32_t id = plan.program->outputs[function->firstOutput + k];
+    const std::optional<Match> found = match(*port.view, id, mismatch);
+    const std::string what = "output '" + port.name + "' of '" + entry.name + "' ";
+    if (!found && mismatch.isUnknown && notProved.empty())
+      notProved = what + "is not related to the program: " + mismatch.text;
+    else if (!found && !mismatch.isUnknown)
+      return refuse(mismatch.property, what + mismatch.text);
+    else if (found && std::ranges::any_of(found->dims, &DimSharding::isSharded))
+      return refuse(9, what + "is a shard of " + numbering.describeValue(id));
+  }
+  if (entry.outputs.size() < count)
+    return refuse(9, concat("'", entry.name, "' has ", entry.outputs.size(), " outputs, expected ", count));
+  return {};
+}
+
+bool EntryProof::isRankLoss(const plan::ViewT &view) const {
+  const Value &loss = numbering.value(plan.program->outputs[function->firstOutput]);
+  const std::optional<Reading> reading = read(view);
+  if (!reading || loss.root == 0 || !reading->meaning.unproved.empty())
+    return false;
+  const Meaning &own = reading->meaning;
+  const double ranks = double(groupSize(plan, plan.data_axes));
+  return own.root == numbering.root(loss.root).totalOf && own.root != 0 && own.first == 0 && own.last == repeat - 1 &&
+         own.summed == 0 && own.partial == 0 && areClose(own.coefficient, loss.coefficient * ranks);
+}
+
+Result EntryProof::run() {
+  Result result;
+  addInputs();
+  result.refusal = follow();
+  if (!result.refusal)
+    result.refusal = checkPersistent();
+  if (!result.refusal)
+    result.refusal = checkOutputs();
+  result.notProved = notProved;
+  result.facts = facts;
+  return result;
+}
+
+} // namespace sluice::check::proof

@@ -1,0 +1,128 @@
+//===- EntryProof.h - follows one entry point -----------------------------------------------===//
+//
+// EntryProof.cpp: repetitions, what holds before and after the entry point. Launches.cpp: launches and copies.
+// Collectives.cpp: collectives.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_CHECK_PROOF_ENTRYPROOF_H
+#define SLUICE_RUNTIME_PLAN_CHECK_PROOF_ENTRYPROOF_H
+
+#include "runtime/plan/check/proof/Contents.h"
+#include "runtime/plan/check/proof/KernelRules.h"
+#include "runtime/plan/check/proof/Proof.h"
+
+#include <set>
+
+namespace sluice::check::proof {
+
+/// Why a tensor does not hold an expected value.
+struct Mismatch {
+  int property = 9;
+  std::string text;
+  /// The checker does not know what the tensor holds.
+  bool isUnknown = false;
+};
+
+/// A tensor that holds a value of the program, or a shard of it.
+struct Match {
+  Reading reading;
+  /// By dim of the value; empty if the tensor has other dims: a part by elements.
+  std::vector<DimSharding> dims;
+};
+
+class EntryProof {
+public:
+  EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e);
+  Result run();
+
+private:
+  // EntryProof.cpp
+  void addInputs();
+  Verdict follow();
+  Verdict step(const plan::InstructionT &instruction, std::uint32_t i);
+  Verdict checkPersistent();
+  Verdict checkOutputs();
+  /// The mean of a rank's losses over its micro-batches: an output that the program does not have.
+  bool isRankLoss(const plan::ViewT &view) const;
+  void beginVariables();
+  void checkVariables();
+  /// The repetitions that may issue other instructions than their neighbours.
+  static std::set<std::uint32_t> specialRepetitions(const plan::SectionT &section);
+  /// The contents, in which the repetitions until `to` follow `from` as `from` followed the one before it.
+  bool advance(const std::vector<std::vector<Fact>> &before, std::uint32_t from, std::uint32_t to);
+  /// What a rank's shard of a parameter or a state of it holds; nullopt: no affine part of it.
+  std::optional<Reading> shardReading(const plan::ParameterT &parameter, RootId root) const;
+  plan::ViewT fullView(std::uint32_t buffer) const;
+
+  // Matching.cpp
+  /// The reading, with the repetition of slices of a port.
+  std::optional<Reading> read(const plan::ViewT &view) const;
+  /// True if the valid extents of the view leave out padding only.
+  bool excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const;
+  /// The valid extents of a view are those of its shards; a kernel also takes the index of its elements from them.
+  bool validAgrees(const plan::ViewT &view, std::span<const DimSharding> dims, const Shape &shape) const;
+  void write(const plan::ViewT &view, Reading reading);
+  std::optional<Match> match(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
+  std::optional<Match> matchReading(Reading reading, std::uint32_t value, Mismatch &mismatch) const;
+  /// A tensor of all dims, or fewer, that holds a part of the value by its elements in row-major order.
+  std::optional<Match> matchByElements(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
+  std::optional<Match> matchParts(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
+  bool means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const;
+  bool isTotal(const Meaning &meaning, double coefficient, bool overRepetitions, Mismatch &mismatch) const;
+  /// The program's value of the meaning, as a multiple of a root: totals are recognized; root 0: none.
+  Multiple multipleOf(const Meaning &meaning) const;
+  std::string describe(const Meaning &meaning) const;
+
+  // Launches.cpp
+  Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
+  Verdict passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor, std::uint32_t i);
+  Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
+  Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
+  /// True if the launch adds sums of powers.
+  bool addPowers(const plan::LaunchT &launch);
+  Verdict update(const plan::LaunchT &launch, std::uint32_t i);
+  Verdict compute(const plan::LaunchT &launch, std::uint32_t i);
+  /// One op by one launch, or one of its updates: compares kernel, attributes and operands, and writes the results.
+  Verdict implement(const plan::LaunchT &launch, std::uint32_t op, std::span<const plan::ViewT *const> inputs,
+                    std::span<const plan::ViewT *const> outputs, std::uint32_t i);
+  /// The results have the sharding of the operands. Nothing if the launch is not by shards that its op allows.
+  bool writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const plan::ViewT *const> outputs,
+                    std::string &problem);
+
+  // Collectives.cpp
+  Verdict collective(const plan::CollectiveT &collective, std::uint32_t i);
+  Verdict reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment) const;
+
+  /// Nothing is known of the view after the instruction.
+  void lose(const plan::ViewT &view, const std::string &reason);
+  void loseOutputs(const plan::LaunchT &launch, const std::string &reason);
+  Verdict refuseAt(std::uint32_t i, int property, const std::string &text) const {
+    return refuse(property, place(plan, e, i) + " " + text);
+  }
+  AxisSet setOf(std::span<const std::uint32_t> axes) const;
+  std::string namesOf(AxisSet axes) const;
+
+  const plan::PlanT &plan;
+  Numbering &numbering;
+  std::uint32_t e;
+  const plan::EntryT &entry;
+  const NumberedFunction *function = nullptr;
+  Contents contents;
+  std::vector<std::uint32_t> sizes;
+  AxisSet dataAxes = 0;
+  /// Repetitions of the section of micro-batches, and the current one; after the section, the last.
+  std::uint32_t repeat = 1, repetition = 0;
+  std::string notProved;
+  std::uint64_t facts = 0;
+};
+
+/// P9 for an entry point that initializes, which is not in the program: each parameter and state has the values of its
+/// declared initializer.
+Result initializes(const plan::PlanT &plan, std::uint32_t e);
+
+/// Equal up to the rounding of products of factors.
+bool areClose(double a, double b);
+
+} // namespace sluice::check::proof
+
+#endif // SLUICE_RUNTIME_PLAN_CHECK_PROOF_ENTRYPROOF_H

@@ -1,0 +1,288 @@
+//===- KernelRules.cpp - the kernels that implement ops, and by which dims they may be divided ---===//
+//
+// See KernelRules.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/KernelRules.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/plan/LaunchAttributes.h"
+#include "runtime/plan/check/proof/Numbering.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice::check::proof {
+namespace {
+
+/// How a kernel may be divided: `pointwise` by every dim, with broadcasting; `product` as a matrix product; `none`:
+/// not.
+enum class Division : std::uint8_t { none, pointwise, product };
+
+struct OpRule {
+  std::string_view op, kernel;
+  Division division = Division::none;
+};
+
+// Casts, copies, scales, accumulations and constants are in Launches.cpp: they keep or multiply what they read.
+constexpr OpRule opRules[] = {
+    {"model.add", "add", Division::pointwise},
+    {"model.subtract", "subtract", Division::pointwise},
+    {"model.multiply", "multiply", Division::pointwise},
+    {"model.divide", "divide", Division::pointwise},
+    {"model.maximum", "maximum", Division::pointwise},
+    {"model.negate", "negate", Division::pointwise},
+    {"model.exp", "exp", Division::pointwise},
+    {"model.log", "log", Division::pointwise},
+    {"model.tanh", "tanh", Division::pointwise},
+    {"model.erf", "erf", Division::pointwise},
+    {"model.sin", "sin", Division::pointwise},
+    {"model.cos", "cos", Division::pointwise},
+    {"model.sqrt", "sqrt", Division::pointwise},
+    {"model.rsqrt", "rsqrt", Division::pointwise},
+    {"model.relu", "relu", Division::pointwise},
+    {"model.relu_grad", "relu_grad", Division::pointwise},
+    {"model.sigmoid", "sigmoid", Division::pointwise},
+    {"model.softplus", "softplus", Division::pointwise},
+    {"model.power", "power", Division::pointwise},
+    {"model.compare", "compare", Division::pointwise},
+    {"model.select", "select", Division::pointwise},
+    {"model.cast", "cast", Division::pointwise},
+    {"model.gelu", "gelu", Division::pointwise},
+    {"model.gelu_grad", "gelu_grad", Division::pointwise},
+    {"model.silu", "silu", Division::pointwise},
+    {"model.silu_grad", "silu_grad", Division::pointwise},
+    {"model.swiglu", "swiglu", Division::pointwise},
+    {"model.swiglu_grad", "swiglu_grad", Division::pointwise},
+    {"model.dropout", "dropout"},
+    {"model.iota", "iota"},
+    {"model.pad", "pad"},
+    {"model.concat", "concat"},
+    {"model.gather", "gather"},
+    {"model.scatter_add", "scatter_add"},
+    {"model.embedding", "embedding"},
+    {"model.embedding_grad", "embedding_grad"},
+    {"model.argmax", "argmax"},
+    {"model.take_along", "take_along"},
+    {"model.add_along", "add_along"},
+    {"model.reduce_sum", "reduce_sum"},
+    {"model.reduce_mean", "reduce_sum"},
+    {"model.reduce_max", "reduce_max"},
+    {"model.logsumexp", "logsumexp"},
+    {"model.softmax", "softmax"},
+    {"model.softmax_grad", "softmax_grad"},
+    {"model.matmul", "matmul", Division::product},
+    {"model.matmul_gelu", "matmul_gelu"},
+    {"model.matmul_gelu_grad", "matmul_gelu_grad"},
+    {"model.attention", "attention"},
+    {"model.attention_grad", "attention_grad"},
+    {"model.conv2d", "conv2d"},
+    {"model.conv2d_input_grad", "conv2d_input_grad"},
+    {"model.conv2d_weight_grad", "conv2d_weight_grad"},
+    {"model.max_pool2d", "max_pool2d"},
+    {"model.max_pool2d_grad", "max_pool2d_grad"},
+    {"model.avg_pool2d", "avg_pool2d"},
+    {"model.avg_pool2d_grad", "avg_pool2d_grad"},
+    {"model.adaptive_avg_pool2d", "avg_pool2d"},
+    {"model.adaptive_avg_pool2d_grad", "avg_pool2d_grad"},
+    {"model.batch_norm", "batch_norm"},
+    {"model.batch_norm_grad", "batch_norm_grad"},
+    {"model.running_average", "running_average"},
+    {"model.count_up", "count_up"},
+    {"model.layer_norm", "layer_norm"},
+    {"model.layer_norm_grad", "layer_norm_grad"},
+    {"model.rms_norm", "rms_norm"},
+    {"model.rms_norm_grad", "rms_norm_grad"},
+    {"model.rope", "rope"},
+    {"model.cross_entropy", "cross_entropy"},
+    {"model.cross_entropy_grad", "cross_entropy_grad"},
+    {"model.linear_cross_entropy", "linear_cross_entropy"},
+    {"model.linear_cross_entropy_grad", "linear_cross_entropy_grad"},
+    {"model.power_sum", "power_sum"},
+    {"model.norm_root", "norm_root"},
+    {"model.clip_coefficient", "clip_coefficient"},
+    {"model.all_finite", "all_finite"},
+    {"model.sgd", "sgd"},
+    {"model.adam", "adam"},
+    {"model.adamw", "adamw"},
+};
+
+const OpRule *ruleOfOp(std::string_view op) {
+  const auto found = std::ranges::find(opRules, op, &OpRule::op);
+  return found == std::end(opRules) ? nullptr : found;
+}
+
+/// An attribute of a kernel as the record's kind reads it.
+struct Setting {
+  bool isPresent = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  std::vector<std::int64_t> list;
+  bool operator==(const Setting &other) const {
+    const bool isSame = number == other.number || (std::isnan(number) && std::isnan(other.number));
+    return isPresent == other.isPresent && integer == other.integer && isSame && list == other.list;
+  }
+};
+
+/// The value of an absent attribute.
+Setting absentSetting(const AttributeRecord &record) {
+  Setting setting;
+  // A number that the kernel computes differs from every given one.
+  if (record.absence == AttributeAbsence::computed)
+    return setting;
+  setting.isPresent = true;
+  if (record.kind == AttributeKind::number)
+    setting.number = record.fallback;
+  else
+    setting.integer = std::int64_t(record.fallback);
+  return setting;
+}
+
+/// An attribute of a launch, as kernels read it.
+Setting launchSetting(const AttributeRecord &record, const Attributes &attributes) {
+  if (!attributes.find(record.name))
+    return absentSetting(record);
+  Setting setting;
+  setting.isPresent = true;
+  if (record.kind == AttributeKind::number)
+    setting.number = attributes.number(record.name);
+  else if (record.kind == AttributeKind::list)
+    setting.list.assign(attributes.list(record.name).begin(), attributes.list(record.name).end());
+  else
+    setting.integer = attributes.integer(record.name);
+  if (record.kind == AttributeKind::flag)
+    setting.integer = setting.integer != 0;
+  return setting;
+}
+
+/// An attribute of an op. The program has the case of a choice by its name.
+Setting recordedSetting(const AttributeRecord &record, const plan::AttributeT &attribute) {
+  Setting setting;
+  setting.isPresent = true;
+  if (record.kind == AttributeKind::number) {
+    setting.number = attribute.kind == 0 ? double(attribute.integer) : attribute.number;
+  } else if (record.kind == AttributeKind::list) {
+    setting.list = attribute.list;
+  } else if (record.kind == AttributeKind::choice && attribute.kind == 2) {
+    const std::string name(attribute.list.begin(), attribute.list.end());
+    const auto found = std::ranges::find(record.choices, std::string_view(name));
+    setting.integer = found == record.choices.end() ? -1 : found - record.choices.begin();
+  } else {
+    setting.integer = attribute.integer;
+  }
+  if (record.kind == AttributeKind::flag)
+    setting.integer = setting.integer != 0;
+  return setting;
+}
+
+std::string textOf(const AttributeRecord &record, const Setting &setting) {
+  if (!setting.isPresent)
+    return "no value";
+  if (record.kind == AttributeKind::number)
+    return concat(setting.number);
+  if (record.kind == AttributeKind::list)
+    return formatShape(setting.list);
+  return concat(setting.integer);
+}
+
+plan::AttributeT flagOf(bool isSet) {
+  plan::AttributeT attribute;
+  attribute.integer = isSet;
+  return attribute;
+}
+
+/// The attribute of the kernel that implements the op: most have the op's name.
+std::optional<plan::AttributeT> expectedAttribute(const plan::ProgramKindT &kind, std::span<const Shape> operands,
+                                                  std::string_view name) {
+  const auto ofOp = [&](std::string_view own) -> std::optional<plan::AttributeT> {
+    const plan::AttributeT *attribute = attributeOf(kind, own);
+    return attribute ? std::optional(*attribute) : std::nullopt;
+  };
+  const bool isProduct =
+      kind.op == "model.matmul" || kind.op == "model.matmul_gelu" || kind.op == "model.matmul_gelu_grad";
+  if (isProduct && name == "transpose_a")
+    return flagOf(attributeOf(kind, "transpose_lhs") != nullptr && attributeOf(kind, "transpose_lhs")->integer != 0);
+  if (isProduct && name == "transpose_b")
+    return flagOf(attributeOf(kind, "transpose_rhs") != nullptr && attributeOf(kind, "transpose_rhs")->integer != 0);
+  // A bias has one dim, a residual those of the product.
+  if (isProduct && name == "bias")
+    return flagOf(operands.size() > 2 && operands[2].size() == 1);
+  if (isProduct && name == "residual")
+    return flagOf(operands.size() > 2 && operands.back().size() > 1);
+  if (kind.op == "model.reduce_mean" && name == "mean")
+    return flagOf(true);
+  if (kind.op.starts_with("model.adaptive_avg_pool2d"))
+    return name == "adaptive" ? std::optional(flagOf(true)) : std::nullopt;
+  if (kind.op == "model.rope") {
+    const std::string scaling = proof::textOf(kind, "scaling");
+    const bool isLlama = scaling == "llama3";
+    if (name == "factor" && !isLlama && scaling != "linear")
+      return std::nullopt;
+    if ((name == "low" || name == "high" || name == "original") && !isLlama)
+      return std::nullopt;
+  }
+  return ofOp(name);
+}
+
+/// numpy broadcasting: trailing dims align, and a dim of extent 1 repeats.
+Factors pointwiseFactors(std::span<const Shape> operands, std::span<const Shape> results) {
+  Factors factors;
+  const std::size_t rank = results.front().size();
+  factors.isDivisible.assign(rank, true);
+  const auto ofShape = [&](const Shape &shape) {
+    std::vector<int> dims;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::size_t factor = rank - shape.size() + d;
+      dims.push_back(shape[d] == results.front()[factor] ? int(factor) : -1);
+    }
+    return dims;
+  };
+  for (const Shape &shape : operands)
+    factors.operands.push_back(ofShape(shape));
+  for (const Shape &shape : results)
+    factors.results.push_back(ofShape(shape));
+  return factors;
+}
+
+} // namespace
+
+std::string_view kernelOfOp(std::string_view op) {
+  const OpRule *rule = ruleOfOp(op);
+  return rule ? rule->kernel : std::string_view();
+}
+
+bool kernelHasRule(std::string_view kernel) {
+  return std::ranges::find(opRules, kernel, &OpRule::kernel) != std::end(opRules);
+}
+
+bool isUpdateKernel(std::string_view kernel) { return kernel == "sgd" || kernel == "adam" || kernel == "adamw"; }
+
+std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const Shape> operands, std::string_view kernel,
+                               const plan::LaunchT &launch) {
+  const KernelRecord *record = findKernelRecord(kernel);
+  if (!record)
+    return "the kernel has no record";
+  const Attributes attributes = attributesOf(launch);
+  for (const AttributeRecord &attribute : record->attributes) {
+    const std::optional<plan::AttributeT> recorded = expectedAttribute(kind, operands, attribute.name);
+    const Setting expected = recorded ? recordedSetting(attribute, *recorded) : absentSetting(attribute),
+                  found = launchSetting(attribute, attributes);
+    if (!(expected == found))
+      return concat("expected '", attribute.name, "' = ", textOf(attribute, expected), " but got ",
+                    textOf(attribute, found));
+  }
+  return {};
+}
+
+std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, std::span<const Shape> operands,
+                                 std::span<const Shape> results) {
+  const OpRule *rule = ruleOfOp(kind.op);
+  if (!rule || rule->division != Division::pointwise || results.empty())
+    return std::nullopt;
+  for (const Shape &shape : operands)
+    if (shape.size() > results.front().size())
+      return std::nullopt;
+  return pointwiseFactors(operands, results);
+}
+
+} // namespace sluice::check::proof

@@ -1,0 +1,378 @@
+//===- Numbering.cpp - equal values of the unsharded program get one number -----------------===//
+//
+// See Numbering.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/Numbering.h"
+
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace sluice::check::proof {
+namespace {
+
+/// Text that is equal exactly for equal parts.
+class Key {
+public:
+  explicit Key(std::string_view kind) { add(kind); }
+  Key &add(std::string_view part) { return append(part.size()), text += part, *this; }
+  Key &add(std::int64_t number) { return append(number), *this; }
+  Key &add(double number) { return append(std::bit_cast<std::int64_t>(number)), *this; }
+  Key &add(std::span<const std::int64_t> list) {
+    append(std::int64_t(list.size()));
+    for (std::int64_t number : list)
+      append(number);
+    return *this;
+  }
+  Key &add(const Value &value) {
+    add(std::int64_t(value.root)).add(value.coefficient).add(value.at.base);
+    for (const Digits &digits : value.at.dims) {
+      append(-1);
+      for (const Digit &digit : joined(digits))
+        add(digit.extent).add(digit.step);
+    }
+    return *this;
+  }
+  std::string take() { return std::move(text); }
+
+private:
+  void append(std::int64_t number) { text.append(reinterpret_cast<const char *>(&number), sizeof(number)); }
+  std::string text;
+};
+
+bool commutes(const std::string &op) { return op == "model.add" || op == "model.multiply" || op == "model.maximum"; }
+
+/// Scalars that the host gives to a step, equal for all ranks and micro-batches.
+bool isOfStep(const std::string &input) {
+  return input == "lr" || input == "step" || input == "seed" || input == "loss_scale";
+}
+
+} // namespace
+
+const plan::AttributeT *attributeOf(const plan::ProgramKindT &kind, std::string_view name) {
+  for (const auto &attribute : kind.attributes)
+    if (attribute->name == name)
+      return attribute.get();
+  return nullptr;
+}
+
+std::span<const std::int64_t> listOf(const plan::ProgramKindT &kind, std::string_view name) {
+  const plan::AttributeT *attribute = attributeOf(kind, name);
+  return attribute ? std::span<const std::int64_t>(attribute->list) : std::span<const std::int64_t>();
+}
+
+std::string textOf(const plan::ProgramKindT &kind, std::string_view name) {
+  std::string text;
+  for (std::int64_t character : listOf(kind, name))
+    text += char(character);
+  return text;
+}
+
+Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.program) {
+  values.resize(program.values.size() + 1);
+  definitions.resize(program.values.size() + 1, {-1, 0});
+  roots.resize(1);
+  kindKeys.resize(program.kinds.size());
+  dataRanks = double(groupSize(plan, plan.data_axes));
+  for (const auto &parameter : plan.parameters)
+    if (const double divisor = plan.units[parameter->unit]->gradient_divisor; divisor != 0)
+      divisors[parameter->name] = divisor;
+  std::uint32_t op = 0, input = 0, output = 0;
+  for (const auto &recorded : program.functions) {
+    NumberedFunction function{input, recorded->inputs_end, output, recorded->outputs_end, {}};
+    const std::string &name = program.names[recorded->name];
+    double repeat = 1;
+    for (const auto &entry : plan.entries)
+      if (entry->name == name && !entry->sections.empty())
+        repeat = entry->sections.front()->repeat;
+    for (; input < recorded->inputs_end; ++input) {
+      const std::uint32_t id = program.inputs[input];
+      const std::string &inputName = program.names[program.input_names[input]];
+      if (id == 0)
+        continue;
+      const RootId root =
+          rootOf(Key("input").add(name).add(inputName).add(std::int64_t(input)).take(), elementsOf(type(id).shape));
+      roots[root].varies = !isOfStep(inputName);
+      setDense(id, root);
+    }
+    for (; op < recorded->ops_end; ++op)
+      numberOp(op, function, *recorded, repeat);
+    output = recorded->outputs_end;
+    functions.emplace(name, std::move(function));
+  }
+}
+
+const NumberedFunction *Numbering::function(const std::string &name) const {
+  const auto found = functions.find(name);
+  return found == functions.end() ? nullptr : &found->second;
+}
+
+RootId Numbering::persistent(const Persistent &name) const {
+  const auto found = persistents.find(name);
+  return found == persistents.end() ? 0 : found->second;
+}
+
+RootId Numbering::input(const NumberedFunction &function, const std::string &name) const {
+  for (std::uint32_t i = function.firstInput; i < function.endInput; ++i)
+    if (program.names[program.input_names[i]] == name && program.inputs[i] != 0)
+      return values[program.inputs[i]].root;
+  return 0;
+}
+
+RootId Numbering::rootOf(const std::string &key, std::int64_t elements) {
+  const auto [found, isNew] = byKey.emplace(key, RootId(roots.size()));
+  if (isNew) {
+    roots.emplace_back();
+    roots.back().elements = elements;
+  }
+  return found->second;
+}
+
+void Numbering::set(std::uint32_t id, Value value) {
+  if (id == 0 || id >= values.size())
+    return;
+  if (roots[value.root].value == 0)
+    roots[value.root].value = id;
+  values[id] = std::move(value);
+}
+
+void Numbering::setDense(std::uint32_t id, RootId root) { set(id, {root, 1, denseIndexing(type(id).shape)}); }
+
+RootId Numbering::constant(double value) { return rootOf(Key("constant").add(value).take(), 1); }
+
+RootId Numbering::powerSum(double p, std::vector<Multiple> terms) {
+  std::sort(terms.begin(), terms.end());
+  Key key("powers");
+  key.add(p);
+  for (const auto &[root, coefficient] : terms)
+    key.add(std::int64_t(root)).add(coefficient);
+  const RootId id = rootOf(key.take(), 1);
+  roots[id].powers = std::move(terms);
+  roots[id].p = p;
+  return id;
+}
+
+RootId Numbering::total(const std::string &key, RootId of, RootId Root::*field) {
+  const RootId id = rootOf(Key(key).add(std::int64_t(of)).take(), roots[of].elements);
+  roots[id].*field = of;
+  if (field == &Root::totalOf)
+    roots[of].total = id;
+  return id;
+}
+
+double Numbering::divisorOf(const std::string &parameter) const {
+  const auto found = divisors.find(parameter);
+  return found == divisors.end() ? dataRanks : found->second;
+}
+
+const std::string &Numbering::keyOf(std::uint32_t kind) {
+  std::string &text = kindKeys[kind];
+  if (text.empty()) {
+    Key key(program.kinds[kind]->op);
+    for (const auto &attribute : program.kinds[kind]->attributes)
+      key.add(attribute->name)
+          .add(std::int64_t(attribute->kind))
+          .add(attribute->integer)
+          .add(attribute->number)
+          .add(std::span<const std::int64_t>(attribute->list));
+    text = key.take();
+  }
+  return text;
+}
+
+bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
+  const auto operands = operandsOf(op), results = resultsOf(op);
+  if (operands.size() != 1 || results.empty() || operands[0] == 0)
+    return false;
+  const Value source = values[operands[0]];
+  if (source.root == 0)
+    return false;
+  const auto setView = [&](std::uint32_t result, std::optional<Indexing> at) {
+    if (!at || result == 0 || shapeOf(*at) != type(result).shape)
+      return false;
+    set(result, {source.root, source.coefficient, std::move(*at)});
+    return true;
+  };
+  if (kind.op == "model.reshape")
+    return results[0] != 0 && setView(results[0], reshaped(source.at, type(results[0]).shape));
+  if (kind.op == "model.broadcast")
+    return results[0] != 0 && setView(results[0], broadcasted(source.at, type(results[0]).shape));
+  if (kind.op == "model.transpose")
+    return setView(results[0], transposed(source.at, listOf(kind, "permutation")));
+  if (kind.op == "model.slice") {
+    const auto start = listOf(kind, "start"), limit = listOf(kind, "limit"), step = listOf(kind, "step");
+    const Shape shape = shapeOf(source.at);
+    std::optional<Indexing> at = source.at;
+    if (start.size() != shape.size() || limit.size() != shape.size() || (!step.empty() && step.size() != shape.size()))
+      return false;
+    for (std::size_t d = 0; d < shape.size() && at; ++d) {
+      const std::int64_t distance = step.empty() ? 1 : step[d];
+      if (distance < 1)
+        return false;
+      at = sliced(*at, d, start[d], (limit[d] - start[d] + distance - 1) / distance, distance);
+    }
+    return setView(results[0], std::move(at));
+  }
+  if (kind.op == "model.split") {
+    const plan::AttributeT *dim = attributeOf(kind, "dim");
+    const std::size_t d = dim ? std::size_t(dim->integer) : 0;
+    std::int64_t first = 0;
+    for (std::uint32_t result : results) {
+      if (result == 0 || d >= type(result).shape.size())
+        return false;
+      const std::int64_t count = type(result).shape[d];
+      if (!setView(result, sliced(source.at, d, first, count, 1)))
+        return false;
+      first += count;
+    }
+    return true;
+  }
+  if (kind.op == "model.cast")
+    return isFloatType(type(operands[0]).dtype) && results[0] != 0 && isFloatType(type(results[0]).dtype) &&
+           setView(results[0], source.at);
+  if (kind.op == "model.scale") {
+    const plan::AttributeT *factor = attributeOf(kind, "factor");
+    if (!setView(results[0], source.at))
+      return false;
+    values[results[0]].coefficient = source.coefficient * (factor ? factor->number : 1);
+    return true;
+  }
+  return false;
+}
+
+void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, const plan::ProgramFunctionT &recorded,
+                         double repeat) {
+  const plan::ProgramKindT &kind = kindOf(op);
+  const auto operands = operandsOf(op), results = resultsOf(op);
+  for (std::uint32_t r = 0; r < results.size(); ++r)
+    definitions[results[r]] = {op, r};
+  const std::string &symbol = program.names[program.op_symbols[op]];
+  const bool isUnary = operands.size() == 1 && operands[0] != 0 && values[operands[0]].root != 0;
+  if (kind.op == "model.read" && results.size() == 1 && results[0] != 0) {
+    const Persistent name{symbol, textOf(kind, "state")};
+    const RootId root = rootOf(Key("read").add(name.first).add(name.second).take(), elementsOf(type(results[0]).shape));
+    const bool isVariable = std::any_of(plan.variables.begin(), plan.variables.end(),
+                                        [&](const auto &variable) { return variable->name == symbol; });
+    roots[root].isVariable = roots[root].varies = isVariable;
+    persistents[name] = root;
+    return setDense(results[0], root);
+  }
+  if (kind.op == "model.write" && operands.size() == 1) {
+    function.writes[{symbol, textOf(kind, "state")}] = operands[0];
+    return;
+  }
+  if (kind.op == "model.constant" && results.size() == 1 && results[0] != 0) {
+    const plan::AttributeT *number = attributeOf(kind, "value");
+    if (number && number->kind != 2) {
+      const RootId root = constant(number->kind == 0 ? double(number->integer) : number->number);
+      return set(results[0], {root, 1, uniformIndexing(type(results[0]).shape)});
+    }
+  }
+  if ((kind.op == "model.gradient" || kind.op == "model.step_mean" || kind.op == "model.all_reduce") && isUnary &&
+      results.size() == 1 && results[0] != 0) {
+    Value value = values[operands[0]];
+    if (kind.op == "model.all_reduce") {
+      value.root = total("rank total", value.root, &Root::rankTotalOf);
+      roots[value.root].varies = true;
+      if (textOf(kind, "reduction") == "mean")
+        value.coefficient /= dataRanks;
+    } else {
+      value.root = total("total", value.root, &Root::totalOf);
+      value.coefficient /= kind.op == "model.gradient" ? divisorOf(symbol) : dataRanks * repeat;
+    }
+    return set(results[0], std::move(value));
+  }
+  if (numberView(kind, op))
+    return;
+
+  numberResults(kind, op);
+}
+
+void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) {
+  const auto operands = operandsOf(op), results = resultsOf(op);
+  if (kind.op == "model.power_sum" && results.size() == 1 && results[0] != 0) {
+    const plan::AttributeT *p = attributeOf(kind, "p");
+    std::vector<Multiple> terms;
+    for (std::uint32_t operand : operands)
+      terms.push_back({values[operand].root, values[operand].coefficient});
+    return setDense(results[0], powerSum(p ? p->number : 2, std::move(terms)));
+  }
+  if (kind.op == "model.add" && operands.size() == 2 && results.size() == 1 && results[0] != 0) {
+    // A sum of sums of powers.
+    const Root &a = roots[values[operands[0]].root], &b = roots[values[operands[1]].root];
+    if (!a.powers.empty() && !b.powers.empty() && a.p == b.p) {
+      std::vector<Multiple> terms = a.powers;
+      terms.insert(terms.end(), b.powers.begin(), b.powers.end());
+      return setDense(results[0], powerSum(a.p, std::move(terms)));
+    }
+  }
+  std::vector<std::string> parts;
+  bool varies = false, isDefined = true;
+  for (std::uint32_t operand : operands) {
+    isDefined = isDefined && values[operand].root != 0;
+    varies = varies || roots[values[operand].root].varies;
+    parts.push_back(Key("").add(values[operand]).take());
+  }
+  if (commutes(kind.op))
+    std::sort(parts.begin(), parts.end());
+  Key key(keyOf(program.op_kinds[op]));
+  for (const std::string &part : parts)
+    key.add(part);
+  // Operands without a number are equal to nothing.
+  if (!isDefined)
+    key.add(std::int64_t(op));
+  const std::string text = key.take();
+  for (std::uint32_t r = 0; r < results.size(); ++r) {
+    if (results[r] == 0)
+      continue;
+    const RootId id =
+        rootOf(Key(text).add(std::int64_t(r)).add(std::span<const std::int64_t>(type(results[r]).shape)).take(),
+               elementsOf(type(results[r]).shape));
+    Root &root = roots[id];
+    root.varies = varies;
+    if (kind.op == "model.all_gather" || kind.op == "model.reduce_scatter")
+      root.unproved = "rows of all data ranks in one value (" + kind.op + ")";
+    if (kind.op == "model.concat" && isDefined) {
+      const plan::AttributeT *dim = attributeOf(kind, "dim");
+      root.parts.assign(operands.begin(), operands.end());
+      root.dim = dim ? std::size_t(dim->integer) : 0;
+    }
+    setDense(results[r], id);
+  }
+}
+
+std::string Numbering::describeValue(std::uint32_t id) const {
+  if (id == 0)
+    return "no value of the unsharded program";
+  const auto [op, result] = definitions[id];
+  std::string text = concat("value ", id);
+  if (op < 0) {
+    for (std::size_t i = 0; i < program.inputs.size(); ++i)
+      if (program.inputs[i] == id)
+        return text + " (input '" + program.names[program.input_names[i]] + "')";
+    return text;
+  }
+  text += " (" + kindOf(std::uint32_t(op)).op;
+  const std::string &symbol = program.names[program.op_symbols[op]], &block = program.names[program.op_blocks[op]];
+  if (!symbol.empty()) {
+    text += " '" + symbol + "'";
+    if (const std::string state = textOf(kindOf(std::uint32_t(op)), "state"); !state.empty())
+      text += " state '" + state + "'";
+  } else if (!block.empty()) {
+    text += " of '" + block + "'";
+  }
+  return text + ")";
+}
+
+std::string Numbering::describe(RootId id) const {
+  const Root &root = roots[id];
+  if (root.value == 0 && root.totalOf != 0)
+    return "the sum over ranks and micro-batches of " + describe(root.totalOf);
+  if (root.value == 0 && !root.powers.empty())
+    return concat("a sum of powers of ", root.powers.size(), " values");
+  return describeValue(root.value);
+}
+
+} // namespace sluice::check::proof

@@ -1,0 +1,143 @@
+//===- Numbering.h - equal values of the unsharded program get one number -------------------===//
+//
+// A root is a value up to equality over exact reals: ops of equal kind, attributes and operands have equal results, so
+// a recomputed op has the root of the first one. Views of a value, casts between float types and multiples by a number
+// have the root of their operand, with an indexing and a coefficient. The total of a root is its sum over all data
+// ranks and micro-batches: the step's mean and the gradients of the program are multiples of totals.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_PLAN_CHECK_PROOF_NUMBERING_H
+#define SLUICE_RUNTIME_PLAN_CHECK_PROOF_NUMBERING_H
+
+#include "runtime/plan/Plan.h"
+#include "runtime/plan/check/proof/Indexing.h"
+
+#include <map>
+#include <string>
+#include <unordered_map>
+
+namespace sluice::check::proof {
+
+/// Position in Numbering::roots; 0: no value.
+using RootId = std::uint32_t;
+
+/// A multiple of a root, as a term of a sum of powers.
+using Multiple = std::pair<RootId, double>;
+
+struct Root {
+  std::int64_t elements = 0;
+  /// Differs between data ranks and micro-batches.
+  bool varies = false;
+  /// The root whose sum over data ranks and micro-batches this is; 0: not a total.
+  RootId totalOf = 0;
+  /// The root whose sum over data ranks, in each micro-batch, this is; 0: not such a sum.
+  RootId rankTotalOf = 0;
+  /// The total of this root, if the program has it.
+  RootId total = 0;
+  /// The sum of |x|^p over these values, sorted; their order has no meaning.
+  std::vector<Multiple> powers;
+  double p = 0;
+  /// The operands of a concatenation, as ids of the program, and its dim.
+  std::vector<std::uint32_t> parts;
+  std::size_t dim = 0;
+  /// Running statistics of one rank.
+  bool isVariable = false;
+  /// Why nothing can be proved about the value; empty if it can.
+  std::string unproved;
+  /// The first value of the program with this root; 0: none.
+  std::uint32_t value = 0;
+};
+
+/// A value of the program.
+struct Value {
+  RootId root = 0;
+  double coefficient = 1;
+  Indexing at;
+};
+
+/// A parameter or a state that the program reads or writes.
+using Persistent = std::pair<std::string, std::string>;
+
+/// A function of the program with its ends.
+struct NumberedFunction {
+  std::uint32_t firstInput = 0, endInput = 0, firstOutput = 0, endOutput = 0;
+  /// What the function writes, by parameter and state: ids of values.
+  std::map<Persistent, std::uint32_t> writes;
+};
+
+/// The values of the functions of the program. Reads only the program and the mesh.
+class Numbering {
+public:
+  explicit Numbering(const plan::PlanT &plan);
+
+  std::size_t valueCount() const { return values.size(); }
+  const Value &value(std::uint32_t id) const { return values[id]; }
+  const Root &root(RootId id) const { return roots[id]; }
+  const plan::ProgramTypeT &type(std::uint32_t id) const { return *program.types[program.values[id - 1]]; }
+  /// The op that defines the value and the number of the result; -1: an input.
+  std::pair<std::int64_t, std::uint32_t> definition(std::uint32_t id) const { return definitions[id]; }
+  std::span<const std::uint32_t> operandsOf(std::uint32_t op) const {
+    return part(program.operands, program.operand_ends, op);
+  }
+  std::span<const std::uint32_t> resultsOf(std::uint32_t op) const {
+    return part(program.results, program.result_ends, op);
+  }
+  const plan::ProgramKindT &kindOf(std::uint32_t op) const { return *program.kinds[program.op_kinds[op]]; }
+
+  /// Null for an entry point that is not in the program.
+  const NumberedFunction *function(const std::string &name) const;
+
+  /// The root of a parameter, a state of it or a variable (empty state); 0: the program does not read it.
+  RootId persistent(const Persistent &name) const;
+  RootId input(const NumberedFunction &function, const std::string &name) const;
+  RootId constant(double value);
+  /// The root of a sum of powers of these.
+  RootId powerSum(double p, std::vector<Multiple> terms);
+
+  /// "value 11 (model.relu of '0')".
+  std::string describe(RootId id) const;
+  std::string describeValue(std::uint32_t id) const;
+
+private:
+  static std::span<const std::uint32_t> part(const std::vector<std::uint32_t> &ids,
+                                             const std::vector<std::uint32_t> &ends, std::uint32_t op) {
+    const std::uint32_t first = op == 0 ? 0 : ends[op - 1];
+    return {ids.data() + first, ends[op] - first};
+  }
+  void numberOp(std::uint32_t op, NumberedFunction &function, const plan::ProgramFunctionT &recorded, double repeat);
+  bool numberView(const plan::ProgramKindT &kind, std::uint32_t op);
+  void numberResults(const plan::ProgramKindT &kind, std::uint32_t op);
+  RootId rootOf(const std::string &key, std::int64_t elements);
+  void set(std::uint32_t id, Value value);
+  void setDense(std::uint32_t id, RootId root);
+  const std::string &keyOf(std::uint32_t kind);
+  /// Of the sum of a parameter's gradients over data ranks.
+  double divisorOf(const std::string &parameter) const;
+  RootId total(const std::string &key, RootId of, RootId Root::*field);
+
+  const plan::PlanT &plan;
+  const plan::ProgramT &program;
+  std::vector<Value> values;
+  std::vector<std::pair<std::int64_t, std::uint32_t>> definitions;
+  std::vector<Root> roots;
+  std::unordered_map<std::string, RootId> byKey;
+  std::map<Persistent, RootId> persistents;
+  std::map<std::string, NumberedFunction> functions;
+  std::vector<std::string> kindKeys;
+  double dataRanks = 1;
+  /// Of parameters whose gradients are not divided by the number of data ranks.
+  std::unordered_map<std::string, double> divisors;
+};
+
+/// The attribute of an op by name; null if it has none.
+const plan::AttributeT *attributeOf(const plan::ProgramKindT &kind, std::string_view name);
+/// A list of the op; empty if it has none.
+std::span<const std::int64_t> listOf(const plan::ProgramKindT &kind, std::string_view name);
+/// Names and cases of enumerations are in the program as lists of characters.
+std::string textOf(const plan::ProgramKindT &kind, std::string_view name);
+
+inline bool isFloatType(plan::DType dtype) { return dtype <= plan::DType::f16; }
+
+} // namespace sluice::check::proof
+
+#endif // SLUICE_RUNTIME_PLAN_CHECK_PROOF_NUMBERING_H

@@ -1,0 +1,246 @@
+//===- ProofTest.cpp - compiled plans are proved, and wrong variants of them refused (P7, P9) ---===//
+#include "runtime/plan/Checker.h"
+#include "runtime/plan/Reader.h"
+#include "runtime/plan/Serialize.h"
+#include "runtime/plan/check/Check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+namespace sluice::test {
+namespace {
+
+struct Recipe {
+  const char *name;
+  /// Arguments of `sluice-import zoo` and of sluice-compile.
+  const char *model, *settings;
+};
+void PrintTo(const Recipe &recipe, std::ostream *out) { *out << recipe.name; }
+
+const Recipe recipes[] = {
+    {"OneRank", "mlp", ""},
+    {"FullShard", "transformer", "--set mesh.shard=4"},
+    {"Uneven", "linear-relu-linear", "--set mesh.shard=4 --set gradient.clip_norm=1.0"},
+    {"Accumulation", "linear-relu-linear", "--set mesh.shard=2 --set gradient.microbatches=5"},
+    {"ReducedEachTime", "mlp", "--set mesh.shard=2 --set gradient.microbatches=40 --set gradient.sync=every"},
+    {"Replicas", "mlp",
+     "--set mesh.shard=2 --set mesh.replicate=2 --set gradient.microbatches=3 --set gradient.sync=reduce_scatter_only"},
+    {"LargestNorm", "mlp", "--set mesh.shard=2 --set gradient.clip_norm=1.0 --set gradient.clip_type=inf"},
+    {"Bf16", "transformer", "--set mesh.shard=2 --set precision.compute=bf16"},
+    {"LossScale", "mlp",
+     "--set mesh.shard=2 --set precision.compute=f16 --set precision.loss_scale=dynamic --set gradient.microbatches=2"},
+    {"Recompute", "transformer", "--set mesh.shard=2 --set recompute.policy=block"},
+    {"HostMemory", "mlp-stack", "--set mesh.shard=2 --set 'memory.offload=[\"parameters\", \"optimizer\"]'"},
+    {"Flat", "linear-relu-linear", "--set mesh.shard=4 --set sharding.dim=flat"},
+    {"InBackward", "mlp", "--set mesh.shard=2 --set optimizer.in_backward=true"},
+    {"Divisor", "mlp", "--set mesh.shard=2 --set gradient.divide=3"},
+    {"RankLosses", "mlp", "--set mesh.shard=2 --set loss.per_rank=true"},
+    {"BatchNorm", "conv --set height=32 --set width=32 --set stem=8 --set hidden=8", "--set mesh.shard=2"},
+};
+
+plan::PlanT compile(const Recipe &recipe) {
+  std::string folder = (std::filesystem::temp_directory_path() / "sluice-proof-XXXXXX").string();
+  if (!mkdtemp(folder.data()))
+    throw std::runtime_error("cannot make a folder for plans");
+  const std::string bin = SLUICE_BINARY_DIR "/bin/", model = folder + "/m.mlir", path = folder + "/m.plan";
+  const int code = std::system((bin + "sluice-import zoo " + recipe.model + " -o " + model + " && " + bin +
+                                "sluice-compile " + model + " " + recipe.settings + " -o " + path)
+                                   .c_str());
+  Result<PlanFile> file = readPlan(path);
+  std::filesystem::remove_all(folder);
+  if (code != 0 || !file.isOk())
+    throw std::runtime_error(std::string("no plan of ") + recipe.name);
+  return std::move(file->plan);
+}
+
+const Recipe &recipeOf(std::string_view name) { return *std::ranges::find(recipes, name, &Recipe::name); }
+
+class Proved : public testing::TestWithParam<Recipe> {};
+
+TEST_P(Proved, Plan) {
+  CheckReport report;
+  const Status status = checkPlan(compile(GetParam()), &report);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(report[9], CheckReport::Outcome::proved) << report.properties[8].reason;
+  EXPECT_EQ(report[7], CheckReport::Outcome::proved);
+}
+
+INSTANTIATE_TEST_SUITE_P(Proof, Proved, testing::ValuesIn(recipes),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+using Accept = std::function<bool(const plan::InstructionT &)>;
+
+/// The first accepted instruction of an entry point.
+plan::InstructionT &find(plan::PlanT &plan, const Accept &accept, const std::string &entry = "train_step") {
+  plan::InstructionT *found = nullptr;
+  forEachInstruction(*plan.entries[std::size_t(findEntry(plan, entry))],
+                     [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+                       if (!found && accept(instruction))
+                         found = const_cast<plan::InstructionT *>(&instruction);
+                     });
+  if (!found)
+    throw std::runtime_error("no such instruction");
+  return *found;
+}
+plan::LaunchT &findLaunch(plan::PlanT &plan, const std::string &kernel, const std::string &entry = "train_step") {
+  return *find(
+              plan,
+              [&](const plan::InstructionT &at) {
+                return at.operation.AsLaunch() && plan.kernels[at.operation.AsLaunch()->kernel] == kernel;
+              },
+              entry)
+              .operation.AsLaunch();
+}
+plan::CollectiveT &findCollective(plan::PlanT &plan, plan::CollectiveKind kind) {
+  return *find(plan, [&](const plan::InstructionT &at) {
+            return at.operation.AsCollective() && at.operation.AsCollective()->kind == kind;
+          }).operation.AsCollective();
+}
+plan::AttributeT &attributeOf(plan::LaunchT &launch, const std::string &name) {
+  return **std::ranges::find_if(launch.attributes, [&](const auto &attribute) { return attribute->name == name; });
+}
+/// The launch uses a kernel that the plan does not name yet.
+void useKernel(plan::PlanT &plan, plan::LaunchT &launch, const std::string &kernel) {
+  plan.kernels.push_back(kernel);
+  launch.kernel = std::uint32_t(plan.kernels.size() - 1);
+}
+
+struct Wrong {
+  const char *name;
+  const char *recipe;
+  int property;
+  /// Part of the message.
+  const char *message;
+  void (*spoil)(plan::PlanT &);
+};
+void PrintTo(const Wrong &wrong, std::ostream *out) { *out << wrong.name; }
+
+using enum plan::CollectiveKind;
+
+const Wrong wrongs[] = {
+    {"SumForMean", "FullShard", 7, "times 1, expected times 0.25",
+     [](plan::PlanT &plan) { findCollective(plan, reduce_scatter).op = plan::ReduceOp::sum; }},
+    {"ScaledSum", "FullShard", 7, "times 0.1, expected times 0.25",
+     [](plan::PlanT &plan) {
+       findCollective(plan, reduce_scatter).op = plan::ReduceOp::premul_sum;
+       findCollective(plan, reduce_scatter).scale = 0.1;
+     }},
+    {"LossOfOneRank", "FullShard", 7, "by that of one rank",
+     [](plan::PlanT &plan) {
+       plan::CollectiveT &loss = findCollective(plan, all_reduce);
+       loss.kind = broadcast;
+       loss.op = plan::ReduceOp::none;
+       loss.reduction = plan::ReductionClass::not_a_reduction;
+     }},
+    {"LargestGradient", "Replicas", 7, "takes the largest of the ranks' numbers",
+     [](plan::PlanT &plan) {
+       find(plan,
+            [](const plan::InstructionT &at) {
+              return at.operation.AsCollective() && at.operation.AsCollective()->kind == all_reduce && at.unit >= 0;
+            })
+           .operation.AsCollective()
+           ->op = plan::ReduceOp::max;
+     }},
+    {"DivisorOfTheRecipe", "Divisor", 7, "expected times 0.5",
+     [](plan::PlanT &plan) {
+       for (auto &unit : plan.units)
+         unit->gradient_divisor = 0;
+     }},
+    {"OnlyTheLastMicrobatch", "Accumulation", 7, "misses micro-batch 0",
+     [](plan::PlanT &plan) {
+       forEachInstruction(*plan.entries[0], [&](const plan::InstructionT &at, std::uint32_t, std::uint32_t) {
+         if (const plan::LaunchT *launch = at.operation.AsLaunch();
+             launch && plan.kernels[launch->kernel] == "accumulate")
+           launch->attributes[0]->integer = 1;
+       });
+     }},
+    {"SameMicrobatch", "Accumulation", 9, "expected micro-batch 1",
+     [](plan::PlanT &plan) {
+       forEachInstruction(*plan.entries[0], [&](const plan::InstructionT &at, std::uint32_t, std::uint32_t) {
+         if (const plan::CopyT *copy = at.operation.AsCopy())
+           copy->source->repetition_stride = 0;
+       });
+     }},
+    {"ExchangedOperands", "OneRank", 9, "operand 0 holds",
+     [](plan::PlanT &plan) {
+       plan::LaunchT &launch = findLaunch(plan, "relu_grad");
+       std::swap(launch.inputs[0], launch.inputs[1]);
+     }},
+    {"OtherKernel", "OneRank", 9, "expected kernel 'relu'",
+     [](plan::PlanT &plan) { useKernel(plan, findLaunch(plan, "relu"), "exp"); }},
+    {"OtherNumber", "FullShard", 9, "expected 'epsilon' = 1e-05 but got 0.001",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "layer_norm"), "epsilon").number = 1e-3; }},
+    {"OtherList", "FullShard", 9, "expected 'dims'",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "reduce_sum"), "dims").list = {0, 2}; }},
+    {"DoubledSeed", "OneRank", 9, "holds",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "constant"), "value").number = 2; }},
+    {"GradientLeftOut", "Uneven", 10, "expected",
+     [](plan::PlanT &plan) {
+       plan::LaunchT &launch = findLaunch(plan, "power_sum");
+       launch.inputs.pop_back();
+       launch.input_values.pop_back();
+     }},
+    {"OtherNorm", "Uneven", 9, "expected",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "clip_coefficient"), "max_norm").number = 2; }},
+    {"ExchangedMoments", "OneRank", 9, "operand 2 holds",
+     [](plan::PlanT &plan) {
+       plan::LaunchT &launch = findLaunch(plan, "adamw");
+       std::swap(launch.inputs[2], launch.inputs[3]);
+     }},
+    {"OtherDecay", "OneRank", 9, "expected 'weight_decay'",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "adamw"), "weight_decay").number = 0.5; }},
+    {"ExchangedOutputs", "OneRank", 9, "output 'loss' of 'train_step' holds",
+     [](plan::PlanT &plan) { std::swap(plan.entries[0]->outputs[0]->view, plan.entries[0]->outputs[1]->view); }},
+    {"OtherKey", "FullShard", 14, "expected the key",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "random_normal", "init"), "key").integer += 1; }},
+    {"OtherInitialValue", "FullShard", 9, "with other numbers than its initializer has",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "constant", "init"), "value").number = 3; }},
+};
+
+class WrongPlan : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongPlan, IsRefused) {
+  plan::PlanT plan = compile(recipeOf(GetParam().recipe));
+  GetParam().spoil(plan);
+  serializePlan(plan);
+  const Status status = checkPlan(plan);
+  EXPECT_NE(status.message().find("P" + std::to_string(GetParam().property) + " "), std::string::npos)
+      << status.message();
+  EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
+}
+
+INSTANTIATE_TEST_SUITE_P(Proof, WrongPlan, testing::ValuesIn(wrongs),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(Proof, EveryParameterIsInitialized) {
+  plan::PlanT plan = compile(recipeOf("OneRank"));
+  const std::uint32_t buffer = plan.parameters[1]->buffer;
+  auto &instructions = plan.entries[std::size_t(findEntry(plan, "init"))]->sections[0]->instructions;
+  std::erase_if(instructions, [&](const auto &at) {
+    return at->operation.AsLaunch() && at->operation.AsLaunch()->outputs[0]->buffer == buffer;
+  });
+  check::Findings findings;
+  const check::Verdict refusal = check::computesProgram(plan, findings);
+  ASSERT_TRUE(refusal);
+  EXPECT_NE(refusal->message.find("'init' does not initialize parameter"), std::string::npos) << refusal->message;
+}
+
+/// The value ids are hints: without one nothing is proved.
+TEST(Proof, AnUnknownLaunchIsNotProved) {
+  plan::PlanT plan = compile(recipeOf("OneRank"));
+  findLaunch(plan, "relu").output_values = {0};
+  serializePlan(plan);
+  CheckReport report;
+  EXPECT_TRUE(checkPlan(plan, &report).isOk());
+  EXPECT_EQ(report[9], CheckReport::Outcome::notProved);
+  EXPECT_NE(report.properties[8].reason.find("launch relu is not related"), std::string::npos)
+      << report.properties[8].reason;
+}
+
+} // namespace
+} // namespace sluice::test
