@@ -37,6 +37,8 @@ Status commonStatus(const Exchange &exchange, Status own) {
   return own;
 }
 
+static Status cancelledError() { return failedError("the run ended before its checkpoint was written"); }
+
 namespace {
 
 /// Reads elements of a part from the copy of a rank's buffer, by the runs that have them.
@@ -48,7 +50,7 @@ public:
 
   Status operator()(std::uint64_t begin, std::span<std::byte> out) const {
     if (cancelled)
-      return failedError("the run ended before its checkpoint was written");
+      return cancelledError();
     auto run = std::upper_bound(part.runs.begin(), part.runs.end(), begin,
                                 [](std::uint64_t at, const ShardRun &each) { return at < each.begin; });
     for (--run; !out.empty(); ++run) {
@@ -179,7 +181,7 @@ Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const Train
   SLUICE_RETURN_IF_ERROR(commonStatus(exchange, std::move(status)));
   Result<std::vector<IndexFile>> files = writeHeldShards(ranks, tensors, partial, cancelled);
   if (cancelled)
-    return files.takeStatus();
+    return cancelledError();
   status = commonStatus(exchange, files.takeStatus());
   if (status.isOk()) {
     SLUICE_RETURN_IF_ERROR(shareFiles(exchange, *files));

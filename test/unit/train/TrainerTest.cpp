@@ -143,6 +143,7 @@ struct CountingCheckpointer : Checkpointer {
     saved.push_back(progress.step);
     return {};
   }
+  Status finish(const Ranks &) override { return {}; }
 };
 
 TEST_F(TrainerTest, FindsTheFirstNonFiniteValue) {
@@ -198,6 +199,33 @@ TEST_F(TrainerTest, RefusesToSearchWithoutAGuardOrOnAGpu) {
   EXPECT_EQ(status.notes()[0],
             "compile the plan with --set optimizer.in_backward=false, which gives the same losses and weights");
   EXPECT_TRUE(fake.runs.empty());
+}
+
+// A run that ends by its loss has no final checkpoint, and waits for the latest.
+TEST_F(TrainerTest, NonFiniteLossFinishesTheLatestCheckpoint) {
+  struct Calls final : Checkpointer {
+    std::vector<std::string> names;
+    Result<bool> open(const Ranks &) override { return false; }
+    Result<TrainProgress> load(Ranks &) override { return TrainProgress(); }
+    bool isDue(std::uint64_t step) const override { return step == 1; }
+    Status save(const Ranks &, const TrainProgress &progress, bool isFinal) override {
+      names.push_back((isFinal ? "final " : "save ") + std::to_string(progress.step));
+      return Status::ok();
+    }
+    Status finish(const Ranks &) override {
+      names.emplace_back("finish");
+      return inputError("a write failed");
+    }
+  } checkpoints;
+  FakeRanks fake = ranks();
+  TrainOptions given = options(2);
+  given.checkpoints = &checkpoints;
+  EXPECT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(checkpoints.names, (std::vector<std::string>{"save 1", "final 2"}));
+  checkpoints.names.clear();
+  nextLoss = std::numeric_limits<float>::quiet_NaN();
+  expectError(train(fake, given, observer), StatusCode::failed, "step 1, expected a finite loss");
+  EXPECT_EQ(checkpoints.names, std::vector<std::string>{"finish"});
 }
 
 TEST_F(TrainerTest, StopFinishesTheStepAndSaves) {
