@@ -147,6 +147,11 @@ std::string_view outcomeName(Outcome outcome) {
   return names[std::size_t(outcome)];
 }
 
+int CheckReport::refused() const {
+  const auto found = std::ranges::find(properties, Outcome::refused, &Property::outcome);
+  return found == properties.end() ? 0 : int(found - properties.begin()) + 1;
+}
+
 Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
   CheckReport own;
   CheckReport &result = report ? *report : own;

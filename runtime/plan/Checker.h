@@ -61,15 +61,17 @@ struct CheckReport {
   /// Those that ran, in order.
   std::vector<Stage> stages;
 
+  /// The number of the refused property; 0: none.
+  int refused() const;
   Outcome &operator[](int number) { return properties[std::size_t(number - 1)].outcome; }
 };
 
 /// "proved", "proved in part", "not proved", "refused", "not applicable", "not checked", "not reached".
 std::string_view outcomeName(CheckReport::Outcome outcome);
 
-/// Ok if P1 to P8, P10 to P12 and P17 hold, and no counterexample to P9 and the rest of P7 is found. Otherwise StatusCode::refused: the message begins with
-/// the property ("P3 no race: ..."), the notes are the counterexample. `report` may be null. Accepts every plan that
-/// parsePlan returns.
+/// Ok if P1 to P8, P10 to P12 and P17 hold, and no counterexample to P9 and the rest of P7 is found. Otherwise
+/// StatusCode::refused: the message begins with the property ("P3 no race: ..."), the notes are the counterexample.
+/// `report` may be null. Accepts every plan that parsePlan returns.
 Status checkPlan(const plan::PlanT &plan, CheckReport *report = nullptr);
 
 } // namespace sluice

@@ -49,13 +49,12 @@ OpenedPlan openPlan(std::span<const std::uint8_t> bytes) {
   opened.isParsed = true;
   CheckReport report;
   const Status status = checkPlan(file->plan, &report);
-  const auto refused = std::ranges::find(report.outcomes, CheckReport::Outcome::refused);
-  claim(status.isOk() == (refused == report.outcomes.end()), "the verdict is not that of the report");
+  opened.refused = report.refused();
+  claim(status.isOk() == (opened.refused == 0), "the verdict is not that of the report");
   // Anything that is well-formed can be printed.
   if (report[1] == CheckReport::Outcome::proved)
     (void)printPlan(file->plan);
   if (!status.isOk()) {
-    opened.refused = int(refused - report.outcomes.begin()) + 1;
     claim(status.code() == StatusCode::refused, "a refusal has a different status");
     return opened;
   }

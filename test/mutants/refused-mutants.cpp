@@ -37,8 +37,7 @@ int main(int argc, char **argv) {
     CheckReport report;
     if (!mutant || checkPlan(*mutant, &report).isOk())
       continue;
-    const auto refused = std::find(report.outcomes.begin(), report.outcomes.end(), CheckReport::Outcome::refused);
-    const auto property = int(refused - report.outcomes.begin()) + 1;
+    const int property = report.refused();
     if (property != 2 && property != 3 && property != 4 && property != 6)
       continue;
     ++executed;

@@ -341,8 +341,7 @@ PlanCommandResult runMutants(const PlanCommand &command, std::uint64_t mutants, 
     ++at;
     CheckReport checked;
     if (!checkPlan(*mutant, &checked).isOk()) {
-      const auto refused = std::find(checked.outcomes.begin(), checked.outcomes.end(), CheckReport::Outcome::refused);
-      report.add(kind, number++, int(refused - checked.outcomes.begin()) + 1);
+      report.add(kind, number++, checked.refused());
       continue;
     }
     Result<StepsOutcome> outcome = runSteps(program, std::move(*mutant), secondsPerRun, original->text);

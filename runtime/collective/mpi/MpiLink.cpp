@@ -258,10 +258,13 @@ private:
     }
   }
 
-  /// Waits until the last messages are sent, and cancels the posted receives.
+  /// Waits until the last messages are sent, and cancels the posted receives. After a failure those to the process that
+  /// ended are never sent, and the others leave at once.
   void finish() {
-    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(1);
     takeQueuedFrames();
+    std::unique_lock lock(mutex);
+    const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(failed ? 100 : 1000);
+    lock.unlock();
     while (progressSends(), !sending.empty() && Clock::now() < deadline)
       std::this_thread::yield();
     for (Incoming &incoming : ring) {

@@ -35,7 +35,9 @@ TEST(Checker, AcceptsTheHandWrittenPlan) {
   for (int number : {1, 2, 3, 4, 5, 6, 8, 10, 11, 12, 17})
     EXPECT_EQ(report[number], CheckReport::Outcome::proved) << "P" << number;
   EXPECT_EQ(report[7], CheckReport::Outcome::provedInPart);
-  for (int number : {9, 13, 14, 15, 16})
+  EXPECT_EQ(report[9], CheckReport::Outcome::notProved);
+  EXPECT_FALSE(report.notProved.empty());
+  for (int number : {13, 14, 15, 16})
     EXPECT_EQ(report[number], CheckReport::Outcome::notChecked) << "P" << number;
 }
 

@@ -81,6 +81,8 @@ bool join(Fact &fact, const Fact &next) {
     return false;
   const Fact &low = fact.offset <= next.offset ? fact : next, &high = fact.offset <= next.offset ? next : fact;
   const std::int64_t distance = high.offset - low.offset, indices = high.base - low.base;
+  if (indices < 0)
+    return false;
   std::vector<Loop> a = low.loops, b = high.loops;
   // A loop of one repetition is left out: it is that of the other window.
   const auto complete = [](std::vector<Loop> &shorter, const std::vector<Loop> &longer) {
@@ -182,6 +184,10 @@ private:
 
 std::int64_t bytesOf(plan::DType dtype) { return std::int64_t(dtypeBytes(baseType(dtype))); }
 
+bool isEmpty(const plan::ViewT &view) {
+  return std::ranges::any_of(view.shape, [](std::int64_t extent) { return extent < 1; });
+}
+
 Shape stridesOf(const plan::ViewT &view) {
   if (!view.strides.empty())
     return view.strides;
@@ -222,6 +228,8 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
 }
 
 std::optional<Reading> Contents::read(const plan::ViewT &view) const {
+  if (isEmpty(view))
+    return std::nullopt;
   for (const Fact &fact : facts[view.buffer])
     if (std::optional<Reading> reading = readFrom(fact, view))
       return reading;
@@ -236,6 +244,8 @@ std::optional<Reading> Contents::read(const plan::ViewT &view) const {
 }
 
 void Contents::write(const plan::ViewT &view, Reading reading) {
+  if (isEmpty(view))
+    return;
   std::vector<Fact> &own = facts[view.buffer];
   const std::int64_t bytes = bytesOf(view.dtype);
   Fact fact;

@@ -210,6 +210,7 @@ Verdict EntryProof::follow() {
       const bool mayAdvance = r >= 2 && next > r + 1 && !special.contains(r) && !special.contains(r - 1);
       if (mayAdvance)
         before = contents.all();
+      slice = r;
       repetition = s == 0 ? r : repeat - 1;
       if (s == 0)
         beginVariables();

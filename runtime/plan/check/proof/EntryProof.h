@@ -112,6 +112,8 @@ private:
   AxisSet dataAxes = 0;
   /// Repetitions of the section of micro-batches, and the current one; after the section, the last.
   std::uint32_t repeat = 1, repetition = 0;
+  /// The repetition of the current section: the slice of a port that views of this section read.
+  std::uint32_t slice = 0;
   std::string notProved;
   std::uint64_t facts = 0;
 };

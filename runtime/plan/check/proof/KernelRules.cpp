@@ -179,7 +179,7 @@ std::string textOf(const AttributeRecord &record, const Setting &setting) {
   if (!setting.isPresent)
     return "no value";
   if (record.kind == AttributeKind::number)
-    return concat(setting.number);
+    return formatNumber(setting.number);
   if (record.kind == AttributeKind::list)
     return formatShape(setting.list);
   return concat(setting.integer);

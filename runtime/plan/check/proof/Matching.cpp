@@ -33,7 +33,7 @@ std::string EntryProof::namesOf(AxisSet axes) const {
 std::string EntryProof::describe(const Meaning &meaning) const {
   std::string text;
   if (!areClose(meaning.coefficient, 1))
-    text = concat(meaning.coefficient, " times ");
+    text = formatNumber(meaning.coefficient) + " times ";
   if (meaning.isSum && (meaning.summed != 0 || meaning.first != meaning.last || repeat > 1)) {
     text += "the sum";
     if (meaning.summed != 0)
@@ -53,11 +53,11 @@ std::string EntryProof::describe(const Meaning &meaning) const {
 bool EntryProof::isTotal(const Meaning &meaning, double coefficient, bool overRepetitions, Mismatch &mismatch) const {
   mismatch.property = 7;
   const std::string of = numbering.describe(meaning.root);
-  // A value that was not accumulated and does not vary is that of each repetition.
-  const bool isOfAll = !meaning.isSum && !numbering.root(meaning.root).varies;
+  // A value that was not accumulated and does not vary counts for one repetition.
+  const bool isOfOne = !meaning.isSum && !numbering.root(meaning.root).varies;
   const std::uint32_t wantedFirst = overRepetitions ? 0 : repetition,
-                      wantedLast = overRepetitions ? repeat - 1 : repetition;
-  const std::uint32_t first = isOfAll ? wantedLast : meaning.first, last = isOfAll ? wantedLast : meaning.last;
+                      wantedLast = overRepetitions ? repeat - 1 : repetition,
+                      first = isOfOne ? repetition : meaning.first, last = isOfOne ? repetition : meaning.last;
   if (first > wantedFirst || last < wantedLast)
     mismatch.text = concat("misses micro-batch ", first > wantedFirst ? wantedFirst : wantedLast, " of ", of);
   else if (first < wantedFirst || last > wantedLast)
@@ -67,7 +67,8 @@ bool EntryProof::isTotal(const Meaning &meaning, double coefficient, bool overRe
   else if (meaning.partial != 0)
     mismatch.text = "is a term, not reduced along " + namesOf(meaning.partial) + ", of " + of;
   else if (!areClose(meaning.coefficient, coefficient))
-    mismatch.text = concat("has the sum of ", of, " times ", meaning.coefficient, ", expected times ", coefficient);
+    mismatch.text = concat("has the sum of ", of, " times ", formatNumber(meaning.coefficient), ", expected times ",
+                           formatNumber(coefficient));
   else
     return true;
   return false;
@@ -92,8 +93,8 @@ bool EntryProof::means(const Meaning &meaning, const Value &expected, Mismatch &
     mismatch = {9, concat("holds micro-batch ", meaning.last, " of ", numbering.describe(meaning.root),
                           ", expected micro-batch ", repetition)};
   else if (!areClose(meaning.coefficient, expected.coefficient))
-    mismatch = {9, concat("holds ", numbering.describe(meaning.root), " times ", meaning.coefficient,
-                          ", expected times ", expected.coefficient)};
+    mismatch = {9, concat("holds ", numbering.describe(meaning.root), " times ", formatNumber(meaning.coefficient),
+                          ", expected times ", formatNumber(expected.coefficient))};
   else
     return true;
   return false;
@@ -112,7 +113,7 @@ Multiple EntryProof::multipleOf(const Meaning &meaning) const {
 std::optional<Reading> EntryProof::read(const plan::ViewT &view) const {
   std::optional<Reading> reading = contents.read(view);
   if (reading && view.repetition_stride != 0)
-    reading->meaning.first = reading->meaning.last = repetition;
+    reading->meaning.first = reading->meaning.last = slice;
   if (reading && reading->meaning.unproved.empty() && !excludesOnlyPadding(*reading, view))
     reading->meaning.unproved = "a valid extent leaves out elements of " + numbering.describe(reading->meaning.root);
   return reading;

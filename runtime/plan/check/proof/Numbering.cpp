@@ -76,6 +76,9 @@ Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.progra
   roots.resize(1);
   kindKeys.resize(program.kinds.size());
   dataRanks = double(groupSize(plan, plan.data_axes));
+  for (const auto &type : program.types)
+    if (elementsOf(type->shape) == 0)
+      unproved = "the unsharded program has an empty tensor";
   for (const auto &parameter : plan.parameters)
     if (const double divisor = plan.units[parameter->unit]->gradient_divisor; divisor != 0)
       divisors[parameter->name] = divisor;
@@ -133,6 +136,8 @@ RootId Numbering::rootOf(const std::string &key, std::int64_t elements) {
 void Numbering::set(std::uint32_t id, Value value) {
   if (id == 0 || id >= values.size())
     return;
+  if (values[id].root != 0 && unproved.empty())
+    unproved = concat("the unsharded program defines value ", id, " twice");
   if (roots[value.root].value == 0)
     roots[value.root].value = id;
   values[id] = std::move(value);

@@ -70,6 +70,8 @@ class Numbering {
 public:
   explicit Numbering(const plan::PlanT &plan);
 
+  /// Why nothing can be proved with this program; empty if it can.
+  const std::string &problem() const { return unproved; }
   std::size_t valueCount() const { return values.size(); }
   const Value &value(std::uint32_t id) const { return values[id]; }
   const Root &root(RootId id) const { return roots[id]; }
@@ -125,6 +127,7 @@ private:
   std::map<std::string, NumberedFunction> functions;
   std::vector<std::string> kindKeys;
   double dataRanks = 1;
+  std::string unproved;
   /// Of parameters whose gradients are not divided by the number of data ranks.
   std::unordered_map<std::string, double> divisors;
 };

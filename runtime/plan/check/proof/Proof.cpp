@@ -32,6 +32,10 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
   }
   const std::string dividedAlong = proof::modelParallelAxis(plan);
   proof::Numbering numbering(plan);
+  if (!numbering.problem().empty()) {
+    finding.notProved = numbering.problem();
+    return {};
+  }
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     const bool isRecorded = numbering.function(plan.entries[e]->name) != nullptr;
     proof::Result own = isRecorded ? proof::EntryProof(plan, numbering, e).run() : proof::initializes(plan, e);

@@ -179,7 +179,7 @@ const Wrong wrongs[] = {
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "reduce_sum"), "dims").list = {0, 2}; }},
     {"DoubledSeed", "OneRank", 9, "holds",
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "constant"), "value").number = 2; }},
-    {"GradientLeftOut", "Uneven", 10, "expected",
+    {"GradientLeftOut", "Uneven", 9, "a sum of powers of 3 values, expected value",
      [](plan::PlanT &plan) {
        plan::LaunchT &launch = findLaunch(plan, "power_sum");
        launch.inputs.pop_back();
@@ -191,6 +191,7 @@ const Wrong wrongs[] = {
      [](plan::PlanT &plan) {
        plan::LaunchT &launch = findLaunch(plan, "adamw");
        std::swap(launch.inputs[2], launch.inputs[3]);
+       std::swap(launch.outputs[1], launch.outputs[2]);
      }},
     {"OtherDecay", "OneRank", 9, "expected 'weight_decay'",
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "adamw"), "weight_decay").number = 0.5; }},
