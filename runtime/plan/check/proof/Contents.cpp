@@ -135,10 +135,12 @@ public:
     base = fact.base;
     for (std::size_t k = 0; k < fact.loops.size(); ++k) {
       used[k] = left / fact.loops[k].stride;
+      if (used[k] >= fact.loops[k].extent)
+        return false;
       left -= used[k] * fact.loops[k].stride;
       base += used[k] * fact.loops[k].step;
     }
-    return left == 0 && fits();
+    return left == 0;
   }
   /// Appends the digits of `extent` elements at distance `stride`.
   bool add(std::int64_t extent, std::int64_t stride, Digits &digits) {

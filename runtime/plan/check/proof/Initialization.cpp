@@ -110,14 +110,16 @@ private:
       }
     if (!contents[content.launch->inputs[0]->buffer].isSeed)
       return wrong(14, "from a number that is not the seed");
+    if (parameter->split) {
+      result.notProved = "random initial values of a part of " + what;
+      return;
+    }
     if (!isOwnShard(*content.launch->outputs[0], *parameter))
       return wrong(14, "at other elements than those of its shard");
   }
 
   /// Random numbers are keyed by the index that the valid extent of the view gives.
   bool isOwnShard(const plan::ViewT &view, const plan::ParameterT &parameter) const {
-    if (parameter.split)
-      return false;
     if (parameter.dim < 0)
       return view.valid.empty();
     if (view.valid.empty())
