@@ -215,7 +215,7 @@ TEST_P(Allocation, PredictedBlocksAndNoneInAStep) {
         << count << " allocations from " << module;
   }
   std::uint64_t named = 0;
-  for (const ProcessTerm &term : processTerms(file->plan, std::uint64_t(worldSize(file->plan))))
+  for (const ProcessTerm &term : processTerms(file->plan, meshSize(file->plan)))
     if (term.name == "packing")
       named = term.bytes;
   std::printf("libraries requested at most %llu bytes at a time, the model of the process names %llu\n",
