@@ -57,7 +57,7 @@ public:
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
     return group->executor(rank).write(buffer, offset, data);
   }
-  Status copyState() const override { return failedError("these ranks write no checkpoints"); }
+  Status copyState() const override { return {}; }
   std::span<std::byte> checkpointMemory(int) const override { return {}; }
   std::uint64_t requestedBytes(plan::Space) const override { return 0; }
 

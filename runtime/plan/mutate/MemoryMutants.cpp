@@ -297,7 +297,7 @@ std::vector<MutantKind> memoryKinds() {
        shareBuffer},
       {"other-space", "a buffer is in the other memory space", {1, 2}, otherSpace},
       {"make-persistent", "a buffer of an entry point persists", {1, 2, 4, 8}, makePersistent},
-      {"persist-gathered", "a gathered buffer persists and is never gathered", {1, 4, 8, 12, 15}, persistGathered},
+      {"persist-gathered", "a gathered buffer persists and is never gathered", {1, 4, 8, 9, 12, 15}, persistGathered},
       {"shift-view",
        "a view begins one element later in its buffer",
        {1, 2, 8, 9, 10},

@@ -387,7 +387,7 @@ std::vector<MutantKind> operandKinds() {
        {1, 2, 8, 9, 10},
        [](Mutation &m) { return halveView(m, false); }},
       {"change-integer", "an integer attribute is different", {1, 2, 9}, changeInteger},
-      {"change-number", "a number attribute is different", {1, 9}, changeNumber},
+      {"change-number", "a number attribute is different", {1, 7, 9}, changeNumber},
       {"change-list", "a list attribute is different", {1, 9}, changeList},
       {"drop-attribute", "an attribute is left out", {1, 2, 9}, dropAttribute},
       {"transpose-view", "a view of a square tensor is transposed", {1, 2, 9}, transposeView},

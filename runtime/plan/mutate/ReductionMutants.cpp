@@ -295,10 +295,10 @@ bool sameMicrobatch(Mutation &m) {
 std::vector<MutantKind> reductionKinds() {
   return {
       {"wrong-axes", "a collective is over random axes", {1, 5, 7, 8}, wrongAxes},
-      {"axes-of-same-size", "a collective is over a different axis of the same size", {5, 7, 8}, axesOfSameSize},
+      {"axes-of-same-size", "a collective is over a different axis of the same size", {5, 7, 8, 9}, axesOfSameSize},
       {"collective-dtype",
        "the element type of a collective is i32",
-       {1, 5, 7},
+       {1, 5, 7, 9},
        [](Mutation &m) {
          return editCollective(
              m, [](const auto &i) { return isCollective(i); },
@@ -306,14 +306,14 @@ std::vector<MutantKind> reductionKinds() {
        }},
       {"mean-to-sum",
        "a mean over ranks is a sum",
-       {7},
+       {7, 9},
        [](Mutation &m) {
          return editCollective(m, isMean, [](plan::CollectiveT &collective) { collective.op = plan::ReduceOp::sum; });
        }},
-      {"all-means-to-sums", "all means over ranks are sums", {7}, allMeansToSum},
+      {"all-means-to-sums", "all means over ranks are sums", {7, 9}, allMeansToSum},
       {"sum-to-mean",
        "a sum over ranks is a mean",
-       {7},
+       {7, 9},
        [](Mutation &m) {
          return editCollective(
              m, [](const auto &i) { return isReduction(i) && i.operation.AsCollective()->op == plan::ReduceOp::sum; },
@@ -321,15 +321,15 @@ std::vector<MutantKind> reductionKinds() {
        }},
       {"reduce-to-max",
        "a reduction over ranks takes the maximum",
-       {5, 7},
+       {5, 7, 9},
        [](Mutation &m) {
          return editCollective(m, isReduction,
                                [](plan::CollectiveT &collective) { collective.op = plan::ReduceOp::max; });
        }},
-      {"scale-reduction", "a reduction over ranks has a different factor", {5, 7}, scale},
+      {"scale-reduction", "a reduction over ranks has a different factor", {5, 7, 9}, scale},
       {"all-reduce-to-broadcast",
        "an all_reduce is a broadcast",
-       {5, 7},
+       {5, 7, 9},
        [](Mutation &m) {
          return editCollective(m, isOf(CollectiveKind::all_reduce), [](plan::CollectiveT &collective) {
            collective.kind = CollectiveKind::broadcast;
@@ -350,19 +350,19 @@ std::vector<MutantKind> reductionKinds() {
        [](Mutation &m) { return duplicate(m, CollectiveKind::all_reduce); }},
       {"drop-reduce-scatter",
        "a reduce_scatter is left out",
-       {2, 7},
+       {2, 7, 9},
        [](Mutation &m) { return drop(m, isOf(CollectiveKind::reduce_scatter)); }},
       {"drop-reduce-scatter-segment",
        "a tensor of a reduce_scatter is left out",
-       {2, 7},
+       {2, 7, 9},
        [](Mutation &m) { return dropSegment(m, CollectiveKind::reduce_scatter); }},
       {"reduce-scatter-to-copy",
        "a rank's first chunk is copied in place of a reduce_scatter",
-       {4, 7, 8},
+       {4, 7, 8, 9},
        [](Mutation &m) { return scatterToLocalCopy(m, false); }},
       {"all-reduce-scatters-to-copies",
        "first chunks are copied in place of all reduce_scatters",
-       {4, 7, 8},
+       {4, 7, 8, 9},
        [](Mutation &m) { return scatterToLocalCopy(m, true); }},
       {"swap-reduce-scatter-outputs",
        "the outputs of two reduced tensors are exchanged",
@@ -394,14 +394,14 @@ std::vector<MutantKind> reductionKinds() {
        {1, 4, 8, 9},
        gatherMoment},
       {"halve-collective", "half of a tensor's rows are transferred", {2, 4, 5, 7, 8}, halveCollective},
-      {"accumulate-first-always", "a later micro-batch replaces the sum", {7}, accumulateFirstAlways},
+      {"accumulate-first-always", "a later micro-batch replaces the sum", {7, 9}, accumulateFirstAlways},
       {"drop-accumulate",
        "later micro-batches are not added",
-       {7},
+       {7, 9},
        [](Mutation &m) { return drop(m, isAccumulate(m, false)); }},
-      {"accumulate-not-last", "the last micro-batch is not added", {2, 7}, accumulateNotLast},
-      {"hide-first", "the first micro-batch is added to old bytes by a repeated attribute", {1, 2, 7}, hideFirst},
-      {"accumulate-twice", "a micro-batch is added twice", {7}, accumulateTwice},
+      {"accumulate-not-last", "the last micro-batch is not added", {2, 7, 9}, accumulateNotLast},
+      {"hide-first", "the first micro-batch is added to old bytes by a repeated attribute", {1, 2, 7, 9}, hideFirst},
+      {"accumulate-twice", "a micro-batch is added twice", {7, 9}, accumulateTwice},
       {"accumulate-other", "a different value is added to the sum", {2, 3, 4, 7, 9}, accumulateOther},
       {"halve-microbatches", "half of the micro-batches run", {1, 2, 7, 8, 9, 11}, halveRepeat},
       {"same-microbatch", "each repetition reads the same micro-batch", {1, 7, 8, 9}, sameMicrobatch},

@@ -59,7 +59,7 @@ void endMachine() {
 
 /// True if this call of the function fails; with an error, it sets errno.
 bool fails(const char *function) {
-  if (!isArmed)
+  if (!isArmed || (armed.function && std::string_view(function) != armed.function))
     return false;
   const bool isIt = calls++ == armed.call;
   if (isIt) {

@@ -31,6 +31,8 @@ struct Fault {
   int call = 0;
   /// All later calls of the same function fail too.
   bool isPermanent = false;
+  /// Only calls of this function count; null: calls of all functions.
+  const char *function = nullptr;
 };
 
 /// The exit code of a process that ended by a fault.

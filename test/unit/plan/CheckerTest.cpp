@@ -97,7 +97,8 @@ TEST(Checker, NothingIsReachedAfterARefusal) {
   EXPECT_EQ(report[1], CheckReport::Outcome::proved);
   EXPECT_EQ(report[12], CheckReport::Outcome::notReached);
   EXPECT_EQ(report[7], CheckReport::Outcome::notReached);
-  EXPECT_EQ(report[9], CheckReport::Outcome::notChecked);
+  EXPECT_EQ(report[9], CheckReport::Outcome::notReached);
+  EXPECT_EQ(report[13], CheckReport::Outcome::notChecked);
   EXPECT_TRUE(std::ranges::count(report.stages.back().properties, 4));
 }
 

@@ -167,11 +167,11 @@ public:
     digits.push_back({extent, multiple * fact.loops[k].step});
     return true;
   }
-  /// The last element is in the fact, or all elements past the outermost loop are padding.
-  bool fits() const {
+  /// The last element is in the fact; with `padding`, or all elements past the outermost loop are padding.
+  bool fits(bool padding) const {
     for (std::size_t k = 0; k < fact.loops.size(); ++k)
       if (used[k] >= fact.loops[k].extent &&
-          (k != 0 || fact.base + fact.loops[0].extent * fact.loops[0].step < elements))
+          (!padding || k != 0 || fact.base + fact.loops[0].extent * fact.loops[0].step < elements))
         return false;
     return true;
   }
@@ -185,6 +185,12 @@ private:
 };
 
 std::int64_t bytesOf(plan::DType dtype) { return std::int64_t(dtypeBytes(baseType(dtype))); }
+
+bool touches(const Fact &fact, const plan::ViewT &view) {
+  const std::int64_t begin = std::int64_t(view.offset), end = begin + std::int64_t(viewBytes(view).value_or(0)),
+                     at = fact.offset * bytesOf(fact.dtype), size = spanOf(fact.loops) * bytesOf(fact.dtype);
+  return at < end && at + size > begin;
+}
 
 bool isEmpty(const plan::ViewT &view) {
   return std::ranges::any_of(view.shape, [](std::int64_t extent) { return extent < 1; });
@@ -204,7 +210,7 @@ Shape stridesOf(const plan::ViewT &view) {
 
 } // namespace
 
-std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &view) const {
+std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &view, bool padding) const {
   const std::int64_t bytes = bytesOf(view.dtype);
   if (fact.dtype != view.dtype || std::int64_t(view.offset) % bytes != 0)
     return std::nullopt;
@@ -223,26 +229,46 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
   for (std::size_t d = 0; d < view.shape.size(); ++d)
     if (!locator.add(view.shape[d], strides[d], reading.at.dims.emplace_back()))
       return std::nullopt;
-  if (!locator.fits())
+  if (!locator.fits(padding))
     return std::nullopt;
   reading.at.base = locator.base;
   return reading;
 }
 
-std::optional<Reading> Contents::read(const plan::ViewT &view) const {
+std::optional<Reading> Contents::read(const plan::ViewT &view, bool padding) const {
   if (isEmpty(view))
     return std::nullopt;
-  for (const Fact &fact : facts[view.buffer])
-    if (std::optional<Reading> reading = readFrom(fact, view))
-      return reading;
+  for (const bool pads : {false, true})
+    for (const Fact &fact : facts[view.buffer])
+      if (pads <= padding)
+        if (std::optional<Reading> reading = readFrom(fact, view, pads))
+          return reading;
   // A window of a uniform value may be in several facts; so may one with a part about which nothing is known.
-  const std::int64_t begin = std::int64_t(view.offset), end = begin + std::int64_t(viewBytes(view).value_or(0));
-  for (const Fact &fact : facts[view.buffer]) {
-    const std::int64_t at = fact.offset * bytesOf(fact.dtype), size = spanOf(fact.loops) * bytesOf(fact.dtype);
-    if (!fact.meaning.unproved.empty() && at < end && at + size > begin)
+  for (const Fact &fact : facts[view.buffer])
+    if (!fact.meaning.unproved.empty() && touches(fact, view))
       return Reading{fact.meaning, denseIndexing(view.shape)};
-  }
   return std::nullopt;
+}
+
+bool Contents::isInSeveralFacts(const plan::ViewT &view, RootId ignored) const {
+  return std::ranges::count_if(facts[view.buffer], [&](const Fact &fact) {
+           return fact.meaning.root != ignored && touches(fact, view);
+         }) > 1;
+}
+
+void Contents::copy(const plan::ViewT &source, const plan::ViewT &destination) {
+  const std::int64_t bytes = bytesOf(source.dtype), begin = std::int64_t(source.offset) / bytes,
+                     end = begin + std::int64_t(viewBytes(source).value_or(0)) / bytes,
+                     distance = std::int64_t(destination.offset) / bytes - begin;
+  std::vector<Fact> copies;
+  for (const Fact &fact : facts[source.buffer])
+    if (fact.dtype == source.dtype && fact.repetitionStride == 0 && fact.offset >= begin &&
+        fact.offset + spanOf(fact.loops) <= end) {
+      copies.push_back(fact);
+      copies.back().offset += distance;
+    }
+  forget(destination);
+  std::ranges::move(copies, std::back_inserter(facts[destination.buffer]));
 }
 
 void Contents::write(const plan::ViewT &view, Reading reading) {

@@ -73,10 +73,15 @@ public:
     facts.resize(plan.buffers.size());
   }
 
-  /// nullopt if no fact has all elements of the view. A view of a port's slice has the meaning of repetition 0.
-  std::optional<Reading> read(const plan::ViewT &view) const;
+  /// nullopt if no fact has all elements of the view; with `padding`, those past the last element of the root need no
+  /// fact. A view of a port's slice has the meaning of repetition 0.
+  std::optional<Reading> read(const plan::ViewT &view, bool padding) const;
   /// Replaces the facts about the view's elements. An empty root, or a window without regular loops, only removes them.
   void write(const plan::ViewT &view, Reading reading);
+  /// True if bytes of the view are in more than one fact, without those of `ignored`.
+  bool isInSeveralFacts(const plan::ViewT &view, RootId ignored) const;
+  /// The destination gets the facts about the elements of the source. Both are dense and of one type and size.
+  void copy(const plan::ViewT &source, const plan::ViewT &destination);
   /// Drops what is known of a view.
   void forget(const plan::ViewT &view) { write(view, {}); }
   void clear(std::uint32_t buffer) { facts[buffer].clear(); }
@@ -85,7 +90,7 @@ public:
   std::vector<std::vector<Fact>> &all() { return facts; }
 
 private:
-  std::optional<Reading> readFrom(const Fact &fact, const plan::ViewT &view) const;
+  std::optional<Reading> readFrom(const Fact &fact, const plan::ViewT &view, bool padding) const;
 
   const plan::PlanT &plan;
   const Numbering &numbering;

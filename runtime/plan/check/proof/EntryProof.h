@@ -56,7 +56,7 @@ private:
 
   // Matching.cpp
   /// The reading, with the repetition of slices of a port.
-  std::optional<Reading> read(const plan::ViewT &view) const;
+  std::optional<Reading> read(const plan::ViewT &view, bool padding = true) const;
   /// True if the valid extents of the view leave out padding only.
   bool excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const;
   /// The valid extents of a view are those of its shards; a kernel also takes the index of its elements from them.

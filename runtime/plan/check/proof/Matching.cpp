@@ -58,9 +58,11 @@ bool EntryProof::isTotal(const Meaning &meaning, double coefficient, bool overRe
   const std::uint32_t wantedFirst = overRepetitions ? 0 : repetition,
                       wantedLast = overRepetitions ? repeat - 1 : repetition,
                       first = isOfOne ? repetition : meaning.first, last = isOfOne ? repetition : meaning.last;
-  if (first > wantedFirst || last < wantedLast)
+  if (first > wantedFirst || last < wantedLast) {
+    // Before the last repetition an op may read a part of a sum, which the plan adds to the rest later.
+    mismatch.isUnknown = repetition + 1 < repeat;
     mismatch.text = concat("misses micro-batch ", first > wantedFirst ? wantedFirst : wantedLast, " of ", of);
-  else if (first < wantedFirst || last > wantedLast)
+  } else if (first < wantedFirst || last > wantedLast)
     mismatch.text = concat("has more than micro-batch ", repetition, " of ", of);
   else if (const AxisSet missing = dataAxes & ~meaning.summed)
     mismatch.text = "misses the ranks along " + namesOf(missing) + " of the sum of " + of;
@@ -110,8 +112,8 @@ Multiple EntryProof::multipleOf(const Meaning &meaning) const {
   return {meaning.root, meaning.coefficient};
 }
 
-std::optional<Reading> EntryProof::read(const plan::ViewT &view) const {
-  std::optional<Reading> reading = contents.read(view);
+std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) const {
+  std::optional<Reading> reading = contents.read(view, padding);
   if (reading && view.repetition_stride != 0)
     reading->meaning.first = reading->meaning.last = slice;
   if (reading && reading->meaning.unproved.empty() && !excludesOnlyPadding(*reading, view))
@@ -171,8 +173,11 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
     return std::nullopt;
   std::optional<std::vector<DimSharding>> dims = shardingBetween(reading.at, reading.meaning.steps, expected.at, sizes);
   if (!dims) {
-    mismatch = {9, "holds other elements of " + numbering.describe(expected.root) + " than " +
-                       numbering.describeValue(id) + " or a shard of it has"};
+    mismatch = {9,
+                "holds other elements of " + numbering.describe(expected.root) + " than " +
+                    numbering.describeValue(id) + " or a shard of it has",
+                // All elements of a root of one element are equal, so they do not show the shard.
+                numbering.root(expected.root).elements == 1};
     return std::nullopt;
   }
   return Match{std::move(reading), std::move(*dims)};
@@ -183,7 +188,9 @@ std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id
     mismatch = {9, "the unsharded program has no such operand", true};
     return std::nullopt;
   }
-  std::optional<Reading> reading = read(view);
+  const bool isConcatenation = !numbering.root(numbering.value(id).root).parts.empty();
+  // The next part of a concatenation is no padding of the one before it.
+  std::optional<Reading> reading = read(view, !isConcatenation);
   const auto matched = [&](Reading own) {
     std::optional<Match> found = matchReading(std::move(own), id, mismatch);
     if (found && !validAgrees(view, found->dims, numbering.type(id).shape)) {
@@ -194,7 +201,7 @@ std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id
   };
   if (reading && (reading->meaning.root == numbering.value(id).root || !reading->meaning.unproved.empty()))
     return matched(std::move(*reading));
-  if (!numbering.root(numbering.value(id).root).parts.empty())
+  if (isConcatenation)
     return matchParts(view, id, mismatch);
   if (!reading) {
     mismatch = {9, "the content of '" + plan.buffers[view.buffer]->name + "' is not known", true};

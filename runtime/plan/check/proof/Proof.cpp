@@ -11,12 +11,14 @@
 
 namespace sluice::check::proof {
 
-/// An axis along which ranks divide tensors of the program; empty without one. The rules for such plans are not
-/// complete, so a contradiction may be a missing rule.
-static std::string modelParallelAxis(const plan::PlanT &plan) {
+/// Why the rules are not complete for the plan, so that a contradiction may be a missing rule; empty if they are.
+static std::string missingRules(const plan::PlanT &plan) {
   for (std::uint32_t axis = 0; axis < plan.mesh.size(); ++axis)
     if (plan.mesh[axis]->size > 1 && std::ranges::find(plan.data_axes, axis) == plan.data_axes.end())
-      return plan.mesh[axis]->name;
+      return "ranks along '" + plan.mesh[axis]->name + "' divide tensors";
+  for (const auto &kind : plan.program->kinds)
+    if (kind->op == "model.all_gather" || kind->op == "model.reduce_scatter")
+      return "the model contains " + kind->op;
   return {};
 }
 
@@ -30,7 +32,7 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
     finding.notProved = "the plan has no unsharded program";
     return {};
   }
-  const std::string dividedAlong = proof::modelParallelAxis(plan);
+  const std::string missing = proof::missingRules(plan);
   proof::Numbering numbering(plan);
   if (!numbering.problem().empty()) {
     finding.notProved = numbering.problem();
@@ -39,8 +41,8 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     const bool isRecorded = numbering.function(plan.entries[e]->name) != nullptr;
     proof::Result own = isRecorded ? proof::EntryProof(plan, numbering, e).run() : proof::initializes(plan, e);
-    if (isRecorded && own.refusal && !dividedAlong.empty()) {
-      own.notProved = "ranks along '" + dividedAlong + "' divide tensors: " + own.refusal->message;
+    if (isRecorded && own.refusal && !missing.empty()) {
+      own.notProved = missing + ": " + own.refusal->message;
       own.refusal.reset();
     }
     finding.facts += own.facts;
