@@ -59,11 +59,13 @@ Result<Round> measureRound(Ranks &ranks, const std::string &folder, std::uint64_
   Round round;
   SLUICE_ASSIGN_OR_RETURN(const Seconds copy, measure([&] { return ranks.copyState(); }));
   round.copy = copy.wall;
-  RunCheckpoints run(options, {});
-  SLUICE_RETURN_IF_ERROR(run.open(ranks).status());
+  std::optional<RunCheckpoints> run(std::in_place, options, TrainOptions());
+  SLUICE_RETURN_IF_ERROR(run->open(ranks).status());
   TrainProgress progress;
   progress.step = 1;
-  SLUICE_ASSIGN_OR_RETURN(const Seconds save, measure([&] { return run.save(ranks, progress, /*isFinal=*/true); }));
+  SLUICE_ASSIGN_OR_RETURN(const Seconds save, measure([&] { return run->save(ranks, progress, /*isFinal=*/true); }));
+  // Its lock of the folder ends.
+  run.reset();
   // It copies once more.
   round.save = save.wall - copy.wall;
   round.saveProcessor = save.processor - copy.processor;

@@ -47,10 +47,10 @@ EQUIVALENT = {
     ("runtime/plan/check/Operands.cpp", "operand", "plan.buffers[a.buffer]->space == plan.buffers[b.buffer]->space"):
         "the operands of a launch or collective are in one space (P1)",
     ("runtime/plan/check/Replicas.cpp", "refusal", "return write(*fill->destination, 0, i)"): "a constant is equal on all ranks",
-    ("runtime/plan/check/GatheredBuffers.cpp", "operand", "plan.buffers[b]->entry != -1"): GATHERED,
-    ("runtime/plan/check/GatheredBuffers.cpp", "operand", "plan.buffers[b]->class_ == plan::BufferClass::gathered"): GATHERED,
-    ("runtime/plan/check/GatheredBuffers.cpp", "operand", "plan.buffers[b]->unit >= 0"): GATHERED,
-    ("runtime/plan/check/GatheredBuffers.cpp", "limit", "plan.buffers[b]->unit >= 0"): GATHERED,
+    ("runtime/plan/check/GatheredBuffers.cpp", "operand", "record.entry != -1"): GATHERED,
+    ("runtime/plan/check/GatheredBuffers.cpp", "operand", "record.class_ == plan::BufferClass::gathered"): GATHERED,
+    ("runtime/plan/check/GatheredBuffers.cpp", "operand", "record.unit >= 0"): GATHERED,
+    ("runtime/plan/check/GatheredBuffers.cpp", "limit", "record.unit >= 0"): GATHERED,
     ("runtime/plan/check/WellFormedCode.cpp", "refusal", 'return site.bad("unknown operation")'): "an unknown operation of a file has no value",
 }
 

@@ -11,7 +11,7 @@ load (no step since), step, save (a partial checkpoint exists), or end (it has p
 - the other ranks end within a second, waits for a processor and the disk excluded, and name the dead rank and its last instruction. In the phase start
   they may not know it yet, and are ended by SIGTERM, as a launcher does. In MPI_Init and MPI_Finalize (start and end) mpirun ends them,
   which takes it one or two seconds;
-- no process, file of MPI or listening port is left, and the folder has only checkpoints and partial ones;
+- no process, file of MPI or listening port is left, and the folder has only checkpoints, partial ones and the lock;
 - the next start continues from the newest checkpoint that was complete at the kill.
 """
 
@@ -115,10 +115,10 @@ class Job:
     def phase_of(self, pid):
         if self.launcher != "threads" and not catches_sigterm(pid):
             return "start"
-        if not re.search(r"^step ", read("output"), re.M):
-            return "load"
         if "predicted peak" in read("output"):
             return "end"
+        if not re.search(r"^step ", read("output"), re.M):
+            return "load"
         return "save" if list(FOLDER.glob("*.partial")) else "step"
 
     def end_others(self, victim, phase):
@@ -167,7 +167,7 @@ class Job:
         if self.port and any(line.split()[1].endswith(f":{int(self.port):04X}") and line.split()[3] == "0A"
                              for line in read("/proc/net/tcp").splitlines()[1:]):
             return f"listening port {self.port}"
-        if others := [path.name for path in FOLDER.glob("*") if not re.fullmatch(r"step-(\d{8}|probe)(\.partial)?", path.name)]:
+        if others := [path.name for path in FOLDER.glob("*") if not re.fullmatch(r"\.lock|step-(\d{8}|probe)(\.partial)?", path.name)]:
             return f"folders {others}"
         if files := [path for path in os.listdir(".") if path.startswith(("weights.", "run.jsonl."))]:
             return f"files {files}"
@@ -264,7 +264,7 @@ def main():
         if losses("run.jsonl") != wanted_losses:
             fail("the losses differ from those of the undisturbed run")
         # A start after the last step saves nothing, and only a save removes what was left.
-        left = [path.name for path in FOLDER.iterdir() if not re.fullmatch(r"step-\d{8}", path.name)]
+        left = [path.name for path in FOLDER.iterdir() if not re.fullmatch(r"\.lock|step-\d{8}", path.name)]
         if left and expected_step < STEPS:
             fail(f"the complete run has left {left}")
         completed += 1
