@@ -182,7 +182,7 @@ Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
     property.facts = findings[number].facts;
     if (property.outcome == Outcome::notProved)
       property.reason = findings[number].notProved;
-    if (!isDecidedFrom(stages().begin(), number))
+    if (!isDecidedFrom(stages().begin(), number) && property.outcome != Outcome::refused)
       property.outcome = Outcome::notChecked;
   }
   // The proof of P9 contains the rest of P7.

@@ -209,7 +209,9 @@ TEST_P(WrongPlan, IsRefused) {
   plan::PlanT plan = compile(recipeOf(GetParam().recipe));
   GetParam().spoil(plan);
   serializePlan(plan);
-  const Status status = checkPlan(plan);
+  CheckReport report;
+  const Status status = checkPlan(plan, &report);
+  EXPECT_EQ(report.refused(), GetParam().property);
   EXPECT_NE(status.message().find("P" + std::to_string(GetParam().property) + " "), std::string::npos)
       << status.message();
   EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
