@@ -15,7 +15,7 @@
 #define TOML_EXCEPTIONS 0
 // The parser asserts that a table's header begins with a key, and then reports that it does not.
 #define TOML_ASSERT(condition) static_assert(true)
-// The functions for characters outside ASCII reach what they declare unreachable, for example for U+0354: it is in none
+// The functions for characters outside ASCII run __builtin_unreachable, for example on U+0354: it is in none
 // of their sets.
 #include <toml++/impl/preprocessor.h>
 #pragma push_macro("TOML_UNREACHABLE")

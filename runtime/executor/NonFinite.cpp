@@ -172,7 +172,7 @@ Status NonFiniteSearch::lookAtOutput(const ObservedInstruction &at, const plan::
   bound.operand.data = bound.at(at.repetition);
   Content content = contentOf(bound.operand);
   if (content.count != 0 && instruction.operation.AsCollective()) {
-    // A collective also moves padding, which may be anything: only what is read later counts.
+    // A collective also transfers padding, which may have any value: only bytes that are read later count.
     SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<bool[]> isRead, readBytes(view.buffer));
     content = contentOf(bound.operand, isRead.get() + view.offset + at.repetition * view.repetition_stride);
   }

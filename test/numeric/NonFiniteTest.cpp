@@ -75,8 +75,8 @@ private:
   const std::uint32_t entry;
 };
 
-/// True if collectives before the guard carry what an instruction of `rank` writes, or what is computed of it, to all
-/// ranks.
+/// True if collectives before the guard transfer the output of an instruction of `rank`, or a value computed from it,
+/// to all ranks.
 bool reachesAllRanks(const plan::PlanT &plan, const plan::EntryT &entry, std::uint64_t position, int rank) {
   const auto membersOf = [&](int member, const std::vector<std::uint32_t> &axes) {
     const std::vector<int> members = groupMembers(plan, static_cast<std::uint32_t>(member), axes);

@@ -17,7 +17,7 @@
 
 namespace sluice::socket {
 
-/// The connection of a process that has the secret, and what it has sent.
+/// The connection of a process that has the secret, and the message that it sent.
 struct Guest {
   Socket socket;
   Introduction introduction;

@@ -1,7 +1,7 @@
 //===- Check.h - common code of the checks -----------------------------------------===//
 //
 // One function per stage returns nothing if it accepts the plan and a refusal with a counterexample otherwise, and adds
-// what it found to the findings. Only the wellFormed functions may be called on any plan; the others rely on them.
+// the facts that it checked to the findings. The wellFormed functions accept any plan; the others rely on them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_CHECK_H

@@ -287,7 +287,7 @@ TEST_F(Run, FinishesTheLatestWrite) {
   EXPECT_EQ(steps(), Steps{1});
 }
 
-// Tests that a write of a run that ends by an error stops, and what is not complete stays partial.
+// Tests that a write stops when its run ends by an error, and that its checkpoint stays partial.
 TEST_F(Run, EndsWithoutACompleteWrite) {
   save({progress(1)});
   expectError(saveCheckpoint(ranks, options.folder, stateOf(ranks, 2), /*cancelled=*/true), StatusCode::failed,

@@ -1,4 +1,4 @@
-//===- LimitsTest.cpp - plans at the limits of what is accepted ---------------------------===//
+//===- LimitsTest.cpp - plans at the limits of the checker ---------------------------------===//
 //
 // Numbers, enums and ids that are the last ones to be accepted; the next one is refused (BadTablesTest.cpp,
 // BadFormTest.cpp, BadCodeTest.cpp).

@@ -61,7 +61,7 @@ struct Fact {
   bool operator==(const Fact &) const = default;
 };
 
-/// What a view reads: an indexing of its elements in the root, and what they mean.
+/// The content of a view: the indices of its elements in the root, and their meaning.
 struct Reading {
   Meaning meaning;
   Indexing at;
@@ -82,7 +82,7 @@ public:
   bool isInSeveralFacts(const plan::ViewT &view, RootId ignored) const;
   /// The destination gets the facts about the elements of the source. Both are dense and of one type and size.
   void copy(const plan::ViewT &source, const plan::ViewT &destination);
-  /// Drops what is known of a view.
+  /// Removes the facts about a view.
   void forget(const plan::ViewT &view) { write(view, {}); }
   void clear(std::uint32_t buffer) { facts[buffer].clear(); }
   std::vector<Fact> &of(std::uint32_t buffer) { return facts[buffer]; }

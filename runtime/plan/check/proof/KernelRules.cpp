@@ -24,7 +24,7 @@ struct OpRule {
   Division division = Division::none;
 };
 
-// Casts, copies, scales, accumulations and constants are in Launches.cpp: they keep or multiply what they read.
+// Casts, copies, scales, accumulations and constants are in Launches.cpp: they keep or multiply their operand.
 constexpr OpRule opRules[] = {
     {"model.add", "add", Division::pointwise},
     {"model.subtract", "subtract", Division::pointwise},

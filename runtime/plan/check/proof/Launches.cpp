@@ -1,6 +1,6 @@
 //===- Launches.cpp - launches and copies implement ops of the program ----------------------===//
 //
-// Copies, casts and scales keep what they read, times a factor. An accumulation adds the next repetition to a sum.
+// Copies, casts and scales keep their operand, times a factor. An accumulation adds the next repetition to a sum.
 // Every other launch implements the op that defines its outputs.
 //
 //===----------------------------------------------------------------------===//

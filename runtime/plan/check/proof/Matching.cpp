@@ -132,7 +132,7 @@ bool EntryProof::excludesOnlyPadding(const Reading &reading, const plan::ViewT &
     const std::int64_t local = view.shape[valid->dim], ranks = std::int64_t(groupSize(plan, valid->axes));
     if (valid->chunk == local && valid->total / local >= ranks)
       continue;
-    // The dim is the outermost of the root, in chunks along the axes, so what is left out is past its last element.
+    // The dim is the outermost of the root, in chunks along the axes: the excluded elements are past its last one.
     const Digits digits = joined(reading.at.dims[valid->dim]);
     if (valid->chunk != local || digits.size() != 1)
       return false;

@@ -1,8 +1,8 @@
 //===- Proof.h - P9, and the rest of P7: the plan computes the unsharded program ------------===//
 //
 // Each entry point is followed instruction by instruction in issue order, with the mesh coordinates and the number of
-// the repetition as symbols. P2 to P4 and P11 are proved before: an instruction reads the bytes that the last write
-// before it in issue order wrote, so issue order decides what it reads. Every buffer is related to values of the
+// the repetition as symbols. P2 to P4 and P11 are proved before: an instruction reads the bytes of the last write
+// before it in issue order. Every buffer is related to values of the
 // program (Contents.h). A launch must correspond to an op of the program on operands that hold the op's operands, or a
 // shard of them by which the kernel may be divided (KernelRules.h); its outputs then hold the op's results. At the end,
 // parameters, states and outputs must hold what the program writes and returns.
