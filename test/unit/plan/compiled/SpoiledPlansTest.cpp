@@ -4,18 +4,16 @@
 // to it. Each variant is refused for the property that it violates.
 //
 //===----------------------------------------------------------------------===//
+#include "test/unit/plan/CompiledPlan.h"
 #include "test/unit/plan/compiled/PlanEdits.h"
 
 #include "runtime/plan/Checker.h"
-#include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
 #include "runtime/plan/check/Check.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <ostream>
 #include <set>
 #include <string>
@@ -24,13 +22,6 @@ namespace sluice::test {
 namespace {
 
 using enum plan::CollectiveKind;
-
-struct Recipe {
-  const char *name;
-  /// Arguments of sluice-import, and of sluice-compile.
-  const char *model, *settings;
-};
-void PrintTo(const Recipe &recipe, std::ostream *out) { *out << recipe.name; }
 
 const Recipe recipes[] = {
     {"FullShard", "zoo transformer", "--set mesh.shard=4 --set gradient.clip_norm=1.0"},
@@ -44,22 +35,6 @@ const Recipe recipes[] = {
     {"Experts", "zoo moe", "--set mesh.shard=2 --set mesh.expert=2 --set 'sharding.expert=[\"*.experts.*\"]'"},
     {"DynamicScale", "zoo mlp", "--set mesh.shard=2 --set precision.compute=f16 --set precision.loss_scale=dynamic"},
 };
-
-/// The plan of a recipe.
-plan::PlanT compile(const Recipe &recipe) {
-  std::string folder = (std::filesystem::temp_directory_path() / "sluice-spoiled-XXXXXX").string();
-  if (!mkdtemp(folder.data()))
-    throw std::runtime_error("cannot make a folder for plans");
-  const std::string bin = SLUICE_BINARY_DIR "/bin/", model = folder + "/m.mlir", path = folder + "/m.plan";
-  const int code = std::system((bin + "sluice-import " + recipe.model + " -o " + model + " && " + bin +
-                                "sluice-compile " + model + " " + recipe.settings + " -o " + path)
-                                   .c_str());
-  Result<PlanFile> file = readPlan(path);
-  std::filesystem::remove_all(folder);
-  if (code != 0 || !file.isOk())
-    throw std::runtime_error(std::string("no plan of ") + recipe.name);
-  return std::move(file->plan);
-}
 
 /// A parameter that the train step updates.
 plan::ParameterT *trainedParameter(plan::PlanT &plan) {

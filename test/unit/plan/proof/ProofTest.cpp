@@ -1,62 +1,38 @@
 //===- ProofTest.cpp - compiled plans are proved, and wrong variants of them refused (P7, P9) ---===//
 #include "runtime/plan/Checker.h"
-#include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
 #include "runtime/plan/check/Check.h"
+#include "test/unit/plan/CompiledPlan.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <set>
 
 namespace sluice::test {
 namespace {
 
-struct Recipe {
-  const char *name;
-  /// Arguments of `sluice-import zoo` and of sluice-compile.
-  const char *model, *settings;
-};
-void PrintTo(const Recipe &recipe, std::ostream *out) { *out << recipe.name; }
-
 const Recipe recipes[] = {
-    {"OneRank", "mlp", ""},
-    {"FullShard", "transformer", "--set mesh.shard=4"},
-    {"Uneven", "linear-relu-linear", "--set mesh.shard=4 --set gradient.clip_norm=1.0"},
-    {"Accumulation", "linear-relu-linear", "--set mesh.shard=2 --set gradient.microbatches=5"},
-    {"ReducedEachTime", "mlp", "--set mesh.shard=2 --set gradient.microbatches=40 --set gradient.sync=every"},
-    {"Replicas", "mlp",
+    {"OneRank", "zoo mlp", ""},
+    {"FullShard", "zoo transformer", "--set mesh.shard=4"},
+    {"Uneven", "zoo linear-relu-linear", "--set mesh.shard=4 --set gradient.clip_norm=1.0"},
+    {"Accumulation", "zoo linear-relu-linear", "--set mesh.shard=2 --set gradient.microbatches=5"},
+    {"ReducedEachTime", "zoo mlp", "--set mesh.shard=2 --set gradient.microbatches=40 --set gradient.sync=every"},
+    {"Replicas", "zoo mlp",
      "--set mesh.shard=2 --set mesh.replicate=2 --set gradient.microbatches=3 --set gradient.sync=reduce_scatter_only"},
-    {"LargestNorm", "mlp", "--set mesh.shard=2 --set gradient.clip_norm=1.0 --set gradient.clip_type=inf"},
-    {"Bf16", "transformer", "--set mesh.shard=2 --set precision.compute=bf16"},
-    {"LossScale", "mlp",
+    {"LargestNorm", "zoo mlp", "--set mesh.shard=2 --set gradient.clip_norm=1.0 --set gradient.clip_type=inf"},
+    {"Bf16", "zoo transformer", "--set mesh.shard=2 --set precision.compute=bf16"},
+    {"LossScale", "zoo mlp",
      "--set mesh.shard=2 --set precision.compute=f16 --set precision.loss_scale=dynamic --set gradient.microbatches=2"},
-    {"Recompute", "transformer", "--set mesh.shard=2 --set recompute.policy=block"},
-    {"HostMemory", "mlp-stack", "--set mesh.shard=2 --set 'memory.offload=[\"parameters\", \"optimizer\"]'"},
-    {"Flat", "linear-relu-linear", "--set mesh.shard=4 --set sharding.dim=flat"},
-    {"InBackward", "mlp", "--set mesh.shard=2 --set optimizer.in_backward=true"},
-    {"Divisor", "mlp", "--set mesh.shard=2 --set gradient.divide=3"},
-    {"RankLosses", "mlp", "--set mesh.shard=2 --set loss.per_rank=true"},
-    {"BatchNorm", "conv --set height=32 --set width=32 --set stem=8 --set hidden=8", "--set mesh.shard=2"},
+    {"Recompute", "zoo transformer", "--set mesh.shard=2 --set recompute.policy=block"},
+    {"HostMemory", "zoo mlp-stack", "--set mesh.shard=2 --set 'memory.offload=[\"parameters\", \"optimizer\"]'"},
+    {"Flat", "zoo linear-relu-linear", "--set mesh.shard=4 --set sharding.dim=flat"},
+    {"InBackward", "zoo mlp", "--set mesh.shard=2 --set optimizer.in_backward=true"},
+    {"Divisor", "zoo mlp", "--set mesh.shard=2 --set gradient.divide=3"},
+    {"RankLosses", "zoo mlp", "--set mesh.shard=2 --set loss.per_rank=true"},
+    {"BatchNorm", "zoo conv --set height=32 --set width=32 --set stem=8 --set hidden=8", "--set mesh.shard=2"},
 };
-
-plan::PlanT compile(const Recipe &recipe) {
-  std::string folder = (std::filesystem::temp_directory_path() / "sluice-proof-XXXXXX").string();
-  if (!mkdtemp(folder.data()))
-    throw std::runtime_error("cannot make a folder for plans");
-  const std::string bin = SLUICE_BINARY_DIR "/bin/", model = folder + "/m.mlir", path = folder + "/m.plan";
-  const int code = std::system((bin + "sluice-import zoo " + recipe.model + " -o " + model + " && " + bin +
-                                "sluice-compile " + model + " " + recipe.settings + " -o " + path)
-                                   .c_str());
-  Result<PlanFile> file = readPlan(path);
-  std::filesystem::remove_all(folder);
-  if (code != 0 || !file.isOk())
-    throw std::runtime_error(std::string("no plan of ") + recipe.name);
-  return std::move(file->plan);
-}
 
 const Recipe &recipeOf(std::string_view name) { return *std::ranges::find(recipes, name, &Recipe::name); }
 

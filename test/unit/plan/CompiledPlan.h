@@ -1,0 +1,40 @@
+//===- CompiledPlan.h - plans of the compiler for tests of the checker ---------------------===//
+#ifndef SLUICE_TEST_UNIT_PLAN_COMPILEDPLAN_H
+#define SLUICE_TEST_UNIT_PLAN_COMPILEDPLAN_H
+
+#include "runtime/plan/Reader.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+
+namespace sluice::test {
+
+struct Recipe {
+  const char *name;
+  /// Arguments of sluice-import, and of sluice-compile.
+  const char *model, *settings;
+};
+inline void PrintTo(const Recipe &recipe, std::ostream *out) { *out << recipe.name; }
+
+/// Imports and compiles with the tools of the build, in a folder of its own. Throws if there is no plan.
+inline plan::PlanT compile(const Recipe &recipe) {
+  std::string folder = (std::filesystem::temp_directory_path() / "sluice-compiled-XXXXXX").string();
+  if (!mkdtemp(folder.data()))
+    throw std::runtime_error("cannot make a folder for plans");
+  const std::string bin = SLUICE_BINARY_DIR "/bin/", model = folder + "/m.mlir", path = folder + "/m.plan";
+  const int code = std::system((bin + "sluice-import " + recipe.model + " -o " + model + " && " + bin +
+                                "sluice-compile " + model + " " + recipe.settings + " -o " + path)
+                                   .c_str());
+  Result<PlanFile> file = readPlan(path);
+  std::filesystem::remove_all(folder);
+  if (code != 0 || !file.isOk())
+    throw std::runtime_error(std::string("no plan of ") + recipe.name);
+  return std::move(file->plan);
+}
+
+} // namespace sluice::test
+
+#endif // SLUICE_TEST_UNIT_PLAN_COMPILEDPLAN_H
