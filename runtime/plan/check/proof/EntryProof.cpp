@@ -171,8 +171,10 @@ Verdict EntryProof::step(const plan::InstructionT &instruction, std::uint32_t i)
     return launch(*own, i);
   if (const plan::CollectiveT *own = instruction.operation.AsCollective())
     return collective(*own, i);
-  if (const plan::CopyT *copy = instruction.operation.AsCopy())
-    return passThrough(*copy->source, *copy->destination, 1, i);
+  if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+    passThrough(*copy->source, *copy->destination, 1);
+    return {};
+  }
   if (const plan::FillT *fill = instruction.operation.AsFill()) {
     Reading reading;
     reading.meaning.root = numbering.constant(fill->value);

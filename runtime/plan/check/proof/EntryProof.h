@@ -64,8 +64,6 @@ private:
   void write(const plan::ViewT &view, Reading reading);
   std::optional<Match> match(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   std::optional<Match> matchReading(Reading reading, std::uint32_t value, Mismatch &mismatch) const;
-  /// A tensor of all dims, or fewer, that holds a part of the value by its elements in row-major order.
-  std::optional<Match> matchByElements(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   std::optional<Match> matchParts(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   bool means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const;
   bool isTotal(const Meaning &meaning, double coefficient, bool overRepetitions, Mismatch &mismatch) const;
@@ -75,19 +73,24 @@ private:
 
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
-  Verdict passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor, std::uint32_t i);
+  /// The destination holds the source times the factor.
+  void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
   /// True if the launch adds sums of powers.
   bool addPowers(const plan::LaunchT &launch);
   Verdict update(const plan::LaunchT &launch, std::uint32_t i);
   Verdict compute(const plan::LaunchT &launch, std::uint32_t i);
+
+  // Implementations.cpp
   /// One op by one launch, or one of its updates: compares kernel, attributes and operands, and writes the results.
   Verdict implement(const plan::LaunchT &launch, std::uint32_t op, std::span<const plan::ViewT *const> inputs,
                     std::span<const plan::ViewT *const> outputs, std::uint32_t i);
+  /// A tensor of all dims, or fewer, that holds a part of the value by its elements in row-major order.
+  std::optional<Match> matchByElements(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   /// The results have the sharding of the operands. Nothing if the launch is not by shards that its op allows.
   bool writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const plan::ViewT *const> outputs,
-                    std::string &problem);
+                    Mismatch &mismatch);
 
   // Collectives.cpp
   Verdict collective(const plan::CollectiveT &collective, std::uint32_t i);

@@ -228,6 +228,13 @@ std::optional<std::vector<DimSharding>> shardingBetween(const Indexing &local, s
   return left.empty() ? std::optional(std::move(result)) : std::nullopt;
 }
 
+Digits flattened(const Indexing &at) {
+  Digits all;
+  for (const Digits &digits : at.dims)
+    all.insert(all.end(), digits.begin(), digits.end());
+  return joined(all);
+}
+
 bool coversOnce(const Indexing &local, std::span<const AxisStep> steps, std::int64_t elements,
                 std::span<const std::uint32_t> sizes) {
   // All digits, those of ranks included, are those of a mixed radix: each step is the product of the smaller digits.

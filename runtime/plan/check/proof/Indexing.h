@@ -77,6 +77,9 @@ struct DimSharding {
 std::optional<std::vector<DimSharding>> shardingBetween(const Indexing &local, std::span<const AxisStep> steps,
                                                         const Indexing &global, std::span<const std::uint32_t> sizes);
 
+/// All digits of a tensor, as those of one dim.
+Digits flattened(const Indexing &at);
+
 /// True if the shards of all ranks along the axes of `steps` are each of `elements` elements once, and padding.
 bool coversOnce(const Indexing &local, std::span<const AxisStep> steps, std::int64_t elements,
                 std::span<const std::uint32_t> sizes);

@@ -15,45 +15,42 @@
 namespace sluice::check::proof {
 namespace {
 
-/// How a kernel may be divided: `pointwise` by every dim, with broadcasting; `product` as a matrix product; `none`:
-/// not.
-enum class Division : std::uint8_t { none, pointwise, product };
-
 struct OpRule {
   std::string_view op, kernel;
-  Division division = Division::none;
+  /// Of each element of the operands alone, with broadcasting: a part by any dim computes that part of the results.
+  bool isPointwise = false;
 };
 
 // Casts, copies, scales, accumulations and constants are in Launches.cpp: they keep or multiply their operand.
 constexpr OpRule opRules[] = {
-    {"model.add", "add", Division::pointwise},
-    {"model.subtract", "subtract", Division::pointwise},
-    {"model.multiply", "multiply", Division::pointwise},
-    {"model.divide", "divide", Division::pointwise},
-    {"model.maximum", "maximum", Division::pointwise},
-    {"model.negate", "negate", Division::pointwise},
-    {"model.exp", "exp", Division::pointwise},
-    {"model.log", "log", Division::pointwise},
-    {"model.tanh", "tanh", Division::pointwise},
-    {"model.erf", "erf", Division::pointwise},
-    {"model.sin", "sin", Division::pointwise},
-    {"model.cos", "cos", Division::pointwise},
-    {"model.sqrt", "sqrt", Division::pointwise},
-    {"model.rsqrt", "rsqrt", Division::pointwise},
-    {"model.relu", "relu", Division::pointwise},
-    {"model.relu_grad", "relu_grad", Division::pointwise},
-    {"model.sigmoid", "sigmoid", Division::pointwise},
-    {"model.softplus", "softplus", Division::pointwise},
-    {"model.power", "power", Division::pointwise},
-    {"model.compare", "compare", Division::pointwise},
-    {"model.select", "select", Division::pointwise},
-    {"model.cast", "cast", Division::pointwise},
-    {"model.gelu", "gelu", Division::pointwise},
-    {"model.gelu_grad", "gelu_grad", Division::pointwise},
-    {"model.silu", "silu", Division::pointwise},
-    {"model.silu_grad", "silu_grad", Division::pointwise},
-    {"model.swiglu", "swiglu", Division::pointwise},
-    {"model.swiglu_grad", "swiglu_grad", Division::pointwise},
+    {"model.add", "add", true},
+    {"model.subtract", "subtract", true},
+    {"model.multiply", "multiply", true},
+    {"model.divide", "divide", true},
+    {"model.maximum", "maximum", true},
+    {"model.negate", "negate", true},
+    {"model.exp", "exp", true},
+    {"model.log", "log", true},
+    {"model.tanh", "tanh", true},
+    {"model.erf", "erf", true},
+    {"model.sin", "sin", true},
+    {"model.cos", "cos", true},
+    {"model.sqrt", "sqrt", true},
+    {"model.rsqrt", "rsqrt", true},
+    {"model.relu", "relu", true},
+    {"model.relu_grad", "relu_grad", true},
+    {"model.sigmoid", "sigmoid", true},
+    {"model.softplus", "softplus", true},
+    {"model.power", "power", true},
+    {"model.compare", "compare", true},
+    {"model.select", "select", true},
+    {"model.cast", "cast", true},
+    {"model.gelu", "gelu", true},
+    {"model.gelu_grad", "gelu_grad", true},
+    {"model.silu", "silu", true},
+    {"model.silu_grad", "silu_grad", true},
+    {"model.swiglu", "swiglu", true},
+    {"model.swiglu_grad", "swiglu_grad", true},
     {"model.dropout", "dropout"},
     {"model.iota", "iota"},
     {"model.pad", "pad"},
@@ -71,7 +68,7 @@ constexpr OpRule opRules[] = {
     {"model.logsumexp", "logsumexp"},
     {"model.softmax", "softmax"},
     {"model.softmax_grad", "softmax_grad"},
-    {"model.matmul", "matmul", Division::product},
+    {"model.matmul", "matmul"},
     {"model.matmul_gelu", "matmul_gelu"},
     {"model.matmul_gelu_grad", "matmul_gelu_grad"},
     {"model.attention", "attention"},
@@ -102,9 +99,9 @@ constexpr OpRule opRules[] = {
     {"model.norm_root", "norm_root"},
     {"model.clip_coefficient", "clip_coefficient"},
     {"model.all_finite", "all_finite"},
-    {"model.sgd", "sgd"},
-    {"model.adam", "adam"},
-    {"model.adamw", "adamw"},
+    {"model.sgd", "sgd", true},
+    {"model.adam", "adam", true},
+    {"model.adamw", "adamw", true},
 };
 
 const OpRule *ruleOfOp(std::string_view op) {
@@ -228,7 +225,7 @@ std::optional<plan::AttributeT> expectedAttribute(const plan::ProgramKindT &kind
 Factors pointwiseFactors(std::span<const Shape> operands, std::span<const Shape> results) {
   Factors factors;
   const std::size_t rank = results.front().size();
-  factors.isDivisible.assign(rank, true);
+  factors.count = rank;
   const auto ofShape = [&](const Shape &shape) {
     std::vector<int> dims;
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -277,7 +274,7 @@ std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const S
 std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, std::span<const Shape> operands,
                                  std::span<const Shape> results) {
   const OpRule *rule = ruleOfOp(kind.op);
-  if (!rule || rule->division != Division::pointwise || results.empty())
+  if (!rule || !rule->isPointwise || results.empty())
     return std::nullopt;
   for (const Shape &shape : operands)
     if (shape.size() > results.front().size())

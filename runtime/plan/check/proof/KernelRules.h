@@ -23,6 +23,8 @@ bool kernelHasRule(std::string_view kernel);
 
 /// True for updates of any number of parameters by one launch.
 bool isUpdateKernel(std::string_view kernel);
+/// The last operands of an update, which all of its parameters share: learning rate, step, clip coefficient, guard.
+inline constexpr std::size_t updateScalars = 4;
 
 /// The first attribute of the launch that differs from those of the op, with both values; empty if they agree. The
 /// attributes of a launch are those of the kernel's record, an absent one has the record's value.
@@ -32,8 +34,7 @@ std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const S
 /// Dims of operands and results that are divided together have one factor. -1: the dim repeats one element.
 struct Factors {
   std::vector<std::vector<int>> operands, results;
-  /// By factor: the kernel computes each part along it from the parts of the operands alone.
-  std::vector<bool> isDivisible;
+  std::size_t count = 0;
 };
 
 /// The factors of a launch of the op; nullopt if it may not be divided, so all operands must be unsharded.
