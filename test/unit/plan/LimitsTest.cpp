@@ -250,16 +250,22 @@ void leaveStateOfB(HandPlan &h) {
   h.plan.variables[0]->buffer = h.bufferId("b.weight.momentum_buffer");
 }
 
+/// With two replicas only 'b' is trained.
+HandPlan planOfReplicas(std::uint32_t replicas) {
+  HandPlan hand;
+  leaveStateOfB(hand);
+  hand.plan.mesh[0]->size = replicas;
+  hand.parameter("a.weight").requires_grad = replicas == 1;
+  hand.parameter("a.weight").frozen = replicas == 2;
+  if (replicas == 2)
+    hand.drop("update a");
+  return hand;
+}
+
 // An update without arithmetic: the reduced gradient is the new parameter.
 TEST(Limits, CollectiveThatUpdates) {
   for (std::uint32_t replicas : {1, 2}) {
-    HandPlan hand;
-    leaveStateOfB(hand);
-    hand.plan.mesh[0]->size = replicas;
-    hand.parameter("a.weight").requires_grad = replicas == 1;
-    hand.parameter("a.weight").frozen = replicas == 2;
-    if (replicas == 2)
-      hand.drop("update a");
+    HandPlan hand = planOfReplicas(replicas);
     hand.drop("update b");
     hand.collective("reduce b").segments[0]->destination = hand.view("b.weight");
     hand.seal();
@@ -276,13 +282,7 @@ TEST(Limits, CollectiveThatUpdates) {
 
 TEST(Limits, CopyThatUpdates) {
   for (std::uint32_t replicas : {1, 2}) {
-    HandPlan hand;
-    leaveStateOfB(hand);
-    hand.plan.mesh[0]->size = replicas;
-    hand.parameter("a.weight").requires_grad = replicas == 1;
-    hand.parameter("a.weight").frozen = replicas == 2;
-    if (replicas == 2)
-      hand.drop("update a");
+    HandPlan hand = planOfReplicas(replicas);
     plan::CopyT copy;
     copy.source = hand.view("shard.b");
     copy.destination = hand.view("b.weight");

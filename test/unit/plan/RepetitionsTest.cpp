@@ -154,33 +154,27 @@ TEST(Repetitions, OutputsThatMoveTogetherAreAccepted) {
   }
 }
 
-// The output is the slot before the input.
-TEST(Repetitions, AnInputThatMovesWithTheOutputIsAccepted) {
+/// A launch that multiplies a slot by a source in each repetition. The strides are in slots.
+SmallPlan multiplySlots(std::uint64_t inputSlot, std::uint64_t inputStride, std::uint64_t outputStride) {
   SmallPlan plan;
   const std::uint32_t slots = plan.buffer("slots", {16, 4}), source = plan.buffer("source", {4});
   plan.section();
   plan.fill(compute, plan.view(slots), 1);
   plan.fill(compute, plan.view(source), 1);
   plan.section(repeat);
-  plan::ViewT output = plan.view(slots, {4}), input = plan.view(slots, {4}, slotBytes);
-  output.repetition_stride = input.repetition_stride = 2 * slotBytes;
+  plan::ViewT output = plan.view(slots, {4}), input = plan.view(slots, {4}, inputSlot * slotBytes);
+  output.repetition_stride = outputStride * slotBytes;
+  input.repetition_stride = inputStride * slotBytes;
   plan.launch(compute, "multiply", {input, plan.view(source)}, {output});
-  plan.expectAccepted();
+  return plan;
 }
+
+// The output is the slot before the input.
+TEST(Repetitions, AnInputThatMovesWithTheOutputIsAccepted) { multiplySlots(1, 2, 2).expectAccepted(); }
 
 // Output and input begin at one slot; the output moves faster.
 TEST(Repetitions, AnInputThatMovesSlowerIsNotReplaced) {
-  SmallPlan plan;
-  const std::uint32_t slots = plan.buffer("slots", {16, 4}), source = plan.buffer("source", {4});
-  plan.section();
-  plan.fill(compute, plan.view(slots), 1);
-  plan.fill(compute, plan.view(source), 1);
-  plan.section(repeat);
-  plan::ViewT slow = plan.view(slots, {4}), fast = plan.view(slots, {4});
-  slow.repetition_stride = slotBytes;
-  fast.repetition_stride = 2 * slotBytes;
-  plan.launch(compute, "multiply", {slow, plan.view(source)}, {fast});
-  plan.expectRefused(2, "an input of the same instruction");
+  multiplySlots(0, 1, 2).expectRefused(2, "an input of the same instruction");
 }
 
 TEST(Repetitions, SlicesOfPortsAreNeighbours) {
