@@ -18,6 +18,10 @@ Status writeError(const std::string &path, int error) {
   return inputError(concat("cannot write '", path, "': ", systemText(error)));
 }
 
+static std::string kindError(const struct stat &info) {
+  return concat("expected a regular file but got ", S_ISDIR(info.st_mode) ? "a directory" : "a different kind of file");
+}
+
 Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
   // A pipe without a writer is an error; opening it must not block.
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -25,8 +29,7 @@ Result<InputFile> InputFile::open(const std::string &path, StatusCode code) {
   if (!descriptor.isOpen() || ::fstat(descriptor.get(), &info) != 0)
     return inputError(concat("cannot read '", path, "': ", systemText(errno)));
   if (!S_ISREG(info.st_mode))
-    return inputError(concat("cannot read '", path, "', expected a regular file but got ",
-                             S_ISDIR(info.st_mode) ? "a directory" : "a different kind of file"));
+    return inputError(concat("cannot read '", path, "', ", kindError(info)));
   return InputFile(path, std::move(descriptor), static_cast<std::uint64_t>(info.st_size), code);
 }
 
@@ -61,6 +64,9 @@ static Descriptor openUnnamed(const std::string &path) {
 }
 
 Result<OutputFile> OutputFile::create(const std::string &path) {
+  // The rename would replace a device.
+  if (struct stat info{}; ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    return inputError(concat("cannot write '", path, "', ", kindError(info)));
   if (Descriptor unnamed = openUnnamed(path); unnamed.isOpen())
     return OutputFile(path, "", std::move(unnamed));
   std::string temporary = path + ".XXXXXX";

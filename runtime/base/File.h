@@ -46,7 +46,7 @@ private:
 
 class OutputFile {
 public:
-  /// Opens a temporary file in the destination's folder.
+  /// Opens a temporary file in the destination's folder. A destination that exists and is no regular file is an error.
   static Result<OutputFile> create(const std::string &path);
   OutputFile(OutputFile &&other) = default;
   /// A file that was not committed is removed.
