@@ -2,7 +2,7 @@
 line with LINE, and passes its exit on.
 
 With a launcher, as in processes.py, the signal is sent to mpirun, or to process RANK of torchrun's environment (default:
-all). SIGNAL twice, as in TERM,TERM: the second one is sent half a second later, if the command still runs.
+all). SIGNAL twice, as in TERM,TERM: each is sent half a second after the line or the first one, so that the next step runs.
 """
 
 import os
@@ -25,11 +25,12 @@ def main():
     waiting = [signal.Signals["SIG" + name] for name in signals.split(",")]
     for text in children[0].stdout:
         sys.stdout.write(text)
+        pause = 0.5 if len(waiting) > 1 else 0
         while waiting and line in text:
+            time.sleep(pause)
             for child in [children[int(rank)]] if rank else children:
                 child.send_signal(waiting[0])
             waiting.pop(0)
-            time.sleep(0.5 if waiting else 0)
     codes = [child.wait() for child in children]
     return next((128 - code if code < 0 else code for code in codes if code), 0)
 
