@@ -2,7 +2,7 @@
 line with LINE, and passes its exit on.
 
 With a launcher, as in processes.py, the signal is sent to mpirun, or to process RANK of torchrun's environment (default:
-all). SIGNAL twice, as in TERM,TERM: each is sent half a second after the line or the first one, so that the next step runs.
+all). SIGNAL twice, as in TERM,TERM: each is sent 0.3 s after the line or the first one, so that the next step runs.
 """
 
 import os
@@ -25,7 +25,7 @@ def main():
     waiting = [signal.Signals["SIG" + name] for name in signals.split(",")]
     for text in children[0].stdout:
         sys.stdout.write(text)
-        pause = 0.5 if len(waiting) > 1 else 0
+        pause = 0.3 if len(waiting) > 1 else 0
         while waiting and line in text:
             time.sleep(pause)
             for child in [children[int(rank)]] if rank else children:
