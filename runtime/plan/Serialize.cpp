@@ -13,7 +13,11 @@ namespace {
 
 /// The canonical bytes of the plan, versions included.
 PlanBytes pack(const plan::PlanT &plan) {
-  PlanWriter writer;
+  std::size_t instructions = 0;
+  for (const auto &entry : plan.entries)
+    instructions += instructionCount(*entry);
+  // An instruction has about a kilobyte; pages are taken only when they are written.
+  PlanWriter writer((std::size_t(1) << 20) + instructions * 1024);
   for (const auto &entry : plan.entries) {
     for (const auto &section : entry->sections) {
       for (const auto &instruction : section->instructions)

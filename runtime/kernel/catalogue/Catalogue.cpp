@@ -5,6 +5,7 @@
 #include "runtime/kernel/catalogue/WorkspaceCaps.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace sluice {
 namespace {
@@ -50,8 +51,14 @@ constexpr KernelRecord records[] = {
 std::span<const KernelRecord> catalogue() { return records; }
 
 const KernelRecord *findKernelRecord(std::string_view name) {
-  const KernelRecord *found = std::ranges::find(records, name, &KernelRecord::name);
-  return found == std::end(records) ? nullptr : found;
+  static const auto byName = [] {
+    std::unordered_map<std::string_view, const KernelRecord *> found;
+    for (const KernelRecord &record : records)
+      found.emplace(record.name, &record);
+    return found;
+  }();
+  const auto found = byName.find(name);
+  return found == byName.end() ? nullptr : found->second;
 }
 
 const KernelRecord &kernelRecord(KernelId id) { return records[static_cast<std::size_t>(id)]; }

@@ -31,10 +31,17 @@ struct Site {
   /// Entry point that the view belongs to.
   std::int32_t entry;
   std::uint32_t repeat;
-  std::string where;
+  /// The port or the section; null for that instruction of the entry point.
+  const std::string *name = nullptr;
+  const char *kind = "";
+  std::uint32_t instruction = 0;
 
+  std::string where() const {
+    return (name ? concat(kind, " '", *name, "'") : concat("instruction ", instruction)) + " of '" +
+           plan.entries[entry]->name + "'";
+  }
   template <typename... Parts> Verdict bad(const Parts &...parts) const {
-    return refuse(1, concat(where, ", ", parts...));
+    return refuse(1, concat(where(), ", ", parts...));
   }
 };
 
@@ -95,11 +102,12 @@ Verdict checkSpace(const Site &site, const plan::ViewT &view, const plan::Stream
 }
 
 /// The attributes are those of the kernel's record, of its kinds and values.
-Verdict checkAttributes(const Site &site, const plan::LaunchT &launch, const KernelRecord &record) {
+Verdict checkAttributes(const Site &site, const plan::LaunchT &launch, const KernelRecord &record,
+                        const Attributes &attributes) {
   for (const auto &attribute : launch.attributes)
     if (attribute->kind > 2)
       return site.bad("attribute '" + attribute->name + "' is of unknown kind");
-  if (const std::string problem = attributeProblem(record, attributesOf(launch)); !problem.empty())
+  if (const std::string problem = attributeProblem(record, attributes); !problem.empty())
     return site.bad("kernel '" + std::string(record.name) + "' " + problem);
   for (const auto &attribute : launch.attributes) {
     constexpr AttributeKind stored[] = {AttributeKind::integer, AttributeKind::number, AttributeKind::list};
@@ -125,7 +133,8 @@ Operand operandOf(const plan::ViewT &view) {
 }
 
 /// A kernel with less workspace than it needs would write beyond it.
-Verdict checkWorkspace(const Site &site, const plan::LaunchT &launch, const plan::StreamT &stream) {
+Verdict checkWorkspace(const Site &site, const plan::LaunchT &launch, const Attributes &attributes,
+                       const plan::StreamT &stream) {
   if (launch.workspace > stream.workspace)
     return site.bad("expected at most the ", stream.workspace, " bytes of workspace of stream '", stream.name,
                     "' but got ", launch.workspace);
@@ -139,7 +148,7 @@ Verdict checkWorkspace(const Site &site, const plan::LaunchT &launch, const plan
     }
   const plan::TargetT &target = *site.plan.target;
   const bool isHost = stream.processor == plan::Processor::host;
-  const std::uint64_t cap = workspaceCap(site.plan.kernels[launch.kernel], inputs, outputs, attributesOf(launch),
+  const std::uint64_t cap = workspaceCap(site.plan.kernels[launch.kernel], inputs, outputs, attributes,
                                          {isHost ? "cpu" : target.device, int(target.threads), target.isa});
   if (launch.workspace < cap)
     return site.bad("kernel '", site.plan.kernels[launch.kernel], "', expected at least ", cap,
@@ -154,8 +163,8 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
   const KernelRecord *record = findKernelRecord(name);
   if (!record)
     return site.bad("kernel '" + name + "' is not in the catalogue");
-  SLUICE_CHECK(checkAttributes(site, launch, *record));
   const Attributes attributes = attributesOf(launch);
+  SLUICE_CHECK(checkAttributes(site, launch, *record, attributes));
   const OperandCounts counts = expectedOperands(*record, attributes, launch.inputs.size(), launch.outputs.size());
   if (counts.isAtLeast ? launch.inputs.size() < counts.inputs : launch.inputs.size() != counts.inputs)
     return site.bad("kernel '", name, "', expected ", (counts.isAtLeast ? "at least " : ""), counts.inputs,
@@ -177,7 +186,7 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
       SLUICE_CHECK(checkView(site, view.get()));
       SLUICE_CHECK(checkSpace(site, *view, stream, false));
     }
-  return checkWorkspace(site, launch, stream);
+  return checkWorkspace(site, launch, attributes, stream);
 }
 
 Verdict checkCollective(const Site &site, const plan::CollectiveT &collective, const plan::StreamT &stream) {
@@ -261,7 +270,7 @@ Verdict checkInstruction(const Site &site, const plan::InstructionT &instruction
 
 Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &port) {
   const plan::EntryT &entry = *plan.entries[e];
-  Site site{plan, e, 1, "port '" + port.name + "' of '" + entry.name + "'"};
+  Site site{plan, e, 1, &port.name, "port"};
   if (port.per_repetition) {
     if (entry.sections.empty())
       return site.bad("no section repeats");
@@ -286,17 +295,16 @@ Verdict wellFormedCode(const plan::PlanT &plan, Findings &findings) {
     std::uint32_t i = 0;
     for (const auto &section : entry.sections) {
       for (const auto &instruction : section->instructions) {
-        SLUICE_CHECK(checkInstruction(
-            Site{plan, std::int32_t(e), section->repeat, concat("instruction ", i++, " of '", entry.name, "'")},
-            *instruction, entry));
+        SLUICE_CHECK(
+            checkInstruction(Site{plan, std::int32_t(e), section->repeat, nullptr, "", i++}, *instruction, entry));
         ++findings[1].facts;
         forEachView(*instruction, [&](const plan::ViewT &, bool) { ++findings[1].facts; });
       }
       if (const std::uint64_t followed = sampleRepetitions(*section).size() * section->instructions.size();
           followed > maxFollowed)
-        return Site{plan, std::int32_t(e), section->repeat, "section '" + section->name + "' of '" + entry.name + "'"}
-            .bad("expected lists of repetitions that make at most ", maxFollowed, " instructions to follow but got ",
-                 followed);
+        return Site{plan, std::int32_t(e), section->repeat, &section->name, "section"}.bad(
+            "expected lists of repetitions that make at most ", maxFollowed, " instructions to follow but got ",
+            followed);
     }
     findings[1].facts += entry.inputs.size() + entry.outputs.size();
     for (const auto &port : entry.inputs)

@@ -21,18 +21,19 @@ std::int64_t spanOf(std::span<const Loop> loops) {
 /// Sorts and joins loops; false if inner loops are longer than a step of the outer ones.
 bool normalize(std::vector<Loop> &loops) {
   std::erase_if(loops, [](const Loop &loop) { return loop.extent == 1; });
-  std::stable_sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
-  std::vector<Loop> result;
-  for (const Loop &loop : loops) {
+  // Loops of one stride are refused below, so their order does not matter.
+  std::sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
+  std::size_t count = 0;
+  for (const Loop loop : loops) {
     if (loop.stride < 1 || loop.extent < 1)
       return false;
-    if (!result.empty() && result.back().stride == loop.stride * loop.extent &&
-        result.back().step == loop.step * loop.extent)
-      result.back() = {result.back().extent * loop.extent, loop.stride, loop.step};
+    if (Loop *outer = count == 0 ? nullptr : &loops[count - 1];
+        outer && outer->stride == loop.stride * loop.extent && outer->step == loop.step * loop.extent)
+      *outer = {outer->extent * loop.extent, loop.stride, loop.step};
     else
-      result.push_back(loop);
+      loops[count++] = loop;
   }
-  loops = std::move(result);
+  loops.resize(count);
   for (std::size_t k = 0; k + 1 < loops.size(); ++k)
     if (spanOf(std::span(loops).subspan(k + 1)) > loops[k].stride)
       return false;
@@ -226,8 +227,9 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
   if (offset < fact.offset || !locator.start(offset))
     return std::nullopt;
   const Shape strides = stridesOf(view);
+  reading.at.dims.resize(view.shape.size());
   for (std::size_t d = 0; d < view.shape.size(); ++d)
-    if (!locator.add(view.shape[d], strides[d], reading.at.dims.emplace_back()))
+    if (!locator.add(view.shape[d], strides[d], reading.at.dims[d]))
       return std::nullopt;
   if (!locator.fits(padding))
     return std::nullopt;
@@ -285,6 +287,8 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
                  (reading.meaning.root != 0 || !reading.meaning.unproved.empty()) && view.repetition_stride == 0 &&
                  (shapeOf(reading.at) == view.shape);
   std::vector<Loop> window;
+  window.reserve(view.shape.size());
+  fact.loops.reserve(view.shape.size());
   for (std::size_t d = 0; d < view.shape.size(); ++d) {
     window.push_back({view.shape[d], strides[d], 0});
     if (!isKnown)

@@ -235,8 +235,10 @@ Verdict EntryProof::checkPersistent() {
     const auto written = function->writes.find({parameter.name, state});
     if (old == 0 && written == function->writes.end())
       return {};
-    const std::string what = concat("'", entry.name, "' leaves in ", state.empty() ? "" : "state '" + state + "' of ",
-                                    "parameter '", parameter.name, "' a tensor that ");
+    const auto what = [&] {
+      return concat("'", entry.name, "' leaves in ", state.empty() ? "" : "state '" + state + "' of ", "parameter '",
+                    parameter.name, "' a tensor that ");
+    };
     Value expected{old, 1, {}};
     if (written != function->writes.end()) {
       expected = numbering.value(written->second);
@@ -255,7 +257,7 @@ Verdict EntryProof::checkPersistent() {
     const std::optional<Reading> reading = read(fullView(buffer));
     if (!reading || !reading->meaning.unproved.empty()) {
       if (notProved.empty())
-        notProved = what + (reading ? "is not related to the program: " + reading->meaning.unproved : "is not known");
+        notProved = what() + (reading ? "is not related to the program: " + reading->meaning.unproved : "is not known");
       return {};
     }
     Mismatch mismatch;
@@ -264,10 +266,10 @@ Verdict EntryProof::checkPersistent() {
         notProved = mismatch.text;
         return {};
       }
-      return refuse(mismatch.property == 9 ? 10 : mismatch.property, what + mismatch.text);
+      return refuse(mismatch.property == 9 ? 10 : mismatch.property, what() + mismatch.text);
     }
     if ((reading->at != own.at || reading->meaning.steps != own.meaning.steps) && notProved.empty())
-      notProved = what + "has other elements of " + numbering.describe(expected.root) + " than its shard";
+      notProved = what() + "has other elements of " + numbering.describe(expected.root) + " than its shard";
     return {};
   };
   for (const auto &parameter : plan.parameters) {

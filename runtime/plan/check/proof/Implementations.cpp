@@ -106,11 +106,11 @@ Verdict EntryProof::implement(const plan::LaunchT &launch, std::uint32_t op, std
   };
   const auto loseHere = [&](const std::string &reason) { return loseAll(place(plan, e, i) + ": " + reason); };
   const std::string_view expected = kernelOfOp(kind.op);
-  const std::string of = results.empty() ? kind.op : numbering.describeValue(results[0]);
+  const auto of = [&] { return results.empty() ? kind.op : numbering.describeValue(results[0]); };
   if (expected.empty())
     return loseHere("'" + kind.op + "' has no rule");
   if (expected != kernel)
-    return kernelHasRule(kernel) ? refuseAt(i, 9, concat("computes ", of, ", expected kernel '", expected, "'"))
+    return kernelHasRule(kernel) ? refuseAt(i, 9, concat("computes ", of(), ", expected kernel '", expected, "'"))
                                  : loseHere("kernel '" + kernel + "' has no rule");
   std::vector<Shape> shapes;
   for (std::uint32_t operand : operands)
@@ -120,10 +120,10 @@ Verdict EntryProof::implement(const plan::LaunchT &launch, std::uint32_t op, std
       shapes.push_back(numbering.type(operand).shape);
   if (inputs.size() != operands.size() || outputs.size() != results.size())
     return refuseAt(i, 9,
-                    concat("computes ", of, ", expected ", operands.size(), " operands and ", results.size(),
+                    concat("computes ", of(), ", expected ", operands.size(), " operands and ", results.size(),
                            " results but got ", inputs.size(), " and ", outputs.size()));
   if (const std::string difference = differingAttribute(kind, shapes, kernel, launch); !difference.empty())
-    return refuseAt(i, 9, "computes " + of + ": " + difference);
+    return refuseAt(i, 9, "computes " + of() + ": " + difference);
   std::vector<Match> matches;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Mismatch mismatch;
@@ -133,13 +133,13 @@ Verdict EntryProof::implement(const plan::LaunchT &launch, std::uint32_t op, std
     if (!found && mismatch.isUnknown)
       return loseAll(mismatch.text);
     if (!found)
-      return refuseAt(i, mismatch.property, concat("computes ", of, ": operand ", k, " ", mismatch.text));
+      return refuseAt(i, mismatch.property, concat("computes ", of(), ": operand ", k, " ", mismatch.text));
     matches.push_back(std::move(*found));
   }
   Mismatch mismatch;
   if (writeResults(op, matches, outputs, mismatch))
     return {};
-  return mismatch.isUnknown ? loseHere(mismatch.text) : refuseAt(i, 9, "computes " + of + ": " + mismatch.text);
+  return mismatch.isUnknown ? loseHere(mismatch.text) : refuseAt(i, 9, "computes " + of() + ": " + mismatch.text);
 }
 
 std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {

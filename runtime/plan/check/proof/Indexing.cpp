@@ -11,6 +11,7 @@ namespace sluice::check::proof {
 
 Digits joined(const Digits &digits) {
   Digits result;
+  result.reserve(digits.size());
   for (const Digit &digit : digits) {
     if (digit.extent == 1)
       continue;
@@ -37,9 +38,8 @@ std::int64_t extentOf(const Digits &digits) {
 }
 
 Shape shapeOf(const Indexing &indexing) {
-  Shape shape;
-  for (const Digits &digits : indexing.dims)
-    shape.push_back(extentOf(digits));
+  Shape shape(indexing.dims.size());
+  std::ranges::transform(indexing.dims, shape.begin(), extentOf);
   return shape;
 }
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 namespace sluice::check::proof {
 namespace {
@@ -105,8 +106,14 @@ constexpr OpRule opRules[] = {
 };
 
 const OpRule *ruleOfOp(std::string_view op) {
-  const auto found = std::ranges::find(opRules, op, &OpRule::op);
-  return found == std::end(opRules) ? nullptr : found;
+  static const auto byOp = [] {
+    std::unordered_map<std::string_view, const OpRule *> rules;
+    for (const OpRule &rule : opRules)
+      rules.emplace(rule.op, &rule);
+    return rules;
+  }();
+  const auto found = byOp.find(op);
+  return found == byOp.end() ? nullptr : found->second;
 }
 
 /// An attribute of a kernel as the record's kind reads it.

@@ -13,33 +13,45 @@
 namespace sluice::check::proof {
 namespace {
 
-/// Text that is equal exactly for equal parts.
+/// Bytes that are equal exactly for equal parts: each part says where it ends.
 class Key {
 public:
   explicit Key(std::string_view kind) { add(kind); }
-  Key &add(std::string_view part) { return append(part.size()), text += part, *this; }
-  Key &add(std::int64_t number) { return append(number), *this; }
-  Key &add(double number) { return append(std::bit_cast<std::int64_t>(number)), *this; }
+  Key &add(std::string_view part) { return append(part.size()), bytes += part, *this; }
+  Key &add(std::int64_t number) { return append(std::uint64_t(number)), *this; }
+  Key &add(double number) {
+    // The last bits of most numbers are zeros.
+    const auto bits = std::bit_cast<std::uint64_t>(number);
+    append(bits == 0 ? 64 : std::uint64_t(std::countr_zero(bits)));
+    append(bits == 0 ? 0 : bits >> std::countr_zero(bits));
+    return *this;
+  }
   Key &add(std::span<const std::int64_t> list) {
-    append(std::int64_t(list.size()));
+    append(list.size());
     for (std::int64_t number : list)
-      append(number);
+      add(number);
     return *this;
   }
   Key &add(const Value &value) {
-    add(std::int64_t(value.root)).add(value.coefficient).add(value.at.base);
-    for (const Digits &digits : value.at.dims) {
-      append(-1);
-      for (const Digit &digit : joined(digits))
+    add(std::int64_t(value.root)).add(value.coefficient).add(value.at.base).add(std::int64_t(value.at.dims.size()));
+    for (const Digits &dim : value.at.dims) {
+      const Digits digits = joined(dim);
+      append(digits.size());
+      for (const Digit &digit : digits)
         add(digit.extent).add(digit.step);
     }
     return *this;
   }
-  std::string take() { return std::move(text); }
+  std::string take() { return std::move(bytes); }
 
 private:
-  void append(std::int64_t number) { text.append(reinterpret_cast<const char *>(&number), sizeof(number)); }
-  std::string text;
+  /// Seven bits a byte, the lowest first; the highest bit of all bytes but the last is set.
+  void append(std::uint64_t number) {
+    for (; number >= 0x80; number >>= 7)
+      bytes += char(number | 0x80);
+    bytes += char(number);
+  }
+  std::string bytes;
 };
 
 bool commutes(const std::string &op) { return op == "model.add" || op == "model.multiply" || op == "model.maximum"; }
@@ -73,8 +85,10 @@ std::string textOf(const plan::ProgramKindT &kind, std::string_view name) {
 Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.program) {
   values.resize(program.values.size() + 1);
   definitions.resize(program.values.size() + 1, {-1, 0});
+  roots.reserve(program.values.size() + 1);
   roots.resize(1);
-  kindKeys.resize(program.kinds.size());
+  byKey.reserve(program.values.size());
+  numberKinds();
   dataRanks = double(groupSize(plan, plan.data_axes));
   for (const auto &type : program.types)
     if (elementsOf(type->shape) == 0)
@@ -82,6 +96,8 @@ Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.progra
   for (const auto &parameter : plan.parameters)
     if (const double divisor = plan.units[parameter->unit]->gradient_divisor; divisor != 0)
       divisors[parameter->name] = divisor;
+  for (const auto &variable : plan.variables)
+    variables.insert(variable->name);
   std::uint32_t op = 0, input = 0, output = 0;
   for (const auto &recorded : program.functions) {
     NumberedFunction function{input, recorded->inputs_end, output, recorded->outputs_end, {}};
@@ -172,19 +188,18 @@ double Numbering::divisorOf(const std::string &parameter) const {
   return found == divisors.end() ? dataRanks : found->second;
 }
 
-const std::string &Numbering::keyOf(std::uint32_t kind) {
-  std::string &text = kindKeys[kind];
-  if (text.empty()) {
-    Key key(program.kinds[kind]->op);
-    for (const auto &attribute : program.kinds[kind]->attributes)
+void Numbering::numberKinds() {
+  std::unordered_map<std::string, std::uint32_t> equal;
+  for (const auto &kind : program.kinds) {
+    Key key(kind->op);
+    for (const auto &attribute : kind->attributes)
       key.add(attribute->name)
           .add(std::int64_t(attribute->kind))
           .add(attribute->integer)
           .add(attribute->number)
           .add(std::span<const std::int64_t>(attribute->list));
-    text = key.take();
+    kindNumbers.push_back(equal.emplace(key.take(), std::uint32_t(equal.size())).first->second);
   }
-  return text;
 }
 
 bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
@@ -258,9 +273,7 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, const pla
   if (kind.op == "model.read" && results.size() == 1 && results[0] != 0) {
     const Persistent name{symbol, textOf(kind, "state")};
     const RootId root = rootOf(Key("read").add(name.first).add(name.second).take(), elementsOf(type(results[0]).shape));
-    const bool isVariable = std::any_of(plan.variables.begin(), plan.variables.end(),
-                                        [&](const auto &variable) { return variable->name == symbol; });
-    roots[root].isVariable = roots[root].varies = isVariable;
+    roots[root].isVariable = roots[root].varies = variables.contains(symbol);
     persistents[name] = root;
     return setDense(results[0], root);
   }
@@ -313,18 +326,24 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
       return setDense(results[0], powerSum(a.p, std::move(terms)));
     }
   }
-  std::vector<std::string> parts;
   bool varies = false, isDefined = true;
   for (std::uint32_t operand : operands) {
     isDefined = isDefined && values[operand].root != 0;
     varies = varies || roots[values[operand].root].varies;
-    parts.push_back(Key("").add(values[operand]).take());
   }
-  if (commutes(kind.op))
+  Key key("op");
+  key.add(std::int64_t(kindNumbers[program.op_kinds[op]]));
+  if (commutes(kind.op)) {
+    std::vector<std::string> parts;
+    for (std::uint32_t operand : operands)
+      parts.push_back(Key("").add(values[operand]).take());
     std::sort(parts.begin(), parts.end());
-  Key key(keyOf(program.op_kinds[op]));
-  for (const std::string &part : parts)
-    key.add(part);
+    for (const std::string &part : parts)
+      key.add(part);
+  } else {
+    for (std::uint32_t operand : operands)
+      key.add(values[operand]);
+  }
   // Operands without a number are equal to nothing.
   if (!isDefined)
     key.add(std::int64_t(op));

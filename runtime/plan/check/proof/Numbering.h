@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace sluice::check::proof {
 
@@ -112,7 +113,8 @@ private:
   RootId rootOf(const std::string &key, std::int64_t elements);
   void set(std::uint32_t id, Value value);
   void setDense(std::uint32_t id, RootId root);
-  const std::string &keyOf(std::uint32_t kind);
+  /// Kinds of equal op and attributes get one number.
+  void numberKinds();
   /// Of the sum of a parameter's gradients over data ranks.
   double divisorOf(const std::string &parameter) const;
   RootId total(const std::string &key, RootId of, RootId Root::*field);
@@ -125,11 +127,13 @@ private:
   std::unordered_map<std::string, RootId> byKey;
   std::map<Persistent, RootId> persistents;
   std::map<std::string, NumberedFunction> functions;
-  std::vector<std::string> kindKeys;
+  std::vector<std::uint32_t> kindNumbers;
   double dataRanks = 1;
   std::string unproved;
   /// Of parameters whose gradients are not divided by the number of data ranks.
   std::unordered_map<std::string, double> divisors;
+  /// Names of the plan's variables.
+  std::unordered_set<std::string> variables;
 };
 
 /// The attribute of an op by name; null if it has none.
