@@ -255,6 +255,13 @@ std::string_view kernelOfOp(std::string_view op) {
   return rule ? rule->kernel : std::string_view();
 }
 
+std::vector<std::string_view> opsWithKernels() {
+  std::vector<std::string_view> ops;
+  for (const OpRule &rule : opRules)
+    ops.push_back(rule.op);
+  return ops;
+}
+
 bool kernelHasRule(std::string_view kernel) {
   return std::ranges::find(opRules, kernel, &OpRule::kernel) != std::end(opRules);
 }

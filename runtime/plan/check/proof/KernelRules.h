@@ -17,6 +17,8 @@ namespace sluice::check::proof {
 
 /// The kernel that computes the op; empty if the table has none.
 std::string_view kernelOfOp(std::string_view op);
+/// The ops of the table.
+std::vector<std::string_view> opsWithKernels();
 
 /// True for the kernels of the table.
 bool kernelHasRule(std::string_view kernel);
