@@ -127,6 +127,8 @@ struct Listed {
   std::string kind;
   std::uint64_t number = 0;
   std::string reason;
+  /// Why the checker does not prove P9; empty if it does.
+  std::string notProved = {};
 };
 
 struct MutantReport {
@@ -147,7 +149,8 @@ struct MutantReport {
     else
       unexpected.push_back({std::string(kind.name), number, concat("P", property)});
   }
-  void add(const MutantKind &kind, std::uint64_t number, const StepsOutcome &original, const StepsOutcome &mutant) {
+  void add(const MutantKind &kind, std::uint64_t number, const StepsOutcome &original, const StepsOutcome &mutant,
+           const CheckReport &checked) {
     using End = StepsOutcome::End;
     KindCounts &counts = kinds[kind.name];
     ++counts.made;
@@ -161,7 +164,8 @@ struct MutantReport {
       survivors.push_back({std::string(kind.name), number,
                            mutant.end == End::crashed    ? "crashed"
                            : mutant.end == End::timedOut ? "did not end"
-                                                         : "other numbers"});
+                                                         : "other numbers",
+                           checked.properties[8].reason});
     }
   }
   KindCounts total() const {
@@ -200,7 +204,8 @@ std::string reportText(const MutantReport &report) {
     text += concat(" P", property, " ", count);
   text += "\n";
   for (const Listed &survivor : report.survivors)
-    text += concat("survived: mutant ", survivor.number, ", ", survivor.kind, ": ", survivor.reason, "\n");
+    text += concat("survived: mutant ", survivor.number, ", ", survivor.kind, ": ", survivor.reason,
+                   survivor.notProved.empty() ? "" : ", P9 not proved: " + survivor.notProved, "\n");
   return text;
 }
 
@@ -215,7 +220,8 @@ Json reportJson(const MutantReport &report, const std::string &digest, std::uint
   const auto listJson = [](const std::vector<Listed> &list) {
     Json rows = Json::array();
     for (const Listed &row : list)
-      rows.push_back({{"mutant", row.number}, {"kind", row.kind}, {"reason", row.reason}});
+      rows.push_back(
+          {{"mutant", row.number}, {"kind", row.kind}, {"reason", row.reason}, {"not_proved", row.notProved}});
     return rows;
   };
   Json kinds = Json::array(), refused = Json::object();
@@ -347,7 +353,7 @@ PlanCommandResult runMutants(const PlanCommand &command, std::uint64_t mutants, 
     Result<StepsOutcome> outcome = runSteps(program, std::move(*mutant), secondsPerRun, original->text);
     if (!outcome.isOk())
       return {{}, outcome.takeStatus()};
-    report.add(kind, number++, *original, *outcome);
+    report.add(kind, number++, *original, *outcome, checked);
   }
   return {command.json ? dumpJson(reportJson(report, digestText(file->plan), seed), 2) + "\n" : reportText(report),
           {},

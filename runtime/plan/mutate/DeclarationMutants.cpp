@@ -61,12 +61,18 @@ bool changeSplit(Mutation &m) {
   if (splits.empty())
     return false;
   plan::TensorSplitT &split = *m.pick(splits);
-  switch (m.below(3)) {
+  switch (m.below(4)) {
   case 0:
     split.dim ^= 1;
     break;
   case 1:
     split.segments = split.segments == 1 ? 3 : 1;
+    break;
+  case 2:
+    split.axes.clear();
+    for (std::uint32_t axis = 0; axis < m.plan.mesh.size(); ++axis)
+      if (m.coin())
+        split.axes.push_back(axis);
     break;
   default:
     split.extent += 1;
@@ -116,6 +122,45 @@ bool dataAxes(Mutation &m) {
   m.plan.data_axes.push_back(m.pick(others));
   std::ranges::sort(m.plan.data_axes);
   return true;
+}
+
+bool gradientDivisor(Mutation &m) {
+  plan::UnitT &unit = *m.plan.units[m.below(m.plan.units.size())];
+  unit.gradient_divisor = unit.gradient_divisor == 0 ? 1.5 : unit.gradient_divisor * 2;
+  return true;
+}
+
+/// A parameter is in the list of another unit.
+bool unitParameters(Mutation &m) {
+  if (m.plan.units.size() < 2)
+    return false;
+  auto &from = m.plan.units[m.below(m.plan.units.size())]->parameters,
+       &to = m.plan.units[m.below(m.plan.units.size())]->parameters;
+  if (&from == &to || from.empty())
+    return false;
+  to.push_back(from.back());
+  from.pop_back();
+  return true;
+}
+
+bool swapEntryNames(Mutation &m) {
+  if (m.plan.entries.size() < 2)
+    return false;
+  const std::size_t first = m.below(m.plan.entries.size() - 1);
+  std::swap(m.plan.entries[first]->name, m.plan.entries[first + 1]->name);
+  return true;
+}
+
+bool bufferDType(Mutation &m) {
+  m.plan.buffers[m.below(m.plan.buffers.size())]->dtype = plan::DType(m.below(7));
+  return true;
+}
+
+bool parameterDType(Mutation &m) {
+  plan::ParameterT *changed = parameter(m);
+  if (changed)
+    changed->dtype = plan::DType(m.below(7));
+  return changed;
 }
 
 bool swapAxes(Mutation &m) {
@@ -236,6 +281,11 @@ std::vector<MutantKind> declarationKinds() {
       {"buffer-unit", "a buffer is of a different unit", {1, 4, 8}, bufferUnit},
       {"collective-unit", "a collective is of a different unit", {1, 4, 8}, instructionUnit},
       {"data-axes", "the data are also distributed over a model-parallel axis", {1, 7, 9}, dataAxes},
+      {"gradient-divisor", "the gradients of a unit have a different declared divisor", {1, 7}, gradientDivisor},
+      {"unit-parameters", "a parameter is in the list of a different unit", {1, 4, 8}, unitParameters},
+      {"swap-entry-names", "two entry points have each other's name", {1, 2, 4, 8, 9, 10, 12}, swapEntryNames},
+      {"buffer-dtype", "a buffer has a different element type", {1, 2, 8, 9}, bufferDType},
+      {"parameter-dtype", "a parameter has a different element type", {1, 8, 9, 15}, parameterDType},
       {"swap-axes", "two axes of the mesh are exchanged", {1, 5, 7, 8, 9}, swapAxes},
       {"input-name", "an input has a different name", {1, 9}, inputName},
       {"output-name", "an output has a different name", {1, 9}, outputName},

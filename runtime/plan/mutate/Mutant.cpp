@@ -16,7 +16,8 @@ constexpr int attempts = 8;
 const std::vector<MutantKind> &mutantKinds() {
   static const std::vector<MutantKind> all = [] {
     std::vector<MutantKind> kinds;
-    for (auto family : {orderKinds, memoryKinds, reductionKinds, operandKinds, updateKinds, declarationKinds})
+    for (auto family : {orderKinds, memoryKinds, reductionKinds, accumulationKinds, operandKinds, viewKinds,
+                        updateKinds, stateKinds, initializationKinds, declarationKinds, programKinds})
       for (MutantKind &kind : family())
         kinds.push_back(std::move(kind));
     return kinds;

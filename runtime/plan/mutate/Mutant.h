@@ -1,8 +1,9 @@
 //===- Mutant.h - wrong copies of a plan ---------------------------------------------===//
 //
 // A mutant is a copy of a plan with one change that a wrong pass or a damaged file could make. The kinds of changes are
-// listed by family, one file each: order, memory, reductions, operands, updates, declarations. The checker must refuse
-// a mutant, or the mutant computes the same numbers (docs/mutants.md).
+// listed by family, one file each: order, memory, reductions, accumulation, operands, views, updates, states,
+// initialization, declarations, the recorded program. The checker must refuse a mutant, or the mutant computes the same
+// numbers (docs/mutants.md).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_MUTATE_MUTANT_H

@@ -54,6 +54,30 @@ public:
     return true;
   }
 
+  /// Removes one of the accepted instructions; false without such an instruction.
+  template <typename Accept> bool drop(Accept &&accept) {
+    const std::optional<MutantPlace> found = place(std::forward<Accept>(accept));
+    if (found)
+      erase(*found);
+    return found.has_value();
+  }
+  /// Runs one of the accepted instructions twice; false without such an instruction.
+  template <typename Accept> bool repeat(Accept &&accept) {
+    const std::optional<MutantPlace> found = place(std::forward<Accept>(accept));
+    if (found)
+      insert(*found, std::make_unique<plan::InstructionT>(at(*found)));
+    return found.has_value();
+  }
+  /// One of the accepted attributes of the launches at these places; null without such an attribute.
+  template <typename Accept> plan::AttributeT *attribute(const std::vector<MutantPlace> &places, Accept &&accept) {
+    std::vector<plan::AttributeT *> found;
+    for (const MutantPlace &place : places)
+      for (const auto &attribute : launch(place)->attributes)
+        if (accept(*attribute))
+          found.push_back(attribute.get());
+    return found.empty() ? nullptr : pick(found);
+  }
+
   //===--- Instructions ---===//
   using Instructions = std::vector<std::unique_ptr<plan::InstructionT>>;
   Instructions &list(const MutantPlace &place) const {
@@ -127,6 +151,9 @@ inline bool isCollective(const plan::InstructionT &instruction, plan::Collective
 inline bool isCopy(const plan::InstructionT &instruction) {
   return instruction.operation.type == plan::Operation::Copy;
 }
+inline bool hasInputs(const plan::InstructionT &instruction, std::size_t least) {
+  return isLaunch(instruction) && instruction.operation.AsLaunch()->inputs.size() >= least;
+}
 /// It accesses memory.
 inline bool isWork(const plan::InstructionT &instruction) {
   return isLaunch(instruction) || isCollective(instruction) || isCopy(instruction) ||
@@ -141,8 +168,13 @@ inline bool sameType(const plan::ViewT &a, const plan::ViewT &b) { return a.dtyp
 std::vector<MutantKind> orderKinds();
 std::vector<MutantKind> memoryKinds();
 std::vector<MutantKind> reductionKinds();
+std::vector<MutantKind> accumulationKinds();
 std::vector<MutantKind> operandKinds();
+std::vector<MutantKind> viewKinds();
+std::vector<MutantKind> initializationKinds();
+std::vector<MutantKind> programKinds();
 std::vector<MutantKind> updateKinds();
+std::vector<MutantKind> stateKinds();
 std::vector<MutantKind> declarationKinds();
 
 } // namespace sluice

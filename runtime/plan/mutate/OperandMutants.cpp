@@ -9,10 +9,6 @@ namespace sluice {
 
 namespace {
 
-bool hasInputs(const plan::InstructionT &i, std::size_t least) {
-  return isLaunch(i) && i.operation.AsLaunch()->inputs.size() >= least;
-}
-
 /// Exchanges two inputs of a launch, of the same type if there are such.
 bool swapOperands(Mutation &m) {
   const auto place = m.place([](const auto &i) { return hasInputs(i, 2); });
@@ -67,6 +63,46 @@ std::uint32_t valueOf(const plan::EntryT &entry, std::uint32_t buffer) {
   return value;
 }
 
+/// A scalar that a step gives to every launch, such as the seed, is a different one.
+bool otherScalar(Mutation &m) {
+  std::vector<std::pair<plan::ViewT *, const plan::PortT *>> choices;
+  for (const MutantPlace &place : m.places(isLaunch))
+    for (plan::ViewT *view : m.reads(m.at(place)))
+      for (const auto &port : m.plan.entries[place.entry]->inputs)
+        if (const auto &ports = m.plan.entries[place.entry]->inputs;
+            view->shape.empty() &&
+            std::ranges::any_of(ports, [&](const auto &p) { return p->view->buffer == view->buffer; }) &&
+            sameType(*port->view, *view) && port->view->buffer != view->buffer)
+          choices.push_back({view, port.get()});
+  if (choices.empty())
+    return false;
+  const auto [view, port] = m.pick(choices);
+  view->buffer = port->view->buffer;
+  view->offset = port->view->offset;
+  view->repetition_stride = port->view->repetition_stride;
+  for (std::uint32_t e = 0; e < m.plan.entries.size(); ++e)
+    m.extendLifespans(e);
+  return true;
+}
+
+/// The attributes of two launches of one kernel are exchanged.
+bool swapAttributes(Mutation &m) {
+  std::vector<std::pair<plan::LaunchT *, plan::LaunchT *>> pairs;
+  std::vector<plan::LaunchT *> before;
+  for (const MutantPlace &place : m.places(isLaunch)) {
+    plan::LaunchT *launch = m.launch(place);
+    for (plan::LaunchT *other : before)
+      if (other->kernel == launch->kernel && !launch->attributes.empty())
+        pairs.push_back({other, launch});
+    before.push_back(launch);
+  }
+  if (pairs.empty())
+    return false;
+  const auto [first, second] = m.pick(pairs);
+  std::swap(first->attributes, second->attributes);
+  return true;
+}
+
 /// An input is a different buffer of the same type. A pass that mixes up operands may also name the other value.
 bool otherOperand(Mutation &m) {
   const auto place = m.place([](const auto &i) { return hasInputs(i, 1); });
@@ -97,6 +133,49 @@ bool otherCopySource(Mutation &m) {
   return true;
 }
 
+/// The copy moves from its destination to its source.
+bool reverseCopy(Mutation &m) {
+  return m.edit(isCopy, [](plan::InstructionT &i) {
+    std::swap(i.operation.AsCopy()->source, i.operation.AsCopy()->destination);
+  });
+}
+
+bool swapCopyDestinations(Mutation &m) {
+  std::vector<std::pair<plan::CopyT *, plan::CopyT *>> pairs;
+  std::vector<plan::CopyT *> before;
+  for (const MutantPlace &place : m.places(isCopy)) {
+    plan::CopyT *copy = m.at(place).operation.AsCopy();
+    for (plan::CopyT *other : before)
+      if (sameType(*other->destination, *copy->destination) &&
+          m.plan.buffers[other->destination->buffer]->space == m.plan.buffers[copy->destination->buffer]->space)
+        pairs.push_back({other, copy});
+    before.push_back(copy);
+  }
+  if (pairs.empty())
+    return false;
+  const auto [first, second] = m.pick(pairs);
+  std::swap(first->destination, second->destination);
+  for (std::uint32_t e = 0; e < m.plan.entries.size(); ++e)
+    m.extendLifespans(e);
+  return true;
+}
+
+bool halveCopy(Mutation &m) {
+  return m.edit(
+      [](const auto &i) {
+        return isCopy(i) && !i.operation.AsCopy()->source->shape.empty() && i.operation.AsCopy()->source->shape[0] > 1;
+      },
+      [](plan::InstructionT &i) {
+        i.operation.AsCopy()->source->shape[0] /= 2;
+        i.operation.AsCopy()->destination->shape[0] /= 2;
+      });
+}
+
+bool fillValue(Mutation &m) {
+  return m.edit([](const auto &i) { return i.operation.type == plan::Operation::Fill; },
+                [](plan::InstructionT &i) { i.operation.AsFill()->value += 0.5; });
+}
+
 bool otherKernel(Mutation &m) {
   return m.edit(isLaunch, [&](plan::InstructionT &i) {
     plan::LaunchT &launch = *i.operation.AsLaunch();
@@ -118,13 +197,6 @@ bool otherKernel(Mutation &m) {
   });
 }
 
-bool repeatLaunch(Mutation &m) {
-  const auto place = m.place(isLaunch);
-  if (place)
-    m.insert(*place, std::make_unique<plan::InstructionT>(m.at(*place)));
-  return place.has_value();
-}
-
 bool writesInPlace(const plan::InstructionT &i) {
   if (!isLaunch(i))
     return false;
@@ -135,54 +207,15 @@ bool writesInPlace(const plan::InstructionT &i) {
   return false;
 }
 
-template <typename Accept> bool dropLaunch(Mutation &m, Accept accept) {
-  const auto place = m.place(accept);
-  if (place)
-    m.erase(*place);
-  return place.has_value();
-}
-
-bool dropInit(Mutation &m) {
-  const std::vector<MutantPlace> all = m.initPlaces(isLaunch);
-  if (!all.empty())
-    m.erase(m.pick(all));
-  return !all.empty();
-}
-
-template <typename Accept>
-plan::AttributeT *attribute(Mutation &m, const std::vector<MutantPlace> &places, Accept accept) {
-  std::vector<plan::AttributeT *> found;
-  for (const MutantPlace &place : places)
-    for (const auto &attribute : m.launch(place)->attributes)
-      if (accept(*attribute))
-        found.push_back(attribute.get());
-  return found.empty() ? nullptr : m.pick(found);
-}
-
-bool changeKey(Mutation &m, const std::vector<MutantPlace> &places) {
-  plan::AttributeT *key = attribute(m, places, [](const plan::AttributeT &a) { return a.name == "key"; });
-  if (key)
-    key->integer += 1 + std::int64_t(m.below(3));
-  return key;
-}
-
-bool changeInitNumber(Mutation &m) {
-  plan::AttributeT *number =
-      attribute(m, m.initPlaces(isLaunch), [](const plan::AttributeT &a) { return a.kind == 1; });
-  if (number)
-    number->number = number->number == 0 ? 0.5 : number->number / 2;
-  return number;
-}
-
 bool changeInteger(Mutation &m) {
-  plan::AttributeT *integer = attribute(m, m.places(isLaunch), [](const plan::AttributeT &a) { return a.kind == 0; });
+  plan::AttributeT *integer = m.attribute(m.places(isLaunch), [](const plan::AttributeT &a) { return a.kind == 0; });
   if (integer)
     integer->integer = integer->integer == 0 || m.coin() ? integer->integer + 1 : integer->integer - 1;
   return integer;
 }
 
 bool changeNumber(Mutation &m) {
-  plan::AttributeT *number = attribute(m, m.places(isLaunch), [](const plan::AttributeT &a) { return a.kind == 1; });
+  plan::AttributeT *number = m.attribute(m.places(isLaunch), [](const plan::AttributeT &a) { return a.kind == 1; });
   if (number)
     number->number = number->number == 0 ? 0.125 : number->number * (m.coin() ? 2 : 0.5);
   return number;
@@ -190,7 +223,7 @@ bool changeNumber(Mutation &m) {
 
 bool changeList(Mutation &m) {
   plan::AttributeT *list =
-      attribute(m, m.places(isLaunch), [](const plan::AttributeT &a) { return a.kind == 2 && !a.list.empty(); });
+      m.attribute(m.places(isLaunch), [](const plan::AttributeT &a) { return a.kind == 2 && !a.list.empty(); });
   if (!list)
     return false;
   if (m.coin())
@@ -218,52 +251,6 @@ bool doubleSeed(Mutation &m) {
                 });
 }
 
-bool halveView(Mutation &m, bool output) {
-  const auto place = m.place([&](const auto &i) { return output ? isLaunch(i) : hasInputs(i, 1); });
-  if (!place)
-    return false;
-  plan::ViewT &view = *m.pick(output ? m.writes(m.at(*place)) : m.reads(m.at(*place)));
-  if (view.shape.empty() || view.shape[0] < 2)
-    return false;
-  view.shape[0] /= 2;
-  return true;
-}
-
-/// Exchanges the strides of two dims of equal extent.
-bool transposeView(Mutation &m) {
-  std::vector<std::pair<plan::ViewT *, std::size_t>> choices;
-  for (const MutantPlace &place : m.places(isLaunch))
-    for (plan::ViewT *view : m.reads(m.at(place)))
-      for (std::size_t d = 0; d + 1 < view->shape.size(); ++d)
-        if (view->shape[d] == view->shape[d + 1] && view->shape[d] > 1)
-          choices.push_back({view, d});
-  if (choices.empty())
-    return false;
-  const auto [view, d] = m.pick(choices);
-  if (view->strides.empty()) {
-    view->strides.assign(view->shape.size(), 1);
-    for (std::size_t k = view->shape.size() - 1; k-- > 0;)
-      view->strides[k] = view->strides[k + 1] * view->shape[k + 1];
-  }
-  std::swap(view->strides[d], view->strides[d + 1]);
-  return true;
-}
-
-bool broadcastView(Mutation &m) {
-  return m.edit([](const auto &i) { return hasInputs(i, 1); },
-                [&](plan::InstructionT &i) {
-                  plan::ViewT &view = *m.pick(m.reads(i));
-                  view.strides.assign(view.shape.size(), 0);
-                });
-}
-
-bool otherDType(Mutation &m) {
-  return m.edit(isLaunch, [&](plan::InstructionT &i) {
-    plan::ViewT &view = *m.pick(m.coin() && hasInputs(i, 1) ? m.reads(i) : m.writes(i));
-    view.dtype = plan::DType(m.below(7));
-  });
-}
-
 bool dropInput(Mutation &m, std::string_view kernel) {
   return m.edit([&](const auto &i) { return m.isKernel(i, kernel) && hasInputs(i, 2); },
                 [&](plan::InstructionT &i) {
@@ -273,71 +260,6 @@ bool dropInput(Mutation &m, std::string_view kernel) {
                   if (std::size_t(k) < launch.input_values.size())
                     launch.input_values.erase(launch.input_values.begin() + k);
                 });
-}
-
-plan::ViewT *paddedView(Mutation &m) {
-  std::vector<plan::ViewT *> views;
-  for (const MutantPlace &place : m.places(isWork))
-    for (bool written : {false, true})
-      for (plan::ViewT *view : written ? m.writes(m.at(place)) : m.reads(m.at(place)))
-        if (!view->valid.empty())
-          views.push_back(view);
-  return views.empty() ? nullptr : m.pick(views);
-}
-
-bool dropValid(Mutation &m) {
-  plan::ViewT *view = paddedView(m);
-  if (view)
-    view->valid.clear();
-  return view;
-}
-
-bool otherValid(Mutation &m) {
-  plan::ViewT *view = paddedView(m);
-  if (view)
-    view->valid[0]->total += m.coin() || view->valid[0]->total < 2 ? 1 : -1;
-  return view;
-}
-
-bool otherValue(Mutation &m) {
-  return m.edit([](const auto &i) { return isLaunch(i) && !i.operation.AsLaunch()->input_values.empty(); },
-                [&](plan::InstructionT &i) {
-                  auto &values = i.operation.AsLaunch()->input_values;
-                  values[m.below(values.size())] = std::uint32_t(m.below(m.plan.program->values.size() + 1));
-                });
-}
-
-//===--- The recorded program ---===//
-
-bool programAttribute(Mutation &m) {
-  std::vector<plan::AttributeT *> found;
-  for (const auto &kind : m.plan.program->kinds)
-    for (const auto &attribute : kind->attributes)
-      if (attribute->kind < 2)
-        found.push_back(attribute.get());
-  if (found.empty())
-    return false;
-  plan::AttributeT &changed = *m.pick(found);
-  changed.integer += changed.kind == 0;
-  changed.number = changed.kind == 1 ? changed.number + 1 : changed.number;
-  return true;
-}
-
-bool programOperands(Mutation &m) {
-  auto &operands = m.plan.program->operands;
-  if (operands.size() < 2)
-    return false;
-  const std::size_t k = m.below(operands.size() - 1);
-  std::swap(operands[k], operands[k + 1]);
-  return operands[k] != operands[k + 1];
-}
-
-bool programKind(Mutation &m) {
-  auto &kinds = m.plan.program->op_kinds;
-  if (kinds.empty())
-    return false;
-  kinds[m.below(kinds.size())] = std::uint32_t(m.below(m.plan.program->kinds.size()));
-  return true;
 }
 
 } // namespace
@@ -359,40 +281,28 @@ std::vector<MutantKind> operandKinds() {
        "a copy has a different source of the same type",
        {2, 3, 4, 7, 8, 9, 10, 12},
        otherCopySource},
+      {"reverse-copy", "a copy moves from its destination to its source", {1, 2, 3, 4, 7, 8, 9, 10, 12}, reverseCopy},
+      {"swap-copy-destinations",
+       "the destinations of two copies are exchanged",
+       {1, 2, 3, 4, 7, 8, 9, 10, 12},
+       swapCopyDestinations},
+      {"halve-copy", "half of a tensor is copied", {1, 2, 4, 8, 9, 10, 12}, halveCopy},
+      {"fill-value", "bytes are filled with a different number", {7, 8, 9}, fillValue},
+      {"other-scalar", "a launch reads a different scalar of the step", {1, 2, 9, 10, 14}, otherScalar},
+      {"swap-attributes", "the attributes of two launches of a kernel are exchanged", {1, 2, 9, 14}, swapAttributes},
       {"other-kernel", "a launch runs a different kernel", {1, 2, 4, 7, 9}, otherKernel},
-      {"repeat-launch", "a launch runs twice", {2, 7, 9, 10}, repeatLaunch},
+      {"repeat-launch", "a launch runs twice", {2, 7, 9, 10}, [](Mutation &m) { return m.repeat(isLaunch); }},
       {"drop-in-place-launch",
        "a launch that works in place is left out",
        {2, 9, 10},
-       [](Mutation &m) { return dropLaunch(m, [&](const auto &i) { return writesInPlace(i) && !m.isUpdate(i); }); }},
-      {"drop-launch", "a launch is left out", {1, 2, 4, 7, 9, 10}, [](Mutation &m) { return dropLaunch(m, isLaunch); }},
-      {"drop-copy", "a copy is left out", {2, 9, 10, 12}, [](Mutation &m) { return dropLaunch(m, isCopy); }},
-      {"drop-init", "a tensor is not initialized", {2, 8, 9, 10, 15}, dropInit},
-      {"init-other-key",
-       "initial values are those of a different key",
-       {9, 14},
-       [](Mutation &m) { return changeKey(m, m.initPlaces(isLaunch)); }},
-      {"init-other-number", "initial values have a different distribution", {8, 9}, changeInitNumber},
-      {"random-other-key",
-       "random values of a step are those of a different key",
-       {9, 14},
-       [](Mutation &m) { return changeKey(m, m.places(isLaunch)); }},
+       [](Mutation &m) { return m.drop([&](const auto &i) { return writesInPlace(i) && !m.isUpdate(i); }); }},
+      {"drop-launch", "a launch is left out", {1, 2, 4, 7, 9, 10}, [](Mutation &m) { return m.drop(isLaunch); }},
+      {"drop-copy", "a copy is left out", {2, 9, 10, 12}, [](Mutation &m) { return m.drop(isCopy); }},
       {"double-seed", "the gradient of the loss is doubled", {7, 9}, doubleSeed},
-      {"halve-output",
-       "a launch writes half of its output",
-       {1, 2, 7, 8, 9, 10},
-       [](Mutation &m) { return halveView(m, true); }},
-      {"halve-input",
-       "a launch reads half of an input",
-       {1, 2, 7, 8, 9, 10},
-       [](Mutation &m) { return halveView(m, false); }},
-      {"change-integer", "an integer attribute is different", {1, 2, 9}, changeInteger},
+      {"change-integer", "an integer attribute is different", {1, 2, 7, 9}, changeInteger},
       {"change-number", "a number attribute is different", {1, 7, 9}, changeNumber},
       {"change-list", "a list attribute is different", {1, 9}, changeList},
       {"drop-attribute", "an attribute is left out", {1, 2, 9}, dropAttribute},
-      {"transpose-view", "a view of a square tensor is transposed", {1, 2, 9}, transposeView},
-      {"broadcast-view", "a view repeats its first element", {1, 2, 8, 9, 10}, broadcastView},
-      {"other-dtype", "a view has a different element type", {1, 2, 9}, otherDType},
       {"norm-without-gradient",
        "the norm does not include a gradient",
        {7, 9},
@@ -401,12 +311,6 @@ std::vector<MutantKind> operandKinds() {
        "the guard does not include a value",
        {7, 9},
        [](Mutation &m) { return dropInput(m, "all_finite"); }},
-      {"drop-valid-extent", "a view includes the padding", {2, 8, 9, 10}, dropValid},
-      {"other-valid-extent", "a view has a different valid extent", {1, 2, 8, 9, 10}, otherValid},
-      {"other-value", "a launch names a different value of the recorded program", {1, 9, 14}, otherValue},
-      {"program-attribute", "an attribute of the recorded program is different", {1, 9, 10}, programAttribute},
-      {"program-operands", "two operands of the recorded program are exchanged", {1, 9, 10}, programOperands},
-      {"program-op", "an op of the recorded program is different", {1, 9, 10}, programKind},
   };
 }
 

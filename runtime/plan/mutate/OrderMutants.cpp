@@ -7,20 +7,6 @@ namespace sluice {
 
 namespace {
 
-bool dropWait(Mutation &m) {
-  const auto place = m.place(isWait);
-  if (place)
-    m.erase(*place);
-  return place.has_value();
-}
-
-bool dropRecord(Mutation &m) {
-  const auto place = m.place(isRecord);
-  if (place)
-    m.erase(*place);
-  return place.has_value();
-}
-
 bool waitForOtherEvent(Mutation &m) {
   const auto place = m.place(isWait);
   if (!place || m.plan.entries[place->entry]->events < 2)
@@ -58,13 +44,6 @@ template <typename Accept> bool pastWork(Mutation &m, Accept accept, int step) {
 
 bool flipCarried(Mutation &m) {
   return m.edit(isWait, [](plan::InstructionT &wait) { wait.operation.AsWait()->carried ^= true; });
-}
-
-bool dropCarriedWait(Mutation &m) {
-  const auto place = m.place([](const auto &i) { return isWait(i) && i.operation.AsWait()->carried; });
-  if (place)
-    m.erase(*place);
-  return place.has_value();
 }
 
 /// Exchanges two instructions of one stream that work; `near`: neighbours.
@@ -142,20 +121,6 @@ bool releaseBeforeGather(Mutation &m) {
   return false;
 }
 
-bool dropRelease(Mutation &m) {
-  const auto place = m.place(isRelease);
-  if (place)
-    m.erase(*place);
-  return place.has_value();
-}
-
-bool releaseTwice(Mutation &m) {
-  const auto place = m.place(isRelease);
-  if (place)
-    m.insert(*place, std::make_unique<plan::InstructionT>(m.at(*place)));
-  return place.has_value();
-}
-
 bool releaseOtherBuffer(Mutation &m) {
   const auto place = m.place(isRelease);
   if (!place || m.at(*place).operation.AsRelease()->buffers.empty())
@@ -209,9 +174,12 @@ bool instructionInOtherSection(Mutation &m) {
 
 std::vector<MutantKind> orderKinds() {
   return {
-      {"drop-wait", "a wait is left out", {2, 3, 4, 6, 12}, dropWait},
-      {"drop-carried-wait", "a wait for the previous step is left out", {3, 4, 12}, dropCarriedWait},
-      {"drop-record", "a record is left out", {3, 4, 6, 11, 12}, dropRecord},
+      {"drop-wait", "a wait is left out", {2, 3, 4, 6, 12}, [](Mutation &m) { return m.drop(isWait); }},
+      {"drop-carried-wait",
+       "a wait for the previous step is left out",
+       {3, 4, 12},
+       [](Mutation &m) { return m.drop([](const auto &i) { return isWait(i) && i.operation.AsWait()->carried; }); }},
+      {"drop-record", "a record is left out", {3, 4, 6, 11, 12}, [](Mutation &m) { return m.drop(isRecord); }},
       {"wait-for-other-event", "a wait is for a different event", {2, 3, 4, 6, 11, 12}, waitForOtherEvent},
       {"wait-on-other-stream",
        "a wait is on a different stream",
@@ -257,8 +225,8 @@ std::vector<MutantKind> orderKinds() {
       {"merge-events", "two events are one", {2, 3, 4, 6, 11, 12}, mergeEvents},
       {"release-early", "a unit is released before its last use", {2, 4}, releaseEarly},
       {"release-before-gather", "a unit is released before it is gathered", {2, 4}, releaseBeforeGather},
-      {"drop-release", "a unit is not released", {4, 12}, dropRelease},
-      {"release-twice", "a unit is released twice", {4}, releaseTwice},
+      {"drop-release", "a unit is not released", {4, 12}, [](Mutation &m) { return m.drop(isRelease); }},
+      {"release-twice", "a unit is released twice", {4}, [](Mutation &m) { return m.repeat(isRelease); }},
       {"release-other-buffer", "a release names a different gathered buffer", {4, 12}, releaseOtherBuffer},
       {"wait-cycle", "a stream waits for an event that it records afterwards", {6, 11}, waitCycle},
       {"other-section",

@@ -1,4 +1,4 @@
-//===- ReductionMutants.cpp - collectives, and accumulation over micro-batches --------===//
+//===- ReductionMutants.cpp - collectives ---------------------------------------------===//
 #include "runtime/plan/mutate/Mutation.h"
 
 #include <algorithm>
@@ -26,6 +26,36 @@ bool wrongAxes(Mutation &m) {
         for (std::uint32_t axis = 0; axis < m.plan.mesh.size(); ++axis)
           if (m.coin())
             collective.axes.push_back(axis);
+      });
+}
+
+/// A collective is over one axis less.
+bool dropAxis(Mutation &m) {
+  return editCollective(
+      m, [](const auto &i) { return isCollective(i) && !i.operation.AsCollective()->axes.empty(); },
+      [&](plan::CollectiveT &collective) {
+        collective.axes.erase(collective.axes.begin() + std::int64_t(m.below(collective.axes.size())));
+      });
+}
+
+/// Chunks of a group of two axes are in the order of the other one.
+bool reverseAxes(Mutation &m) {
+  return editCollective(
+      m, [](const auto &i) { return isCollective(i) && i.operation.AsCollective()->axes.size() > 1; },
+      [](plan::CollectiveT &collective) { std::ranges::reverse(collective.axes); });
+}
+
+/// An all_gather, a reduce_scatter or an all_reduce is another one of them.
+bool otherKind(Mutation &m) {
+  return editCollective(
+      m, [](const auto &i) { return isCollective(i); },
+      [&](plan::CollectiveT &collective) {
+        const CollectiveKind kinds[] = {CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
+                                        CollectiveKind::all_reduce};
+        collective.kind = kinds[m.below(std::size(kinds))];
+        const bool isGather = collective.kind == CollectiveKind::all_gather;
+        if (isGather != (collective.op == plan::ReduceOp::none))
+          collective.op = isGather ? plan::ReduceOp::none : plan::ReduceOp::sum;
       });
 }
 
@@ -62,26 +92,12 @@ bool scale(Mutation &m) {
   });
 }
 
-template <typename Accept> bool drop(Mutation &m, Accept accept) {
-  const auto place = m.place(accept);
-  if (place)
-    m.erase(*place);
-  return place.has_value();
-}
-
 bool dropSegment(Mutation &m, CollectiveKind kind) {
   return m.edit([&](const auto &i) { return isCollective(i, kind) && i.operation.AsCollective()->segments.size() > 1; },
                 [&](plan::InstructionT &i) {
                   auto &segments = i.operation.AsCollective()->segments;
                   segments.erase(segments.begin() + std::int64_t(m.below(segments.size())));
                 });
-}
-
-bool duplicate(Mutation &m, CollectiveKind kind) {
-  const auto place = m.place(isOf(kind));
-  if (place)
-    m.insert(*place, std::make_unique<plan::InstructionT>(m.at(*place)));
-  return place.has_value();
 }
 
 /// Replaces a reduce_scatter by copies of each segment's first chunk.
@@ -205,96 +221,14 @@ bool halveCollective(Mutation &m) {
   return true;
 }
 
-//===--- Accumulation ---===//
-
-plan::AttributeT *firstOf(const plan::InstructionT &i) {
-  for (const auto &attribute : i.operation.AsLaunch()->attributes)
-    if (attribute->name == "first")
-      return attribute.get();
-  return nullptr;
-}
-
-auto isAccumulate(const Mutation &m, bool first) {
-  return [&m, first](const plan::InstructionT &i) {
-    return m.isKernel(i, "accumulate") && firstOf(i) && (firstOf(i)->integer != 0) == first;
-  };
-}
-
-bool accumulateFirstAlways(Mutation &m) {
-  return m.edit(isAccumulate(m, false), [](plan::InstructionT &i) { firstOf(i)->integer = 1; });
-}
-
-bool accumulateNotLast(Mutation &m) {
-  return m.edit([&](const auto &i) { return m.isKernel(i, "accumulate") && i.when == plan::When::not_first; },
-                [&](plan::InstructionT &i) {
-                  i.when = plan::When::list;
-                  i.repetitions.clear();
-                  for (std::uint32_t r = 1; r + 1 < m.plan.microbatches; ++r)
-                    i.repetitions.push_back(r);
-                  if (i.repetitions.empty())
-                    i.when = plan::When::first;
-                });
-}
-
-/// The first of two attributes of one name decides.
-bool hideFirst(Mutation &m) {
-  return m.edit(isAccumulate(m, true), [&](plan::InstructionT &i) {
-    auto hidden = std::make_unique<plan::AttributeT>(*firstOf(i));
-    hidden->integer = 0;
-    auto &attributes = i.operation.AsLaunch()->attributes;
-    attributes.insert(attributes.begin(), std::move(hidden));
-  });
-}
-
-bool accumulateTwice(Mutation &m) {
-  const auto place = m.place(isAccumulate(m, false));
-  if (place)
-    m.insert(*place, std::make_unique<plan::InstructionT>(m.at(*place)));
-  return place.has_value();
-}
-
-bool accumulateOther(Mutation &m) {
-  const auto place = m.place([&](const auto &i) { return m.isKernel(i, "accumulate"); });
-  if (!place)
-    return false;
-  plan::ViewT &view = *m.launch(*place)->inputs[0];
-  const std::vector<std::uint32_t> others = m.alikeBuffers(*place, view.buffer);
-  if (others.empty())
-    return false;
-  view.buffer = m.pick(others);
-  m.extendLifespans(place->entry);
-  return true;
-}
-
-bool halveRepeat(Mutation &m) {
-  std::vector<plan::SectionT *> sections;
-  for (const auto &entry : m.plan.entries)
-    for (const auto &section : entry->sections)
-      if (section->repeat > 1)
-        sections.push_back(section.get());
-  if (sections.empty())
-    return false;
-  m.pick(sections)->repeat /= 2;
-  return true;
-}
-
-bool sameMicrobatch(Mutation &m) {
-  std::vector<plan::ViewT *> moving;
-  for (const MutantPlace &place : m.places(isWork))
-    for (plan::ViewT *view : m.reads(m.at(place)))
-      if (view->repetition_stride > 0)
-        moving.push_back(view);
-  if (moving.empty())
-    return false;
-  m.pick(moving)->repetition_stride = 0;
-  return true;
-}
-
 } // namespace
 
 std::vector<MutantKind> reductionKinds() {
   return {
       {"wrong-axes", "a collective is over random axes", {1, 5, 7, 8}, wrongAxes},
+      {"drop-axis", "a collective is over one axis less", {1, 5, 7, 8, 9}, dropAxis},
+      {"reverse-axes", "the axes of a collective are in the reverse order", {4, 5, 7, 8, 9}, reverseAxes},
+      {"other-collective", "a collective is of a different kind", {1, 2, 4, 5, 7, 8, 9}, otherKind},
       {"axes-of-same-size", "a collective is over a different axis of the same size", {5, 7, 8, 9}, axesOfSameSize},
       {"collective-dtype",
        "the element type of a collective is i32",
@@ -339,7 +273,7 @@ std::vector<MutantKind> reductionKinds() {
       {"drop-all-reduce",
        "an all_reduce is left out",
        {2, 7, 9},
-       [](Mutation &m) { return drop(m, isOf(CollectiveKind::all_reduce)); }},
+       [](Mutation &m) { return m.drop(isOf(CollectiveKind::all_reduce)); }},
       {"drop-all-reduce-segment",
        "a tensor of an all_reduce is left out",
        {2, 7, 9},
@@ -347,11 +281,11 @@ std::vector<MutantKind> reductionKinds() {
       {"repeat-all-reduce",
        "an all_reduce runs twice",
        {7, 9},
-       [](Mutation &m) { return duplicate(m, CollectiveKind::all_reduce); }},
+       [](Mutation &m) { return m.repeat(isOf(CollectiveKind::all_reduce)); }},
       {"drop-reduce-scatter",
        "a reduce_scatter is left out",
        {2, 7, 9},
-       [](Mutation &m) { return drop(m, isOf(CollectiveKind::reduce_scatter)); }},
+       [](Mutation &m) { return m.drop(isOf(CollectiveKind::reduce_scatter)); }},
       {"drop-reduce-scatter-segment",
        "a tensor of a reduce_scatter is left out",
        {2, 7, 9},
@@ -372,10 +306,26 @@ std::vector<MutantKind> reductionKinds() {
        "the inputs of two reduced tensors are exchanged",
        {2, 3, 7, 8, 9, 10},
        [](Mutation &m) { return swapViews(m, CollectiveKind::reduce_scatter, &plan::SegmentT::source); }},
+      {"repeat-reduce-scatter",
+       "a reduce_scatter runs twice",
+       {2, 4, 7, 9},
+       [](Mutation &m) { return m.repeat(isOf(CollectiveKind::reduce_scatter)); }},
+      {"repeat-gather",
+       "an all_gather runs twice",
+       {2, 4},
+       [](Mutation &m) { return m.repeat(isOf(CollectiveKind::all_gather)); }},
+      {"swap-gather-inputs",
+       "the shards of two gathered tensors are exchanged",
+       {2, 4, 8, 9},
+       [](Mutation &m) { return swapViews(m, CollectiveKind::all_gather, &plan::SegmentT::source); }},
+      {"swap-all-reduce-outputs",
+       "the outputs of two tensors of all_reduces are exchanged",
+       {2, 3, 5, 7, 8, 9, 10},
+       [](Mutation &m) { return swapViews(m, CollectiveKind::all_reduce, &plan::SegmentT::destination); }},
       {"drop-gather",
        "an all_gather is left out",
        {2, 4},
-       [](Mutation &m) { return drop(m, isOf(CollectiveKind::all_gather)); }},
+       [](Mutation &m) { return m.drop(isOf(CollectiveKind::all_gather)); }},
       {"drop-gather-segment",
        "a tensor of an all_gather is left out",
        {2, 4},
@@ -394,17 +344,6 @@ std::vector<MutantKind> reductionKinds() {
        {1, 4, 8, 9},
        gatherMoment},
       {"halve-collective", "half of a tensor's rows are transferred", {2, 4, 5, 7, 8}, halveCollective},
-      {"accumulate-first-always", "a later micro-batch replaces the sum", {7, 9}, accumulateFirstAlways},
-      {"drop-accumulate",
-       "later micro-batches are not added",
-       {7, 9},
-       [](Mutation &m) { return drop(m, isAccumulate(m, false)); }},
-      {"accumulate-not-last", "the last micro-batch is not added", {2, 7, 9}, accumulateNotLast},
-      {"hide-first", "the first micro-batch is added to old bytes by a repeated attribute", {1, 2, 7, 9}, hideFirst},
-      {"accumulate-twice", "a micro-batch is added twice", {7, 9}, accumulateTwice},
-      {"accumulate-other", "a different value is added to the sum", {2, 3, 4, 7, 9}, accumulateOther},
-      {"halve-microbatches", "half of the micro-batches run", {1, 2, 7, 8, 9, 11}, halveRepeat},
-      {"same-microbatch", "each repetition reads the same micro-batch", {1, 7, 8, 9}, sameMicrobatch},
   };
 }
 

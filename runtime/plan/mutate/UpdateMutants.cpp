@@ -58,15 +58,16 @@ std::vector<std::size_t> inputsNamed(Mutation &m, const MutantPlace &place,
   return found;
 }
 
-bool otherRate(Mutation &m) {
+/// An operand that all parameters of an update share is a different buffer of its type.
+bool otherShared(Mutation &m, std::string_view name) {
   const auto places = updates(m);
   if (places.empty())
     return false;
   const MutantPlace place = m.pick(places);
-  const auto rate = inputsNamed(m, place, {"learning_rate"});
-  if (rate.empty())
+  const auto found = inputsNamed(m, place, {name});
+  if (found.empty())
     return false;
-  plan::ViewT &view = *m.launch(place)->inputs[rate[0]];
+  plan::ViewT &view = *m.launch(place)->inputs[found[0]];
   const auto others = m.alikeBuffers(place, view.buffer);
   if (others.empty())
     return false;
@@ -122,6 +123,24 @@ bool swapInPlace(Mutation &m, const MutantPlace &place, std::initializer_list<st
 bool swapStates(Mutation &m) {
   const auto places = updates(m);
   return !places.empty() && swapInPlace(m, m.pick(places), {"exp_avg", "exp_avg_sq", "momentum_buffer"});
+}
+
+/// Exchanges two outputs of one type.
+bool swapUpdateOutputs(Mutation &m) {
+  const auto places = updates(m);
+  if (places.empty())
+    return false;
+  plan::LaunchT &launch = *m.launch(m.pick(places));
+  std::vector<std::pair<plan::ViewT *, plan::ViewT *>> pairs;
+  for (const auto &a : launch.outputs)
+    for (const auto &b : launch.outputs)
+      if (a->buffer < b->buffer && sameType(*a, *b))
+        pairs.push_back({a.get(), b.get()});
+  if (pairs.empty())
+    return false;
+  const auto [a, b] = m.pick(pairs);
+  std::swap(a->buffer, b->buffer);
+  return true;
 }
 
 bool swapUpdatedParameters(Mutation &m) {
@@ -240,92 +259,6 @@ bool gatherAfterUpdate(Mutation &m) {
   return false;
 }
 
-//===--- Declarations of parameters and states ---===//
-
-/// Two parameters of the same shape and layout.
-std::optional<std::pair<plan::ParameterT *, plan::ParameterT *>> alikeParameters(Mutation &m) {
-  std::vector<std::pair<plan::ParameterT *, plan::ParameterT *>> pairs;
-  for (const auto &a : m.plan.parameters)
-    for (const auto &b : m.plan.parameters)
-      if (a->name < b->name && a->shape == b->shape && a->dim == b->dim && a->axes == b->axes && a->chunk == b->chunk)
-        pairs.push_back({a.get(), b.get()});
-  return pairs.empty() ? std::nullopt : std::optional(m.pick(pairs));
-}
-
-bool swapParameterBuffers(Mutation &m) {
-  const auto pair = alikeParameters(m);
-  if (pair)
-    std::swap(pair->first->buffer, pair->second->buffer);
-  return pair.has_value();
-}
-
-bool swapParameterNames(Mutation &m) {
-  const auto pair = alikeParameters(m);
-  if (pair)
-    std::swap(pair->first->name, pair->second->name);
-  return pair.has_value();
-}
-
-plan::ParameterT *withStates(Mutation &m, std::size_t least) {
-  std::vector<plan::ParameterT *> found;
-  for (const auto &parameter : m.plan.parameters)
-    if (parameter->states.size() >= least)
-      found.push_back(parameter.get());
-  return found.empty() ? nullptr : m.pick(found);
-}
-
-bool swapStateBuffers(Mutation &m) {
-  plan::ParameterT *parameter = withStates(m, 2);
-  if (parameter)
-    std::swap(parameter->states[0]->buffer, parameter->states[1]->buffer);
-  return parameter;
-}
-
-bool stateOfOtherParameter(Mutation &m) {
-  const auto pair = alikeParameters(m);
-  if (!pair || pair->first->states.empty() || pair->first->states.size() != pair->second->states.size())
-    return false;
-  std::swap(pair->first->states[0]->buffer, pair->second->states[0]->buffer);
-  return true;
-}
-
-bool dropState(Mutation &m) {
-  plan::ParameterT *parameter = withStates(m, 1);
-  if (parameter)
-    parameter->states.erase(parameter->states.begin() + std::int64_t(m.below(parameter->states.size())));
-  return parameter;
-}
-
-bool renameState(Mutation &m) {
-  plan::ParameterT *parameter = withStates(m, 1);
-  if (parameter)
-    m.pick(std::vector<plan::StateT *>{parameter->states[0].get(), parameter->states.back().get()})->name += "_old";
-  return parameter;
-}
-
-bool dropVariable(Mutation &m) {
-  if (m.plan.variables.empty())
-    return false;
-  m.plan.variables.erase(m.plan.variables.begin() + std::int64_t(m.below(m.plan.variables.size())));
-  return true;
-}
-
-/// A tensor that is kept between steps is declared as a buffer of an entry point: a checkpoint does not have it.
-bool forgetState(Mutation &m) {
-  plan::ParameterT *parameter = withStates(m, 1);
-  if (!parameter)
-    return false;
-  plan::BufferT &buffer = *m.plan.buffers[parameter->states[0]->buffer];
-  const auto places = updates(m);
-  if (places.empty())
-    return false;
-  buffer.entry = std::int32_t(places[0].entry);
-  buffer.begin = 0;
-  buffer.end = instructionCount(*m.plan.entries[places[0].entry]);
-  parameter->states.erase(parameter->states.begin());
-  return true;
-}
-
 } // namespace
 
 std::vector<MutantKind> updateKinds() {
@@ -340,8 +273,24 @@ std::vector<MutantKind> updateKinds() {
        "all updates are left out and all parameters are declared frozen",
        {1, 10},
        [](Mutation &m) { return dropUpdates(m, true, true); }},
-      {"other-learning-rate", "a different scalar is used as learning rate", {2, 3, 7, 9, 10}, otherRate},
+      {"other-learning-rate",
+       "an update reads a different scalar as learning rate",
+       {2, 3, 7, 9, 10},
+       [](Mutation &m) { return otherShared(m, "learning_rate"); }},
+      {"other-step",
+       "an update reads a different scalar as step",
+       {2, 3, 7, 9, 10},
+       [](Mutation &m) { return otherShared(m, "step"); }},
+      {"other-clip-coefficient",
+       "an update reads a different clip coefficient",
+       {2, 3, 7, 9, 10},
+       [](Mutation &m) { return otherShared(m, "clip_coefficient"); }},
+      {"other-guard",
+       "an update reads a different guard",
+       {2, 3, 7, 9, 10},
+       [](Mutation &m) { return otherShared(m, "guard"); }},
       {"swap-states", "an update exchanges two states of its optimizer", {8, 9, 10}, swapStates},
+      {"swap-update-outputs", "two outputs of an update are exchanged", {1, 2, 8, 9, 10}, swapUpdateOutputs},
       {"swap-updated-parameters", "an update exchanges two parameters", {8, 9, 10}, swapUpdatedParameters},
       {"update-before-reduction",
        "an update runs before a reduction",
@@ -353,14 +302,6 @@ std::vector<MutantKind> updateKinds() {
       {"repeat-update", "an update runs twice", {10}, repeatUpdate},
       {"update-each-microbatch", "an update runs in each micro-batch", {2, 3, 7, 10}, updateInEachMicrobatch},
       {"gather-after-update", "a unit is gathered again after its update", {1, 2, 3, 4, 10, 12}, gatherAfterUpdate},
-      {"swap-parameter-buffers", "the shards of two parameters are exchanged", {4, 8, 9, 10, 15}, swapParameterBuffers},
-      {"swap-parameter-names", "the names of two parameters are exchanged", {9, 10, 15}, swapParameterNames},
-      {"swap-state-buffers", "the buffers of two states of a parameter are exchanged", {8, 9, 15}, swapStateBuffers},
-      {"state-of-other-parameter", "the states of two parameters are exchanged", {8, 9, 10, 15}, stateOfOtherParameter},
-      {"drop-state", "a state of a parameter is not declared", {8, 15}, dropState},
-      {"rename-state", "a state of a parameter has a different name", {9, 15}, renameState},
-      {"drop-variable", "a variable is not declared", {8, 15}, dropVariable},
-      {"forget-state", "a state of a parameter is not kept between steps", {1, 2, 8, 12, 15}, forgetState},
   };
 }
 
