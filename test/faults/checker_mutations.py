@@ -2,7 +2,8 @@
 
 usage: python3 test/faults/checker_mutations.py [--list] [--file NAME] [--folder FOLDER]
 
-A copy of the sources is built once, with a condition on the environment variable SLUICE_MUTANT at each site; then its unit-plan runs once for each site.
+A copy of the sources is built once, with a condition on the environment variable SLUICE_MUTANT at each site; then its unit-plan, unit-proof and
+unit-compiled-plans run for each site with the tests that reach it. Plans are compiled by the build in $SLUICE_BUILD, else build/.
 --list prints the sites without a build. --file takes the sites of one file, for example Updates.cpp. --folder keeps the copy and its build in a folder. Exits 1
 if a site survives: no test fails without it.
 
@@ -23,9 +24,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILES = ("runtime/plan/Checker.cpp", "runtime/plan/Reader.cpp", "runtime/plan/Payload.cpp", "runtime/plan/Plan.cpp", "runtime/plan/check/*.cpp")
+FILES = ("runtime/plan/Checker.cpp", "runtime/plan/Reader.cpp", "runtime/plan/Payload.cpp", "runtime/plan/Plan.cpp", "runtime/plan/check/*.cpp",
+         "runtime/plan/check/proof/*.cpp")
 # Slow tests of memory and random plans are left out.
-TESTS = "-Fuzz.*:Allocation.*"
+PROGRAMS = {"unit-plan": "-Fuzz.*:Allocation.*:Speed.*", "unit-proof": "*", "unit-compiled-plans": "*"}
 
 # Sites without which the checker decides the same: (file, kind, text of the site): reason.
 REDUNDANT = "the next call checks the same"
@@ -55,10 +57,27 @@ EQUIVALENT = {
 }
 
 HEADER = """#pragma once
+#include <cstdio>
 #include <cstdlib>
+#include <set>
+/// The sites that a test reaches, which it writes at its end to the file of the environment variable.
+struct ReachedSites {
+  std::set<int> sites;
+  const char *file = std::getenv("SLUICE_MUTANT_REACHED");
+  ~ReachedSites() {
+    if (std::FILE *out = file ? std::fopen(file, "w") : nullptr) {
+      for (int site : sites)
+        std::fprintf(out, "%d\\n", site);
+      std::fclose(out);
+    }
+  }
+};
 /// True for the site that the environment variable names.
 inline bool isMutant(int site) {
   static const int mutant = std::getenv("SLUICE_MUTANT") ? std::atoi(std::getenv("SLUICE_MUTANT")) : -1;
+  static ReachedSites reached;
+  if (reached.file)
+    reached.sites.insert(site);
   return site == mutant;
 }
 #define SLUICE_CHECK_SITE(site, expression)                                                                            \\
@@ -117,8 +136,9 @@ class Source:
         self.text = (ROOT / name).read_text()
         self.code = masked(self.text)
         self.next = first
-        # (offset, order of those at one offset, bytes that are replaced, text); (number, kind, begin, end) of each site.
-        self.edits, self.sites = [], []
+        # (offset, order of those at one offset, bytes that are replaced, text); (number, kind, begin, end) of each site; the site of the return whose
+        # condition a site is in.
+        self.edits, self.sites, self.owner = [], [], {}
         self.refusing = self.names_that_refuse()
         self.find_checks()
         self.find_returns()
@@ -160,11 +180,11 @@ class Source:
                 after = "" if condition else f" return decltype(result_{number})();"
                 self.wrap(begin, end + 1, f"{{ auto result_{number} = ", f" if (!isMutant({number})) return result_{number};{after} }}", len(match[0]))
                 if condition:
-                    self.weaken(*condition)
+                    self.weaken(*condition, number)
             elif condition and re.fullmatch(r"(std::)?(nullopt|false|true)", value):
                 number = self.site("exit", condition[0], end)
                 self.wrap(begin, end + 1, f"{{ if (!isMutant({number})) ", " }")
-                self.weaken(*condition)
+                self.weaken(*condition, number)
             elif top_level(self.code, match.end(), end, r"&&|\|\|") and not top_level(self.code, match.end(), end, r"\?|\["):
                 self.weaken(match.end(), end)
 
@@ -198,7 +218,7 @@ class Source:
             return len(before) - 1, len(before) - 1
         return first, len(before) - 1
 
-    def weaken(self, begin, end):
+    def weaken(self, begin, end, owner=None):
         begin, end = stripped(self.code, begin, end)
         if begin >= end or top_level(self.code, begin, end, r"\?"):
             return
@@ -209,15 +229,17 @@ class Source:
             for first, last in zip([begin] + [b.end() for b in breaks], [b.start() for b in breaks] + [end]):
                 first, last = stripped(self.code, first, last)
                 number = self.site("operand", first, last)
+                self.owner[number] = owner
                 self.wrap(first, last, f"({constant.format(number)} {other} (", "))")
-                self.weaken(first, last)
+                self.weaken(first, last, owner)
             return
         if self.code[begin] == "(" and closing(self.code, begin) == end - 1:
-            self.weaken(begin + 1, end - 1)
+            self.weaken(begin + 1, end - 1, owner)
         elif self.code[begin:begin + 2] == "!(" and closing(self.code, begin + 1) == end - 1:
-            self.weaken(begin + 2, end - 1)
+            self.weaken(begin + 2, end - 1, owner)
         elif len(compared := top_level(self.code, begin, end, r" (<=|>=|<|>) ")) == 1:
             number = self.site("limit", begin, end)
+            self.owner[number] = owner
             left, right, sign = self.text[begin:compared[0].start()], self.text[compared[0].end():end], compared[0][1]
             changed = sign[0] if len(sign) == 2 else sign + "="
             self.wrap(begin, end, f"(isMutant({number}) ? (({left}) {changed} ({right})) : (", "))")
@@ -250,7 +272,7 @@ def write(path, data):
 
 
 def build(sources, folder):
-    """The unit-plan of a copy of the sources with all sites."""
+    """The folder of the test programs of a copy of the sources with all sites."""
     tracked = subprocess.run(["git", "ls-files", "-z", "CMakeLists.txt", "runtime", "passes/solver", "tools", "test"], cwd=ROOT, check=True, capture_output=True, text=True)
     mutated = {source.name: source.mutated().encode() for source in sources}
     for name in tracked.stdout.split("\0"):
@@ -258,24 +280,62 @@ def build(sources, folder):
             write(folder / name, mutated.get(name) or (ROOT / name).read_bytes())
     write(folder / "runtime/plan/check/Mutant.h", HEADER.encode())
     environment = dict(os.environ, CCACHE_BASEDIR=str(folder), CCACHE_NOHASHDIR="1")
-    settings = ("-DSLUICE_COMPILER=OFF", "-DSLUICE_BENCHMARKS=OFF", "-DSLUICE_CUDA=OFF", "-DSLUICE_TOKENIZERS=OFF")
-    for command in (["cmake", "-G", "Ninja", "-S", ".", "-B", "build", *settings], ["ninja", "-C", "build", "unit-plan"]):
+    tools = pathlib.Path(os.environ.get("SLUICE_BUILD", ROOT / "build")) / "bin"
+    if not (tools / "sluice-compile").exists():
+        sys.exit(f"error: '{tools}/sluice-compile' does not exist: build the compiler first")
+    settings = (f"-DSLUICE_TOOLS={tools}", "-DSLUICE_COMPILER=OFF", "-DSLUICE_BENCHMARKS=OFF", "-DSLUICE_CUDA=OFF", "-DSLUICE_TOKENIZERS=OFF")
+    for command in (["cmake", "-G", "Ninja", "-S", ".", "-B", "build", *settings], ["ninja", "-C", "build", *PROGRAMS]):
         done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             sys.exit(f"error: '{' '.join(command)}' failed in the copy\n{done.stdout[-8000:]}")
-    return folder / "build/bin/unit-plan"
+    return folder / "build/bin"
 
 
-def passes(program, mutant):
-    """True if all tests pass. A crash and a test without an end are failures."""
-    # Tests write files, and several mutants run at once.
+def run(program, tests, **variables):
+    """True if the tests pass. A crash and a test without an end are failures."""
+    # Tests write files, and several run at once.
     with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
-        environment = dict(os.environ, SLUICE_MUTANT=str(mutant), TEST_TMPDIR=scratch)
+        environment = dict(os.environ, TEST_TMPDIR=scratch, TMPDIR=scratch, **variables)
         try:
-            return subprocess.run([program, "--gtest_fail_fast", "--gtest_brief=1", f"--gtest_filter={TESTS}"], env=environment, timeout=60,
+            return subprocess.run([program, "--gtest_fail_fast", "--gtest_brief=1", "--gtest_filter=" + ":".join(tests)], env=environment, timeout=300,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
         except subprocess.TimeoutExpired:
             return False
+
+
+def tests_of(program, selection):
+    listed = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={selection}"], check=True, capture_output=True, text=True).stdout
+    suite = ""
+    for line in listed.splitlines():
+        name = line.partition("#")[0].rstrip()
+        if name.startswith("  "):
+            yield suite + name.strip()
+        elif name.endswith("."):
+            suite = name
+
+
+def find_reaching(folder, pool):
+    """The tests that reach each site: {site: {program: [test]}}. Every test must pass."""
+    def reached(test):
+        with tempfile.NamedTemporaryFile(prefix="checker-mutations-") as file:
+            if not run(folder / test[0], [test[1]], SLUICE_MUTANT="-1", SLUICE_MUTANT_REACHED=file.name):
+                sys.exit(f"error: {test[0]} {test[1]} fails without any mutation")
+            return [int(line) for line in pathlib.Path(file.name).read_text().split()]
+    tests = [(name, test) for name, selection in PROGRAMS.items() for test in tests_of(folder / name, selection)]
+    reaching = {}
+    for (name, test), sites in zip(tests, pool.map(reached, tests)):
+        for site in sites:
+            reaching.setdefault(site, {}).setdefault(name, []).append(test)
+    return reaching
+
+
+def survives(folder, reaching, site, owner):
+    """True if all tests that reach the site pass with it. Those that reach the refusal of its condition come first."""
+    for programs in (reaching.get(owner, {}), reaching.get(site, {})):
+        for name, tests in programs.items():
+            if not run(folder / name, tests, SLUICE_MUTANT=str(site)):
+                return False
+    return True
 
 
 def main():
@@ -297,11 +357,10 @@ def main():
             print(f"{name}: is listed as equivalent, but does not exist: {kind}: {text}")
         return 1 if missing else 0
     with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
-        program = build(sources, options.folder or pathlib.Path(scratch))
-        if not passes(program, -1):
-            sys.exit("error: a test fails without any mutation")
+        programs = build(sources, options.folder or pathlib.Path(scratch))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            alive = list(pool.map(lambda site: passes(program, site[1]), sites))
+            reaching = find_reaching(programs, pool)
+            alive = list(pool.map(lambda site: survives(programs, reaching, site[1], site[0].owner.get(site[1])), sites))
     count, survivors, unused = {}, 0, set(EQUIVALENT) if not options.file else set()
     for (source, number, kind, begin, end), lives in zip(sites, alive):
         killed, all_of_kind = count.get(kind, (0, 0))
@@ -311,7 +370,7 @@ def main():
             unused.discard((source.name, kind, text))
         elif lives:
             survivors += 1
-            print(f"{source.name}:{source.line(begin)}: survives: {kind}: {text[:160]}")
+            print(f"{source.name}:{source.line(begin)}: survives{'' if number in reaching else ', no test reaches it'}: {kind}: {text[:160]}")
     for name, kind, text in sorted(unused):
         print(f"{name}: is listed as equivalent, but a test fails or it does not exist: {kind}: {text}")
     print(f"{len(sites)} sites: " + ", ".join(f"{kind} {killed} of {total} killed" for kind, (killed, total) in count.items()) +

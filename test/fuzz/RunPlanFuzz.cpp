@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <set>
+#include <string>
 
 using namespace sluice;
 
@@ -32,10 +34,18 @@ bool isSmall(const plan::PlanT &plan) {
   return ranks <= mostRanks && bytes <= mostBytes && instructions <= mostInstructions;
 }
 
-/// Prints at the end of the program how many plans were executed.
-struct Executed {
-  std::uint64_t plans = 0;
-  ~Executed() { std::fprintf(stderr, "stat::executed_plans: %llu\n", static_cast<unsigned long long>(plans)); }
+/// Printed at the end of the program.
+struct Counts {
+  std::uint64_t files = 0, plans = 0, accepted = 0, executed = 0;
+  /// Of the plans that were executed.
+  std::set<std::string> digests;
+
+  ~Counts() {
+    for (const auto &[name, count] : {std::pair("files", files), std::pair("files_that_are_plans", plans),
+                                      std::pair("accepted_plans", accepted), std::pair("executed_plans", executed),
+                                      std::pair("different_executed_plans", std::uint64_t(digests.size()))})
+      std::fprintf(stderr, "stat::%s: %llu\n", name, static_cast<unsigned long long>(count));
+  }
 };
 
 /// Writes numbers that the port accepts; floats have any bits.
@@ -72,13 +82,23 @@ Status runEntries(const plan::PlanT &plan, RankGroup &ranks) {
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+  static Counts counts;
+  ++counts.files;
   const Result<PlanFile> file = parsePlan({data, size}, "fuzz");
-  if (!file.isOk() || !isSmall(file->plan) || !checkPlan(file->plan).isOk())
+  if (!file.isOk())
     return 0;
-  static Executed executed;
+  ++counts.plans;
+  if (!checkPlan(file->plan).isOk())
+    return 0;
+  ++counts.accepted;
+  if (!isSmall(file->plan))
+    return 0;
   const Result<std::unique_ptr<RankGroup>> ranks = RankGroup::create(file->plan);
   const Status status = ranks.isOk() ? runEntries(file->plan, **ranks) : ranks.status();
   fuzz::claim(status.code() != StatusCode::internal, status.message());
-  executed.plans += status.isOk();
+  if (status.isOk()) {
+    ++counts.executed;
+    counts.digests.insert(file->digest);
+  }
   return 0;
 }

@@ -1,5 +1,5 @@
-"""Random models, meshes and recipes: the checker accepts the plan, its collectives are those of the rules in this script, and its losses, norms and
-weights are those of one rank.
+"""Random models, meshes and recipes: the checker accepts the plan, its collectives are those of the rules in this script, its losses, norms and weights are
+those of one rank, and no delay of a stream changes a bit.
 
 SLUICE_PROPERTY_CASES is the number of cases (50), SLUICE_PROPERTY_FIRST the number of the first (0). The number of a case determines it and is the prefix
 of every message.
@@ -21,10 +21,15 @@ def check(number):
         plan = Plan(case.model, case.recipe + case.step)
         found = train(plan, steps=2)
         wanted = one_rank(case.name, case.shard * case.replicate * case.microbatches, tuple(case.step))
+        delayed = dict(line.split(" ", 1) for line in run("sluice-steps", plan.path).stdout.splitlines())
     except Failed as failure:
         expect(False, f"{where}: {failure}")
         return
     expect_near_runs(found, wanted, 3e-5, where, weights=3e-4)
+    # With dead bytes overwritten, and with each stream slow.
+    expect(len(delayed) > 1, f"{where}: no stream is slow")
+    for label, numbers in delayed.items():
+        expect(numbers == delayed["poisoned"], f"{where}: other numbers: {label}")
     counts = collections.Counter((c["unit"], c["kind"]) for c in plan.collectives() if c["unit"])
     over_shards, over_replicas = case.reductions()
     for unit in plan.description["units"]:

@@ -19,12 +19,12 @@ struct Recipe {
 };
 inline void PrintTo(const Recipe &recipe, std::ostream *out) { *out << recipe.name; }
 
-/// Imports and compiles with the tools of the build, in a folder of its own. Throws if there is no plan.
+/// Imports and compiles with the tools of the build in a temporary folder. Throws if there is no plan.
 inline plan::PlanT compile(const Recipe &recipe) {
   std::string folder = (std::filesystem::temp_directory_path() / "sluice-compiled-XXXXXX").string();
   if (!mkdtemp(folder.data()))
     throw std::runtime_error("cannot make a folder for plans");
-  const std::string bin = SLUICE_BINARY_DIR "/bin/", model = folder + "/m.mlir", path = folder + "/m.plan";
+  const std::string bin = SLUICE_TOOLS "/", model = folder + "/m.mlir", path = folder + "/m.plan";
   const int code = std::system((bin + "sluice-import " + recipe.model + " -o " + model + " && " + bin +
                                 "sluice-compile " + model + " " + recipe.settings + " -o " + path)
                                    .c_str());
