@@ -13,7 +13,7 @@ llvm = "/usr/lib/llvm-22/bin"
 config.name = "sluice"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-# Files that GoogleTest programs and other tests read; and the fuzz targets, which another compiler builds for minutes: `lit test/fuzz` runs them.
+# Files that GoogleTest programs and other tests read; and the fuzz targets, which run for minutes: test/run.sh runs `lit test/fuzz` in CI.
 config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "fuzz", "corpus"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "test-output")

@@ -146,8 +146,10 @@ class Source:
 
     def names_that_refuse(self):
         named = re.findall(r"\b(?:Verdict|Status) (\w+)\(", self.code)
-        lambdas = [match[1] for match in re.finditer(r"const auto (\w+) = \[", self.code)
-                   if re.search(r"refuse\(|-> Verdict", self.code[match.end():closing(self.code, self.code.index("{", match.end()))])]
+        bodies = {match[1]: self.code[match.end():closing(self.code, self.code.index("{", match.end()))] for match in re.finditer(r"const auto (\w+) = \[", self.code)}
+        lambdas = [name for name, body in bodies.items() if re.search(r"refuse\(|-> Verdict", body)]
+        # Of these the ones that keep the refusal.
+        self.void = {name for name in lambdas if not re.search(r"return |-> ", bodies[name])}
         members = ["visit", "run"] if "/check/" in self.name else []
         return set(named + lambdas + members + ["refuse", "bad", "unordered", "refusedError", "inputError"])
 
@@ -177,6 +179,11 @@ class Source:
             condition = self.guard(begin)
             if self.refuses(match.end(), end) and not value.startswith("Refusal"):
                 number = self.site("refusal", begin, end)
+                if value.partition("(")[0] in self.void:
+                    self.wrap(begin, end + 1, f"{{ if (!isMutant({number})) ", f"{'' if condition else ' return;'} }}")
+                    if condition:
+                        self.weaken(*condition, number)
+                    continue
                 after = "" if condition else f" return decltype(result_{number})();"
                 self.wrap(begin, end + 1, f"{{ auto result_{number} = ", f" if (!isMutant({number})) return result_{number};{after} }}", len(match[0]))
                 if condition:
@@ -189,8 +196,8 @@ class Source:
                 self.weaken(match.end(), end)
 
     def find_assignments(self):
-        for match in re.finditer(r"\bverdict = ", self.code):
-            if self.code[:match.start()].endswith(("Verdict ", "Verdict &")):
+        for match in re.finditer(r"\b[\w.]*(?:verdict|refusal) = ", self.code):
+            if not self.code[:match.start()].rstrip().endswith((";", "{", "}", ")", "else")):
                 continue
             end = top_level(self.code, match.end(), len(self.code), ";")[0].start()
             if self.refuses(match.end(), end):

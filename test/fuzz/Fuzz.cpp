@@ -3,8 +3,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -28,10 +28,15 @@ MemoryFile::MemoryFile() : descriptor(::memfd_create("fuzz", MFD_CLOEXEC)) {
   name = "/proc/self/fd/" + std::to_string(descriptor.get());
 }
 
+MemoryFile::MemoryFile(std::string path)
+    : descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)), name(std::move(path)) {
+  claim(descriptor.isOpen(), "a file in memory cannot be opened");
+}
+
 void MemoryFile::write(std::string_view bytes) {
-  claim(::ftruncate(descriptor.get(), 0) == 0 &&
-            ::pwrite(descriptor.get(), bytes.data(), bytes.size(), 0) == ssize_t(bytes.size()),
-        "the file in memory cannot be written");
+  claim(::pwrite(descriptor.get(), bytes.data(), bytes.size(), 0) == ssize_t(bytes.size()) &&
+            ::ftruncate(descriptor.get(), off_t(bytes.size())) == 0,
+        "a file in memory cannot be written");
 }
 
 MemoryFolder::MemoryFolder() : name("/dev/shm/sluice-fuzz-XXXXXX") {
@@ -41,11 +46,6 @@ MemoryFolder::MemoryFolder() : name("/dev/shm/sluice-fuzz-XXXXXX") {
 MemoryFolder::~MemoryFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(name, ignored);
-}
-
-void writeFile(const std::string &path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary);
-  claim(bool(file.write(bytes.data(), std::streamsize(bytes.size()))), "a file in memory cannot be written");
 }
 
 } // namespace sluice::fuzz

@@ -23,10 +23,12 @@ inline std::string_view textOf(const std::uint8_t *data, std::size_t size) {
   return {reinterpret_cast<const char *>(data), size};
 }
 
-/// A file in memory for readers that open a path.
+/// A file in memory for readers that open a path. It stays open, because to open a file takes longer than most readers.
 class MemoryFile {
 public:
+  /// A file without a name, and one with a name in a MemoryFolder.
   MemoryFile();
+  explicit MemoryFile(std::string path);
 
   /// A path by which this process opens the file.
   const std::string &path() const { return name; }
@@ -49,9 +51,6 @@ public:
 private:
   std::string name;
 };
-
-/// Replaces the contents of a file.
-void writeFile(const std::string &path, std::string_view bytes);
 
 } // namespace sluice::fuzz
 

@@ -210,9 +210,10 @@ private:
 } // namespace
 
 void mutatePlan(plan::PlanT &plan, Random &random) {
+  Slots slots;
   for (std::size_t changes = 1 + random() % 4; changes != 0; --changes) {
     // A change may remove values, so they are collected for each.
-    Slots slots;
+    slots.list.clear();
     slots.visitTable(plan);
     const Slot &to = slots.list[1 + random() % (slots.list.size() - 1)];
     const void *from = to.at;

@@ -9,6 +9,7 @@
 #include "runtime/plan/Serialize.h"
 
 #include <algorithm>
+#include <span>
 
 using namespace sluice;
 
@@ -17,11 +18,20 @@ extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t *data, std::size_t size, st
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t size, std::size_t limit,
                                                unsigned int seed) {
   std::minstd_rand random(seed);
-  Result<PlanFile> file = parsePlan({data, size}, "fuzz");
-  if (!file.isOk() || random() % 16 == 0)
+  // libFuzzer changes one input several times: the plan that was written last is often the next one.
+  static std::vector<std::uint8_t> bytes;
+  static plan::PlanT plan;
+  if (!std::ranges::equal(bytes, std::span(data, size))) {
+    Result<PlanFile> file = parsePlan({data, size}, "fuzz");
+    if (!file.isOk())
+      return LLVMFuzzerMutate(data, size, limit);
+    plan = std::move(file->plan);
+    bytes.assign(data, data + size);
+  }
+  if (random() % 16 == 0)
     return LLVMFuzzerMutate(data, size, limit);
-  fuzz::mutatePlan(file->plan, random);
-  const std::vector<std::uint8_t> bytes = serializePlan(file->plan);
+  fuzz::mutatePlan(plan, random);
+  bytes = serializePlan(plan);
   if (bytes.size() > limit)
     return LLVMFuzzerMutate(data, size, limit);
   std::ranges::copy(bytes, data);

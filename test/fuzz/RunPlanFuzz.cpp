@@ -41,9 +41,10 @@ struct Counts {
   std::set<std::string> digests;
 
   ~Counts() {
-    for (const auto &[name, count] : {std::pair("files", files), std::pair("files_that_are_plans", plans),
-                                      std::pair("accepted_plans", accepted), std::pair("executed_plans", executed),
-                                      std::pair("different_executed_plans", std::uint64_t(digests.size()))})
+    for (const auto &[name, count] :
+         {std::pair("files", files), std::pair("files_that_are_plans", plans),
+          std::pair("accepted_small_plans", accepted), std::pair("executed_plans", executed),
+          std::pair("different_executed_plans", std::uint64_t(digests.size()))})
       std::fprintf(stderr, "stat::%s: %llu\n", name, static_cast<unsigned long long>(count));
   }
 };
@@ -88,11 +89,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
   if (!file.isOk())
     return 0;
   ++counts.plans;
-  if (!checkPlan(file->plan).isOk())
+  if (!isSmall(file->plan) || !checkPlan(file->plan).isOk())
     return 0;
   ++counts.accepted;
-  if (!isSmall(file->plan))
-    return 0;
   const Result<std::unique_ptr<RankGroup>> ranks = RankGroup::create(file->plan);
   const Status status = ranks.isOk() ? runEntries(file->plan, **ranks) : ranks.status();
   fuzz::claim(status.code() != StatusCode::internal, status.message());

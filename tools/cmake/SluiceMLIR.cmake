@@ -49,6 +49,9 @@ set(headers
 sluice_precompiled_headers(sluice_mlir_headers LINK sluice_mlir HEADERS ${headers})
 sluice_precompiled_headers(sluice_model_headers LINK sluice_mlir HEADERS ${headers} ${CMAKE_SOURCE_DIR}/dialect/model/Model.h)
 add_dependencies(sluice_model_headers sluice_rules_gen sluice_model_gen)
+if(SLUICE_SANITIZE STREQUAL "fuzzer")
+  set_target_properties(sluice_mlir_headers sluice_model_headers PROPERTIES SLUICE_NOT_SANITIZED ON)
+endif()
 
 # sluice_tablegen(target file.td output-prefix generator...): generates files at the source's path in the build tree.
 # Generators are names of mlir-tblgen actions with the suffix of the file, as "gen-op-decls=Ops.h.inc".
