@@ -143,9 +143,11 @@ class Source:
         self.find_checks()
         self.find_returns()
         self.find_assignments()
+        self.find_mismatches()
 
     def names_that_refuse(self):
-        named = re.findall(r"\b(?:Verdict|Status) (\w+)\(", self.code)
+        headers = [masked(path.read_text()) for path in sorted((ROOT / self.name).parent.glob("*.h"))]
+        named = re.findall(r"\b(?:Verdict|Status) (?:\w+::)*(\w+)\(", "".join(headers + [self.code]))
         bodies = {match[1]: self.code[match.end():closing(self.code, self.code.index("{", match.end()))] for match in re.finditer(r"const auto (\w+) = \[", self.code)}
         lambdas = [name for name, body in bodies.items() if re.search(r"refuse\(|-> Verdict", body)]
         # Of these the ones that keep the refusal.
@@ -203,6 +205,33 @@ class Source:
             if self.refuses(match.end(), end):
                 number = self.site("refusal", match.start(), end)
                 self.wrap(match.start(), end + 1, f"if (!isMutant({number})) ", "")
+
+    def find_mismatches(self):
+        """The conditions of `mismatch = ...`, with which the proof refuses. Those with `true` at the end leave a property not proved."""
+        found = set()
+        for match in re.finditer(r"\bmismatch(?:\.text)? = ", self.code):
+            end = top_level(self.code, match.end(), len(self.code), ";")[0].start()
+            condition = self.guard(match.start()) or self.guard(self.block(match.start()))
+            if not condition or condition in found or re.search(r", true\s*}$", self.code[:end]):
+                continue
+            found.add(condition)
+            number = self.site("refusal", match.start(), end)
+            first, last = condition
+            if first == last:
+                first = self.code.rindex(" = ", 0, last) + 3
+                self.wrap(first, last, f"(isMutant({number}) ? 0 : (", "))")
+            else:
+                self.wrap(first, last, f"(!isMutant({number}) && (", "))")
+                self.weaken(first, last, number)
+
+    def block(self, begin):
+        """The offset of the { of the block that this offset is in."""
+        depth = 0
+        for at in range(begin - 1, -1, -1):
+            depth += {"}": 1, "{": -1}.get(self.code[at], 0)
+            if depth < 0:
+                return at
+        return 0
 
     def guard(self, begin):
         """The condition of the `if` whose only statement begins here; None in other places."""
