@@ -19,6 +19,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -324,6 +325,10 @@ def build(sources, folder):
         done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             sys.exit(f"error: '{' '.join(command)}' failed in the copy\n{done.stdout[-8000:]}")
+    # Plans of an older compiler are compiled again.
+    plans = folder / "build/plans"
+    shutil.rmtree(plans, ignore_errors=True)
+    plans.mkdir()
     return folder / "build/bin"
 
 
@@ -331,7 +336,7 @@ def run(program, tests, **variables):
     """True if the tests pass. A crash and a test without an end are failures."""
     # Tests write files, and several run at once.
     with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
-        environment = dict(os.environ, TEST_TMPDIR=scratch, TMPDIR=scratch, **variables)
+        environment = dict(os.environ, TEST_TMPDIR=scratch, TMPDIR=scratch, SLUICE_KEPT_PLANS=str(program.parent.parent / "plans"), **variables)
         try:
             return subprocess.run([program, "--gtest_fail_fast", "--gtest_brief=1", "--gtest_filter=" + ":".join(tests)], env=environment, timeout=300,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
@@ -396,21 +401,23 @@ def main():
         programs = build(sources, options.folder or pathlib.Path(scratch))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             reaching = find_reaching(programs, pool)
-            alive = list(pool.map(lambda site: survives(programs, reaching, site[1], site[0].owner.get(site[1])), sites))
-    count, survivors, unused = {}, 0, set(EQUIVALENT) if not options.file else set()
-    for (source, number, kind, begin, end), lives in zip(sites, alive):
-        killed, all_of_kind = count.get(kind, (0, 0))
-        count[kind] = killed + (not lives), all_of_kind + 1
-        text = text_of(source, begin, end)
-        if lives and (source.name, kind, text) in EQUIVALENT:
-            unused.discard((source.name, kind, text))
-        elif lives:
-            survivors += 1
-            print(f"{source.name}:{source.line(begin)}: survives{'' if number in reaching else ', no test reaches it'}: {kind}: {text[:160]}")
+            alive = pool.map(lambda site: survives(programs, reaching, site[1], site[0].owner.get(site[1])), sites)
+            count, survivors, equivalent, unused = {}, 0, 0, set(EQUIVALENT) if not options.file else set()
+            for (source, number, kind, begin, end), lives in zip(sites, alive):
+                killed, all_of_kind = count.get(kind, (0, 0))
+                count[kind] = killed + (not lives), all_of_kind + 1
+                text = text_of(source, begin, end)
+                if lives and (source.name, kind, text) in EQUIVALENT:
+                    unused.discard((source.name, kind, text))
+                    equivalent += 1
+                elif lives:
+                    survivors += 1
+                    unreached = "" if number in reaching else ", no test reaches it"
+                    print(f"{source.name}:{source.line(begin)}: survives{unreached}: {kind}: {text[:160]}", flush=True)
     for name, kind, text in sorted(unused):
         print(f"{name}: is listed as equivalent, but a test fails or it does not exist: {kind}: {text}")
     print(f"{len(sites)} sites: " + ", ".join(f"{kind} {killed} of {total} killed" for kind, (killed, total) in count.items()) +
-          f", {survivors} survive, {sum(alive) - survivors} equivalent")
+          f", {survivors} survive, {equivalent} equivalent")
     return 1 if survivors or unused else 0
 
 
