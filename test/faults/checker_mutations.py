@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("runtime/plan/Checker.cpp", "runtime/plan/Reader.cpp", "runtime/plan/Payload.cpp", "runtime/plan/Plan.cpp", "runtime/plan/check/*.cpp",
          "runtime/plan/check/proof/*.cpp")
 # Slow tests of memory and random plans are left out.
-PROGRAMS = {"unit-plan": "-Fuzz.*:Allocation.*:Speed.*", "unit-proof": "*", "unit-compiled-plans": "*"}
+PROGRAMS = {"unit-plan": "-Fuzz.*:Allocation.*", "unit-proof": "*", "unit-compiled-plans": "*"}
 
 # Sites without which the checker decides the same: (file, kind, text of the site): reason.
 REDUNDANT = "the next call checks the same"

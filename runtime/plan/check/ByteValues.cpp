@@ -60,18 +60,18 @@ Verdict ByteValues::checkRead(const Access &access, const Run &run, std::uint64_
 Verdict ByteValues::checkWritten(const Access &access, const Run &run, std::uint64_t from) const {
   ++state.findings[2].facts;
   const plan::BufferT &buffer = state.bufferOf(access);
-  if (run.buffer == -1 || (run.buffer == int(access.buffer) && !holdsValues(access, run, from)))
-    return state.witness.refuse(2, "reads bytes of buffer '" + buffer.name + "' that no instruction has written",
-                                {byteRange(access.space, from, run.end)});
   const auto written = [&] {
     return std::vector<std::string>{"written by " + state.witness.describe(run.writer),
                                     byteRange(access.space, from, run.end)};
   };
-  if (run.buffer != int(access.buffer))
+  if (run.buffer != -1 && run.buffer != int(access.buffer))
     return state.witness.refuse(2,
                                 "reads buffer '" + buffer.name + "', whose bytes were overwritten by buffer '" +
                                     state.plan.buffers[run.buffer]->name + "'",
                                 written());
+  if (run.buffer == -1 || !holdsValues(access, run, from))
+    return state.witness.refuse(2, "reads bytes of buffer '" + buffer.name + "' that no instruction has written",
+                                {byteRange(access.space, from, run.end)});
   if (buffer.entry == -1 || run.writer == before)
     return {};
   const Issued &writer = state.order[run.writer];
@@ -187,8 +187,8 @@ std::pair<std::uint64_t, std::uint64_t> ByteValues::writtenRange(const Action &a
 }
 
 bool ByteValues::isOutput(std::uint32_t buffer, const Run &run, std::uint64_t from) const {
-  return run.buffer == int(buffer) && (!run.columns || run.columns->hold(from, run.end)) &&
-         (run.writer == before || state.order[run.writer].step == state.step);
+  // The host wrote it, or an instruction, which every step issues again.
+  return run.buffer == int(buffer) && (!run.columns || run.columns->hold(from, run.end));
 }
 
 } // namespace sluice::check

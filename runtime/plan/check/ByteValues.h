@@ -29,7 +29,7 @@ public:
   Verdict checkRead(const Access &access, const Run &run, std::uint64_t from);
   /// Gives bytes their value, their padding and the current instruction as writer.
   void write(const Action &action, const Access &access);
-  /// P12: a value that the host or the current step wrote through this buffer.
+  /// P12: at the end of a step, a value that was written through this buffer.
   bool isOutput(std::uint32_t buffer, const Run &run, std::uint64_t from) const;
 
 private:

@@ -117,8 +117,6 @@ std::vector<int> segmentParameters(const plan::PlanT &plan, const plan::Instruct
   // The chunk of each member that this collective transfers; nullopt: none.
   const auto chunkOf = [&](std::uint32_t p) -> std::optional<std::uint64_t> {
     const plan::ParameterT &parameter = *plan.parameters[p];
-    if (parameter.dim < 0)
-      return std::nullopt;
     if (parameter.axes == collective.axes)
       return shardElements(parameter);
     // A resharded unit: the parameter's chunk over some of its axes.

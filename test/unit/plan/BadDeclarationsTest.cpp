@@ -78,6 +78,8 @@ const Bad declarations[] = {
      [](HandPlan &h) { h.entry().inputs[0]->name = "seed"; }},
     {"RateOfManyElements", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
      [](HandPlan &h) { std::swap(h.entry().inputs[0]->name, h.entry().inputs[1]->name); }},
+    {"RateInAList", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
+     [](HandPlan &h) { h.entry().inputs[1]->view->shape = {1}; }},
     {"RateOfEachRepetition", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
      [](HandPlan &h) {
        h.entry().inputs[1]->per_repetition = true;

@@ -109,6 +109,15 @@ TEST(PlanFile, ErrorsNameTheFault) {
             std::string::npos);
 }
 
+TEST(PlanFile, RefusesAPlanWithoutDigest) {
+  HandPlan hand;
+  hand.plan.digest.clear();
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(plan::CreatePlan(builder, &hand.plan), plan::PlanIdentifier());
+  EXPECT_EQ(refusal(Bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize())),
+            "plan 'test.plan' is damaged or cut off, expected a digest of 32 bytes");
+}
+
 TEST(PlanFile, RefusesADifferentMajorVersion) {
   HandPlan hand;
   hand.plan.major = 7;

@@ -7,6 +7,7 @@
 #include "BadPlan.h"
 
 #include "runtime/plan/Checker.h"
+#include "runtime/plan/check/Check.h"
 
 namespace sluice::test {
 namespace {
@@ -106,6 +107,33 @@ TEST(Parts, PartsAreAccepted) {
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
 }
 
+TEST(Parts, AParameterWithoutShardsIsNotPadded) {
+  HandPlan hand;
+  plan::ParameterT parameter(hand.parameter("a.weight"));
+  EXPECT_TRUE(check::isPadded(hand.plan, parameter));
+  parameter.dim = -1;
+  parameter.axes.clear();
+  EXPECT_FALSE(check::isPadded(hand.plan, parameter));
+}
+
+TEST(Parts, AStateMayBeGatheredTwiceWithoutAUnit) {
+  HandPlan hand;
+  hand.insertAfter("gather b", {});
+  const std::uint32_t first = addBuffer(hand, "first", plan::BufferClass::temporary, {4, 4}, false);
+  const std::uint32_t second = addBuffer(hand, "second", plan::BufferClass::temporary, {4, 4}, false);
+  plan::InstructionT &gather = *hand.section(0).instructions[hand.index("gather b") + 1];
+  gather.operation.Set(plan::CollectiveT(hand.collective("gather b")));
+  gather.unit = -1;
+  auto &segments = gather.operation.AsCollective()->segments;
+  segments.push_back(std::make_unique<plan::SegmentT>(*segments[0]));
+  for (std::uint32_t k : {0, 1}) {
+    segments[k]->source = std::make_unique<plan::ViewT>(rowsOf(hand.bufferId("b.weight.momentum_buffer"), 0, 2));
+    segments[k]->destination = std::make_unique<plan::ViewT>(rowsOf(k == 0 ? first : second, 0, 4));
+  }
+  hand.seal();
+  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+}
+
 const Bad parts[] = {
     {"ChunksComputed", 4, "writes the gathered buffer 'gathered.b' without a gather of its unit",
      [](HandPlan &h) {
@@ -120,6 +148,16 @@ const Bad parts[] = {
        copyOf(h).inputs[0]->offset = 0;
      }},
     {"GatherOfNoUnit", 4, "gathers the shard 'a.weight' of unit 'a'", [](HandPlan &h) { h.at("gather a").unit = -1; }},
+    {"GatherOfAnActivationWithoutAUnit", 4, "writes the gathered buffer 'gathered.b' without a gather of its unit",
+     [](HandPlan &h) {
+       h.at("gather b").unit = -1;
+       h.collective("gather b").segments[0]->source = std::make_unique<plan::ViewT>(rowsOf(h.bufferId("h"), 0, 2));
+     }},
+    {"PartsOfAnotherUnit", 4, "gathers the shard 'c.weight' of unit 'b'",
+     [](HandPlan &h) {
+       gatherParts(h);
+       h.section(0).instructions[h.index("gather b") + 1]->unit = 0;
+     }},
     {"PartsAlongAnotherAxis", 8, "expected the full shard of parameter 'c.weight' along its own axes",
      [](HandPlan &h) {
        gatherParts(h);

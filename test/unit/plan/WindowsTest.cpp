@@ -87,7 +87,20 @@ TEST(Windows, WindowsOfAnotherPeriodDoNotCount) {
   plan.write(0, 4);
   // Every other 4 columns, from column 4 on: the same bytes as columns 4 to 8.
   plan.fill(compute, plan.view(plan.matrix, {3, 4}, 16, {16, 1}), 1);
-  plan.readAll();
+  // All rows that it spans.
+  plan.copy(compute, plan.view(plan.matrix, {5, Columns::columns}), plan.view(plan.out, {5, Columns::columns}));
+  plan.expectUnwritten();
+}
+
+// A window reads the first two columns, then the next two, and so on. Only the first two are written, row by row.
+TEST(Windows, AWindowThatMovesReadsAllItsColumns) {
+  Columns plan;
+  for (std::int64_t row = 0; row < Columns::rows; ++row)
+    plan.fill(compute, plan.view(plan.matrix, {2}, std::uint64_t(row * Columns::columns) * 4), 1);
+  plan.section(4);
+  plan::ViewT moving = plan.window(0, 2);
+  moving.repetition_stride = 8;
+  plan.copy(compute, std::move(moving), plan.view(plan.out, {Columns::rows, 2}));
   plan.expectUnwritten();
 }
 
@@ -158,7 +171,9 @@ TEST(Windows, InPlaceOfOtherElements) {
   } cases[] = {{{3, 2}, {8, 1}, {18}, {}},
                {{18}, {}, {3, 2}, {8, 1}},
                {{3, 2}, {8, 1}, {2, 2}, {16, 1}},
-               {{3, 2}, {8, 8}, {2, 3}, {8, 8}}};
+               {{3, 2}, {8, 8}, {2, 3}, {8, 8}},
+               // Transposed.
+               {{2, 2}, {8, 2}, {2, 2}, {2, 8}}};
   for (const auto &[shape, strides, otherShape, otherStrides] : cases) {
     SmallPlan plan;
     const std::uint32_t all = plan.buffer("all", {32});
@@ -249,16 +264,36 @@ TEST(Windows, PaddingOfAWindowRemains) {
   }
 }
 
+TEST(Windows, PaddingOfAnotherBufferBetweenTheRows) {
+  SmallPlan plan({{"shard", 2}});
+  const std::uint32_t before = plan.buffer("before", {4, 4}), matrix = plan.buffer("matrix", {4, 4}),
+                      out = plan.buffer("out", {4, 2});
+  plan.section();
+  plan.fill(compute, plan.padded(plan.view(before), 0, {0}, 4, 7), 1);
+  for (std::uint64_t row = 0; row < 4; ++row)
+    plan.fill(compute, plan.view(matrix, {2}, row * 16), 1);
+  plan.copy(compute, plan.view(matrix, {4, 2}, 0, {4, 1}), plan.view(out));
+  plan.expectAccepted();
+  // The matrix reuses the bytes.
+  const auto &buffers = plan.plan.buffers;
+  buffers[before]->end = buffers[matrix]->begin = 1;
+  buffers[matrix]->offset = buffers[before]->offset;
+  serializePlan(plan.plan);
+  EXPECT_TRUE(checkPlan(plan.plan).isOk()) << checkPlan(plan.plan).message();
+}
+
+// The first and the last row are written, and some columns of all rows.
 TEST(Windows, AnOutputNeedsAllColumns) {
-  for (std::int64_t count : {3, 4}) {
+  for (std::int64_t count : {7, 8}) {
     SmallPlan plan;
-    const std::uint32_t y = plan.buffer("y", {4, 8}, f32, host), in = plan.buffer("in", {4, 4});
+    const std::uint32_t y = plan.buffer("y", {4, 8}, f32, host), in = plan.buffer("in", {4, 8});
     plan.section();
     plan.port(plan.plan.entries[0]->outputs, "y", plan.view(y));
     plan.fill(compute, plan.view(in), 1);
-    for (std::int64_t first : {0, 4})
-      plan.copy(compute, plan.view(in, {4, count}), plan.view(y, {4, count}, std::uint64_t(first) * 4, {8, 1}));
-    if (count == 4)
+    for (std::uint64_t row : {0, 3})
+      plan.copy(compute, plan.view(in, {8}), plan.view(y, {8}, row * 32));
+    plan.copy(compute, plan.view(in, {4, count}), plan.view(y, {4, count}, 0, {8, 1}));
+    if (count == 8)
       plan.expectAccepted();
     else
       plan.expectRefused(12, "output 'y' of 'step' is not there at the end of the step");
