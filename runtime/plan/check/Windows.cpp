@@ -58,8 +58,6 @@ std::optional<std::vector<Window>> windowsOf(const plan::ViewT &view) {
 bool touches(const Window &window, std::uint64_t begin, std::uint64_t end) {
   begin = std::max(begin, window.begin);
   end = std::min(end, window.end());
-  if (begin >= end)
-    return false;
   const std::uint64_t within = (begin - window.begin) % window.period;
   return within < window.run || end - begin > window.period - within;
 }
@@ -95,8 +93,6 @@ bool Columns::hold(std::uint64_t begin, std::uint64_t end) const {
 bool Columns::hold(const Window &window, std::uint64_t begin, std::uint64_t end) const {
   begin = std::max(begin, window.begin);
   end = std::min(end, window.end());
-  if (begin >= end)
-    return true;
   if (window.period != period && window.count > 1)
     return hold(begin, end);
   if (end - begin >= 2 * window.period)

@@ -26,7 +26,7 @@ struct Window {
 /// too many windows to list.
 std::optional<std::vector<Window>> windowsOf(const plan::ViewT &view);
 
-/// True if a byte of [begin, end) is one of the window's.
+/// True if a byte of [begin, end), which overlaps the range of the window, is one of the window's.
 bool touches(const Window &window, std::uint64_t begin, std::uint64_t end);
 
 /// The columns of a period that hold values, in a range of bytes. Column c is every byte at an address of c modulo the
@@ -39,7 +39,7 @@ public:
   void add(const Window &window);
   /// True if all bytes of [begin, end) hold values.
   bool hold(std::uint64_t begin, std::uint64_t end) const;
-  /// True if the bytes of the window in [begin, end) hold values.
+  /// True if the bytes of the window in [begin, end), which overlaps its range, hold values.
   bool hold(const Window &window, std::uint64_t begin, std::uint64_t end) const;
 
   const std::uint64_t period;

@@ -203,6 +203,29 @@ TEST(Repetitions, PortsAreDense) {
   }
 }
 
+// The lifespan of a buffer that persists is empty.
+TEST(Repetitions, AnOutputMayPersist) {
+  SmallPlan plan;
+  const std::uint32_t y = plan.buffer("y", {4}, f32, host), out = plan.buffer("out", {4});
+  plan.section();
+  plan.port(plan.plan.entries[0]->outputs, "y", plan.view(y));
+  plan.fill(compute, plan.view(out), 1);
+  plan.copy(compute, plan.view(out), plan.view(y));
+  plan.expectAccepted();
+  plan::BufferT &buffer = *plan.plan.buffers[y];
+  buffer.class_ = plan::BufferClass::state;
+  buffer.entry = -1;
+  buffer.end = 0;
+  plan.plan.arenas[1]->persistent = plan.plan.arenas[1]->bytes;
+  auto variable = std::make_unique<plan::VariableT>();
+  variable->name = "y";
+  variable->buffer = y;
+  variable->initializer = std::make_unique<plan::InitializerT>();
+  plan.plan.variables.push_back(std::move(variable));
+  serializePlan(plan.plan);
+  EXPECT_TRUE(checkPlan(plan.plan).isOk()) << checkPlan(plan.plan).message();
+}
+
 TEST(Repetitions, EverySliceOfAnOutputIsWritten) {
   for (plan::When when : {plan::When::all, plan::When::not_first}) {
     SmallPlan plan;

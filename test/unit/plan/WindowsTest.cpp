@@ -231,6 +231,24 @@ TEST(Windows, AWindowBetweenWrittenRows) {
   }
 }
 
+// The same with one row between them.
+TEST(Windows, AWindowOfOneRowBetweenWrittenRows) {
+  for (std::int64_t written : {2, 4})
+    for (std::int64_t first = 0; first + 2 <= 8; ++first) {
+      SmallPlan plan;
+      const std::uint32_t matrix = plan.buffer("matrix", {3, 8}), out = plan.buffer("out", {3, 2});
+      plan.section();
+      for (std::uint64_t row : {0, 2})
+        plan.fill(compute, plan.view(matrix, {8}, row * 32), 1);
+      plan.fill(compute, plan.view(matrix, {3, 4}, std::uint64_t(written) * 4, {8, 1}), 1);
+      plan.copy(compute, plan.view(matrix, {3, 2}, std::uint64_t(first) * 4, {8, 1}), plan.view(out));
+      if (first >= written && first + 2 <= written + 4)
+        plan.expectAccepted();
+      else
+        plan.expectRefused(2, "reads bytes of buffer 'matrix' that no instruction has written");
+    }
+}
+
 // More windows than the checker lists: their bytes do not count as written.
 TEST(Windows, ManyWindowsDoNotCount) {
   for (std::int64_t tables : {4096, 4097}) {
