@@ -1,5 +1,6 @@
 //===- Emulator.cpp - device kernels on the host --------------------------------------===//
 #include "test/cuda/Emulator.h"
+#include "test/cuda/AccessHooks.h"
 #include "test/cuda/FiberSwitch.h"
 
 #include <atomic>
@@ -17,6 +18,7 @@ using cuda::Lane;
 using cuda::warpSize;
 
 std::atomic<bool> reversedOrder = false;
+std::atomic<Traffic *> activeTraffic = nullptr;
 
 constexpr std::size_t stackBytes = FiberSwitch::stackFactor * (128 << 10);
 
@@ -32,8 +34,17 @@ struct Fiber {
 };
 
 /// The block that the calling host thread currently runs.
-class Block final : public cuda::EmulatedBlock {
+class Block final : public cuda::EmulatedBlock, public AccessSink {
 public:
+  /// Counts accesses to `to` from the next block on; null: does not count.
+  void setTraffic(Traffic *to) {
+    traffic = to;
+    setAccessSink(to ? this : nullptr);
+  }
+  void access(const void *instruction, const void *address, std::size_t bytes, bool writes) override {
+    traffic->access(instruction, address, bytes, writes, current);
+  }
+
   bool run(const HostKernel &launched, const void *arguments, Index blockIndex, Index blockCount, int threadCount,
            int sharedBytes) {
     kernel = &launched;
@@ -44,35 +55,26 @@ public:
     sharedSize = sharedBytes;
     memory.assign(static_cast<std::size_t>(sharedBytes) / 8 + 1 + guardWords, pattern);
     misuse.clear();
-    if (known && !*launched.usesBarriers) {
-      direct = true;
-      for (int i = 0; i < threads; ++i)
-        launched.body(arguments, lane(reversedOrder ? threads - 1 - i : i));
-      direct = false;
-      return !broken;
-    }
-    places_.resize(static_cast<std::size_t>(threads) * 2 * placeBytes);
-    copies.assign(static_cast<std::size_t>(threads), {});
-    phase.assign(static_cast<std::size_t>(threads), 0);
-    while (fibers.size() < static_cast<std::size_t>(threads))
-      fibers.push_back(std::make_unique<Fiber>());
-    for (int i = 0; i < threads; ++i)
-      fibers[i]->state = State::ready;
-    if (!schedule())
-      return false;
-    for (int i = 0; i < guardWords; ++i)
-      if (memory[memory.size() - 1 - static_cast<std::size_t>(i)] != pattern)
-        misuse = "a write behind the shared memory";
-    for (const std::vector<Copy> &own : copies)
-      if (!own.empty())
-        misuse = "a copy to shared memory that is not waited for";
-    return misuse.empty();
+    if (traffic)
+      traffic->beginBlock(memory.data(), static_cast<std::size_t>(sharedBytes));
+    const bool isGood = known && !*launched.usesBarriers ? runDirectly() : runFibers();
+    if (traffic)
+      traffic->endBlock();
+    return isGood;
   }
   const std::string &whatWasMisused() const { return misuse; }
   void setKnown(bool value) { known = value; }
 
-  void syncBlock(int thread) override { wait(thread, State::atBlock); }
-  void syncWarp(int thread) override { wait(thread, State::atWarp); }
+  void syncBlock(int thread) override {
+    if (traffic)
+      traffic->barrier(true, thread);
+    wait(thread, State::atBlock);
+  }
+  void syncWarp(int thread) override {
+    if (traffic)
+      traffic->barrier(false, thread);
+    wait(thread, State::atWarp);
+  }
   unsigned char *places(int thread) override {
     const int warp = thread / warpSize;
     return &places_[static_cast<std::size_t>((warp * 2 + (phase[thread]++ & 1)) * warpSize * placeBytes)];
@@ -83,6 +85,12 @@ public:
       return;
     if (reinterpret_cast<std::uintptr_t>(from) % static_cast<unsigned>(bytes) != 0)
       misuse = "a copy of " + std::to_string(bytes) + " bytes from an address that is not on their border";
+    if (traffic) {
+      if (real > 0)
+        traffic->access(__builtin_return_address(0), from, static_cast<std::size_t>(bytes), false, thread);
+      traffic->access(static_cast<const char *>(__builtin_return_address(0)) + 1, to, static_cast<std::size_t>(bytes),
+                      true, thread);
+    }
     Copy made{to, from, bytes, real};
     if (!reversedOrder)
       made.make();
@@ -114,6 +122,36 @@ public:
   }
 
 private:
+  /// Without fibers: a thread after the other.
+  bool runDirectly() {
+    direct = true;
+    for (int i = 0; i < threads; ++i) {
+      current = reversedOrder ? threads - 1 - i : i;
+      kernel->body(args, lane(current));
+    }
+    direct = false;
+    return !broken;
+  }
+
+  bool runFibers() {
+    places_.resize(static_cast<std::size_t>(threads) * 2 * placeBytes);
+    copies.assign(static_cast<std::size_t>(threads), {});
+    phase.assign(static_cast<std::size_t>(threads), 0);
+    while (fibers.size() < static_cast<std::size_t>(threads))
+      fibers.push_back(std::make_unique<Fiber>());
+    for (int i = 0; i < threads; ++i)
+      fibers[i]->state = State::ready;
+    if (!schedule())
+      return false;
+    for (int i = 0; i < guardWords; ++i)
+      if (memory[memory.size() - 1 - static_cast<std::size_t>(i)] != pattern)
+        misuse = "a write behind the shared memory";
+    for (const std::vector<Copy> &own : copies)
+      if (!own.empty())
+        misuse = "a copy to shared memory that is not waited for";
+    return misuse.empty();
+  }
+
   static constexpr std::uint64_t pattern = 0x5a5a5a5a5a5a5a5a;
   static constexpr int guardWords = 64;
 
@@ -158,6 +196,7 @@ private:
 
   void resume(int thread) {
     Fiber &fiber = *fibers[thread];
+    current = thread;
     if (_setjmp(scheduler) != 0) {
       fibers[thread]->sanitizer.left();
       return;
@@ -238,6 +277,9 @@ private:
   std::vector<std::vector<Copy>> copies;
   int sharedSize = 0;
   std::string misuse;
+  Traffic *traffic = nullptr;
+  /// The thread that runs.
+  int current = 0;
 };
 
 } // namespace
@@ -249,6 +291,10 @@ bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, i
     error = std::string(kernel.name) + ": a block of " + std::to_string(threads) + " threads";
     return false;
   }
+  Traffic *traffic = activeTraffic;
+  block.setTraffic(traffic);
+  if (traffic)
+    traffic->beginLaunch(kernel.name, blocks, threads);
   for (std::uint64_t b = 0; b < blocks; ++b) {
     // Whether there are barriers is known after one block.
     block.setKnown(b > 0);
@@ -264,5 +310,7 @@ bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, i
 }
 
 void setReversed(bool reversed) { reversedOrder = reversed; }
+
+void setTraffic(Traffic *traffic) { activeTraffic = traffic; }
 
 } // namespace sluice::test

@@ -9,6 +9,7 @@
 #define SLUICE_TEST_CUDA_EMULATOR_H
 
 #include "runtime/base/cuda/Lane.h"
+#include "test/cuda/Traffic.h"
 
 #include <cstddef>
 #include <string>
@@ -32,6 +33,9 @@ bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, i
 
 /// Makes later launches run the threads of a block, and the blocks, from the last to the first.
 void setReversed(bool reversed);
+
+/// Counts the accesses of later launches, which must be on one stream; null: does not count.
+void setTraffic(Traffic *traffic);
 
 } // namespace sluice::test
 

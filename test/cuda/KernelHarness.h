@@ -29,6 +29,8 @@ inline std::set<std::string> compared;
 
 class CudaKernels : public testing::Test {
 protected:
+  /// True if tensors are copied to memory of the device, which is aligned as in a plan.
+  bool copies = !where().empty();
   /// True if kernels run on a GPU, so that the fake has no calls.
   static bool onGpu() { return where() == "gpu"; }
   static std::string where() {
@@ -42,7 +44,7 @@ protected:
     auto made = CudaDevice::create({});
     ASSERT_TRUE(made.isOk()) << made.status().message();
     device = std::move(*made);
-    if (!where().empty()) {
+    if (copies) {
       auto memory = device->allocate(MemorySpace::device, arenaBytes, "test");
       ASSERT_TRUE(memory.isOk()) << memory.status().message();
       arena = static_cast<char *>(*memory);
