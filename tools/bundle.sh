@@ -72,16 +72,15 @@ compile "$work/tiny.mlir" gpt2-tiny-bf16 --set target.device=cuda --set precisio
 "$tools/bin/sluice-import" zoo conv --set stem=4 --set hidden=8 --set height=24 --set width=20 -o "$work/conv.mlir"
 compile "$work/conv.mlir" conv --set target.device=cuda --set 'optimizer.name="sgd"'
 compile "$work/conv.mlir" conv-cpu --set target.isa=avx2 --set 'optimizer.name="sgd"'
-# The models of the benchmarks: name, rows, tokens of a row, config, further settings.
+# The models of the benchmarks (test/bench/models): name, rows, tokens of a row, further settings.
 model() {
-  echo "$4" > "$work/$1.json"
-  "$tools/bin/sluice-import" hf "$work/$1.json" --train-only --batch "$2" --sequence "$3" -o "$work/$1.mlir"
-  compile "$work/$1.mlir" "$1" --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0 "${@:5}"
+  "$tools/bin/sluice-import" hf "$root/test/bench/models/$1.json" --train-only --batch "$2" --sequence "$3" -o "$work/$1.mlir"
+  compile "$work/$1.mlir" "$1" --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0 "${@:4}"
 }
-model gpt2-124m 32 1024 '{"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "activation_function": "gelu_new", "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0}'
-model gpt2-1.5b 8 1024 '{"model_type": "gpt2", "vocab_size": 50257, "n_positions": 1024, "n_embd": 1600, "n_layer": 48, "n_head": 25, "activation_function": "gelu_new", "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0}'
-model llama-1b 4 4096 '{"model_type": "llama", "vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 8192, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu", "tie_word_embeddings": true}' --set loss.chunk_rows=2048
-model llama-7b 2 4096 '{"model_type": "llama", "vocab_size": 32000, "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32, "max_position_embeddings": 4096, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu", "tie_word_embeddings": false}' --set recompute.policy=block
+model gpt2-124m 32 1024
+model gpt2-1.5b 8 1024
+model llama-1b 4 4096 --set loss.chunk_rows=2048
+model llama-7b 2 4096 --set recompute.policy=block
 # Head sizes that tensor cores support, one or two query heads per key head, sequences that do not fill a tile.
 cat > "$work/heads-64.json" <<'CONFIG'
 {"model_type": "gpt2", "vocab_size": 512, "n_positions": 256, "n_embd": 128, "n_layer": 2, "n_head": 2, "activation_function": "gelu_new"}

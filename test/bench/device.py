@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
-"""What the compiler says of the device code, and what a GPU could make of it at most: no GPU is needed.
+"""Registers, spills, shared memory and blocks an SM of each kernel of device code, by ptxas. Prints a table for docs/benchmarks.md; needs nvcc.
 
-  test/bench/device.py                   bytes and flops of a step's kernels, and the least time of each on three GPUs
-  test/bench/device.py FILE.cu...        registers, spills, shared memory and blocks an SM of each kernel (needs nvcc)
-
-Files are those of runtime/kernel/cuda. Both print tables for docs/benchmarks.md.
+  test/bench/device.py FILE.cu...        files of runtime/kernel/cuda
 """
 import os
 import re
@@ -14,8 +11,6 @@ import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 ARCHITECTURES = {"80": 164, "90": 228, "100": 228}  # KiB of shared memory of an SM
-# Dense bf16 with f32 sums, and memory, by NVIDIA's data sheets (SXM).
-DEVICES = {"A100": (312e12, 2.039e12), "H100": (989e12, 3.35e12), "H200": (989e12, 4.8e12)}
 
 FORMS = """
 #include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
@@ -77,44 +72,5 @@ def compiled(files):
         print(f"| `{short}` | {threads} | {shared / 1024:.1f} KB | " + " | ".join(cells) + " |")
 
 
-def roofline():
-    """GPT-2 124M in bf16, 32 rows of 1,024 tokens: each launch of a layer, of the loss and of the update."""
-    batch, length, width, heads, vocabulary, parameters = 32, 1024, 768, 12, 50257, 124.4e6
-    rows = batch * length
-
-    def product(m, k, n):
-        return 2 * (m * k + k * n + m * n), 2 * m * k * n
-
-    def pointwise(tensors, elements, flops=8):
-        return 2 * tensors * elements, flops * elements
-
-    def with_gelu(m, k, n):
-        # In addition the matrix of gelu's inputs; its operations are negligible.
-        moved, flops = product(m, k, n)
-        return moved + 2 * m * n, flops
-
-    scores = batch * heads * length * length * 64 // 2
-    table = [
-        ("`matmul`: Q, K, V", *product(rows, width, 3 * width)), ("`matmul`: attention's result", *product(rows, width, width)),
-        ("`matmul_gelu`: up", *with_gelu(rows, width, 4 * width)), ("`matmul_gelu_grad`", *with_gelu(rows, width, 4 * width)),
-        ("`matmul`: down", *product(rows, 4 * width, width)), ("`matmul`: logits", *product(rows, width, vocabulary)),
-        ("`attention`, causal", 2 * 4 * rows * width, 2 * 2 * scores),
-        ("`attention_grad`, 7 products instead of 5", 2 * 8 * rows * width, 7 * 2 * scores),
-        ("`layer_norm`", *pointwise(2, rows * width)), ("`layer_norm_grad`", *pointwise(3, rows * width, 16)),
-        ("`cross_entropy`", *pointwise(1, rows * vocabulary, 4)), ("`cross_entropy_grad`, in place", *pointwise(2, rows * vocabulary, 4)),
-        ("`embedding`", *pointwise(2, rows * width, 0)), ("`cast` of the parameters", 6 * parameters, 0),
-        ("`power_sum` of the gradients", 4 * parameters, 2 * parameters), ("`adamw`, all parameters, f32", 28 * parameters, 16 * parameters),
-    ]
-    print("| kernel | MB | GFLOP | FLOP a byte | " + " | ".join(f"{name}, ms" for name in DEVICES) + " | limit |")
-    print("|---|---|---|---|" + "---|" * len(DEVICES) + "---|")
-    for name, moved, flops in table:
-        # Other work runs on plain cores, at a fifteenth of the tensor cores' rate.
-        rate = 1 if name.startswith(("`matmul", "`attention")) else 15
-        times = [max(flops * rate / peak, moved / memory) for peak, memory in DEVICES.values()]
-        limits = {"arithmetic" if flops * rate / peak > moved / memory else "memory" for peak, memory in DEVICES.values()}
-        print(f"| {name} | {moved / 1e6:,.0f} | {flops / 1e9:,.1f} | {flops / moved:,.0f} | " + " | ".join(f"{1e3 * t:.3f}" for t in times)
-              + " | " + ", ".join(sorted(limits)) + " |")
-
-
 if __name__ == "__main__":
-    compiled(sys.argv[1:]) if len(sys.argv) > 1 else roofline()
+    compiled(sys.argv[1:])

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Launches, bytes and flops of the kernels of the two benchmark plans for a GPU, and the least time of each on an H200. No GPU is needed.
+
+  test/bench/plans.py FOLDER              compiles both plans in FOLDER and prints the tables of docs/benchmarks.md
+  test/bench/plans.py FOLDER --check      compares their launches, casts and bytes with MOST, and the tables with the page
+
+Bytes are those of the operands, each once; of a table with rows by index only as many rows as there are indices. A product of m x k and k x n has 2 m k n
+flops; causal attention half of two products forward, and of seven backward (Sluice's kernel computes the scores twice). Other kernels are limited by memory.
+The least time of a kernel is the longer of both at the rates of tools/machines/h200-sxm-141gb.toml.
+"""
+import math
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+ROOT = os.environ.get("SLUICE_ROOT") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+PAGE = os.path.join(ROOT, "docs", "benchmarks.md")
+SETTINGS = ["target.device=cuda", "precision.compute=bf16", "gradient.clip_norm=1.0"]
+# Name, rows, tokens of a row, further settings, goal in milliseconds.
+MODELS = [("gpt2-124m", 32, 1024, [], 58.0), ("llama-7b", 2, 4096, ["recompute.policy=block"], 8192 / 11500 * 1e3)]
+# Launches, casts among them, and bytes of a step. They may only decrease: write the new numbers here.
+MOST = {"gpt2-124m": (759, 441, 85398708494), "llama-7b": (2517, 870, 737472881250)}
+BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i64": 8, "u8": 1}
+OPERAND = re.compile(r"%[^:]*:(\w+)\[([\dx]*)\]")
+LAUNCH = re.compile(r"^ +\d+ [^(]*: (\w+)\((.*?)\) -> (.*?)(?: \{(.*?)\})?(?: workspace \d+)?(?: loc\(.*\))?$")
+
+
+def compiled(folder, name, rows, tokens, settings):
+    model, plan = (os.path.join(folder, f"{name}.{end}") for end in ("mlir", "plan"))
+    config = os.path.join(ROOT, "test/bench/models", f"{name}.json")
+    subprocess.run(["sluice-import", "hf", config, "--train-only", "--batch", str(rows), "--sequence", str(tokens), "-o", model], check=True)
+    recipe = os.path.join(folder, "empty.toml")
+    open(recipe, "w").close()
+    sets = [word for setting in SETTINGS + settings for word in ("--set", setting)]
+    subprocess.run(["sluice-compile", model, "--recipe", recipe, *sets, "-o", plan], check=True, capture_output=True)
+    return subprocess.run(["sluice-plan", "print", plan], check=True, capture_output=True, text=True).stdout
+
+
+def operands(text):
+    return [(dtype, [int(n) for n in shape.split("x")] if shape else []) for dtype, shape in OPERAND.findall(text)]
+
+
+def size(operand):
+    return BYTES[operand[0]] * math.prod(operand[1])
+
+
+def flops(kernel, inputs, outputs, attributes):
+    if kernel.startswith("matmul"):
+        k = inputs[0][1][-2 if "transpose_a = 1" in attributes else -1]
+        return 2 * k * math.prod(outputs[0][1])
+    if kernel.startswith("attention"):
+        batch, queries, heads, width = inputs[0][1]
+        keys = inputs[1 if kernel == "attention" else 2][1][1]
+        product = 2 * batch * heads * queries * keys * width
+        return product * (2 if kernel == "attention" else 7) // (2 if "causal = 1" in attributes else 1)
+    return 0
+
+
+def moved(kernel, inputs, outputs):
+    if kernel in ("embedding", "gather"):
+        return size(inputs[1]) + 2 * size(outputs[0])
+    return sum(map(size, inputs + outputs))
+
+
+def launches(text):
+    """(kernel, bytes, flops) of each launch of a train step."""
+    step = text.split("\nentry train_step")[1].split("\nentry ")[0]
+    found = []
+    for line in step.split("\n"):
+        match = LAUNCH.match(line)
+        if match:
+            kernel, left, right, attributes = match.groups()
+            inputs, outputs = operands(left), operands(right)
+            found.append((kernel, moved(kernel, inputs, outputs), flops(kernel, inputs, outputs, attributes or "")))
+    return found
+
+
+def rates():
+    with open(os.path.join(ROOT, "tools/machines/h200-sxm-141gb.toml"), "rb") as file:
+        figures = tomllib.load(file)["figures"]
+    return figures["memory_bytes_per_second"]["value"], figures["bf16_flops_per_second"]["value"]
+
+
+def table(name, rows, tokens, found, goal):
+    memory, peak = rates()
+    kernels = {}
+    for kernel, bytes_, operations in found:
+        row = kernels.setdefault(kernel, [0, 0, 0, 0.0])
+        for i, value in enumerate((1, bytes_, operations, max(bytes_ / memory, operations / peak) * 1e3)):
+            row[i] += value
+    lines = [f"`{name}`, {rows} x {tokens:,} tokens:", "", "| kernel | launches | MB | GFLOP | least time, ms |", "|---|---|---|---|---|"]
+    total = [sum(row[i] for row in kernels.values()) for i in range(4)]
+    ordered = sorted(kernels.items(), key=lambda item: (-item[1][3], item[0]))
+    for kernel, row in ordered + [("sum", total)]:
+        title = kernel if kernel == "sum" else f"`{kernel}`"
+        lines.append(f"| {title} | {row[0]:,} | {row[1] / 1e6:,.1f} | {row[2] / 1e9:,.1f} | {row[3]:,.3f} |")
+    lines.append(f"| goal | | | | {goal:,.0f} |")
+    return "\n".join(lines)
+
+
+def main():
+    folder, check = sys.argv[1], "--check" in sys.argv[2:]
+    os.makedirs(folder, exist_ok=True)
+    with open(PAGE) as file:
+        page = file.read()
+    wrong = []
+    for name, rows, tokens, settings, goal in MODELS:
+        found = launches(compiled(folder, name, rows, tokens, settings))
+        counts = len(found), sum(kernel == "cast" for kernel, _, _ in found), sum(bytes_ for _, bytes_, _ in found)
+        text = table(name, rows, tokens, found, goal)
+        if not check:
+            print(text + "\n")
+        print(f"{name}: {counts[0]} launches, {counts[1]} casts, {counts[2]} bytes")
+        if not check:
+            continue
+        if counts != MOST[name]:
+            larger = any(now > most for now, most in zip(counts, MOST[name]))
+            wrong.append(f"{name}: launches, casts and bytes, expected {MOST[name]} but got {counts}"
+                         + ("" if larger else "; they have decreased: write them to MOST in test/bench/plans.py"))
+        if text not in page:
+            wrong.append(f"docs/benchmarks.md differs from the table of {name} that test/bench/plans.py prints")
+    for line in wrong:
+        print(f"error: {line}", file=sys.stderr)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
