@@ -92,6 +92,19 @@ Status writeAll(const Descriptor &descriptor, const std::string &path, std::span
   return Status::ok();
 }
 
+Status OutputFile::write(std::span<const std::byte> data) {
+  constexpr std::uint64_t atOnce = 8 << 20;
+  SLUICE_RETURN_IF_ERROR(writeAll(descriptor, destination, data));
+  bytes += data.size();
+  if (bytes - begun >= atOnce) {
+    // Only a hint: the fsync of commit() reports the errors of the disk.
+    (void)::sync_file_range(descriptor.get(), static_cast<off64_t>(begun), static_cast<off64_t>(bytes - begun),
+                            SYNC_FILE_RANGE_WRITE);
+    begun = bytes;
+  }
+  return Status::ok();
+}
+
 Status OutputFile::name() {
   if (temporary.empty()) {
     const std::string path = pathOf(descriptor);

@@ -52,7 +52,8 @@ public:
   /// A file that was not committed is removed.
   ~OutputFile();
 
-  Status write(std::span<const std::byte> data) { return writeAll(descriptor, destination, data); }
+  /// Of a long file, the system is to write earlier bytes to the disk already, so that commit() waits for few.
+  Status write(std::span<const std::byte> data);
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
   /// Writes the bytes to the disk and names the file. Reports a full disk if no earlier call did.
   Status commit();
@@ -67,6 +68,8 @@ private:
   /// Empty: the file has no name yet.
   std::string temporary;
   Descriptor descriptor;
+  /// Bytes of the file, and those of them that the system was to write to the disk.
+  std::uint64_t bytes = 0, begun = 0;
 };
 
 /// Creates the folder and its parents, and checks that a file can be written in it.

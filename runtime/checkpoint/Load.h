@@ -16,9 +16,12 @@ namespace sluice {
 /// difference. A variable of a rank that the checkpoint does not have is that of the rank modulo its ranks.
 Status checkModel(const CheckpointReader &reader, const plan::PlanT &plan);
 
-/// Writes all parameters, states and variables of the ranks of this process, and zeros into their padding. The model
-/// was checked.
-Status loadTensors(Ranks &ranks, const CheckpointReader &reader);
+/// Writes all parameters, states and variables of the ranks of this process, and zeros into their padding, and verifies
+/// the files in the same pass: each rank reads at the same time, and verifies the shards that it would have written.
+/// With several processes they verify all files together, or each all of them if `isCopied`. The model was checked. A
+/// block of memory for each rank. After a failure the values are undefined: nothing may be computed from them before a
+/// later call has succeeded on all processes.
+Status loadTensors(Ranks &ranks, const CheckpointReader &reader, bool isCopied);
 
 } // namespace sluice
 

@@ -37,29 +37,24 @@ std::string modelDigest(const plan::PlanT &plan) {
   return digestOf(text);
 }
 
-std::vector<TensorPart> partsOf(const plan::PlanT &plan, const PlanTensor &tensor) {
+std::vector<ShardRun> runsOf(const plan::PlanT &plan, const PlanTensor &tensor, int rank) {
+  std::vector<ShardRun> runs;
   if (!tensor.parameter) {
     ShardRun all;
     all.count = elementCount(tensor.shape).value_or(0);
-    return {TensorPart{{all}, {tensor.rank}}};
+    if (rank == tensor.rank)
+      runs.push_back(all);
+    return runs;
   }
-  const std::vector<std::uint32_t> axes = shardAxes(*tensor.parameter);
-  std::vector<TensorPart> parts(groupSize(plan, axes));
-  for (int rank = 0; rank < static_cast<int>(meshSize(plan)); ++rank)
-    parts[coordinateAlong(plan, static_cast<std::uint32_t>(rank), axes)].ranks.push_back(rank);
+  const std::uint32_t position =
+      coordinateAlong(plan, static_cast<std::uint32_t>(rank), shardAxes(*tensor.parameter));
   // The visitor does not fail.
   (void)forEachShardRun(plan, *tensor.parameter, [&](const ShardRun &run) {
-    parts[run.position].runs.push_back(run);
+    if (run.position == position)
+      runs.push_back(run);
     return Status::ok();
   });
-  return parts;
-}
-
-std::vector<Box> boxesOf(const TensorPart &part, const Extents &tensor) {
-  std::vector<ElementRange> ranges;
-  for (const ShardRun &run : part.runs)
-    ranges.push_back({run.begin, run.count});
-  return boxesOf(ranges, tensor);
+  return runs;
 }
 
 } // namespace sluice

@@ -8,7 +8,6 @@
 #define SLUICE_RUNTIME_CHECKPOINT_PLANTENSORS_H
 
 #include "runtime/checkpoint/Box.h"
-#include "runtime/train/Ranks.h"
 #include "runtime/train/ShardRuns.h"
 
 #include <string>
@@ -34,18 +33,8 @@ std::vector<PlanTensor> planTensors(const plan::PlanT &plan);
 /// training.
 std::string modelDigest(const plan::PlanT &plan);
 
-/// The elements of a tensor that one position along its shard axes has.
-struct TensorPart {
-  std::vector<ShardRun> runs;
-  /// Ranks with these elements, ascending.
-  std::vector<int> ranks;
-};
-
-/// By position along shardAxes(); a variable has one part.
-std::vector<TensorPart> partsOf(const plan::PlanT &plan, const PlanTensor &tensor);
-
-/// The boxes of a part.
-std::vector<Box> boxesOf(const TensorPart &part, const Extents &tensor);
+/// The elements of a tensor that a rank has; none of a variable of a different rank.
+std::vector<ShardRun> runsOf(const plan::PlanT &plan, const PlanTensor &tensor, int rank);
 
 } // namespace sluice
 

@@ -60,7 +60,7 @@ Result<CheckpointReader> CheckpointReader::open(const std::string &folder) {
   const auto &files = reader.contents.files;
   for (const IndexFile &file : files)
     for (const IndexPart &part : file.parts)
-      reader.places[part.tensor].push_back({&file, &part});
+      reader.placesOf[part.tensor].push_back({&file, &part});
   return reader;
 }
 
@@ -72,36 +72,41 @@ Result<std::string> CheckpointReader::text(std::string_view name) const {
   return readText(fmt::format("{}/{}", folder, name), maxTextSize);
 }
 
-Status CheckpointReader::verify(const IndexFile &file, const std::function<void()> &onBlock) const {
+Result<InputFile> CheckpointReader::openFile(const IndexFile &file) const {
+  return InputFile::open(folder + "/" + file.name, StatusCode::refused);
+}
+
+Status CheckpointReader::verify(const IndexFile &file, const Visitor &visit) const {
   const std::string path = folder + "/" + file.name;
-  SLUICE_ASSIGN_OR_RETURN(const InputFile input, InputFile::open(path, StatusCode::refused));
-  std::vector<std::byte> block(std::min(checkpointBlock, file.bytes));
+  SLUICE_ASSIGN_OR_RETURN(const InputFile input, openFile(file));
+  std::vector<std::byte> block(checkpointBlock);
   DigestStream all;
   // The damaged tensor is named, so the digests of the tensors are compared first.
-  const auto addRange = [&](std::uint64_t begin, std::uint64_t end, DigestStream *own) -> Status {
+  const auto addRange = [&](std::uint64_t begin, std::uint64_t end, const IndexPart *part,
+                            DigestStream *own) -> Status {
     for (std::uint64_t at = begin; at < end;) {
       const std::span<std::byte> bytes = std::span(block).first(std::min<std::uint64_t>(block.size(), end - at));
       SLUICE_RETURN_IF_ERROR(input.readAt(at, bytes));
       all.add(bytes);
       if (own)
         own->add(bytes);
+      if (visit)
+        SLUICE_RETURN_IF_ERROR(visit(part, at - begin, bytes));
       at += bytes.size();
-      if (onBlock)
-        onBlock();
     }
     return Status::ok();
   };
   std::uint64_t at = 0;
   for (const IndexPart &part : file.parts) {
     DigestStream own;
-    SLUICE_RETURN_IF_ERROR(addRange(at, part.begin, nullptr));
-    SLUICE_RETURN_IF_ERROR(addRange(part.begin, part.end, &own));
+    SLUICE_RETURN_IF_ERROR(addRange(at, part.begin, nullptr, nullptr));
+    SLUICE_RETURN_IF_ERROR(addRange(part.begin, part.end, &part, &own));
     if (const std::string digest = own.text(); digest != part.digest)
       return refusedError(fmt::format("'{}': tensor '{}' at bytes {} to {}, digest, expected {} but got {}", path,
                                       part.tensor, part.begin, part.end, part.digest, digest));
     at = part.end;
   }
-  SLUICE_RETURN_IF_ERROR(addRange(at, file.bytes, nullptr));
+  SLUICE_RETURN_IF_ERROR(addRange(at, file.bytes, nullptr, nullptr));
   if (const std::string digest = all.text(); digest != file.digest)
     return refusedError(fmt::format("'{}': bytes 0 to {} outside of its tensors, digest of the file, expected {} but "
                                     "got {}",
@@ -121,7 +126,7 @@ Status CheckpointReader::readFile(const IndexFile &file, std::uint64_t offset, s
   if (at == opened.end()) {
     if (opened.size() >= maxOpenFiles)
       opened.clear();
-    SLUICE_ASSIGN_OR_RETURN(InputFile input, InputFile::open(folder + "/" + file.name, StatusCode::refused));
+    SLUICE_ASSIGN_OR_RETURN(InputFile input, openFile(file));
     at = opened.emplace(file.name, std::move(input)).first;
   }
   return at->second.readAt(offset, out);
@@ -130,7 +135,7 @@ Status CheckpointReader::readFile(const IndexFile &file, std::uint64_t offset, s
 Status CheckpointReader::read(const std::string &name, std::uint64_t begin, std::span<std::byte> out) const {
   const IndexTensor &tensor = contents.tensors.at(name);
   const std::uint64_t element = elementBytes(tensor.dtype);
-  const std::vector<Place> &parts = places.at(name);
+  const std::vector<Place> &parts = placesOf.at(name);
   std::size_t place = 0;
   while (!out.empty()) {
     std::optional<ElementRange> found;

@@ -1,7 +1,8 @@
 //===- Reader.h - reads and verifies a checkpoint --------------------------------------===//
 //
-// Opening reads the index and the state; verifying compares the bytes of files with their digests; reading fills in
-// elements of a global tensor from the files that have them, whichever ranks wrote them.
+// Opening reads the index and the state; verifying compares the bytes of files with their digests, and can pass them on
+// in the same pass; reading fills in elements of a global tensor from the files that have them, whichever ranks wrote
+// them. Const functions may be called by several threads at once, except read().
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_CHECKPOINT_READER_H
@@ -29,12 +30,24 @@ public:
   /// The text of a file of the index that has no tensors; empty if the checkpoint does not have it.
   Result<std::string> text(std::string_view name) const;
 
-  /// Reads a file of the index. A byte that differs from the one written is StatusCode::refused, with the file, and the
-  /// tensor and its bytes.
-  /// `onBlock`, if given, is called for each block that was read.
-  Status verify(const IndexFile &file, const std::function<void()> &onBlock = {}) const;
+  /// Receives bytes of a file in order, at most checkpointBlock at once: those of a part from its byte `offset` on, or
+  /// others (null). They are elements of the part without remainder.
+  using Visitor =
+      std::function<Status(const IndexPart *part, std::uint64_t offset, std::span<const std::byte> bytes)>;
+  /// Reads a file of the index and passes its bytes to `visit`, if given, before they are compared. A byte that differs
+  /// from the one written is StatusCode::refused, with the file, and the tensor and its bytes.
+  Status verify(const IndexFile &file, const Visitor &visit = {}) const;
   /// Verifies all files.
   Status verify() const;
+
+  /// A part of a tensor and the file that has it.
+  struct Place {
+    const IndexFile *file;
+    const IndexPart *part;
+  };
+  /// Of a tensor of the index.
+  const std::vector<Place> &places(const std::string &tensor) const { return placesOf.at(tensor); }
+  Result<InputFile> openFile(const IndexFile &file) const;
 
   /// Fills `out` with elements of a tensor of the index from `begin` on, in the tensor's dtype.
   Status read(const std::string &tensor, std::uint64_t begin, std::span<std::byte> out) const;
@@ -46,12 +59,8 @@ private:
   std::string folder;
   CheckpointIndex contents;
   TrainingState numbers;
-  struct Place {
-    const IndexFile *file;
-    const IndexPart *part;
-  };
   /// By tensor.
-  std::map<std::string, std::vector<Place>, std::less<>> places;
+  std::map<std::string, std::vector<Place>, std::less<>> placesOf;
   /// Some of the files, by name.
   mutable std::map<std::string, InputFile> opened;
 };

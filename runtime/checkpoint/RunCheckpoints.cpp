@@ -42,7 +42,7 @@ void RunCheckpoints::note(const std::string &text) const {
     options.note(text);
 }
 
-/// Paths of the checkpoints to try, one after another.
+/// Paths of the checkpoints to try, the last one first.
 Result<std::vector<std::string>> RunCheckpoints::candidates() {
   if (!options.folder.empty()) {
     SLUICE_RETURN_IF_ERROR(createFolder(options.folder));
@@ -55,7 +55,7 @@ Result<std::vector<std::string>> RunCheckpoints::candidates() {
   std::vector<std::string> paths;
   if (options.resume == "auto") {
     for (std::uint64_t step : steps)
-      paths.insert(paths.begin(), stepPath(options.folder, step));
+      paths.push_back(stepPath(options.folder, step));
     return paths;
   }
   if (options.resume != "none") {
@@ -105,8 +105,7 @@ static std::string identityOf(const std::string &path) {
              : fmt::format("{} {} {}", info.st_ino, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
-/// Opens a checkpoint and verifies the part of this process. `isSame` is false if the process does not see what rank 0
-/// sees, whose status it has otherwise.
+/// Opens a checkpoint. `isSame` is false if the process does not see what rank 0 sees, whose status it has otherwise.
 Status RunCheckpoints::openCandidate(const Ranks &ranks, const std::string &path, bool &isSame) {
   Result<CheckpointReader> opened = CheckpointReader::open(path);
   const std::string own = opened.isOk() ? opened->index().digest : "none";
@@ -119,18 +118,12 @@ Status RunCheckpoints::openCandidate(const Ranks &ranks, const std::string &path
                  fmt::format("'{}', expected the checkpoint with digest {} as on rank 0 but got {}", path, root, own))
                  .withNote(sharedNote);
   }
-  // Processes that have separate copies verify all files, others share the work.
   const std::string ownFile = identityOf(path + "/" + std::string(checkpointIndexName));
   std::string rootFile = ownFile;
   SLUICE_RETURN_IF_ERROR(ranks.share(0, rootFile));
-  SLUICE_ASSIGN_OR_RETURN(const bool isCopied, ranks.agree(ownFile != rootFile));
-  if (isSame && opened.isOk()) {
-    const std::vector<IndexFile> &files = opened->index().files;
-    for (std::size_t i = 0; i < files.size() && status.isOk(); ++i)
-      if (isCopied || ranks.holds(static_cast<int>(i % static_cast<std::size_t>(ranks.size()))))
-        status = opened->verify(files[i], [&] { ranks.noteWork(); });
+  SLUICE_ASSIGN_OR_RETURN(isCopied, ranks.agree(ownFile != rootFile));
+  if (isSame && opened.isOk())
     reader = std::make_unique<CheckpointReader>(std::move(*opened));
-  }
   SLUICE_ASSIGN_OR_RETURN(const bool differs, ranks.agree(!isSame));
   isSame = !differs;
   return commonStatus(ranks, std::move(status));
@@ -206,31 +199,52 @@ Result<bool> RunCheckpoints::open(const Ranks &ranks) {
   if (options.resume == "auto" && !options.folder.empty())
     SLUICE_RETURN_IF_ERROR(checkSteps(ranks));
   SLUICE_RETURN_IF_ERROR(ranks.share(0, text));
-  std::vector<std::string> damaged;
-  Status last;
+  untried.clear();
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string path = text.substr(begin, end - begin);
+    untried.push_back(text.substr(begin, end - begin));
     begin = end + 1;
+  }
+  return choose(ranks);
+}
+
+void RunCheckpoints::passOver(const std::string &path, Status why) {
+  note("cannot continue from a damaged checkpoint: " + why.message());
+  damaged.push_back(path);
+  damage = std::move(why);
+}
+
+Result<bool> RunCheckpoints::choose(const Ranks &ranks) {
+  while (!untried.empty()) {
+    const std::string path = std::move(untried.back());
+    untried.pop_back();
     bool isSame = true;
-    last = openCandidate(ranks, path, isSame);
-    if (last.isOk()) {
+    Status opened = openCandidate(ranks, path, isSame);
+    if (opened.isOk()) {
       SLUICE_RETURN_IF_ERROR(checkRun(ranks, options.resume == "auto"));
-      SLUICE_RETURN_IF_ERROR(commonStatus(ranks, ranks.isRoot() ? setAside(damaged) : Status::ok()));
       return true;
     }
     if (options.resume != "auto" || !isSame)
-      return last;
-    note("cannot continue from a damaged checkpoint: " + last.message());
-    damaged.push_back(path);
+      return opened;
+    passOver(path, std::move(opened));
   }
-  if (!last.isOk())
-    return std::move(last).withNote("no checkpoint of the folder is complete");
+  if (!damaged.empty())
+    return std::move(damage).withNote("no checkpoint of the folder is complete");
   return false;
 }
 
 Result<TrainProgress> RunCheckpoints::load(Ranks &ranks) {
-  SLUICE_RETURN_IF_ERROR(commonStatus(ranks, loadTensors(ranks, *reader)));
+  while (true) {
+    Status loaded = commonStatus(ranks, loadTensors(ranks, *reader, isCopied));
+    if (loaded.isOk())
+      break;
+    const bool isDamaged = loaded.code() == StatusCode::refused || loaded.code() == StatusCode::input;
+    if (options.resume != "auto" || !isDamaged)
+      return loaded;
+    passOver(reader->path(), std::move(loaded));
+    SLUICE_RETURN_IF_ERROR(choose(ranks).takeStatus());
+  }
+  SLUICE_RETURN_IF_ERROR(commonStatus(ranks, ranks.isRoot() ? setAside(damaged) : Status::ok()));
   const TrainProgress progress = reader->state().progress;
   note(fmt::format("continuing after step {} of '{}'", progress.step, reader->path()));
   // A checkpoint of another folder is not one of this run.

@@ -42,9 +42,10 @@ public:
   /// Ends a write that was not waited for; its checkpoint remains partial.
   ~RunCheckpoints() override { cancelled = true; }
 
-  /// A folder with the checkpoints of another run, or a checkpoint of another model, is StatusCode::refused. So are
-  /// processes that see different checkpoints.
+  /// Reads index and state, not the tensors. A folder with the checkpoints of another run, or a checkpoint of another
+  /// model, is StatusCode::refused. So are processes that see different checkpoints.
   Result<bool> open(const Ranks &ranks) override;
+  /// Verifies every byte. After a damaged checkpoint `auto` loads the one before it.
   Result<TrainProgress> load(Ranks &ranks) override;
   bool isDue(std::uint64_t step) const override { return options.every != 0 && step % options.every == 0; }
   Status save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) override;
@@ -65,6 +66,9 @@ private:
   Status checkSteps(const Ranks &ranks) const;
   Status checkRun(const Ranks &ranks, bool isOwnFolder);
   Status openCandidate(const Ranks &ranks, const std::string &path, bool &isSame);
+  /// Opens the first of `untried` that can be opened, and checks it; false: there was none.
+  Result<bool> choose(const Ranks &ranks);
+  void passOver(const std::string &path, Status why);
   Status prune() const;
 
   CheckpointOptions options;
@@ -72,7 +76,15 @@ private:
   Descriptor lock;
   /// All but the progress and what the plan has.
   TrainingState run;
+  /// The checkpoint that the run continues from, until it is loaded.
   std::unique_ptr<CheckpointReader> reader;
+  /// Processes have separate copies of it.
+  bool isCopied = false;
+  /// Paths of the checkpoints to try after it, the last one first.
+  std::vector<std::string> untried;
+  /// Those that could not be read, and the reason of the latest.
+  std::vector<std::string> damaged;
+  Status damage;
   std::uint64_t failed = 0;
   /// The step of the latest checkpoint that was read or written.
   std::uint64_t lastStep = 0;

@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/checkpoint/Digest.h"
 #include "runtime/checkpoint/Folder.h"
+#include "runtime/checkpoint/PlanTensors.h"
 #include "runtime/checkpoint/Shards.h"
 #include "runtime/plan/CheckpointMemory.h"
 
@@ -41,17 +42,18 @@ static Status cancelledError() { return failedError("the run ended before its ch
 
 namespace {
 
-/// Reads elements of a part from the copy of a rank's buffer, by the runs that have them.
-class PartReader {
+/// Reads elements of a tensor from the copy of a rank's buffer, by the runs that have them.
+class RunReader {
 public:
-  PartReader(std::span<const std::byte> copy, const PlanTensor &tensor, TensorPart part,
-             const std::atomic<bool> &cancelled)
-      : copy(copy), element(dtypeBytes(tensor.dtype)), part(std::move(part)), cancelled(cancelled) {}
+  RunReader(std::span<const std::byte> copy, const PlanTensor &tensor, std::vector<ShardRun> runs,
+            const std::atomic<bool> &cancelled)
+      : copy(copy), element(dtypeBytes(tensor.dtype)),
+        runs(std::make_shared<const std::vector<ShardRun>>(std::move(runs))), cancelled(cancelled) {}
 
   Status operator()(std::uint64_t begin, std::span<std::byte> out) const {
     if (cancelled)
       return cancelledError();
-    auto run = std::upper_bound(part.runs.begin(), part.runs.end(), begin,
+    auto run = std::upper_bound(runs->begin(), runs->end(), begin,
                                 [](std::uint64_t at, const ShardRun &each) { return at < each.begin; });
     for (--run; !out.empty(); ++run) {
       const std::uint64_t first = begin - run->begin;
@@ -66,29 +68,32 @@ public:
 private:
   std::span<const std::byte> copy;
   std::uint64_t element;
-  TensorPart part;
+  /// Shared by the readers of its boxes.
+  std::shared_ptr<const std::vector<ShardRun>> runs;
   const std::atomic<bool> &cancelled;
 };
 
 } // namespace
 
-/// The boxes that the rank writes: of the ranks with the same elements the first one writes them.
+/// The boxes that the rank writes.
 static std::vector<ShardTensor> shardTensors(const Ranks &ranks, const std::vector<PlanTensor> &tensors, int rank,
-                                             const std::atomic<bool> &cancelled) {
+                                             const CheckpointMemory &memory, const std::atomic<bool> &cancelled) {
   const plan::PlanT &plan = ranks.plan();
   std::vector<ShardTensor> shards;
-  for (const PlanTensor &tensor : tensors)
-    for (TensorPart &part : partsOf(plan, tensor)) {
-      if (part.ranks.empty() || part.ranks.front() != rank)
-        continue;
-      const plan::BufferT &buffer = *plan.buffers[tensor.buffer];
-      const std::span<const std::byte> copy =
-          ranks.checkpointMemory(rank).subspan(copyBegin(plan, buffer.space) + buffer.offset, buffer.bytes);
-      const std::vector<Box> boxes = boxesOf(part, tensor.shape);
-      const PartReader read(copy, tensor, std::move(part), cancelled);
-      for (const Box &box : boxes)
-        shards.push_back({tensor.name, tensor.dtype, tensor.shape, box, read});
-    }
+  for (const PlanTensor &tensor : tensors) {
+    if (tensor.parameter ? !writesParameter(plan, *tensor.parameter, static_cast<std::uint32_t>(rank))
+                         : tensor.rank != rank)
+      continue;
+    const plan::BufferT &buffer = *plan.buffers[tensor.buffer];
+    const std::span<const std::byte> copy = ranks.checkpointMemory(rank).subspan(*memory.copyOf(buffer), buffer.bytes);
+    std::vector<ShardRun> runs = runsOf(plan, tensor, rank);
+    std::vector<ElementRange> ranges;
+    for (const ShardRun &run : runs)
+      ranges.push_back({run.begin, run.count});
+    const RunReader read(copy, tensor, std::move(runs), cancelled);
+    for (const Box &box : boxesOf(ranges, tensor.shape))
+      shards.push_back({tensor.name, tensor.dtype, tensor.shape, box, read});
+  }
   return shards;
 }
 
@@ -99,9 +104,10 @@ static Result<std::vector<IndexFile>> writeHeldShards(const Ranks &ranks, const 
   for (int rank = 0; rank < ranks.size(); ++rank) {
     if (!ranks.holds(rank))
       continue;
+    const CheckpointMemory memory = checkpointMemory(ranks.plan(), static_cast<std::uint32_t>(rank));
     SLUICE_ASSIGN_OR_RETURN(std::vector<IndexFile> written,
-                            writeShards(folder, rank + 1, shardTensors(ranks, tensors, rank, cancelled),
-                                        ranks.checkpointMemory(rank).first(checkpointMemory(ranks.plan()).block)));
+                            writeShards(folder, rank + 1, shardTensors(ranks, tensors, rank, memory, cancelled),
+                                        ranks.checkpointMemory(rank).first(memory.block)));
     std::move(written.begin(), written.end(), std::back_inserter(files));
   }
   return files;

@@ -1,8 +1,8 @@
 //===- Save.h - writes a checkpoint ----------------------------------------------------===//
 //
 // A save writes a copy of what persists between steps, so that the ranks may run meanwhile. The process of each rank
-// writes the shards of its rank. Every file is written, then synchronized to the disk, in a
-// folder with the suffix ".partial". After all processes are done the root writes state.json and then the index,
+// writes the shards of its rank. Every file is written, then synchronized to the disk, in a folder with the suffix
+// ".partial". After all processes are done the root writes state.json and then the index,
 // synchronizes the folder, renames it, and synchronizes the folder of the checkpoints. So a folder without the suffix
 // is complete, whenever a process ends.
 //

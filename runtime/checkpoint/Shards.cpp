@@ -5,6 +5,7 @@
 #include "runtime/checkpoint/Digest.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -67,6 +68,15 @@ static Result<IndexFile> writeShard(const std::string &folder, std::string name,
   return file;
 }
 
+static constexpr std::string_view shardPrefix = "shard-";
+
+std::uint64_t shardOf(std::string_view file) {
+  std::uint64_t shard = 0;
+  if (file.starts_with(shardPrefix))
+    std::from_chars(file.data() + shardPrefix.size(), file.data() + file.size(), shard);
+  return shard;
+}
+
 Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
                                            const std::vector<ShardTensor> &tensors, std::span<std::byte> block) {
   std::vector<std::vector<const ShardTensor *>> contents;
@@ -80,7 +90,7 @@ Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
   for (std::size_t i = 0; i < contents.size(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(
         IndexFile file,
-        writeShard(folder, fmt::format("shard-{:05}-model-{:05}-of-{:05}.safetensors", shard, i + 1, contents.size()),
+        writeShard(folder, fmt::format("{}{:05}-model-{:05}-of-{:05}.safetensors", shardPrefix, shard, i + 1, contents.size()),
                    contents[i], block));
     files.push_back(std::move(file));
   }

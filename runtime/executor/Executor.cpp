@@ -1,6 +1,5 @@
 //===- Executor.cpp - creation and destruction of executors ------------------------===//
 #include "runtime/executor/PlanExecutor.h"
-#include "runtime/plan/CheckpointMemory.h"
 
 #include <new>
 
@@ -37,10 +36,10 @@ Result<std::unique_ptr<Executor>> Executor::create(const plan::PlanT &plan, std:
 }
 
 Status PlanExecutor::copyState() {
-  for (const auto &arena : plan().arenas)
-    SLUICE_RETURN_IF_ERROR(backend->device().read(checkpoint.subspan(copyBegin(plan(), arena->space)).data(),
-                                                  binder.arenas[static_cast<std::size_t>(arena->space)].data(),
-                                                  arena->persistent));
+  for (const CopiedRange &range : copied)
+    SLUICE_RETURN_IF_ERROR(backend->device().read(
+        checkpoint.data() + range.copy, binder.arenas[static_cast<std::size_t>(range.space)].data() + range.begin,
+        range.end - range.begin));
   return {};
 }
 

@@ -144,7 +144,7 @@ public:
   /// after synchronize(). StatusCode::refused on a GPU.
   virtual Result<std::optional<NonFinite>> findNonFinite(std::string_view entry) = 0;
 
-  /// Between steps: copies the persistent bytes of the arenas to the memory of checkpoints (CheckpointMemory.h).
+  /// Between steps: copies what the rank writes to its memory of checkpoints (CheckpointMemory.h).
   virtual Status copyState() = 0;
   /// That memory; empty unless ExecutorOptions::writesCheckpoints. Any thread may use it until the next copyState().
   virtual std::span<std::byte> checkpointMemory() const = 0;

@@ -5,7 +5,6 @@
 #include "runtime/base/Text.h"
 #include "runtime/executor/Machine.h"
 #include "runtime/executor/PlanExecutor.h"
-#include "runtime/plan/CheckpointMemory.h"
 
 #include <algorithm>
 
@@ -117,7 +116,9 @@ Status PlanExecutor::makeDevice() {
       SLUICE_RETURN_IF_ERROR(byLibrary->registerMemory(base, arena->bytes));
   }
   if (options.writesCheckpoints) {
-    const std::uint64_t bytes = sluice::checkpointMemory(plan()).bytes();
+    const CheckpointMemory needed = sluice::checkpointMemory(plan(), static_cast<std::uint32_t>(rank()));
+    const std::uint64_t bytes = needed.bytes();
+    copied = needed.ranges;
     SLUICE_ASSIGN_OR_RETURN(void *memory,
                             device->allocate(MemorySpace::host, bytes, concat("the checkpoints of rank ", rank())));
     checkpoint = {static_cast<std::byte *>(memory), bytes};

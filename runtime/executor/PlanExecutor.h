@@ -16,6 +16,7 @@
 #include "runtime/executor/Backend.h"
 #include "runtime/executor/Commands.h"
 #include "runtime/executor/NonFinite.h"
+#include "runtime/plan/CheckpointMemory.h"
 
 #include <map>
 #include <optional>
@@ -152,8 +153,9 @@ private:
   /// True if work was issued after the last time that all streams were idle.
   bool busy = false;
   std::vector<void *> workspaces;
-  /// The memory of checkpoints.
+  /// The memory of checkpoints, and what is copied to it.
   std::span<std::byte> checkpoint;
+  std::vector<CopiedRange> copied;
   std::vector<StreamTrace> traces;
   std::map<ChannelKey, std::unique_ptr<Communicator>> channels;
   std::vector<std::unique_ptr<InstructionCommand>> commands;

@@ -132,7 +132,7 @@ Json memoryJson(const plan::PlanT &plan, bool writesCheckpoints) {
                {"rank", rankBytes(plan)},
                {"predicted_process", predictedProcess(plan, meshSize(plan), writesCheckpoints)},
                {"process", process}};
-  if (const CheckpointMemory memory = checkpointMemory(plan); writesCheckpoints)
+  if (const CheckpointMemory memory = checkpointMemory(plan, 0); writesCheckpoints)
     json["checkpoint"] = {{"copy", memory.copy}, {"block", memory.block}, {"bytes", memory.bytes()}};
   return json;
 }
@@ -173,7 +173,7 @@ std::string memoryText(const plan::PlanT &plan, bool unicode, bool writesCheckpo
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + "arena " + formatBytesExact(arena->bytes) +
            ", persistent " + formatBytesExact(arena->persistent) + ", live at most " +
            formatBytesExact(arena->peak_live) + ", workspace " + formatBytesExact(arena->workspace) + "\n";
-  if (const CheckpointMemory memory = checkpointMemory(plan); writesCheckpoints)
+  if (const CheckpointMemory memory = checkpointMemory(plan, 0); writesCheckpoints)
     out += "  host    checkpoints " + formatBytesExact(memory.bytes()) + ", copy " + formatBytesExact(memory.copy) +
            ", write block " + formatBytesExact(memory.block) + "\n";
   out += concat("  process of all ", meshSize(plan), " ranks grows by ",

@@ -109,6 +109,15 @@ std::vector<std::int64_t> shardShape(const plan::ParameterT &parameter) {
   return shape;
 }
 
+std::vector<std::uint32_t> shardAxes(const plan::ParameterT &parameter) {
+  std::vector<std::uint32_t> axes;
+  if (parameter.split)
+    axes = parameter.split->axes;
+  if (parameter.dim >= 0)
+    axes.insert(axes.end(), parameter.axes.begin(), parameter.axes.end());
+  return axes;
+}
+
 bool isDense(const plan::ViewT &view) {
   if (view.strides.empty())
     return true;

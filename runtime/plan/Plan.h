@@ -67,6 +67,9 @@ int cutDim(const plan::ParameterT &parameter);
 /// cutShape as one rank holds it, padding included.
 std::vector<std::int64_t> shardShape(const plan::ParameterT &parameter);
 
+/// The axes along which ranks have different elements of the parameter: those of its split, then those of its shards.
+std::vector<std::uint32_t> shardAxes(const plan::ParameterT &parameter);
+
 /// True where the view has no strides, or strides that are the dense row-major ones.
 bool isDense(const plan::ViewT &view);
 

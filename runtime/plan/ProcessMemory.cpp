@@ -127,8 +127,8 @@ std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ran
       {"runtime", "code of the runtime and its libraries", runtimeBytes + counts.packingCode},
   };
   if (writesCheckpoints)
-    terms.push_back({"checkpoint", "every rank's copy of what persists, and its write block",
-                     ranks * roundUp(checkpointMemory(plan).bytes(), pageBytes)});
+    terms.push_back({"checkpoint", "every rank's copy of what it writes, and its write block",
+                     checkpointPages(plan, ranks, pageBytes)});
   return terms;
 }
 

@@ -28,9 +28,9 @@ struct TrainProgress {
 class Checkpointer {
 public:
   virtual ~Checkpointer() = default;
-  /// Chooses and verifies the checkpoint to continue from; false: the run starts at the first step.
+  /// Chooses the checkpoint to continue from; false: the run starts at the first step.
   virtual Result<bool> open(const Ranks &ranks) = 0;
-  /// Reads that checkpoint into idle ranks.
+  /// After open() returned true: verifies that checkpoint and reads it into idle ranks.
   virtual Result<TrainProgress> load(Ranks &ranks) = 0;
   /// True if a checkpoint follows this step (from 1).
   virtual bool isDue(std::uint64_t step) const = 0;

@@ -56,6 +56,13 @@ public:
     return group->executor(rank).write(buffer, offset, data);
   }
 
+  Status forEachRank(const std::function<void(int)> &function) const override {
+    return group->forEachRank([&](Executor &executor) {
+      function(executor.rank());
+      return Status::ok();
+    });
+  }
+
   Status copyState() const override {
     return group->forEachRank([](Executor &executor) { return executor.copyState(); });
   }

@@ -4,7 +4,9 @@
 // rank 0 and each other rank.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/base/Text.h"
 #include "runtime/base/cuda/Table.h"
+#include "runtime/collective/BroadcastText.h"
 #include "runtime/collective/nccl/NcclWorld.h"
 #include "runtime/executor/NonFinite.h"
 #include "runtime/train/ExecutorSettings.h"
@@ -61,12 +63,7 @@ public:
     SLUICE_ASSIGN_OR_RETURN(std::int64_t largest, largestOn(all, value));
     return largest != 0;
   }
-  Status share(int rank, std::string &text) const override {
-    std::uint64_t bytes = text.size();
-    SLUICE_RETURN_IF_ERROR(broadcast(all, rank, std::as_writable_bytes(std::span(&bytes, 1))));
-    text.resize(bytes);
-    return bytes == 0 ? Status::ok() : broadcast(all, rank, std::as_writable_bytes(std::span(text)));
-  }
+  Status share(int rank, std::string &text) const override { return broadcastText(all, rank, text, "text"); }
 
 private:
   Communicator &all;
@@ -205,6 +202,9 @@ private:
         return Status::ok();
       if (request.rank != ownRank)
         continue;
+      if (request.buffer >= held.buffers.size() || request.bytes > held.buffers[request.buffer]->bytes)
+        return failedError(concat("rank 0 requests ", request.bytes, " bytes of buffer ", request.buffer,
+                                  ", which the plan does not have"));
       std::vector<std::byte> copy(request.bytes);
       SLUICE_RETURN_IF_ERROR(executor->read(request.buffer, request.offset, copy));
       SLUICE_RETURN_IF_ERROR(broadcast(*pairs.at(ownRank), 1, copy));
@@ -220,21 +220,26 @@ private:
     }
     const std::vector<std::vector<std::string>> names =
         ownRank == 0 ? instructionNames(held) : std::vector<std::vector<std::string>>();
-    std::vector<TraceRecord> records;
     for (int rank = 0; rank < size(); ++rank)
       for (std::uint32_t stream = 0; stream < held.streams.size(); ++stream) {
         if (ownRank != 0 && ownRank != rank)
           continue;
-        if (holds(rank))
-          records.assign(executor->trace(stream).begin(), executor->trace(stream).end());
-        if (rank != 0) {
-          std::uint64_t count = records.size();
-          SLUICE_RETURN_IF_ERROR(broadcast(*pairs.at(rank), 1, std::as_writable_bytes(std::span(&count, 1))));
-          records.resize(count);
-          SLUICE_RETURN_IF_ERROR(broadcast(*pairs.at(rank), 1, std::as_writable_bytes(std::span(records))));
+        std::string bytes;
+        if (holds(rank)) {
+          const auto own = std::as_bytes(executor->trace(stream));
+          bytes.assign(reinterpret_cast<const char *>(own.data()), own.size());
         }
-        if (ownRank == 0)
-          appendSpans(held, rank, stream, records, names, traceStart, spans);
+        if (rank != 0)
+          SLUICE_RETURN_IF_ERROR(broadcastText(*pairs.at(rank), 1, bytes, "trace"));
+        if (ownRank != 0)
+          continue;
+        std::vector<TraceRecord> records(bytes.size() / sizeof(TraceRecord));
+        std::ranges::copy(std::as_bytes(std::span(bytes)).first(std::as_bytes(std::span(records)).size()),
+                          std::as_writable_bytes(std::span(records)).begin());
+        std::erase_if(records, [&](const TraceRecord &record) {
+          return record.entry >= names.size() || record.instruction >= names[record.entry].size();
+        });
+        appendSpans(held, rank, stream, records, names, traceStart, spans);
       }
     return Status::ok();
   }

@@ -52,7 +52,15 @@ public:
   /// are dropped.
   virtual Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
-  /// Between runs: copies the persistent bytes of the ranks of this process to their memory of checkpoints.
+  /// Between runs: calls the function for each rank of this process, on its thread, all at the same time, and returns
+  /// after them. An error is that of ranks that cannot run.
+  virtual Status forEachRank(const std::function<void(int rank)> &function) const {
+    for (int rank = 0; rank < size(); ++rank)
+      if (holds(rank))
+        function(rank);
+    return Status::ok();
+  }
+  /// Between runs: copies what the ranks of this process write to their memory of checkpoints.
   virtual Status copyState() const = 0;
   /// That memory of a rank of this process, divided as CheckpointMemory.h says; empty unless
   /// RanksOptions::writesCheckpoints. Any thread may use it, also during runs, until the next copyState().

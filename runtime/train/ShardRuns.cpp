@@ -18,15 +18,6 @@ struct DimExtents {
 
 } // namespace
 
-std::vector<std::uint32_t> shardAxes(const plan::ParameterT &parameter) {
-  std::vector<std::uint32_t> axes;
-  if (parameter.split)
-    axes = parameter.split->axes;
-  if (parameter.dim >= 0)
-    axes.insert(axes.end(), parameter.axes.begin(), parameter.axes.end());
-  return axes;
-}
-
 Status forEachShardRun(const plan::PlanT &plan, const plan::ParameterT &parameter,
                        const std::function<Status(const ShardRun &)> &visit) {
   // A parameter without a split has one part: all rows of its first dim.

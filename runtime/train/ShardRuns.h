@@ -15,9 +15,6 @@
 
 namespace sluice {
 
-/// The axes along which ranks have different elements of the parameter: those of its split, then those of its shards.
-std::vector<std::uint32_t> shardAxes(const plan::ParameterT &parameter);
-
 /// Elements [begin, begin + count) of the global parameter are the elements from `offset` on of the shards of the ranks
 /// at this position along shardAxes().
 struct ShardRun {

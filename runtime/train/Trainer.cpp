@@ -85,7 +85,7 @@ static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
     writesCheckpoints = writesCheckpoints || (ranks.holds(rank) && !ranks.checkpointMemory(rank).empty());
   }
   if (writesCheckpoints)
-    summary.predictedPeak[plan::EnumNameSpace(plan::Space::host)] += checkpointMemory(ranks.plan()).bytes();
+    summary.predictedPeak[plan::EnumNameSpace(plan::Space::host)] += checkpointMemory(ranks.plan(), 0).bytes();
   summary.predictedProcess = predictedProcess(ranks.plan(), held, writesCheckpoints);
   summary.measuredProcess = processHighWater() - std::min(options.processBefore, processHighWater());
   return summary;

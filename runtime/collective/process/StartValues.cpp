@@ -1,21 +1,12 @@
 //===- StartValues.cpp - settings that all ranks must have alike -------------------===//
 #include "runtime/collective/process/StartValues.h"
 #include "runtime/base/Text.h"
+#include "runtime/collective/BroadcastText.h"
 
 #include <algorithm>
 
 namespace sluice {
 namespace {
-
-/// Broadcasts the text of rank `root`.
-Status shareText(Communicator &all, int root, std::string &text) {
-  std::uint64_t bytes = text.size();
-  const SegmentPointers length{&bytes, &bytes, sizeof bytes};
-  SLUICE_RETURN_IF_ERROR(all.broadcast({&length, 1}, DType::u8, root, {0, "length of a text"}, nullptr));
-  text.resize(bytes);
-  const SegmentPointers segment{text.data(), text.data(), bytes};
-  return all.broadcast({&segment, 1}, DType::u8, root, {0, "text"}, nullptr);
-}
 
 Result<std::int64_t> largestOf(Communicator &all, std::int64_t value) {
   const SegmentPointers segment{&value, &value, 1};
@@ -39,7 +30,7 @@ Status compareStartValues(World &world, int rank, std::span<const StartValue> va
   if (rank == 0)
     for (const StartValue &value : values)
       expected.append(value.name).append(1, '\0').append(value.value).append(1, '\0');
-  SLUICE_RETURN_IF_ERROR(shareText(*all, 0, expected));
+  SLUICE_RETURN_IF_ERROR(broadcastText(*all, 0, expected, "settings"));
 
   std::string message;
   std::int64_t code = 0;
@@ -60,7 +51,7 @@ Status compareStartValues(World &world, int rank, std::span<const StartValue> va
   SLUICE_ASSIGN_OR_RETURN(const std::int64_t differs, largestOf(*all, message.empty() ? 0 : size - rank));
   if (differs == 0)
     return {};
-  SLUICE_RETURN_IF_ERROR(shareText(*all, static_cast<int>(size - differs), message));
+  SLUICE_RETURN_IF_ERROR(broadcastText(*all, static_cast<int>(size - differs), message, "message"));
   SLUICE_ASSIGN_OR_RETURN(const std::int64_t first, largestOf(*all, rank == size - differs ? code : 0));
   return Status(static_cast<StatusCode>(first), std::move(message)).withNote("start all ranks with the same settings");
 }

@@ -5,7 +5,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <cerrno>
+#include <fcntl.h>
 #include <sys/stat.h>
+
+/// The ranges of which the system was told to begin to write, which fails.
+static std::vector<std::pair<off64_t, off64_t>> begunRanges;
+
+extern "C" int sync_file_range(int, off64_t offset, off64_t count, unsigned flags) {
+  EXPECT_EQ(flags, static_cast<unsigned>(SYNC_FILE_RANGE_WRITE));
+  begunRanges.emplace_back(offset, count);
+  errno = EIO;
+  return -1;
+}
 
 namespace sluice {
 namespace {
@@ -30,6 +42,19 @@ TEST_F(OutputFileTest, AppearsAtCommit) {
     EXPECT_EQ(found, text);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+// The disk begins to write a long file before its end. A failure of the request does not matter.
+TEST_F(OutputFileTest, BeginsToWriteLongFiles) {
+  const std::string path = folder + "/long";
+  Result<OutputFile> file = OutputFile::create(path);
+  ASSERT_TRUE(file.isOk());
+  const std::string part(3 << 20, 'x');
+  for (int i = 0; i < 7; ++i)
+    ASSERT_TRUE(file->write(part).isOk());
+  ASSERT_TRUE(file->commit().isOk());
+  EXPECT_EQ(std::filesystem::file_size(path), 7 * part.size());
+  EXPECT_EQ(begunRanges, (std::vector<std::pair<off64_t, off64_t>>{{0, 9 << 20}, {9 << 20, 9 << 20}}));
 }
 
 // A device, such as /dev/null for root, would be replaced by a file.

@@ -1,6 +1,6 @@
 //===- DamageTest.cpp - a damaged checkpoint is refused --------------------------------===//
 #include "runtime/checkpoint/Folder.h"
-#include "runtime/checkpoint/Reader.h"
+#include "runtime/checkpoint/RunCheckpoints.h"
 #include "test/unit/checkpoint/Fixture.h"
 
 #include <nlohmann/json.hpp>
@@ -75,6 +75,45 @@ TEST_F(Damage, OfAnyByteIsRefused) {
   }
   ASSERT_TRUE(read().isOk());
   EXPECT_GT(count, 5000u);
+}
+
+// Tests the load of a run: whichever byte of the newest checkpoint was changed, the run has the values of the one before.
+TEST_F(Damage, OfAnyByteIsPassedOver) {
+  path = save(Layout::columns, 2);
+  const FakeRanks first = filledRanks(Layout::rows, 1), second = filledRanks(Layout::rows, 2);
+  CheckpointOptions options;
+  options.folder = folder.path(".");
+  TrainOptions train;
+  train.data = {"data"};
+  /// The step from which a run of 4 ranks continues.
+  const auto load = [&]() -> std::uint64_t {
+    FakeRanks ranks(modelPlan(Layout::rows).plan);
+    RunCheckpoints run(options, train);
+    const Result<bool> opened = run.open(ranks);
+    const Result<TrainProgress> loaded = opened.isOk() && *opened ? run.load(ranks) : opened.status();
+    EXPECT_TRUE(loaded.isOk()) << loaded.status().message();
+    if (!loaded.isOk())
+      return 0;
+    // Of two ranks, whose variables four ranks have.
+    for (const PlanTensor &tensor : planTensors(ranks.plan()))
+      for (int rank = 0; rank < (tensor.parameter ? 4 : 0); ++rank)
+        EXPECT_EQ(ranks.values<float>(rank, tensor.buffer),
+                  (loaded->step == 1 ? first : second).values<float>(rank, tensor.buffer));
+    return loaded->step;
+  };
+  ASSERT_EQ(load(), 2u);
+  for (const std::string &name : files()) {
+    const std::string good = readFile(name);
+    for (std::size_t i = 0; i < good.size(); ++i) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
+      write(name, bad);
+      ASSERT_EQ(load(), 1u) << name << " byte " << i;
+      fs::rename(path + std::string(damagedSuffix), path);
+      write(name, good);
+    }
+  }
+  ASSERT_EQ(load(), 2u);
 }
 
 // Tests that the message of a changed tensor names it and its bytes.

@@ -72,14 +72,15 @@ inline Status saveNow(const Ranks &ranks, const std::string &folder, const Train
 inline void fill(FakeRanks &ranks, int step) {
   for (const PlanTensor &tensor : planTensors(ranks.plan())) {
     const auto base = static_cast<float>(10000 * step + 64 * (std::hash<std::string>()(tensor.name) % 128));
-    for (const TensorPart &part : partsOf(ranks.plan(), tensor))
-      for (int rank : part.ranks) {
-        std::vector<float> values(ranks.plan().buffers[tensor.buffer]->bytes / sizeof(float));
-        for (const ShardRun &run : part.runs)
-          for (std::uint64_t i = 0; i < run.count; ++i)
-            values[run.offset + i] = base + static_cast<float>(run.begin + i);
-        ASSERT_TRUE(ranks.write(rank, tensor.buffer, 0, std::as_bytes(std::span(values))).isOk());
-      }
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      if (!tensor.parameter && tensor.rank != rank)
+        continue;
+      std::vector<float> values(ranks.plan().buffers[tensor.buffer]->bytes / sizeof(float));
+      for (const ShardRun &run : runsOf(ranks.plan(), tensor, rank))
+        for (std::uint64_t i = 0; i < run.count; ++i)
+          values[run.offset + i] = base + static_cast<float>(run.begin + i);
+      ASSERT_TRUE(ranks.write(rank, tensor.buffer, 0, std::as_bytes(std::span(values))).isOk());
+    }
   }
 }
 

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,6 +23,17 @@ extern "C" int flock(int descriptor, int operation) noexcept {
     return -1;
   }
   return static_cast<int>(syscall(SYS_flock, descriptor, operation));
+}
+
+/// No thread can be started.
+static bool refusesThreads = false;
+
+extern "C" int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
+                              void *argument) {
+  if (refusesThreads)
+    return EAGAIN;
+  static const auto next = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return next(thread, attributes, function, argument);
 }
 
 using namespace sluice;
@@ -270,6 +283,31 @@ TEST_F(Run, WritesWhileTheRanksRun) {
   }
 }
 
+// Tests that without a second thread the run writes the checkpoint itself, at the latest when the next one is due or it
+// ends.
+TEST_F(Run, WritesWithoutAThread) {
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(ranks).isOk());
+  refusesThreads = true;
+  ASSERT_TRUE(run.save(ranks, progress(1), false).isOk());
+  EXPECT_EQ(steps(), Steps{}) << "a thread was started";
+  fill(ranks, 2);
+  ASSERT_TRUE(run.save(ranks, progress(2), false).isOk());
+  EXPECT_EQ(steps(), Steps{1});
+  EXPECT_TRUE(run.finish(ranks).isOk());
+  {
+    const ArmedFault armed({FaultKind::error, ENOSPC, 0, true, "write"});
+    expectError(run.save(ranks, progress(3), true), StatusCode::input, "No space left on device");
+  }
+  refusesThreads = false;
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+  ASSERT_EQ(notes, std::vector<std::string>{});
+  options.folder = "";
+  options.resume = stepPath(folder.path("run"), 1);
+  EXPECT_EQ(*resume(), 1u);
+  EXPECT_TRUE(isSame(ranks, filledRanks(Layout::rows, 1))) << "the copy is that of its step";
+}
+
 // Tests that the end of a run without a final checkpoint waits for the latest, and reports a failure of it.
 TEST_F(Run, FinishesTheLatestWrite) {
   RunCheckpoints run(options, train);
@@ -296,7 +334,7 @@ TEST_F(Run, EndsWithoutACompleteWrite) {
   EXPECT_EQ(*resume(), 1u);
 }
 
-// Tests that a process reports that it works for each block that it verifies or reads.
+// Tests that a process reports that it works for each block that it reads.
 TEST_F(Run, NotesWork) {
   HeldRanks counter(modelPlan(Layout::rows).plan);
   {
@@ -307,10 +345,9 @@ TEST_F(Run, NotesWork) {
   counter.work = 0;
   RunCheckpoints next(options, train);
   ASSERT_TRUE(*next.open(counter));
-  const int verified = counter.work;
-  EXPECT_GE(verified, 5);
   ASSERT_TRUE(next.load(counter).isOk());
-  EXPECT_GE(counter.work, verified + 14);
+  // The parts and the headers of four shards, state.json, and what ranks read of the others' shards.
+  EXPECT_GE(counter.work, 40);
 }
 
 // Tests that a plan with other rows in a step continues, and says where in the data.

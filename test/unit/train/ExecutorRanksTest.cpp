@@ -115,6 +115,32 @@ TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
     thread.join();
 }
 
+// Tests that a rank allocates no memory for a request that its plan has no bytes for.
+TEST_F(ExecutorRanksTest, RefusesRequestsOutsideOfThePlan) {
+  const std::string path = write();
+  for (const auto &[buffer, bytes] : {std::pair(1000u, std::uint64_t(4)), std::pair(0u, std::uint64_t(1) << 50)}) {
+    const std::shared_ptr<World> world = createLocalWorld(2);
+    const auto run = [&, buffer = buffer, bytes = bytes](int rank) {
+      RanksOptions options;
+      options.world = world;
+      options.rank = rank;
+      auto ranks = openRanks(path, options);
+      ASSERT_TRUE(ranks.isOk()) << ranks.status().message();
+      // Nothing is written to the bytes, because rank 1 sends none.
+      std::byte byte{};
+      const Status status =
+          (*ranks)->onRoot([&] { return (*ranks)->read(1, buffer, 0, std::span(&byte, bytes)); });
+      world->abort(status);
+      const std::string text = "rank 0 requests " + std::to_string(bytes) + " bytes of buffer " +
+                               std::to_string(buffer) + ", which the plan does not have";
+      EXPECT_EQ(status.message(), text);
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+  }
+}
+
 TEST_F(ExecutorRanksTest, TrainsAndCountsRequestedMemory) {
   std::unique_ptr<Ranks> ranks = open();
   ASSERT_NE(ranks, nullptr);
@@ -209,7 +235,7 @@ TEST_F(ExecutorRanksTest, CopiesItsState) {
   auto without = open(), ranks = open({.writesCheckpoints = true});
   ASSERT_TRUE(without && ranks);
   EXPECT_TRUE(without->checkpointMemory(0).empty());
-  const CheckpointMemory memory = checkpointMemory(ranks->plan());
+  const CheckpointMemory memory = checkpointMemory(ranks->plan(), 0);
   EXPECT_EQ(memory.copy, 16u);
   EXPECT_EQ(ranks->requestedBytes(plan::Space::host),
             without->requestedBytes(plan::Space::host) + memory.copy + (1 << 20));

@@ -131,11 +131,11 @@ public:
   Status copyState() const override {
     copies.resize(memory.size());
     for (std::size_t rank = 0; rank < memory.size(); ++rank) {
-      copies[rank].resize(sluice::checkpointMemory(held).bytes());
+      const CheckpointMemory needed = sluice::checkpointMemory(held, static_cast<std::uint32_t>(rank));
+      copies[rank].resize(needed.bytes());
       for (std::size_t i = 0; i < held.buffers.size(); ++i)
-        if (const plan::BufferT &buffer = *held.buffers[i]; buffer.entry == -1)
-          std::ranges::copy(memory[rank][i], copies[rank].begin() + static_cast<std::ptrdiff_t>(
-                                                                        copyBegin(held, buffer.space) + buffer.offset));
+        if (const auto at = needed.copyOf(*held.buffers[i]))
+          std::ranges::copy(memory[rank][i], copies[rank].begin() + static_cast<std::ptrdiff_t>(*at));
     }
     return Status::ok();
   }
