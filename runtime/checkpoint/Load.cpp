@@ -209,9 +209,8 @@ private:
 Status loadTensors(Ranks &ranks, const CheckpointReader &reader, bool isCopied) {
   std::vector<Status> results(static_cast<std::size_t>(ranks.size()));
   // A damaged file is no failure of a rank, which may load an earlier checkpoint.
-  SLUICE_RETURN_IF_ERROR(ranks.forEachRank([&](int rank) {
-    results[static_cast<std::size_t>(rank)] = RankLoader(ranks, rank, reader, isCopied).load();
-  }));
+  SLUICE_RETURN_IF_ERROR(ranks.forEachRank(
+      [&](int rank) { results[static_cast<std::size_t>(rank)] = RankLoader(ranks, rank, reader, isCopied).load(); }));
   const auto failed = std::ranges::find_if(results, [](const Status &status) { return !status.isOk(); });
   return failed == results.end() ? Status::ok() : std::move(*failed);
 }

@@ -46,8 +46,7 @@ std::vector<ShardRun> runsOf(const plan::PlanT &plan, const PlanTensor &tensor, 
       runs.push_back(all);
     return runs;
   }
-  const std::uint32_t position =
-      coordinateAlong(plan, static_cast<std::uint32_t>(rank), shardAxes(*tensor.parameter));
+  const std::uint32_t position = coordinateAlong(plan, static_cast<std::uint32_t>(rank), shardAxes(*tensor.parameter));
   // The visitor does not fail.
   (void)forEachShardRun(plan, *tensor.parameter, [&](const ShardRun &run) {
     if (run.position == position)

@@ -32,8 +32,7 @@ public:
 
   /// Receives bytes of a file in order, at most checkpointBlock at once: those of a part from its byte `offset` on, or
   /// others (null). They are elements of the part without remainder.
-  using Visitor =
-      std::function<Status(const IndexPart *part, std::uint64_t offset, std::span<const std::byte> bytes)>;
+  using Visitor = std::function<Status(const IndexPart *part, std::uint64_t offset, std::span<const std::byte> bytes)>;
   /// Reads a file of the index and passes its bytes to `visit`, if given, before they are compared. A byte that differs
   /// from the one written is StatusCode::refused, with the file, and the tensor and its bytes.
   Status verify(const IndexFile &file, const Visitor &visit = {}) const;

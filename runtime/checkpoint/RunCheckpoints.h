@@ -20,7 +20,7 @@ struct CheckpointOptions {
   /// Folder of the run's checkpoints; empty: none is written.
   std::string folder;
   /// Steps between checkpoints; 0: only at the end of the run.
-  std::uint64_t every = 0;
+  std::uint64_t every = 500;
   /// Number of the latest checkpoints that are kept; 0: all.
   std::uint64_t keep = 0;
   /// Also keeps the one with the lowest evaluation loss.
@@ -47,7 +47,9 @@ public:
   Result<bool> open(const Ranks &ranks) override;
   /// Verifies every byte. After a damaged checkpoint `auto` loads the one before it.
   Result<TrainProgress> load(Ranks &ranks) override;
-  bool isDue(std::uint64_t step) const override { return options.every != 0 && step % options.every == 0; }
+  bool isDue(std::uint64_t step) const override {
+    return !options.folder.empty() && options.every != 0 && step % options.every == 0;
+  }
   Status save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) override;
   Status finish(const Ranks &ranks) override { return collect(ranks, endSilence, /*isFinal=*/false); }
 

@@ -88,10 +88,10 @@ Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
   }
   std::vector<IndexFile> files;
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    SLUICE_ASSIGN_OR_RETURN(
-        IndexFile file,
-        writeShard(folder, fmt::format("{}{:05}-model-{:05}-of-{:05}.safetensors", shardPrefix, shard, i + 1, contents.size()),
-                   contents[i], block));
+    SLUICE_ASSIGN_OR_RETURN(IndexFile file, writeShard(folder,
+                                                       fmt::format("{}{:05}-model-{:05}-of-{:05}.safetensors",
+                                                                   shardPrefix, shard, i + 1, contents.size()),
+                                                       contents[i], block));
     files.push_back(std::move(file));
   }
   return files;

@@ -17,8 +17,8 @@ Status broadcastText(Communicator &communicator, int root, std::string &text, st
   std::uint64_t bytes = text.size();
   SLUICE_RETURN_IF_ERROR(broadcast(&bytes, sizeof bytes));
   if (bytes > maxBroadcastText)
-    return failedError(concat(what, " from member ", root, ", expected at most ", maxBroadcastText,
-                              " bytes but got ", bytes));
+    return failedError(
+        concat(what, " from member ", root, ", expected at most ", maxBroadcastText, " bytes but got ", bytes));
   if (communicator.rank() != root)
     text.clear();
   for (std::uint64_t at = 0; at < bytes;) {

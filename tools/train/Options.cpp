@@ -132,9 +132,11 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
 
 static void declareCheckpoints(CLI::App &app, CheckpointOptions &checkpoint) {
   auto *folder = app.add_option("--checkpoint", checkpoint.folder,
-                                "folder for training checkpoints, one after the last step and one after Ctrl-C")
+                                "folder for training checkpoints, also after the last step and after Ctrl-C")
                      ->check(nonEmptyPath());
-  app.add_option("--every", checkpoint.every, "steps between checkpoints")->check(integerFrom(1))->needs(folder);
+  app.add_option("--every", checkpoint.every, "steps between checkpoints (default: 500)")
+      ->check(integerFrom(1))
+      ->needs(folder);
   auto *keep = app.add_option("--keep", checkpoint.keep, "number of the latest checkpoints to keep (default: all)")
                    ->check(integerFrom(1))
                    ->needs(folder);

@@ -80,6 +80,7 @@ Status Run::join(FaultReader readFault) {
   if (readFault) {
     SLUICE_ASSIGN_OR_RETURN(faults, readFault(launched->rank));
   }
+  command.ranks.endProcess = command.launch.endProcess = [this](const Status &status) { leave(end(status)); };
   command.ranks.delays = faults.get();
   command.ranks.rank = launched->rank;
   SLUICE_ASSIGN_OR_RETURN(command.ranks.world, openWorld(*launched, command.launch));
@@ -102,7 +103,6 @@ Status Run::complete() {
   };
   command.ranks.watchdogSeconds = command.launch.watchdogSeconds;
   command.ranks.joinSeconds = command.launch.joinSeconds;
-  command.ranks.endProcess = [this](const Status &status) { leave(end(status)); };
   const bool evaluates = !train.evaluation.data.empty(), generates = command.generate.count != 0;
   if (!trains() && !generates && !(evaluates && train.steps == 0))
     return {StatusCode::usage,

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #ifdef SLUICE_HAVE_MPI
 #include "runtime/collective/mpi/MpiLink.h"
+#include "runtime/base/Text.h"
 #include "runtime/base/Thread.h"
 #include "runtime/collective/mpi/MpiTable.h"
 
@@ -315,7 +316,42 @@ Result<std::string> libraryVersion() {
   return version.substr(0, version.find(','));
 }
 
-Status begin() {
+/// Calls endProcess unless it is destroyed within the limit.
+class StartWatch {
+public:
+  explicit StartWatch(const StartLimit &limit) : limit(limit) {}
+  ~StartWatch() {
+    {
+      std::lock_guard lock(mutex);
+      ended = true;
+      changed.notify_all();
+    }
+    if (thread.joinable())
+      thread.join();
+  }
+
+  Status start() {
+    if (!limit.endProcess)
+      return Status::ok();
+    return startThread(thread, "the start of mpi", [this] {
+      std::unique_lock lock(mutex);
+      if (!changed.wait_for(lock, std::chrono::duration<double>(limit.seconds), [&] { return ended; }))
+        limit.endProcess(failedError(concat("mpi did not start within ", formatNumber(limit.seconds),
+                                            " s: a different rank did not start, or has died")));
+    });
+  }
+
+private:
+  const StartLimit &limit;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool ended = false;
+  std::thread thread;
+};
+
+Status begin(const StartLimit &limit) {
+  StartWatch watch(limit);
+  SLUICE_RETURN_IF_ERROR(watch.start());
   Process &process = self();
   SLUICE_ASSIGN_OR_RETURN(process.table, MpiTable::open());
   // Frames are small enough to be copied; single copies need a permission that containers do not have.

@@ -4,6 +4,7 @@
 
 #include "runtime/collective/process/Link.h"
 
+#include <functional>
 #include <memory>
 
 namespace sluice::mpi {
@@ -14,8 +15,15 @@ std::string_view absence();
 /// "Open MPI v4.1.4" of the library that begin() would open, or the reason for its absence.
 Result<std::string> libraryVersion();
 
+/// Limit of the time in which MPI starts: it waits for all processes, and may wait forever for one that was killed.
+struct StartLimit {
+  double seconds = 60;
+  /// Called on a different thread if MPI has not started by then; it ends the process.
+  std::function<void(const Status &)> endProcess;
+};
+
 /// Opens the library and initializes MPI, once per process.
-Status begin();
+Status begin(const StartLimit &limit = {});
 /// This process among those that mpirun started. After begin().
 int worldRank();
 int worldSize();

@@ -114,8 +114,8 @@ Result<std::unique_ptr<process::Link>> openSocketLink(const Launch &launch, cons
   return socket::createSocketLink(launch.rank, std::move(connections));
 }
 
-Result<std::unique_ptr<process::Link>> openMpiLink(const Launch &launch) {
-  SLUICE_RETURN_IF_ERROR(mpi::begin());
+Result<std::unique_ptr<process::Link>> openMpiLink(const Launch &launch, const LaunchOptions &options) {
+  SLUICE_RETURN_IF_ERROR(mpi::begin({options.joinSeconds, options.endProcess}));
   if (mpi::worldSize() != launch.size || mpi::worldRank() != launch.rank)
     return failedError("world of mpi, expected rank " + std::to_string(launch.rank) + " of " +
                        std::to_string(launch.size) + " as the launcher says but got rank " +
@@ -158,7 +158,7 @@ Result<std::optional<Launch>> readLaunch(const Environment &environment, const L
 
 Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptions &options) {
   Result<std::unique_ptr<process::Link>> link =
-      launch.transport == Transport::mpi ? openMpiLink(launch) : openSocketLink(launch, options);
+      launch.transport == Transport::mpi ? openMpiLink(launch, options) : openSocketLink(launch, options);
   if (!link.isOk())
     return link.takeStatus();
   SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<process::ProcessWorld> world,

@@ -37,6 +37,8 @@ struct LaunchOptions {
   std::string secretFile;
   /// Seconds that the processes wait for each other at the start.
   double joinSeconds = 60;
+  /// Ends the process with an error if MPI waits longer than that; called on a different thread. Empty: no limit.
+  std::function<void(const Status &)> endProcess = {};
   /// See ProcessWorldOptions.
   double watchdogSeconds = 25;
 };

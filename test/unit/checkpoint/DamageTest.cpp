@@ -77,7 +77,8 @@ TEST_F(Damage, OfAnyByteIsRefused) {
   EXPECT_GT(count, 5000u);
 }
 
-// Tests the load of a run: whichever byte of the newest checkpoint was changed, the run has the values of the one before.
+// Tests the load of a run: whichever byte of the newest checkpoint was changed, the run has the values of the one
+// before.
 TEST_F(Damage, OfAnyByteIsPassedOver) {
   path = save(Layout::columns, 2);
   const FakeRanks first = filledRanks(Layout::rows, 1), second = filledRanks(Layout::rows, 2);

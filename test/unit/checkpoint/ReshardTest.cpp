@@ -53,7 +53,9 @@ TEST_F(Reshard, FromAnyLayoutToAnyOther) {
 // Tests tensors of several blocks, in files that a rank verifies and in those of which it reads a part.
 TEST_F(Reshard, LongTensors) {
   const auto plan = [](Layout layout) {
-    PlanBuilder builder({{"shard", layout == Layout::oneRank ? 1u : layout == Layout::flat ? 3u : 2u},
+    PlanBuilder builder({{"shard", layout == Layout::oneRank ? 1u
+                                   : layout == Layout::flat  ? 3u
+                                                             : 2u},
                          {"tensor", layout == Layout::parts ? 2u : 1u}});
     addParameter(builder, "long", {501, 701}, layout, 3, {"exp_avg"});
     for (const auto &arena : builder.plan.arenas)
@@ -85,7 +87,8 @@ TEST_F(Reshard, CopiesWhatItWrites) {
   EXPECT_GT(checkpointMemory(replicated, 0).copy, 1000u);
   // Without the scalar, which all ranks have.
   EXPECT_LT(checkpointMemory(rows, 3).copy, checkpointMemory(rows, 0).copy);
-  for (Layout layout : {Layout::oneRank, Layout::rows, Layout::columns, Layout::flat, Layout::parts, Layout::replicated}) {
+  for (Layout layout :
+       {Layout::oneRank, Layout::rows, Layout::columns, Layout::flat, Layout::parts, Layout::replicated}) {
     const plan::PlanT plan = modelPlan(layout).plan;
     std::uint64_t pages = 0;
     for (std::uint32_t rank = 0; rank < meshSize(plan); ++rank) {

@@ -99,6 +99,11 @@ TEST_F(Run, IsDue) {
   EXPECT_FALSE(RunCheckpoints(options, train).isDue(7));
   options.every = 0;
   EXPECT_FALSE(RunCheckpoints(options, train).isDue(6));
+  options = {};
+  EXPECT_FALSE(RunCheckpoints(options, train).isDue(500)) << "a run that only continues writes none";
+  options.folder = "run";
+  EXPECT_TRUE(RunCheckpoints(options, train).isDue(500));
+  EXPECT_FALSE(RunCheckpoints(options, train).isDue(250));
 }
 
 // Tests --keep and --keep-best.

@@ -128,8 +128,7 @@ TEST_F(ExecutorRanksTest, RefusesRequestsOutsideOfThePlan) {
       ASSERT_TRUE(ranks.isOk()) << ranks.status().message();
       // Nothing is written to the bytes, because rank 1 sends none.
       std::byte byte{};
-      const Status status =
-          (*ranks)->onRoot([&] { return (*ranks)->read(1, buffer, 0, std::span(&byte, bytes)); });
+      const Status status = (*ranks)->onRoot([&] { return (*ranks)->read(1, buffer, 0, std::span(&byte, bytes)); });
       world->abort(status);
       const std::string text = "rank 0 requests " + std::to_string(bytes) + " bytes of buffer " +
                                std::to_string(buffer) + ", which the plan does not have";
