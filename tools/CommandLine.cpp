@@ -76,6 +76,15 @@ int report(const Status &status) {
   return static_cast<int>(status.code());
 }
 
+int finish(const std::string &text, const Status &status, int exitCode) {
+  std::fputs(text.c_str(), stdout);
+  if (!status.isOk())
+    return report(status);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    return report(inputError("cannot write to standard output"));
+  return exitCode;
+}
+
 void warn(const Status &warning) { print(warning, Severity::warning); }
 
 } // namespace sluice

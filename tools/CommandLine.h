@@ -33,6 +33,10 @@ CLI::Validator integerFrom(std::uint64_t least);
 /// Accepts any path but "", the value of an unset shell variable.
 CLI::Validator nonEmptyPath();
 
+/// Ends a subcommand that has printed nothing: prints `text` to stdout, then an error of `status`. Returns the exit
+/// code, which without an error is `exitCode`.
+int finish(const std::string &text, const Status &status, int exitCode);
+
 /// Prints an error to stderr, in colour on a terminal unless NO_COLOR is set. Returns the exit code.
 int report(const Status &status);
 /// Prints the message as a warning to stderr, likewise.

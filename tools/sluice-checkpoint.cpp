@@ -13,7 +13,6 @@
 #include "tools/CommandLine.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 using namespace sluice;
 
@@ -55,10 +54,5 @@ int main(int argc, char **argv) {
     return *done;
   command.name = app.get_subcommands().front()->get_name();
   const CheckpointCommandResult result = runCheckpointCommand(command);
-  std::fputs(result.text.c_str(), stdout);
-  if (!result.status.isOk())
-    return report(result.status);
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    return report(inputError("cannot write to standard output"));
-  return result.exitCode;
+  return finish(result.text, result.status, result.exitCode);
 }

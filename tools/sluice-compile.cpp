@@ -9,7 +9,7 @@
 #include "passes/emit/Emit.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/RecipeKeys.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "tools/CommandLine.h"
 #include "tools/compile/CompileRecipe.h"
 #include "tools/compile/Diagnostics.h"

@@ -3,7 +3,7 @@
 #include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/import/zoo/Zoo.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
 

@@ -15,7 +15,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <unistd.h>
 
@@ -92,10 +91,5 @@ int main(int argc, char **argv) {
   const PlanCommandResult result = packSubcommand->parsed() ? runPack(pack)
                                    : mutants > 0            ? runMutants(command, mutants, seed)
                                                             : runPlanCommand(command);
-  std::fputs(result.text.c_str(), stdout);
-  if (!result.status.isOk())
-    return report(result.status);
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    return report(inputError("cannot write to standard output"));
-  return result.exitCode;
+  return finish(result.text, result.status, result.exitCode);
 }

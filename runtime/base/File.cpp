@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
@@ -46,6 +47,15 @@ Status InputFile::readAt(std::uint64_t offset, std::span<std::byte> out) const {
     offset += static_cast<std::uint64_t>(count);
   }
   return Status::ok();
+}
+
+Result<std::string> readFile(const std::string &path, StatusCode code, std::uint64_t limit) {
+  SLUICE_ASSIGN_OR_RETURN(const InputFile file, InputFile::open(path, code));
+  if (file.size() > limit)
+    return Status(code, concat("'", path, "', expected at most ", limit, " bytes but got ", file.size()));
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
+  return text;
 }
 
 OutputFile::~OutputFile() {
@@ -137,6 +147,31 @@ Status checkWritableFolder(const std::string &folder) {
   if (!probe.isOk())
     return writeError(folder, errno);
   return probe->write("sluice");
+}
+
+Status checkNoInput(const std::string &output, const std::vector<std::string> &inputs) {
+  struct stat written{};
+  if (output.empty() || ::stat(output.c_str(), &written) != 0 || !S_ISREG(written.st_mode))
+    return Status::ok();
+  for (const std::string &input : inputs)
+    if (struct stat read{};
+        ::stat(input.c_str(), &read) == 0 && read.st_dev == written.st_dev && read.st_ino == written.st_ino)
+      return inputError("output '" + output + "' is the same file as the input '" + input + "'");
+  return Status::ok();
+}
+
+bool isFile(const std::string &path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+Result<std::string> userCacheFolder(const std::string &content) {
+  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
+    return std::string(cache) + "/sluice";
+  if (const char *home = std::getenv("HOME"); home && *home)
+    return std::string(home) + "/.cache/sluice";
+  return inputError("there is no folder for " + content + ", because neither XDG_CACHE_HOME nor HOME is set")
+      .withNote("set XDG_CACHE_HOME to a folder for cached files");
 }
 
 } // namespace sluice

@@ -1,8 +1,9 @@
 //===- File.h - files that are read by ranges, and written atomically --------------===//
 //
-// InputFile reads byte ranges; OutputFile writes a temporary file in the folder of its destination, which gets its name
-// at commit(), so a reader sees the old file or the complete new one. Where the file system allows it, the temporary
-// file has no name, and a process that is killed leaves none. Every failure names the path and the system's message.
+// InputFile reads byte ranges, readFile() all bytes; OutputFile writes a temporary file in the folder of its
+// destination, which gets its name at commit(), so a reader sees the old file or the complete new one. Where the file
+// system allows it, the temporary file has no name, and a process that is killed leaves none. Every failure names the
+// path and the system's message.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_FILE_H
@@ -16,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -43,6 +45,11 @@ private:
   std::uint64_t bytes = 0;
   StatusCode code = StatusCode::input;
 };
+
+/// The bytes of a regular file. A file that is missing is an input error; one that cannot be read, or has more than
+/// `limit` bytes, has `code`.
+Result<std::string> readFile(const std::string &path, StatusCode code = StatusCode::input,
+                             std::uint64_t limit = UINT64_MAX);
 
 class OutputFile {
 public:
@@ -74,6 +81,16 @@ private:
 
 /// Creates the folder and its parents, and checks that a file can be written in it.
 Status checkWritableFolder(const std::string &folder);
+
+/// An error if `output` is one of the files `inputs`, by whatever path, because writing it would destroy the input.
+/// Empty paths, missing files and files that are not regular (/dev/null, a pipe) are accepted.
+Status checkNoInput(const std::string &output, const std::vector<std::string> &inputs);
+
+/// True for an existing regular file.
+bool isFile(const std::string &path);
+
+/// $XDG_CACHE_HOME/sluice, or .cache/sluice in $HOME. An error that names `content` without either variable.
+Result<std::string> userCacheFolder(const std::string &content);
 
 } // namespace sluice
 

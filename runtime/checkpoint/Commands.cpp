@@ -49,35 +49,45 @@ static Result<std::vector<std::string>> checkpointsIn(const std::string &folder)
   return paths;
 }
 
-static Outcome list(const CheckpointCommand &command) {
+/// Adds a checkpoint to the text and to its row of the JSON result.
+using Describe = void(const std::string &path, const Result<CheckpointReader> &reader, Outcome &result,
+                      nlohmann::json &row);
+
+/// Describes each checkpoint of a folder.
+static Outcome describeEach(const CheckpointCommand &command, Describe &describe) {
   Result<std::vector<std::string>> paths = checkpointsIn(command.paths[0]);
   if (!paths.isOk())
     return failed(paths.takeStatus());
   Outcome result;
   auto rows = nlohmann::json::array();
   for (const std::string &path : *paths) {
-    const Result<CheckpointReader> reader = CheckpointReader::open(path);
-    nlohmann::json row = {{"path", path}, {"complete", reader.isOk()}};
-    result.text += fmt::format("{}  ", path);
-    if (reader.isOk()) {
-      const TrainProgress &progress = reader->state().progress;
-      row["step"] = progress.step;
-      row["bytes"] = bytesOf(*reader);
-      result.text += fmt::format("step {}  {}", progress.step, formatBytes(bytesOf(*reader)));
-      if (progress.evaluationLoss) {
-        row["eval_loss"] = *progress.evaluationLoss;
-        result.text += fmt::format("  eval_loss {:.5f}", *progress.evaluationLoss);
-      }
-      result.text += "\n";
-    } else {
-      row["error"] = reader.status().message();
-      result.text += fmt::format("damaged: {}\n", reader.status().message());
-    }
-    rows.push_back(std::move(row));
+    nlohmann::json &row = rows.emplace_back();
+    row["path"] = path;
+    describe(path, CheckpointReader::open(path), result, row);
   }
   if (command.json)
     result.text = dumpJson(rows, 2) + "\n";
   return result;
+}
+
+static void listOne(const std::string &path, const Result<CheckpointReader> &reader, Outcome &result,
+                    nlohmann::json &row) {
+  row["complete"] = reader.isOk();
+  result.text += path + "  ";
+  if (!reader.isOk()) {
+    row["error"] = reader.status().message();
+    result.text += fmt::format("damaged: {}\n", reader.status().message());
+    return;
+  }
+  const TrainProgress &progress = reader->state().progress;
+  row["step"] = progress.step;
+  row["bytes"] = bytesOf(*reader);
+  result.text += fmt::format("step {}  {}", progress.step, formatBytes(bytesOf(*reader)));
+  if (progress.evaluationLoss) {
+    row["eval_loss"] = *progress.evaluationLoss;
+    result.text += fmt::format("  eval_loss {:.5f}", *progress.evaluationLoss);
+  }
+  result.text += "\n";
 }
 
 static Outcome show(const CheckpointCommand &command, const CheckpointReader &reader) {
@@ -102,28 +112,17 @@ static Outcome show(const CheckpointCommand &command, const CheckpointReader &re
   return result;
 }
 
-static Outcome verify(const CheckpointCommand &command) {
-  Result<std::vector<std::string>> paths = checkpointsIn(command.paths[0]);
-  if (!paths.isOk())
-    return failed(paths.takeStatus());
-  Outcome result;
-  auto rows = nlohmann::json::array();
-  for (const std::string &path : *paths) {
-    Result<CheckpointReader> reader = CheckpointReader::open(path);
-    Status status = reader.isOk() ? reader->verify() : reader.takeStatus();
-    nlohmann::json row = {{"path", path}, {"verified", status.isOk()}};
-    if (status.isOk())
-      result.text += fmt::format("{}: {} files, {}, every digest is right\n", path, reader->index().files.size(),
-                                 formatBytes(bytesOf(*reader)));
-    else
-      row["error"] = status.message();
-    rows.push_back(std::move(row));
-    if (!status.isOk() && result.status.isOk())
-      result.status = std::move(status);
-  }
-  if (command.json)
-    result.text = dumpJson(rows, 2) + "\n";
-  return result;
+static void verifyOne(const std::string &path, const Result<CheckpointReader> &reader, Outcome &result,
+                      nlohmann::json &row) {
+  Status status = reader.isOk() ? reader->verify() : reader.status();
+  row["verified"] = status.isOk();
+  if (status.isOk())
+    result.text += fmt::format("{}: {} files, {}, every digest is right\n", path, reader->index().files.size(),
+                               formatBytes(bytesOf(*reader)));
+  else
+    row["error"] = status.message();
+  if (result.status.isOk())
+    result.status = std::move(status);
 }
 
 static Outcome diff(const CheckpointCommand &command, const CheckpointReader &reader) {
@@ -153,9 +152,9 @@ static Status verified(const CheckpointReader &reader, const std::function<Statu
 
 CheckpointCommandResult runCheckpointCommand(const CheckpointCommand &command) {
   if (command.name == "list")
-    return list(command);
+    return describeEach(command, listOne);
   if (command.name == "verify")
-    return verify(command);
+    return describeEach(command, verifyOne);
   const Result<CheckpointReader> reader = CheckpointReader::open(command.paths[0]);
   if (!reader.isOk())
     return failed(reader.status());

@@ -163,8 +163,8 @@ private:
 
   Status loadVerified(const IndexFile &file) {
     std::optional<PartWriter> writer;
-    const auto visit = [&](const IndexPart *part, std::uint64_t offset, std::span<const std::byte> bytes) {
-      ranks.noteWork();
+    const auto visit = [&](const IndexPart *part, std::uint64_t offset, std::span<const std::byte> bytes) -> Status {
+      SLUICE_RETURN_IF_ERROR(ranks.noteWork());
       if (!part)
         return Status::ok();
       if (offset == 0) {
@@ -188,7 +188,7 @@ private:
       const std::uint64_t begin = place.part->begin + *next * writer.elementBytes();
       const std::span<std::byte> bytes =
           std::span(block).first(std::min<std::uint64_t>(block.size(), place.part->end - begin));
-      ranks.noteWork();
+      SLUICE_RETURN_IF_ERROR(ranks.noteWork());
       SLUICE_RETURN_IF_ERROR(file.readAt(begin, bytes));
       SLUICE_RETURN_IF_ERROR(writer.write(*next, bytes));
     }

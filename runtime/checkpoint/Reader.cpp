@@ -16,15 +16,6 @@ static constexpr std::uint64_t maxIndexSize = std::uint64_t(1) << 30, maxTextSiz
 /// Number of files that are open at the same time.
 static constexpr std::size_t maxOpenFiles = 64;
 
-static Result<std::string> readText(const std::string &path, std::uint64_t limit) {
-  SLUICE_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path, StatusCode::refused));
-  if (file.size() > limit)
-    return refusedError(fmt::format("'{}', expected at most {} bytes but got {}", path, limit, file.size()));
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
-  return text;
-}
-
 /// The folder has the files of the index, and no other shard: a reader of all files would take it for a part.
 static Status checkFiles(const std::string &folder, const CheckpointIndex &index) {
   std::set<std::string> names;
@@ -52,7 +43,7 @@ Result<CheckpointReader> CheckpointReader::open(const std::string &folder) {
   CheckpointReader reader;
   reader.folder = folder;
   const std::string path = fmt::format("{}/{}", folder, checkpointIndexName);
-  SLUICE_ASSIGN_OR_RETURN(const std::string text, readText(path, maxIndexSize));
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, StatusCode::refused, maxIndexSize));
   SLUICE_ASSIGN_OR_RETURN(reader.contents, parseIndex(path, text));
   SLUICE_RETURN_IF_ERROR(checkFiles(folder, reader.contents));
   SLUICE_ASSIGN_OR_RETURN(const std::string numbers, reader.text(trainingStateName));
@@ -69,7 +60,7 @@ Result<std::string> CheckpointReader::text(std::string_view name) const {
   if (file == contents.files.end())
     return std::string();
   SLUICE_RETURN_IF_ERROR(verify(*file));
-  return readText(fmt::format("{}/{}", folder, name), maxTextSize);
+  return readFile(fmt::format("{}/{}", folder, name), StatusCode::refused, maxTextSize);
 }
 
 Result<InputFile> CheckpointReader::openFile(const IndexFile &file) const {
@@ -121,7 +112,12 @@ Status CheckpointReader::verify() const {
   return Status::ok();
 }
 
-Status CheckpointReader::readFile(const IndexFile &file, std::uint64_t offset, std::span<std::byte> out) const {
+std::span<const CheckpointReader::Place> CheckpointReader::places(const std::string &tensor) const {
+  const auto at = placesOf.find(tensor);
+  return at == placesOf.end() ? std::span<const Place>() : at->second;
+}
+
+Status CheckpointReader::readRange(const IndexFile &file, std::uint64_t offset, std::span<std::byte> out) const {
   auto at = opened.find(file.name);
   if (at == opened.end()) {
     if (opened.size() >= maxOpenFiles)
@@ -135,7 +131,7 @@ Status CheckpointReader::readFile(const IndexFile &file, std::uint64_t offset, s
 Status CheckpointReader::read(const std::string &name, std::uint64_t begin, std::span<std::byte> out) const {
   const IndexTensor &tensor = contents.tensors.at(name);
   const std::uint64_t element = elementBytes(tensor.dtype);
-  const std::vector<Place> &parts = placesOf.at(name);
+  const std::span<const Place> parts = places(name);
   std::size_t place = 0;
   while (!out.empty()) {
     std::optional<ElementRange> found;
@@ -147,7 +143,7 @@ Status CheckpointReader::read(const std::string &name, std::uint64_t begin, std:
       return internalError(fmt::format("'{}': element {} of tensor '{}' is in no part", folder, begin, name));
     const std::uint64_t bytes = std::min<std::uint64_t>(found->count * element, out.size());
     SLUICE_RETURN_IF_ERROR(
-        readFile(*parts[place].file, parts[place].part->begin + found->begin * element, out.first(bytes)));
+        readRange(*parts[place].file, parts[place].part->begin + found->begin * element, out.first(bytes)));
     out = out.subspan(bytes);
     begin += bytes / element;
   }

@@ -44,8 +44,8 @@ public:
     const IndexFile *file;
     const IndexPart *part;
   };
-  /// Of a tensor of the index.
-  const std::vector<Place> &places(const std::string &tensor) const { return placesOf.at(tensor); }
+  /// Of a tensor of the index; none of one without elements.
+  std::span<const Place> places(const std::string &tensor) const;
   Result<InputFile> openFile(const IndexFile &file) const;
 
   /// Fills `out` with elements of a tensor of the index from `begin` on, in the tensor's dtype.
@@ -53,7 +53,7 @@ public:
 
 private:
   CheckpointReader() = default;
-  Status readFile(const IndexFile &file, std::uint64_t offset, std::span<std::byte> out) const;
+  Status readRange(const IndexFile &file, std::uint64_t offset, std::span<std::byte> out) const;
 
   std::string folder;
   CheckpointIndex contents;

@@ -282,15 +282,22 @@ RunCheckpoints::Written RunCheckpoints::write(const Ranks &ranks, const Training
 }
 
 /// Waits for the write, if there is one, and says so after `silence`; counts its failure. That of the final checkpoint
-/// is an error.
+/// is an error, and so is that of a rank, for which a slow disk does not wait.
 Status RunCheckpoints::collect(const Ranks &ranks, std::chrono::milliseconds silence, bool isFinal) {
   if (!writing.valid())
     return Status::ok();
-  if (writing.wait_for(silence) == std::future_status::timeout)
-    note(fmt::format("waiting until the checkpoint of step {} is written", writtenStep));
-  // A slow disk is no failure of this process.
-  while (writing.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout)
-    ranks.noteWork();
+  constexpr std::chrono::milliseconds interval(100);
+  std::chrono::milliseconds waited(0);
+  bool isSaid = false;
+  for (auto wait = std::min(silence, interval); writing.wait_for(wait) == std::future_status::timeout;
+       wait = interval) {
+    // A slow disk is no failure of this process.
+    SLUICE_RETURN_IF_ERROR(ranks.noteWork());
+    waited += wait;
+    if (!isSaid && waited >= silence)
+      note(fmt::format("waiting until the checkpoint of step {} is written", writtenStep));
+    isSaid = isSaid || waited >= silence;
+  }
   auto [saved, pruned] = writing.get();
   if (saved.isOk()) {
     failed = 0;

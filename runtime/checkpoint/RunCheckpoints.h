@@ -39,7 +39,7 @@ class RunCheckpoints final : public Checkpointer {
 public:
   /// `train` is what identifies the run; it is copied.
   RunCheckpoints(CheckpointOptions given, const TrainOptions &train);
-  /// Ends a write that was not waited for; its checkpoint remains partial.
+  /// Ends a write that was not waited for, and waits for its last system call; its checkpoint remains partial.
   ~RunCheckpoints() override { cancelled = true; }
 
   /// Reads index and state, not the tensors. A folder with the checkpoints of another run, or a checkpoint of another

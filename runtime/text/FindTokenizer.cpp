@@ -1,5 +1,5 @@
 //===- FindTokenizer.cpp - the tokenizer in a folder ------------------------------------------===//
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/text/Tokenizer.h"
 
 #include <filesystem>

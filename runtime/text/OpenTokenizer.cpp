@@ -1,5 +1,5 @@
 //===- OpenTokenizer.cpp - a tokenizer from its files -----------------------------------------===//
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/text/SentencePiece.h"
 #include "runtime/text/Settings.h"

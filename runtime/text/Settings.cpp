@@ -1,6 +1,6 @@
 //===- Settings.cpp - the files beside a tokenizer's main file -------------------------------===//
 #include "runtime/text/Settings.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Json.h"
 #include "runtime/text/Fields.h"
 

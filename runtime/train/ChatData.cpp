@@ -1,6 +1,6 @@
 //===- ChatData.cpp - conversations as rows of tokens and targets -------------------------===//
 #include "runtime/train/ChatData.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/train/Safetensors.h"
 
 #include <algorithm>

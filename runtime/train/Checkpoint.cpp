@@ -50,12 +50,7 @@ template Status CheckpointTensor::readAs<double>(std::uint64_t, std::span<double
 
 /// The index's map from tensor to shard.
 static Result<std::map<std::string, std::string>> readIndex(const std::string &path) {
-  SLUICE_ASSIGN_OR_RETURN(InputFile file, InputFile::open(path, StatusCode::refused));
-  if (file.size() > maxIndexBytes)
-    return refusedError(
-        fmt::format("'{}': size of the index, expected at most {} bytes but got {}", path, maxIndexBytes, file.size()));
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, StatusCode::refused, maxIndexBytes));
   std::string duplicate;
   const auto index = parseJson<nlohmann::json>(text, &duplicate);
   const auto map = index.find("weight_map");

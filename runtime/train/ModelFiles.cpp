@@ -1,7 +1,6 @@
 //===- ModelFiles.cpp - files beside the weights that training does not change ----------===//
 #include "runtime/train/ModelFiles.h"
 #include "runtime/base/File.h"
-#include "runtime/base/Files.h"
 
 #include <filesystem>
 

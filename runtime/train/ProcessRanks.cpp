@@ -151,7 +151,10 @@ public:
   const Exchange &background() const override { return *checkpointExchange; }
 
   // No instruction is the last one then.
-  void noteWork() const override { world->noteProgress(~0u, ~0u); }
+  Status noteWork() const override {
+    world->noteProgress(~0u, ~0u);
+    return world->state();
+  }
 
   Result<bool> agreeLater(bool value) override {
     Result<bool> before = agreement.valid() ? agreement.get() : Result<bool>(false);

@@ -77,8 +77,9 @@ public:
   virtual Status onRoot(const std::function<Status()> &work) const { return work(); }
   /// For a second thread of each process, also during runs.
   virtual const Exchange &background() const { return *this; }
-  /// This process works on files while others may wait for it, so it is not stuck.
-  virtual void noteWork() const {}
+  /// This process works on files while others may wait for it, so it is not stuck. An error if a rank has failed or
+  /// ended meanwhile.
+  virtual Status noteWork() const { return {}; }
   /// As agree(), without waiting for the others: if ranks are processes, the result is that of the previous call's
   /// values.
   virtual Result<bool> agreeLater(bool value) { return value; }

@@ -2,16 +2,14 @@
 #include "runtime/train/StopTokens.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Json.h"
+#include "runtime/train/ModelFiles.h"
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace sluice {
 
 static Result<std::vector<std::int64_t>> readFrom(const std::string &path) {
-  SLUICE_ASSIGN_OR_RETURN(const InputFile file, InputFile::open(path));
-  std::string text(file.size(), '\0');
-  SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path));
   const Json json = parseJson<Json>(text);
   if (!json.is_object())
     return inputError("'" + path + "', expected a JSON object");
@@ -30,12 +28,9 @@ static Result<std::vector<std::int64_t>> readFrom(const std::string &path) {
 }
 
 Result<std::vector<std::int64_t>> readStopTokens(const std::string &init) {
-  std::error_code ignored;
-  const std::filesystem::path path(init);
-  const std::filesystem::path folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
   for (const char *name : {"generation_config.json", "config.json"})
-    if (std::filesystem::exists(folder / name, ignored))
-      return readFrom((folder / name).string());
+    if (const std::string path = findBeside(init, name); !path.empty())
+      return readFrom(path);
   return std::vector<std::int64_t>();
 }
 

@@ -1,6 +1,6 @@
 //===- TextCache.cpp - text data as token files ----------------------------------------===//
 #include "runtime/train/TextCache.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/train/ChatData.h"
 #include "runtime/train/TokenFile.h"

@@ -230,7 +230,10 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (options.checkpoints && !options.dryRun) {
     SLUICE_ASSIGN_OR_RETURN(resumes, options.checkpoints->open(ranks));
   }
-  SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
+  // A checkpoint has all that persists: only the dtypes of --init are needed then.
+  if (!resumes || !options.init.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
+  }
   TrainProgress progress;
   if (resumes) {
     SLUICE_ASSIGN_OR_RETURN(progress, options.checkpoints->load(ranks));

@@ -1,8 +1,8 @@
 //===- checkpoint.cpp - the speed of saves and loads, next to dd ---------------===//
 //
 // In each round a checkpoint of the plan's initial state is saved, and loaded from the disk, alternately with `dd` of
-// as many bytes: with fsync for the save, without cached pages for the load. Prints times and the ratio of the
-// throughputs, and the processor time of the save, which a step loses at most.
+// as many bytes: with fsync for the save, without cached pages for the load. Prints times and the ratios of the
+// throughputs, the processor time of the save, which a step loses at most, and the medians of the ratios.
 //
 //   bench-checkpoint PLAN FOLDER [ROUNDS]        FOLDER: new, on the disk to measure; it is removed
 //
@@ -92,6 +92,12 @@ Result<Round> measureRound(Ranks &ranks, const std::string &folder, std::uint64_
   return round;
 }
 
+/// "median 0.92, least 0.85".
+std::string summary(std::vector<double> ratios) {
+  std::ranges::sort(ratios);
+  return fmt::format("median {:.2f}, least {:.2f}", ratios[ratios.size() / 2], ratios.front());
+}
+
 Status run(const std::string &plan, const std::string &folder, int rounds) {
   if (fs::exists(folder))
     return inputError(fmt::format("'{}' exists already", folder));
@@ -100,6 +106,7 @@ Status run(const std::string &plan, const std::string &folder, int rounds) {
   options.writesCheckpoints = true;
   SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, openRanks(plan, options));
   SLUICE_RETURN_IF_ERROR(initialize(*ranks, 0, "").status());
+  std::vector<double> saves, loads, loadsToWrites;
   for (int i = 0; i < rounds; ++i) {
     std::uint64_t bytes = 0;
     SLUICE_ASSIGN_OR_RETURN(const Round round, measureRound(*ranks, folder, bytes));
@@ -109,7 +116,12 @@ Status run(const std::string &plan, const std::string &folder, int rounds) {
         static_cast<double>(bytes) / 1e9, round.copy, round.save, round.saveProcessor, round.write,
         round.write / round.save, round.load, round.loadProcessor, round.read, round.read / round.load);
     std::fflush(stdout);
+    saves.push_back(round.write / round.save);
+    loads.push_back(round.read / round.load);
+    loadsToWrites.push_back(round.write / round.load);
   }
+  fmt::print("dd with fsync / save: {}\ndd / load:            {}\ndd with fsync / load: {}\n", summary(saves),
+             summary(loads), summary(loadsToWrites));
   return Status::ok();
 }
 

@@ -6,7 +6,6 @@
 #include "passes/solver/PackingSolver.h"
 #include "passes/solver/PackingText.h"
 #include "runtime/base/File.h"
-#include "runtime/base/Files.h"
 #include "runtime/base/Text.h"
 
 namespace sluice {

@@ -2,7 +2,6 @@
 #include "tools/train/Train.h"
 
 #include "runtime/base/File.h"
-#include "runtime/base/Files.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/MachineFile.h"
@@ -56,6 +55,14 @@ public:
     _exit(code);
   }
 
+  /// After an error was reported: waits until a checkpoint that is being written has ended its last system call, and
+  /// briefly for the other processes.
+  void close() {
+    checkpoints.reset();
+    ranks.reset();
+    command.ranks.world.reset();
+  }
+
 private:
   std::unique_ptr<Tokenizer> tokenizer;
 
@@ -72,6 +79,9 @@ private:
   Status generateText(Ranks &ranks);
 
   std::vector<std::string> prompts;
+  /// They write in a second thread. An error is reported before they are destroyed, which may wait for a disk.
+  std::unique_ptr<Ranks> ranks;
+  std::unique_ptr<RunCheckpoints> checkpoints;
 };
 
 Status Run::join(FaultReader readFault) {
@@ -258,7 +268,7 @@ Status Run::run() {
   shown.trace = trace;
   // The output of a run that only generates is its text.
   shown.showsSummary = trains() || !command.train.evaluation.data.empty() || command.verbose;
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, openRanks(command.plan, command.ranks));
+  SLUICE_ASSIGN_OR_RETURN(ranks, openRanks(command.plan, command.ranks));
   for (const std::string &prompt : prompts)
     if (command.generate.count > 0) {
       GenerateOptions options = command.generate;
@@ -273,9 +283,9 @@ Status Run::run() {
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
   CheckpointOptions checkpoint = command.checkpoint;
   checkpoint.note = command.ranks.note;
-  RunCheckpoints checkpoints(checkpoint, command.train);
+  checkpoints = std::make_unique<RunCheckpoints>(checkpoint, command.train);
   if (!checkpoint.folder.empty() || isChosen(checkpoint.resume))
-    command.train.checkpoints = &checkpoints;
+    command.train.checkpoints = checkpoints.get();
   if (!command.machine.empty())
     SLUICE_RETURN_IF_ERROR(readMachineFlops(ranks->plan(), shown));
   Console console(*ranks, shown);
@@ -332,8 +342,7 @@ int trainMain(int argc, char **argv, FaultReader faults) {
     const int code = run.end(std::move(status));
     if (!run.launched)
       return code;
-    // Waits briefly for the other processes.
-    run.command.ranks.world.reset();
+    run.close();
     Run::leave(code);
   }
   return std::fflush(stdout) == 0 ? 0 : report(inputError("cannot write to standard output"));

@@ -1,7 +1,7 @@
 //===- Secret.cpp - the secret that the ranks of a job share ------------------------===//
 #include "runtime/collective/socket/Secret.h"
 #include "runtime/base/Descriptor.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Text.h"
 
 #include <array>

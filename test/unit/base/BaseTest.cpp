@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/base/DType.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Message.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Status.h"

@@ -255,9 +255,12 @@ struct HeldRanks final : FakeRanks {
     isReleased = true;
     isReleased.notify_all();
   }
-  void noteWork() const override {
+  /// Of another rank.
+  Status failure;
+  Status noteWork() const override {
     if (++work == releasingWork)
       release();
+    return failure;
   }
 };
 
@@ -286,6 +289,21 @@ TEST_F(Run, WritesWhileTheRanksRun) {
     EXPECT_EQ(*resume(), static_cast<std::uint64_t>(step));
     EXPECT_TRUE(isSame(ranks, filledRanks(Layout::rows, step)));
   }
+}
+
+// Tests that a run reports a rank that has ended before a slow disk has written the checkpoint.
+TEST_F(Run, EndsBeforeItsDisk) {
+  HeldRanks held(modelPlan(Layout::rows).plan);
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(held).isOk());
+  held.isReleased = false;
+  ASSERT_TRUE(run.save(held, progress(1), false).isOk());
+  held.failure = failedError("rank 1 has died");
+  expectError(run.save(held, progress(2), false), StatusCode::failed, "rank 1 has died");
+  expectError(run.save(held, progress(2), true), StatusCode::failed, "rank 1 has died");
+  expectError(run.finish(held), StatusCode::failed, "rank 1 has died");
+  EXPECT_EQ(steps(), Steps{});
+  held.release();
 }
 
 // Tests that without a second thread the run writes the checkpoint itself, at the latest when the next one is due or it

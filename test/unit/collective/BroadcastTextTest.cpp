@@ -19,9 +19,9 @@ void runRanks(const std::function<void(World &, int)> &function) {
 }
 
 /// Announces a text of so many bytes, and sends none.
-void announce(Communicator &communicator, std::uint64_t bytes) {
+void announce(Communicator &communicator, std::uint64_t bytes, std::string_view what) {
   const SegmentPointers segment{&bytes, &bytes, sizeof bytes};
-  (void)communicator.broadcast({&segment, 1}, DType::u8, communicator.rank(), {0, "announced"}, nullptr);
+  (void)communicator.broadcast({&segment, 1}, DType::u8, communicator.rank(), {0, what}, nullptr);
 }
 
 TEST(BroadcastTextTest, ReplacesTheText) {
@@ -42,7 +42,7 @@ TEST(BroadcastTextTest, RefusesALongText) {
     auto all = world.createForAll(rank, "test");
     ASSERT_TRUE(all.isOk());
     if (rank == 1)
-      return announce(**all, UINT64_MAX);
+      return announce(**all, UINT64_MAX, "list of files");
     std::string text = "kept";
     const Status status = broadcastText(**all, 1, text, "list of files");
     EXPECT_EQ(status.code(), StatusCode::failed);
@@ -58,7 +58,7 @@ TEST(BroadcastTextTest, AllocatesWhatArrives) {
     auto all = world.createForAll(rank, "test");
     ASSERT_TRUE(all.isOk());
     if (rank == 1) {
-      announce(**all, maxBroadcastText);
+      announce(**all, maxBroadcastText, "text");
       return (*all)->abort(failedError("rank 1 has ended"));
     }
     std::string text;
@@ -73,7 +73,7 @@ TEST(BroadcastTextTest, BoundsSettings) {
     if (rank == 0) {
       auto all = world.createForAll(rank, "start");
       ASSERT_TRUE(all.isOk());
-      return announce(**all, maxBroadcastText + 1);
+      return announce(**all, maxBroadcastText + 1, "settings");
     }
     const StartValue values[] = {{"--seed", "1"}};
     EXPECT_EQ(compareStartValues(world, rank, values).message(),

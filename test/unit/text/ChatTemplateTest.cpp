@@ -1,6 +1,6 @@
 //===- ChatTemplateTest.cpp - chat templates, compared with transformers ----------------------===//
 #include "runtime/text/ChatTemplate.h"
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 
 #include <gtest/gtest.h>
 

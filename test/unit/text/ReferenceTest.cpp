@@ -3,7 +3,7 @@
 // test/reference/tokenizer_cases.py writes the tokenizers and the expected ids and texts.
 //
 //===-----------------------------------------------------------------------------------------===//
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Json.h"
 #include "runtime/text/StreamDecoder.h"
 #include "runtime/text/Tokenizer.h"

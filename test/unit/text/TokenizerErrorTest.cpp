@@ -1,5 +1,5 @@
 //===- TokenizerErrorTest.cpp - damaged and unsupported files of tokenizers ------------------===//
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Json.h"
 #include "runtime/text/SentencePiece.h"
 #include "runtime/text/TokenizerJson.h"
@@ -158,7 +158,8 @@ TEST_F(TokenizerFolder, FilesThatAreMissingOrUnknown) {
   EXPECT_EQ(error(), "'" + path + "' has no tokenizer");
   EXPECT_EQ(error("/tokenizer.json"), "cannot read '" + path + "/tokenizer.json': No such file or directory");
   std::filesystem::create_directory(path + "/a.json");
-  EXPECT_EQ(readFile(path).status().message(), "cannot read '" + path + "', expected a regular file");
+  EXPECT_EQ(readFile(path).status().message(),
+            "cannot read '" + path + "', expected a regular file but got a directory");
   EXPECT_EQ(error("/vocab.txt"),
             "tokenizer '" + path + "/vocab.txt', expected a .json or .model file, or a folder with one");
   write("tokenizer.model", "no model");

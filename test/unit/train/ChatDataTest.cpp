@@ -11,7 +11,7 @@ namespace {
 
 const std::string reference = SLUICE_SOURCE_DIR "/test/reference/tokenizers/";
 
-Json readReference(const std::string &name) { return Json::parse(readFile(reference + name)); }
+Json readReference(const std::string &name) { return Json::parse(contentOf(reference + name)); }
 
 class ChatData : public testing::Test {
 protected:

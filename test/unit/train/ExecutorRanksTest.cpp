@@ -253,7 +253,7 @@ TEST_F(ExecutorRanksTest, CopiesItsState) {
 TEST_F(ExecutorRanksTest, Refusals) {
   expectError(openRanks(write(), {.threads = 3}).status(), StatusCode::usage,
               "3 threads per rank, but the plan's 'target.threads' is 2");
-  std::string bytes = readFile(write());
+  std::string bytes = contentOf(write());
   bytes[bytes.size() / 2] ^= 1;
   expectError(openRanks(folder.write("bad.plan", bytes), {}).status(), StatusCode::refused, "");
   expectError(openRanks(folder.path("none.plan"), {}).status(), StatusCode::input, "cannot read");

@@ -41,7 +41,7 @@ private:
   std::filesystem::path root;
 };
 
-inline std::string readFile(const std::string &path) {
+inline std::string contentOf(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }

@@ -108,13 +108,13 @@ TEST(Trace, HasChromesFormat) {
   TemporaryFolder folder;
   std::vector<Span> spans{{0, "compute", "launch \"x\"", 1, 3.5}, {1, "gather", "all_gather h.0", 2, 4}};
   ASSERT_TRUE(writeTrace(folder.path("t.json"), spans).isOk());
-  nlohmann::json events = nlohmann::json::parse(readFile(folder.path("t.json")))["traceEvents"];
+  nlohmann::json events = nlohmann::json::parse(contentOf(folder.path("t.json")))["traceEvents"];
   ASSERT_EQ(events.size(), 6u);
   EXPECT_EQ(events[4]["name"], "launch \"x\"");
   EXPECT_EQ(events[4]["dur"], 2.5);
   EXPECT_EQ(events[5]["pid"], 1);
   ASSERT_TRUE(writeTrace(folder.path("t.json"), {}).isOk());
-  EXPECT_TRUE(nlohmann::json::parse(readFile(folder.path("t.json")))["traceEvents"].empty());
+  EXPECT_TRUE(nlohmann::json::parse(contentOf(folder.path("t.json")))["traceEvents"].empty());
   expectError(writeTrace(folder.path("no/t.json"), {}), StatusCode::input, "cannot write");
 }
 

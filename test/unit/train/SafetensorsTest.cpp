@@ -126,7 +126,7 @@ TEST_F(Safetensors, RoundTrips) {
   ASSERT_TRUE(writeSafetensors(folder.path("one"), tensors).isOk());
   std::swap(tensors[0], tensors[1]);
   ASSERT_TRUE(writeSafetensors(folder.path("two"), tensors).isOk());
-  EXPECT_EQ(readFile(folder.path("one")), readFile(folder.path("two")));
+  EXPECT_EQ(contentOf(folder.path("one")), contentOf(folder.path("two")));
   EXPECT_EQ(folder.files(), 2u);
 
   Result<SafetensorsFile> result = SafetensorsFile::open(folder.path("one"));
@@ -134,7 +134,7 @@ TEST_F(Safetensors, RoundTrips) {
   std::string data(8, ' ');
   ASSERT_TRUE(result->read(*result->find("a"), 0, std::as_writable_bytes(std::span(data))).isOk());
   EXPECT_EQ(data, "abcdefgh");
-  EXPECT_NE(readFile(folder.path("one")).find(R"("__metadata__":{"format":"pt"})"), std::string::npos);
+  EXPECT_NE(contentOf(folder.path("one")).find(R"("__metadata__":{"format":"pt"})"), std::string::npos);
 }
 
 TEST_F(Safetensors, FailedWriteLeavesNothing) {

@@ -85,7 +85,7 @@ TEST_F(TrainerTest, WritesTheLog) {
   ASSERT_EQ(log.size(), 3u);
   EXPECT_EQ(log[1]["step"], 2);
   EXPECT_EQ(static_cast<float>(log[0]["loss"].get<double>()), 1.1f);
-  EXPECT_NE(readFile(given.log).find("\"loss\": 1.10000002,"), std::string::npos);
+  EXPECT_NE(contentOf(given.log).find("\"loss\": 1.10000002,"), std::string::npos);
   EXPECT_EQ(log[0]["grad_norm"], 2.5);
   EXPECT_EQ(log[0]["tokens"], 32);
   EXPECT_GT(log[0]["step_ms"].get<double>(), 0);
@@ -199,6 +199,33 @@ TEST_F(TrainerTest, RefusesToSearchWithoutAGuardOrOnAGpu) {
   EXPECT_EQ(status.notes()[0],
             "compile the plan with --set optimizer.in_backward=false, which gives the same losses and weights");
   EXPECT_TRUE(fake.runs.empty());
+}
+
+// A run that continues does not compute initial values, which the checkpoint would replace.
+TEST_F(TrainerTest, ContinuesWithoutInitialValues) {
+  struct Second final : Checkpointer {
+    Result<bool> open(const Ranks &) override { return true; }
+    Result<TrainProgress> load(Ranks &) override {
+      TrainProgress progress;
+      progress.step = 1;
+      return progress;
+    }
+    bool isDue(std::uint64_t) const override { return false; }
+    Status save(const Ranks &, const TrainProgress &, bool) override { return Status::ok(); }
+    Status finish(const Ranks &) override { return Status::ok(); }
+  } checkpoints;
+  FakeRanks fake = ranks();
+  auto init = std::make_unique<plan::EntryT>(*fake.change().entries[0]);
+  init->name = "init";
+  init->inputs.clear();
+  fake.change().entries.push_back(std::move(init));
+  TrainOptions given = options(2);
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(fake.runs, (std::vector<std::string>{"init", "train_step", "train_step"}));
+  fake.runs.clear();
+  given.checkpoints = &checkpoints;
+  ASSERT_TRUE(train(fake, given, observer).isOk());
+  EXPECT_EQ(fake.runs, std::vector<std::string>{"train_step"});
 }
 
 // A run that ends by its loss has no final checkpoint, and waits for the latest.

@@ -81,8 +81,8 @@ TEST_F(Weights, SaveRoundTrips) {
   ASSERT_TRUE(loadWeights(fake, folder.path("w")).isOk());
   Status status = saveWeights(fake, folder.path("deep/out"));
   ASSERT_TRUE(status.isOk()) << status.message();
-  EXPECT_EQ(readFile(folder.path("deep/out/model.safetensors")), readFile(folder.path("w")));
-  EXPECT_EQ(readFile(folder.path("deep/out/config.json")), "{\n  \"model_type\": \"gpt2\"\n}\n");
+  EXPECT_EQ(contentOf(folder.path("deep/out/model.safetensors")), contentOf(folder.path("w")));
+  EXPECT_EQ(contentOf(folder.path("deep/out/config.json")), "{\n  \"model_type\": \"gpt2\"\n}\n");
   EXPECT_EQ(folder.files(), 5u) << "no other file";
   FakeRanks again = ranks();
   ASSERT_TRUE(loadWeights(again, folder.path("deep/out")).isOk());
@@ -147,7 +147,7 @@ TEST_F(Weights, SavedConfigHasTheSavedDType) {
   builder.plan.config = "{\"model_type\": \"x\", \"dtype\": \"bfloat16\"}";
   FakeRanks fake(std::move(builder.plan));
   ASSERT_TRUE(saveWeights(fake, folder.path("out")).isOk());
-  EXPECT_EQ(readFile(folder.path("out/config.json")), "{\n  \"model_type\": \"x\",\n  \"dtype\": \"float32\"\n}\n");
+  EXPECT_EQ(contentOf(folder.path("out/config.json")), "{\n  \"model_type\": \"x\",\n  \"dtype\": \"float32\"\n}\n");
 }
 
 /// The dtypes of the tensors of a saved checkpoint by name, in order of name.
@@ -183,15 +183,16 @@ TEST_F(Weights, SavedInTheDTypeOfTheCheckpoint) {
   SaveOptions options;
   options.loaded = *loaded;
   ASSERT_TRUE(saveWeights(fake, folder.path("same"), options).isOk());
-  EXPECT_EQ(readFile(folder.path("same/model.safetensors")), readFile(folder.path("w")));
+  EXPECT_EQ(contentOf(folder.path("same/model.safetensors")), contentOf(folder.path("w")));
   options.dtype = DType::f32;
   ASSERT_TRUE(saveWeights(fake, folder.path("wide"), options).isOk());
   EXPECT_EQ(savedTypes(folder.path("wide")), (std::vector<std::string>{"F32", "F32", "F32"}));
-  EXPECT_EQ(readFile(folder.path("wide/config.json")), "{\"model_type\": \"x\", \"dtype\": \"float32\"}\n");
+  EXPECT_EQ(contentOf(folder.path("wide/config.json")), "{\"model_type\": \"x\", \"dtype\": \"float32\"}\n");
   options.dtype = DType::bf16;
   ASSERT_TRUE(saveWeights(fake, folder.path("narrow"), options).isOk());
   EXPECT_EQ(savedTypes(folder.path("narrow")), (std::vector<std::string>{"BF16", "BF16", "BF16"}));
-  EXPECT_EQ(readFile(folder.path("narrow/config.json")), "{\n  \"model_type\": \"x\",\n  \"dtype\": \"bfloat16\"\n}\n");
+  EXPECT_EQ(contentOf(folder.path("narrow/config.json")),
+            "{\n  \"model_type\": \"x\",\n  \"dtype\": \"bfloat16\"\n}\n");
   // Without a checkpoint a parameter is saved as it is kept.
   ASSERT_TRUE(saveWeights(fake, folder.path("kept")).isOk());
   EXPECT_EQ(savedTypes(folder.path("kept")), (std::vector<std::string>{"F32", "F32", "F32"}));
@@ -208,7 +209,7 @@ TEST_F(Weights, SavedBF16IsRoundedToNearestEven) {
   options.dtype = DType::bf16;
   ASSERT_TRUE(saveWeights(fake, folder.path("out"), options).isOk());
   const std::vector<std::uint16_t> expected = {0x3f80, 0x3f82, 0x3f80, 0x3f81, 0x7f80, 0x8000};
-  EXPECT_TRUE(readFile(folder.path("out/model.safetensors")).ends_with(bytesOf(expected)));
+  EXPECT_TRUE(contentOf(folder.path("out/model.safetensors")).ends_with(bytesOf(expected)));
 }
 
 // Only a dtype that is asked for rounds parameters that are kept in f64.
