@@ -14,10 +14,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 using namespace sluice;
 namespace fs = std::filesystem;
@@ -29,12 +29,24 @@ struct Seconds {
   double wall = 0, processor = 0;
 };
 
+/// Of this process and of its children that have ended.
+double processorSeconds() {
+  double seconds = 0;
+  for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage used{};
+    ::getrusage(who, &used);
+    for (const timeval &time : {used.ru_utime, used.ru_stime})
+      seconds += static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  }
+  return seconds;
+}
+
 template <typename Work> Result<Seconds> measure(Work work) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::clock_t before = std::clock();
+  const double before = processorSeconds();
   SLUICE_RETURN_IF_ERROR(work());
   return Seconds{std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-                 static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC};
+                 processorSeconds() - before};
 }
 
 /// The pages of the file are read from the disk again.
@@ -50,7 +62,8 @@ Result<Seconds> dd(const std::string &arguments) {
 }
 
 struct Round {
-  double copy = 0, save = 0, saveProcessor = 0, write = 0, load = 0, loadProcessor = 0, read = 0;
+  double copy = 0;
+  Seconds save, write, load, read;
 };
 
 Result<Round> measureRound(Ranks &ranks, const std::string &folder, std::uint64_t &bytes) {
@@ -67,27 +80,22 @@ Result<Round> measureRound(Ranks &ranks, const std::string &folder, std::uint64_
   // Its lock of the folder ends.
   run.reset();
   // It copies once more.
-  round.save = save.wall - copy.wall;
-  round.saveProcessor = save.processor - copy.processor;
+  round.save = {save.wall - copy.wall, save.processor - copy.processor};
   bytes = 0;
   for (const auto &file : fs::directory_iterator(stepPath(folder, 1)))
     bytes += file.file_size();
   const std::string copied = fmt::format("'{}/dd'", folder);
-  SLUICE_ASSIGN_OR_RETURN(const Seconds write, dd(fmt::format("if=/dev/zero of={} count={} conv=fsync", copied,
-                                                              (bytes + (1 << 20) - 1) >> 20)));
-  round.write = write.wall;
+  SLUICE_ASSIGN_OR_RETURN(
+      round.write, dd(fmt::format("if=/dev/zero of={} count={} conv=fsync", copied, (bytes + (1 << 20) - 1) >> 20)));
   for (const auto &file : fs::directory_iterator(stepPath(folder, 1)))
     dropPages(file.path().string());
   RunCheckpoints next(options, {});
-  SLUICE_ASSIGN_OR_RETURN(const Seconds load, measure([&]() -> Status {
+  SLUICE_ASSIGN_OR_RETURN(round.load, measure([&]() -> Status {
                             SLUICE_RETURN_IF_ERROR(next.open(ranks).status());
                             return next.load(ranks).status();
                           }));
-  round.load = load.wall;
-  round.loadProcessor = load.processor;
   dropPages(folder + "/dd");
-  SLUICE_ASSIGN_OR_RETURN(const Seconds read, dd(fmt::format("if={} of=/dev/null", copied)));
-  round.read = read.wall;
+  SLUICE_ASSIGN_OR_RETURN(round.read, dd(fmt::format("if={} of=/dev/null", copied)));
   fs::remove_all(folder);
   return round;
 }
@@ -110,15 +118,17 @@ Status run(const std::string &plan, const std::string &folder, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     std::uint64_t bytes = 0;
     SLUICE_ASSIGN_OR_RETURN(const Round round, measureRound(*ranks, folder, bytes));
-    fmt::print(
-        "{:.2f} GB: copy {:.2f} s; save {:.2f} s ({:.2f} s of processors), dd with fsync {:.2f} s, ratio {:.2f}; "
-        "load {:.2f} s ({:.2f} s of processors), dd {:.2f} s, ratio {:.2f}\n",
-        static_cast<double>(bytes) / 1e9, round.copy, round.save, round.saveProcessor, round.write,
-        round.write / round.save, round.load, round.loadProcessor, round.read, round.read / round.load);
+    const auto text = [](const Seconds &seconds) {
+      return fmt::format("{:.2f} s ({:.2f} s of processors)", seconds.wall, seconds.processor);
+    };
+    fmt::print("{:.2f} GB: copy {:.2f} s; save {}, dd with fsync {}, ratio {:.2f}; load {}, dd {}, ratio {:.2f}\n",
+               static_cast<double>(bytes) / 1e9, round.copy, text(round.save), text(round.write),
+               round.write.wall / round.save.wall, text(round.load), text(round.read),
+               round.read.wall / round.load.wall);
     std::fflush(stdout);
-    saves.push_back(round.write / round.save);
-    loads.push_back(round.read / round.load);
-    loadsToWrites.push_back(round.write / round.load);
+    saves.push_back(round.write.wall / round.save.wall);
+    loads.push_back(round.read.wall / round.load.wall);
+    loadsToWrites.push_back(round.write.wall / round.load.wall);
   }
   fmt::print("dd with fsync / save: {}\ndd / load:            {}\ndd with fsync / load: {}\n", summary(saves),
              summary(loads), summary(loadsToWrites));

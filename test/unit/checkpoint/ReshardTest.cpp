@@ -4,6 +4,7 @@
 #include "test/unit/checkpoint/Fixture.h"
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -50,7 +51,19 @@ TEST_F(Reshard, FromAnyLayoutToAnyOther) {
   }
 }
 
-// Tests tensors of several blocks, in files that a rank verifies and in those of which it reads a part.
+/// Ranks on a thread each.
+struct ThreadedRanks final : FakeRanks {
+  using FakeRanks::FakeRanks;
+  Status forEachRank(const std::function<void(int)> &function) const override {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < size(); ++rank)
+      threads.emplace_back(function, rank);
+    return Status::ok();
+  }
+};
+
+// Tests tensors of several blocks that ranks load at the same time, in files that a rank verifies and in those of which
+// it reads a part.
 TEST_F(Reshard, LongTensors) {
   const auto plan = [](Layout layout) {
     PlanBuilder builder({{"shard", layout == Layout::oneRank ? 1u
@@ -70,7 +83,8 @@ TEST_F(Reshard, LongTensors) {
       for (bool isCopied : {false, true}) {
         Result<CheckpointReader> reader = CheckpointReader::open(path);
         ASSERT_TRUE(reader.isOk()) << reader.status().message();
-        FakeRanks loaded(plan(static_cast<Layout>(to))), expected(plan(static_cast<Layout>(to)));
+        ThreadedRanks loaded(plan(static_cast<Layout>(to)));
+        FakeRanks expected(plan(static_cast<Layout>(to)));
         fill(expected, 2);
         const Status status = loadTensors(loaded, *reader, isCopied);
         ASSERT_TRUE(status.isOk()) << status.message();
