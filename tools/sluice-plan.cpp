@@ -3,6 +3,7 @@
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
 //        sluice-plan check FILE --mutate N [--seed S]
 //        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1] [--checkpoint]
+//        sluice-plan simulate FILE --machine MACHINE [--entry NAME] [--trace TRACE] [--json]
 //        sluice-plan pack FILE --capacity BYTES -o OUT
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
 //
@@ -12,6 +13,7 @@
 #include "tools/CommandLine.h"
 #include "tools/plan/Mutants.h"
 #include "tools/plan/Pack.h"
+#include "tools/plan/Simulate.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -20,7 +22,7 @@
 
 using namespace sluice;
 
-static constexpr std::string_view notImplemented[] = {"explain", "simulate", "compare", "calibrate"};
+static constexpr std::string_view notImplemented[] = {"explain", "compare", "calibrate"};
 
 int main(int argc, char **argv) {
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
@@ -78,8 +80,20 @@ int main(int argc, char **argv) {
   packSubcommand->add_option("-o", pack.output, "the same text with the column offset")
       ->required()
       ->check(nonEmptyPath());
-  names += "|pack";
-  isKnown = isKnown || std::string_view(argv[1]) == "pack";
+  SimulateCommand simulate;
+  CLI::App *simulateSubcommand = app.add_subcommand("simulate", "predicts the time of a step on a machine");
+  simulateSubcommand->add_option("FILE", simulate.plan, "a plan")->required();
+  simulateSubcommand->add_option("--machine", simulate.machine, "a description of the machine (tools/machines)")
+      ->required()
+      ->check(nonEmptyPath());
+  simulateSubcommand->add_option("--trace", simulate.trace, "write a Chrome trace of the predicted step")
+      ->check(nonEmptyPath());
+  simulateSubcommand->add_option("--entry", simulate.entry, "the entry point")->capture_default_str();
+  simulateSubcommand->add_flag("--json", simulate.json, "print only JSON");
+  for (std::string_view name : {"pack", "simulate"}) {
+    names += "|" + std::string(name);
+    isKnown = isKnown || argv[1] == name;
+  }
   // CLI11 reports an unknown subcommand as a missing one.
   if (!isKnown && std::ranges::count(notImplemented, std::string_view(argv[1])))
     return report(notImplementedError("subcommand '" + std::string(argv[1]) + "'"));
@@ -89,6 +103,7 @@ int main(int argc, char **argv) {
     return *done;
   command.name = app.get_subcommands().front()->get_name();
   const PlanCommandResult result = packSubcommand->parsed() ? runPack(pack)
+                                   : simulateSubcommand->parsed() ? runSimulate(simulate)
                                    : mutants > 0            ? runMutants(command, mutants, seed)
                                                             : runPlanCommand(command);
   return finish(result.text, result.status, result.exitCode);

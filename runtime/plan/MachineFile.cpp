@@ -29,14 +29,31 @@ const std::optional<Machine::Value> &Machine::figure(std::string_view figureName
   return figures[f];
 }
 
-Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine) {
+std::optional<double> Machine::peakFlops(DType dtype) const {
+  const std::optional<double> &constant = times.constant(std::string(dtypeName(dtype)) + "_flops_per_second");
+  if (constant || dtype != DType::bf16)
+    return isFloat(dtype) ? constant : std::nullopt;
+  const std::optional<Value> &sheet = figure("bf16_flops_per_second");
+  return sheet ? std::optional(static_cast<double>(sheet->value)) : std::nullopt;
+}
+
+Status checkMachine(const plan::PlanT &plan, const Machine &machine) {
   if (!plan.target || plan.target->device != machine.device)
     return inputError("machine '" + machine.name + "' is for '" + machine.device +
                       "', but the plan's target.device is '" + (plan.target ? plan.target->device : std::string()) +
                       "'");
-  if (architectureNumber(plan.target->arch) > architectureNumber(machine.arch))
+  if (machine.device == "cuda" && architectureNumber(plan.target->arch) > architectureNumber(machine.arch))
     return inputError("machine '" + machine.name + "', expected at least the plan's target.arch " + plan.target->arch +
                       " but got " + machine.arch);
+  return {};
+}
+
+Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine) {
+  SLUICE_RETURN_IF_ERROR(checkMachine(plan, machine));
+  if (machine.device != "cuda")
+    return inputError("machine '" + machine.name + "' is for '" + machine.device +
+                      "', whose processes have no memory of a driver")
+        .withNote("'sluice-plan memory' without --machine predicts the memory of a process on the CPU");
   DeviceShare share;
   const auto known = [&](std::string_view figure, std::uint64_t count) -> std::optional<std::uint64_t> {
     const std::optional<Machine::Value> &value = machine.figure(figure);

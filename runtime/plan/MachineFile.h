@@ -1,7 +1,8 @@
 //===- MachineFile.h - descriptions of devices, and the memory of a rank's process on one ---===//
 //
 // tools/machines has one TOML file per device: figures from its data sheet and measured figures. Each figure states
-// which of the two it is; an unmeasured one is "unknown", and so is a result that needs it.
+// which of the two it is; an unmeasured one is "unknown", and so is a result that needs it. The tables of MachineTimes.h
+// are for predictions of time. A file with `base` has the keys of that file and replaces some of them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_MACHINEFILE_H
@@ -9,6 +10,7 @@
 
 #include "runtime/base/Json.h"
 #include "runtime/base/Status.h"
+#include "runtime/plan/MachineTimes.h"
 #include "runtime/plan/Plan.h"
 
 #include <array>
@@ -47,8 +49,11 @@ struct Machine {
   };
   /// Indexed as machineFigures; nullopt if it is unknown.
   std::array<std::optional<Value>, machineFigures.size()> figures;
+  MachineTimes times;
 
   const std::optional<Value> &figure(std::string_view figureName) const;
+  /// FLOP/s of dense products with inputs of this type; nullopt if it is unknown.
+  std::optional<double> peakFlops(DType dtype) const;
 };
 
 /// Reads a description. An input error names the file and, if known, the line.
@@ -59,7 +64,10 @@ Result<Machine> parseMachine(const std::string &text, const std::string &path);
 /// 90 of "sm_90"; nullopt if the text is not the architecture of a GPU.
 std::optional<int> architectureNumber(std::string_view text);
 
-/// The device memory of the process of one rank.
+/// An error if the plan is not for the machine's device.
+Status checkMachine(const plan::PlanT &plan, const Machine &machine);
+
+/// The device memory of the process of one rank on a GPU.
 struct DeviceShare {
   struct Term {
     std::string_view name;
@@ -72,7 +80,7 @@ struct DeviceShare {
   std::uint64_t known = 0;
   std::optional<std::uint64_t> total;
 };
-/// An error if the plan is not for the machine's device.
+/// An error if the plan is not for the machine's device, or if that is the CPU.
 Result<DeviceShare> deviceShare(const plan::PlanT &plan, const Machine &machine);
 
 std::string machineText(const Machine &machine, const DeviceShare &share);

@@ -1,10 +1,12 @@
 //===- MachineReader.cpp - reads descriptions of hardware -------------------------------===//
 #include "runtime/plan/MachineFile.h"
 
-#include "runtime/base/Toml.h"
+#include "runtime/base/Files.h"
+#include "runtime/plan/MachineTables.h"
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -12,18 +14,19 @@ namespace sluice {
 namespace {
 
 constexpr std::int64_t largestFigure = std::int64_t(1) << 60;
+/// Files that a file may be based on, one on the other.
+constexpr int longestChain = 4;
 
-class MachineReader {
+class MachineReader : public MachineTables {
 public:
-  explicit MachineReader(const std::string &path) : path(path) {}
+  using MachineTables::MachineTables;
 
   Result<Machine> read(const std::string &text) const {
-    toml::parse_result parsed = toml::parse(text, path);
-    if (!parsed)
-      return inputError(path + ":" + std::to_string(parsed.error().source().begin.line) + ": " +
-                        std::string(parsed.error().description()));
-    const toml::table &file = parsed.table();
-    SLUICE_RETURN_IF_ERROR(checkKeys(file, "the file", {"name", "device", "arch", "figures"}));
+    SLUICE_ASSIGN_OR_RETURN(const toml::table file, load(text, path, 0));
+    const bool onCpu = file["device"].value<std::string_view>() == "cpu";
+    SLUICE_RETURN_IF_ERROR(checkKeys(file, "the file", {"name", "device", "arch"},
+                                     {"figures", "hosts", "times", "products", "attention", "streaming",
+                                      "collectives"}));
     Machine machine;
     for (auto [key, to] :
          {std::pair("name", &machine.name), std::pair("device", &machine.device), std::pair("arch", &machine.arch)}) {
@@ -32,44 +35,69 @@ public:
         return errorAt(*file.get(key),
                        std::string("value of '") + key + "', expected a text but got " + shown(*file.get(key)));
     }
-    if (machine.device != "cuda")
-      return errorAt(*file.get("device"), "value of 'device', expected 'cuda' but got '" + machine.device + "'");
-    if (!architectureNumber(machine.arch))
+    if (machine.device != "cuda" && !onCpu)
+      return errorAt(*file.get("device"),
+                     "value of 'device', expected 'cpu' or 'cuda' but got '" + machine.device + "'");
+    if (!onCpu && !architectureNumber(machine.arch))
       return errorAt(*file.get("arch"),
                      "value of 'arch', expected an architecture as 'sm_90' but got '" + machine.arch + "'");
-    const toml::table *figures = file["figures"].as_table();
+    SLUICE_RETURN_IF_ERROR(readFigures(file, onCpu, machine));
+    SLUICE_RETURN_IF_ERROR(readTimes(file, machine.times));
+    return machine;
+  }
+
+private:
+  /// Parses a file and those that it is based on; their keys are replaced by its own.
+  Result<toml::table> load(const std::string &text, const std::string &name, int depth) const {
+    toml::parse_result parsed = toml::parse(text, name);
+    if (!parsed)
+      return inputError(name + ":" + std::to_string(parsed.error().source().begin.line) + ": " +
+                        std::string(parsed.error().description()));
+    toml::table file = std::move(parsed).table();
+    const toml::node *base = file.get("base");
+    if (!base)
+      return file;
+    const std::string basePath = base->value_or(std::string());
+    if (basePath.empty())
+      return errorAt(*base, "value of 'base', expected the path of a machine file but got " + shown(*base));
+    if (depth + 1 == longestChain)
+      return errorAt(*base, "more than " + std::to_string(longestChain) + " files are based on each other");
+    const std::string fullPath = (std::filesystem::path(name).parent_path() / basePath).string();
+    if (!isFile(fullPath))
+      return errorAt(*base, "cannot read the machine file '" + fullPath + "'");
+    SLUICE_ASSIGN_OR_RETURN(const std::string baseText, readText(fullPath));
+    SLUICE_ASSIGN_OR_RETURN(toml::table merged, load(baseText, fullPath, depth + 1));
+    file.erase("base");
+    replaceKeys(merged, std::move(file));
+    return merged;
+  }
+
+  static void replaceKeys(toml::table &to, toml::table &&from) {
+    for (auto &&[key, node] : from) {
+      toml::table *old = to[key].as_table();
+      // A figure is replaced with its source.
+      if (old && node.is_table() && !old->contains("value"))
+        replaceKeys(*old, std::move(*node.as_table()));
+      else
+        node.visit([&, name = std::string(key.str())](auto &value) { to.insert_or_assign(name, std::move(value)); });
+    }
+  }
+
+  Status readFigures(const toml::table &file, bool onCpu, Machine &machine) const {
+    const toml::node *node = file.get("figures");
+    if (!node && onCpu)
+      return {};
+    if (!node)
+      return inputError(path + ": missing key 'figures' in the file");
+    const toml::table *figures = node->as_table();
     if (!figures)
-      return errorAt(*file.get("figures"),
-                     "value of 'figures', expected a table but got " + shown(*file.get("figures")));
+      return errorAt(*node, "value of 'figures', expected a table but got " + shown(*node));
     std::vector<std::string_view> names;
     for (const MachineFigure &figure : machineFigures)
       names.push_back(figure.name);
     SLUICE_RETURN_IF_ERROR(checkKeys(*figures, "[figures]", names));
     for (std::size_t f = 0; f < machineFigures.size(); ++f)
       SLUICE_RETURN_IF_ERROR(readFigure(*figures->get(machineFigures[f].name), machineFigures[f], machine.figures[f]));
-    return machine;
-  }
-
-private:
-  Status errorAt(const toml::node &node, const std::string &message) const {
-    return inputError(path + ":" + std::to_string(node.source().begin.line) + ": " + message);
-  }
-
-  static std::string shown(const toml::node &node) {
-    std::ostringstream text;
-    node.visit([&](const auto &value) { text << value; });
-    return text.str();
-  }
-
-  /// All of the keys and no others.
-  Status checkKeys(const toml::table &table, const std::string &where,
-                   const std::vector<std::string_view> &keys) const {
-    for (const auto &[key, node] : table)
-      if (std::ranges::find(keys, key.str()) == keys.end())
-        return errorAt(node, "unknown key '" + std::string(key.str()) + "' in " + where);
-    for (std::string_view key : keys)
-      if (!table.contains(key))
-        return inputError(path + ": missing key '" + std::string(key) + "' in " + where);
     return {};
   }
 
@@ -103,7 +131,16 @@ private:
     return {};
   }
 
-  const std::string &path;
+  static Result<std::string> readText(const std::string &name) {
+    std::ifstream file(name, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    if (!file)
+      return inputError("cannot read the machine file '" + name + "'");
+    return text.str();
+  }
+
+  friend Result<Machine> sluice::readMachine(const std::string &path);
 };
 
 } // namespace
@@ -121,12 +158,8 @@ Result<Machine> parseMachine(const std::string &text, const std::string &path) {
 }
 
 Result<Machine> readMachine(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file)
-    return inputError("cannot read the machine file '" + path + "'");
-  return parseMachine(text.str(), path);
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, MachineReader::readText(path));
+  return parseMachine(text, path);
 }
 
 } // namespace sluice

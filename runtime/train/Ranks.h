@@ -12,6 +12,7 @@
 #include "runtime/collective/Communicator.h"
 #include "runtime/device/Device.h"
 #include "runtime/executor/ResidentPages.h"
+#include "runtime/plan/ChromeTrace.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/Exchange.h"
 
@@ -24,15 +25,6 @@
 #include <vector>
 
 namespace sluice {
-
-/// The execution of one instruction, in microseconds from a common start.
-struct Span {
-  int rank = 0;
-  std::string stream;
-  std::string name;
-  double begin = 0;
-  double end = 0;
-};
 
 /// As an exchange, for the thread that runs the ranks. Loops that write skip ranks of other processes.
 class Ranks : public Exchange {

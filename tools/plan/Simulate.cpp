@@ -1,0 +1,166 @@
+//===- Simulate.cpp - sluice-plan simulate ------------------------------------------------------===//
+#include "tools/plan/Simulate.h"
+
+#include "runtime/base/Files.h"
+#include "runtime/base/Text.h"
+#include "runtime/plan/ChromeTrace.h"
+#include "runtime/plan/ProcessMemory.h"
+#include "runtime/plan/Profile.h"
+#include "runtime/plan/Reader.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+namespace {
+
+/// Collectives that the text lists.
+constexpr std::size_t listed = 10;
+
+std::string format(const char *pattern, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, pattern, value);
+  return text;
+}
+
+/// Bytes of the device memory that one rank requests, and of the process: of one rank on a GPU, of all on the CPU.
+struct PredictedMemory {
+  std::uint64_t device = 0;
+  std::optional<std::uint64_t> process;
+};
+
+PredictedMemory memoryOf(const plan::PlanT &plan, const Machine &machine) {
+  PredictedMemory memory;
+  if (const plan::ArenaT *arena = arenaOf(plan, plan::Space::device))
+    memory.device = arena->bytes + arena->workspace;
+  if (machine.device == "cpu")
+    memory.process = predictedProcess(plan);
+  else if (const Result<DeviceShare> share = deviceShare(plan, machine); share.isOk())
+    memory.process = share->total;
+  return memory;
+}
+
+Json optionalJson(const std::optional<double> &value) { return value ? Json(*value) : Json(); }
+
+Json countsJson(const std::map<std::string, std::uint64_t> &counts) {
+  Json list = Json::array();
+  for (const auto &[name, instructions] : counts)
+    list.push_back({{"name", name}, {"instructions", instructions}});
+  return list;
+}
+
+std::string unitName(const plan::PlanT &plan, const plan::InstructionT &instruction) {
+  return instruction.unit >= 0 ? plan.units[static_cast<std::size_t>(instruction.unit)]->name : "";
+}
+
+Status writePrediction(const plan::PlanT &plan, const PredictedStep &step, const std::string &path) {
+  const std::vector<std::vector<std::string>> names = instructionNames(plan);
+  const auto entry = static_cast<std::size_t>(findEntry(plan, step.entry));
+  std::vector<Span> spans;
+  for (const PredictedInstruction &each : step.instructions) {
+    const plan::InstructionT &instruction = *each.issued.instruction;
+    spans.push_back({0, plan.streams[instruction.stream]->name, names[entry][each.issued.index], each.begin * 1e6,
+                     each.end * 1e6, step.entry, each.issued.index, each.issued.repetition});
+  }
+  return writeTrace(path, spans);
+}
+
+Result<std::string> simulate(const SimulateCommand &command) {
+  SLUICE_RETURN_IF_ERROR(checkNoInput(command.trace, {command.plan, command.machine}));
+  SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readCheckedPlan(command.plan));
+  const plan::PlanT &plan = file.plan;
+  SLUICE_ASSIGN_OR_RETURN(const Machine machine, readMachine(command.machine));
+  const int entry = findEntry(plan, command.entry);
+  if (entry < 0)
+    return inputError("plan '" + plan.name + "' has no entry point '" + command.entry + "'")
+        .withNote("it has " + join(plan.entries, ", ", [](const auto &each) { return "'" + each->name + "'"; }));
+  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, static_cast<std::uint32_t>(entry)));
+  if (!command.trace.empty())
+    SLUICE_RETURN_IF_ERROR(writePrediction(plan, step, command.trace));
+  return command.json ? dumpJson(stepJson(plan, machine, step), 2) + "\n" : stepText(plan, machine, step);
+}
+
+} // namespace
+
+std::string secondsText(double seconds) {
+  return seconds >= 1 ? format("%.3f s", seconds)
+                      : seconds >= 1e-3 ? format("%.3f ms", seconds * 1e3) : format("%.1f us", seconds * 1e6);
+}
+
+Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step) {
+  const PredictedMemory memory = memoryOf(plan, machine);
+  Json collectives = Json::array();
+  for (const PredictedCollective &each : step.collectives) {
+    const IssuedInstruction &issued = step.instructions[each.instruction].issued;
+    const std::string unit = unitName(plan, *issued.instruction);
+    const plan::CollectiveT &collective = *issued.instruction->operation.AsCollective();
+    collectives.push_back({{"i", issued.position},
+                           {"unit", unit.empty() ? Json() : Json(unit)},
+                           {"kind", plan::EnumNameCollectiveKind(collective.kind)},
+                           {"bytes", collectiveBytes(collective)},
+                           {"s", each.seconds},
+                           {"exposed_s", each.exposed},
+                           {"because", each.because}});
+  }
+  return {{"entry", step.entry},
+          {"machine", machine.name},
+          {"step_s", step.isComplete ? Json(step.seconds) : Json()},
+          {"at_least_s", step.seconds},
+          {"tokens_per_s", optionalJson(step.tokensPerSecond())},
+          {"mfu", optionalJson(step.mfu())},
+          {"work_s", step.work},
+          {"exposed_communication_s", step.exposed},
+          {"other_waits_s", step.otherWaits},
+          {"memory", {{"device", memory.device}, {"process", memory.process ? Json(*memory.process) : Json()}}},
+          {"unknown", countsJson(step.unknown)},
+          {"assumptions", countsJson(step.assumptions)},
+          {"collectives", std::move(collectives)}};
+}
+
+std::string stepText(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step) {
+  const PredictedMemory memory = memoryOf(plan, machine);
+  const auto line = [](std::string_view name, const std::string &value) {
+    return "  " + padRight(name, 24) + value + "\n";
+  };
+  std::string out = "predicted '" + step.entry + "' of plan '" + plan.name + "' on '" + machine.name + "'\n";
+  out += line("step", step.isComplete ? secondsText(step.seconds) : "unknown, more than " + secondsText(step.seconds));
+  if (const auto rate = step.tokensPerSecond())
+    out += line("tokens/s", concat(format("%.0f", *rate), ", ", format("%.0f", *rate / double(meshSize(plan))),
+                                   " a rank, ", meshSize(plan), meshSize(plan) == 1 ? " rank" : " ranks"));
+  const std::string peak = step.peakFlops ? format("%.1f", *step.peakFlops * 1e-12) + " TFLOP/s in " : "";
+  if (const auto mfu = step.mfu())
+    out += line("MFU", format("%.1f %%", *mfu * 100) + " of " + peak + std::string(dtypeName(step.productType)));
+  else if (step.isComplete)
+    out += line("MFU", "unknown, the file has no " + std::string(dtypeName(step.productType)) + "_flops_per_second");
+  out += line("kernels", secondsText(step.work) + " on stream '" + plan.streams[step.mainStream]->name + "'");
+  out += line("exposed communication", secondsText(step.exposed));
+  out += line("other waits", secondsText(step.otherWaits));
+  out += line("device memory", formatBytesExact(memory.device) + " a rank");
+  out += line("process memory", memory.process ? formatBytesExact(*memory.process) : "unknown");
+  std::vector<const PredictedCollective *> most;
+  for (const PredictedCollective &each : step.collectives)
+    if (each.exposed > 0)
+      most.push_back(&each);
+  std::ranges::stable_sort(most, std::greater(), &PredictedCollective::exposed);
+  if (!most.empty())
+    out += concat("exposed collectives, ", most.size(), " of ", step.collectives.size(), "\n");
+  for (std::size_t k = 0; k < std::min(listed, most.size()); ++k) {
+    const IssuedInstruction &issued = step.instructions[most[k]->instruction].issued;
+    out += line(secondsText(most[k]->exposed) + " of " + secondsText(most[k]->seconds),
+                concat(operationName(plan, *issued.instruction), " ", unitName(plan, *issued.instruction), " (",
+                       issued.position, "): ", most[k]->because));
+  }
+  for (const auto &[name, count] : step.unknown)
+    out += concat("unknown: ", name, ", needed by ", count, count == 1 ? " instruction\n" : " instructions\n");
+  for (const auto &[name, count] : step.assumptions)
+    out += concat("assumed: ", name, ", ", count, count == 1 ? " instruction\n" : " instructions\n");
+  return out;
+}
+
+PlanCommandResult runSimulate(const SimulateCommand &command) {
+  Result<std::string> text = simulate(command);
+  return {text.isOk() ? *text : "", text.status(), 0};
+}
+
+} // namespace sluice

@@ -1,0 +1,32 @@
+//===- Simulate.h - sluice-plan simulate --------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_PLAN_SIMULATE_H
+#define SLUICE_TOOLS_PLAN_SIMULATE_H
+
+#include "passes/solver/simulate/Prediction.h"
+#include "runtime/base/Json.h"
+#include "runtime/plan/Commands.h"
+
+#include <string>
+
+namespace sluice {
+
+struct SimulateCommand {
+  std::string plan, machine;
+  /// Path of a trace of rank 0; empty: none.
+  std::string trace;
+  std::string entry = "train_step";
+  bool json = false;
+};
+
+/// Predicts the time of a step, and writes the trace.
+PlanCommandResult runSimulate(const SimulateCommand &command);
+
+Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
+std::string stepText(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
+
+/// "1.234 ms", "12.3 us".
+std::string secondsText(double seconds);
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_PLAN_SIMULATE_H
