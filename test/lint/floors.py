@@ -22,6 +22,8 @@ PLAIN_TOOLS = {
     "tools/sluice-plan.cpp": ("runtime/", "tools/plan/", "tools/CommandLine.h"),
     "tools/sluice-steps.cpp": ("runtime/", "tools/CommandLine.h", "tools/steps/"),
     "tools/steps/": ("runtime/",),
+    "tools/sluice-calibrate.cpp": ("runtime/", "tools/CommandLine.h", "tools/calibrate/"),
+    "tools/calibrate/": ("runtime/", "tools/calibrate/"),
 }
 
 

@@ -1,0 +1,45 @@
+//===- Measure.h - measurements of this machine -------------------------------------------------===//
+//
+// Kernels of one thread are measured in processor time, so that other work on the machine changes little; kernels of
+// several threads, and latencies between threads, by the clock. Each number is a median.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_TOOLS_CALIBRATE_MEASURE_H
+#define SLUICE_TOOLS_CALIBRATE_MEASURE_H
+
+#include "runtime/collective/Communicator.h"
+#include "tools/calibrate/KernelCase.h"
+
+namespace sluice {
+
+struct MeasureOptions {
+  /// Of each measurement.
+  double seconds = 0.01;
+};
+
+/// Seconds of a run of the case with `threads` threads, while as many copies of it run as there are ranks. `bytes`: those
+/// that the compiler counts.
+struct KernelTime {
+  double seconds = 0, bytes = 0;
+};
+Result<KernelTime> measureKernel(const KernelCase &kernel, int threads, int ranks, const MeasureOptions &options);
+
+/// Seconds between two instructions of a stream, and from an event to the instruction of another stream that waits.
+struct StreamTimes {
+  double launch = 0, wait = 0;
+};
+Result<StreamTimes> measureStreams(const MeasureOptions &options);
+
+/// Of a collective over ranks that are threads: seconds of a call that moves nothing, and seconds of each rank's
+/// processor for each byte of the full tensor.
+struct CollectiveTimes {
+  double latency = 0, secondsPerByte = 0;
+};
+Result<CollectiveTimes> measureCollective(CallKind kind, int ranks, const MeasureOptions &options);
+
+/// Cores that this process may use.
+int usableCores();
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_CALIBRATE_MEASURE_H
