@@ -4,6 +4,8 @@
 //        sluice-plan check FILE --mutate N [--seed S]
 //        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1] [--checkpoint]
 //        sluice-plan simulate FILE --machine MACHINE [--entry NAME] [--trace TRACE] [--json]
+//        sluice-plan compare FILE TRACE [--machine MACHINE] [--entry NAME] [--json]
+//        sluice-plan calibrate -o MACHINE [--threads T,...] [--quick]
 //        sluice-plan pack FILE --capacity BYTES -o OUT
 // Prints to stdout, errors to stderr; the exit codes are those of StatusCode. The subcommands are in runtime/plan.
 //
@@ -11,6 +13,7 @@
 #include "runtime/base/Message.h"
 #include "runtime/plan/Commands.h"
 #include "tools/CommandLine.h"
+#include "tools/plan/Compare.h"
 #include "tools/plan/Mutants.h"
 #include "tools/plan/Pack.h"
 #include "tools/plan/Simulate.h"
@@ -22,7 +25,7 @@
 
 using namespace sluice;
 
-static constexpr std::string_view notImplemented[] = {"explain", "compare", "calibrate"};
+static constexpr std::string_view notImplemented[] = {"explain"};
 
 int main(int argc, char **argv) {
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
@@ -90,9 +93,27 @@ int main(int argc, char **argv) {
       ->check(nonEmptyPath());
   simulateSubcommand->add_option("--entry", simulate.entry, "the entry point")->capture_default_str();
   simulateSubcommand->add_flag("--json", simulate.json, "print only JSON");
-  for (std::string_view name : {"pack", "simulate"}) {
+  CompareCommand compare;
+  CLI::App *compareSubcommand = app.add_subcommand("compare", "compares measured times of a trace with predicted ones");
+  compareSubcommand->add_option("FILE", compare.plan, "a plan")->required();
+  compareSubcommand->add_option("TRACE", compare.trace, "a trace of its steps, written by sluice-train --trace")
+      ->required();
+  compareSubcommand
+      ->add_option("--machine", compare.machine,
+                   "a description of the machine (default: only the measured times are listed)")
+      ->check(nonEmptyPath());
+  compareSubcommand->add_option("--entry", compare.entry, "the entry point")->capture_default_str();
+  compareSubcommand->add_flag("--json", compare.json, "print only JSON");
+  app.add_subcommand("calibrate", "measures this machine's CPU, and writes a machine file");
+  for (std::string_view name : {"pack", "simulate", "compare", "calibrate"}) {
     names += "|" + std::string(name);
     isKnown = isKnown || argv[1] == name;
+  }
+  // Kernels are not in this program.
+  if (argc > 1 && std::string_view(argv[1]) == "calibrate") {
+    const std::string program = siblingProgram("sluice-calibrate");
+    execv(program.c_str(), argv + 1);
+    return report(failedError("cannot start '" + program + "'"));
   }
   // CLI11 reports an unknown subcommand as a missing one.
   if (!isKnown && std::ranges::count(notImplemented, std::string_view(argv[1])))
@@ -104,6 +125,7 @@ int main(int argc, char **argv) {
   command.name = app.get_subcommands().front()->get_name();
   const PlanCommandResult result = packSubcommand->parsed() ? runPack(pack)
                                    : simulateSubcommand->parsed() ? runSimulate(simulate)
+                                   : compareSubcommand->parsed() ? runCompare(compare)
                                    : mutants > 0            ? runMutants(command, mutants, seed)
                                                             : runPlanCommand(command);
   return finish(result.text, result.status, result.exitCode);

@@ -29,7 +29,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/ DESTINATION ${headers}/runtime
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.fbs")
 install(FILES ${CMAKE_BINARY_DIR}/runtime/plan/plan_generated.h DESTINATION ${headers}/runtime/plan)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-foreach(tool sluice-plan sluice-steps sluice-train sluice-checkpoint sluice-import sluice-opt sluice-compile)
+foreach(tool sluice-plan sluice-steps sluice-calibrate sluice-train sluice-checkpoint sluice-import sluice-opt sluice-compile)
   if(TARGET ${tool})
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()

@@ -71,17 +71,22 @@ Result<std::string> simulate(const SimulateCommand &command) {
   SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readCheckedPlan(command.plan));
   const plan::PlanT &plan = file.plan;
   SLUICE_ASSIGN_OR_RETURN(const Machine machine, readMachine(command.machine));
-  const int entry = findEntry(plan, command.entry);
-  if (entry < 0)
-    return inputError("plan '" + plan.name + "' has no entry point '" + command.entry + "'")
-        .withNote("it has " + join(plan.entries, ", ", [](const auto &each) { return "'" + each->name + "'"; }));
-  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, static_cast<std::uint32_t>(entry)));
+  SLUICE_ASSIGN_OR_RETURN(const std::uint32_t entry, entryIndex(plan, command.entry));
+  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, entry));
   if (!command.trace.empty())
     SLUICE_RETURN_IF_ERROR(writePrediction(plan, step, command.trace));
   return command.json ? dumpJson(stepJson(plan, machine, step), 2) + "\n" : stepText(plan, machine, step);
 }
 
 } // namespace
+
+Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &name) {
+  const int entry = findEntry(plan, name);
+  if (entry < 0)
+    return inputError("plan '" + plan.name + "' has no entry point '" + name + "'")
+        .withNote("it has " + join(plan.entries, ", ", [](const auto &each) { return "'" + each->name + "'"; }));
+  return static_cast<std::uint32_t>(entry);
+}
 
 std::string secondsText(double seconds) {
   return seconds >= 1 ? format("%.3f s", seconds)

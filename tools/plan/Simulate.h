@@ -24,6 +24,9 @@ PlanCommandResult runSimulate(const SimulateCommand &command);
 Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
 std::string stepText(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
 
+/// The index of an entry point; an input error that lists those of the plan.
+Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &name);
+
 /// "1.234 ms", "12.3 us".
 std::string secondsText(double seconds);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <fstream>
 
 namespace sluice::test {
 namespace {
@@ -65,7 +66,7 @@ TEST(Machine, ErrorsNameTheirPlaceInTheFile) {
   EXPECT_EQ(errorOf("arch", "\u0354").substr(0, 21), "m.toml:3: Error while");
   EXPECT_EQ(errorOf("name = ", "extra = 1\nname = "), "m.toml:1: unknown key 'extra' in the file");
   EXPECT_EQ(errorOf("\"M\"", "3"), "m.toml:1: value of 'name', expected a text but got 3");
-  EXPECT_EQ(errorOf("\"cuda\"", "\"rocm\""), "m.toml:2: value of 'device', expected 'cuda' but got 'rocm'");
+  EXPECT_EQ(errorOf("\"cuda\"", "\"rocm\""), "m.toml:2: value of 'device', expected 'cpu' or 'cuda' but got 'rocm'");
   EXPECT_EQ(errorOf("sm_90", "hopper"),
             "m.toml:3: value of 'arch', expected an architecture as 'sm_90' but got 'hopper'");
   EXPECT_EQ(errorOf("sm_90", "sm_90x"),
@@ -96,6 +97,116 @@ TEST(Machine, ErrorsNameTheirPlaceInTheFile) {
                                                    "a 'note' on when and with what it was measured");
   EXPECT_EQ(readMachine("/there/is/none.toml").status().message(),
             "cannot read the machine file '/there/is/none.toml'");
+}
+
+/// The message for a description of a CPU with these lines, from line 4 on.
+std::string timesError(const std::string &lines) {
+  Result<Machine> machine = parseMachine("name = \"M\"\ndevice = \"cpu\"\narch = \"avx2\"\n" + lines, "m.toml");
+  EXPECT_FALSE(machine.isOk()) << lines;
+  return machine.status().message();
+}
+
+const std::string measured = "from = \"measured\"\nnote = \"n\"\n";
+const std::string rates = "[[products]]\nkernel = \"matmul\"\ndtype = \"f32\"\n" + measured;
+
+TEST(Machine, RatesAreRead) {
+  Result<Machine> machine = parseMachine(
+      "name = \"M\"\ndevice = \"cpu\"\narch = \"avx2\"\n[hosts]\ndevices = 8\ncount = 4\n[times]\n"
+      "launch_seconds = { value = 5e-6, from = \"published\", source = \"https://a.b\" }\n" +
+          rates + "ranks = 2\npoints = [[1, 2, 3, 4e9]]\n[[streaming]]\nkernel = \"*\"\ndtype = \"bf16\"\n" +
+          measured + "points = [[10, 20], [30, 40]]\n[[collectives]]\nkinds = [\"all_reduce\"]\nalgorithm = \"tree\"\n" +
+          measured + "base_seconds = 1\nlink_seconds = 2\nnetwork_seconds = 3\nbytes_per_second = 4\n",
+      "m.toml");
+  ASSERT_TRUE(machine.isOk()) << machine.status().message();
+  EXPECT_EQ(machine->times.hosts, 4u);
+  EXPECT_EQ(machine->times.constant("launch_seconds"), 5e-6);
+  EXPECT_FALSE(machine->times.constant("wait_seconds").has_value());
+  EXPECT_EQ(machine->times.products[0].ranks, 2u);
+  EXPECT_EQ(machine->times.products[0].points[0].size[2], 3);
+  EXPECT_EQ(machine->times.streaming[0].points[1].perSecond, 40);
+  EXPECT_TRUE(machine->times.collectives[0].allReduce);
+  EXPECT_EQ(machine->times.collectives[0].network, 3);
+}
+
+TEST(Machine, ErrorsOfRatesNameTheirPlace) {
+  const std::string constant = "[times]\nlaunch_seconds = ";
+  EXPECT_EQ(timesError(constant + "{ value = 0, " + "from = \"measured\", note = \"n\" }"),
+            "m.toml:5: 'value' in constant 'launch_seconds', expected a positive number but got 0");
+  EXPECT_EQ(timesError(constant + "{ value = -1.5, from = \"measured\", note = \"n\" }"),
+            "m.toml:5: 'value' in constant 'launch_seconds', expected a positive number but got -1.5");
+  EXPECT_EQ(timesError(constant + "{ value = inf, from = \"measured\", note = \"n\" }"),
+            "m.toml:5: 'value' in constant 'launch_seconds', expected a positive number but got inf");
+  EXPECT_EQ(timesError(constant + "1"),
+            "m.toml:5: constant 'launch_seconds', expected a table with 'value' and 'from' but got 1");
+  EXPECT_EQ(timesError(constant + "{ value = 1 }"), "m.toml: missing key 'from' in constant 'launch_seconds'");
+  EXPECT_EQ(timesError(constant + "{ value = 1, from = \"measured\" }"),
+            "m.toml:5: constant 'launch_seconds': a measured value requires a 'note' on when and with what it was "
+            "measured");
+  EXPECT_EQ(timesError(constant + "{ value = 1, from = \"published\" }"),
+            "m.toml:5: constant 'launch_seconds': a value that was not measured requires its address as 'source'");
+  EXPECT_EQ(timesError(constant + "{ value = 1, from = 'hearsay' }"),
+            "m.toml:5: 'from' in constant 'launch_seconds', expected 'datasheet', 'measured' or 'published' but got "
+            "'hearsay'");
+  EXPECT_EQ(timesError("[times]\nspeed = 1"), "m.toml:5: unknown key 'speed' in [times]");
+  EXPECT_EQ(timesError("times = 1"), "m.toml:4: value of 'times', expected a table but got 1");
+  EXPECT_EQ(timesError("hosts = 1"), "m.toml:4: value of 'hosts', expected a table but got 1");
+  EXPECT_EQ(timesError("[hosts]\ncount = 1"), "m.toml: missing key 'devices' in [hosts]");
+  EXPECT_EQ(timesError("[hosts]\ndevices = 0"),
+            "m.toml:5: 'devices' in [hosts], expected an integer from 1 to 1073741824 but got 0");
+  EXPECT_EQ(timesError("products = 1"), "m.toml:4: value of 'products', expected tables [[products]] but got 1");
+  EXPECT_EQ(timesError(rates), "m.toml: missing key 'points' in [[products]]");
+  EXPECT_EQ(timesError(rates + "points = 3"),
+            "m.toml:9: points of [[products]] of 'matmul', expected a list of lists of numbers but got 3");
+  EXPECT_EQ(timesError(rates + "points = [[1, 2, 3]]"),
+            "m.toml:9: point of [[products]] of 'matmul', expected 4 positive numbers but got [ 1, 2, 3 ]");
+  EXPECT_EQ(timesError(rates + "points = [[1, 2, 3, 0]]"),
+            "m.toml:9: point of [[products]] of 'matmul', expected 4 positive numbers but got [ 1, 2, 3, 0 ]");
+  EXPECT_EQ(timesError("[[products]]\nkernel = \"matmull\"\ndtype = \"f32\"\n" + measured + "points = [[1, 2, 3, 4]]"),
+            "m.toml:5: 'kernel' in [[products]], expected a kernel of the catalogue or '*' but got 'matmull'");
+  EXPECT_EQ(timesError("[[products]]\nkernel = \"matmul\"\ndtype = \"f33\"\n" + measured + "points = [[1, 2, 3, 4]]"),
+            "m.toml:6: 'dtype' in [[products]] of 'matmul', expected a type as 'f32' but got 'f33'");
+  EXPECT_EQ(timesError("[[streaming]]\nkernel = \"*\"\ndtype = \"f32\"\n" + measured + "points = [[3, 1], [2, 1]]"),
+            "m.toml:9: point of [[streaming]] of '*', expected a first number above that of the point before but got "
+            "[ 2, 1 ]");
+  EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"gather\"]\nalgorithm = \"ring\"\n" + measured),
+            "m.toml:5: 'kinds' in [[collectives]], expected 'all_gather', 'reduce_scatter' or 'all_reduce' but got "
+            "'gather'");
+  EXPECT_EQ(timesError("[[collectives]]\nkinds = []\nalgorithm = \"ring\"\n" + measured),
+            "m.toml:5: 'kinds' in [[collectives]], expected a list of kinds but got []");
+  EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"all_gather\"]\nalgorithm = \"mesh\"\n" + measured),
+            "m.toml:6: 'algorithm' in [[collectives]], expected 'host', 'ring' or 'tree' but got 'mesh'");
+  EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"all_gather\"]\nalgorithm = \"ring\"\n" + measured),
+            "m.toml: missing key 'base_seconds' in [[collectives]] over hosts");
+  EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"all_gather\"]\nalgorithm = \"host\"\n" + measured +
+                       "base_seconds = 1\npoints = [[2, 1, 1]]"),
+            "m.toml:9: unknown key 'base_seconds' in [[collectives]] within a host");
+}
+
+TEST(Machine, FilesAreBasedOnOthers) {
+  const std::string folder = ::testing::TempDir();
+  const auto write = [&](const std::string &name, const std::string &content) {
+    std::ofstream(folder + "/" + name) << content;
+    return folder + "/" + name;
+  };
+  write("base.toml", text());
+  const Result<Machine> machine =
+      readMachine(write("more.toml", "base = \"base.toml\"\nname = \"N\"\n[hosts]\ndevices = 8\n[figures]\n"
+                                     "memory_bytes = \"unknown\"\n"));
+  ASSERT_TRUE(machine.isOk()) << machine.status().message();
+  EXPECT_EQ(machine->name, "N");
+  EXPECT_EQ(machine->times.hostDevices, 8u);
+  EXPECT_FALSE(machine->figure("memory_bytes").has_value());
+  EXPECT_EQ(machine->figure("context_bytes")->value, 500u);
+  // An error in the base names its file.
+  write("base.toml", text("value = 500", "value = 0"));
+  EXPECT_EQ(readMachine(folder + "/more.toml").status().message(),
+            folder + "/base.toml:9: figure 'context_bytes', expected an integer from 1 to 1152921504606846976 but got 0");
+  EXPECT_EQ(readMachine(write("none.toml", "base = \"missing.toml\"\n")).status().message(),
+            folder + "/none.toml:1: cannot read the machine file '" + folder + "/missing.toml'");
+  EXPECT_EQ(readMachine(write("three.toml", "base = 3\n")).status().message(),
+            folder + "/three.toml:1: value of 'base', expected the path of a machine file but got 3");
+  EXPECT_EQ(readMachine(write("self.toml", "base = \"self.toml\"\n")).status().message(),
+            folder + "/self.toml:1: more than 4 files are based on each other");
 }
 
 plan::PlanT onCuda() {
@@ -150,8 +261,15 @@ TEST(Machine, DeviceOfThePlan) {
   plan.target->device = "cpu";
   EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.toml")).status().message(),
             "machine 'M' is for 'cuda', but the plan's target.device is 'cpu'");
+  plan.target->device = "cpu";
+  EXPECT_EQ(deviceShare(plan, *parseMachine("name = \"C\"\ndevice = \"cpu\"\narch = \"avx2\"\n", "m.toml"))
+                .status()
+                .message(),
+            "machine 'C' is for 'cpu', whose processes have no memory of a driver");
   plan.target->device = "cuda";
   plan.target->arch = "sm_100";
+  EXPECT_EQ(deviceShare(plan, *parseMachine("name = \"C\"\ndevice = \"cpu\"\narch = \"avx2\"\n", "m.toml")).status().message(),
+            "machine 'C' is for 'cpu', but the plan's target.device is 'cuda'");
   EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.toml")).status().message(),
             "machine 'M', expected at least the plan's target.arch sm_100 but got sm_90");
 }
