@@ -37,6 +37,11 @@ std::optional<double> Machine::peakFlops(DType dtype) const {
   return sheet ? std::optional(static_cast<double>(sheet->value)) : std::nullopt;
 }
 
+std::optional<double> rankPeakFlops(const plan::PlanT &plan, const Machine &machine, DType dtype) {
+  const std::optional<double> peak = machine.peakFlops(dtype);
+  return peak && machine.device == "cpu" ? std::optional(*peak / static_cast<double>(meshSize(plan))) : peak;
+}
+
 Status checkMachine(const plan::PlanT &plan, const Machine &machine) {
   if (!plan.target || plan.target->device != machine.device)
     return inputError("machine '" + machine.name + "' is for '" + machine.device +

@@ -52,7 +52,7 @@ struct Machine {
   MachineTimes times;
 
   const std::optional<Value> &figure(std::string_view figureName) const;
-  /// FLOP/s of dense products with inputs of this type; nullopt if it is unknown.
+  /// FLOP/s of dense products with inputs of this type, of a GPU or of all cores of a CPU; nullopt if it is unknown.
   std::optional<double> peakFlops(DType dtype) const;
 };
 
@@ -66,6 +66,9 @@ std::optional<int> architectureNumber(std::string_view text);
 
 /// An error if the plan is not for the machine's device.
 Status checkMachine(const plan::PlanT &plan, const Machine &machine);
+
+/// Machine::peakFlops of one rank: all ranks share a CPU.
+std::optional<double> rankPeakFlops(const plan::PlanT &plan, const Machine &machine, DType dtype);
 
 /// The device memory of the process of one rank on a GPU.
 struct DeviceShare {

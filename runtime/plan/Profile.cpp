@@ -224,6 +224,15 @@ std::uint64_t entryFlops(const plan::EntryT &entry) {
   return flops;
 }
 
+DType flopsType(const plan::EntryT &entry) {
+  std::array<std::uint64_t, dtypeCount> flops{};
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+    if (const plan::LaunchT *launch = instruction.operation.AsLaunch(); launch && !launch->inputs.empty())
+      flops[std::size_t(launch->inputs[0]->dtype)] += launch->flops;
+  });
+  return static_cast<DType>(std::ranges::max_element(flops) - flops.begin());
+}
+
 std::uint64_t rankBytes(const plan::PlanT &plan) {
   std::uint64_t bytes = 0;
   for (const auto &arena : plan.arenas)

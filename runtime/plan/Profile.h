@@ -74,6 +74,9 @@ std::string phaseRow(std::span<const plan::Phase> phases, std::size_t columns);
 /// Floating-point operations of one rank in a run of an entry point, without those of recomputation.
 std::uint64_t entryFlops(const plan::EntryT &entry);
 
+/// The type with which most of them compute: that of the first inputs of launches, by FLOPs.
+DType flopsType(const plan::EntryT &entry);
+
 /// Bytes that one rank requests: all arenas and workspaces.
 std::uint64_t rankBytes(const plan::PlanT &plan);
 

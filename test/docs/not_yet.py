@@ -20,7 +20,7 @@ SETTINGS = {
 COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
 VALUELESS = ("--pareto",)
 MEMORY = ("--account fsdp2",)
-SUBCOMMANDS = ("explain", "simulate", "compare", "calibrate")
+SUBCOMMANDS = ("explain",)
 # Not names of features: the program and the subcommand whose parts the row lists.
 PROGRAMS = ("sluice-plan", "sluice-plan memory")
 

@@ -243,13 +243,13 @@ Status Run::generateText(Ranks &ranks) {
 
 Status Run::readMachineFlops(const plan::PlanT &plan, ConsoleOptions &shown) const {
   SLUICE_ASSIGN_OR_RETURN(const Machine machine, readMachine(command.machine));
-  // An error if the plan is not for the machine.
-  SLUICE_RETURN_IF_ERROR(deviceShare(plan, machine).status());
-  const std::optional<Machine::Value> &peak = machine.figure("bf16_flops_per_second");
-  shown.flopsPerSecond = peak ? peak->value : 0;
+  SLUICE_RETURN_IF_ERROR(checkMachine(plan, machine));
   for (const std::string &name : command.train.entries)
-    if (const int entry = findEntry(plan, name); entry >= 0)
-      shown.flops += entryFlops(*plan.entries[static_cast<std::size_t>(entry)]);
+    if (const int index = findEntry(plan, name); index >= 0) {
+      const plan::EntryT &entry = *plan.entries[static_cast<std::size_t>(index)];
+      shown.flops += entryFlops(entry);
+      shown.flopsPerSecond = static_cast<std::uint64_t>(rankPeakFlops(plan, machine, flopsType(entry)).value_or(0));
+    }
   return {};
 }
 

@@ -44,16 +44,6 @@ Status checkRanks(const plan::PlanT &plan, const Machine &machine) {
                 "as the ranks need");
 }
 
-/// The type of most products' inputs, by FLOPs.
-DType typeOfProducts(const plan::EntryT &entry) {
-  std::array<std::uint64_t, dtypeCount> flops{};
-  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-    if (const plan::LaunchT *launch = instruction.operation.AsLaunch(); launch && !launch->inputs.empty())
-      flops[std::size_t(launch->inputs[0]->dtype)] += launch->flops;
-  });
-  return DType(std::ranges::max_element(flops) - flops.begin());
-}
-
 /// The tasks of one run, and the instruction of each.
 class TaskWriter {
 public:
@@ -89,6 +79,11 @@ public:
     for (std::int64_t task : lastPort)
       if (task >= 0)
         step.portTasks.push_back(static_cast<std::uint32_t>(task));
+  }
+
+  std::uint64_t waits() const {
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        issued, [](const auto &each) { return each.instruction->operation.type == plan::Operation::Wait; }));
   }
 
   SimulatedStep step;
@@ -155,15 +150,16 @@ Result<PredictedStep> predictStep(const plan::PlanT &plan, const Machine &machin
   step.entry = entry.name;
   step.seconds = runs.back().finish - runs[earlierRuns - 1].finish;
   step.unknown = costs.unknown();
-  if (!machine.times.constant("wait_seconds"))
-    step.unknown.emplace("wait_seconds", 1);
   step.assumptions = costs.assumptions();
+  // Threads wake each other on a CPU; on a GPU a wait is an edge of the recorded graph.
+  if (!machine.times.constant("wait_seconds"))
+    machine.device == "cpu" ? step.unknown["wait_seconds"] = writer.waits()
+                            : step.assumptions["wait_seconds: 0"] = writer.waits();
   step.isComplete = step.unknown.empty();
-  std::uint64_t rows = std::uint64_t(plan.batch) * plan.microbatches;
-  step.tokens = rows * plan.sequence * groupSize(plan, plan.data_axes);
+  step.tokens = std::uint64_t(plan.batch) * plan.sequence * plan.microbatches * groupSize(plan, plan.data_axes);
   step.flops = entryFlops(entry);
-  step.productType = typeOfProducts(entry);
-  step.peakFlops = machine.peakFlops(step.productType);
+  step.productType = flopsType(entry);
+  step.peakFlops = rankPeakFlops(plan, machine, step.productType);
   describeRun(plan, writer.step, writer.issued, runs, step);
   return step;
 }

@@ -43,7 +43,7 @@ struct PredictedStep {
   bool isComplete = true;
   /// Tokens of all ranks in a step; 0 for models without tokens.
   std::uint64_t tokens = 0;
-  /// Of one rank, without recomputation (entryFlops), and the peak of its device for the type of the plan's products.
+  /// Of one rank, without recomputation (entryFlops), and its peak (rankPeakFlops) for the type of most of them.
   std::uint64_t flops = 0;
   std::optional<double> peakFlops;
   DType productType = DType::f32;

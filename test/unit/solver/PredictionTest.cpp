@@ -77,7 +77,7 @@ TEST(Prediction, ExposedTimeOfACollectiveIsThatWhichKernelsWait) {
   // Rows of both ranks.
   EXPECT_EQ(step->tokens, 30u);
   EXPECT_NEAR(*step->tokensPerSecond(), 5, 1e-6);
-  EXPECT_NEAR(*step->mfu(), 400. / 6 / 1000, 1e-6);
+  EXPECT_NEAR(*step->mfu(), 400. / 6 / (1000 / 2.), 1e-6);
 }
 
 TEST(Prediction, UnknownRatesAreNamed) {
