@@ -201,8 +201,10 @@ InstructionCost CostModel::launchCost(const plan::LaunchT &launch) {
                         static_cast<double>(launch.flops));
     return cost;
   }
-  if (launch.bytes == 0)
+  if (launch.bytes == 0) {
+    ++assumed[concat("'", kernel, "': no time, because the plan has no cost of it")];
     return cost;
+  }
   const bool isMeasured = findRates(times.streaming, kernel, dtype);
   const double bytes = static_cast<double>(launch.bytes);
   if (!isMeasured && machine.device == "cpu" && findRates(times.streaming, "*", dtype))

@@ -1,0 +1,95 @@
+"""prediction.py [--machine FILE] [--seconds S] [--busy]: predicted and measured step times of ten plans on this CPU.
+
+Calibrates (or reads FILE), runs each plan for about S seconds (default 5) after half as long to warm up, and prints a table: predicted step,
+median measured step, error, and the processor time of a step divided by the cores that its ranks use. With --busy the error is that against
+this processor time, for a machine that does other work. Exits with 1 if an error is above 10 %, or if two plans whose predictions differ by
+more than 10 % are ranked wrongly. Needs sluice-import, sluice-compile, sluice-plan and sluice-train in PATH, and a quiet machine.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL, GPT2, LLAMA = ROOT / "docs/examples/gpt2-small-demo/config.json", ROOT / "test/bench/step/config.json", ROOT / "test/bench/step/llama.json"
+# Name, arguments of sluice-import, settings of sluice-compile.
+PLANS = [
+    ("GPT-2 small, f32, 1 rank", ["hf", SMALL, "--batch", 8, "--sequence", 128], []),
+    ("GPT-2 small, f32, 2 ranks", ["hf", SMALL, "--batch", 8, "--sequence", 128], ["mesh.shard=2"]),
+    ("GPT-2 small, bf16, 4 ranks", ["hf", SMALL, "--batch", 8, "--sequence", 128], ["mesh.shard=4", "precision.compute=bf16"]),
+    ("GPT-2, f32, 2 ranks", ["hf", GPT2, "--batch", 2, "--sequence", 256], ["mesh.shard=2"]),
+    ("GPT-2, bf16, 1 rank, recompute", ["hf", GPT2, "--batch", 2, "--sequence", 256], ["precision.compute=bf16", "recompute.policy=block"]),
+    ("GPT-2, f32, 2 ranks (tensor)", ["hf", GPT2, "--batch", 2, "--sequence", 256], ["mesh.tensor=2", 'sharding.tensor="megatron"']),
+    ("Llama, f32, 1 rank", ["hf", LLAMA, "--batch", 2, "--sequence", 256], []),
+    ("Llama, bf16, 2 ranks, 4 micro-batches", ["hf", LLAMA, "--batch", 1, "--sequence", 256], ["mesh.shard=2", "precision.compute=bf16", "gradient.microbatches=4"]),
+    ("Llama, f32, 2 x 2 ranks (hybrid)", ["hf", LLAMA, "--batch", 1, "--sequence", 256], ["mesh.replicate=2", "mesh.shard=2"]),
+    ("convolutions, f32, 1 rank", ["zoo", "conv", "--set", "stem=32", "--set", "hidden=32"], []),
+]
+
+
+def run(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, words))}: {done.stderr}")
+    return done.stdout
+
+
+def train(folder, steps):
+    """Median milliseconds of the second half of the steps, and processor seconds of the run."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run("sluice-train", folder / "m.plan", "--data", "random:1", "--steps", steps, "--log", folder / "r.jsonl", "--quiet")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    lines = [json.loads(line) for line in (folder / "r.jsonl").read_text().splitlines()]
+    times = [line["step_ms"] for line in lines if "step_ms" in line]
+    return statistics.median(times[len(times) // 2:]), after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(folder, machine, seconds, arguments, settings):
+    run("sluice-import", *arguments, "-o", folder / "m.mlir")
+    run("sluice-compile", folder / "m.mlir", *[word for setting in settings for word in ("--set", setting)], "-o", folder / "m.plan")
+    predicted = json.loads(run("sluice-plan", "simulate", folder / "m.plan", "--machine", machine, "--json"))
+    if predicted["step_s"] is None:
+        sys.exit(f"unknown: {predicted['unknown']}")
+    steps = max(6, int(seconds / predicted["step_s"]))
+    _, few = train(folder, steps // 2)
+    measured, many = train(folder, steps)
+    ranks = json.loads(run("sluice-plan", "describe", folder / "m.plan", "--json"))["world"]
+    cores = min(ranks, len(os.sched_getaffinity(0)))
+    return predicted["step_s"] * 1e3, measured, (many - few) / (steps - steps // 2) / cores * 1e3
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--machine")
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--busy", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        machine = options.machine or folder / "cpu.toml"
+        if not options.machine:
+            run("sluice-plan", "calibrate", "-o", machine)
+        print("| plan | predicted | measured | processor time | error |\n|---|---|---|---|---|", flush=True)
+        rows = []
+        for title, arguments, settings in PLANS:
+            predicted, measured, processor = measure(folder, machine, options.seconds, arguments, settings)
+            taken = processor if options.busy else measured
+            rows.append((title, predicted, taken))
+            print(f"| {title} | {predicted:.2f} ms | {measured:.2f} ms | {processor:.2f} ms | {(predicted / taken - 1) * 100:+.1f} % |", flush=True)
+    wrong = [f"{title}: error above 10 %" for title, predicted, measured in rows if abs(predicted / measured - 1) > 0.1]
+    for (a, p, m), (b, q, n) in itertools.combinations(rows, 2):
+        if max(p, q) > 1.1 * min(p, q) and (p < q) != (m < n):
+            wrong.append(f"ranked wrongly: {a}, {b}")
+    print("\n".join(wrong) or "all errors are within 10 %, and all pairs are ranked correctly")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
