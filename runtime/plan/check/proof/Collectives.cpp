@@ -14,11 +14,11 @@ namespace sluice::check::proof {
 namespace {
 
 /// All digits of a tensor, outermost first.
-Digits digitsOf(const Indexing &at) {
+Digits digitsOf(const Reading &reading) {
   Digits all;
-  for (const Digits &digits : at.dims)
+  for (const Digits &digits : reading.at.dims)
     all.insert(all.end(), digits.begin(), digits.end());
-  return joined(all);
+  return joined(all, reading.meaning.bounds);
 }
 
 /// Divides the digits of a dense tensor into `ranks` chunks: the distance of chunks in the root, and the digits of one.
@@ -34,25 +34,32 @@ std::optional<std::pair<std::int64_t, Digits>> chunked(Digits digits, std::int64
   const std::int64_t own = outer.extent / left;
   chunk = digits;
   chunk.front().extent = own;
-  return std::pair(own * outer.step, joined(chunk));
+  return std::pair(own * outer.step, chunk);
 }
 
 /// `digits` as those of a tensor of this shape.
-std::optional<Indexing> shaped(const Digits &digits, std::int64_t base, const Shape &shape) {
+std::optional<Indexing> shaped(const Digits &digits, const Reading &reading, const Shape &shape) {
   Indexing flat;
-  flat.base = base;
+  flat.base = reading.at.base;
   flat.dims = {digits};
-  return reshaped(flat, shape);
+  return reshaped(flat, shape, reading.meaning.bounds);
 }
 
 } // namespace
 
 Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i,
-                           std::size_t segment) const {
-  const Root &root = numbering.root(meaning.root);
+                           std::size_t segment) {
+  const Root root = numbering.root(meaning.root);
   const bool isTerm = meaning.isSum || root.varies || root.total != 0 || root.rankTotalOf != 0;
   const bool isMaximum = collective.op == plan::ReduceOp::max;
   double ranks = 1;
+  if (isMaximum && meaning.partial != 0 && meaning.terms == Terms::logSumExp &&
+      meaning.partial == setOf(collective.axes)) {
+    meaning.root = numbering.largestTerm(meaning.root);
+    meaning.partial = 0;
+    meaning.terms = Terms::sum;
+    return {};
+  }
   for (std::uint32_t axis : collective.axes) {
     const AxisSet bit = AxisSet(1) << axis;
     ranks *= sizes[axis];
@@ -60,12 +67,13 @@ Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective
       continue;
     const bool isStep = std::ranges::any_of(meaning.steps, [&](const AxisStep &step) { return step.axis == axis; });
     if (meaning.partial & bit) {
-      if (meaning.isMaximum != isMaximum)
-        return refuseAt(
-            i, 9,
-            concat(", segment ", segment, ", ",
-                   isMaximum ? "takes the largest of terms of a sum: " : "adds numbers of which the largest counts: ",
-                   describe(meaning)));
+      if (meaning.terms != (isMaximum ? Terms::maximum : Terms::sum))
+        return refuseAt(i, 9,
+                        concat(", segment ", segment, ", ",
+                               isMaximum                         ? "takes the largest of "
+                               : meaning.terms == Terms::maximum ? "adds numbers of which the largest counts: "
+                                                                 : "adds numbers whose exponentials count: ",
+                               describe(meaning)));
       meaning.partial &= ~bit;
     } else if (isStep) {
       return refuseAt(i, 9, concat(", segment ", segment, ", reduces different shards of ", describe(meaning)));
@@ -87,7 +95,7 @@ Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective
     }
   }
   if (meaning.partial == 0)
-    meaning.isMaximum = false;
+    meaning.terms = Terms::sum;
   if (collective.op == plan::ReduceOp::mean)
     meaning.coefficient /= ranks;
   else if (collective.op == plan::ReduceOp::premul_sum)
@@ -111,13 +119,14 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
       continue;
     }
     Reading reading = std::move(*sources[s]);
-    Digits digits = digitsOf(reading.at);
+    Digits digits = digitsOf(reading);
     std::vector<AxisStep> &steps = reading.meaning.steps;
     switch (collective.kind) {
     case plan::CollectiveKind::all_gather: {
       // The distance of the chunks of the innermost axis; that of each outer axis is that of all ranks of the inner
       // ones.
       std::int64_t step = -1, next = -1;
+      bool isRegular = true;
       for (std::size_t a = collective.axes.size(); a-- > 0;) {
         const std::uint32_t axis = collective.axes[a];
         if (sizes[axis] == 1)
@@ -134,6 +143,11 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         step = step < 0 ? found->step : step;
         next = found->step * sizes[axis];
         steps.erase(found);
+        isRegular = isRegular && gatherAxis(reading.meaning.bounds, axis, next / sizes[axis]);
+      }
+      if (!isRegular) {
+        lose(destination, "a gather of chunks of which one has all elements");
+        continue;
       }
       if (ranks > 1)
         digits.insert(digits.begin(), {ranks, step});
@@ -141,7 +155,10 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
     }
     case plan::CollectiveKind::reduce_scatter: {
       SLUICE_CHECK(reduce(reading.meaning, collective, i, s));
-      const auto chunk = chunked(digits, ranks);
+      auto chunk = chunked(digits, ranks);
+      // A rank's part may be divided at other positions than its digits have.
+      if (!chunk && usePart(reading))
+        chunk = chunked(digits = digitsOf(reading), ranks);
       if (!chunk) {
         lose(destination, "chunks of '" + plan.buffers[source.buffer]->name + "' that are not digits");
         continue;
@@ -174,7 +191,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
       }
       break;
     }
-    std::optional<Indexing> at = shaped(digits, reading.at.base, destination.shape);
+    std::optional<Indexing> at = shaped(digits, reading, destination.shape);
     if (!at) {
       lose(destination, "a collective to another shape");
       continue;

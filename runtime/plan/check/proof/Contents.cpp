@@ -19,7 +19,7 @@ std::int64_t spanOf(std::span<const Loop> loops) {
 }
 
 /// Sorts and joins loops; false if inner loops are longer than a step of the outer ones.
-bool normalize(std::vector<Loop> &loops) {
+bool normalize(std::vector<Loop> &loops, std::span<const Bound> bounds = {}) {
   std::erase_if(loops, [](const Loop &loop) { return loop.extent == 1; });
   // Loops of one stride are refused below, so their order does not matter.
   std::sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
@@ -27,8 +27,9 @@ bool normalize(std::vector<Loop> &loops) {
   for (const Loop loop : loops) {
     if (loop.stride < 1 || loop.extent < 1)
       return false;
-    if (Loop *outer = count == 0 ? nullptr : &loops[count - 1];
-        outer && outer->stride == loop.stride * loop.extent && outer->step == loop.step * loop.extent)
+    Loop *outer = count == 0 ? nullptr : &loops[count - 1];
+    if (outer && outer->stride == loop.stride * loop.extent && outer->step == loop.step * loop.extent &&
+        std::ranges::none_of(bounds, [&](const Bound &own) { return own.separates(outer->step, loop.step); }))
       *outer = {outer->extent * loop.extent, loop.stride, loop.step};
     else
       loops[count++] = loop;
@@ -118,7 +119,7 @@ bool join(Fact &fact, const Fact &next) {
   if (!along)
     return false;
   a[*along].extent += b[*along].extent;
-  if (!normalize(a))
+  if (!normalize(a, fact.meaning.bounds))
     return false;
   fact.offset = low.offset;
   fact.base = low.base;
@@ -223,7 +224,7 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
     return reading;
   }
   const std::int64_t offset = std::int64_t(view.offset) / bytes;
-  Locator locator(fact, numbering.root(fact.meaning.root).elements);
+  Locator locator(fact, elementsOf(fact.meaning));
   if (offset < fact.offset || !locator.start(offset))
     return std::nullopt;
   const Shape strides = stridesOf(view);
@@ -301,7 +302,7 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
     }
   }
   fact.meaning = std::move(reading.meaning);
-  isKnown = isKnown && normalize(fact.loops);
+  isKnown = isKnown && normalize(fact.loops, fact.meaning.bounds);
   // A window without regular loops counts as all bytes from its first to its last.
   if (!normalize(window))
     window = {{std::int64_t(viewBytes(view).value_or(0)) / bytes, 1, 0}};

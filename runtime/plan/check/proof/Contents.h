@@ -11,6 +11,7 @@
 
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/check/proof/Numbering.h"
+#include "runtime/plan/check/proof/Parts.h"
 
 #include <optional>
 #include <string>
@@ -18,14 +19,15 @@
 
 namespace sluice::check::proof {
 
-/// A bit for each axis of the mesh.
-using AxisSet = std::uint64_t;
+/// How the numbers of ranks that have terms of a value are completed: by their sum, by their maximum, or by the
+/// logarithm of the sum of their exponentials.
+enum class Terms : std::uint8_t { sum, maximum, logSumExp };
 
 /// The number that a tensor holds on each rank, for each element of its root:
 ///
 ///   coefficient x (sum over the ranks along `summed` and the repetitions [first, last] of the root)
 ///
-/// Of a sum over `partial` the ranks have terms; the largest of their numbers completes it if `isMaximum`.
+/// Of the root the ranks along `partial` have terms, which `terms` completes.
 struct Meaning {
   RootId root = 0;
   double coefficient = 1;
@@ -33,9 +35,14 @@ struct Meaning {
   /// The number was accumulated or reduced, even if over one repetition.
   bool isSum = false;
   AxisSet summed = 0, partial = 0;
-  bool isMaximum = false;
-  /// By rank, where in the root its elements are; sorted.
+  Terms terms = Terms::sum;
+  /// By rank, where in the root its elements are, and which of them are padding; sorted.
   std::vector<AxisStep> steps;
+  std::vector<Bound> bounds;
+  /// Indices are those of this part of the root; 0: of the root.
+  PartId part = 0;
+  /// The padding is zeros.
+  bool hasZeros = false;
   /// Not empty: nothing is known, for this reason. Then nothing else has a meaning.
   std::string unproved;
   bool operator==(const Meaning &) const = default;
@@ -65,6 +72,15 @@ struct Fact {
 struct Reading {
   Meaning meaning;
   Indexing at;
+  bool isKnown() const { return meaning.unproved.empty(); }
+  /// The elements of the root, or of the part, that each rank has.
+  Shard shard() const { return {at, meaning.steps, meaning.bounds}; }
+  void setShard(Shard shard) {
+    shard.sort();
+    at = std::move(shard.at);
+    meaning.steps = std::move(shard.steps);
+    meaning.bounds = std::move(shard.bounds);
+  }
 };
 
 class Contents {
@@ -87,6 +103,11 @@ public:
   void clear(std::uint32_t buffer) { facts[buffer].clear(); }
   std::vector<Fact> &of(std::uint32_t buffer) { return facts[buffer]; }
   const std::vector<std::vector<Fact>> &all() const { return facts; }
+  /// Of the root, or of the part in which the meaning has indices.
+  std::int64_t elementsOf(const Meaning &meaning) const {
+    return meaning.part != 0 ? parts[meaning.part].elements() : numbering.root(meaning.root).elements;
+  }
+  Parts parts;
   std::vector<std::vector<Fact>> &all() { return facts; }
 
 private:

@@ -30,39 +30,44 @@ plan::ViewT EntryProof::fullView(std::uint32_t buffer) const {
   return view;
 }
 
-std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &parameter, RootId root) const {
+std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &parameter, RootId root) {
   Reading reading;
   reading.meaning.root = root;
-  const auto addSteps = [&](const std::vector<std::uint32_t> &axes, std::int64_t step) {
-    for (std::size_t a = axes.size(); a-- > 0;) {
-      if (sizes[axes[a]] > 1)
-        reading.meaning.steps.push_back({axes[a], step});
-      step *= sizes[axes[a]];
-    }
+  // The part of the parameter with which the rank computes.
+  std::vector<DimSharding> dims;
+  for (std::int64_t extent : parameter.shape)
+    dims.push_back({{}, 1, extent});
+  const auto divide = [&](DimSharding &dim, const std::vector<std::uint32_t> &axes, std::int64_t segments,
+                          std::int64_t local) {
+    dim.extent = dim.local / segments;
+    dim.segments = segments;
+    dim.local = local;
+    for (std::uint32_t axis : axes)
+      if (sizes[axis] > 1)
+        dim.axes.push_back(axis);
   };
-  const Shape shape = shardShape(parameter);
-  if (parameter.split) {
-    // The rank's part has a chunk of each segment; further shards of it are affine only along another dim, or within
-    // one segment.
+  if (parameter.split)
+    divide(dims[parameter.split->dim], parameter.split->axes, parameter.split->segments, parameter.split->extent);
+  std::optional<Shard> part = shardOf(parameter.shape, dims, sizes);
+  if (!part)
     return std::nullopt;
+  // The shard of that part.
+  const Shape whole = shapeOf(part->at), shape = isFlat(parameter) ? Shape{elementsOf(whole)} : whole;
+  dims.clear();
+  for (std::int64_t extent : shape)
+    dims.push_back({{}, 1, extent});
+  if (parameter.dim >= 0)
+    divide(dims[isFlat(parameter) ? 0 : std::size_t(parameter.dim)], parameter.axes, 1, parameter.chunk);
+  std::optional<Shard> shard = shardOf(shape, dims, sizes);
+  if (!shard)
+    return std::nullopt;
+  if (part->steps.empty()) {
+    reading.setShard(std::move(*shard));
+    return reading;
   }
-  std::int64_t stride = 1;
-  if (isFlat(parameter)) {
-    reading.at.dims = {{{shape[0], 1}}};
-    addSteps(parameter.axes, shape[0]);
-  } else {
-    reading.at.dims.resize(shape.size());
-    for (std::size_t d = shape.size(); d-- > 0; stride *= parameter.shape[d]) {
-      reading.at.dims[d] = joined({{shape[d], stride}});
-      if (int(d) != parameter.dim)
-        continue;
-      // Padding is past the last element only in the first dim.
-      if (isPadded(plan, parameter) && d != 0)
-        return std::nullopt;
-      addSteps(parameter.axes, shape[d] * stride);
-    }
-  }
-  std::sort(reading.meaning.steps.begin(), reading.meaning.steps.end());
+  reading.meaning.part = contents.parts.of(*part);
+  reading.setShard(std::move(*shard));
+  simplify(reading);
   return reading;
 }
 
@@ -268,7 +273,10 @@ Verdict EntryProof::checkPersistent() {
       }
       return refuse(mismatch.property == 9 ? 10 : mismatch.property, what() + mismatch.text);
     }
-    if ((reading->at != own.at || reading->meaning.steps != own.meaning.steps) && notProved.empty())
+    if ((flattened(reading->at) != flattened(own.at) || reading->at.base != own.at.base ||
+         reading->meaning.steps != own.meaning.steps || reading->meaning.bounds != own.meaning.bounds ||
+         reading->meaning.part != own.meaning.part) &&
+        notProved.empty())
       notProved = what() + "has other elements of " + numbering.describe(expected.root) + " than its shard";
     return {};
   };
@@ -305,7 +313,7 @@ Verdict EntryProof::checkOutputs() {
   return {};
 }
 
-bool EntryProof::isRankLoss(const plan::ViewT &view) const {
+bool EntryProof::isRankLoss(const plan::ViewT &view) {
   const Value &loss = numbering.value(plan.program->outputs[function->firstOutput]);
   const std::optional<Reading> reading = read(view);
   if (!reading || loss.root == 0 || !reading->meaning.unproved.empty())

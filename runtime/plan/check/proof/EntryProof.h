@@ -23,11 +23,13 @@ struct Mismatch {
   bool isUnknown = false;
 };
 
-/// A tensor that holds a value of the program, or a shard of it.
+/// A tensor that holds a value of the program, or a shard of it, or terms of one of them.
 struct Match {
   Reading reading;
   /// By dim of the value; empty if the tensor has other dims: a part by elements.
   std::vector<DimSharding> dims;
+  /// The dims of the view whose valid extent is stated, as bits.
+  std::uint64_t validDims = 0;
 };
 
 class EntryProof {
@@ -43,7 +45,7 @@ private:
   Verdict checkPersistent();
   Verdict checkOutputs();
   /// The mean of a rank's losses over its micro-batches: an output that the program does not have.
-  bool isRankLoss(const plan::ViewT &view) const;
+  bool isRankLoss(const plan::ViewT &view);
   void beginVariables();
   void checkVariables();
   /// The repetitions that may issue other instructions than their neighbours.
@@ -51,20 +53,30 @@ private:
   /// The contents, in which the repetitions until `to` follow `from` as `from` followed the one before it.
   bool advance(const std::vector<std::vector<Fact>> &before, std::uint32_t from, std::uint32_t to);
   /// What a rank's shard of a parameter or a state of it holds; nullopt: no affine part of it.
-  std::optional<Reading> shardReading(const plan::ParameterT &parameter, RootId root) const;
+  std::optional<Reading> shardReading(const plan::ParameterT &parameter, RootId root);
   plan::ViewT fullView(std::uint32_t buffer) const;
 
   // Matching.cpp
   /// The reading, with the repetition of slices of a port.
-  std::optional<Reading> read(const plan::ViewT &view, bool padding = true) const;
+  std::optional<Reading> read(const plan::ViewT &view, bool padding = true);
   /// True if the valid extents of the view leave out padding only.
   bool excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const;
+  /// True if the valid extents of the view leave out all padding.
+  bool leavesOutPadding(const Reading &reading, const plan::ViewT &view) const;
   /// The valid extents of a view are those of its shards; a kernel also takes the index of its elements from them.
   bool validAgrees(const plan::ViewT &view, std::span<const DimSharding> dims, const Shape &shape) const;
   void write(const plan::ViewT &view, Reading reading);
-  std::optional<Match> match(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
-  std::optional<Match> matchReading(Reading reading, std::uint32_t value, Mismatch &mismatch) const;
-  std::optional<Match> matchParts(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
+  /// Indices of the root in place of those of a part where digits describe them, and no bounds that exclude nothing.
+  void simplify(Reading &reading) const;
+  /// Indices of the part that the reading has, in place of those of the root. False if it is a part of a part.
+  bool usePart(Reading &reading);
+  /// A uniform value that some view has in a shard: the valid extents state it.
+  void shardUniform(Reading &reading, const plan::ViewT &view);
+  /// A value of the program, or a shard of it. Terms of a sum are no match without `allowsTerms`.
+  std::optional<Match> match(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch,
+                             bool allowsTerms = false);
+  std::optional<Match> matchReading(Reading reading, std::uint32_t value, Mismatch &mismatch, bool allowsTerms) const;
+  std::optional<Match> matchConcatenation(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   bool means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const;
   bool isTotal(const Meaning &meaning, double coefficient, bool overRepetitions, Mismatch &mismatch) const;
   /// The program's value of the meaning, as a multiple of a root: totals are recognized; root 0: none.
@@ -77,24 +89,36 @@ private:
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
-  /// True if the launch adds sums of powers.
-  bool addPowers(const plan::LaunchT &launch);
+  /// True if the launch adds sums of powers, or takes the maximum of largest powers.
+  bool addPowers(const plan::LaunchT &launch, bool isMaximum);
+  /// True if the ranks along `axes` together hold each element of the root once.
+  bool holdsOnce(const Reading &reading, std::vector<std::uint32_t> &axes) const;
   Verdict update(const plan::LaunchT &launch, std::uint32_t i);
   Verdict compute(const plan::LaunchT &launch, std::uint32_t i);
+  /// The chunk of each rank, from a tensor that every rank has.
+  void sliceChunk(const plan::LaunchT &launch);
+  /// Zeros in place of the padding, which the valid extent of the source leaves out. True if that is what the pad does.
+  bool clearPadding(const plan::LaunchT &launch);
 
   // Implementations.cpp
+  /// The ops that the kernel computes from what the operands hold.
+  std::span<const std::uint32_t> opsOn(const plan::LaunchT &launch);
   /// One op by one launch, or one of its updates: compares kernel, attributes and operands, and writes the results.
-  Verdict implement(const plan::LaunchT &launch, std::uint32_t op, std::span<const plan::ViewT *const> inputs,
-                    std::span<const plan::ViewT *const> outputs, std::uint32_t i);
+  /// nullopt if the launch implements the op.
+  std::optional<Mismatch> implement(const plan::LaunchT &launch, std::uint32_t op,
+                                    std::span<const plan::ViewT *const> inputs,
+                                    std::span<const plan::ViewT *const> outputs, std::uint32_t i);
   /// A tensor of all dims, or fewer, that holds a part of the value by its elements in row-major order.
   std::optional<Match> matchByElements(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   /// The results have the sharding of the operands. Nothing if the launch is not by shards that its op allows.
   bool writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const plan::ViewT *const> outputs,
                     Mismatch &mismatch);
+  /// The sharding that the valid extents of a view state, by dim.
+  std::vector<DimSharding> validShardings(const plan::ViewT &view) const;
 
   // Collectives.cpp
   Verdict collective(const plan::CollectiveT &collective, std::uint32_t i);
-  Verdict reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment) const;
+  Verdict reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment);
 
   /// Nothing is known of the view after the instruction.
   void lose(const plan::ViewT &view, const std::string &reason);

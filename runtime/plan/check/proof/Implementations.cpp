@@ -13,71 +13,216 @@
 namespace sluice::check::proof {
 namespace {
 
-using Shardings = std::vector<std::vector<DimSharding>>;
+/// What a launch writes to one result.
+struct ResultPart {
+  std::vector<DimSharding> dims;
+  AxisSet partial = 0;
+  Terms terms = Terms::sum;
+};
 
 /// Dims that ranks do not divide.
-Shardings unsharded(std::span<const Shape> shapes) {
-  Shardings dims;
-  for (const Shape &shape : shapes) {
-    dims.emplace_back();
-    for (std::int64_t extent : shape)
-      dims.back().push_back({{}, 1, extent, false});
-  }
-  return dims;
+std::vector<ResultPart> unsharded(std::span<const Shape> shapes) {
+  std::vector<ResultPart> parts(shapes.size());
+  for (std::size_t r = 0; r < shapes.size(); ++r)
+    for (std::int64_t extent : shapes[r])
+      parts[r].dims.push_back({{}, 1, extent});
+  return parts;
 }
 
 bool isDivided(const Match &operand, const Shape &shape) {
   for (std::size_t d = 0; d < operand.dims.size(); ++d)
     if (operand.dims[d].isSharded() || operand.dims[d].local != shape[d])
       return true;
-  return false;
+  return operand.reading.meaning.partial != 0;
 }
 
-/// The sharding of the results. nullopt: the operands do not have one sharding, or there is no rule.
-std::optional<Shardings> resultShardings(const plan::ProgramKindT &kind, std::span<const Match> operands,
-                                         std::span<const Shape> shapes, std::span<const Shape> resultShapes,
-                                         Mismatch &mismatch) {
-  const std::optional<Factors> factors = factorsOf(kind, shapes, resultShapes);
-  if (!factors) {
-    mismatch = {9, "no rule for '" + kind.op + "' on shards", true};
-    return std::nullopt;
-  }
-  // By factor, the sharding that the operands have.
-  std::vector<std::optional<DimSharding>> found(factors->count);
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    for (std::size_t d = 0; d < operands[k].dims.size(); ++d) {
-      const DimSharding &dim = operands[k].dims[d];
-      const int factor = factors->operands[k][d];
-      if (dim.isUniform || (factor < 0 && !dim.isSharded()))
+/// How the operands divide a factor.
+struct DividedFactor {
+  std::optional<DimSharding> sharding;
+  /// The padding is left out by the views of all operands that have the factor; or is zeros in all of them.
+  bool isLeftOut = true, isZeros = true;
+};
+
+/// The launch of an op on shards or on terms.
+class Division {
+public:
+  Division(const plan::ProgramKindT &kind, const Factors &factors, std::span<const std::uint32_t> sizes,
+           Mismatch &mismatch)
+      : kind(kind), factors(factors), sizes(sizes), mismatch(mismatch), divided(factors.count) {}
+
+  bool addOperand(std::size_t k, const Match &operand, const Shape &shape) {
+    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+      const DimSharding &dim = operand.dims[d];
+      const FactorDim &factor = factors.operands[k][d];
+      if (dim.isUniform)
         continue;
-      if (factor < 0) {
-        mismatch = {9, "a shard of a dim that '" + kind.op + "' repeats", true};
-        return std::nullopt;
+      if (factor.factor < 0) {
+        if (dim.isSharded() || dim.local != shape[d])
+          return fail(concat("a shard of dim ", d, " of operand ", k, " of '", kind.op, "'"), true);
+        continue;
       }
-      std::optional<DimSharding> &other = found[std::size_t(factor)];
-      if (other && (other->axes != dim.axes || other->segments != dim.segments || other->local != dim.local)) {
-        mismatch = {9, concat("expected operand ", k, " to be sharded as the other operands")};
-        return std::nullopt;
-      }
-      other = dim;
+      const bool isLeftOut = operand.validDims >> d & 1;
+      if (factor.isPositioned && dim.isSharded() && !isLeftOut)
+        return fail(concat("operand ", k, " has no valid extent, which gives the position of its shard"));
+      int number = factor.factor;
+      std::optional<DimSharding> own = inFactor(dim, factor, number);
+      if (!own)
+        return fail(concat("operand ", k, " divides elements that '", kind.op, "' needs together"), true);
+      if (!add(divided[std::size_t(number)], *own))
+        return fail(concat("expected operand ", k, " to be sharded as the other operands"));
+      DividedFactor &all = divided[std::size_t(number)];
+      all.isLeftOut = all.isLeftOut && isLeftOut;
+      all.isZeros = all.isZeros && operand.reading.meaning.hasZeros;
     }
-  // A uniform value may be that of any sharding, with the extent of the other operands.
-  for (std::size_t k = 0; k < operands.size(); ++k)
-    for (std::size_t d = 0; d < operands[k].dims.size(); ++d) {
-      const int factor = factors->operands[k][d];
-      if (operands[k].dims[d].isUniform && factor >= 0 &&
-          operands[k].dims[d].local !=
-              (found[std::size_t(factor)] ? found[std::size_t(factor)]->local : shapes[k][d])) {
-        mismatch = {9, "a part of a uniform value", true};
-        return std::nullopt;
-      }
+    return true;
+  }
+  /// A uniform value may be that of any sharding, with the extent of the other operands.
+  bool addUniform(std::size_t k, const Match &operand, const Shape &shape) {
+    for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+      const FactorDim &factor = factors.operands[k][d];
+      if (!operand.dims[d].isUniform || factor.factor == repeatedDim)
+        continue;
+      std::int64_t local = shape[d];
+      if (factor.factor >= 0)
+        if (const std::optional<DimSharding> own = ofDim(factor))
+          local = own->local;
+      if (operand.dims[d].local != local)
+        return fail("a part of a uniform value", true);
     }
-  Shardings dims = unsharded(resultShapes);
-  for (std::size_t r = 0; r < dims.size(); ++r)
-    for (std::size_t d = 0; d < dims[r].size(); ++d)
-      if (const int factor = factors->results[r][d]; factor >= 0 && found[std::size_t(factor)])
-        dims[r][d] = *found[std::size_t(factor)];
-  return dims;
+    return true;
+  }
+  /// The kernel computes the elements of a result whose position its valid extent states.
+  bool addResult(const std::vector<FactorDim> &dims, const plan::ViewT &view, const std::vector<DimSharding> &stated,
+                 const Shape &shape) {
+    for (std::size_t d = 0; d < dims.size() && d < view.shape.size(); ++d) {
+      if (!dims[d].isPositioned)
+        continue;
+      DividedFactor &own = divided[std::size_t(dims[d].factor)];
+      const bool isStated = d < stated.size() && stated[d].isSharded();
+      if (own.sharding && own.sharding->isSharded() && !isStated)
+        return fail("the result has no valid extent, which gives the position of its shard");
+      if (isStated && (stated[d].extent != shape[d] || !add(own, stated[d])))
+        return fail("the valid extent of the result is not that of its operands");
+    }
+    return true;
+  }
+
+  bool setResult(const std::vector<FactorDim> &dims, ResultPart &part) {
+    std::vector<bool> isInResult(factors.count);
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d].factor < 0)
+        continue;
+      isInResult[std::size_t(dims[d].factor)] = true;
+      if (dims[d].innerFactor >= 0)
+        isInResult[std::size_t(dims[d].innerFactor)] = true;
+      if (const std::optional<DimSharding> own = ofDim(dims[d]); own && own->isSharded())
+        part.dims[d] = *own;
+    }
+    for (std::size_t f = 0; f < factors.count; ++f) {
+      const auto &own = divided[f].sharding;
+      if (isInResult[f] || !own || !own->isSharded())
+        continue;
+      if (!factors.terms)
+        return fail("'" + kind.op + "' of a part of a dim that it reduces");
+      if (factors.firstAddend < factors.operands.size())
+        return fail("each rank adds operand " + std::to_string(factors.firstAddend) + " to its term");
+      if (own->isPadded(sizes) && !divided[f].isLeftOut && !(factors.ignoresZeros && divided[f].isZeros))
+        return fail("a sum over padding that is not zeros", true);
+      for (std::uint32_t axis : own->axes)
+        part.partial |= AxisSet(1) << axis;
+    }
+    part.terms = part.partial != 0 && factors.terms ? *factors.terms : Terms::sum;
+    return true;
+  }
+
+private:
+  /// The sharding of a dim as that of its factor, or of its inner one.
+  static std::optional<DimSharding> inFactor(DimSharding dim, const FactorDim &factor, int &number) {
+    if (factor.innerFactor < 0)
+      return dim;
+    if (!dim.isSharded())
+      dim.segments = 1;
+    if (dim.isSharded() && dim.segments % factor.outer == 0) {
+      // A chunk of each of the outer values.
+      number = factor.innerFactor;
+      dim.segments /= factor.outer;
+      dim.local /= factor.outer;
+      return dim;
+    }
+    if (dim.chunk() % factor.inner != 0 || (dim.isSharded() && dim.extent % factor.inner != 0))
+      return std::nullopt;
+    dim.local /= factor.inner;
+    dim.extent /= factor.inner;
+    return dim;
+  }
+  /// The sharding of the factors as that of a dim; nullopt if no operand has them.
+  std::optional<DimSharding> ofDim(const FactorDim &dim) const {
+    std::optional<DimSharding> own = divided[std::size_t(dim.factor)].sharding;
+    if (dim.innerFactor < 0)
+      return own;
+    const std::optional<DimSharding> &inner = divided[std::size_t(dim.innerFactor)].sharding;
+    if (inner && inner->isSharded() && own && own->isSharded())
+      return std::nullopt;
+    if (inner && inner->isSharded()) {
+      own = inner;
+      own->segments *= dim.outer;
+      own->local *= dim.outer;
+    } else if (own) {
+      own->local *= dim.inner;
+      own->extent *= dim.inner;
+    }
+    return own;
+  }
+  static bool add(DividedFactor &factor, const DimSharding &own) {
+    if (factor.sharding && !factor.sharding->isSame(own))
+      return false;
+    factor.sharding = own;
+    return true;
+  }
+  bool fail(const std::string &text, bool isUnknown = false) {
+    mismatch = {9, text, isUnknown};
+    return false;
+  }
+
+  const plan::ProgramKindT &kind;
+  const Factors &factors;
+  std::span<const std::uint32_t> sizes;
+  Mismatch &mismatch;
+  std::vector<DividedFactor> divided;
+};
+
+/// The results are terms if the operands are. False if there is no rule.
+bool passTerms(const plan::ProgramKindT &kind, std::span<const Match> operands, std::vector<ResultPart> &results,
+               Mismatch &mismatch) {
+  AxisSet partial = 0;
+  for (const Match &operand : operands)
+    partial |= operand.reading.meaning.partial;
+  if (partial == 0)
+    return true;
+  const Meaning &first = operands.front().reading.meaning;
+  const bool isAlike = std::ranges::all_of(operands, [&](const Match &operand) {
+    return operand.reading.meaning.partial == partial && operand.reading.meaning.terms == first.terms;
+  });
+  const bool isFirstAlone = first.partial == partial && std::ranges::all_of(operands.subspan(1), [](const Match &own) {
+                              return own.reading.meaning.partial == 0;
+                            });
+  std::optional<Terms> terms;
+  if (isAlike && first.terms == Terms::sum && isLinear(kind))
+    terms = Terms::sum;
+  // log(sum(exp(x - m))) = log(sum(exp(x))) - m, and exp of it is the sum of exp(x - m).
+  else if (isFirstAlone && first.terms == Terms::logSumExp && kind.op == "model.subtract")
+    terms = Terms::logSumExp;
+  else if (isAlike && first.terms == Terms::logSumExp && kind.op == "model.exp")
+    terms = Terms::sum;
+  for (ResultPart &result : results) {
+    if (!terms || (result.partial != 0 && result.terms != *terms)) {
+      mismatch = {9, "'" + kind.op + "' of terms that are not reduced"};
+      return false;
+    }
+    result.partial |= partial;
+    result.terms = *terms;
+  }
+  return true;
 }
 
 /// An update by elements: parameter, gradient, states and results have the same part.
@@ -85,7 +230,10 @@ bool haveOnePart(std::span<const Match> operands, Mismatch &mismatch) {
   const Match &first = operands.front();
   for (std::size_t k = 0; k + updateScalars < operands.size(); ++k)
     if (flattened(operands[k].reading.at) != flattened(first.reading.at) ||
-        operands[k].reading.meaning.steps != first.reading.meaning.steps) {
+        operands[k].reading.at.base != first.reading.at.base ||
+        operands[k].reading.meaning.steps != first.reading.meaning.steps ||
+        operands[k].reading.meaning.bounds != first.reading.meaning.bounds ||
+        operands[k].reading.meaning.part != first.reading.meaning.part) {
       mismatch = {9, concat("expected operand ", k, " to hold the shard of operand 0")};
       return false;
     }
@@ -94,52 +242,53 @@ bool haveOnePart(std::span<const Match> operands, Mismatch &mismatch) {
 
 } // namespace
 
-Verdict EntryProof::implement(const plan::LaunchT &launch, std::uint32_t op, std::span<const plan::ViewT *const> inputs,
-                              std::span<const plan::ViewT *const> outputs, std::uint32_t i) {
+std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::uint32_t op,
+                                              std::span<const plan::ViewT *const> inputs,
+                                              std::span<const plan::ViewT *const> outputs, std::uint32_t i) {
   const std::string &kernel = plan.kernels[launch.kernel];
   const plan::ProgramKindT &kind = numbering.kindOf(op);
   const auto operands = numbering.operandsOf(op), results = numbering.resultsOf(op);
-  const auto loseAll = [&](const std::string &reason) {
-    for (const plan::ViewT *view : outputs)
-      lose(*view, reason);
-    return Verdict();
-  };
-  const auto loseHere = [&](const std::string &reason) { return loseAll(place(plan, e, i) + ": " + reason); };
+  const auto unknown = [&](const std::string &reason) { return Mismatch{9, place(plan, e, i) + ": " + reason, true}; };
   const std::string_view expected = kernelOfOp(kind.op);
   const auto of = [&] { return results.empty() ? kind.op : numbering.describeValue(results[0]); };
   if (expected.empty())
-    return loseHere("'" + kind.op + "' has no rule");
+    return unknown("'" + kind.op + "' has no rule");
   if (expected != kernel)
-    return kernelHasRule(kernel) ? refuseAt(i, 9, concat("computes ", of(), ", expected kernel '", expected, "'"))
-                                 : loseHere("kernel '" + kernel + "' has no rule");
+    return kernelHasRule(kernel) ? Mismatch{9, concat("computes ", of(), ", expected kernel '", expected, "'")}
+                                 : unknown("kernel '" + kernel + "' has no rule");
   std::vector<Shape> shapes;
   for (std::uint32_t operand : operands)
     if (operand == 0)
-      return loseHere("the unsharded program has no value for an operand");
+      return unknown("the unsharded program has no value for an operand");
     else
       shapes.push_back(numbering.type(operand).shape);
   if (inputs.size() != operands.size() || outputs.size() != results.size())
-    return refuseAt(i, 9,
-                    concat("computes ", of(), ", expected ", operands.size(), " operands and ", results.size(),
-                           " results but got ", inputs.size(), " and ", outputs.size()));
+    return Mismatch{9, concat("computes ", of(), ", expected ", operands.size(), " operands and ", results.size(),
+                              " results but got ", inputs.size(), " and ", outputs.size())};
   if (const std::string difference = differingAttribute(kind, shapes, kernel, launch); !difference.empty())
-    return refuseAt(i, 9, "computes " + of() + ": " + difference);
+    return Mismatch{9, "computes " + of() + ": " + difference};
   std::vector<Match> matches;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Mismatch mismatch;
     std::optional<Match> found = inputs[k]->shape.size() == shapes[k].size()
-                                     ? match(*inputs[k], operands[k], mismatch)
-                                     : matchByElements(*inputs[k], operands[k], mismatch);
+                                     ? match(*inputs[k], operands[k], mismatch, /*allowsTerms=*/true)
+                                     : std::nullopt;
+    if (!found && (inputs[k]->shape.size() != shapes[k].size() || isUpdateKernel(kernel))) {
+      Mismatch byElements;
+      found = matchByElements(*inputs[k], operands[k], byElements);
+      if (mismatch.text.empty())
+        mismatch = byElements;
+    }
     if (!found && mismatch.isUnknown)
-      return loseAll(mismatch.text);
+      return mismatch;
     if (!found)
-      return refuseAt(i, mismatch.property, concat("computes ", of(), ": operand ", k, " ", mismatch.text));
+      return Mismatch{mismatch.property, concat("computes ", of(), ": operand ", k, " ", mismatch.text)};
     matches.push_back(std::move(*found));
   }
   Mismatch mismatch;
   if (writeResults(op, matches, outputs, mismatch))
-    return {};
-  return mismatch.isUnknown ? loseHere(mismatch.text) : refuseAt(i, 9, "computes " + of() + ": " + mismatch.text);
+    return std::nullopt;
+  return mismatch.isUnknown ? unknown(mismatch.text) : Mismatch{9, "computes " + of() + ": " + mismatch.text};
 }
 
 std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
@@ -154,11 +303,8 @@ std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::u
   const Value &expected = numbering.value(id);
   if (!means(reading->meaning, expected, mismatch))
     return std::nullopt;
-  Indexing flat;
-  flat.base = reading->at.base;
-  flat.dims = {flattened(reading->at)};
-  if (expected.at != denseIndexing(numbering.type(id).shape) ||
-      !coversOnce(flat, reading->meaning.steps, numbering.root(expected.root).elements, sizes)) {
+  std::vector<std::uint32_t> axes;
+  if (expected.at != denseIndexing(numbering.type(id).shape) || !holdsOnce(*reading, axes)) {
     mismatch = {9, "holds other elements of " + numbering.describeValue(id) + " than a shard by elements has"};
     return std::nullopt;
   }
@@ -184,7 +330,9 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     isByElements = isByElements || operands[k].dims.size() != shapes[k].size();
     isSharded = isSharded || isDivided(operands[k], shapes[k]);
   }
-  std::optional<Shardings> dims;
+  for (std::size_t r = 0; r < results.size(); ++r)
+    isSharded = isSharded || outputs[r]->shape != resultShapes[r];
+  std::vector<ResultPart> parts = unsharded(resultShapes);
   if (isByElements) {
     if (!isUpdateKernel(kernelOfOp(kind.op))) {
       mismatch = {9, "a part by elements of " + kind.op, true};
@@ -192,26 +340,55 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     }
     if (!haveOnePart(operands, mismatch))
       return false;
-  } else {
-    dims = isSharded ? resultShardings(kind, operands, shapes, resultShapes, mismatch) : unsharded(resultShapes);
-    if (!dims)
+  } else if (isSharded) {
+    const std::optional<Factors> factors = factorsOf(kind, shapes, resultShapes);
+    if (!factors) {
+      mismatch = {9, "no rule for '" + kind.op + "' on shards", true};
+      return false;
+    }
+    Division division(kind, *factors, sizes, mismatch);
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      if (!division.addOperand(k, operands[k], shapes[k]))
+        return false;
+    for (std::size_t r = 0; r < results.size(); ++r)
+      if (!division.addResult(factors->results[r], *outputs[r], validShardings(*outputs[r]), resultShapes[r]))
+        return false;
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      if (!division.addUniform(k, operands[k], shapes[k]))
+        return false;
+    for (std::size_t r = 0; r < results.size(); ++r)
+      if (!division.setResult(factors->results[r], parts[r]))
+        return false;
+    if (!passTerms(kind, operands, parts, mismatch))
       return false;
   }
   for (std::size_t r = 0; r < results.size(); ++r) {
     Reading reading;
-    reading.meaning.root = numbering.value(results[r]).root;
-    reading.meaning.first = reading.meaning.last = repetition;
     if (isByElements) {
-      reading.at = operands.front().reading.at;
-      reading.meaning.steps = operands.front().reading.meaning.steps;
+      reading = operands.front().reading;
+      reading.meaning.hasZeros = false;
+      reading.meaning.coefficient = 1;
     } else {
-      reading.at = shardIndexing(resultShapes[r], (*dims)[r], sizes, reading.meaning.steps);
-      std::sort(reading.meaning.steps.begin(), reading.meaning.steps.end());
-      if (!validAgrees(*outputs[r], (*dims)[r], resultShapes[r])) {
+      std::optional<Shard> shard = shardOf(resultShapes[r], parts[r].dims, sizes);
+      if (!shard) {
+        mismatch = {9, concat("the padding of result ", r), true};
+        return false;
+      }
+      reading.setShard(std::move(*shard));
+      reading.meaning.partial = parts[r].partial;
+      reading.meaning.terms = parts[r].terms;
+      if (!validAgrees(*outputs[r], parts[r].dims, resultShapes[r])) {
         mismatch = {9, concat("the valid extent of result ", r, " is not that of its shard"), true};
         return false;
       }
     }
+    const Value &value = numbering.value(results[r]);
+    if (value.coefficient != 1 || value.at != denseIndexing(resultShapes[r])) {
+      mismatch = {9, "a result that is a view", true};
+      return false;
+    }
+    reading.meaning.root = value.root;
+    reading.meaning.first = reading.meaning.last = repetition;
     if (const Shape local = shapeOf(reading.at); local != outputs[r]->shape) {
       mismatch = {9, concat("expected result ", r, " of shape ", formatShape(local), " but got ",
                             formatShape(outputs[r]->shape))};

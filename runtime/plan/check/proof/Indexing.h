@@ -26,6 +26,36 @@ using Shape = std::vector<std::int64_t>;
 /// Without digits of extent 1, neighbours joined where the outer step continues the inner digit.
 Digits joined(const Digits &digits);
 
+/// A bit for each axis of the mesh.
+using AxisSet = std::uint64_t;
+
+/// The index of a rank's first element grows by `step` with the coordinate along `axis`.
+struct AxisStep {
+  std::uint32_t axis = 0;
+  std::int64_t step = 0;
+  bool operator==(const AxisStep &) const = default;
+  auto operator<=>(const AxisStep &) const = default;
+};
+
+/// The elements of a shard for which the sum of the digits with steps below `end`, and of the steps of `axes`, is `end`
+/// or more are padding: they would be past the last element of a dim. Elements past the last one of the root are
+/// padding without a bound.
+struct Bound {
+  std::int64_t end = 0;
+  AxisSet axes = 0;
+  bool operator==(const Bound &) const = default;
+  auto operator<=>(const Bound &) const = default;
+
+  bool has(const Digit &digit) const { return digit.step < end; }
+  bool has(const AxisStep &own) const { return axes >> own.axis & 1; }
+  /// True if the dim ends between two digits.
+  bool separates(std::int64_t outerStep, std::int64_t innerStep) const { return innerStep < end && outerStep >= end; }
+};
+
+/// As joined(), but digits inside the level of a bound are not joined with those outside of it: the digits of a level
+/// may pass its extent.
+Digits joined(const Digits &digits, std::span<const Bound> bounds);
+
 /// The indices of a tensor's elements in its root: `base` plus the digits of each dim.
 struct Indexing {
   std::int64_t base = 0;
@@ -43,7 +73,8 @@ Indexing denseIndexing(std::span<const std::int64_t> shape);
 Indexing uniformIndexing(std::span<const std::int64_t> shape);
 
 /// nullopt if an extent of the shape is not a product of digits.
-std::optional<Indexing> reshaped(const Indexing &indexing, std::span<const std::int64_t> shape);
+std::optional<Indexing> reshaped(const Indexing &indexing, std::span<const std::int64_t> shape,
+                                 std::span<const Bound> bounds = {});
 /// Result dim i is dim permutation[i]. nullopt if it is not a permutation.
 std::optional<Indexing> transposed(const Indexing &indexing, std::span<const std::int64_t> permutation);
 /// Dims of extent 1 and missing leading dims repeat. nullopt if the shapes do not broadcast.
@@ -52,41 +83,8 @@ std::optional<Indexing> broadcasted(const Indexing &indexing, std::span<const st
 std::optional<Indexing> sliced(const Indexing &indexing, std::size_t dim, std::int64_t first, std::int64_t count,
                                std::int64_t step);
 
-/// The index of a rank's first element grows by `step` with the coordinate along `axis`.
-struct AxisStep {
-  std::uint32_t axis = 0;
-  std::int64_t step = 0;
-  bool operator==(const AxisStep &) const = default;
-  auto operator<=>(const AxisStep &) const = default;
-};
-
-/// How a dim of a value is divided over ranks: `segments` equal parts, each in chunks along `axes`, the first
-/// outermost.
-struct DimSharding {
-  std::vector<std::uint32_t> axes;
-  std::int64_t segments = 1;
-  /// Extent on one rank, all segments together.
-  std::int64_t local = 0;
-  /// All elements along the dim are equal: the extent may be that of any sharding.
-  bool isUniform = false;
-  bool isSharded() const { return !axes.empty(); }
-};
-
-/// The sharding by which `local`, with the steps of the ranks, is the tensor `global`. `sizes`: of the axes. nullopt if
-/// it is no shard of it.
-std::optional<std::vector<DimSharding>> shardingBetween(const Indexing &local, std::span<const AxisStep> steps,
-                                                        const Indexing &global, std::span<const std::uint32_t> sizes);
-
 /// All digits of a tensor, as those of one dim.
 Digits flattened(const Indexing &at);
-
-/// True if the shards of all ranks along the axes of `steps` are each of `elements` elements once, and padding.
-bool coversOnce(const Indexing &local, std::span<const AxisStep> steps, std::int64_t elements,
-                std::span<const std::uint32_t> sizes);
-
-/// The part of a dense tensor that a rank has by `dims`, and its steps, which are appended to `steps`.
-Indexing shardIndexing(std::span<const std::int64_t> shape, std::span<const DimSharding> dims,
-                       std::span<const std::uint32_t> sizes, std::vector<AxisStep> &steps);
 
 } // namespace sluice::check::proof
 

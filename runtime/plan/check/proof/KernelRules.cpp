@@ -228,26 +228,6 @@ std::optional<plan::AttributeT> expectedAttribute(const plan::ProgramKindT &kind
   return ofOp(name);
 }
 
-/// numpy broadcasting: trailing dims align, and a dim of extent 1 repeats.
-Factors pointwiseFactors(std::span<const Shape> operands, std::span<const Shape> results) {
-  Factors factors;
-  const std::size_t rank = results.front().size();
-  factors.count = rank;
-  const auto ofShape = [&](const Shape &shape) {
-    std::vector<int> dims;
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      const std::size_t factor = rank - shape.size() + d;
-      dims.push_back(shape[d] == results.front()[factor] ? int(factor) : -1);
-    }
-    return dims;
-  };
-  for (const Shape &shape : operands)
-    factors.operands.push_back(ofShape(shape));
-  for (const Shape &shape : results)
-    factors.results.push_back(ofShape(shape));
-  return factors;
-}
-
 } // namespace
 
 std::string_view kernelOfOp(std::string_view op) {
@@ -285,15 +265,9 @@ std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const S
   return {};
 }
 
-std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, std::span<const Shape> operands,
-                                 std::span<const Shape> results) {
-  const OpRule *rule = ruleOfOp(kind.op);
-  if (!rule || !rule->isPointwise || results.empty())
-    return std::nullopt;
-  for (const Shape &shape : operands)
-    if (shape.size() > results.front().size())
-      return std::nullopt;
-  return pointwiseFactors(operands, results);
+bool isPointwiseOp(std::string_view op) {
+  const OpRule *rule = ruleOfOp(op);
+  return rule && rule->isPointwise;
 }
 
 } // namespace sluice::check::proof

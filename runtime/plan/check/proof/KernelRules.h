@@ -8,7 +8,7 @@
 #define SLUICE_RUNTIME_PLAN_CHECK_PROOF_KERNELRULES_H
 
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/check/proof/Indexing.h"
+#include "runtime/plan/check/proof/Contents.h"
 
 #include <string>
 #include <string_view>
@@ -19,6 +19,9 @@ namespace sluice::check::proof {
 std::string_view kernelOfOp(std::string_view op);
 /// The ops of the table.
 std::vector<std::string_view> opsWithKernels();
+
+/// True for an op of each element of its operands alone, with broadcasting.
+bool isPointwiseOp(std::string_view op);
 
 /// True for the kernels of the table.
 bool kernelHasRule(std::string_view kernel);
@@ -33,15 +36,37 @@ inline constexpr std::size_t updateScalars = 4;
 std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const Shape> operands, std::string_view kernel,
                                const plan::LaunchT &launch);
 
-/// Dims of operands and results that are divided together have one factor. -1: the dim repeats one element.
+/// The dim of an operand or result is a factor; or `outer` values of one, each of `inner` elements of a second one.
+struct FactorDim {
+  /// -1: the dim repeats one element. -2: the kernel needs the full dim on each rank.
+  int factor = -1;
+  /// The kernel takes the position of its chunk from the valid extent of this view.
+  bool isPositioned = false;
+  int innerFactor = -1;
+  std::int64_t outer = 1, inner = 1;
+};
+inline constexpr int repeatedDim = -1, fullDim = -2;
+
+/// By which dims a kernel may be divided. Dims of one factor are divided together. Results without a factor that ranks
+/// divide are terms, which `terms` completes.
 struct Factors {
-  std::vector<std::vector<int>> operands, results;
+  std::vector<std::vector<FactorDim>> operands, results;
   std::size_t count = 0;
+  /// nullopt: a factor that some result does not have may not be divided.
+  std::optional<Terms> terms;
+  /// Zeros in the padding of all operands add nothing to terms.
+  bool ignoresZeros = false;
+  /// The operands from this one on are added to the result, so no factor outside of results may be divided if there are
+  /// any.
+  std::size_t firstAddend = std::size_t(-1);
 };
 
 /// The factors of a launch of the op; nullopt if it may not be divided, so all operands must be unsharded.
 std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, std::span<const Shape> operands,
                                  std::span<const Shape> results);
+
+/// True for an op whose results are terms of a sum if all its operands are.
+bool isLinear(const plan::ProgramKindT &kind);
 
 } // namespace sluice::check::proof
 

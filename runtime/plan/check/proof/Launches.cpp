@@ -68,7 +68,13 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
   }
   if (kernel == "power_sum")
     return sumPowers(launch, i);
-  if (kernel == "add" && addPowers(launch))
+  if ((kernel == "add" || kernel == "maximum") && addPowers(launch, kernel == "maximum"))
+    return {};
+  if (kernel == "slice") {
+    sliceChunk(launch);
+    return {};
+  }
+  if (kernel == "pad" && clearPadding(launch))
     return {};
   if (isUpdateKernel(kernel))
     return update(launch, i);
@@ -161,18 +167,14 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
       return {};
     }
     // Every element once: the shards of all ranks are the value.
-    const Root &root = numbering.root(term.first);
-    Indexing dense = denseIndexing(std::span(&root.elements, 1)), flat;
-    flat.base = reading->at.base;
-    flat.dims = {flattened(reading->at)};
-    std::vector<AxisStep> left = reading->meaning.steps;
-    std::sort(left.begin(), left.end(), [](const AxisStep &a, const AxisStep &b) { return a.step < b.step; });
     std::vector<std::uint32_t> own;
-    for (const AxisStep &step : left)
-      own.push_back(step.axis);
-    std::sort(own.begin(), own.end());
-    if (!coversOnce(flat, reading->meaning.steps, root.elements, sizes)) {
+    if (!holdsOnce(*reading, own)) {
       loseOutputs(launch, "a sum of powers of a part of " + numbering.describe(term.first));
+      return {};
+    }
+    if (hasPadding(reading->shard(), contents.elementsOf(reading->meaning), sizes) && !reading->meaning.hasZeros &&
+        !leavesOutPadding(*reading, *launch.inputs[k])) {
+      loseOutputs(launch, "a sum of powers of the padding of " + numbering.describe(term.first));
       return {};
     }
     if (axes && *axes != own) {
@@ -185,14 +187,14 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
   Reading result;
   result.meaning.root = numbering.powerSum(p, std::move(terms));
   result.meaning.partial = setOf(*axes);
-  result.meaning.isMaximum = std::isinf(p) && result.meaning.partial != 0;
+  result.meaning.terms = std::isinf(p) && result.meaning.partial != 0 ? Terms::maximum : Terms::sum;
   result.meaning.first = result.meaning.last = repetition;
   result.at = denseIndexing(launch.outputs[0]->shape);
   write(*launch.outputs[0], std::move(result));
   return {};
 }
 
-bool EntryProof::addPowers(const plan::LaunchT &launch) {
+bool EntryProof::addPowers(const plan::LaunchT &launch, bool isMaximum) {
   if (launch.inputs.size() != 2)
     return false;
   const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
@@ -201,7 +203,7 @@ bool EntryProof::addPowers(const plan::LaunchT &launch) {
   const Root &first = numbering.root(a->meaning.root), &second = numbering.root(b->meaning.root);
   Meaning like = b->meaning;
   like.root = a->meaning.root;
-  if (first.powers.empty() || second.powers.empty() || first.p != second.p || std::isinf(first.p) ||
+  if (first.powers.empty() || second.powers.empty() || first.p != second.p || std::isinf(first.p) != isMaximum ||
       !(like == a->meaning) || a->meaning.isSum || a->meaning.coefficient != 1)
     return false;
   std::vector<Multiple> terms = first.powers;
@@ -234,22 +236,172 @@ Verdict EntryProof::update(const plan::LaunchT &launch, std::uint32_t i) {
       inputs.push_back(launch.inputs[k].get());
     for (std::size_t k = 0; k < results; ++k)
       outputs.push_back(launch.outputs[result + k].get());
-    SLUICE_CHECK(implement(launch, std::uint32_t(op), inputs, outputs, i));
+    if (const std::optional<Mismatch> mismatch = implement(launch, std::uint32_t(op), inputs, outputs, i)) {
+      if (getenv("PDEBUG"))
+        for (auto *view : inputs)
+          if (auto r = read(*view)) {
+            fprintf(stderr, "  %s part %u zeros %d base %ld:", describe(r->meaning).c_str(), r->meaning.part,
+                    r->meaning.hasZeros, r->at.base);
+            for (auto &d : r->at.dims) {
+              fprintf(stderr, " [");
+              for (auto &g : d)
+                fprintf(stderr, "(%ld,%ld)", g.extent, g.step);
+              fprintf(stderr, "]");
+            }
+            for (auto &st : r->meaning.steps)
+              fprintf(stderr, " axis %u step %ld", st.axis, st.step);
+            for (auto &b : r->meaning.bounds)
+              fprintf(stderr, " end %ld axes %lu", b.end, b.axes);
+            fprintf(stderr, "\n");
+          }
+      if (!mismatch->isUnknown)
+        return refuseAt(i, mismatch->property, mismatch->text);
+      for (const plan::ViewT *view : outputs)
+        lose(*view, mismatch->text);
+    }
     next += own - updateScalars;
     result += results;
   }
   return next + updateScalars == launch.inputs.size() ? Verdict() : refuseAt(i, 9, "has operands of no update");
 }
 
-Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
-  const std::string &kernel = plan.kernels[launch.kernel];
-  const std::uint32_t id = idAt(launch.output_values, 0);
-  const std::int64_t op = id != 0 && id < numbering.valueCount() ? numbering.definition(id).first : -1;
-  if (op < 0) {
-    loseOutputs(launch, "launch " + kernel + " is not related to the unsharded program");
-    return {};
+void EntryProof::sliceChunk(const plan::LaunchT &launch) {
+  const plan::ViewT &destination = *launch.outputs[0];
+  const std::size_t dim = std::size_t(numberOf(launch, "dim", 0));
+  std::optional<Reading> reading = read(*launch.inputs[0]);
+  const auto loseHere = [&](const std::string &reason) { lose(destination, reason); };
+  if (!reading || !reading->isKnown())
+    return loseHere(reading ? reading->meaning.unproved
+                            : "the content of '" + plan.buffers[launch.inputs[0]->buffer]->name + "' is not known");
+  const Shape shape = launch.inputs[0]->shape;
+  Shape local = shape;
+  if (dim >= shape.size() || destination.valid.size() != 1 || destination.valid[0]->dim != dim ||
+      destination.valid[0]->total != shape[dim])
+    return loseHere("a slice whose valid extent does not state its chunk");
+  const std::int64_t chunk = local[dim] = destination.valid[0]->chunk;
+  if (local != destination.shape)
+    return loseHere("a slice of another shape");
+  const std::vector<std::uint32_t> axes = validShardings(destination)[dim].axes;
+  // The chunk is a number of the outermost digit of the dim, of which the inner digits are complete.
+  const auto divide = [&](Reading &own) {
+    const Digits digits = joined(own.at.dims[dim]);
+    const std::int64_t inner = digits.empty() ? 1 : extentOf(digits) / digits.front().extent;
+    if (digits.empty() || digits.front().step == 0 || chunk % inner != 0)
+      return false;
+    const Digit outer = digits.front();
+    std::int64_t step = chunk / inner * outer.step, rows = chunk / inner;
+    AxisSet taken = 0;
+    for (const Bound &bound : own.meaning.bounds)
+      if (bound.end == outer.step * outer.extent)
+        return false;
+    for (std::size_t a = axes.size(); a-- > 0; step *= sizes[axes[a]]) {
+      if (std::ranges::find(own.meaning.steps, axes[a], &AxisStep::axis) != own.meaning.steps.end())
+        return false;
+      own.meaning.steps.push_back({axes[a], step});
+      taken |= AxisSet(1) << axes[a];
+      rows *= sizes[axes[a]];
+    }
+    if (rows > outer.extent && outer.step * outer.extent != contents.elementsOf(own.meaning))
+      own.meaning.bounds.push_back({outer.step * outer.extent, taken});
+    own.at.dims[dim].assign(1, {chunk / inner, outer.step});
+    own.at.dims[dim].insert(own.at.dims[dim].end(), digits.begin() + 1, digits.end());
+    own.setShard(own.shard());
+    return true;
+  };
+  Reading divided = *reading;
+  if (axes.empty()) {
+    write(destination, std::move(divided));
+    return;
   }
-  return implement(launch, std::uint32_t(op), viewsOf(launch.inputs), viewsOf(launch.outputs), i);
+  const Digits all = flattened(reading->at);
+  const bool isUniform = all.empty() || (all.size() == 1 && all[0].step == 0);
+  if (isUniform && reading->meaning.steps.empty()) {
+    divided.at = uniformIndexing(local);
+    divided.at.base = reading->at.base;
+    return write(destination, std::move(divided));
+  }
+  if (divide(divided))
+    return write(destination, std::move(divided));
+  divided = *reading;
+  if (!usePart(divided) || !divide(divided))
+    return loseHere("a chunk of " + numbering.describe(reading->meaning.root) + " that is not of digits");
+  write(destination, std::move(divided));
+}
+
+bool EntryProof::clearPadding(const plan::LaunchT &launch) {
+  const plan::ViewT &source = *launch.inputs[0], &destination = *launch.outputs[0];
+  const Attributes attributes = attributesOf(launch);
+  const auto isAll = [&](std::string_view name, std::int64_t value) {
+    return !attributes.find(name) ||
+           std::ranges::all_of(attributes.list(name), [&](std::int64_t own) { return own == value; });
+  };
+  if (source.shape != destination.shape || !isAll("low", 0) || !isAll("high", 0) || !isAll("step", 1) ||
+      !destination.valid.empty())
+    return false;
+  std::optional<Reading> reading = read(source);
+  if (!reading || !reading->isKnown()) {
+    lose(destination, reading ? reading->meaning.unproved
+                              : "the content of '" + plan.buffers[source.buffer]->name + "' is not known");
+    return true;
+  }
+  shardUniform(*reading, source);
+  // All padding is left out, and becomes the value.
+  const bool isCleared = leavesOutPadding(*reading, source);
+  reading->meaning.hasZeros = isCleared ? numberOf(launch, "value", 0) == 0 : reading->meaning.hasZeros;
+  write(destination, std::move(*reading));
+  return true;
+}
+
+std::span<const std::uint32_t> EntryProof::opsOn(const plan::LaunchT &launch) {
+  std::vector<RootId> roots;
+  for (const auto &view : launch.inputs) {
+    const std::optional<Reading> reading = read(*view);
+    if (!reading || !reading->isKnown())
+      return {};
+    roots.push_back(reading->meaning.root);
+  }
+  return numbering.opsOn(plan.kernels[launch.kernel], roots);
+}
+
+Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
+  const Views inputs = viewsOf(launch.inputs), outputs = viewsOf(launch.outputs);
+  const std::uint32_t id = idAt(launch.output_values, 0);
+  const std::int64_t named = id != 0 && id < numbering.valueCount() ? numbering.definition(id).first : -1;
+  std::optional<Mismatch> mismatch;
+  if (named >= 0) {
+    mismatch = implement(launch, std::uint32_t(named), inputs, outputs, i);
+    if (!mismatch)
+      return {};
+  }
+  // The op of a form has no id, or that of the op whose form it ends.
+  for (std::uint32_t op : opsOn(launch)) {
+    if (std::int64_t(op) == named)
+      continue;
+    std::optional<Mismatch> own = implement(launch, op, inputs, outputs, i);
+    if (!own)
+      return {};
+    if (!mismatch)
+      mismatch = std::move(own);
+  }
+  if (getenv("PDEBUG") && mismatch) {
+    fprintf(stderr, "%u %s: %s\n", i, plan.kernels[launch.kernel].c_str(), mismatch->text.c_str());
+    for (const auto &view : launch.inputs)
+      if (const std::optional<Reading> reading = read(*view))
+        fprintf(stderr, "   root %u %s %s\n", reading->meaning.root, describe(reading->meaning).c_str(),
+                reading->meaning.unproved.c_str());
+    if (named >= 0)
+      for (auto o : numbering.operandsOf(named))
+        fprintf(stderr, "   wanted root %u value %u\n", numbering.value(o).root, o);
+  }
+  // The kernel is compared before the operands.
+  for (const auto &view : launch.inputs)
+    if (const std::optional<Reading> reading = read(*view); reading && !reading->isKnown())
+      mismatch = {9, reading->meaning.unproved, true};
+  if (mismatch && !mismatch->isUnknown)
+    return refuseAt(i, mismatch->property, mismatch->text);
+  loseOutputs(launch, mismatch ? mismatch->text
+                               : "launch " + plan.kernels[launch.kernel] + " is not related to the unsharded program");
+  return {};
 }
 
 } // namespace sluice::check::proof

@@ -112,19 +112,81 @@ Multiple EntryProof::multipleOf(const Meaning &meaning) const {
   return {meaning.root, meaning.coefficient};
 }
 
-std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) const {
+std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) {
   std::optional<Reading> reading = contents.read(view, padding);
   if (reading && view.repetition_stride != 0)
     reading->meaning.first = reading->meaning.last = slice;
-  if (reading && reading->meaning.unproved.empty() && !excludesOnlyPadding(*reading, view))
+  if (!reading || !reading->isKnown())
+    return reading;
+  shardUniform(*reading, view);
+  simplify(*reading);
+  if (!excludesOnlyPadding(*reading, view))
     reading->meaning.unproved = "a valid extent leaves out elements of " + numbering.describe(reading->meaning.root);
   return reading;
 }
 
 void EntryProof::write(const plan::ViewT &view, Reading reading) {
-  if (reading.meaning.unproved.empty() && reading.meaning.root != 0 && !excludesOnlyPadding(reading, view))
-    reading.meaning.unproved = "a valid extent leaves out elements of " + numbering.describe(reading.meaning.root);
+  if (reading.isKnown() && reading.meaning.root != 0) {
+    shardUniform(reading, view);
+    simplify(reading);
+    if (!excludesOnlyPadding(reading, view))
+      reading.meaning.unproved = "a valid extent leaves out elements of " + numbering.describe(reading.meaning.root);
+    // What is left out is not written.
+    reading.meaning.hasZeros = reading.meaning.hasZeros && view.valid.empty();
+  }
   contents.write(view, std::move(reading));
+}
+
+void EntryProof::simplify(Reading &reading) const {
+  Shard shard = reading.shard();
+  if (reading.meaning.part != 0)
+    if (std::optional<Shard> ofRoot =
+            contents.parts.inRoot(reading.meaning.part, shard, numbering.root(reading.meaning.root).elements, sizes)) {
+      shard = std::move(*ofRoot);
+      reading.meaning.part = 0;
+    }
+  proof::simplify(shard, sizes);
+  reading.meaning.hasZeros = reading.meaning.hasZeros && hasPadding(shard, contents.elementsOf(reading.meaning), sizes);
+  reading.setShard(std::move(shard));
+}
+
+bool EntryProof::usePart(Reading &reading) {
+  if (reading.meaning.part != 0)
+    return false;
+  reading.meaning.part = contents.parts.of(reading.shard());
+  reading.setShard({denseIndexing(shapeOf(reading.at)), {}, {}});
+  return true;
+}
+
+std::vector<DimSharding> EntryProof::validShardings(const plan::ViewT &view) const {
+  std::vector<DimSharding> dims;
+  for (std::int64_t extent : view.shape)
+    dims.push_back({{}, 1, extent});
+  for (const auto &valid : view.valid) {
+    DimSharding &dim = dims[valid->dim];
+    dim.axes = valid->axes;
+    std::erase_if(dim.axes, [&](std::uint32_t axis) { return sizes[axis] == 1; });
+    dim.extent = valid->total;
+  }
+  return dims;
+}
+
+void EntryProof::shardUniform(Reading &reading, const plan::ViewT &view) {
+  const Digits digits = flattened(reading.at);
+  const bool isUniform = digits.empty() || (digits.size() == 1 && digits[0].step == 0);
+  if (!isUniform || view.valid.empty() || reading.meaning.part != 0 || !reading.meaning.steps.empty() ||
+      numbering.root(reading.meaning.root).elements != 1)
+    return;
+  const std::vector<DimSharding> dims = validShardings(view);
+  Shape shape = view.shape;
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    if (dims[d].isSharded())
+      shape[d] = dims[d].extent;
+  std::optional<Shard> shard = shardOf(shape, dims, sizes);
+  if (!shard || shard->steps.empty())
+    return;
+  reading.meaning.part = contents.parts.of({uniformIndexing(shape), {}, {}});
+  reading.setShard(std::move(*shard));
 }
 
 bool EntryProof::excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const {
@@ -132,22 +194,77 @@ bool EntryProof::excludesOnlyPadding(const Reading &reading, const plan::ViewT &
     const std::int64_t local = view.shape[valid->dim], ranks = std::int64_t(groupSize(plan, valid->axes));
     if (valid->chunk == local && valid->total / local >= ranks)
       continue;
-    // The dim is the outermost of the root, in chunks along the axes: the excluded elements are past its last one.
+    // The dim is one digit of the root, in chunks along the axes: the excluded elements are past the last of the level.
     const Digits digits = joined(reading.at.dims[valid->dim]);
-    if (valid->chunk != local || digits.size() != 1)
+    if (valid->chunk != local || digits.size() > 1)
       return false;
-    std::int64_t step = local * digits[0].step;
+    std::int64_t step = -1, next = -1;
+    AxisSet axes = 0;
     for (std::size_t a = valid->axes.size(); a-- > 0;) {
       const std::uint32_t axis = valid->axes[a];
-      if (sizes[axis] > 1 &&
-          std::ranges::find(reading.meaning.steps, AxisStep{axis, step}) == reading.meaning.steps.end())
+      if (sizes[axis] == 1)
+        continue;
+      const auto own = std::ranges::find(reading.meaning.steps, axis, &AxisStep::axis);
+      if (own == reading.meaning.steps.end() || (next >= 0 && own->step != next))
         return false;
-      step *= sizes[axis];
+      if (step < 0)
+        step = own->step / local;
+      if (own->step % local != 0)
+        return false;
+      next = own->step * sizes[axis];
+      axes |= AxisSet(1) << axis;
     }
-    if (valid->total * digits[0].step < numbering.root(reading.meaning.root).elements)
+    if (step < 0 || (!digits.empty() && digits[0].step != step))
+      return false;
+    if (valid->total * step < contents.elementsOf(reading.meaning) &&
+        std::ranges::find(reading.meaning.bounds, Bound{step * valid->total, axes}) == reading.meaning.bounds.end())
       return false;
   }
   return true;
+}
+
+bool EntryProof::leavesOutPadding(const Reading &reading, const plan::ViewT &view) const {
+  // The digits and steps of a level, without those of the bounds.
+  Shard outermost = reading.shard();
+  const auto isLeftOut = [&](std::int64_t end) {
+    return std::ranges::any_of(view.valid, [&](const auto &valid) {
+      std::int64_t own = 0;
+      if (const Digits digits = joined(reading.at.dims[valid->dim]); !digits.empty())
+        own = digits.front().step;
+      else if (!valid->axes.empty())
+        for (const AxisStep &at : reading.meaning.steps)
+          if (at.axis == valid->axes.back())
+            own = at.step / valid->chunk;
+      return own * valid->total == end && valid->chunk == view.shape[valid->dim];
+    });
+  };
+  bool isAll = true;
+  for (const Bound &bound : reading.meaning.bounds) {
+    isAll = isAll && isLeftOut(bound.end);
+    std::erase_if(outermost.steps, [&](const AxisStep &step) { return bound.has(step) || step.step < bound.end; });
+    for (Digits &dim : outermost.at.dims)
+      std::erase_if(dim, [&](const Digit &digit) { return bound.has(digit); });
+  }
+  outermost.bounds.clear();
+  const std::int64_t elements = contents.elementsOf(reading.meaning);
+  if (!hasPadding(outermost, elements, sizes))
+    return isAll;
+  return isAll && isLeftOut(elements);
+}
+
+bool EntryProof::holdsOnce(const Reading &reading, std::vector<std::uint32_t> &axes) const {
+  for (const AxisStep &step : reading.meaning.steps)
+    axes.push_back(step.axis);
+  const std::int64_t elements = numbering.root(reading.meaning.root).elements;
+  bool isOnce = coversOnce(reading.shard(), contents.elementsOf(reading.meaning), sizes);
+  if (reading.meaning.part != 0) {
+    const Shard &part = contents.parts[reading.meaning.part].shard;
+    for (const AxisStep &step : part.steps)
+      axes.push_back(step.axis);
+    isOnce = isOnce && coversOnce(part, elements, sizes);
+  }
+  std::ranges::sort(axes);
+  return isOnce;
 }
 
 bool EntryProof::validAgrees(const plan::ViewT &view, std::span<const DimSharding> dims, const Shape &shape) const {
@@ -159,8 +276,9 @@ bool EntryProof::validAgrees(const plan::ViewT &view, std::span<const DimShardin
   });
 }
 
-std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id, Mismatch &mismatch) const {
-  if (!reading.meaning.unproved.empty()) {
+std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id, Mismatch &mismatch,
+                                              bool allowsTerms) const {
+  if (!reading.isKnown()) {
     mismatch = {9, reading.meaning.unproved, true};
     return std::nullopt;
   }
@@ -169,9 +287,24 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
     mismatch = {9, "the unsharded program uses a value before it defines it", true};
     return std::nullopt;
   }
-  if (!means(reading.meaning, expected, mismatch))
+  Meaning complete = reading.meaning;
+  if (allowsTerms && !complete.isSum)
+    complete.partial = 0;
+  if (!means(complete, expected, mismatch))
     return std::nullopt;
-  std::optional<std::vector<DimSharding>> dims = shardingBetween(reading.at, reading.meaning.steps, expected.at, sizes);
+  Indexing global = expected.at;
+  if (reading.meaning.part != 0) {
+    // The part is the value itself, on every rank.
+    const Shard &part = contents.parts[reading.meaning.part].shard;
+    if (!part.steps.empty() || !part.bounds.empty() || part.at.base != global.base ||
+        part.at.dims.front() != flattened(global)) {
+      mismatch = {9, "holds a part of " + numbering.describe(expected.root), true};
+      return std::nullopt;
+    }
+    global = denseIndexing(shapeOf(global));
+  }
+  std::optional<std::vector<DimSharding>> dims =
+      shardingBetween(reading.shard(), global, contents.elementsOf(reading.meaning), sizes);
   if (!dims) {
     mismatch = {9,
                 "holds other elements of " + numbering.describe(expected.root) + " than " +
@@ -183,7 +316,8 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
   return Match{std::move(reading), std::move(*dims)};
 }
 
-std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
+std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch,
+                                       bool allowsTerms) {
   if (id == 0 || id >= numbering.valueCount()) {
     mismatch = {9, "the unsharded program has no such operand", true};
     return std::nullopt;
@@ -192,17 +326,20 @@ std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id
   // The next part of a concatenation is no padding of the one before it.
   std::optional<Reading> reading = read(view, !isConcatenation);
   const auto matched = [&](Reading own) {
-    std::optional<Match> found = matchReading(std::move(own), id, mismatch);
+    std::optional<Match> found = matchReading(std::move(own), id, mismatch, allowsTerms);
     if (found && !validAgrees(view, found->dims, numbering.type(id).shape)) {
       mismatch = {8, "has a valid extent that is not that of its shard of " + numbering.describeValue(id), true};
       found.reset();
     }
+    for (const auto &valid : view.valid)
+      if (found)
+        found->validDims |= std::uint64_t(1) << valid->dim;
     return found;
   };
   if (reading && (reading->meaning.root == numbering.value(id).root || !reading->meaning.unproved.empty()))
     return matched(std::move(*reading));
   if (isConcatenation)
-    return matchParts(view, id, mismatch);
+    return matchConcatenation(view, id, mismatch);
   if (!reading) {
     mismatch = {9, "the content of '" + plan.buffers[view.buffer]->name + "' is not known", true};
     return std::nullopt;
@@ -210,18 +347,19 @@ std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id
   return matched(std::move(*reading));
 }
 
-std::optional<Match> EntryProof::matchParts(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
+std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
   const Value &expected = numbering.value(id);
   const Root &root = numbering.root(expected.root);
   const plan::ProgramTypeT &type = numbering.type(id);
-  // The result of a concatenation, itself and unsharded; views of it are read after it was recognized.
-  if (expected.at != denseIndexing(type.shape) || view.shape != type.shape || root.dim >= view.shape.size()) {
+  const std::size_t dim = root.dim;
+  // The result of a concatenation itself; views of it are read after it was recognized.
+  if (expected.at != denseIndexing(type.shape) || view.shape.size() != type.shape.size() || dim >= view.shape.size()) {
     mismatch = {9, "a part of a concatenation is read", true};
     return std::nullopt;
   }
   const std::vector<std::uint32_t> parts = root.parts;
-  const std::size_t dim = root.dim;
   plan::ViewT part(view);
+  part.valid.clear();
   if (part.strides.empty()) {
     part.strides.resize(part.shape.size());
     std::int64_t stride = 1;
@@ -229,28 +367,45 @@ std::optional<Match> EntryProof::matchParts(const plan::ViewT &view, std::uint32
       part.strides[d] = stride;
   }
   const std::uint64_t row = std::uint64_t(part.strides[dim]) * dtypeBytes(baseType(view.dtype));
+  // Ranks may have a chunk of each part, if the parts have one extent: the parts are segments of the result.
+  const std::int64_t extent = numbering.type(parts.front()).shape[dim], count = std::int64_t(parts.size());
+  const bool isEven =
+      std::ranges::all_of(parts, [&](std::uint32_t operand) { return numbering.type(operand).shape[dim] == extent; });
+  std::optional<Match> first;
+  bool hasZeros = true;
   for (std::uint32_t operand : parts) {
-    if (dim >= numbering.type(operand).shape.size())
-      return std::nullopt;
-    part.shape[dim] = numbering.type(operand).shape[dim];
-    const std::optional<Match> found = match(part, operand, mismatch);
+    part.shape[dim] = isEven ? view.shape[dim] / count : numbering.type(operand).shape[dim];
+    std::optional<Match> found = match(part, operand, mismatch);
     if (!found)
       return std::nullopt;
-    if (std::ranges::any_of(found->dims, &DimSharding::isSharded) || part.shape != numbering.type(operand).shape) {
-      mismatch = {9, "a concatenation of shards", true};
+    const bool isLike = !first || std::ranges::equal(found->dims, first->dims, [&](const auto &a, const auto &b) {
+      return (a.isSame(b) || (!isEven && &a - found->dims.data() == std::ptrdiff_t(dim)));
+    });
+    if (!isLike || found->dims[dim].segments != 1 || (!isEven && found->dims[dim].isSharded())) {
+      mismatch = {9, "a concatenation of different shards", true};
       return std::nullopt;
     }
     part.offset += row * std::uint64_t(part.shape[dim]);
+    hasZeros = hasZeros && found->reading.meaning.hasZeros;
+    first = first ? first : std::move(found);
+  }
+  DimSharding &along = first->dims[dim];
+  along.isUniform = false;
+  along.local = view.shape[dim];
+  if (along.isSharded())
+    along.segments = count;
+  std::optional<Shard> shard = shardOf(type.shape, first->dims, sizes);
+  if (!shard || shapeOf(shard->at) != view.shape) {
+    mismatch = {9, "a concatenation of shards", true};
+    return std::nullopt;
   }
   Reading reading;
   reading.meaning.root = expected.root;
   reading.meaning.first = reading.meaning.last = repetition;
-  reading.at = expected.at;
+  reading.meaning.hasZeros = hasZeros;
+  reading.setShard(std::move(*shard));
   write(view, reading);
-  std::vector<DimSharding> dims;
-  for (std::int64_t extent : view.shape)
-    dims.push_back({{}, 1, extent, false});
-  return Match{std::move(reading), std::move(dims)};
+  return Match{std::move(reading), std::move(first->dims)};
 }
 
 } // namespace sluice::check::proof

@@ -6,6 +6,8 @@
 #include "runtime/plan/check/proof/Numbering.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/check/proof/Forms.h"
+#include "runtime/plan/check/proof/KernelRules.h"
 
 #include <algorithm>
 #include <bit>
@@ -75,6 +77,11 @@ std::span<const std::int64_t> listOf(const plan::ProgramKindT &kind, std::string
   return attribute ? std::span<const std::int64_t>(attribute->list) : std::span<const std::int64_t>();
 }
 
+bool isFlagSet(const plan::ProgramKindT &kind, std::string_view name) {
+  const plan::AttributeT *attribute = attributeOf(kind, name);
+  return attribute && attribute->integer != 0;
+}
+
 std::string textOf(const plan::ProgramKindT &kind, std::string_view name) {
   std::string text;
   for (std::int64_t character : listOf(kind, name))
@@ -99,7 +106,11 @@ Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.progra
   for (const auto &variable : plan.variables)
     variables.insert(variable->name);
   std::uint32_t op = 0, input = 0, output = 0;
-  for (const auto &recorded : program.functions) {
+  // Ranks divide tensors along the other axes, and may compute an op by one of its forms.
+  for (std::uint32_t axis = 0; axis < plan.mesh.size(); ++axis)
+    needsForms =
+        needsForms || (plan.mesh[axis]->size > 1 && std::ranges::find(plan.data_axes, axis) == plan.data_axes.end());
+  for (const auto &recorded : plan.program->functions) {
     NumberedFunction function{input, recorded->inputs_end, output, recorded->outputs_end, {}};
     const std::string &name = program.names[recorded->name];
     double repeat = 1;
@@ -117,7 +128,7 @@ Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.progra
       setDense(id, root);
     }
     for (; op < recorded->ops_end; ++op)
-      numberOp(op, function, *recorded, repeat);
+      numberOp(op, function, repeat);
     output = recorded->outputs_end;
     functions.emplace(name, std::move(function));
   }
@@ -189,16 +200,16 @@ double Numbering::divisorOf(const std::string &parameter) const {
 }
 
 void Numbering::numberKinds() {
-  std::unordered_map<std::string, std::uint32_t> equal;
-  for (const auto &kind : program.kinds) {
-    Key key(kind->op);
-    for (const auto &attribute : kind->attributes)
+  for (std::size_t k = kindNumbers.size(); k < program.kinds.size(); ++k) {
+    const plan::ProgramKindT &kind = *program.kinds[k];
+    Key key(kind.op);
+    for (const auto &attribute : kind.attributes)
       key.add(attribute->name)
           .add(std::int64_t(attribute->kind))
           .add(attribute->integer)
           .add(attribute->number)
           .add(std::span<const std::int64_t>(attribute->list));
-    kindNumbers.push_back(equal.emplace(key.take(), std::uint32_t(equal.size())).first->second);
+    kindNumbers.push_back(equalKinds.emplace(key.take(), std::uint32_t(equalKinds.size())).first->second);
   }
 }
 
@@ -262,8 +273,7 @@ bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
   return false;
 }
 
-void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, const plan::ProgramFunctionT &recorded,
-                         double repeat) {
+void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double repeat) {
   const plan::ProgramKindT &kind = kindOf(op);
   const auto operands = operandsOf(op), results = resultsOf(op);
   for (std::uint32_t r = 0; r < results.size(); ++r)
@@ -304,8 +314,37 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, const pla
   }
   if (numberView(kind, op))
     return;
-
+  if (needsForms && Forms(*this, function, repeat).number(op))
+    return;
   numberResults(kind, op);
+}
+
+RootId Numbering::largestTerm(RootId of) {
+  const RootId id = rootOf(Key("largest term").add(std::int64_t(of)).take(), roots[of].elements);
+  roots[id].varies = roots[of].varies;
+  roots[id].value = roots[of].value;
+  return id;
+}
+
+std::span<const std::uint32_t> Numbering::opsOn(std::string_view kernel, std::span<const RootId> operands) {
+  const auto keyOn = [](std::string_view name, std::span<const RootId> ids) {
+    Key key(name);
+    for (RootId id : ids)
+      key.add(std::int64_t(id));
+    return key.take();
+  };
+  for (; indexedOps < program.op_kinds.size(); ++indexedOps) {
+    const std::string_view own = kernelOfOp(kindOf(std::uint32_t(indexedOps)).op);
+    std::vector<RootId> ids;
+    for (std::uint32_t operand : operandsOf(std::uint32_t(indexedOps))) {
+      const Root &root = roots[values[operand].root];
+      ids.push_back(root.totalOf != 0 ? root.totalOf : root.rankTotalOf != 0 ? root.rankTotalOf : values[operand].root);
+    }
+    if (!own.empty())
+      byOperands[keyOn(own, ids)].push_back(std::uint32_t(indexedOps));
+  }
+  const auto found = byOperands.find(keyOn(kernel, operands));
+  return found == byOperands.end() ? std::span<const std::uint32_t>() : found->second;
 }
 
 void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) {

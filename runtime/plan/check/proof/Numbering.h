@@ -10,7 +10,7 @@
 #define SLUICE_RUNTIME_PLAN_CHECK_PROOF_NUMBERING_H
 
 #include "runtime/plan/Plan.h"
-#include "runtime/plan/check/proof/Indexing.h"
+#include "runtime/plan/check/proof/Sharding.h"
 
 #include <map>
 #include <string>
@@ -94,6 +94,10 @@ public:
   RootId persistent(const Persistent &name) const;
   RootId input(const NumberedFunction &function, const std::string &name) const;
   RootId constant(double value);
+  /// Of a root of which ranks have terms: the largest of these, a value that is equal on all ranks.
+  RootId largestTerm(RootId of);
+  /// The ops whose kernel and whose operands' roots these are, forms included.
+  std::span<const std::uint32_t> opsOn(std::string_view kernel, std::span<const RootId> operands);
   /// The root of a sum of powers of these.
   RootId powerSum(double p, std::vector<Multiple> terms);
 
@@ -107,7 +111,8 @@ private:
     const std::uint32_t first = op == 0 ? 0 : ends[op - 1];
     return {ids.data() + first, ends[op] - first};
   }
-  void numberOp(std::uint32_t op, NumberedFunction &function, const plan::ProgramFunctionT &recorded, double repeat);
+  friend class Forms;
+  void numberOp(std::uint32_t op, NumberedFunction &function, double repeat);
   bool numberView(const plan::ProgramKindT &kind, std::uint32_t op);
   void numberResults(const plan::ProgramKindT &kind, std::uint32_t op);
   RootId rootOf(const std::string &key, std::int64_t elements);
@@ -120,7 +125,8 @@ private:
   RootId total(const std::string &key, RootId of, RootId Root::*field);
 
   const plan::PlanT &plan;
-  const plan::ProgramT &program;
+  /// With the ops of forms (Forms.h) after those of the functions.
+  plan::ProgramT program;
   std::vector<Value> values;
   std::vector<std::pair<std::int64_t, std::uint32_t>> definitions;
   std::vector<Root> roots;
@@ -128,7 +134,13 @@ private:
   std::map<Persistent, RootId> persistents;
   std::map<std::string, NumberedFunction> functions;
   std::vector<std::uint32_t> kindNumbers;
+  std::unordered_map<std::string, std::uint32_t> equalKinds;
+  /// By kernel and roots of operands.
+  std::unordered_map<std::string, std::vector<std::uint32_t>> byOperands;
+  std::size_t indexedOps = 0;
   double dataRanks = 1;
+  /// Some ranks divide tensors, so they may compute an op by one of its forms (Forms.h).
+  bool needsForms = false;
   std::string unproved;
   /// Of parameters whose gradients are not divided by the number of data ranks.
   std::unordered_map<std::string, double> divisors;
@@ -140,6 +152,8 @@ private:
 const plan::AttributeT *attributeOf(const plan::ProgramKindT &kind, std::string_view name);
 /// A list of the op; empty if it has none.
 std::span<const std::int64_t> listOf(const plan::ProgramKindT &kind, std::string_view name);
+/// A flag of the op; false if it has none.
+bool isFlagSet(const plan::ProgramKindT &kind, std::string_view name);
 /// Names and cases of enumerations are in the program as lists of characters.
 std::string textOf(const plan::ProgramKindT &kind, std::string_view name);
 

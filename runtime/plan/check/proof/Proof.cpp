@@ -7,15 +7,10 @@
 
 #include "runtime/plan/check/proof/EntryProof.h"
 
-#include <algorithm>
-
 namespace sluice::check::proof {
 
 /// Why the rules are not complete for the plan, so that a contradiction may be a missing rule; empty if they are.
 static std::string missingRules(const plan::PlanT &plan) {
-  for (std::uint32_t axis = 0; axis < plan.mesh.size(); ++axis)
-    if (plan.mesh[axis]->size > 1 && std::ranges::find(plan.data_axes, axis) == plan.data_axes.end())
-      return "ranks along '" + plan.mesh[axis]->name + "' divide tensors";
   for (const auto &kind : plan.program->kinds)
     if (kind->op == "model.all_gather" || kind->op == "model.reduce_scatter")
       return "the model contains " + kind->op;

@@ -1,0 +1,316 @@
+//===- Forms.cpp - forms of ops that ranks can divide ----------------------------------------===//
+//
+// See Forms.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/Forms.h"
+
+#include <algorithm>
+
+namespace sluice::check::proof {
+namespace {
+
+plan::AttributeT integerAttribute(const char *name, std::int64_t integer) {
+  plan::AttributeT attribute;
+  attribute.name = name;
+  attribute.integer = integer;
+  return attribute;
+}
+
+plan::AttributeT numberAttribute(const char *name, double number) {
+  plan::AttributeT attribute;
+  attribute.name = name;
+  attribute.kind = 1;
+  attribute.number = number;
+  return attribute;
+}
+
+plan::AttributeT listAttribute(const char *name, Shape list) {
+  plan::AttributeT attribute;
+  attribute.name = name;
+  attribute.kind = 2;
+  attribute.list = std::move(list);
+  return attribute;
+}
+
+/// The case of an enumeration.
+plan::AttributeT choiceAttribute(const char *name, std::string_view choice) {
+  return listAttribute(name, Shape(choice.begin(), choice.end()));
+}
+
+std::vector<plan::AttributeT> copiedAttributes(const plan::ProgramKindT &kind) {
+  std::vector<plan::AttributeT> attributes;
+  for (const auto &attribute : kind.attributes)
+    attributes.push_back(*attribute);
+  return attributes;
+}
+
+/// The attributes of a chunked loss that the loss has.
+std::vector<plan::AttributeT> withoutRows(const plan::ProgramKindT &kind) {
+  std::vector<plan::AttributeT> attributes = copiedAttributes(kind);
+  std::erase_if(attributes, [](const plan::AttributeT &attribute) { return attribute.name == "rows"; });
+  return attributes;
+}
+
+double numberInKind(const plan::ProgramKindT &kind, std::string_view name, double absent) {
+  const plan::AttributeT *attribute = attributeOf(kind, name);
+  return !attribute ? absent : attribute->kind == 0 ? double(attribute->integer) : attribute->number;
+}
+
+} // namespace
+
+bool Forms::number(std::uint32_t number) {
+  op = number;
+  kind = program.kinds[program.op_kinds[op]].get();
+  const auto ownOperands = numbering.operandsOf(op), ownResults = numbering.resultsOf(op);
+  operands.assign(ownOperands.begin(), ownOperands.end());
+  results.assign(ownResults.begin(), ownResults.end());
+  if (std::ranges::any_of(operands, [&](Id id) { return id == 0 || numbering.value(id).root == 0; }) ||
+      std::ranges::find(results, Id(0)) != results.end())
+    return false;
+  if (kind->op == "model.logsumexp" && results.size() == 1) {
+    numbering.numberResults(*kind, op);
+    addShiftedSum(results[0]);
+    return true;
+  }
+  Ids form;
+  if (kind->op == "model.matmul" && operands.size() > 2)
+    form = ofMatmul();
+  else if (kind->op == "model.matmul_gelu" && results.size() == 2)
+    form = ofMatmulGelu();
+  else if (kind->op == "model.matmul_gelu_grad" && operands.size() == 3)
+    form = ofMatmulGeluGrad();
+  else if (kind->op == "model.attention" && operands.size() == 3)
+    form = ofAttention();
+  else if (kind->op == "model.attention_grad" && operands.size() == 6)
+    form = ofAttentionGrad();
+  else if (kind->op == "model.cross_entropy" && operands.size() == 2 && results.size() == 2)
+    form = ofCrossEntropy();
+  else if (kind->op == "model.linear_cross_entropy" && operands.size() == 3 && results.size() == 2)
+    form = ofLinearCrossEntropy();
+  else if (kind->op == "model.linear_cross_entropy_grad" && operands.size() == 5 && results.size() == 2)
+    form = ofLinearCrossEntropyGrad();
+  if (form.size() != results.size())
+    return false;
+  for (std::size_t r = 0; r < results.size(); ++r)
+    if (shapeOf(form[r]) != shapeOf(results[r]))
+      return false;
+  for (std::size_t r = 0; r < results.size(); ++r)
+    numbering.set(results[r], numbering.values[form[r]]);
+  return true;
+}
+
+Forms::Id Forms::newValue(plan::DType dtype, const Shape &shape) {
+  const auto known = std::ranges::find_if(
+      program.types, [&](const auto &type) { return type->dtype == dtype && type->shape == shape; });
+  std::uint32_t index = std::uint32_t(known - program.types.begin());
+  if (known == program.types.end()) {
+    auto type = std::make_unique<plan::ProgramTypeT>();
+    type->dtype = dtype;
+    type->shape = shape;
+    program.types.push_back(std::move(type));
+  }
+  program.values.push_back(index);
+  numbering.values.emplace_back();
+  numbering.definitions.push_back({-1, 0});
+  return Id(program.values.size());
+}
+
+Forms::Ids Forms::addResults(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &own,
+                             const std::vector<std::pair<plan::DType, Shape>> &types) {
+  auto form = std::make_unique<plan::ProgramKindT>();
+  form->op = name;
+  form->phase = kind->phase;
+  for (plan::AttributeT &attribute : attributes)
+    form->attributes.push_back(std::make_unique<plan::AttributeT>(std::move(attribute)));
+  program.kinds.push_back(std::move(form));
+  numbering.numberKinds();
+  Ids added;
+  for (const auto &[dtype, shape] : types)
+    added.push_back(newValue(dtype, shape));
+  const std::uint32_t number = std::uint32_t(program.op_kinds.size());
+  program.op_kinds.push_back(std::uint32_t(program.kinds.size() - 1));
+  program.op_blocks.push_back(program.op_blocks[op]);
+  program.op_symbols.push_back(0);
+  program.operands.insert(program.operands.end(), own.begin(), own.end());
+  program.operand_ends.push_back(std::uint32_t(program.operands.size()));
+  program.results.insert(program.results.end(), added.begin(), added.end());
+  program.result_ends.push_back(std::uint32_t(program.results.size()));
+  numbering.numberOp(number, function, repeat);
+  return added;
+}
+
+Forms::Id Forms::reshape(Id value, Shape shape) { return add("model.reshape", {}, {value}, dtypeOf(value), shape); }
+
+Forms::Id Forms::constant(double number, plan::DType dtype) {
+  return add("model.constant", {numberAttribute("value", number)}, {}, dtype, {});
+}
+
+Forms::Id Forms::select(Id condition, Id a, Id b) {
+  return add("model.select", {}, {condition, a, b}, dtypeOf(b), shapeOf(condition));
+}
+
+Forms::Id Forms::sumAll(Id value) {
+  Shape dims;
+  for (std::size_t d = 0; d < shapeOf(value).size(); ++d)
+    dims.push_back(std::int64_t(d));
+  return dims.empty() ? value : add("model.reduce_sum", {listAttribute("dims", dims)}, {value}, dtypeOf(value), {});
+}
+
+Forms::Id Forms::matmul(Id a, Id b, bool transposeA, bool transposeB, Shape shape) {
+  return add("model.matmul",
+             {integerAttribute("transpose_lhs", transposeA), integerAttribute("transpose_rhs", transposeB)}, {a, b},
+             dtypeOf(a), shape);
+}
+
+/// a b + bias + residual: the product first.
+Forms::Ids Forms::ofMatmul() {
+  Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"), isFlagSet(*kind, "transpose_rhs"),
+                    shapeOf(results[0]));
+  for (std::size_t k = 2; k < operands.size(); ++k)
+    value = add("model.add", {}, {value, operands[k]}, dtypeOf(results[0]), shapeOf(results[0]));
+  return {value};
+}
+
+/// The product with its bias, then its gelu.
+Forms::Ids Forms::ofMatmulGelu() {
+  Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"), isFlagSet(*kind, "transpose_rhs"),
+                    shapeOf(results[0]));
+  for (std::size_t k = 2; k < operands.size(); ++k)
+    value = add("model.add", {}, {value, operands[k]}, dtypeOf(results[0]), shapeOf(results[0]));
+  return {value, add("model.gelu", {choiceAttribute("approximate", "tanh")}, {value}, dtypeOf(results[1]),
+                     shapeOf(results[1]))};
+}
+
+Forms::Ids Forms::ofMatmulGeluGrad() {
+  const Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"),
+                          isFlagSet(*kind, "transpose_rhs"), shapeOf(results[0]));
+  return {add("model.gelu_grad", {choiceAttribute("approximate", "tanh")}, {value, operands[2]}, dtypeOf(results[0]),
+              shapeOf(results[0]))};
+}
+
+/// k or v [B, S, G, D] with each head repeated for the heads of q that use it: [B, S, H, D].
+Forms::Id Forms::repeatHeads(Id value, std::int64_t heads) {
+  const Shape &own = shapeOf(value);
+  const Shape shape{own[0], own[1], own[2], 1, own[3]}, all{own[0], own[1], own[2], heads / own[2], own[3]};
+  const Id groups = reshape(value, shape);
+  return reshape(add("model.broadcast", {}, {groups}, dtypeOf(value), all), {all[0], all[1], heads, all[4]});
+}
+
+/// The reverse: the sum over the heads of q that use a head.
+Forms::Id Forms::sumOfHeads(Id value, Id like) {
+  const Shape own = shapeOf(value), wanted = shapeOf(like);
+  const Id groups = reshape(value, {own[0], own[1], wanted[2], own[2] / wanted[2], own[3]});
+  return add("model.reduce_sum", {listAttribute("dims", {3})}, {groups}, dtypeOf(value), wanted);
+}
+
+Forms::Ids Forms::ofAttention() {
+  const Shape q = shapeOf(operands[0]), k = shapeOf(operands[1]);
+  if (q.size() != 4 || k.size() != 4 || k[2] == 0 || q[2] % k[2] != 0 || q[2] == k[2])
+    return {};
+  return addResults(kind->op, copiedAttributes(*kind),
+                    {operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])},
+                    {{dtypeOf(results[0]), shapeOf(results[0])}, {dtypeOf(results[1]), shapeOf(results[1])}});
+}
+
+Forms::Ids Forms::ofAttentionGrad() {
+  const Shape q = shapeOf(operands[1]), k = shapeOf(operands[2]);
+  if (q.size() != 4 || k.size() != 4 || k[2] == 0 || q[2] % k[2] != 0 || q[2] == k[2])
+    return {};
+  const Shape repeated{k[0], k[1], q[2], k[3]};
+  const Ids form = addResults(
+      kind->op, copiedAttributes(*kind),
+      {operands[0], operands[1], repeatHeads(operands[2], q[2]), repeatHeads(operands[3], q[2]), operands[4],
+       operands[5]},
+      {{dtypeOf(results[0]), shapeOf(results[0])}, {dtypeOf(results[1]), repeated}, {dtypeOf(results[2]), repeated}});
+  return {form[0], sumOfHeads(form[1], results[1]), sumOfHeads(form[2], results[2])};
+}
+
+void Forms::addShiftedSum(Id lse) {
+  const plan::DType dtype = dtypeOf(lse);
+  const Shape shape = shapeOf(lse);
+  const Id largest = newValue(dtype, shape);
+  numbering.setDense(largest, numbering.largestTerm(numbering.value(lse).root));
+  const Id shifted = add("model.subtract", {}, {lse, largest}, dtype, shape),
+           sum = add("model.exp", {}, {shifted}, dtype, shape);
+  // log(exp(x - m)) is x - m, and x - m + m is x.
+  const auto equal = [&](const char *name, const Ids &own, Id value) {
+    const Id result = newValue(dtype, shape);
+    numbering.set(result, numbering.values[value]);
+    auto form = std::make_unique<plan::ProgramKindT>();
+    form->op = name;
+    form->phase = kind->phase;
+    program.kinds.push_back(std::move(form));
+    numbering.numberKinds();
+    numbering.definitions[result] = {std::int64_t(program.op_kinds.size()), 0};
+    program.op_kinds.push_back(std::uint32_t(program.kinds.size() - 1));
+    program.op_blocks.push_back(program.op_blocks[op]);
+    program.op_symbols.push_back(0);
+    program.operands.insert(program.operands.end(), own.begin(), own.end());
+    program.operand_ends.push_back(std::uint32_t(program.operands.size()));
+    program.results.push_back(result);
+    program.result_ends.push_back(std::uint32_t(program.results.size()));
+    return result;
+  };
+  const Id log = equal("model.log", {sum}, shifted);
+  equal("model.add", {log, largest}, lse);
+}
+
+/// lse = logsumexp(x). The loss is the sum over rows of lse - x[target], of rows whose target is not ignored; a mean
+/// divides by their number. With smoothing s, x[target] is (1 - s) x[target] + s mean(x).
+Forms::Ids Forms::ofCrossEntropy() {
+  const Id logits = operands[0], targets = operands[1], rowLse = results[1];
+  const Shape shape = shapeOf(logits), rows(shape.begin(), shape.end() - 1);
+  const plan::DType element = dtypeOf(rowLse), index = dtypeOf(targets);
+  const std::int64_t last = std::int64_t(rows.size());
+  const Id lse = add("model.logsumexp", {}, {logits}, element, rows);
+  Shape kept = rows;
+  kept.push_back(1);
+  const Id column = reshape(targets, kept),
+           taken = add("model.take_along", {integerAttribute("dim", last)}, {logits, column}, element, kept);
+  Id picked = reshape(taken, rows);
+  if (const double smoothing = numberInKind(*kind, "label_smoothing", 0); smoothing != 0) {
+    const Id sum = add("model.reduce_sum", {listAttribute("dims", {last})}, {logits}, element, rows),
+             own = add("model.scale", {numberAttribute("factor", 1 - smoothing)}, {picked}, element, rows),
+             mean = add("model.scale", {numberAttribute("factor", smoothing / double(shape.back()))}, {sum}, element,
+                        rows);
+    picked = add("model.add", {}, {own, mean}, element, rows);
+  }
+  const Id losses = add("model.subtract", {}, {lse, picked}, element, rows),
+           ignored = constant(numberInKind(*kind, "ignore_index", -100), index),
+           counts =
+               add("model.compare", {choiceAttribute("predicate", "ne")}, {targets, ignored}, plan::DType::u8, rows),
+           zero = constant(0, element);
+  Id total = sumAll(select(counts, losses, zero));
+  if (textOf(*kind, "reduction") != "sum") {
+    const Id count = sumAll(select(counts, constant(1, element), zero));
+    total = add("model.divide", {}, {total, count}, element, {});
+  }
+  return {total, lse};
+}
+
+Forms::Ids Forms::ofLinearCrossEntropy() {
+  const Shape x = shapeOf(operands[0]), weight = shapeOf(operands[1]);
+  Shape shape(x.begin(), x.end() - 1);
+  shape.push_back(weight[0]);
+  const Id logits = matmul(operands[0], operands[1], false, true, shape);
+  return addResults("model.cross_entropy", withoutRows(*kind), {logits, operands[2]},
+                    {{dtypeOf(results[0]), shapeOf(results[0])}, {dtypeOf(results[1]), shapeOf(results[1])}});
+}
+
+/// The logits again, their gradient, and the two products of the gradients of x and of the weight.
+Forms::Ids Forms::ofLinearCrossEntropyGrad() {
+  const Shape x = shapeOf(operands[1]), weight = shapeOf(operands[2]);
+  Shape shape(x.begin(), x.end() - 1);
+  const std::int64_t rows = elementsOf(shape);
+  shape.push_back(weight[0]);
+  const Id logits = matmul(operands[1], operands[2], false, true, shape);
+  const Id dlogits = add("model.cross_entropy_grad", withoutRows(*kind),
+                         {operands[0], logits, operands[3], operands[4]}, dtypeOf(logits), shape);
+  const Id dx = matmul(dlogits, operands[2], false, false, x);
+  const Id dweight =
+      matmul(reshape(dlogits, {rows, weight[0]}), reshape(operands[1], {rows, x.back()}), true, false, weight);
+  return {dx, dweight};
+}
+
+} // namespace sluice::check::proof

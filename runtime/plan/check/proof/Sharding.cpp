@@ -1,0 +1,288 @@
+//===- Sharding.cpp - how ranks divide a tensor --------------------------------------------===//
+//
+// See Sharding.h.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/Sharding.h"
+
+#include <algorithm>
+
+namespace sluice::check::proof {
+namespace {
+
+/// A dim of a value, and the dim of a shard of it, without the digits that they share: at most one digit differs.
+struct Difference {
+  /// Of the value.
+  Digit digit;
+  /// Extents of the shared digits outside of it and inside.
+  std::int64_t outer = 1, inner = 1;
+  /// The digit in the shard: `segments` parts at distance `length`, and of each the first `chunk` elements.
+  std::int64_t segments = 1, length = 1, chunk = 1;
+};
+
+std::optional<Difference> differenceOf(const Digits &local, const Digits &global) {
+  std::size_t first = 0, last = 0;
+  while (first < std::min(local.size(), global.size()) && local[first] == global[first])
+    ++first;
+  const std::size_t common = std::min(local.size(), global.size()) - first;
+  while (last < common && local[local.size() - 1 - last] == global[global.size() - 1 - last])
+    ++last;
+  const Digits rest(local.begin() + std::ptrdiff_t(first), local.end() - std::ptrdiff_t(last));
+  if (first + last + 1 != global.size() || rest.size() > 2)
+    return std::nullopt;
+  Difference result;
+  result.digit = global[first];
+  for (std::size_t k = 0; k < global.size(); ++k)
+    if (k != first)
+      (k < first ? result.outer : result.inner) *= global[k].extent;
+  const auto [extent, step] = result.digit;
+  result.length = extent;
+  const auto setSegments = [&](const Digit &parts) {
+    result.segments = parts.extent;
+    result.length = parts.step / step;
+    return parts.step % step == 0 && parts.extent * result.length == extent;
+  };
+  if (step == 0)
+    return std::nullopt;
+  if (rest.size() == 1 && rest[0].step == step)
+    result.chunk = rest[0].extent;
+  else if (rest.size() == 1 && !setSegments(rest[0]))
+    return std::nullopt;
+  else if (rest.size() == 2) {
+    if (rest[1].step != step || !setSegments(rest[0]))
+      return std::nullopt;
+    result.chunk = rest[1].extent;
+  }
+  return result.chunk <= result.length ? std::optional(result) : std::nullopt;
+}
+
+/// What is left of a shard's steps and bounds, while its dims are compared.
+struct Rest {
+  std::vector<AxisStep> steps;
+  std::vector<Bound> bounds;
+  std::int64_t elements;
+  std::span<const std::uint32_t> sizes;
+
+  /// Takes the axes of chunks of `chunk` elements, the first at `step`, that cover `length`; the elements of all
+  /// segments are the root up to `end`. A chunk of all elements is also divided if there are steps.
+  bool take(std::int64_t step, std::int64_t chunk, std::int64_t length, bool isOutermost,
+            std::vector<std::uint32_t> &axes) {
+    const auto bound = std::ranges::find(bounds, step * length, &Bound::end);
+    std::int64_t ranks = 1, next = step * chunk;
+    AxisSet taken = 0;
+    while (true) {
+      const auto found = std::ranges::find_if(steps, [&](const AxisStep &own) {
+        return own.step == next && (bound != bounds.end() ? bound->has(own) : true);
+      });
+      if (found == steps.end() || (bound == bounds.end() && ranks * chunk >= length && !isOutermost))
+        break;
+      axes.insert(axes.begin(), found->axis);
+      taken |= AxisSet(1) << found->axis;
+      ranks *= sizes[found->axis];
+      next *= sizes[found->axis];
+      steps.erase(found);
+    }
+    if (bound != bounds.end()) {
+      const bool isAll = bound->axes == taken;
+      bounds.erase(bound);
+      return isAll && ranks * chunk > length;
+    }
+    return ranks * chunk == length || (ranks * chunk > length && isOutermost);
+  }
+};
+
+std::optional<DimSharding> shardingOfDim(const Digits &localDigits, const Digits &globalDigits, Rest &rest) {
+  const Digits local = joined(localDigits), global = joined(globalDigits);
+  DimSharding sharding;
+  sharding.local = extentOf(local);
+  const std::int64_t extent = extentOf(global);
+  if (global.empty() || (global.size() == 1 && global.front().step == 0)) {
+    sharding.isUniform = extent != 1;
+    const bool isUniform = local.empty() || (local.size() == 1 && local.front().step == 0);
+    return isUniform && sharding.local <= extent ? std::optional(sharding) : std::nullopt;
+  }
+  if (local == global) {
+    // The first rank may have all elements, and the others padding.
+    std::int64_t outer = 1;
+    for (std::size_t k = 0; k < global.size() && !rest.steps.empty(); outer *= global[k++].extent) {
+      const auto [length, step] = global[k];
+      const auto bound = std::ranges::find_if(rest.bounds, [&](const Bound &own) {
+        return own.end > step && own.end % step == 0 && length % (own.end / step) == 0 &&
+               std::ranges::any_of(rest.steps, [&](const AxisStep &at) { return own.has(at) && at.step == own.end; });
+      });
+      const bool isOutermost = k == 0 && step * length == rest.elements &&
+                               std::ranges::find(rest.steps, rest.elements, &AxisStep::step) != rest.steps.end();
+      if (bound == rest.bounds.end() && !isOutermost)
+        continue;
+      const std::int64_t chunk = bound == rest.bounds.end() ? length : bound->end / step;
+      if (!rest.take(step, chunk, chunk, isOutermost, sharding.axes))
+        return std::nullopt;
+      sharding.segments = outer * (length / chunk);
+      sharding.extent = extent / sharding.segments;
+      break;
+    }
+    return sharding;
+  }
+  const std::optional<Difference> found = differenceOf(local, global);
+  if (!found)
+    return std::nullopt;
+  const bool isOutermost =
+      found->segments == 1 && found->outer == 1 && found->digit.step * found->digit.extent == rest.elements;
+  if (!rest.take(found->digit.step, found->chunk, found->length, isOutermost, sharding.axes))
+    return std::nullopt;
+  sharding.segments = found->outer * found->segments;
+  sharding.extent = found->length * found->inner;
+  return sharding;
+}
+
+/// The digits of a shard with those of its ranks: extent, step, and whether a bound has them.
+struct Level {
+  Digit digit;
+  std::ptrdiff_t bound = -1;
+};
+
+std::vector<Level> levelsOf(const Shard &shard, std::span<const std::uint32_t> sizes) {
+  std::vector<Level> levels;
+  const auto add = [&](const Digit &digit, AxisSet axis) {
+    if (digit.extent == 1)
+      return;
+    // The bound of the axis, or the first that ends after the digit.
+    std::ptrdiff_t own = -1;
+    for (std::size_t b = 0; b < shard.bounds.size(); ++b)
+      if (axis & shard.bounds[b].axes)
+        own = std::ptrdiff_t(b);
+    for (std::size_t b = 0; b < shard.bounds.size() && own < 0; ++b)
+      if (shard.bounds[b].has(digit))
+        own = std::ptrdiff_t(b);
+    levels.push_back({digit, own});
+  };
+  for (const Digits &dim : shard.at.dims)
+    for (const Digit &digit : dim)
+      add(digit, 0);
+  for (const AxisStep &step : shard.steps)
+    add({std::int64_t(sizes[step.axis]), step.step}, AxisSet(1) << step.axis);
+  return levels;
+}
+
+} // namespace
+
+void Shard::sort() {
+  std::ranges::sort(steps);
+  std::ranges::sort(bounds);
+}
+
+bool DimSharding::isPadded(std::span<const std::uint32_t> sizes) const {
+  std::int64_t rows = chunk();
+  for (std::uint32_t axis : axes)
+    rows *= sizes[axis];
+  return isSharded() && rows > extent;
+}
+
+std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, const Indexing &global,
+                                                        std::int64_t elements, std::span<const std::uint32_t> sizes) {
+  if (local.at.base != global.base || local.at.dims.size() != global.dims.size())
+    return std::nullopt;
+  Rest rest{local.steps, local.bounds, elements, sizes};
+  std::vector<DimSharding> result;
+  for (std::size_t d = 0; d < global.dims.size(); ++d) {
+    std::optional<DimSharding> sharding = shardingOfDim(local.at.dims[d], global.dims[d], rest);
+    if (!sharding)
+      return std::nullopt;
+    result.push_back(std::move(*sharding));
+  }
+  return rest.steps.empty() && rest.bounds.empty() ? std::optional(std::move(result)) : std::nullopt;
+}
+
+bool coversOnce(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
+  // All digits, those of ranks included, are those of a mixed radix: each step is the product of the smaller digits,
+  // and those of a bound go on to its end.
+  std::vector<Level> levels = levelsOf(shard, sizes);
+  std::int64_t expected = 1;
+  const auto takeAll = [&](std::ptrdiff_t bound) {
+    while (true) {
+      const auto found = std::ranges::find_if(
+          levels, [&](const Level &level) { return level.bound == bound && level.digit.step == expected; });
+      if (found == levels.end())
+        return;
+      expected *= found->digit.extent;
+      levels.erase(found);
+    }
+  };
+  for (std::size_t b = 0; b < shard.bounds.size(); ++b) {
+    takeAll(std::ptrdiff_t(b));
+    if (expected < shard.bounds[b].end)
+      return false;
+    expected = shard.bounds[b].end;
+  }
+  takeAll(-1);
+  return levels.empty() && shard.at.base == 0 && expected >= elements;
+}
+
+bool hasPadding(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
+  std::int64_t last = shard.at.base;
+  for (const Level &level : levelsOf(shard, sizes))
+    last += (level.digit.extent - 1) * level.digit.step;
+  return !shard.bounds.empty() || last >= elements;
+}
+
+std::optional<Shard> shardOf(std::span<const std::int64_t> shape, std::span<const DimSharding> dims,
+                             std::span<const std::uint32_t> sizes) {
+  Shard result;
+  result.at = denseIndexing(shape);
+  const std::int64_t elements = elementsOf(shape);
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+    const DimSharding &dim = dims[d];
+    if (!dim.isSharded())
+      continue;
+    const std::int64_t chunk = dim.chunk(), length = shape[d] / dim.segments;
+    if (dim.segments * length != shape[d] || dim.segments * chunk != dim.local || (dim.extent != length) ||
+        chunk > length)
+      return std::nullopt;
+    result.at.dims[d] = {{dim.segments, length * stride}, {chunk, stride}};
+    std::int64_t step = chunk * stride;
+    AxisSet axes = 0;
+    for (std::size_t a = dim.axes.size(); a-- > 0;) {
+      result.steps.push_back({dim.axes[a], step});
+      axes |= AxisSet(1) << dim.axes[a];
+      step *= sizes[dim.axes[a]];
+    }
+    if (dim.isPadded(sizes) && (dim.segments != 1 || stride * length != elements))
+      result.bounds.push_back({stride * length, axes});
+    result.at.dims[d] = joined(result.at.dims[d], result.bounds);
+  }
+  result.sort();
+  return result;
+}
+
+void simplify(Shard &shard, std::span<const std::uint32_t> sizes) {
+  if (shard.bounds.empty())
+    return;
+  const std::vector<Level> levels = levelsOf(shard, sizes);
+  std::vector<Bound> kept;
+  std::int64_t last = 0;
+  for (std::size_t b = 0; b < shard.bounds.size(); ++b) {
+    for (const Level &level : levels)
+      if (level.bound == std::ptrdiff_t(b))
+        last += (level.digit.extent - 1) * level.digit.step;
+    if (shard.at.base % shard.bounds[b].end + last >= shard.bounds[b].end) {
+      kept.push_back(shard.bounds[b]);
+      last = shard.bounds[b].end - 1;
+    }
+  }
+  shard.bounds = std::move(kept);
+}
+
+bool gatherAxis(std::vector<Bound> &bounds, std::uint32_t axis, std::int64_t step) {
+  for (Bound &bound : bounds) {
+    if (!(bound.axes >> axis & 1))
+      continue;
+    if (step >= bound.end)
+      return false;
+    bound.axes &= ~(AxisSet(1) << axis);
+  }
+  std::ranges::sort(bounds);
+  return true;
+}
+
+} // namespace sluice::check::proof
