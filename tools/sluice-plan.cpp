@@ -123,10 +123,10 @@ int main(int argc, char **argv) {
   if (const std::optional<int> done = parseCommandLine(app, argc, argv))
     return *done;
   command.name = app.get_subcommands().front()->get_name();
-  const PlanCommandResult result = packSubcommand->parsed() ? runPack(pack)
+  const PlanCommandResult result = packSubcommand->parsed()       ? runPack(pack)
                                    : simulateSubcommand->parsed() ? runSimulate(simulate)
-                                   : compareSubcommand->parsed() ? runCompare(compare)
-                                   : mutants > 0            ? runMutants(command, mutants, seed)
-                                                            : runPlanCommand(command);
+                                   : compareSubcommand->parsed()  ? runCompare(compare)
+                                   : mutants > 0                  ? runMutants(command, mutants, seed)
+                                                                  : runPlanCommand(command);
   return finish(result.text, result.status, result.exitCode);
 }

@@ -1,8 +1,8 @@
 //===- MachineFile.h - descriptions of devices, and the memory of a rank's process on one ---===//
 //
 // tools/machines has one TOML file per device: figures from its data sheet and measured figures. Each figure states
-// which of the two it is; an unmeasured one is "unknown", and so is a result that needs it. The tables of MachineTimes.h
-// are for predictions of time. A file with `base` has the keys of that file and replaces some of them.
+// which of the two it is; an unmeasured one is "unknown", and so is a result that needs it. The tables of
+// MachineTimes.h are for predictions of time. A file with `base` has the keys of that file and replaces some of them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_MACHINEFILE_H

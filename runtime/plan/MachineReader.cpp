@@ -24,9 +24,9 @@ public:
   Result<Machine> read(const std::string &text) const {
     SLUICE_ASSIGN_OR_RETURN(const toml::table file, load(text, path, 0));
     const bool onCpu = file["device"].value<std::string_view>() == "cpu";
-    SLUICE_RETURN_IF_ERROR(checkKeys(file, "the file", {"name", "device", "arch"},
-                                     {"figures", "hosts", "times", "products", "attention", "streaming",
-                                      "collectives"}));
+    SLUICE_RETURN_IF_ERROR(
+        checkKeys(file, "the file", {"name", "device", "arch"},
+                  {"figures", "hosts", "times", "products", "attention", "streaming", "collectives"}));
     Machine machine;
     for (auto [key, to] :
          {std::pair("name", &machine.name), std::pair("device", &machine.device), std::pair("arch", &machine.arch)}) {

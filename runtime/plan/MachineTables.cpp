@@ -44,8 +44,8 @@ Result<double> MachineTables::readPositive(const toml::table &table, std::string
   if (!node)
     return fallback;
   if (!isPositive(*node))
-    return errorAt(*node, "'" + std::string(key) + "' in " + where + ", expected a positive number but got " +
-                              shown(*node));
+    return errorAt(*node,
+                   "'" + std::string(key) + "' in " + where + ", expected a positive number but got " + shown(*node));
   return node->value_or(0.0);
 }
 
@@ -157,7 +157,8 @@ Status MachineTables::readRates(const toml::table &file, std::string_view key, s
     KernelRates group;
     group.kernel = (*table)["kernel"].value_or(std::string());
     if (group.kernel != "*" && !findKernelRecord(group.kernel))
-      return errorAt(*table->get("kernel"), "'kernel' in " + where + ", expected a kernel of the catalogue or '*' but got " +
+      return errorAt(*table->get("kernel"), "'kernel' in " + where +
+                                                ", expected a kernel of the catalogue or '*' but got " +
                                                 shown(*table->get("kernel")));
     where += " of '" + group.kernel + "'";
     std::size_t dtype = 0;
@@ -185,10 +186,9 @@ Status MachineTables::readRates(const toml::table &file, std::string_view key, s
 
 Status MachineTables::readCollective(const toml::table &table, CollectiveRates &rates) const {
   const std::string where = "[[collectives]]";
-  SLUICE_RETURN_IF_ERROR(
-      checkKeys(table, where, {"kinds", "algorithm", "from"},
-                {"points", "base_seconds", "link_seconds", "network_seconds", "bytes_per_second",
-                 "limit_bytes_per_second", "shares", "note", "source"}));
+  SLUICE_RETURN_IF_ERROR(checkKeys(table, where, {"kinds", "algorithm", "from"},
+                                   {"points", "base_seconds", "link_seconds", "network_seconds", "bytes_per_second",
+                                    "limit_bytes_per_second", "shares", "note", "source"}));
   const toml::array *kinds = table["kinds"].as_array();
   for (std::size_t k = 0; kinds && k < kinds->size(); ++k) {
     const std::string kind = (*kinds)[k].value_or(std::string());
@@ -219,10 +219,10 @@ Status MachineTables::readCollective(const toml::table &table, CollectiveRates &
     return {};
   }
   rates.algorithm = algorithm == "ring" ? CollectiveRates::Algorithm::ring : CollectiveRates::Algorithm::tree;
-  SLUICE_RETURN_IF_ERROR(checkKeys(table, where + " over hosts",
-                                   {"kinds", "algorithm", "from", "base_seconds", "link_seconds", "network_seconds",
-                                    "bytes_per_second"},
-                                   {"limit_bytes_per_second", "shares", "note", "source"}));
+  SLUICE_RETURN_IF_ERROR(
+      checkKeys(table, where + " over hosts",
+                {"kinds", "algorithm", "from", "base_seconds", "link_seconds", "network_seconds", "bytes_per_second"},
+                {"limit_bytes_per_second", "shares", "note", "source"}));
   for (auto [key, to] :
        {std::pair("base_seconds", &rates.base), std::pair("link_seconds", &rates.link),
         std::pair("network_seconds", &rates.network), std::pair("bytes_per_second", &rates.bytesPerSecond),

@@ -27,7 +27,8 @@ struct KernelRates {
   /// The measurement: threads of a rank, and ranks that ran at the same time, each on separate cores.
   std::uint32_t threads = 1, ranks = 1;
   struct Point {
-    /// Products: m, n, k. Attention: length of the sequence, size of a head, 1. Streaming: bytes read and written, 1, 1.
+    /// Products: m, n, k. Attention: length of the sequence, size of a head, 1. Streaming: bytes read and written,
+    /// 1, 1.
     std::array<double, 3> size = {1, 1, 1};
     /// FLOP/s; of streaming kernels, bytes/s.
     double perSecond = 0;

@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     fuzz::claimReported(machine.status());
     return 0;
   }
-  fuzz::claim(!machine->name.empty() && (machine->device == "cpu" || architectureNumber(machine->arch)), "a machine without a name or architecture");
+  fuzz::claim(!machine->name.empty() && (machine->device == "cpu" || architectureNumber(machine->arch)),
+              "a machine without a name or architecture");
   for (const auto &figure : machine->figures)
     fuzz::claim(!figure || (figure->value != 0 && !figure->from.empty()), "a figure without a value or source");
   return 0;

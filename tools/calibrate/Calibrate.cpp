@@ -48,9 +48,10 @@ public:
   }
 
   Result<std::string> run() {
-    text = concat("# Rates of this machine's CPU, measured by sluice-plan calibrate; processor time where one thread works.\n",
-                  "name = \"", processorName(), ", ", cores, cores == 1 ? " core" : " cores", "\"\ndevice = \"cpu\"\narch = \"",
-                  machineIsa(), "\"\n\n");
+    text = concat(
+        "# Rates of this machine's CPU, measured by sluice-plan calibrate; processor time where one thread works.\n",
+        "name = \"", processorName(), ", ", cores, cores == 1 ? " core" : " cores", "\"\ndevice = \"cpu\"\narch = \"",
+        machineIsa(), "\"\n\n");
     std::string kernels;
     std::map<DType, double> peaks;
     for (int threads : options.threads)
@@ -117,13 +118,14 @@ private:
   }
 
   Status writeCollectives() {
-    for (auto [kind, name] : {std::pair(CallKind::allGather, "all_gather"),
-                              std::pair(CallKind::reduceScatter, "reduce_scatter"),
-                              std::pair(CallKind::allReduce, "all_reduce")}) {
+    for (auto [kind, name] :
+         {std::pair(CallKind::allGather, "all_gather"), std::pair(CallKind::reduceScatter, "reduce_scatter"),
+          std::pair(CallKind::allReduce, "all_reduce")}) {
       std::string points;
       for (int ranks : options.isQuick ? std::vector<int>{2} : std::vector<int>{2, 4, 8}) {
         SLUICE_ASSIGN_OR_RETURN(const CollectiveTimes times, measureCollective(kind, ranks, measure));
-        points += concat("  [", ranks, ", ", significant(times.latency), ", ", significant(1 / times.secondsPerByte), "],\n");
+        points +=
+            concat("  [", ranks, ", ", significant(times.latency), ", ", significant(1 / times.secondsPerByte), "],\n");
       }
       text += concat("[[collectives]]\nkinds = [\"", name, "\"]\nalgorithm = \"host\"\nfrom = \"measured\"\nnote = \"",
                      note, "\"\npoints = [\n", points, "]\n");

@@ -9,7 +9,9 @@ using Build = std::function<void(PreparedCase &)>;
 
 Attributes::Item integer(std::string_view name, std::int64_t value) { return {name, value, 0, {}}; }
 Attributes::Item number(std::string_view name, double value) { return {name, 0, value, {}}; }
-Attributes::Item list(std::string_view name, std::vector<std::int64_t> values) { return {name, 0, 0, std::move(values)}; }
+Attributes::Item list(std::string_view name, std::vector<std::int64_t> values) {
+  return {name, 0, 0, std::move(values)};
+}
 
 class CaseWriter {
 public:
@@ -20,7 +22,8 @@ public:
     convolutions();
     losses();
     attention();
-    for (double bytes : isQuick ? std::vector<double>{1 << 16} : std::vector<double>{1 << 14, 1 << 18, 1 << 21, 1 << 25})
+    for (double bytes :
+         isQuick ? std::vector<double>{1 << 16} : std::vector<double>{1 << 14, 1 << 18, 1 << 21, 1 << 25})
       streaming(static_cast<std::int64_t>(bytes));
     return std::move(cases);
   }
@@ -45,8 +48,10 @@ private:
 
   /// The three forms of a linear layer: forward, gradient of the input, gradient of the weight.
   void products() {
-    const std::vector<std::int64_t> rows = isQuick ? std::vector<std::int64_t>{64} : std::vector<std::int64_t>{32, 128, 512, 2048};
-    const std::vector<std::int64_t> sides = isQuick ? std::vector<std::int64_t>{64} : std::vector<std::int64_t>{64, 256, 1024, 4096};
+    const std::vector<std::int64_t> rows =
+        isQuick ? std::vector<std::int64_t>{64} : std::vector<std::int64_t>{32, 128, 512, 2048};
+    const std::vector<std::int64_t> sides =
+        isQuick ? std::vector<std::int64_t>{64} : std::vector<std::int64_t>{64, 256, 1024, 4096};
     const DType t = dtype;
     for (std::int64_t m : rows)
       for (std::int64_t n : sides)
@@ -113,7 +118,8 @@ private:
           const Items rows = {integer("rows", std::min<std::int64_t>(tokens, 128))};
           add("products", "linear_cross_entropy", sizes(tokens, vocabulary, width), logits * (2 * double(width) + 4),
               {{[=](PreparedCase &to) {
-                  to.input(t, {tokens, width}), to.input(t, {vocabulary, width}), to.input(DType::i32, {tokens}, vocabulary);
+                  to.input(t, {tokens, width}), to.input(t, {vocabulary, width}),
+                      to.input(DType::i32, {tokens}, vocabulary);
                   to.output(DType::f32, {}), to.output(DType::f32, {tokens});
                 },
                 rows}});
@@ -172,16 +178,18 @@ private:
     stream("scale", [=](PreparedCase &to) { to.input(t, x), to.output(t, x); }, {number("factor", 0.5)});
     for (const char *kernel : {"gelu_grad", "silu_grad", "relu_grad", "softmax_grad", "swiglu"})
       stream(kernel, [=](PreparedCase &to) { to.input(t, x), to.input(t, x), to.output(t, x); });
-    stream("swiglu_grad", [=](PreparedCase &to) {
-      to.input(t, x), to.input(t, x), to.input(t, x), to.output(t, x), to.output(t, x);
-    });
+    stream("swiglu_grad",
+           [=](PreparedCase &to) { to.input(t, x), to.input(t, x), to.input(t, x), to.output(t, x), to.output(t, x); });
     const DType other = t == DType::f32 ? DType::bf16 : DType::f32;
     stream("cast", [=](PreparedCase &to) { to.input(t, x), to.output(other, x); });
     stream("concat", [=](PreparedCase &to) { to.input(t, x), to.input(t, x), to.output(t, {2 * rows, width}); });
     stream("constant", [=](PreparedCase &to) { to.output(t, x); });
-    stream("dropout", [=](PreparedCase &to) {
-      to.input(t, x), to.input(DType::i64, {}), to.input(DType::i64, {}), to.input(DType::i64, {}), to.output(t, x);
-    }, {number("rate", 0.1)});
+    stream("dropout",
+           [=](PreparedCase &to) {
+             to.input(t, x), to.input(DType::i64, {}), to.input(DType::i64, {}), to.input(DType::i64, {}),
+                 to.output(t, x);
+           },
+           {number("rate", 0.1)});
     stream("layer_norm", [=](PreparedCase &to) {
       to.input(t, x), to.input(t, row), to.input(t, row);
       to.output(t, x), to.output(DType::f32, column), to.output(DType::f32, column);
@@ -190,9 +198,8 @@ private:
       to.input(t, x), to.input(t, x), to.input(t, row), to.input(DType::f32, column), to.input(DType::f32, column);
       to.output(t, x), to.output(t, row), to.output(t, row);
     });
-    stream("rms_norm", [=](PreparedCase &to) {
-      to.input(t, x), to.input(t, row), to.output(t, x), to.output(DType::f32, column);
-    });
+    stream("rms_norm",
+           [=](PreparedCase &to) { to.input(t, x), to.input(t, row), to.output(t, x), to.output(DType::f32, column); });
     stream("rms_norm_grad", [=](PreparedCase &to) {
       to.input(t, x), to.input(t, x), to.input(t, row), to.input(DType::f32, column);
       to.output(t, x), to.output(t, row);
@@ -210,14 +217,12 @@ private:
       to.input(DType::f32, {}), to.input(t, x), to.input(DType::i32, column, width), to.input(DType::f32, column);
       to.output(t, x);
     });
-    stream("embedding", [=](PreparedCase &to) {
-      to.input(t, {256, width}), to.input(DType::i32, column, 256), to.output(t, x);
-    });
+    stream("embedding",
+           [=](PreparedCase &to) { to.input(t, {256, width}), to.input(DType::i32, column, 256), to.output(t, x); });
     const double indices = 4.0 * double(rows), tensor = double(bytes);
     cases.back().bytes = indices + 2 * tensor;
-    stream("embedding_grad", [=](PreparedCase &to) {
-      to.input(t, x), to.input(DType::i32, column, 256), to.output(t, {256, width});
-    });
+    stream("embedding_grad",
+           [=](PreparedCase &to) { to.input(t, x), to.input(DType::i32, column, 256), to.output(t, {256, width}); });
     cases.back().bytes = indices + 3 * tensor + double(256 * width) * double(dtypeBytes(t));
     for (const char *kernel : {"adamw", "adam"})
       stream(kernel, [=](PreparedCase &to) {

@@ -36,9 +36,7 @@ private:
     void operator()(void *memory) const { ::operator delete(memory, std::align_val_t(256)); }
   };
   using Memory = std::unique_ptr<void, Free>;
-  static Memory allocate(std::size_t bytes) {
-    return Memory(::operator new(bytes + 64, std::align_val_t(256)));
-  }
+  static Memory allocate(std::size_t bytes) { return Memory(::operator new(bytes + 64, std::align_val_t(256))); }
   Operand operand(DType dtype, const Shape &shape);
 
   std::vector<Memory> memory;

@@ -17,8 +17,8 @@ struct MeasureOptions {
   double seconds = 0.01;
 };
 
-/// Seconds of a run of the case with `threads` threads, while as many copies of it run as there are ranks. `bytes`: those
-/// that the compiler counts.
+/// Seconds of a run of the case with `threads` threads, while as many copies of it run as there are ranks. `bytes`:
+/// those that the compiler counts.
 struct KernelTime {
   double seconds = 0, bytes = 0;
 };

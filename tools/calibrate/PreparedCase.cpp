@@ -31,7 +31,9 @@ std::size_t PreparedCase::input(DType dtype, const Shape &shape, std::int64_t li
   for (std::int64_t i = 0; i < inputs.back().elements(); ++i) {
     state = state * 1664525u + 1013904223u;
     cpu::storeNumber(memory.back().get(), dtype, i,
-                     isFloat(dtype) ? state / 4294967296.0 : limit > 1 ? static_cast<double>(state % limit) : 1);
+                     isFloat(dtype) ? state / 4294967296.0
+                     : limit > 1    ? static_cast<double>(state % limit)
+                                    : 1);
   }
   return inputs.size() - 1;
 }

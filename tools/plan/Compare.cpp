@@ -155,10 +155,11 @@ Result<MeasuredStep> measuredStep(const plan::PlanT &plan, std::uint32_t e, cons
     if (span.entry != entry.name)
       continue;
     if (span.instruction >= names.size() || names[span.instruction] != span.name)
-      return inputError(concat("trace '", path, "' is not of plan '", plan.name, "': instruction ", span.instruction,
-                               " of '", entry.name, "' is ",
-                               span.instruction < names.size() ? "'" + names[span.instruction] + "'" : "not in the plan",
-                               " but the trace has '", span.name, "'"))
+      return inputError(
+                 concat("trace '", path, "' is not of plan '", plan.name, "': instruction ", span.instruction, " of '",
+                        entry.name, "' is ",
+                        span.instruction < names.size() ? "'" + names[span.instruction] + "'" : "not in the plan",
+                        " but the trace has '", span.name, "'"))
           .withNote("compare a trace with the plan that wrote it");
     const std::size_t step = runs[{span.rank, span.instruction, span.repetition}]++;
     if (step >= steps.size()) {
@@ -181,8 +182,7 @@ Result<MeasuredStep> measuredStep(const plan::PlanT &plan, std::uint32_t e, cons
   for (std::size_t step = first; step < steps.size(); ++step) {
     measured.seconds += (extents[step].second - extents[step].first) * 1e-6 / double(measured.steps);
     for (const auto &[key, times] : steps[step]) {
-      const bool isCollective =
-          instructionAt(entry, key.first)->operation.type == plan::Operation::Collective;
+      const bool isCollective = instructionAt(entry, key.first)->operation.type == plan::Operation::Collective;
       measured.instructions[key.first] +=
           (isCollective ? times.least : times.sum / double(times.ranks)) / double(measured.steps);
     }

@@ -89,8 +89,9 @@ Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &nam
 }
 
 std::string secondsText(double seconds) {
-  return seconds >= 1 ? format("%.3f s", seconds)
-                      : seconds >= 1e-3 ? format("%.3f ms", seconds * 1e3) : format("%.1f us", seconds * 1e6);
+  return seconds >= 1      ? format("%.3f s", seconds)
+         : seconds >= 1e-3 ? format("%.3f ms", seconds * 1e3)
+                           : format("%.1f us", seconds * 1e6);
 }
 
 Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step) {

@@ -196,9 +196,9 @@ InstructionCost CostModel::launchCost(const plan::LaunchT &launch) {
   if (kernel.starts_with("attention") && !launch.inputs.empty()) {
     // q [B, T, H, D], after the output's gradient.
     const plan::ViewT &q = *launch.inputs[kernel.ends_with("_grad") ? 1 : 0];
-    cost.work = seconds(times.attention, kernel, dtype,
-                        {static_cast<double>(q.shape[1]), static_cast<double>(q.shape[3]), 1}, 2,
-                        static_cast<double>(launch.flops));
+    cost.work =
+        seconds(times.attention, kernel, dtype, {static_cast<double>(q.shape[1]), static_cast<double>(q.shape[3]), 1},
+                2, static_cast<double>(launch.flops));
     return cost;
   }
   if (launch.bytes == 0) {

@@ -12,9 +12,9 @@
 //     tree               base + 2 ((d - 1) link + log2(h) network) + 2 B / bus
 //     bus                min(limit, d bytes_per_second) share(B / n)
 //
-// Ring and tree are the formulas of NCCL's tuning (github.com/NVIDIA/nccl, src/graph/tuning.cc). A rate between measured
-// sizes is interpolated: along one size linearly in the logarithms, else as the mean of the logarithms of the four
-// nearest points, weighted by the inverse square of their distance in the logarithms.
+// Ring and tree are the formulas of NCCL's tuning (github.com/NVIDIA/nccl, src/graph/tuning.cc). A rate between
+// measured sizes is interpolated: along one size linearly in the logarithms, else as the mean of the logarithms of the
+// four nearest points, weighted by the inverse square of their distance in the logarithms.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_SIMULATE_COSTMODEL_H

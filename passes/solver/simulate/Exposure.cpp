@@ -58,9 +58,7 @@ public:
   }
 
 private:
-  bool isWait(std::size_t task) const {
-    return issued[task].instruction->operation.type == plan::Operation::Wait;
-  }
+  bool isWait(std::size_t task) const { return issued[task].instruction->operation.type == plan::Operation::Wait; }
   bool isCollective(std::size_t task) const {
     return issued[task].instruction->operation.type == plan::Operation::Collective;
   }

@@ -26,8 +26,8 @@ Status checkCosts(const plan::PlanT &plan, const plan::EntryT &entry) {
   });
   if (!hasLaunch || hasCost)
     return {};
-  return refusedError("entry point '" + entry.name + "' of plan '" + plan.name + "' has no cost data: its launches have " +
-                      "neither FLOPs nor bytes")
+  return refusedError("entry point '" + entry.name + "' of plan '" + plan.name +
+                      "' has no cost data: its launches have " + "neither FLOPs nor bytes")
       .withNote("compile the plan again: sluice-compile writes the cost of each launch");
 }
 
@@ -152,9 +152,11 @@ Result<PredictedStep> predictStep(const plan::PlanT &plan, const Machine &machin
   step.unknown = costs.unknown();
   step.assumptions = costs.assumptions();
   // Threads wake each other on a CPU; on a GPU a wait is an edge of the recorded graph.
-  if (!machine.times.constant("wait_seconds"))
-    machine.device == "cpu" ? step.unknown["wait_seconds"] = writer.waits()
-                            : step.assumptions["wait_seconds: 0"] = writer.waits();
+  const bool isKnown = machine.times.constant("wait_seconds").has_value();
+  if (!isKnown && machine.device == "cpu")
+    step.unknown["wait_seconds"] = writer.waits();
+  else if (!isKnown)
+    step.assumptions["wait_seconds: 0"] = writer.waits();
   step.isComplete = step.unknown.empty();
   step.tokens = std::uint64_t(plan.batch) * plan.sequence * plan.microbatches * groupSize(plan, plan.data_axes);
   step.flops = entryFlops(entry);

@@ -1,8 +1,8 @@
 //===- Prediction.h - predicted time of the steps of a plan ---------------------------------------===//
 //
-// Simulates one rank: all ranks of a plan run the same instructions, so they reach each collective at the same time, and
-// the result takes the same time for any number of ranks. Three runs of an entry point follow each other as in training:
-// the host issues a run when the outputs of the one before are written. The last run is the prediction.
+// Simulates one rank: all ranks of a plan run the same instructions, so they reach each collective at the same time,
+// and the result takes the same time for any number of ranks. Three runs of an entry point follow each other as in
+// training: the host issues a run when the outputs of the one before are written. The last run is the prediction.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_SIMULATE_PREDICTION_H

@@ -53,18 +53,19 @@ def lines(folder):
         unit = "ms a step" if inMilliseconds else "tokens/s a GPU"
         yield f"## {table['title']}\n\n"
         yield f"Source: <{table['source']}>. Settings: `{'`, `'.join(table['settings'])}`. Not known: {table['unknown']}.\n\n"
-        yield f"| run | settings | published, {unit} | predicted | error | exposed communication |\n|---|---|---|---|---|---|\n"
+        yield f"| run | settings | published, {unit} | predicted | error | ratio to the first: published | predicted | exposed communication |\n|{'---|' * 8}\n"
+        first = None
         for row in table["rows"]:
             found = predict(folder, table, row)
             published = row["ms"] if inMilliseconds else row["published"]
             step = found["step_s"]
-            gpus = table["hosts"] * 8
-            predicted = None if step is None else step * 1e3 if inMilliseconds else found["tokens_per_s"] / gpus
-            shown = "unknown" if step is None else f"{predicted:,.1f}" if inMilliseconds else f"{predicted:,.0f}"
-            error = "" if step is None else f"{(predicted / published - 1) * 100:+.0f} %"
-            exposed = "" if step is None else f"{found['exposed_communication_s'] / step * 100:.0f} %"
+            if step is None:
+                sys.exit(f"{row['name']}: unknown {found['unknown']}")
+            predicted = step * 1e3 if inMilliseconds else found["tokens_per_s"] / (table["hosts"] * 8)
+            first = first or (published, predicted)
             settings = ", ".join(f"`{setting}`" for setting in row["settings"])
-            yield f"| {row['name']} | {settings} | {published:,} | {shown} | {error} | {exposed} |\n"
+            yield (f"| {row['name']} | {settings} | {published:,} | {predicted:,.0f} | {(predicted / published - 1) * 100:+.0f} % "
+                   f"| {published / first[0]:.2f} | {predicted / first[1]:.2f} | {found['exposed_communication_s'] / step * 100:.0f} % |\n")
         yield "\n"
 
 

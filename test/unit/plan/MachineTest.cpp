@@ -113,8 +113,8 @@ TEST(Machine, RatesAreRead) {
   Result<Machine> machine = parseMachine(
       "name = \"M\"\ndevice = \"cpu\"\narch = \"avx2\"\n[hosts]\ndevices = 8\ncount = 4\n[times]\n"
       "launch_seconds = { value = 5e-6, from = \"published\", source = \"https://a.b\" }\n" +
-          rates + "ranks = 2\npoints = [[1, 2, 3, 4e9]]\n[[streaming]]\nkernel = \"*\"\ndtype = \"bf16\"\n" +
-          measured + "points = [[10, 20], [30, 40]]\n[[collectives]]\nkinds = [\"all_reduce\"]\nalgorithm = \"tree\"\n" +
+          rates + "ranks = 2\npoints = [[1, 2, 3, 4e9]]\n[[streaming]]\nkernel = \"*\"\ndtype = \"bf16\"\n" + measured +
+          "points = [[10, 20], [30, 40]]\n[[collectives]]\nkinds = [\"all_reduce\"]\nalgorithm = \"tree\"\n" +
           measured + "base_seconds = 1\nlink_seconds = 2\nnetwork_seconds = 3\nbytes_per_second = 4\n",
       "m.toml");
   ASSERT_TRUE(machine.isOk()) << machine.status().message();
@@ -200,7 +200,8 @@ TEST(Machine, FilesAreBasedOnOthers) {
   // An error in the base names its file.
   write("base.toml", text("value = 500", "value = 0"));
   EXPECT_EQ(readMachine(folder + "/more.toml").status().message(),
-            folder + "/base.toml:9: figure 'context_bytes', expected an integer from 1 to 1152921504606846976 but got 0");
+            folder +
+                "/base.toml:9: figure 'context_bytes', expected an integer from 1 to 1152921504606846976 but got 0");
   EXPECT_EQ(readMachine(write("none.toml", "base = \"missing.toml\"\n")).status().message(),
             folder + "/none.toml:1: cannot read the machine file '" + folder + "/missing.toml'");
   EXPECT_EQ(readMachine(write("three.toml", "base = 3\n")).status().message(),
@@ -268,7 +269,9 @@ TEST(Machine, DeviceOfThePlan) {
             "machine 'C' is for 'cpu', whose processes have no memory of a driver");
   plan.target->device = "cuda";
   plan.target->arch = "sm_100";
-  EXPECT_EQ(deviceShare(plan, *parseMachine("name = \"C\"\ndevice = \"cpu\"\narch = \"avx2\"\n", "m.toml")).status().message(),
+  EXPECT_EQ(deviceShare(plan, *parseMachine("name = \"C\"\ndevice = \"cpu\"\narch = \"avx2\"\n", "m.toml"))
+                .status()
+                .message(),
             "machine 'C' is for 'cpu', but the plan's target.device is 'cuda'");
   EXPECT_EQ(deviceShare(plan, *parseMachine(text(), "m.toml")).status().message(),
             "machine 'M', expected at least the plan's target.arch sm_100 but got sm_90");

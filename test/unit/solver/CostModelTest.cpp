@@ -48,9 +48,9 @@ TEST(CostModel, RingsOverHostsHaveTheTimesOfNccl) {
     std::uint64_t hosts, ranks;
     double latency, bandwidth, reduceLatency, reduceBandwidth;
   };
-  for (const Row &row : {Row{2, 1, 22.4, 96.0, 36.4, 48.0}, Row{2, 8, 70.0, 409.6, 131.6, 204.8},
-                         Row{4, 4, 91.2, 204.8, 174.0, 102.4}, Row{8, 2, 133.6, 102.4, 258.8, 51.2},
-                         Row{32, 8, 1204.0, 385.5, 2399.6, 192.8}}) {
+  for (const Row &row :
+       {Row{2, 1, 22.4, 96.0, 36.4, 48.0}, Row{2, 8, 70.0, 409.6, 131.6, 204.8}, Row{4, 4, 91.2, 204.8, 174.0, 102.4},
+        Row{8, 2, 133.6, 102.4, 258.8, 51.2}, Row{32, 8, 1204.0, 385.5, 2399.6, 192.8}}) {
     const GroupPlacement group{row.hosts * row.ranks, row.hosts, row.ranks};
     const auto gather = collectiveTime(ring(), plan::CollectiveKind::all_gather, group, 1e9, false);
     ASSERT_TRUE(gather.has_value());
