@@ -311,12 +311,23 @@ std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, Shapes operands
     return std::nullopt;
   if (isPointwiseOp(op))
     return pointwise(operands, results);
-  // Elements that are keyed by their index.
-  if (op == "model.dropout" || op == "model.iota") {
+  // The kernel counts from the first element of its own output.
+  if (op == "model.iota") {
     Rule rule;
     Dims dims = rule.each(results.front().size());
-    if (!operands.empty())
-      rule.factors.operands.push_back(dims);
+    const plan::AttributeT *dim = attributeOf(kind, "dim");
+    if (const std::size_t along = dim ? std::size_t(dim->integer) : 0; along < dims.size())
+      dims[along] = full;
+    rule.factors.results = {dims};
+    return rule.factors;
+  }
+  if (operands.empty())
+    return std::nullopt;
+  // Elements that are keyed by their index.
+  if (op == "model.dropout") {
+    Rule rule;
+    Dims dims = rule.each(results.front().size());
+    rule.factors.operands.push_back(dims);
     for (std::size_t k = 1; k < operands.size(); ++k)
       rule.factors.operands.emplace_back(operands[k].size(), full);
     for (FactorDim &dim : dims)
@@ -324,8 +335,6 @@ std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, Shapes operands
     rule.factors.results = {dims};
     return rule.factors;
   }
-  if (operands.empty())
-    return std::nullopt;
   const std::int64_t last = std::int64_t(operands.front().size()) - 1;
   if (op == "model.matmul" || op == "model.matmul_gelu" || op == "model.matmul_gelu_grad")
     return product(kind, operands, results);

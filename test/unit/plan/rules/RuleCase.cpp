@@ -47,16 +47,20 @@ void fill(Tensor &tensor, char values, std::int64_t limit, unsigned seed) {
       tensor.set(i, 1 + tensor.at(i));
 }
 
-/// As the program or a launch has it.
-std::unique_ptr<plan::AttributeT> recorded(const KernelRecord &kernel, const Attributes::Item &item) {
+/// As a launch has it, or the program, which has the case of a choice by its name.
+std::unique_ptr<plan::AttributeT> recorded(const KernelRecord &kernel, const Attributes::Item &item, bool byName) {
   auto attribute = std::make_unique<plan::AttributeT>();
   attribute->name = item.name;
   const auto record = std::ranges::find(kernel.attributes, item.name, &AttributeRecord::name);
-  const bool isNumber = record != kernel.attributes.end() && record->kind == AttributeKind::number;
-  attribute->kind = isNumber ? 1 : item.list.empty() ? 0 : 2;
+  const bool isKnown = record != kernel.attributes.end();
   attribute->integer = item.integer;
   attribute->number = item.number;
   attribute->list = item.list;
+  if (byName && isKnown && record->kind == AttributeKind::choice) {
+    const std::string_view name = record->choices[std::size_t(item.integer)];
+    attribute->list.assign(name.begin(), name.end());
+  }
+  attribute->kind = isKnown && record->kind == AttributeKind::number ? 1 : attribute->list.empty() ? 0 : 2;
   return attribute;
 }
 
@@ -103,9 +107,9 @@ RuleSample sample(const RuleCase &rule, DType type, unsigned seed) {
   if (!made.kernel)
     return made;
   for (const Attributes::Item &item : rule.attributes)
-    made.kind.attributes.push_back(recorded(*made.kernel, item));
+    made.kind.attributes.push_back(recorded(*made.kernel, item, true));
   for (const Attributes::Item &item : rule.launch.empty() ? rule.attributes : rule.launch)
-    made.launch.attributes.push_back(recorded(*made.kernel, item));
+    made.launch.attributes.push_back(recorded(*made.kernel, item, false));
   return made;
 }
 
