@@ -1,0 +1,287 @@
+//===- KnownBugsTest.cpp - bugs that were found in other systems are refused as plans --------===//
+//
+// Bugs of distributed training that others published, each as a change of a compiled plan that a pass with this bug
+// could make. docs/known-bugs.md lists them with their sources, and those that a plan cannot express.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/plan/CompiledPlan.h"
+#include "test/unit/plan/compiled/PlanEdits.h"
+
+#include "runtime/plan/Checker.h"
+#include "runtime/plan/Serialize.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+namespace sluice::test {
+namespace {
+
+using enum plan::CollectiveKind;
+
+const Recipe bugRecipes[] = {
+    {"Data", "zoo transformer", "--set mesh.shard=2 --set gradient.microbatches=2 --set recompute.policy=block"},
+    {"Replicas", "zoo mlp", "--set mesh.shard=2 --set mesh.replicate=2"},
+    {"Tensor", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 16",
+     "--set mesh.shard=2 --set mesh.tensor=2 --set sharding.tensor=megatron"},
+    {"Sequence", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 16",
+     "--set mesh.shard=2 --set mesh.tensor=2 --set sharding.tensor=megatron --set sharding.sequence=true"},
+    {"Experts", "zoo moe", "--set mesh.shard=2 --set mesh.expert=2 --set 'sharding.expert=[\"*.experts.*\"]'"},
+};
+
+bool isKernel(const plan::PlanT &plan, const Located &at, std::string_view kernel) {
+  return at.launch() && plan.kernels[at.launch()->kernel] == kernel;
+}
+Located findKernel(const plan::PlanT &plan, std::string_view kernel, plan::Phase phase) {
+  return findInstruction(
+      plan, [&](const Located &at) { return isKernel(plan, at, kernel) && at.instruction->phase == phase; });
+}
+bool isOver(const plan::PlanT &plan, const plan::CollectiveT &collective, std::string_view axis) {
+  return collective.axes.size() == 1 && plan.mesh[collective.axes[0]]->name == axis;
+}
+/// A collective of the kind over one axis, in the phase.
+Located findOver(const plan::PlanT &plan, plan::CollectiveKind kind, std::string_view axis, plan::Phase phase) {
+  return findInstruction(plan, [&](const Located &at) {
+    return at.collective(kind) && isOver(plan, *at.collective(), axis) && at.instruction->phase == phase;
+  });
+}
+Located findReduction(const plan::PlanT &plan) {
+  return findInstruction(plan, [&](const Located &at) { return at.collective(reduce_scatter); });
+}
+plan::AttributeT &attributeOf(const Located &at, std::string_view name) {
+  return **std::ranges::find(at.launch()->attributes, name, [](const auto &attribute) { return attribute->name; });
+}
+/// Another buffer of the type of the view, which an instruction before `issue` writes.
+std::uint32_t otherBuffer(const plan::PlanT &plan, const plan::ViewT &view, std::uint32_t issue) {
+  for (const Located &at : trainStep(plan))
+    if (at.issue < issue && at.launch())
+      for (const auto &written : at.launch()->outputs)
+        if (written->buffer != view.buffer && written->shape == view.shape && written->dtype == view.dtype &&
+            plan.buffers[written->buffer]->end > issue)
+          return written->buffer;
+  throw std::runtime_error("no other buffer");
+}
+
+struct Bug {
+  const char *name, *recipe;
+  std::set<int> properties;
+  void (*make)(plan::PlanT &);
+};
+void PrintTo(const Bug &bug, std::ostream *out) { *out << bug.name; }
+
+const Bug bugs[] = {
+    // Collectives.
+    {"AllReduceOfARowParallelProductIsMissing",
+     "Tensor",
+     {7, 9},
+     [](plan::PlanT &plan) { drop(plan, findOver(plan, all_reduce, "tensor", plan::Phase::forward)); }},
+    {"AllReduceInTheBackwardIsMissing",
+     "Tensor",
+     {7, 9},
+     [](plan::PlanT &plan) { drop(plan, findOver(plan, all_reduce, "tensor", plan::Phase::backward)); }},
+    {"AllReduceOfGradientsIsMissing",
+     "Replicas",
+     {7},
+     [](plan::PlanT &plan) { drop(plan, findOver(plan, all_reduce, "replicate", plan::Phase::backward)); }},
+    {"CollectiveWithItsOutputIsMissing", "Data", {2}, [](plan::PlanT &plan) { drop(plan, findReduction(plan)); }},
+    {"AllGatherForAllReduce",
+     "Replicas",
+     {1, 5},
+     [](plan::PlanT &plan) {
+       plan::CollectiveT &loss =
+           *findInstruction(plan, [](const Located &at) { return at.collective(all_reduce); }).collective();
+       loss.kind = all_gather;
+       loss.op = plan::ReduceOp::none;
+       loss.reduction = plan::ReductionClass::not_a_reduction;
+     }},
+    {"AllReduceForAllGather",
+     "Data",
+     {1, 5},
+     [](plan::PlanT &plan) {
+       plan::CollectiveT &gather =
+           *findInstruction(plan, [](const Located &at) { return at.collective(all_gather); }).collective();
+       gather.kind = all_reduce;
+       gather.op = plan::ReduceOp::sum;
+       gather.reduction = plan::ReductionClass::ordered;
+     }},
+    {"AllGatherForReduceScatter",
+     "Data",
+     {1, 5},
+     [](plan::PlanT &plan) {
+       plan::CollectiveT &reduction = *findReduction(plan).collective();
+       reduction.kind = all_gather;
+       reduction.op = plan::ReduceOp::none;
+       reduction.reduction = plan::ReductionClass::not_a_reduction;
+     }},
+    {"GatherOfAColumnParallelProductIsMissing",
+     "Tensor",
+     {2},
+     [](plan::PlanT &plan) { drop(plan, findOver(plan, all_gather, "tensor", plan::Phase::forward)); }},
+    {"GradientOfAReplicatedNormIsNotReduced",
+     "Sequence",
+     {2, 7, 9},
+     [](plan::PlanT &plan) { drop(plan, findOver(plan, all_reduce, "tensor", plan::Phase::backward)); }},
+    {"OutputsOfExpertsAreNotReduced",
+     "Experts",
+     {2, 7, 9},
+     [](plan::PlanT &plan) { drop(plan, findOver(plan, reduce_scatter, "expert", plan::Phase::forward)); }},
+    // Factors.
+    {"GradientsAreNotDivided",
+     "Data",
+     {7},
+     [](plan::PlanT &plan) { findReduction(plan).collective()->op = plan::ReduceOp::sum; }},
+    {"LossIsScaledTwice",
+     "Data",
+     {7, 9},
+     [](plan::PlanT &plan) { attributeOf(findKernel(plan, "constant", plan::Phase::backward), "value").number *= 2; }},
+    {"MicrobatchesAreNotDivided",
+     "Data",
+     {7},
+     [](plan::PlanT &plan) {
+       plan::CollectiveT &reduction = *findReduction(plan).collective();
+       reduction.op = plan::ReduceOp::premul_sum;
+       reduction.scale = 1;
+     }},
+    {"ScoresAreScaledDifferently",
+     "Data",
+     {9},
+     [](plan::PlanT &plan) { attributeOf(findKernel(plan, "scale", plan::Phase::forward), "factor").number *= 2; }},
+    // Computation.
+    {"OtherConstant",
+     "Data",
+     {9},
+     [](plan::PlanT &plan) {
+       attributeOf(findKernel(plan, "layer_norm", plan::Phase::forward), "epsilon").number = 1;
+     }},
+    {"SumOfGradientsReadsAnotherTensor",
+     "Data",
+     {2, 9},
+     [](plan::PlanT &plan) {
+       const Located at = findKernel(plan, "add", plan::Phase::backward);
+       plan::ViewT &view = *at.launch()->inputs[1];
+       view.buffer = otherBuffer(plan, view, at.issue);
+     }},
+    {"GradientsAreExchanged",
+     "Data",
+     {1, 2, 9},
+     [](plan::PlanT &plan) {
+       auto &outputs = findKernel(plan, "layer_norm_grad", plan::Phase::backward).launch()->outputs;
+       std::swap(outputs[1], outputs[2]);
+     }},
+    {"AttentionGradientReadsAnotherTensor",
+     "Tensor",
+     {2, 3, 9},
+     [](plan::PlanT &plan) {
+       auto &inputs = findKernel(plan, "attention_grad", plan::Phase::backward).launch()->inputs;
+       std::swap(inputs[1], inputs[2]);
+     }},
+    {"RecomputationReadsAnotherInput",
+     "Data",
+     {2, 9},
+     [](plan::PlanT &plan) {
+       const Located at = findInstruction(
+           plan, [&](const Located &one) { return one.instruction->recompute && isKernel(plan, one, "layer_norm"); });
+       plan::ViewT &view = *at.launch()->inputs[0];
+       view.buffer = otherBuffer(plan, view, at.issue);
+     }},
+    {"TiedWeightMissesAGradient",
+     "Data",
+     {2, 7, 9},
+     [](plan::PlanT &plan) {
+       // The sum of both gradients of the table.
+       const auto table = plan.parameters[0]->shape;
+       const Located at = findInstruction(plan, [&](const Located &one) {
+         return isKernel(plan, one, "add") && one.instruction->phase == plan::Phase::backward &&
+                one.launch()->outputs[0]->shape == table;
+       });
+       at.launch()->inputs[1] = std::make_unique<plan::ViewT>(*at.launch()->inputs[0]);
+     }},
+    {"WrongStrideOfALocalTensor",
+     "Data",
+     {1, 2, 9},
+     [](plan::PlanT &plan) {
+       const Located at = findInstruction(plan, [&](const Located &one) {
+         return isKernel(plan, one, "matmul") && !one.launch()->inputs[0]->strides.empty();
+       });
+       auto &strides = at.launch()->inputs[0]->strides;
+       std::swap(strides[0], strides[1]);
+     }},
+    {"ShardOfAnotherDim",
+     "Data",
+     {1, 8},
+     [](plan::PlanT &plan) {
+       const auto found = std::ranges::find_if(plan.parameters, [](const auto &parameter) {
+         return parameter->shape.size() == 2 && parameter->shape[0] == parameter->shape[1];
+       });
+       (*found)->dim = 1;
+     }},
+    // Updates and order.
+    {"ParameterIsNotUpdated",
+     "Data",
+     {10},
+     [](plan::PlanT &plan) { drop(plan, findKernel(plan, "adamw", plan::Phase::update)); }},
+    {"GradientIsReadBeforeItsReduction",
+     "Data",
+     {3, 11},
+     [](plan::PlanT &plan) {
+       // The wait of the compute stream after the last reduction.
+       const std::uint32_t compute = findKernel(plan, "adamw", plan::Phase::update).instruction->stream;
+       Located last;
+       for (const Located &at : trainStep(plan))
+         if (at.instruction->operation.AsWait() && at.instruction->stream == compute)
+           last = at;
+       drop(plan, last);
+     }},
+    {"ReductionBeforeTheLastMicrobatch",
+     "Data",
+     {2, 3, 7},
+     [](plan::PlanT &plan) { findReduction(plan).instruction->when = plan::When::first; }},
+    {"TwoReductionsWriteOneBuffer",
+     "Data",
+     {2, 7, 9, 10},
+     [](plan::PlanT &plan) {
+       auto &segments = findReduction(plan).collective()->segments;
+       for (const auto &segment : segments)
+         if (segment != segments.front() && segment->destination->shape == segments.front()->destination->shape) {
+           segment->destination->buffer = segments.front()->destination->buffer;
+           return;
+         }
+       throw std::runtime_error("no segment of the same shape");
+     }},
+    {"ActivationIsOverwrittenBeforeTheBackward",
+     "Data",
+     {2},
+     [](plan::PlanT &plan) {
+       const Located at = findKernel(plan, "layer_norm_grad", plan::Phase::backward);
+       plan.buffers[at.launch()->inputs[1]->buffer]->end = at.issue;
+     }},
+    {"BackwardRunsBeforeItsForward",
+     "Data",
+     {2},
+     [](plan::PlanT &plan) {
+       const Located at = findKernel(plan, "layer_norm_grad", plan::Phase::backward);
+       auto &list = plan.entries[at.entry]->sections[at.section]->instructions;
+       const auto from = std::ranges::find_if(list, [&](const auto &one) { return one.get() == at.instruction; });
+       std::rotate(list.begin(), from, from + 1);
+     }},
+};
+
+class KnownBug : public testing::TestWithParam<Bug> {};
+
+TEST_P(KnownBug, IsRefused) {
+  plan::PlanT plan = compile(*std::ranges::find(bugRecipes, std::string_view(GetParam().recipe), &Recipe::name));
+  ASSERT_TRUE(checkPlan(plan).isOk());
+  GetParam().make(plan);
+  serializePlan(plan);
+  CheckReport report;
+  const Status status = checkPlan(plan, &report);
+  EXPECT_TRUE(GetParam().properties.contains(report.refused()))
+      << "P" << report.refused() << ": " << status.message() << "; " << report.properties[8].reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, KnownBug, testing::ValuesIn(bugs),
+                         [](const auto &test) { return std::string(test.param.name); });
+
+} // namespace
+} // namespace sluice::test
