@@ -281,7 +281,7 @@ std::vector<MutantKind> declarationKinds() {
       {"buffer-unit", "a buffer is of a different unit", {1, 4, 8}, bufferUnit},
       {"collective-unit", "a collective is of a different unit", {1, 4, 8}, instructionUnit},
       {"data-axes", "the data are also distributed over a model-parallel axis", {1, 7, 9}, dataAxes},
-      {"gradient-divisor", "the gradients of a unit have a different declared divisor", {1, 7}, gradientDivisor},
+      {"gradient-divisor", "the gradients of a unit have a different declared divisor", {1, 7, 9}, gradientDivisor},
       {"unit-parameters", "a parameter is in the list of a different unit", {1, 4, 8}, unitParameters},
       {"swap-entry-names", "two entry points have each other's name", {1, 2, 4, 8, 9, 10, 12}, swapEntryNames},
       {"buffer-dtype", "a buffer has a different element type", {1, 2, 8, 9}, bufferDType},

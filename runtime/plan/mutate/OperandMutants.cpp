@@ -63,23 +63,24 @@ std::uint32_t valueOf(const plan::EntryT &entry, std::uint32_t buffer) {
   return value;
 }
 
-/// A scalar that a step gives to every launch, such as the seed, is a different one.
+/// A launch reads a different one of the scalars that a step copies from its inputs, such as the seed.
 bool otherScalar(Mutation &m) {
-  std::vector<std::pair<plan::ViewT *, const plan::PortT *>> choices;
+  std::vector<std::pair<std::uint32_t, const plan::ViewT *>> scalars;
+  for (const MutantPlace &place : m.places(isCopy))
+    if (const plan::ViewT &copied = *m.at(place).operation.AsCopy()->destination; copied.shape.empty())
+      scalars.push_back({place.entry, &copied});
+  std::vector<std::pair<plan::ViewT *, const plan::ViewT *>> choices;
   for (const MutantPlace &place : m.places(isLaunch))
     for (plan::ViewT *view : m.reads(m.at(place)))
-      for (const auto &port : m.plan.entries[place.entry]->inputs)
-        if (const auto &ports = m.plan.entries[place.entry]->inputs;
-            view->shape.empty() &&
-            std::ranges::any_of(ports, [&](const auto &p) { return p->view->buffer == view->buffer; }) &&
-            sameType(*port->view, *view) && port->view->buffer != view->buffer)
-          choices.push_back({view, port.get()});
+      if (std::ranges::any_of(scalars, [&](const auto &scalar) { return scalar.second->buffer == view->buffer; }))
+        for (const auto &[entry, scalar] : scalars)
+          if (entry == place.entry && sameType(*scalar, *view) && scalar->buffer != view->buffer)
+            choices.push_back({view, scalar});
   if (choices.empty())
     return false;
-  const auto [view, port] = m.pick(choices);
-  view->buffer = port->view->buffer;
-  view->offset = port->view->offset;
-  view->repetition_stride = port->view->repetition_stride;
+  const auto [view, scalar] = m.pick(choices);
+  view->buffer = scalar->buffer;
+  view->offset = scalar->offset;
   for (std::uint32_t e = 0; e < m.plan.entries.size(); ++e)
     m.extendLifespans(e);
   return true;
@@ -288,7 +289,7 @@ std::vector<MutantKind> operandKinds() {
        swapCopyDestinations},
       {"halve-copy", "half of a tensor is copied", {1, 2, 4, 8, 9, 10, 12}, halveCopy},
       {"fill-value", "bytes are filled with a different number", {7, 8, 9}, fillValue},
-      {"other-scalar", "a launch reads a different scalar of the step", {1, 2, 9, 10, 14}, otherScalar},
+      {"other-scalar", "a launch reads a different scalar of the step", {1, 2, 3, 9, 10, 14}, otherScalar},
       {"swap-attributes", "the attributes of two launches of a kernel are exchanged", {1, 2, 9, 14}, swapAttributes},
       {"other-kernel", "a launch runs a different kernel", {1, 2, 4, 7, 9}, otherKernel},
       {"repeat-launch", "a launch runs twice", {2, 7, 9, 10}, [](Mutation &m) { return m.repeat(isLaunch); }},
