@@ -62,6 +62,13 @@ void emitHead(EmitContext &context, const Recipe &recipe) {
   plan.copy_engines = recipe.collective.copyEngines;
 }
 
+/// Counts are equal on all ranks and are not averaged.
+void emitAverages(EmitContext &context, const Recipe &recipe) {
+  for (const auto &variable : context.plan.variables)
+    variable->averaged = recipe.statistics.sync == StatisticsSync::last &&
+                         context.plan.buffers[variable->buffer]->dtype <= plan::DType::f16;
+}
+
 /// Address space for the file: a page is taken only when it is written, and a file that outgrows it is moved.
 std::size_t roomFor(ModuleOp module) {
   std::size_t instructions = 0;
@@ -80,6 +87,7 @@ llvm::FailureOr<PlanBytes> emitPlan(ModuleOp module) {
   emitHead(context, *recipe);
   emitRecipe(context, *recipe);
   emitTables(context);
+  emitAverages(context, *recipe);
   if (context.failed)
     return failure();
   emitProgram(context);

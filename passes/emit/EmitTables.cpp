@@ -114,6 +114,7 @@ std::unique_ptr<plan::InitializerT> initializerOf(model::ParameterOp op) {
       enumOf<plan::InitializerKind>(stringifyInitializerKind(op.getInit()), plan::EnumNamesInitializerKind());
   initializer->a = op.getA().convertToDouble();
   initializer->b = op.getB().convertToDouble();
+  initializer->zero_row = op.getPadding().value_or(-1);
   return initializer;
 }
 

@@ -22,7 +22,7 @@ namespace sluice {
 
 /// Readers accept only this major version.
 inline constexpr std::uint32_t planMajor = 2;
-inline constexpr std::uint32_t planMinor = 3;
+inline constexpr std::uint32_t planMinor = 4;
 
 inline DType baseType(plan::DType dtype) { return static_cast<DType>(dtype); }
 

@@ -101,11 +101,14 @@ void printParameters(const plan::PlanT &plan, std::string &out) {
         out += concat(" init ", plan::EnumNameInitializerKind(parameter.initializer->kind), "(",
                       formatNumber(parameter.initializer->a), ", ", formatNumber(parameter.initializer->b), ") key ",
                       parameter.key);
+      if (parameter.initializer && parameter.initializer->zero_row >= 0)
+        out += concat(" zero row ", parameter.initializer->zero_row);
       out += std::string(parameter.frozen ? " frozen" : "") + "\n";
     }
   }
   for (const auto &variable : plan.variables)
-    out += "variable " + variable->name + " in %" + plan.buffers[variable->buffer]->name + "\n";
+    out += "variable " + variable->name + " in %" + plan.buffers[variable->buffer]->name +
+           (variable->averaged ? " averaged" : "") + "\n";
 }
 
 void printPorts(const plan::PlanT &plan, const char *kind, const std::vector<std::unique_ptr<plan::PortT>> &ports,

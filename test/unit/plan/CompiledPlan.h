@@ -16,8 +16,9 @@ namespace sluice::test {
 
 struct Recipe {
   const char *name;
-  /// Arguments of sluice-import, and of sluice-compile.
-  const char *model, *settings;
+  /// Arguments of sluice-import, or a file of the repository; and arguments of sluice-compile.
+  std::string model;
+  const char *settings;
 };
 inline void PrintTo(const Recipe &recipe, std::ostream *out) { *out << recipe.name; }
 
@@ -29,12 +30,13 @@ inline plan::PlanT compile(const Recipe &recipe) {
     throw std::runtime_error("cannot make a folder for plans");
   const std::string bin = SLUICE_TOOLS "/", model = folder + "/m.mlir", made = folder + "/m.plan";
   const char *keep = std::getenv("SLUICE_KEPT_PLANS");
-  const std::size_t number = std::hash<std::string>()(std::string(recipe.model) + "\n" + recipe.settings);
+  const std::size_t number = std::hash<std::string>()(recipe.model + "\n" + recipe.settings);
   const std::string path = keep ? std::string(keep) + "/" + std::to_string(number) + ".plan" : made;
+  const std::string take = recipe.model.ends_with(".mlir")
+                               ? "cp " SLUICE_SOURCE_DIR "/" + recipe.model + " " + model
+                               : bin + "sluice-import " + recipe.model + " -o " + model;
   if (!std::filesystem::exists(path) &&
-      std::system((bin + "sluice-import " + recipe.model + " -o " + model + " && " + bin + "sluice-compile " + model +
-                   " " + recipe.settings + " -o " + made)
-                      .c_str()) == 0)
+      std::system((take + " && " + bin + "sluice-compile " + model + " " + recipe.settings + " -o " + made).c_str()) == 0)
     (void)std::rename(made.c_str(), path.c_str());
   Result<PlanFile> file = readPlan(path);
   std::filesystem::remove_all(folder);

@@ -9,6 +9,7 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace sluice::check::proof {
 namespace {
@@ -103,6 +104,34 @@ Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective
   return {};
 }
 
+void EntryProof::useRowsOfRanks(Meaning &meaning, const plan::CollectiveT &collective) const {
+  const Root &root = numbering.root(meaning.root);
+  const auto isData = [&](const AxisStep &step) { return (dataAxes >> step.axis & 1) != 0; };
+  if (root.ofAllRanks == 0 || meaning.isSum || meaning.partial != 0 || meaning.part != 0 || (setOf(collective.axes) & ~dataAxes) != 0 ||
+      std::ranges::any_of(meaning.steps, isData))
+    return;
+  meaning.root = root.ofAllRanks;
+  std::int64_t step = root.elements;
+  for (std::size_t a = plan.data_axes.size(); a-- > 0; step *= sizes[plan.data_axes[a]])
+    if (sizes[plan.data_axes[a]] > 1)
+      meaning.steps.push_back({plan.data_axes[a], step});
+  std::sort(meaning.steps.begin(), meaning.steps.end());
+}
+
+RootId EntryProof::rankPartOf(const Reading &reading, const plan::CollectiveT &collective) const {
+  const Meaning &meaning = reading.meaning;
+  const auto isDivided = [&](std::uint32_t axis) { return sizes[axis] > 1; };
+  if (meaning.first != repetition || meaning.last != repetition || meaning.summed != dataAxes || meaning.partial != 0 ||
+      !meaning.steps.empty() ||
+      !std::ranges::equal(collective.axes | std::views::filter(isDivided),
+                          plan.data_axes | std::views::filter(isDivided)))
+    return 0;
+  for (const RankPart &own : numbering.root(meaning.root).rankParts)
+    if (own.at.base == reading.at.base && flattened(own.at) == flattened(reading.at))
+      return own.part;
+  return 0;
+}
+
 Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_t i) {
   std::vector<std::optional<Reading>> sources;
   for (const auto &segment : collective.segments)
@@ -123,6 +152,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
     std::vector<AxisStep> &steps = reading.meaning.steps;
     switch (collective.kind) {
     case plan::CollectiveKind::all_gather: {
+      useRowsOfRanks(reading.meaning, collective);
       // The distance of the chunks of the innermost axis; that of each outer axis is that of all ranks of the inner
       // ones.
       std::int64_t step = -1, next = -1;
@@ -155,6 +185,16 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
     }
     case plan::CollectiveKind::reduce_scatter: {
       SLUICE_CHECK(reduce(reading.meaning, collective, i, s));
+      if (const RootId part = rankPartOf(reading, collective)) {
+        Meaning own;
+        own.root = part;
+        own.coefficient = reading.meaning.coefficient;
+        own.first = own.last = repetition;
+        reading.meaning = std::move(own);
+        digits = joined({{numbering.root(part).elements, 1}});
+        reading.at.base = 0;
+        break;
+      }
       auto chunk = chunked(digits, ranks);
       // A rank's part may be divided at other positions than its digits have.
       if (!chunk && usePart(reading))
@@ -166,8 +206,12 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
       digits = chunk->second;
       std::int64_t step = chunk->first;
       for (std::size_t a = collective.axes.size(); a-- > 0;) {
-        if (sizes[collective.axes[a]] > 1)
+        if (sizes[collective.axes[a]] > 1) {
           steps.push_back({collective.axes[a], step});
+          for (Bound &bound : reading.meaning.bounds)
+            if (chunk->first < bound.end)
+              bound.axes |= AxisSet(1) << collective.axes[a];
+        }
         step *= sizes[collective.axes[a]];
       }
       std::sort(steps.begin(), steps.end());

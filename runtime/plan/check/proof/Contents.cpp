@@ -10,6 +10,9 @@
 namespace sluice::check::proof {
 namespace {
 
+/// Facts that are read as one tensor with padding, at most.
+constexpr std::size_t maxParts = 64;
+
 /// One past the last element, relative to the first.
 std::int64_t spanOf(std::span<const Loop> loops) {
   std::int64_t span = 1;
@@ -238,6 +241,63 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
   return reading;
 }
 
+std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
+  std::vector<Fact> own;
+  for (const Fact &fact : facts[view.buffer])
+    if (touches(fact, view) && fact.dtype == view.dtype && fact.repetitionStride == 0 &&
+        fact.meaning.unproved.empty() && fact.meaning.bounds.empty() &&
+        (own.empty() || fact.meaning.root == own.front().meaning.root))
+      own.push_back(fact);
+  if (own.empty() || own.size() > maxParts)
+    return std::nullopt;
+  // A chunk of one element has a loop less than the others.
+  const std::vector<Loop> longest =
+      std::ranges::max(own, {}, [](const Fact &fact) { return fact.loops.size(); }).loops;
+  for (Fact &fact : own)
+    for (std::size_t k = 0; k < longest.size() && fact.loops.size() < longest.size(); ++k)
+      if (k >= fact.loops.size() || fact.loops[k].stride < longest[k].stride)
+        fact.loops.insert(fact.loops.begin() + std::ptrdiff_t(k), {1, longest[k].stride, longest[k].step});
+  // The elements of a row of the root that ends where a loop of the buffer ends.
+  std::int64_t row = 0;
+  for (const Fact &fact : own)
+    for (std::size_t k = 0; k < fact.loops.size(); ++k) {
+      const Loop &loop = fact.loops[k];
+      if (k > 0 && loop.extent * loop.stride >= fact.loops[k - 1].stride)
+        continue;
+      // The next row: the smallest step that is larger than those inside it.
+      std::int64_t next = 0;
+      for (const Loop &outer : fact.loops)
+        if (outer.step > loop.step && (next == 0 || outer.step < next))
+          next = outer.step;
+      if (next != 0 && fact.base % next + loop.extent * loop.step >= next)
+        row = row == 0 ? next : std::min(row, next);
+    }
+  if (row == 0)
+    return std::nullopt;
+  // The loops with the elements after the end of the row, which are padding.
+  const auto endsRow = [&](const Fact &fact, const Loop &loop) {
+    return loop.step < row && fact.base % row + loop.extent * loop.step >= row;
+  };
+  for (Fact &fact : own)
+    for (std::size_t k = 1; k < fact.loops.size(); ++k)
+      if (Loop &loop = fact.loops[k]; endsRow(fact, loop) && fact.loops[k - 1].stride % loop.stride == 0)
+        loop.extent = std::max(loop.extent, fact.loops[k - 1].stride / loop.stride);
+  std::ranges::sort(own, {}, &Fact::offset);
+  Fact &all = own.front();
+  for (std::size_t k = 1; k < own.size(); ++k)
+    if (!join(all, own[k]))
+      return std::nullopt;
+  if (all.base % row != 0 || all.loops.empty())
+    return std::nullopt;
+  if (Loop &outermost = all.loops.front(); endsRow(all, outermost)) {
+    const std::int64_t end =
+        std::int64_t(view.offset + viewBytes(view).value_or(0)) / bytesOf(view.dtype) - all.offset;
+    outermost.extent = std::max(outermost.extent, (end + outermost.stride - 1) / outermost.stride);
+  }
+  all.meaning.bounds = {{row, 0}};
+  return readFrom(all, view, /*padding=*/true);
+}
+
 std::optional<Reading> Contents::read(const plan::ViewT &view, bool padding) const {
   if (isEmpty(view))
     return std::nullopt;
@@ -246,6 +306,9 @@ std::optional<Reading> Contents::read(const plan::ViewT &view, bool padding) con
       if (pads <= padding)
         if (std::optional<Reading> reading = readFrom(fact, view, pads))
           return reading;
+  if (padding)
+    if (std::optional<Reading> reading = readChunks(view))
+      return reading;
   // A window of a uniform value may be in several facts; so may one with a part about which nothing is known.
   for (const Fact &fact : facts[view.buffer])
     if (!fact.meaning.unproved.empty() && touches(fact, view))

@@ -115,24 +115,52 @@ void EntryProof::beginVariables() {
     }
 }
 
-void EntryProof::checkVariables() {
+Verdict EntryProof::checkVariables() {
   for (const auto &variable : plan.variables) {
     const RootId root = numbering.persistent({variable->name, ""});
     if (root == 0)
       continue;
-    Mismatch mismatch;
+    const plan::ViewT view = fullView(variable->buffer);
     const auto written = function->writes.find({variable->name, ""});
-    bool holds = false;
-    if (written != function->writes.end()) {
-      holds = match(fullView(variable->buffer), written->second, mismatch).has_value();
+    Mismatch mismatch;
+    if (written == function->writes.end()) {
+      const std::optional<Reading> reading = read(view);
+      mismatch.isUnknown = !reading || !reading->meaning.unproved.empty();
+      if (mismatch.isUnknown)
+        mismatch.text = "is not known";
+      else if (reading->meaning.root != root || reading->meaning.isSum || reading->meaning.coefficient != 1)
+        mismatch.text = "hold " + describe(reading->meaning) + ", expected " + numbering.describe(root);
+    } else if (variable->averaged && dataAxes != 0 && repetition + 1 == repeat) {
+      if (!isMeanOfRanks(view, written->second, mismatch))
+        mismatch.text = "expected the mean over the ranks along " + namesOf(dataAxes) + ": " + mismatch.text;
     } else {
-      const std::optional<Reading> reading = read(fullView(variable->buffer));
-      holds = reading && reading->meaning.root == root && !reading->meaning.isSum;
+      match(view, written->second, mismatch);
     }
-    if (!holds && notProved.empty())
-      notProved = "running statistics '" + variable->name + "' of '" + entry.name + "'" +
-                  (mismatch.text.empty() ? "" : ": " + mismatch.text);
+    const std::string what = concat("running statistics '", variable->name, "' after micro-batch ", repetition, " of '",
+                                    entry.name, "': ", mismatch.text);
+    if (mismatch.isUnknown && notProved.empty())
+      notProved = what;
+    else if (!mismatch.isUnknown && !mismatch.text.empty())
+      return refuse(9, what);
   }
+  return {};
+}
+
+bool EntryProof::isMeanOfRanks(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
+  const Value &expected = numbering.value(id);
+  const std::optional<Reading> reading = read(view);
+  if (!reading || !reading->meaning.unproved.empty()) {
+    mismatch = {9, reading ? reading->meaning.unproved : "the content is not known", true};
+    return false;
+  }
+  const Meaning &own = reading->meaning;
+  const double ranks = double(groupSize(plan, plan.data_axes));
+  mismatch = {9, "holds " + describe(own), false};
+  if (own.root != expected.root || own.first != repetition || own.last != repetition || own.summed != dataAxes ||
+      own.partial != 0 || !areClose(own.coefficient * ranks, expected.coefficient) || reading->at != expected.at)
+    return false;
+  mismatch = {};
+  return true;
 }
 
 std::set<std::uint32_t> EntryProof::specialRepetitions(const plan::SectionT &section) {
@@ -225,7 +253,7 @@ Verdict EntryProof::follow() {
         if (isIssued(*section.instructions[k], r, section.repeat))
           SLUICE_CHECK(step(*section.instructions[k], firstInstruction + k));
       if (s == 0)
-        checkVariables();
+        SLUICE_CHECK(checkVariables());
       if (mayAdvance && advance(before, r, next - 1))
         r = next - 1;
     }

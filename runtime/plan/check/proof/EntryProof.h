@@ -47,7 +47,9 @@ private:
   /// The mean of a rank's losses over its micro-batches: an output that the program does not have.
   bool isRankLoss(const plan::ViewT &view);
   void beginVariables();
-  void checkVariables();
+  Verdict checkVariables();
+  /// The mean of the data ranks' values of this repetition.
+  bool isMeanOfRanks(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   /// The repetitions that may issue other instructions than their neighbours.
   static std::set<std::uint32_t> specialRepetitions(const plan::SectionT &section);
   /// The contents, in which the repetitions until `to` follow `from` as `from` followed the one before it.
@@ -83,14 +85,20 @@ private:
   Multiple multipleOf(const Meaning &meaning) const;
   std::string describe(const Meaning &meaning) const;
 
+  // Concatenations.cpp
+  /// The value is a view of a concatenation.
+  std::optional<Match> matchViewOfParts(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
+
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
   /// The destination holds the source times the factor.
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
-  /// True if the launch adds sums of powers, or takes the maximum of largest powers.
-  bool addPowers(const plan::LaunchT &launch, bool isMaximum);
+  /// True if the launch adds values, or sums over the same ranks and micro-batches, that the program adds elsewhere.
+  bool addSums(const plan::LaunchT &launch);
+  /// A sum of sums of powers, or the maximum of largest powers; nullopt if the launch computes neither.
+  std::optional<Verdict> addPowers(const plan::LaunchT &launch, bool isMaximum, std::uint32_t i);
   /// True if the ranks along `axes` together hold each element of the root once.
   bool holdsOnce(const Reading &reading, std::vector<std::uint32_t> &axes) const;
   Verdict update(const plan::LaunchT &launch, std::uint32_t i);
@@ -117,6 +125,10 @@ private:
   std::vector<DimSharding> validShardings(const plan::ViewT &view) const;
 
   // Collectives.cpp
+  /// A rank's rows as its shard of those of all data ranks, if the program gathers them.
+  void useRowsOfRanks(Meaning &meaning, const plan::CollectiveT &collective) const;
+  /// The root of the rank's part of a sum over data ranks, if the program has it; 0: it does not.
+  RootId rankPartOf(const Reading &reading, const plan::CollectiveT &collective) const;
   Verdict collective(const plan::CollectiveT &collective, std::uint32_t i);
   Verdict reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment);
 

@@ -367,7 +367,6 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     if (isByElements) {
       reading = operands.front().reading;
       reading.meaning.hasZeros = false;
-      reading.meaning.coefficient = 1;
     } else {
       std::optional<Shard> shard = shardOf(resultShapes[r], parts[r].dims, sizes);
       if (!shard) {
@@ -383,11 +382,12 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
       }
     }
     const Value &value = numbering.value(results[r]);
-    if (value.coefficient != 1 || value.at != denseIndexing(resultShapes[r])) {
+    if (value.at != denseIndexing(resultShapes[r])) {
       mismatch = {9, "a result that is a view", true};
       return false;
     }
     reading.meaning.root = value.root;
+    reading.meaning.coefficient = value.coefficient;
     reading.meaning.first = reading.meaning.last = repetition;
     if (const Shape local = shapeOf(reading.at); local != outputs[r]->shape) {
       mismatch = {9, concat("expected result ", r, " of shape ", formatShape(local), " but got ",

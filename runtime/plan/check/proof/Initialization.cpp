@@ -103,11 +103,10 @@ private:
     }
     if (!has(*content.launch, kernel, "key", double(parameter->key)))
       return wrong(14, concat("expected the key ", parameter->key, " of its random numbers"));
-    for (const auto &attribute : content.launch->attributes)
-      if (attribute->name == "zeros" && !attribute->list.empty()) {
-        result.notProved = "zeros among the initial values of " + what;
-        return;
-      }
+    if (!hasZeros(*content.launch, initializer, parameter->shape))
+      return wrong(9, initializer.zero_row < 0
+                          ? std::string("with zeros that its initializer does not have")
+                          : concat("expected zeros in row ", initializer.zero_row, " and nowhere else"));
     if (!contents[content.launch->inputs[0]->buffer].isSeed)
       return wrong(14, "from a number that is not the seed");
     if (parameter->split) {
@@ -116,6 +115,20 @@ private:
     }
     if (!isOwnShard(*content.launch->outputs[0], *parameter))
       return wrong(14, "at other elements than those of its shard");
+  }
+
+  /// True if exactly the initializer's row is zeros.
+  static bool hasZeros(const plan::LaunchT &launch, const plan::InitializerT &initializer, const Shape &shape) {
+    std::vector<std::int64_t> zeros, expected;
+    for (const auto &attribute : launch.attributes)
+      if (attribute->name == "zeros")
+        zeros = attribute->list;
+    if (initializer.zero_row < 0)
+      return zeros.empty();
+    if (shape.size() != 2 || initializer.zero_row >= shape[0])
+      return false;
+    // Elements by their index in the parameter: the first, and the one past the last.
+    return zeros == Shape{initializer.zero_row * shape[1], (initializer.zero_row + 1) * shape[1]};
   }
 
   /// Random numbers are keyed by the index that the valid extent of the view gives.

@@ -53,6 +53,11 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
   const bool keeps = kernel == "copy" || (kernel == "cast" && isFloatType(launch.inputs[0]->dtype) &&
                                           isFloatType(launch.outputs[0]->dtype));
   if (keeps || kernel == "scale") {
+    // The id shows that the parts of the source are a concatenation.
+    const std::uint32_t id = idAt(launch.input_values, 0);
+    Mismatch ignored;
+    if (id != 0 && id < numbering.valueCount() && !numbering.root(numbering.value(id).root).parts.empty())
+      match(*launch.inputs[0], id, ignored);
     passThrough(*launch.inputs[0], *launch.outputs[0], keeps ? 1 : numberOf(launch, "factor", 1));
     return {};
   }
@@ -68,7 +73,10 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
   }
   if (kernel == "power_sum")
     return sumPowers(launch, i);
-  if ((kernel == "add" || kernel == "maximum") && addPowers(launch, kernel == "maximum"))
+  if (kernel == "add" || kernel == "maximum")
+    if (const std::optional<Verdict> done = addPowers(launch, kernel == "maximum", i))
+      return *done;
+  if (kernel == "add" && addSums(launch))
     return {};
   if (kernel == "slice") {
     sliceChunk(launch);
@@ -161,7 +169,7 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
     if (id != 0 && id < numbering.valueCount() && numbering.value(id).root != 0 &&
         !means(reading->meaning, numbering.value(id), mismatch) && !mismatch.isUnknown)
       return refuseAt(i, mismatch.property, concat("operand ", k, " ", mismatch.text));
-    const Multiple term = multipleOf(reading->meaning);
+    Multiple term = multipleOf(reading->meaning);
     if (term.first == 0) {
       loseOutputs(launch, "a sum of powers of " + describe(reading->meaning));
       return {};
@@ -169,8 +177,14 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
     // Every element once: the shards of all ranks are the value.
     std::vector<std::uint32_t> own;
     if (!holdsOnce(*reading, own)) {
-      loseOutputs(launch, "a sum of powers of a part of " + numbering.describe(term.first));
-      return {};
+      // The shards are those of a part of the root, such as the gradient of one of several parameters.
+      const std::optional<Match> found =
+          id != 0 && id < numbering.valueCount() ? match(*launch.inputs[k], id, mismatch) : std::nullopt;
+      if (!found || std::ranges::any_of(found->dims, &DimSharding::isUniform)) {
+        loseOutputs(launch, "a sum of powers of a part of " + numbering.describe(term.first));
+        return {};
+      }
+      term.first = numbering.partOf(term.first, numbering.value(id).at);
     }
     if (hasPadding(reading->shard(), contents.elementsOf(reading->meaning), sizes) && !reading->meaning.hasZeros &&
         !leavesOutPadding(*reading, *launch.inputs[k])) {
@@ -194,24 +208,47 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
   return {};
 }
 
-bool EntryProof::addPowers(const plan::LaunchT &launch, bool isMaximum) {
-  if (launch.inputs.size() != 2)
-    return false;
+bool EntryProof::addSums(const plan::LaunchT &launch) {
   const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
-  if (!a || !b)
+  if (!a || !b || !a->meaning.unproved.empty() || a->meaning.partial != 0 ||
+      (!a->meaning.isSum && idAt(launch.output_values, 0) != 0))
     return false;
+  Meaning like = b->meaning;
+  like.root = a->meaning.root;
+  if (!(like == a->meaning) || a->at != b->at ||
+      numbering.root(a->meaning.root).elements != numbering.root(b->meaning.root).elements)
+    return false;
+  Reading result = *a;
+  result.meaning.root = numbering.sumOf({a->meaning.root, 1}, {b->meaning.root, 1});
+  write(*launch.outputs[0], std::move(result));
+  return true;
+}
+
+std::optional<Verdict> EntryProof::addPowers(const plan::LaunchT &launch, bool isMaximum, std::uint32_t i) {
+  const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
+  const auto isPowers = [&](RootId root) { return !numbering.root(root).powers.empty(); };
+  const std::uint32_t id = idAt(launch.output_values, 0);
+  if (!(id != 0 && id < numbering.valueCount() && isPowers(numbering.value(id).root)) &&
+      !(a && isPowers(a->meaning.root)) && !(b && isPowers(b->meaning.root)))
+    return std::nullopt;
+  for (const std::optional<Reading> &term : {a, b})
+    if (!term || !term->meaning.unproved.empty()) {
+      loseOutputs(launch, term ? term->meaning.unproved : "a term of a sum of powers is not known");
+      return Verdict();
+    }
   const Root &first = numbering.root(a->meaning.root), &second = numbering.root(b->meaning.root);
   Meaning like = b->meaning;
   like.root = a->meaning.root;
   if (first.powers.empty() || second.powers.empty() || first.p != second.p || std::isinf(first.p) != isMaximum ||
       !(like == a->meaning) || a->meaning.isSum || a->meaning.coefficient != 1)
-    return false;
+    return refuseAt(
+        i, 9, concat("combines ", describe(b->meaning), " and ", describe(a->meaning), ", expected sums of powers"));
   std::vector<Multiple> terms = first.powers;
   terms.insert(terms.end(), second.powers.begin(), second.powers.end());
   Reading result = *a;
   result.meaning.root = numbering.powerSum(first.p, std::move(terms));
   write(*launch.outputs[0], std::move(result));
-  return true;
+  return Verdict();
 }
 
 Verdict EntryProof::update(const plan::LaunchT &launch, std::uint32_t i) {

@@ -59,8 +59,6 @@ bool EntryProof::isTotal(const Meaning &meaning, double coefficient, bool overRe
                       wantedLast = overRepetitions ? repeat - 1 : repetition,
                       first = isOfOne ? repetition : meaning.first, last = isOfOne ? repetition : meaning.last;
   if (first > wantedFirst || last < wantedLast) {
-    // Before the last repetition an op may read a part of a sum, which the plan adds to the rest later.
-    mismatch.isUnknown = repetition + 1 < repeat;
     mismatch.text = concat("misses micro-batch ", first > wantedFirst ? wantedFirst : wantedLast, " of ", of);
   } else if (first < wantedFirst || last > wantedLast)
     mismatch.text = concat("has more than micro-batch ", repetition, " of ", of);
@@ -308,9 +306,7 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
   if (!dims) {
     mismatch = {9,
                 "holds other elements of " + numbering.describe(expected.root) + " than " +
-                    numbering.describeValue(id) + " or a shard of it has",
-                // All elements of a root of one element are equal, so they do not show the shard.
-                numbering.root(expected.root).elements == 1};
+                    numbering.describeValue(id) + " or a shard of it has"};
     return std::nullopt;
   }
   return Match{std::move(reading), std::move(*dims)};
@@ -352,8 +348,9 @@ std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std
   const Root &root = numbering.root(expected.root);
   const plan::ProgramTypeT &type = numbering.type(id);
   const std::size_t dim = root.dim;
-  // The result of a concatenation itself; views of it are read after it was recognized.
-  if (expected.at != denseIndexing(type.shape) || view.shape.size() != type.shape.size() || dim >= view.shape.size()) {
+  if (root.value != id && expected.at != denseIndexing(numbering.type(root.value).shape))
+    return matchViewOfParts(view, id, mismatch);
+  if (view.shape.size() != type.shape.size() || dim >= view.shape.size()) {
     mismatch = {9, "a part of a concatenation is read", true};
     return std::nullopt;
   }

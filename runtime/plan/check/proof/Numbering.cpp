@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace sluice::check::proof {
 namespace {
@@ -55,6 +56,9 @@ private:
   }
   std::string bytes;
 };
+
+/// A sum of more terms is one term of a larger sum: the residual stream of a deep model has a term for each block.
+constexpr std::size_t maxTerms = 8;
 
 bool commutes(const std::string &op) { return op == "model.add" || op == "model.multiply" || op == "model.maximum"; }
 
@@ -173,6 +177,20 @@ void Numbering::set(std::uint32_t id, Value value) {
 void Numbering::setDense(std::uint32_t id, RootId root) { set(id, {root, 1, denseIndexing(type(id).shape)}); }
 
 RootId Numbering::constant(double value) { return rootOf(Key("constant").add(value).take(), 1); }
+
+RootId Numbering::partOf(RootId of, const Indexing &at) {
+  Digits digits = flattened(at);
+  std::ranges::sort(digits, std::greater(), &Digit::step);
+  digits = joined(digits);
+  const std::int64_t elements = extentOf(digits);
+  if (at.base == 0 && elements == roots[of].elements && (digits.empty() || digits == Digits{{elements, 1}}))
+    return of;
+  Key key("elements");
+  key.add(std::int64_t(of)).add(at.base);
+  for (const Digit &digit : digits)
+    key.add(digit.extent).add(digit.step);
+  return rootOf(key.take(), elements);
+}
 
 RootId Numbering::powerSum(double p, std::vector<Multiple> terms) {
   std::sort(terms.begin(), terms.end());
@@ -312,7 +330,7 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
     }
     return set(results[0], std::move(value));
   }
-  if (numberView(kind, op))
+  if (numberView(kind, op) || numberRows(kind, op))
     return;
   if (needsForms && Forms(*this, function, repeat).number(op))
     return;
@@ -347,13 +365,74 @@ std::span<const std::uint32_t> Numbering::opsOn(std::string_view kernel, std::sp
   return found == byOperands.end() ? std::span<const std::uint32_t>() : found->second;
 }
 
+bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {
+  const auto operands = operandsOf(op), results = resultsOf(op);
+  if (operands.size() != 1 || results.size() != 1 || operands[0] == 0 || results[0] == 0)
+    return false;
+  const Value source = values[operands[0]];
+  const std::int64_t ranks = std::int64_t(dataRanks);
+  if (source.root == 0 || source.at.dims.empty())
+    return false;
+  if (kind.op == "model.all_gather") {
+    // The index of an element is that of its rank times the elements of a rank, plus the index on the rank.
+    const std::int64_t elements = roots[source.root].elements;
+    Value value = source;
+    value.root = rootOf(Key("all ranks").add(std::int64_t(source.root)).take(), ranks * elements);
+    roots[value.root].varies = true;
+    roots[source.root].ofAllRanks = value.root;
+    value.at.dims[0].insert(value.at.dims[0].begin(), {ranks, elements});
+    if (shapeOf(value.at) != type(results[0]).shape)
+      return false;
+    set(results[0], std::move(value));
+    return true;
+  }
+  if (kind.op == "model.reduce_scatter") {
+    Value value{0, source.coefficient, denseIndexing(type(results[0]).shape)};
+    Key key("rank part");
+    key.add({source.root, 1, source.at});
+    if (elementsOf(type(results[0]).shape) * ranks != elementsOf(type(operands[0]).shape))
+      return false;
+    const auto [found, isNew] = byKey.emplace(key.take(), RootId(roots.size()));
+    if (isNew) {
+      roots.emplace_back();
+      roots.back().elements = elementsOf(type(results[0]).shape);
+      roots.back().varies = true;
+      roots[source.root].rankParts.push_back({source.at, found->second});
+    }
+    value.root = found->second;
+    set(results[0], std::move(value));
+    return true;
+  }
+  return false;
+}
+
+RootId Numbering::sumOf(const Multiple &a, const Multiple &b) {
+  std::vector<Multiple> terms;
+  for (const Multiple &operand : {a, b}) {
+    const std::vector<Multiple> own = roots[operand.first].terms;
+    if (own.empty() || own.size() >= maxTerms)
+      terms.push_back(operand);
+    else
+      for (const auto &[root, coefficient] : own)
+        terms.push_back({root, coefficient * operand.second});
+  }
+  std::sort(terms.begin(), terms.end());
+  Key key("sum");
+  for (const auto &[root, coefficient] : terms)
+    key.add(std::int64_t(root)).add(coefficient);
+  const RootId id = rootOf(key.take(), roots[a.first].elements);
+  roots[id].varies = roots[a.first].varies || roots[b.first].varies;
+  roots[id].terms = std::move(terms);
+  return id;
+}
+
 void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) {
   const auto operands = operandsOf(op), results = resultsOf(op);
   if (kind.op == "model.power_sum" && results.size() == 1 && results[0] != 0) {
     const plan::AttributeT *p = attributeOf(kind, "p");
     std::vector<Multiple> terms;
     for (std::uint32_t operand : operands)
-      terms.push_back({values[operand].root, values[operand].coefficient});
+      terms.push_back({partOf(values[operand].root, values[operand].at), values[operand].coefficient});
     return setDense(results[0], powerSum(p ? p->number : 2, std::move(terms)));
   }
   if (kind.op == "model.add" && operands.size() == 2 && results.size() == 1 && results[0] != 0) {
@@ -363,6 +442,19 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
       std::vector<Multiple> terms = a.powers;
       terms.insert(terms.end(), b.powers.begin(), b.powers.end());
       return setDense(results[0], powerSum(a.p, std::move(terms)));
+    }
+    const Value &left = values[operands[0]], &right = values[operands[1]];
+    const Indexing full = denseIndexing(type(results[0]).shape);
+    const std::int64_t elements = elementsOf(type(results[0]).shape);
+    const auto isFull = [&](const Value &value) {
+      return value.root != 0 && value.at == full && roots[value.root].elements == elements;
+    };
+    if (isFull(left) && isFull(right)) {
+      // A sum of totals is the total of the sum.
+      const RootId a = roots[left.root].totalOf, b = roots[right.root].totalOf;
+      if (a != 0 && b != 0 && left.coefficient == right.coefficient)
+        return set(results[0], {total("total", sumOf({a, 1}, {b, 1}), &Root::totalOf), left.coefficient, full});
+      return setDense(results[0], sumOf({left.root, left.coefficient}, {right.root, right.coefficient}));
     }
   }
   bool varies = false, isDefined = true;
@@ -395,8 +487,6 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
                elementsOf(type(results[r]).shape));
     Root &root = roots[id];
     root.varies = varies;
-    if (kind.op == "model.all_gather" || kind.op == "model.reduce_scatter")
-      root.unproved = "rows of all data ranks in one value (" + kind.op + ")";
     if (kind.op == "model.concat" && isDefined) {
       const plan::AttributeT *dim = attributeOf(kind, "dim");
       root.parts.assign(operands.begin(), operands.end());
@@ -433,6 +523,12 @@ std::string Numbering::describe(RootId id) const {
   const Root &root = roots[id];
   if (root.value == 0 && root.totalOf != 0)
     return "the sum over ranks and micro-batches of " + describe(root.totalOf);
+  if (root.value == 0 && !root.terms.empty()) {
+    std::string text;
+    for (const auto &[term, coefficient] : root.terms)
+      text += (text.empty() ? "" : " + ") + (coefficient == 1 ? "" : formatNumber(coefficient) + " times ") + describe(term);
+    return text;
+  }
   if (root.value == 0 && !root.powers.empty())
     return concat("a sum of powers of ", root.powers.size(), " values");
   return describeValue(root.value);

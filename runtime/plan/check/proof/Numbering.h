@@ -22,8 +22,14 @@ namespace sluice::check::proof {
 /// Position in Numbering::roots; 0: no value.
 using RootId = std::uint32_t;
 
-/// A multiple of a root, as a term of a sum of powers.
+/// A multiple of a root, as a term of a sum.
 using Multiple = std::pair<RootId, double>;
+
+/// Of the elements `at` of a sum over data ranks each rank has an equal part, which is the root `part`.
+struct RankPart {
+  Indexing at;
+  RootId part = 0;
+};
 
 struct Root {
   std::int64_t elements = 0;
@@ -35,6 +41,12 @@ struct Root {
   RootId rankTotalOf = 0;
   /// The total of this root, if the program has it.
   RootId total = 0;
+  /// The values of all data ranks, in the order of the ranks, if the program gathers them; 0: it does not.
+  RootId ofAllRanks = 0;
+  /// Parts of the sum of this root over data ranks, in the order of the ranks, of which the program has the rank's.
+  std::vector<RankPart> rankParts;
+  /// The terms of a sum, sorted; empty: it is none.
+  std::vector<Multiple> terms;
   /// The sum of |x|^p over these values, sorted; their order has no meaning.
   std::vector<Multiple> powers;
   double p = 0;
@@ -98,6 +110,10 @@ public:
   RootId largestTerm(RootId of);
   /// The ops whose kernel and whose operands' roots these are, forms included.
   std::span<const std::uint32_t> opsOn(std::string_view kernel, std::span<const RootId> operands);
+  /// The root of the sum of two roots of equal sizes, element by element. Sums of few terms are equal in any order.
+  RootId sumOf(const Multiple &a, const Multiple &b);
+  /// A root for these elements of a root, in any order: the root itself if they are all.
+  RootId partOf(RootId of, const Indexing &at);
   /// The root of a sum of powers of these.
   RootId powerSum(double p, std::vector<Multiple> terms);
 
@@ -114,6 +130,7 @@ private:
   friend class Forms;
   void numberOp(std::uint32_t op, NumberedFunction &function, double repeat);
   bool numberView(const plan::ProgramKindT &kind, std::uint32_t op);
+  bool numberRows(const plan::ProgramKindT &kind, std::uint32_t op);
   void numberResults(const plan::ProgramKindT &kind, std::uint32_t op);
   RootId rootOf(const std::string &key, std::int64_t elements);
   void set(std::uint32_t id, Value value);

@@ -7,18 +7,6 @@
 
 #include "runtime/plan/check/proof/EntryProof.h"
 
-namespace sluice::check::proof {
-
-/// Why the rules are not complete for the plan, so that a contradiction may be a missing rule; empty if they are.
-static std::string missingRules(const plan::PlanT &plan) {
-  for (const auto &kind : plan.program->kinds)
-    if (kind->op == "model.all_gather" || kind->op == "model.reduce_scatter")
-      return "the model contains " + kind->op;
-  return {};
-}
-
-} // namespace sluice::check::proof
-
 namespace sluice::check {
 
 Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
@@ -27,7 +15,6 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
     finding.notProved = "the plan has no unsharded program";
     return {};
   }
-  const std::string missing = proof::missingRules(plan);
   proof::Numbering numbering(plan);
   if (!numbering.problem().empty()) {
     finding.notProved = numbering.problem();
@@ -36,10 +23,6 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     const bool isRecorded = numbering.function(plan.entries[e]->name) != nullptr;
     proof::Result own = isRecorded ? proof::EntryProof(plan, numbering, e).run() : proof::initializes(plan, e);
-    if (isRecorded && own.refusal && !missing.empty()) {
-      own.notProved = missing + ": " + own.refusal->message;
-      own.refusal.reset();
-    }
     finding.facts += own.facts;
     if (finding.notProved.empty())
       finding.notProved = own.notProved;

@@ -1,14 +1,6 @@
 //===- ProofTest.cpp - compiled plans are proved, and wrong variants of them refused (P7, P9) ---===//
-#include "runtime/plan/Checker.h"
-#include "runtime/plan/Serialize.h"
 #include "runtime/plan/check/Check.h"
-#include "test/unit/plan/CompiledPlan.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <set>
+#include "test/unit/plan/proof/SpoiledPlan.h"
 
 namespace sluice::test {
 namespace {
@@ -38,63 +30,10 @@ const Recipe &recipeOf(std::string_view name) { return *std::ranges::find(recipe
 
 class Proved : public testing::TestWithParam<Recipe> {};
 
-TEST_P(Proved, Plan) {
-  CheckReport report;
-  const Status status = checkPlan(compile(GetParam()), &report);
-  EXPECT_TRUE(status.isOk()) << status.message();
-  EXPECT_EQ(report[9], CheckReport::Outcome::proved) << report.properties[8].reason;
-  EXPECT_EQ(report[7], CheckReport::Outcome::proved);
-}
+TEST_P(Proved, Plan) { expectProved(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Proof, Proved, testing::ValuesIn(recipes),
                          [](const auto &info) { return std::string(info.param.name); });
-
-using Accept = std::function<bool(const plan::InstructionT &)>;
-
-/// The first accepted instruction of an entry point.
-plan::InstructionT &find(plan::PlanT &plan, const Accept &accept, const std::string &entry = "train_step") {
-  plan::InstructionT *found = nullptr;
-  forEachInstruction(*plan.entries[std::size_t(findEntry(plan, entry))],
-                     [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-                       if (!found && accept(instruction))
-                         found = const_cast<plan::InstructionT *>(&instruction);
-                     });
-  if (!found)
-    throw std::runtime_error("no such instruction");
-  return *found;
-}
-plan::LaunchT &findLaunch(plan::PlanT &plan, const std::string &kernel, const std::string &entry = "train_step") {
-  return *find(
-              plan,
-              [&](const plan::InstructionT &at) {
-                return at.operation.AsLaunch() && plan.kernels[at.operation.AsLaunch()->kernel] == kernel;
-              },
-              entry)
-              .operation.AsLaunch();
-}
-plan::CollectiveT &findCollective(plan::PlanT &plan, plan::CollectiveKind kind) {
-  return *find(plan, [&](const plan::InstructionT &at) {
-            return at.operation.AsCollective() && at.operation.AsCollective()->kind == kind;
-          }).operation.AsCollective();
-}
-plan::AttributeT &attributeOf(plan::LaunchT &launch, const std::string &name) {
-  return **std::ranges::find_if(launch.attributes, [&](const auto &attribute) { return attribute->name == name; });
-}
-/// The launch uses a kernel that the plan does not name yet.
-void useKernel(plan::PlanT &plan, plan::LaunchT &launch, const std::string &kernel) {
-  plan.kernels.push_back(kernel);
-  launch.kernel = std::uint32_t(plan.kernels.size() - 1);
-}
-
-struct Wrong {
-  const char *name;
-  const char *recipe;
-  int property;
-  /// Part of the message.
-  const char *message;
-  void (*spoil)(plan::PlanT &);
-};
-void PrintTo(const Wrong &wrong, std::ostream *out) { *out << wrong.name; }
 
 using enum plan::CollectiveKind;
 
@@ -181,17 +120,7 @@ const Wrong wrongs[] = {
 
 class WrongPlan : public testing::TestWithParam<Wrong> {};
 
-TEST_P(WrongPlan, IsRefused) {
-  plan::PlanT plan = compile(recipeOf(GetParam().recipe));
-  GetParam().spoil(plan);
-  serializePlan(plan);
-  CheckReport report;
-  const Status status = checkPlan(plan, &report);
-  EXPECT_EQ(report.refused(), GetParam().property);
-  EXPECT_NE(status.message().find("P" + std::to_string(GetParam().property) + " "), std::string::npos)
-      << status.message();
-  EXPECT_NE(status.message().find(GetParam().message), std::string::npos) << status.message();
-}
+TEST_P(WrongPlan, IsRefused) { expectRefused(recipeOf(GetParam().recipe), GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Proof, WrongPlan, testing::ValuesIn(wrongs),
                          [](const auto &info) { return std::string(info.param.name); });
