@@ -4,6 +4,7 @@
 #include "dialect/plan/Plan.h"
 #include "passes/memory/Arena.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/PackingByPressure.h"
 #include "passes/solver/PackingIntervals.h"
 #include "passes/solver/PackingSolver.h"
 
@@ -16,6 +17,16 @@ using namespace mlir;
 using namespace sluice;
 
 namespace {
+
+/// Comparisons of two buffers for one entry point: at most some seconds.
+constexpr uint64_t pressureSteps = 200'000'000;
+
+/// The buffers of an entry point in one memory space.
+struct Placed {
+  SmallVector<plan_ir::BufferOp> buffers;
+  PackingProblem problem;
+  PackingSolution solution;
+};
 
 struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
   using PlaceBuffersBase::PlaceBuffersBase;
@@ -40,18 +51,25 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
       persistentBytes += buffer.getBytes();
     }
     const uint64_t persistent = llvm::alignTo(top, arenaAlignment);
-    uint64_t height = 0, live = 0;
+    uint64_t height = 0, live = 0, least = 0;
+    SmallVector<Placed> entries;
     for (auto entry : module.getOps<plan_ir::EntryOp>()) {
       auto buffers = buffersOf(module, space, entry.getSymName());
       for (plan_ir::BufferOp buffer : buffers)
         if (!buffer.getBegin())
           return buffer.emitOpError("has no lifespan before placement");
-      const PackingProblem problem = problemOf(buffers);
-      const PackingSolution solution = solvePacking(problem);
-      for (auto [buffer, offset] : llvm::zip(buffers, solution.offsets))
-        buffer.setOffset(persistent + offset);
-      height = std::max(height, solution.height);
+      PackingProblem problem = problemOf(buffers);
+      PackingSolution solution = solvePacking(problem);
       live = std::max(live, largestLiveSum(problem, 1));
+      least = std::max(least, largestLiveSum(problem, problem.alignment));
+      entries.push_back({std::move(buffers), std::move(problem), std::move(solution)});
+    }
+    // Only the highest entry point decides the size of the arena.
+    for (Placed &entry : entries) {
+      entry.solution = lowerByPressure(entry.problem, std::move(entry.solution), least, pressureSteps);
+      for (auto [buffer, offset] : llvm::zip(entry.buffers, entry.solution.offsets))
+        buffer.setOffset(persistent + offset);
+      height = std::max(height, entry.solution.height);
     }
     if (persistent + height > maxArenaBytes)
       return module.emitError("memory of one rank, expected at most 256 TiB in space '")

@@ -24,12 +24,25 @@ struct Item {
   /// The first instant, and one past the last.
   std::uint32_t begin = 0, end = 0;
   std::uint64_t lifespan = 0;
+  /// The lowest ceiling of its instants.
+  std::uint64_t ceiling = infinite;
+  /// Sorted by their begin.
+  std::vector<ByteRange> occupied;
   /// Items that live at a common instant.
   std::vector<std::uint32_t> overlaps;
   /// The previous item of the same size and intervals; -1: none. Equal items are placed in their order.
   std::int32_t equal = -1;
 
   double area() const { return double(size) * double(lifespan); }
+  /// The lowest offset from `at` on that the occupied bytes leave free.
+  std::uint64_t settle(std::uint64_t at) const {
+    for (const ByteRange &range : occupied) {
+      if (range.begin >= at + size)
+        break;
+      at = std::max(at, range.end);
+    }
+    return at;
+  }
 };
 
 enum class Priority : std::uint8_t { lifespan, unplaced, unplacedThenLifespan };
@@ -37,9 +50,8 @@ constexpr std::array priorities = {Priority::lifespan, Priority::unplaced, Prior
 
 class Search {
 public:
-  Search(const PackingProblem &problem, std::uint64_t capacity)
-      : problem(problem), intervals(intervalsOf(problem)), capacity(capacity),
-        roundedCapacity(alignUp(capacity, problem.alignment)) {
+  Search(const PackingProblem &problem, std::uint64_t capacity, const PackingSurroundings *surroundings = nullptr)
+      : problem(problem), intervals(intervalsOf(problem)), capacity(capacity) {
     std::erase_if(intervals, [&](const PackingInterval &s) { return problem.buffers[s.buffer].bytes == 0; });
     std::vector<std::uint64_t> lifespans;
     for (const PackingInterval &s : intervals) {
@@ -49,8 +61,13 @@ public:
       }
       lifespans.back() += s.end - s.begin;
     }
+    const std::vector<PackingInterval> all = intervals;
     unplaced.resize(dropIdleInstants(intervals));
     stack.resize(unplaced.size());
+    ceilings.assign(unplaced.size(), alignUp(capacity, problem.alignment));
+    if (surroundings)
+      for (std::size_t k = 0; k < all.size(); ++k)
+        ceilings[intervals[k].begin] = surroundings->ceilings[all[k].begin];
     for (std::size_t at = 0; at < intervals.size();) {
       const std::size_t first = at;
       while (at < intervals.size() && intervals[at].buffer == intervals[first].buffer)
@@ -62,7 +79,14 @@ public:
       item.begin = intervals[first].begin;
       item.end = intervals[at - 1].end;
       item.lifespan = lifespans[items.size()];
-      items.push_back(item);
+      if (surroundings) {
+        for (const PackingInterval &s : std::span(all).subspan(first, at - first))
+          item.ceiling = std::min(item.ceiling, *std::min_element(surroundings->ceilings.begin() + s.begin,
+                                                                  surroundings->ceilings.begin() + s.end));
+        item.occupied = surroundings->occupied[intervals[first].buffer];
+        std::ranges::sort(item.occupied, {}, &ByteRange::begin);
+      }
+      items.push_back(std::move(item));
     }
     for (std::uint32_t i = 0; i < items.size(); ++i)
       for (std::uint32_t j = 0; j < i; ++j)
@@ -83,7 +107,8 @@ public:
     priority = order;
     limit = most;
     placements = 0;
-    lowest.assign(items.size(), 0);
+    lowest.resize(items.size());
+    std::ranges::transform(items, lowest.begin(), [](const Item &item) { return item.settle(0); });
     offsets.assign(items.size(), 0);
     isPlaced.assign(items.size(), false);
     placed.clear();
@@ -136,6 +161,15 @@ private:
     for (const PackingInterval &s : item.intervals)
       most = std::max(most, *std::max_element(unplaced.begin() + s.begin, unplaced.begin() + s.end));
     return most;
+  }
+
+  /// The highest offset at which the unplaced items of each instant of the item may begin; 0 if there is none.
+  std::uint64_t highestStart(const Item &item) const {
+    std::uint64_t highest = infinite;
+    for (const PackingInterval &s : item.intervals)
+      for (std::uint32_t t = s.begin; t < s.end; ++t)
+        highest = std::min(highest, ceilings[t] - std::min(ceilings[t], unplaced[t]));
+    return highest;
   }
 
   void sortByPriority(Items &part) {
@@ -211,15 +245,18 @@ private:
       begin = std::min(begin, items[i].begin);
       end = std::max(end, items[i].end);
       bound[i] = lowest[i];
-      if (lowest[i] + items[i].bytes > capacity)
+      if (lowest[i] + items[i].bytes > capacity || lowest[i] + items[i].size > items[i].ceiling)
         return false;
       if (lowest[i] >= from || part.size() == 1)
         continue;
-      // It was passed over, so it is on an item that is placed from now on.
+      // It was passed over, so it is on an item that is placed from now on, or on occupied bytes.
       bound[i] = infinite;
       for (std::uint32_t j : items[i].overlaps)
         if (!isPlaced[j])
-          bound[i] = std::min(bound[i], std::max(lowest[j], from) + items[j].size);
+          bound[i] = std::min(bound[i], items[i].settle(std::max(lowest[j], from) + items[j].size));
+      for (const ByteRange &range : items[i].occupied)
+        if (range.end > lowest[i])
+          bound[i] = std::min(bound[i], items[i].settle(std::max(range.end, from)));
       if (bound[i] == infinite)
         return false;
     }
@@ -230,7 +267,7 @@ private:
         for (std::uint32_t t = s.begin; t < s.end; ++t) {
           const std::uint64_t at = std::max(stack[t], bound[i]);
           stack[t] = at + items[i].size;
-          if (stack[t] > roundedCapacity)
+          if (stack[t] > ceilings[t])
             return false;
         }
     return true;
@@ -244,10 +281,10 @@ private:
       return true;
     }
     // An item that ends at or below the next offset could have been placed before it.
-    std::uint64_t lowestEnd = infinite, most = 0;
+    std::uint64_t lowestEnd = infinite, highest = infinite;
     for (std::uint32_t i : part) {
       lowestEnd = std::min(lowestEnd, lowest[i] + items[i].size);
-      most = std::max(most, mostUnplaced(items[i]));
+      highest = std::min(highest, highestStart(items[i]));
     }
     Items candidates;
     for (std::uint32_t i : part) {
@@ -255,7 +292,7 @@ private:
       const std::int32_t equal = items[i].equal;
       const bool followsEqual = equal < 0 || isPlaced[equal] || lowest[equal] != lowest[i];
       // All items that are unplaced at an instant are placed at this offset or above.
-      if (followsOrder && followsEqual && lowest[i] < lowestEnd && lowest[i] + most <= roundedCapacity)
+      if (followsOrder && followsEqual && lowest[i] < lowestEnd && lowest[i] <= highest)
         candidates.push_back(i);
     }
     std::ranges::stable_sort(candidates, {}, [&](std::uint32_t i) { return lowest[i]; });
@@ -276,7 +313,7 @@ private:
     for (std::uint32_t j : item.overlaps)
       if (!isPlaced[j] && lowest[j] < end) {
         raised.emplace_back(j, lowest[j]);
-        lowest[j] = end;
+        lowest[j] = items[j].settle(end);
       }
     placed.push_back(i);
     isPlaced[i] = true;
@@ -305,7 +342,9 @@ private:
 
   const PackingProblem &problem;
   std::vector<PackingInterval> intervals;
-  std::uint64_t capacity, roundedCapacity;
+  std::uint64_t capacity;
+  /// By instant, the offset at which free bytes end when the instant begins.
+  std::vector<std::uint64_t> ceilings;
   std::vector<Item> items;
   /// For each item its buffer in the problem.
   std::vector<std::uint32_t> buffers;
@@ -325,11 +364,8 @@ private:
 
 } // namespace
 
-PackingSearchResult searchPacking(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t placements) {
+static PackingSearchResult runSearch(Search search, std::uint64_t placements) {
   PackingSearchResult result;
-  if (problem.buffers.size() > maxSearchedBuffers)
-    return result;
-  Search search(problem, capacity);
   std::uint64_t tried = 0;
   for (std::uint64_t limit = 2 * search.size() + 1; tried < placements; limit *= 2)
     for (Priority priority : priorities) {
@@ -345,6 +381,20 @@ PackingSearchResult searchPacking(const PackingProblem &problem, std::uint64_t c
       tried += search.tried();
     }
   return result;
+}
+
+PackingSearchResult searchPacking(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t placements) {
+  if (problem.buffers.size() > maxSearchedBuffers)
+    return {};
+  return runSearch(Search(problem, capacity), placements);
+}
+
+PackingSearchResult searchPacking(const PackingProblem &problem, const PackingSurroundings &surroundings,
+                                  std::uint64_t placements) {
+  if (problem.buffers.size() > maxSearchedBuffers)
+    return {};
+  const std::uint64_t capacity = std::ranges::max(surroundings.ceilings);
+  return runSearch(Search(problem, capacity, &surroundings), placements);
 }
 
 } // namespace sluice

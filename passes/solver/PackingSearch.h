@@ -16,6 +16,7 @@
 #ifndef SLUICE_PASSES_SOLVER_PACKINGSEARCH_H
 #define SLUICE_PASSES_SOLVER_PACKINGSEARCH_H
 
+#include "passes/solver/OccupiedRanges.h"
 #include "passes/solver/PackingProblem.h"
 
 namespace sluice {
@@ -37,9 +38,21 @@ struct PackingSearchResult {
   PackingSolution solution;
 };
 
+/// What is placed around the buffers of a search.
+struct PackingSurroundings {
+  /// By instant of the problem, the offset at which free bytes end; a multiple of the alignment.
+  std::vector<std::uint64_t> ceilings;
+  /// By buffer, bytes that are not free during its lifespan; multiples of the alignment. Buffers of equal lifespans
+  /// have the same ranges.
+  std::vector<std::vector<ByteRange>> occupied;
+};
+
 /// Searches with at most `placements` tentative placements; problems of more than maxSearchedBuffers buffers are
 /// undecided. The same arguments give the same result on every machine.
 PackingSearchResult searchPacking(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t placements);
+/// The same below ceilings and next to occupied bytes.
+PackingSearchResult searchPacking(const PackingProblem &problem, const PackingSurroundings &surroundings,
+                                  std::uint64_t placements);
 
 } // namespace sluice
 

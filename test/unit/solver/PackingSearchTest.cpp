@@ -124,6 +124,59 @@ TEST(PackingSearch, DecidesWhatTheGreedySearchDoesNot) {
   EXPECT_EQ(packWithin(problem, 4095).outcome, PackingOutcome::infeasible);
 }
 
+/// The buffers after the first `fixed` ones, next to those at their offsets.
+PackingSurroundings surroundingsOf(const PackingProblem &problem, const std::vector<std::uint64_t> &offsets,
+                                   std::size_t fixed, std::uint64_t height) {
+  PackingSurroundings surroundings;
+  surroundings.ceilings.assign(64, height);
+  for (std::size_t i = fixed; i < problem.buffers.size(); ++i) {
+    std::vector<ByteRange> &occupied = surroundings.occupied.emplace_back();
+    for (std::size_t j = 0; j < fixed; ++j)
+      if (problem.buffers[i].begin < problem.buffers[j].end && problem.buffers[j].begin < problem.buffers[i].end)
+        occupied.push_back({offsets[j], offsets[j] + problem.buffers[j].bytes});
+  }
+  return surroundings;
+}
+
+TEST(PackingSearch, CompletesAPackingNextToFixedBuffers) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 numbers(seed);
+    PackingProblem problem;
+    for (int b = 0; b < 8; ++b) {
+      const std::uint32_t begin = numbers() % 8;
+      problem.buffers.push_back(
+          {std::to_string(b), 1 + numbers() % 9, begin, begin + 1 + std::uint32_t(numbers() % 6)});
+    }
+    const std::uint64_t lowest = lowestHeight(problem);
+    PackingSolution all = searchPacking(problem, lowest, 1'000'000).solution;
+    const std::size_t fixed = numbers() % 8;
+    PackingProblem rest;
+    rest.buffers.assign(problem.buffers.begin() + fixed, problem.buffers.end());
+    const PackingSearchResult found =
+        searchPacking(rest, surroundingsOf(problem, all.offsets, fixed, lowest), 1'000'000);
+    ASSERT_EQ(found.outcome, PackingOutcome::found) << "seed " << seed;
+    std::ranges::copy(found.solution.offsets, all.offsets.begin() + fixed);
+    all.height = lowest;
+    EXPECT_TRUE(checkPacking(problem, all).isOk()) << "seed " << seed << ": " << checkPacking(problem, all).message();
+  }
+}
+
+TEST(PackingSearch, ProvesThatFixedBuffersLeaveNoRoom) {
+  // 2 bytes are free on each side of the fixed buffer, and 3 are needed.
+  PackingProblem problem;
+  problem.buffers = {{"fixed", 1, 0, 2}, {"large", 3, 1, 3}, {"small", 2, 0, 1}};
+  PackingSurroundings surroundings = surroundingsOf(problem, {2, 0, 0}, 1, 5);
+  problem.buffers.erase(problem.buffers.begin());
+  EXPECT_EQ(searchPacking(problem, surroundings, 1'000).outcome, PackingOutcome::infeasible);
+  // A ceiling counts at the instants of a buffer.
+  surroundings.ceilings = {4, 6, 6};
+  const PackingSearchResult found = searchPacking(problem, surroundings, 1'000);
+  ASSERT_EQ(found.outcome, PackingOutcome::found);
+  EXPECT_EQ(found.solution.offsets, (std::vector<std::uint64_t>{3, 0}));
+  surroundings.ceilings = {1, 6, 6};
+  EXPECT_EQ(searchPacking(problem, surroundings, 1'000).outcome, PackingOutcome::infeasible);
+}
+
 TEST(PackingSearch, LimitsAreUndecided) {
   PackingProblem problem;
   for (int b = 0; b < 8; ++b)

@@ -1,0 +1,372 @@
+//===- PackingByPressure.cpp - placement below a capacity, the fullest instants first -----===//
+#include "passes/solver/PackingByPressure.h"
+
+#include "passes/solver/PackingIntervals.h"
+#include "passes/solver/PackingSearch.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+namespace sluice {
+namespace {
+
+constexpr std::uint64_t unplaced = std::numeric_limits<std::uint64_t>::max();
+/// Instants of at least this pressure are placed in groups of their own.
+constexpr double highPressure = 0.9;
+/// Attempts to place a group, each with the neighbours of the buffers that failed before.
+constexpr int maxAttempts = 8;
+/// Placements of one order, each with the buffers that failed moved to its front.
+constexpr int maxPromotions = 15;
+/// Larger groups are not searched.
+constexpr std::size_t maxSearchedGroup = 400;
+constexpr std::uint64_t searchedPlacements = 5000;
+/// A buffer of the stack, and a buffer that is placed before the groups, lives for at least one part of so many of the
+/// instants.
+constexpr std::array shares = {16, 8, 4, 32};
+/// Comparisons of two buffers for one choice of shares.
+constexpr std::uint64_t stepsOfAChoice = 60'000'000;
+
+class Placement {
+public:
+  Placement(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t steps)
+      : top(capacity / problem.alignment * problem.alignment), most(steps), intervals(intervalsOf(problem)),
+        first(problem.buffers.size() + 1, 0), offsets(problem.buffers.size(), 0) {
+    std::erase_if(intervals, [&](const PackingInterval &s) { return problem.buffers[s.buffer].bytes == 0; });
+    instants = dropIdleInstants(intervals);
+    for (const PackingInterval &s : intervals)
+      ++first[s.buffer + 1];
+    for (std::size_t i = 1; i < first.size(); ++i)
+      first[i] += first[i - 1];
+    for (const PackingBuffer &buffer : problem.buffers)
+      sizes.push_back(alignUp(buffer.bytes, problem.alignment));
+    lifespans.assign(sizes.size(), 0);
+    for (const PackingInterval &s : intervals)
+      lifespans[s.buffer] += s.end - s.begin;
+  }
+
+  /// Places all buffers; false if some have no place.
+  bool run(int stackShare, int longShare) {
+    if (!stack(instants / stackShare) || !measurePressure())
+      return false;
+    placeLongLived(instants / longShare);
+    for (const Run &run : pressedRuns()) {
+      Ids group;
+      for (std::uint32_t i : rest)
+        if (offsets[i] == unplaced && lives(i, run.begin, run.end))
+          group.push_back(i);
+      if (!placeGroup(std::move(group)))
+        return false;
+    }
+    return placeRest();
+  }
+
+  PackingSolution solution(const PackingProblem &problem) const {
+    PackingSolution result;
+    result.offsets.assign(sizes.size(), 0);
+    for (std::uint32_t i = 0; i < sizes.size(); ++i)
+      if (!spansOf(i).empty()) {
+        result.offsets[i] = isStacked[i] ? offsets[i] : top - offsets[i] - sizes[i];
+        result.height = std::max(result.height, result.offsets[i] + problem.buffers[i].bytes);
+      }
+    return result;
+  }
+
+  std::uint64_t steps() const { return taken; }
+
+private:
+  using Ids = std::vector<std::uint32_t>;
+  enum class Key : std::uint8_t { area, size, lifespan, pressure };
+  /// Consecutive instants of high pressure.
+  struct Run {
+    double pressure;
+    std::uint32_t begin, end;
+  };
+
+  std::span<const PackingInterval> spansOf(std::uint32_t buffer) const {
+    return std::span(intervals).subspan(first[buffer], first[buffer + 1] - first[buffer]);
+  }
+  bool lives(std::uint32_t buffer, std::uint32_t begin, std::uint32_t end) const {
+    return std::ranges::any_of(spansOf(buffer),
+                               [&](const PackingInterval &s) { return s.begin < end && begin < s.end; });
+  }
+  bool overlap(std::uint32_t a, std::uint32_t b) {
+    ++taken;
+    return std::ranges::any_of(spansOf(a), [&](const PackingInterval &s) { return lives(b, s.begin, s.end); });
+  }
+
+  /// Places the stack, and sets the room above it at each instant. False if it exceeds the capacity.
+  bool stack(std::uint32_t leastLifespan) {
+    std::vector<std::uint64_t> live(instants, 0);
+    for (const PackingInterval &s : intervals)
+      for (std::uint32_t t = s.begin; t < s.end; ++t)
+        live[t] += sizes[s.buffer];
+    const auto fullest = std::uint32_t(std::ranges::max_element(live) - live.begin());
+    Ids nested;
+    for (std::uint32_t i = 0; i < sizes.size(); ++i)
+      if (spansOf(i).size() == 1 && lifespans[i] > leastLifespan && lives(i, fullest, fullest + 1))
+        nested.push_back(i);
+    std::ranges::stable_sort(nested, [&](std::uint32_t a, std::uint32_t b) { return lifespans[a] > lifespans[b]; });
+    isStacked.assign(sizes.size(), false);
+    room.assign(instants, top);
+    std::uint64_t height = 0;
+    PackingInterval outer = {0, 0, instants};
+    for (std::uint32_t i : nested) {
+      const PackingInterval &s = spansOf(i).front();
+      if (s.begin < outer.begin || s.end > outer.end)
+        continue;
+      outer = s;
+      isStacked[i] = true;
+      offsets[i] = height;
+      height += sizes[i];
+      if (height > top)
+        return false;
+      for (std::uint32_t t = s.begin; t < s.end; ++t)
+        room[t] = top - height;
+    }
+    rest.clear();
+    for (std::uint32_t i = 0; i < sizes.size(); ++i)
+      if (!isStacked[i] && !spansOf(i).empty()) {
+        rest.push_back(i);
+        offsets[i] = unplaced;
+      }
+    return true;
+  }
+
+  /// False if the live bytes of an instant exceed its room.
+  bool measurePressure() {
+    pressure.assign(instants, 0);
+    for (std::uint32_t i : rest)
+      for (const PackingInterval &s : spansOf(i))
+        for (std::uint32_t t = s.begin; t < s.end; ++t)
+          pressure[t] += double(sizes[i]);
+    for (std::uint32_t t = 0; t < instants; ++t) {
+      if (pressure[t] > double(room[t]))
+        return false;
+      pressure[t] = room[t] == 0 ? 0 : pressure[t] / double(room[t]);
+    }
+    highest.assign(sizes.size(), 0);
+    roofs.assign(sizes.size(), top);
+    for (std::uint32_t i : rest)
+      for (const PackingInterval &s : spansOf(i))
+        for (std::uint32_t t = s.begin; t < s.end; ++t) {
+          highest[i] = std::max(highest[i], pressure[t]);
+          roofs[i] = std::min(roofs[i], room[t]);
+        }
+    return true;
+  }
+
+  /// Places the buffers that outlive the groups, such as shards of gradients: a group leaves no room for them later.
+  void placeLongLived(std::uint32_t leastLifespan) {
+    Ids order;
+    std::ranges::copy_if(rest, std::back_inserter(order),
+                         [&](std::uint32_t i) { return lifespans[i] > leastLifespan; });
+    std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return lifespans[a] > lifespans[b]; });
+    placeInOrder(order, {});
+  }
+
+  /// Runs with few instants between them are one.
+  std::vector<Run> pressedRuns() const {
+    constexpr std::uint32_t distance = 2;
+    std::vector<Run> runs;
+    for (std::uint32_t t = 0; t < instants; ++t) {
+      if (pressure[t] < highPressure)
+        continue;
+      if (runs.empty() || runs.back().end + distance < t)
+        runs.push_back({0, t, t});
+      runs.back().pressure = std::max(runs.back().pressure, pressure[t]);
+      runs.back().end = t + 1;
+    }
+    if (runs.empty())
+      return runs;
+    // From the highest pressure to the last run, then to the first: each has placed neighbours on one side at most.
+    const auto highest = std::ranges::max_element(runs, {}, &Run::pressure);
+    std::reverse(runs.begin(), highest);
+    std::rotate(runs.begin(), highest, runs.end());
+    return runs;
+  }
+
+  /// Places the group at the lowest offsets that `near` leaves, in order. Returns the buffers without room.
+  Ids placeInOrder(const Ids &order, const Ids &near) {
+    Ids placed = near, failed;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> occupied;
+    for (std::uint32_t i : order) {
+      occupied.clear();
+      for (std::uint32_t j : placed)
+        if (overlap(i, j))
+          occupied.emplace_back(offsets[j], offsets[j] + sizes[j]);
+      std::ranges::sort(occupied);
+      std::uint64_t at = 0;
+      for (const auto &[begin, end] : occupied) {
+        if (begin >= at + sizes[i])
+          break;
+        at = std::max(at, end);
+      }
+      offsets[i] = at + sizes[i] <= roofs[i] ? at : unplaced;
+      (offsets[i] == unplaced ? failed : placed).push_back(i);
+    }
+    return failed;
+  }
+
+  /// The largest first.
+  void sortByKey(Ids &group, Key key) const {
+    const auto value = [&](std::uint32_t i) {
+      switch (key) {
+      case Key::area:
+        return double(sizes[i]) * double(lifespans[i]);
+      case Key::size:
+        return double(sizes[i]);
+      case Key::lifespan:
+        return double(lifespans[i]);
+      case Key::pressure:
+        break;
+      }
+      return highest[i];
+    };
+    std::ranges::stable_sort(group, std::greater(), value);
+  }
+
+  /// Places the group next to the buffers that are placed. Returns the smallest set of buffers without room that an
+  /// order left; if it is not empty, the group is unplaced.
+  Ids tryOrders(const Ids &group) {
+    std::uint32_t begin = instants, end = 0;
+    for (std::uint32_t i : group) {
+      begin = std::min(begin, spansOf(i).front().begin);
+      end = std::max(end, spansOf(i).back().end);
+      offsets[i] = unplaced;
+    }
+    Ids near, least = group;
+    for (std::uint32_t i : rest)
+      if (offsets[i] != unplaced && lives(i, begin, end))
+        near.push_back(i);
+    for (Key key : {Key::area, Key::size, Key::lifespan, Key::pressure}) {
+      Ids order = group;
+      sortByKey(order, key);
+      for (int promotion = 0; promotion < maxPromotions && taken < most; ++promotion) {
+        Ids failed = placeInOrder(order, near);
+        if (failed.empty())
+          return {};
+        std::ranges::stable_partition(order, [&](std::uint32_t i) { return offsets[i] == unplaced; });
+        if (failed.size() < least.size())
+          least = std::move(failed);
+      }
+    }
+    for (std::uint32_t i : group)
+      offsets[i] = unplaced;
+    return least;
+  }
+
+  /// Places the group by exact search next to the buffers that are placed.
+  bool searchGroup(const Ids &group) {
+    if (group.size() > maxSearchedGroup)
+      return false;
+    PackingProblem problem;
+    PackingSurroundings surroundings;
+    surroundings.ceilings = room;
+    for (std::uint32_t i : group) {
+      if (spansOf(i).size() > 1)
+        return false;
+      const PackingInterval &s = spansOf(i).front();
+      problem.buffers.push_back({.bytes = sizes[i], .begin = s.begin, .end = s.end});
+      auto &occupied = surroundings.occupied.emplace_back();
+      for (std::uint32_t j : rest)
+        if (offsets[j] != unplaced && overlap(i, j))
+          occupied.push_back({offsets[j], offsets[j] + sizes[j]});
+    }
+    const PackingSearchResult found = searchPacking(problem, surroundings, searchedPlacements);
+    if (found.outcome != PackingOutcome::found)
+      return false;
+    for (std::size_t k = 0; k < group.size(); ++k)
+      offsets[group[k]] = found.solution.offsets[k];
+    return true;
+  }
+
+  bool placeGroup(Ids group) {
+    for (int attempt = 0; !group.empty() && attempt < maxAttempts && taken < most; ++attempt) {
+      const Ids failed = tryOrders(group);
+      if (failed.empty() || searchGroup(group))
+        return true;
+      std::vector<bool> isInGroup(sizes.size(), false);
+      for (std::uint32_t i : group)
+        isInGroup[i] = true;
+      for (std::uint32_t i : failed)
+        for (std::uint32_t j : rest)
+          if (!isInGroup[j] && offsets[j] != unplaced && overlap(i, j)) {
+            isInGroup[j] = true;
+            group.push_back(j);
+          }
+    }
+    return group.empty();
+  }
+
+  /// The buffers of low pressure, in order of area.
+  bool placeRest() {
+    Ids order;
+    for (std::uint32_t i : rest)
+      if (offsets[i] == unplaced)
+        order.push_back(i);
+    sortByKey(order, Key::area);
+    for (std::uint32_t i : order) {
+      Ids near;
+      const std::uint32_t begin = spansOf(i).front().begin, end = spansOf(i).back().end;
+      for (std::uint32_t j : rest)
+        if (offsets[j] != unplaced && lives(j, begin, end))
+          near.push_back(j);
+      if (!placeInOrder({i}, near).empty() && !placeGroup({i}))
+        return false;
+    }
+    return true;
+  }
+
+  std::uint64_t top, most, taken = 0;
+  std::vector<PackingInterval> intervals;
+  /// The first interval of each buffer.
+  std::vector<std::size_t> first;
+  std::uint32_t instants = 0;
+  std::vector<std::uint64_t> sizes, lifespans;
+  /// From the bottom for buffers of the stack, from `top` downwards for the others.
+  std::vector<std::uint64_t> offsets;
+  std::vector<bool> isStacked;
+  /// The buffers that are not in the stack.
+  Ids rest;
+  /// By instant: bytes above the stack, and the share of them that live buffers take.
+  std::vector<std::uint64_t> room;
+  std::vector<double> pressure;
+  /// By buffer: the highest pressure and the least room of its instants.
+  std::vector<double> highest;
+  std::vector<std::uint64_t> roofs;
+};
+
+} // namespace
+
+std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std::uint64_t capacity,
+                                              std::uint64_t &steps) {
+  for (int longShare : shares)
+    for (int stackShare : shares) {
+      const std::uint64_t most = std::min(steps, stepsOfAChoice);
+      Placement placement(problem, capacity, most);
+      const bool isFound = placement.run(stackShare, longShare);
+      steps -= std::min(most, placement.steps());
+      if (isFound)
+        return placement.solution(problem);
+    }
+  return std::nullopt;
+}
+
+PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
+                                std::uint64_t steps) {
+  // Higher capacities need fewer steps.
+  for (const std::uint64_t part : {50, 200, 500}) {
+    const std::uint64_t capacity = least + least / part;
+    if (solution.height <= capacity)
+      continue;
+    std::optional<PackingSolution> lower = packByPressure(problem, capacity, steps);
+    if (!lower)
+      break;
+    solution = std::move(*lower);
+  }
+  return solution;
+}
+
+} // namespace sluice
