@@ -247,7 +247,8 @@ def main():
             others_failed = launcher == "mpirun" or any(code for rank, code in enumerate(codes) if rank != victim)
             if launcher != "threads" and phase not in ("start", "end") and others_failed and not re.search(
                     rf"rank {victim} has died \(.*\), it(s last instruction was \w+, instruction \d+ | has run no instruction| was reading or writing files)", output):
-                fail(f"{phase}: no other rank names rank {victim} and its last instruction")
+                fail(f"{phase}: no other rank names rank {victim} and its last instruction; exit codes {codes} after {seconds:.2f} s, of which "
+                     f"{idle:.2f} s in waits")
         if (remains := job.check_remains()):
             fail(f"{phase}: expected nothing to be left but got {remains}")
         if (found := re.search(r"continuing after step (\d+) of", output)):
