@@ -313,8 +313,13 @@ def write(path, data):
 def build(sources, folder):
     """The folder of the test programs of a copy of the sources with all sites."""
     tracked = subprocess.run(["git", "ls-files", "-z", "CMakeLists.txt", "runtime", "passes/solver", "tools", "test"], cwd=ROOT, check=True, capture_output=True, text=True)
+    names = tracked.stdout.split("\0")
+    # A kept folder may have files that were removed since.
+    for path in folder.glob("[!b]*/**/*.cpp"):
+        if str(path.relative_to(folder)) not in names:
+            path.unlink()
     mutated = {source.name: source.mutated().encode() for source in sources}
-    for name in tracked.stdout.split("\0"):
+    for name in names:
         if name and (ROOT / name).is_file():
             write(folder / name, mutated.get(name) or (ROOT / name).read_bytes())
     write(folder / "runtime/plan/check/Mutant.h", HEADER.encode())

@@ -20,7 +20,8 @@ using namespace sluice;
 
 namespace {
 
-constexpr std::uint64_t mostBytes = 1 << 21, mostRanks = 4, mostInstructions = 20'000;
+// With AVX-512 a matrix product has 2 MiB of workspace.
+constexpr std::uint64_t mostBytes = 1 << 24, mostRanks = 4, mostInstructions = 20'000;
 
 bool isSmall(const plan::PlanT &plan) {
   std::uint64_t ranks = 1, bytes = 0, instructions = 0;

@@ -37,14 +37,15 @@ public:
       });
     });
     for (const auto &parameter : plan.parameters) {
-      check(parameter->buffer, "parameter '" + parameter->name + "'", *parameter->initializer, parameter.get(), true);
+      check(parameter->buffer, "parameter '" + parameter->name + "'", parameter->initializer.get(), parameter.get(),
+            true);
       plan::InitializerT zeros;
       for (const auto &state : parameter->states)
-        check(state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'", zeros,
+        check(state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'", &zeros,
               parameter.get(), false);
     }
     for (const auto &variable : plan.variables)
-      check(variable->buffer, "variable '" + variable->name + "'", *variable->initializer, nullptr, false);
+      check(variable->buffer, "variable '" + variable->name + "'", variable->initializer.get(), nullptr, false);
     return std::move(result);
   }
 
@@ -64,10 +65,16 @@ private:
     contents[view.buffer] = content;
   }
 
-  void check(std::uint32_t buffer, const std::string &what, const plan::InitializerT &initializer,
+  /// `declared` may be null.
+  void check(std::uint32_t buffer, const std::string &what, const plan::InitializerT *declared,
              const plan::ParameterT *parameter, bool isKeyed) {
     if (result.refusal)
       return;
+    if (!declared) {
+      result.refusal = refuse(9, "'" + entry.name + "' initializes " + what + ", which declares no initializer");
+      return;
+    }
+    const plan::InitializerT &initializer = *declared;
     const auto found = contents.find(buffer);
     if (found == contents.end()) {
       result.refusal = refuse(9, "'" + entry.name + "' does not initialize " + what);

@@ -114,6 +114,10 @@ const Wrong wrongs[] = {
      [](plan::PlanT &plan) { std::swap(plan.entries[0]->outputs[0]->view, plan.entries[0]->outputs[1]->view); }},
     {"OtherKey", "FullShard", 14, "expected the key",
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "random_normal", "init"), "key").integer += 1; }},
+    {"ParameterWithoutInitializer", "OneRank", 9, "which declares no initializer",
+     [](plan::PlanT &plan) { plan.parameters[0]->initializer.reset(); }},
+    {"VariableWithoutInitializer", "BatchNorm", 9, "which declares no initializer",
+     [](plan::PlanT &plan) { plan.variables[0]->initializer.reset(); }},
     {"OtherInitialValue", "FullShard", 9, "with other numbers than its initializer has",
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "constant", "init"), "value").number = 3; }},
 };
