@@ -2,7 +2,6 @@
 #include "runtime/plan/ChromeTrace.h"
 
 #include "runtime/base/File.h"
-#include "runtime/base/Files.h"
 #include "runtime/base/Json.h"
 #include "runtime/base/Text.h"
 

@@ -1,7 +1,7 @@
 //===- MachineReader.cpp - reads descriptions of hardware -------------------------------===//
 #include "runtime/plan/MachineFile.h"
 
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/plan/MachineTables.h"
 
 #include <algorithm>

@@ -315,8 +315,8 @@ def build(sources, folder):
     tracked = subprocess.run(["git", "ls-files", "-z", "CMakeLists.txt", "runtime", "passes/solver", "tools", "test"], cwd=ROOT, check=True, capture_output=True, text=True)
     names = tracked.stdout.split("\0")
     # A kept folder may have files that were removed since.
-    for path in folder.glob("[!b]*/**/*.cpp"):
-        if str(path.relative_to(folder)) not in names:
+    for path in folder.glob("[!b]*/**/*.*"):
+        if path.is_file() and str(path.relative_to(folder)) not in names:
             path.unlink()
     mutated = {source.name: source.mutated().encode() for source in sources}
     for name in names:

@@ -1,7 +1,7 @@
 //===- Simulate.cpp - sluice-plan simulate ------------------------------------------------------===//
 #include "tools/plan/Simulate.h"
 
-#include "runtime/base/Files.h"
+#include "runtime/base/File.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/ChromeTrace.h"
 #include "runtime/plan/ProcessMemory.h"
