@@ -47,6 +47,8 @@ EQUIVALENT = {
     ("runtime/plan/Plan.cpp", "limit", "parameter.dim >= 0"): "a sharded parameter has a dim (P1)",
     ("runtime/plan/check/Check.cpp", "operand", "aBytes == 0"): "operands without bytes are not compared",
     ("runtime/plan/check/Check.cpp", "operand", "bBytes == 0"): "operands without bytes are not compared",
+    ("runtime/plan/check/Declarations.cpp", "operand", "instruction.unit >= 0"): "parts are gathered without a unit (P8)",
+    ("runtime/plan/check/Declarations.cpp", "limit", "instruction.unit >= 0"): "parts are gathered without a unit (P8)",
     ("runtime/plan/check/Operands.cpp", "limit", "++interleaved > maxInterleaved * operands.size()"): "the limit of work, by one pair of operands",
     ("runtime/plan/check/WellFormedCode.cpp", "limit", "followed > maxFollowed"): "the limit of work, by one instruction of 67 million",
     ("runtime/plan/check/Operands.cpp", "operand", "plan.buffers[a.buffer]->space == plan.buffers[b.buffer]->space"):

@@ -153,9 +153,10 @@ const Bad parts[] = {
        h.at("gather b").unit = -1;
        h.collective("gather b").segments[0]->source = std::make_unique<plan::ViewT>(rowsOf(h.bufferId("h"), 0, 2));
      }},
-    {"PartsOfAnotherUnit", 4, "gathers the shard 'c.weight' of unit 'b'",
+    {"PartsOfAnotherUnit", 8, "expected the full shard of parameter 'c.weight' along its own axes",
      [](HandPlan &h) {
        gatherParts(h);
+       gatherOfParts(h).axes = {1};
        h.section(0).instructions[h.index("gather b") + 1]->unit = 0;
      }},
     {"PartsAlongAnotherAxis", 8, "expected the full shard of parameter 'c.weight' along its own axes",
