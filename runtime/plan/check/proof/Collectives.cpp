@@ -142,6 +142,12 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
   for (std::size_t s = 0; s < collective.segments.size(); ++s) {
     ++facts;
     const plan::ViewT &source = *collective.segments[s]->source, &destination = *collective.segments[s]->destination;
+    if (collective.kind == plan::CollectiveKind::reduce_scatter && !sources[s])
+      if (std::optional<Chunks> chunks = readChunks(source, ranks)) {
+        SLUICE_CHECK(reduce(chunks->first.meaning, collective, i, s));
+        writeChunk(std::move(*chunks), collective.axes, destination);
+        continue;
+      }
     if (!sources[s] || !sources[s]->meaning.unproved.empty()) {
       lose(destination, sources[s] ? sources[s]->meaning.unproved
                                    : "the content of '" + plan.buffers[source.buffer]->name + "' is not known");

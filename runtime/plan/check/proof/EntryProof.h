@@ -37,6 +37,12 @@ public:
   EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e);
   Result run();
 
+  // InitialShards.cpp: of an entry point that initializes.
+  /// Relates the buffers to the random numbers of parameters.
+  Verdict followInitialization();
+  /// True if the parameter's buffer holds its shard of the random numbers with its key.
+  bool holdsInitialShard(const plan::ParameterT &parameter);
+
 private:
   // EntryProof.cpp
   void addInputs();
@@ -130,6 +136,18 @@ private:
   /// The root of the rank's part of a sum over data ranks, if the program has it; 0: it does not.
   RootId rankPartOf(const Reading &reading, const plan::CollectiveT &collective) const;
   Verdict collective(const plan::CollectiveT &collective, std::uint32_t i);
+  // PaddedChunks.cpp
+  /// Chunks of a tensor for the ranks of a collective, of which the last ones have padding.
+  struct Chunks {
+    /// What the first chunk holds.
+    Reading first;
+    /// Of the chunks in the root.
+    std::int64_t distance = 0;
+    /// Elements from there on are padding (Bound).
+    std::int64_t end = 0;
+  };
+  std::optional<Chunks> readChunks(const plan::ViewT &view, std::int64_t ranks);
+  void writeChunk(Chunks chunks, std::span<const std::uint32_t> axes, const plan::ViewT &destination);
   Verdict reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment);
 
   /// Nothing is known of the view after the instruction.
@@ -159,7 +177,7 @@ private:
 
 /// P9 for an entry point that initializes, which is not in the program: each parameter and state has the values of its
 /// declared initializer.
-Result initializes(const plan::PlanT &plan, std::uint32_t e);
+Result initializes(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e);
 
 /// Equal up to the rounding of products of factors.
 bool areClose(double a, double b);

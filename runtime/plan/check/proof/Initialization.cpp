@@ -25,7 +25,8 @@ struct InitialContent {
 
 class InitializationProof {
 public:
-  InitializationProof(const plan::PlanT &plan, std::uint32_t e) : plan(plan), e(e), entry(*plan.entries[e]) {}
+  InitializationProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e)
+      : plan(plan), e(e), entry(*plan.entries[e]), shards(plan, numbering, e) {}
 
   Result run() {
     for (const auto &port : entry.inputs)
@@ -36,6 +37,7 @@ public:
           written(instruction, view, i);
       });
     });
+    result.refusal = shards.followInitialization();
     for (const auto &parameter : plan.parameters) {
       check(parameter->buffer, "parameter '" + parameter->name + "'", parameter->initializer.get(), parameter.get(),
             true);
@@ -55,7 +57,11 @@ private:
     content.instruction = i;
     const plan::BufferT &buffer = *plan.buffers[view.buffer];
     const bool isFull = view.offset == 0 && isDense(view) && view.shape == buffer.shape && view.dtype == buffer.dtype;
-    if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
+    // A rank may draw its part of a parameter, and take its shard of that.
+    const plan::LaunchT *launch = instruction.operation.AsLaunch();
+    if (launch && plan.kernels[launch->kernel] == "slice")
+      content = contents[launch->inputs[0]->buffer];
+    else if (launch)
       content.launch = launch;
     else if (const plan::CopyT *copy = instruction.operation.AsCopy())
       content = contents[copy->source->buffer];
@@ -116,11 +122,7 @@ private:
                           : concat("expected zeros in row ", initializer.zero_row, " and nowhere else"));
     if (!contents[content.launch->inputs[0]->buffer].isSeed)
       return wrong(14, "from a number that is not the seed");
-    if (parameter->split) {
-      result.notProved = "random initial values of a part of " + what;
-      return;
-    }
-    if (!isOwnShard(*content.launch->outputs[0], *parameter))
+    if (!shards.holdsInitialShard(*parameter))
       return wrong(14, "at other elements than those of its shard");
   }
 
@@ -138,17 +140,6 @@ private:
     return zeros == Shape{initializer.zero_row * shape[1], (initializer.zero_row + 1) * shape[1]};
   }
 
-  /// Random numbers are keyed by the index that the valid extent of the view gives.
-  bool isOwnShard(const plan::ViewT &view, const plan::ParameterT &parameter) const {
-    if (parameter.dim < 0)
-      return view.valid.empty();
-    if (view.valid.empty())
-      return groupSize(plan, parameter.axes) == 1;
-    const plan::ValidT &valid = *view.valid[0];
-    return view.valid.size() == 1 && int(valid.dim) == cutDim(parameter) && valid.axes == parameter.axes &&
-           valid.chunk == parameter.chunk && valid.total == cutShape(parameter)[cutDim(parameter)];
-  }
-
   bool has(const plan::LaunchT &launch, const std::string &kernel, std::string_view name, double expected) const {
     double number = 0;
     for (const AttributeRecord &record : findKernelRecord(kernel)->attributes)
@@ -161,11 +152,14 @@ private:
   std::uint32_t e;
   const plan::EntryT &entry;
   std::map<std::uint32_t, InitialContent> contents;
+  EntryProof shards;
   Result result;
 };
 
 } // namespace
 
-Result initializes(const plan::PlanT &plan, std::uint32_t e) { return InitializationProof(plan, e).run(); }
+Result initializes(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e) {
+  return InitializationProof(plan, numbering, e).run();
+}
 
 } // namespace sluice::check::proof

@@ -274,23 +274,6 @@ Verdict EntryProof::update(const plan::LaunchT &launch, std::uint32_t i) {
     for (std::size_t k = 0; k < results; ++k)
       outputs.push_back(launch.outputs[result + k].get());
     if (const std::optional<Mismatch> mismatch = implement(launch, std::uint32_t(op), inputs, outputs, i)) {
-      if (getenv("PDEBUG"))
-        for (auto *view : inputs)
-          if (auto r = read(*view)) {
-            fprintf(stderr, "  %s part %u zeros %d base %ld:", describe(r->meaning).c_str(), r->meaning.part,
-                    r->meaning.hasZeros, r->at.base);
-            for (auto &d : r->at.dims) {
-              fprintf(stderr, " [");
-              for (auto &g : d)
-                fprintf(stderr, "(%ld,%ld)", g.extent, g.step);
-              fprintf(stderr, "]");
-            }
-            for (auto &st : r->meaning.steps)
-              fprintf(stderr, " axis %u step %ld", st.axis, st.step);
-            for (auto &b : r->meaning.bounds)
-              fprintf(stderr, " end %ld axes %lu", b.end, b.axes);
-            fprintf(stderr, "\n");
-          }
       if (!mismatch->isUnknown)
         return refuseAt(i, mismatch->property, mismatch->text);
       for (const plan::ViewT *view : outputs)
@@ -419,16 +402,6 @@ Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
       return {};
     if (!mismatch)
       mismatch = std::move(own);
-  }
-  if (getenv("PDEBUG") && mismatch) {
-    fprintf(stderr, "%u %s: %s\n", i, plan.kernels[launch.kernel].c_str(), mismatch->text.c_str());
-    for (const auto &view : launch.inputs)
-      if (const std::optional<Reading> reading = read(*view))
-        fprintf(stderr, "   root %u %s %s\n", reading->meaning.root, describe(reading->meaning).c_str(),
-                reading->meaning.unproved.c_str());
-    if (named >= 0)
-      for (auto o : numbering.operandsOf(named))
-        fprintf(stderr, "   wanted root %u value %u\n", numbering.value(o).root, o);
   }
   // The kernel is compared before the operands.
   for (const auto &view : launch.inputs)

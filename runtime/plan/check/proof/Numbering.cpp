@@ -192,6 +192,10 @@ RootId Numbering::partOf(RootId of, const Indexing &at) {
   return rootOf(key.take(), elements);
 }
 
+RootId Numbering::randomNumbers(std::int64_t number, std::int64_t elements) {
+  return rootOf(Key("random numbers").add(number).add(elements).take(), elements);
+}
+
 RootId Numbering::powerSum(double p, std::vector<Multiple> terms) {
   std::sort(terms.begin(), terms.end());
   Key key("powers");

@@ -106,6 +106,8 @@ public:
   RootId persistent(const Persistent &name) const;
   RootId input(const NumberedFunction &function, const std::string &name) const;
   RootId constant(double value);
+  /// Random numbers with a key, of a tensor of so many elements.
+  RootId randomNumbers(std::int64_t key, std::int64_t elements);
   /// Of a root of which ranks have terms: the largest of these, a value that is equal on all ranks.
   RootId largestTerm(RootId of);
   /// The ops whose kernel and whose operands' roots these are, forms included.

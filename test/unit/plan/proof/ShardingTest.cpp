@@ -77,8 +77,8 @@ TEST(Sharding, ShardsOfAllRanksAreTheTensor) {
     EXPECT_TRUE(coversOnce(*shard, elements, sizes)) << round;
     EXPECT_EQ(hasPadding(*shard, elements, sizes), dims[1].isPadded(sizes)) << round;
     const auto found = shardingBetween(*shard, denseIndexing(shape), elements, sizes);
-    ASSERT_TRUE(found) << round << ": " << shape[0] << " x " << segments << " x " << extent << " x " << shape[2] << " over "
-                       << sizes[0] << " x " << sizes[1];
+    ASSERT_TRUE(found) << round << ": " << shape[0] << " x " << segments << " x " << extent << " x " << shape[2]
+                       << " over " << sizes[0] << " x " << sizes[1];
     EXPECT_TRUE((*found)[1].isSame(dims[1])) << round;
     Shard simple = *shard;
     simplify(simple, sizes);

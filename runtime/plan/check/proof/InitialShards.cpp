@@ -1,0 +1,51 @@
+//===- InitialShards.cpp - which random numbers of a parameter a rank draws -----------------===//
+//
+// A kernel of random numbers keys each element by its index in the unsharded tensor, which the valid extents of its
+// result state. A rank may draw its part of a parameter, and take its shard of that.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/EntryProof.h"
+
+#include "runtime/plan/LaunchAttributes.h"
+
+#include <algorithm>
+
+namespace sluice::check::proof {
+
+Verdict EntryProof::followInitialization() {
+  Verdict refusal;
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
+    const plan::LaunchT *launch = instruction.operation.AsLaunch();
+    if (refusal)
+      return;
+    if (!launch || !plan.kernels[launch->kernel].starts_with("random_")) {
+      refusal = step(instruction, i);
+      return;
+    }
+    const plan::ViewT &view = *launch->outputs[0];
+    const std::vector<DimSharding> dims = validShardings(view);
+    Shape shape = view.shape;
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (dims[d].isSharded())
+        shape[d] = dims[d].extent;
+    std::optional<Shard> shard = shardOf(shape, dims, sizes);
+    if (!shard)
+      return lose(view, "random numbers of a part");
+    Reading reading;
+    reading.meaning.root = numbering.randomNumbers(attributesOf(*launch).integer("key", 0), elementsOf(shape));
+    reading.setShard(std::move(*shard));
+    write(view, std::move(reading));
+  });
+  return refusal;
+}
+
+bool EntryProof::holdsInitialShard(const plan::ParameterT &parameter) {
+  const RootId root = numbering.randomNumbers(std::int64_t(parameter.key), elementsOf(parameter.shape));
+  std::optional<Reading> expected = shardReading(parameter, root), found = read(fullView(parameter.buffer));
+  return expected && found && found->isKnown() && found->meaning.root == root && found->meaning.coefficient == 1 &&
+         found->meaning.part == expected->meaning.part && flattened(found->at) == flattened(expected->at) &&
+         found->at.base == expected->at.base && found->meaning.steps == expected->meaning.steps &&
+         found->meaning.bounds == expected->meaning.bounds;
+}
+
+} // namespace sluice::check::proof

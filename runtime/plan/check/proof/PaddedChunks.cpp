@@ -1,0 +1,96 @@
+//===- PaddedChunks.cpp - chunks of which the last ones have padding ------------------------===//
+//
+// Before a reduce_scatter a tensor is copied to one chunk for each rank. The dim that is divided may end within a
+// chunk: then one fact has the complete chunks, and a second one the begin of the next chunk.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/EntryProof.h"
+
+#include <algorithm>
+
+namespace sluice::check::proof {
+
+std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view, std::int64_t ranks) {
+  if (ranks < 2 || view.shape.empty() || view.shape[0] % ranks != 0 || !isDense(view) || !view.valid.empty() ||
+      view.repetition_stride != 0)
+    return std::nullopt;
+  plan::ViewT chunk(view);
+  chunk.strides.clear();
+  chunk.shape[0] /= ranks;
+  const std::int64_t length = elementsOf(chunk.shape),
+                     offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
+  std::optional<Reading> first = contents.read(chunk, /*padding=*/false);
+  if (!first || !first->isKnown())
+    return std::nullopt;
+  const std::vector<Fact> &facts = contents.of(view.buffer);
+  const auto found = std::ranges::find_if(facts, [&](const Fact &fact) {
+    return fact.offset == offset && fact.meaning == first->meaning && fact.dtype == view.dtype;
+  });
+  if (found == facts.end())
+    return std::nullopt;
+  // The loops of one chunk, and the number of complete ones.
+  std::vector<Loop> loops = found->loops;
+  Chunks result{*first, 0, 0};
+  std::int64_t complete = 1;
+  if (!loops.empty() && loops.front().stride == length) {
+    complete = loops.front().extent;
+    result.distance = loops.front().step;
+    loops.erase(loops.begin());
+  }
+  result.end = complete * result.distance;
+  const auto next = std::ranges::find_if(facts, [&](const Fact &fact) {
+    return fact.offset == offset + complete * length && fact.meaning == first->meaning && fact.dtype == view.dtype;
+  });
+  if (next != facts.end() && complete < ranks) {
+    // One loop is shorter than in a complete chunk.
+    const std::int64_t distance = next->base - found->base;
+    if ((complete > 1 && distance != complete * result.distance) || next->loops.size() != loops.size())
+      return std::nullopt;
+    result.distance = distance / complete;
+    const Loop *shorter = nullptr;
+    for (std::size_t k = 0; k < loops.size(); ++k) {
+      if (next->loops[k] == loops[k])
+        continue;
+      if (shorter || next->loops[k].stride != loops[k].stride || next->loops[k].step != loops[k].step ||
+          next->loops[k].extent > loops[k].extent)
+        return std::nullopt;
+      shorter = &next->loops[k];
+    }
+    if (!shorter)
+      return std::nullopt;
+    const std::int64_t rest = shorter->extent * shorter->step;
+    result.end = complete * result.distance + rest;
+    // The other digits are inside of it, or past the end of the dim.
+    for (const Loop &loop : next->loops)
+      if (&loop != shorter && loop.step >= shorter->step && loop.step < result.end)
+        return std::nullopt;
+    if (rest > result.distance)
+      return std::nullopt;
+  }
+  return result.distance > 0 ? std::optional(std::move(result)) : std::nullopt;
+}
+
+void EntryProof::writeChunk(Chunks chunks, std::span<const std::uint32_t> axes, const plan::ViewT &destination) {
+  Reading reading = std::move(chunks.first);
+  std::int64_t step = chunks.distance;
+  AxisSet divided = 0;
+  for (std::size_t a = axes.size(); a-- > 0;) {
+    if (sizes[axes[a]] == 1)
+      continue;
+    reading.meaning.steps.push_back({axes[a], step});
+    divided |= AxisSet(1) << axes[a];
+    step *= sizes[axes[a]];
+  }
+  if (chunks.end != contents.elementsOf(reading.meaning))
+    reading.meaning.bounds.push_back({chunks.end, divided});
+  reading.meaning.hasZeros = false;
+  Shard shard = reading.shard();
+  std::optional<Indexing> at = reshaped(shard.at, destination.shape, shard.bounds);
+  if (!at)
+    return lose(destination, "a chunk of another shape");
+  shard.at = std::move(*at);
+  reading.setShard(std::move(shard));
+  write(destination, std::move(reading));
+}
+
+} // namespace sluice::check::proof
