@@ -84,6 +84,8 @@ private:
   std::optional<Match> match(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch,
                              bool allowsTerms = false);
   std::optional<Match> matchReading(Reading reading, std::uint32_t value, Mismatch &mismatch, bool allowsTerms) const;
+  /// Relates the view's bytes to a concatenation whose operands they hold. True if there is one.
+  bool recognizeConcatenation(const plan::ViewT &view);
   std::optional<Match> matchConcatenation(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   bool means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const;
   bool isTotal(const Meaning &meaning, double coefficient, bool overRepetitions, Mismatch &mismatch) const;
@@ -147,6 +149,8 @@ private:
     std::int64_t end = 0;
   };
   std::optional<Chunks> readChunks(const plan::ViewT &view, std::int64_t ranks);
+  /// A tensor of which a prefix is a rank's part of a root, and the rest padding; as that part.
+  std::optional<Reading> readPrefix(const plan::ViewT &view);
   void writeChunk(Chunks chunks, std::span<const std::uint32_t> axes, const plan::ViewT &destination);
   Verdict reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment);
 

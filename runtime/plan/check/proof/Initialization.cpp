@@ -59,7 +59,8 @@ private:
     const bool isFull = view.offset == 0 && isDense(view) && view.shape == buffer.shape && view.dtype == buffer.dtype;
     // A rank may draw its part of a parameter, and take its shard of that.
     const plan::LaunchT *launch = instruction.operation.AsLaunch();
-    if (launch && plan.kernels[launch->kernel] == "slice")
+    const std::string kernel = launch ? plan.kernels[launch->kernel] : "";
+    if (kernel == "slice" || kernel == "pad" || kernel == "copy")
       content = contents[launch->inputs[0]->buffer];
     else if (launch)
       content.launch = launch;

@@ -137,6 +137,8 @@ Verdict EntryProof::accumulate(const plan::LaunchT &launch, std::uint32_t i) {
   Meaning expected = term->meaning;
   expected.first = before->meaning.first;
   expected.last = before->meaning.last;
+  expected.hasZeros = before->meaning.hasZeros;
+  term->meaning.hasZeros = term->meaning.hasZeros && before->meaning.hasZeros;
   if (!(before->meaning == expected) || before->at != term->at)
     return refuseAt(i, before->meaning.root == term->meaning.root ? 7 : 9,
                     "adds " + describe(term->meaning) + " to " + describe(before->meaning));
@@ -358,7 +360,9 @@ bool EntryProof::clearPadding(const plan::LaunchT &launch) {
   if (source.shape != destination.shape || !isAll("low", 0) || !isAll("high", 0) || !isAll("step", 1) ||
       !destination.valid.empty())
     return false;
-  std::optional<Reading> reading = read(source);
+  std::optional<Reading> reading = read(source, /*padding=*/false);
+  if (!reading)
+    reading = recognizeConcatenation(source) ? read(source) : read(source, /*padding=*/true);
   if (!reading || !reading->isKnown()) {
     lose(destination, reading ? reading->meaning.unproved
                               : "the content of '" + plan.buffers[source.buffer]->name + "' is not known");

@@ -343,6 +343,29 @@ std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id
   return matched(std::move(*reading));
 }
 
+bool EntryProof::recognizeConcatenation(const plan::ViewT &view) {
+  const std::int64_t offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype))),
+                     elements = elementsOf(view.shape);
+  std::vector<RootId> roots;
+  for (const Fact &fact : contents.of(view.buffer))
+    if (fact.offset == offset && fact.meaning.unproved.empty())
+      roots.push_back(fact.meaning.root);
+  for (RootId root : roots)
+    for (std::uint32_t id : numbering.concatenationsOf(root)) {
+      plan::ViewT full(view);
+      full.valid.clear();
+      full.strides.clear();
+      full.shape = numbering.type(id).shape;
+      const std::size_t dim = numbering.root(numbering.value(id).root).dim;
+      const std::int64_t others = elementsOf(full.shape) / full.shape[dim];
+      full.shape[dim] = elements / others;
+      Mismatch ignored;
+      if (elements % others == 0 && isDense(view) && matchConcatenation(full, id, ignored))
+        return true;
+    }
+  return false;
+}
+
 std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
   const Value &expected = numbering.value(id);
   const Root &root = numbering.root(expected.root);

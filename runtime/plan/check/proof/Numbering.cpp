@@ -494,6 +494,7 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
     if (kind.op == "model.concat" && isDefined) {
       const plan::AttributeT *dim = attributeOf(kind, "dim");
       root.parts.assign(operands.begin(), operands.end());
+      concatenations[values[operands[0]].root].push_back(results[r]);
       root.dim = dim ? std::size_t(dim->integer) : 0;
     }
     setDense(results[r], id);

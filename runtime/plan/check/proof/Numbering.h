@@ -116,6 +116,11 @@ public:
   RootId sumOf(const Multiple &a, const Multiple &b);
   /// A root for these elements of a root, in any order: the root itself if they are all.
   RootId partOf(RootId of, const Indexing &at);
+  /// The values that are concatenations of which the first operand has this root.
+  std::span<const std::uint32_t> concatenationsOf(RootId first) const {
+    const auto found = concatenations.find(first);
+    return found == concatenations.end() ? std::span<const std::uint32_t>() : found->second;
+  }
   /// The root of a sum of powers of these.
   RootId powerSum(double p, std::vector<Multiple> terms);
 
@@ -157,6 +162,7 @@ private:
   /// By kernel and roots of operands.
   std::unordered_map<std::string, std::vector<std::uint32_t>> byOperands;
   std::size_t indexedOps = 0;
+  std::unordered_map<RootId, std::vector<std::uint32_t>> concatenations;
   double dataRanks = 1;
   /// Some ranks divide tensors, so they may compute an op by one of its forms (Forms.h).
   bool needsForms = false;

@@ -70,6 +70,30 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
   return result.distance > 0 ? std::optional(std::move(result)) : std::nullopt;
 }
 
+std::optional<Reading> EntryProof::readPrefix(const plan::ViewT &view) {
+  if (view.shape.empty() || !isDense(view) || !view.valid.empty() || view.repetition_stride != 0)
+    return std::nullopt;
+  const std::int64_t row = elementsOf(view.shape) / view.shape[0],
+                     offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
+  for (const Fact &fact : contents.of(view.buffer)) {
+    std::int64_t elements = 1, last = 0;
+    for (const Loop &loop : fact.loops) {
+      elements *= loop.extent;
+      last += (loop.extent - 1) * loop.stride;
+    }
+    // The fact has all elements from the first to its last.
+    if (fact.offset != offset || last + 1 != elements || elements % row != 0)
+      continue;
+    plan::ViewT prefix(view);
+    prefix.strides.clear();
+    prefix.shape[0] = elements / row;
+    std::optional<Reading> reading = contents.read(prefix, /*padding=*/false);
+    if (reading && reading->isKnown() && usePart(*reading))
+      return reading;
+  }
+  return std::nullopt;
+}
+
 void EntryProof::writeChunk(Chunks chunks, std::span<const std::uint32_t> axes, const plan::ViewT &destination) {
   Reading reading = std::move(chunks.first);
   std::int64_t step = chunks.distance;
