@@ -23,6 +23,18 @@ const Recipe recipes[] = {
     {"InBackward", "zoo mlp", "--set mesh.shard=2 --set optimizer.in_backward=true"},
     {"Divisor", "zoo mlp", "--set mesh.shard=2 --set gradient.divide=3"},
     {"RankLosses", "zoo mlp", "--set mesh.shard=2 --set loss.per_rank=true"},
+    {"TensorParallel", "zoo mlp-stack",
+     "--set mesh.shard=2 --set mesh.tensor=2 --set gradient.clip_norm=1.0 --set gradient.microbatches=2 --set "
+     "'sharding.tensor={\"*.in_proj.*\"=\"column\", \"*.out_proj.*\"=\"row\"}'"},
+    {"UnevenParts", "zoo mlp-stack --set dim=5",
+     "--set mesh.shard=2 --set mesh.tensor=2 --set gradient.clip_norm=1.0 --set "
+     "'sharding.tensor={\"*.in_proj.*\"=\"column\", \"*.out_proj.*\"=\"row\"}'"},
+    {"Vocabulary", "zoo transformer --set dropout=0 --set loss=cross-entropy",
+     "--set mesh.shard=2 --set mesh.tensor=2 --set 'sharding.tensor={\"tok_embeddings.weight\"=\"row\", "
+     "\"*.wq.weight\"=\"column\", \"*.wk.weight\"=\"column\", \"*.wv.weight\"=\"column\", "
+     "\"*.wo.weight\"=\"row\", \"*.w1.*\"=\"column\", \"*.w2.weight\"=\"row\"}'"},
+    {"Experts", "zoo moe --set batch=4",
+     "--set mesh.expert=2 --set mesh.shard=2 --set 'sharding.expert=[\"*.experts.*\"]'"},
     {"BatchNorm", "zoo conv --set height=32 --set width=32 --set stem=8 --set hidden=8", "--set mesh.shard=2"},
 };
 
@@ -34,6 +46,15 @@ TEST_P(Proved, Plan) { expectProved(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Proof, Proved, testing::ValuesIn(recipes),
                          [](const auto &info) { return std::string(info.param.name); });
+
+/// The first all_reduce over the axis, in issue order.
+plan::CollectiveT &findReduction(plan::PlanT &plan, const std::string &axis) {
+  return *find(plan, [&](const plan::InstructionT &at) {
+            const plan::CollectiveT *own = at.operation.AsCollective();
+            return own && own->kind == plan::CollectiveKind::all_reduce && own->axes.size() == 1 &&
+                   plan.mesh[own->axes[0]]->name == axis;
+          }).operation.AsCollective();
+}
 
 using enum plan::CollectiveKind;
 
@@ -112,6 +133,20 @@ const Wrong wrongs[] = {
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "adamw"), "weight_decay").number = 0.5; }},
     {"ExchangedOutputs", "OneRank", 9, "output 'loss' of 'train_step' holds",
      [](plan::PlanT &plan) { std::swap(plan.entries[0]->outputs[0]->view, plan.entries[0]->outputs[1]->view); }},
+    {"LargestTerm", "TensorParallel", 9, "takes the largest of",
+     [](plan::PlanT &plan) { findReduction(plan, "tensor").op = plan::ReduceOp::max; }},
+    {"MeanOfTerms", "TensorParallel", 9, "times 0.5",
+     [](plan::PlanT &plan) { findReduction(plan, "tensor").op = plan::ReduceOp::mean; }},
+    {"RowsWithoutPosition", "Vocabulary", 9, "has no valid extent, which gives the position of its shard",
+     [](plan::PlanT &plan) { findLaunch(plan, "embedding").inputs[0]->valid.clear(); }},
+    {"OtherPartOfTheRandomNumbers", "TensorParallel", 14, "at other elements than those of its shard",
+     [](plan::PlanT &plan) {
+       for (auto &section : plan.entries[std::size_t(findEntry(plan, "init"))]->sections)
+         for (auto &at : section->instructions)
+           if (plan::LaunchT *launch = at->operation.AsLaunch();
+               launch && plan.kernels[launch->kernel].starts_with("random_"))
+             launch->outputs[0]->valid.clear();
+     }},
     {"OtherKey", "FullShard", 14, "expected the key",
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "random_normal", "init"), "key").integer += 1; }},
     {"ParameterWithoutInitializer", "OneRank", 9, "which declares no initializer",
