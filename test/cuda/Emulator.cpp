@@ -7,6 +7,8 @@
 #include <csetjmp>
 #include <cstring>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <ucontext.h>
 #include <vector>
 
@@ -17,8 +19,21 @@ using cuda::Index;
 using cuda::Lane;
 using cuda::warpSize;
 
-std::atomic<bool> reversedOrder = false;
+std::atomic<unsigned> orderSeed = 0;
 std::atomic<Traffic *> activeTraffic = nullptr;
+std::atomic<Races *> activeRaces = nullptr;
+
+/// The numbers below `count` in the order of a seed: ascending for 0, else random.
+std::vector<std::uint64_t> orderOf(std::uint64_t count, unsigned seed) {
+  std::vector<std::uint64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  if (seed == 0)
+    return order;
+  std::minstd_rand random(seed);
+  for (std::uint64_t i = count; i > 1; --i)
+    std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
 
 constexpr std::size_t stackBytes = FiberSwitch::stackFactor * (128 << 10);
 
@@ -36,13 +51,17 @@ struct Fiber {
 /// The block that the calling host thread currently runs.
 class Block final : public cuda::EmulatedBlock, public AccessSink {
 public:
-  /// Counts accesses to `to` from the next block on; null: does not count.
-  void setTraffic(Traffic *to) {
-    traffic = to;
-    setAccessSink(to ? this : nullptr);
+  /// Reports accesses from the next block on, where these are not null.
+  void observe(Traffic *counts, Races *checks) {
+    traffic = counts;
+    races = checks;
+    setAccessSink(counts || checks ? this : nullptr);
   }
   void access(const void *instruction, const void *address, std::size_t bytes, bool writes) override {
-    traffic->access(instruction, address, bytes, writes, current);
+    if (traffic)
+      traffic->access(instruction, address, bytes, writes, current);
+    if (races)
+      races->access(address, bytes, writes, current);
   }
 
   bool run(const HostKernel &launched, const void *arguments, Index blockIndex, Index blockCount, int threadCount,
@@ -57,6 +76,10 @@ public:
     misuse.clear();
     if (traffic)
       traffic->beginBlock(memory.data(), static_cast<std::size_t>(sharedBytes));
+    if (races)
+      races->beginBlock(blockIndex, memory.data(), static_cast<std::size_t>(sharedBytes));
+    // Seeds of the passes of this block.
+    random.seed(orderSeed == 0 ? 1 : orderSeed + static_cast<unsigned>(blockIndex));
     const bool isGood = known && !*launched.usesBarriers ? runDirectly() : runFibers();
     if (traffic)
       traffic->endBlock();
@@ -66,13 +89,11 @@ public:
   void setKnown(bool value) { known = value; }
 
   void syncBlock(int thread) override {
-    if (traffic)
-      traffic->barrier(true, thread);
+    reportBarrier(true, thread);
     wait(thread, State::atBlock);
   }
   void syncWarp(int thread) override {
-    if (traffic)
-      traffic->barrier(false, thread);
+    reportBarrier(false, thread);
     wait(thread, State::atWarp);
   }
   unsigned char *places(int thread) override {
@@ -85,14 +106,15 @@ public:
       return;
     if (reinterpret_cast<std::uintptr_t>(from) % static_cast<unsigned>(bytes) != 0)
       misuse = "a copy of " + std::to_string(bytes) + " bytes from an address that is not on their border";
-    if (traffic) {
+    if (traffic || races) {
+      const auto *instruction = static_cast<const char *>(__builtin_return_address(0));
       if (real > 0)
-        traffic->access(__builtin_return_address(0), from, static_cast<std::size_t>(bytes), false, thread);
-      traffic->access(static_cast<const char *>(__builtin_return_address(0)) + 1, to, static_cast<std::size_t>(bytes),
-                      true, thread);
+        access(instruction, from, static_cast<std::size_t>(bytes), false);
+      access(instruction + 1, to, static_cast<std::size_t>(bytes), true);
     }
-    Copy made{to, from, bytes, real};
-    if (!reversedOrder)
+    // A copy is carried out at its start or when it is waited for.
+    Copy made{to, from, bytes, real, orderSeed != 0 && random() % 2 == 0};
+    if (!made.isLate)
       made.make();
     copies[static_cast<std::size_t>(thread)].push_back(made);
   }
@@ -105,8 +127,10 @@ public:
       // Fibers that no group has yet do not count.
       if (one.groups <= pending)
         return false;
-      if (reversedOrder)
+      if (one.isLate)
         one.make();
+      if (races)
+        races->access(one.to, static_cast<std::size_t>(one.bytes), true, thread);
       return true;
     });
   }
@@ -122,11 +146,20 @@ public:
   }
 
 private:
+  /// Each pass over the threads has its order.
+  unsigned nextSeed() { return orderSeed == 0 ? 0 : static_cast<unsigned>(random()); }
+  void reportBarrier(bool ofBlock, int thread) {
+    if (traffic)
+      traffic->barrier(ofBlock, thread);
+    if (races)
+      races->barrier(ofBlock, thread);
+  }
+
   /// Without fibers: a thread after the other.
   bool runDirectly() {
     direct = true;
-    for (int i = 0; i < threads; ++i) {
-      current = reversedOrder ? threads - 1 - i : i;
+    for (const std::uint64_t thread : orderOf(static_cast<std::uint64_t>(threads), nextSeed())) {
+      current = static_cast<int>(thread);
       kernel->body(args, lane(current));
     }
     direct = false;
@@ -159,6 +192,7 @@ private:
     void *to;
     const void *from;
     int bytes, real;
+    bool isLate;
     int groups = 0;
     void make() const {
       std::memset(to, 0, static_cast<std::size_t>(bytes));
@@ -247,11 +281,9 @@ private:
   bool schedule() {
     while (true) {
       int done = 0;
-      for (int i = 0; i < threads; ++i) {
-        const int thread = reversedOrder ? threads - 1 - i : i;
+      for (const std::uint64_t thread : orderOf(static_cast<std::uint64_t>(threads), nextSeed()))
         if (fibers[thread]->state == State::ready)
-          resume(thread);
-      }
+          resume(static_cast<int>(thread));
       for (int i = 0; i < threads; ++i)
         done += fibers[i]->state == State::done;
       if (done == threads)
@@ -278,6 +310,8 @@ private:
   int sharedSize = 0;
   std::string misuse;
   Traffic *traffic = nullptr;
+  Races *races = nullptr;
+  std::minstd_rand random;
   /// The thread that runs.
   int current = 0;
 };
@@ -292,25 +326,35 @@ bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, i
     return false;
   }
   Traffic *traffic = activeTraffic;
-  block.setTraffic(traffic);
+  Races *races = activeRaces;
+  block.observe(traffic, races);
   if (traffic)
     traffic->beginLaunch(kernel.name, blocks, threads);
-  for (std::uint64_t b = 0; b < blocks; ++b) {
+  if (races)
+    races->beginLaunch(kernel.name, threads);
+  bool isFirst = true;
+  for (const std::uint64_t index : orderOf(blocks, orderSeed)) {
     // Whether there are barriers is known after one block.
-    block.setKnown(b > 0);
-    const std::uint64_t index = reversedOrder ? blocks - 1 - b : b;
+    block.setKnown(!isFirst);
+    isFirst = false;
     if (!block.run(kernel, args, static_cast<Index>(index), static_cast<Index>(blocks), threads, shared)) {
       error =
           std::string(kernel.name) + ": " +
           (block.whatWasMisused().empty() ? "threads of a block wait at different barriers" : block.whatWasMisused());
       return false;
     }
+    if (races && !races->found().empty()) {
+      error = races->found();
+      return false;
+    }
   }
   return true;
 }
 
-void setReversed(bool reversed) { reversedOrder = reversed; }
+void setOrder(unsigned seed) { orderSeed = seed; }
 
 void setTraffic(Traffic *traffic) { activeTraffic = traffic; }
+
+void setRaces(Races *races) { activeRaces = races; }
 
 } // namespace sluice::test

@@ -1,14 +1,16 @@
 //===- Emulator.h - device kernels on the host ---------------------------------------===//
 //
 // Runs the body of a device kernel for every thread of every block. The threads of a block are fibers of one thread of
-// the host: each runs until it reaches a barrier, then the next. They run in rising or falling order: a kernel that
-// lacks a barrier gives different results in one of the two. A barrier that some threads never reach is an error.
+// the host: each runs until it reaches a barrier, then the next. They run in ascending or in random order: a kernel
+// that lacks a barrier may give other results in another order, and is a race (Races.h). A barrier that some threads
+// never reach is an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_CUDA_EMULATOR_H
 #define SLUICE_TEST_CUDA_EMULATOR_H
 
 #include "runtime/base/cuda/Lane.h"
+#include "test/cuda/Races.h"
 #include "test/cuda/Traffic.h"
 
 #include <cstddef>
@@ -31,11 +33,16 @@ const HostKernel *findHostKernel(const std::string &name);
 bool emulate(const HostKernel &kernel, const void *args, std::uint64_t blocks, int threads, int shared,
              std::string &error);
 
-/// Makes later launches run the threads of a block, and the blocks, from the last to the first.
-void setReversed(bool reversed);
+/// Makes later launches run the blocks, and between two barriers the threads of a block, in a random order of this
+/// seed; 0: in ascending order. Asynchronous copies are then carried out at random when they start or when they are
+/// waited for, else when they start.
+void setOrder(unsigned seed);
 
 /// Counts the accesses of later launches, which must be on one stream; null: does not count.
 void setTraffic(Traffic *traffic);
+
+/// Checks the accesses of later launches, which must be on one stream; a launch with a race fails. Null: no check.
+void setRaces(Races *races);
 
 } // namespace sluice::test
 

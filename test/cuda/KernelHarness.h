@@ -1,8 +1,8 @@
 //===- KernelHarness.h - running CUDA kernels, emulated or on a GPU, against the references ------------===//
 //
-// Each case runs twice, the threads of a block and the blocks once from first to last and once from last to first: a
-// barrier that is missing shows as a difference. With SLUICE_TEST_GPU=gpu the kernels run on the machine's GPU in place
-// of the emulated one, each case twice as well, on memory of the device that tensors are copied to;
+// Each case runs twice, the blocks and the threads of a block in two random orders, and the bits must be equal.
+// Accesses of both runs are checked for races (Races.h). With SLUICE_TEST_GPU=gpu the kernels run on the machine's GPU
+// in place of the emulated one, each case twice as well, on memory of the device that tensors are copied to;
 // SLUICE_TEST_GPU=emulated copies in the same way.
 //
 //===----------------------------------------------------------------------===//
@@ -31,6 +31,8 @@ class CudaKernels : public testing::Test {
 protected:
   /// True if tensors are copied to memory of the device, which is aligned as in a plan.
   bool copies = !where().empty();
+  /// True if runs are checked for races, with 44 bytes for each byte of the operands.
+  bool checksRaces = true;
   /// True if kernels run on a GPU, so that the fake has no calls.
   static bool onGpu() { return where() == "gpu"; }
   static std::string where() {
@@ -55,7 +57,7 @@ protected:
     kernels = std::move(*context);
   }
   void TearDown() override {
-    setReversed(false);
+    setOrder(0);
     if (fake) {
       EXPECT_EQ(fake->complaint(), "");
     }
@@ -109,8 +111,20 @@ protected:
     if (!scratch)
       return internalError("no room on the device for the workspace of " + run.kernel);
     const std::size_t shift = 64 - reinterpret_cast<std::uintptr_t>(scratch) % 64;
-    SLUICE_RETURN_IF_ERROR((*kernel)->enqueue(device->stream(0), inData, outData, scratch + shift));
-    SLUICE_RETURN_IF_ERROR(device->synchronize());
+    Races races;
+    if (checksRaces && Traffic::isAvailable() && !onGpu()) {
+      for (std::size_t i = 0; i < places.size(); ++i)
+        races.track(places[i], (i < inputs.size() ? inputs[i] : outputs[i - inputs.size()]).memory.size());
+      races.track(scratch, memory.size());
+      setRaces(&races);
+    }
+    Status status = (*kernel)->enqueue(device->stream(0), inData, outData, scratch + shift);
+    if (status.isOk())
+      status = device->synchronize();
+    setRaces(nullptr);
+    SLUICE_RETURN_IF_ERROR(std::move(status));
+    if (!races.found().empty())
+      return internalError(races.found());
     if (arena) {
       SLUICE_RETURN_IF_ERROR(device->read(memory.data(), scratch, memory.size()));
       for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -140,12 +154,12 @@ protected:
     run.flavour = KernelFlavour::reference;
     mustRun(run, inAt, outAt);
     std::vector<Tensor> got = outputs, back = outputs, again = inputs;
-    setReversed(false);
+    setOrder(++seed);
     Status status = runOnDevice(run, in, got);
     ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
-    setReversed(true);
+    setOrder(++seed);
     status = runOnDevice(run, again, back);
-    setReversed(false);
+    setOrder(0);
     ASSERT_TRUE(status.isOk()) << run.kernel << " " << what << ": " << status.message();
     for (std::size_t i = 0; i < want.size(); ++i) {
       const std::vector<double> values = want[i].values();
@@ -181,6 +195,8 @@ protected:
 
   static constexpr std::uint64_t arenaBytes = std::uint64_t(256) << 20;
   std::optional<FakeCuda> fake;
+  /// Of the random orders; each run has another.
+  unsigned seed = 0;
   /// Memory of the device for tensors; null if kernels use the host's tensors.
   char *arena = nullptr;
   std::unique_ptr<CudaDevice> device;
