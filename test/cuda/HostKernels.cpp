@@ -2,7 +2,12 @@
 #include "runtime/collective/cuda/Reduce.h"
 #include "runtime/kernel/cuda/device/AttentionTensorGrad.h"
 #include "runtime/kernel/cuda/device/BatchNorm.h"
+#include "runtime/kernel/cuda/device/Columns.h"
 #include "runtime/kernel/cuda/device/Convolution.h"
+#include "runtime/kernel/cuda/device/Dense.h"
+#include "runtime/kernel/cuda/device/DenseLosses.h"
+#include "runtime/kernel/cuda/device/DenseNorms.h"
+#include "runtime/kernel/cuda/device/DenseRope.h"
 #include "runtime/kernel/cuda/device/Indexed.h"
 #include "runtime/kernel/cuda/device/Numbered.h"
 #include "runtime/kernel/cuda/device/Optimizer.h"
@@ -11,6 +16,7 @@
 #include "runtime/kernel/cuda/device/Product.h"
 #include "runtime/kernel/cuda/device/Reduce.h"
 #include "runtime/kernel/cuda/device/Rows.h"
+#include "runtime/kernel/cuda/device/SortedRows.h"
 #include "test/cuda/Emulator.h"
 
 namespace sluice::test {
@@ -25,6 +31,12 @@ using namespace cuda;
 
 #define SLUICE_ALL(X)                                                                                                  \
   SLUICE_POINTWISE_KERNELS(X)                                                                                          \
+  SLUICE_DENSE_KERNELS(X)                                                                                              \
+  SLUICE_COLUMNS_KERNELS(X)                                                                                            \
+  SLUICE_DENSE_NORM_KERNELS(X)                                                                                         \
+  SLUICE_DENSE_LOSS_KERNELS(X)                                                                                         \
+  SLUICE_DENSE_ROPE_KERNELS(X)                                                                                         \
+  SLUICE_SORTED_ROWS_KERNELS(X)                                                                                        \
   SLUICE_ROWS_KERNELS(X)                                                                                               \
   SLUICE_ATTENTION_KERNELS(X)                                                                                          \
   SLUICE_ATTENTION_TENSOR_KERNELS(X)                                                                                   \

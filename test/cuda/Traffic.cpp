@@ -109,9 +109,10 @@ void Traffic::count(Request &request) {
       sectors.push_back(sector);
   std::ranges::sort(sectors);
   GlobalTraffic &to = request.writes ? launch.stores : launch.loads;
+  const auto different = static_cast<std::uint64_t>(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
   ++to.requests;
-  to.sectors += static_cast<std::uint64_t>(std::unique(sectors.begin(), sectors.end()) - sectors.begin());
-  ++to.byWidth[static_cast<std::size_t>(std::bit_width(std::min<std::size_t>(request.bytes, 16)) - 1)];
+  to.sectors += different;
+  to.byWidth[static_cast<std::size_t>(std::bit_width(std::min<std::size_t>(request.bytes, 16)) - 1)] += different;
 }
 
 void Traffic::endBlock() {

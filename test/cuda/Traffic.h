@@ -34,7 +34,7 @@ inline constexpr std::uint64_t sectorBytes = 32;
 /// Loads or stores of global memory.
 struct GlobalTraffic {
   std::uint64_t requests = 0, sectors = 0;
-  /// Requests of 1, 2, 4, 8 and 16 bytes a thread.
+  /// Sectors of requests of 1, 2, 4, 8 and 16 bytes a thread.
   std::array<std::uint64_t, 5> byWidth{};
 };
 
@@ -49,6 +49,10 @@ struct LaunchTraffic {
   std::uint64_t blockBarriers = 0, warpBarriers = 0;
 
   std::uint64_t movedBytes() const { return (loads.sectors + stores.sectors) * sectorBytes; }
+  /// Bytes moved by requests of 8 or 16 bytes a thread.
+  std::uint64_t wideBytes() const {
+    return (loads.byWidth[3] + loads.byWidth[4] + stores.byWidth[3] + stores.byWidth[4]) * sectorBytes;
+  }
   /// All counted instructions of warps.
   std::uint64_t instructions() const {
     return loads.requests + stores.requests + sharedRequests + blockBarriers + warpBarriers;

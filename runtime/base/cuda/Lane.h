@@ -55,6 +55,8 @@ struct Lane {
       value = op(value, __shfl_xor_sync(0xffffffffu, value, step));
     return value;
   }
+  /// Bit i: the value of lane i.
+  SLUICE_DEVICE unsigned ballot(bool value) const { return __ballot_sync(0xffffffffu, value); }
   /// The value of the warp's lane `from`.
   template <typename T> SLUICE_DEVICE T warpRead(T value, int from) const {
     return __shfl_sync(0xffffffffu, value, from);
@@ -105,6 +107,14 @@ public:
     }
     return values[threadIndex % warpSize];
   }
+  unsigned ballot(bool value) const {
+    bool values[warpSize];
+    exchange(value, values);
+    unsigned bits = 0;
+    for (int i = 0; i < warpSize; ++i)
+      bits |= static_cast<unsigned>(values[i]) << i;
+    return bits;
+  }
   template <typename T> T warpRead(T value, int from) const {
     T values[warpSize];
     exchange(value, values);
@@ -128,6 +138,14 @@ private:
 };
 
 #endif
+
+SLUICE_DEVICE unsigned countOfBits(unsigned bits) {
+#ifdef __CUDACC__
+  return static_cast<unsigned>(__popc(bits));
+#else
+  return static_cast<unsigned>(__builtin_popcount(bits));
+#endif
+}
 
 /// Bytes at the start of shared memory that blockReduce uses.
 inline constexpr int reduceBytes = 32 * 8;

@@ -16,10 +16,39 @@ namespace sluice::cuda {
 /// Workspace of cuBLASLt: NVIDIA's advice for Hopper and later.
 inline constexpr std::uint64_t blasWorkspace = std::uint64_t(32) << 20;
 
-/// Runs of normVectors (device/Rows.h), two sums of 8 bytes a column.
-constexpr std::uint64_t normGradWorkspace(std::int64_t columns) {
-  return static_cast<std::uint64_t>(columns) * 64 * 2 * 8;
+/// Number of runs of rows whose column sums are added in a second stage (device/Columns.h): as many as give 1,024
+/// blocks, each of 64 rows or more. `bytes`: of an element.
+constexpr std::int64_t columnRuns(std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
+  const std::int64_t width = 32 * 16 / bytes, tiles = std::max<std::int64_t>((columns + width - 1) / width, 1);
+  return std::clamp<std::int64_t>(1024 / tiles, 1, std::max<std::int64_t>((rows + 63) / 64, 1));
 }
+/// A sum of 4 bytes for each run and column.
+constexpr std::uint64_t columnsWorkspace(std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
+  const std::int64_t runs = columnRuns(rows, columns, bytes);
+  return runs == 1 ? 0 : static_cast<std::uint64_t>(runs * columns) * 4;
+}
+
+/// Number of runs of rows whose terms of the norms' dweight and dbias are added in a second stage
+/// (device/DenseNorms.h).
+constexpr std::int64_t normGradRuns(std::int64_t rows) { return std::clamp<std::int64_t>(rows / 32, 1, 512); }
+/// Two sums of 4 bytes for each run and column; without dense rows two of 8 bytes for each of 64 runs (normVectors in
+/// device/Rows.h).
+constexpr std::uint64_t normGradWorkspace(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::uint64_t>(columns) *
+         std::max<std::uint64_t>(64 * 2 * 8, static_cast<std::uint64_t>(normGradRuns(rows)) * 2 * 4);
+}
+
+/// Of rows that are added by index (device/SortedRows.h): two lists of the positions with 8 bytes each, a byte for each
+/// row of the table, and two parts for each 64 positions. `bytes`: of an element of a part, 4 or 8.
+struct SortedRowsWorkspace {
+  std::uint64_t list = 0, marks = 0, parts = 0;
+  constexpr SortedRowsWorkspace(std::int64_t positions, std::int64_t rows, std::int64_t elements, std::uint64_t bytes)
+      : list((static_cast<std::uint64_t>(positions) * 8 + 255) / 256 * 256),
+        marks((static_cast<std::uint64_t>(rows) + 255) / 256 * 256),
+        parts(static_cast<std::uint64_t>((positions + 63) / 64 * 2 * elements) * bytes) {}
+  constexpr std::uint64_t bytes() const { return 2 * list + marks + parts; }
+};
+
 constexpr std::uint64_t crossEntropyWorkspace(std::int64_t rows) { return static_cast<std::uint64_t>(rows) * 8; }
 inline constexpr std::uint64_t crossEntropyGradWorkspace = 8;
 constexpr std::uint64_t attentionGradWorkspace(std::int64_t batch, std::int64_t heads, std::int64_t queries) {

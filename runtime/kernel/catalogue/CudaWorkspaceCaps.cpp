@@ -35,7 +35,26 @@ std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch) {
 }
 
 std::uint64_t batchNormCap(const LaunchDescription &launch) { return batchNormWorkspace(lastExtent(launch.inputs[0])); }
-std::uint64_t normGradCap(const LaunchDescription &launch) { return normGradWorkspace(lastExtent(launch.inputs[1])); }
+std::uint64_t normGradCap(const LaunchDescription &launch) {
+  const std::int64_t columns = lastExtent(launch.inputs[1]);
+  return normGradWorkspace(columns ? shapeElements(launch.inputs[1]) / columns : 0, columns);
+}
+std::uint64_t reduceSumCap(const LaunchDescription &launch) {
+  const Operand &x = launch.inputs[0];
+  const std::int64_t dims = static_cast<std::int64_t>(launch.attributes.list("dims").size());
+  std::int64_t rows = 1, columns = 1;
+  for (int d = 0; d < x.rank; ++d)
+    (d < dims ? rows : columns) *= x.shape[d];
+  return x.dtype == DType::f64 ? 0 : columnsWorkspace(rows, columns, static_cast<std::int64_t>(dtypeBytes(x.dtype)));
+}
+std::uint64_t sortedRowsCap(const LaunchDescription &launch) {
+  const Operand &values = launch.inputs[0], &table = launch.outputs[0];
+  const std::int64_t rows = table.rank == 0 ? 0 : table.shape[0];
+  const bool wide = values.dtype == DType::f64 || table.dtype == DType::f64;
+  return SortedRowsWorkspace(shapeElements(launch.inputs[1]), rows, rows ? shapeElements(table) / rows : 0,
+                             wide ? 8 : 4)
+      .bytes();
+}
 std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
   return crossEntropyWorkspace(shapeElements(launch.inputs[1]));
 }

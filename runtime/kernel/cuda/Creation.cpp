@@ -2,7 +2,7 @@
 #include "runtime/kernel/cpu/DropoutMask.h"
 #include "runtime/kernel/cpu/RopeShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
-#include "runtime/kernel/cuda/device/Numbered.h"
+#include "runtime/kernel/cuda/device/DenseRope.h"
 
 namespace sluice::cuda {
 namespace {
@@ -28,6 +28,44 @@ Bound randomOf(const KernelRequest &request, bool normal, double offset, double 
                    [](NumberedArgs &args, const RunAddresses &run) {
                      args.seed = static_cast<const Index *>(run.inputs[0]);
                      args.y.data = run.outputs[0];
+                   });
+}
+
+/// By the kernel of dense heads, a block for each position; null if the operands do not fit it.
+Bound ropeOfVectors(const KernelRequest &request, const cpu::RopeShape &shape) {
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  const bool stored = x.dtype == y.dtype && (x.dtype == DType::f32 || x.dtype == DType::bf16 || x.dtype == DType::f16);
+  const auto width = static_cast<std::int64_t>(vectorBytes / dtypeBytes(x.dtype));
+  if (!stored || shape.size / 2 % width != 0 || shape.position < 0 ||
+      shape.position + shape.rows > std::int64_t(denseRopePositions))
+    return std::unique_ptr<BoundKernel>();
+  DenseRopeArgs args;
+  for (const Operand *operand : {&x, &y}) {
+    if (operand->strides[3] != 1 && operand->extent[3] != 1)
+      return std::unique_ptr<BoundKernel>();
+    for (int d = 0; d < 3; ++d) {
+      const std::int64_t stride = operand->extent[d] == 1 ? 0 : operand->strides[d];
+      if (stride % width != 0 || stride * operand->extent[d] >= std::int64_t(1) << 31)
+        return std::unique_ptr<BoundKernel>();
+      (operand == &x ? args.xStrides : args.yStrides)[d] = static_cast<unsigned>(stride / width);
+    }
+  }
+  args.batches = static_cast<unsigned>(shape.batch);
+  args.heads = static_cast<unsigned>(shape.heads);
+  args.half = static_cast<unsigned>(shape.size / 2);
+  args.position = static_cast<unsigned>(shape.position);
+  args.inverse = shape.inverse;
+  for (std::size_t i = 0; i < shape.frequencies.size(); ++i) {
+    const double turns = shape.frequencies[i] / 6.283185307179586477;
+    args.turns[i] = static_cast<float>(turns);
+    args.turnsRest[i] = static_cast<float>(turns - static_cast<double>(args.turns[i]));
+  }
+  const std::string type(dtypeName(x.dtype));
+  return oneLaunch(request, "sluice_denseRope_" + type,
+                   {static_cast<std::uint64_t>(shape.rows), 256, static_cast<int>(shape.size) * 4}, args,
+                   [](DenseRopeArgs &args, const RunAddresses &run) {
+                     args.x = run.inputs[0];
+                     args.y = run.outputs[0];
                    });
 }
 
@@ -78,7 +116,9 @@ Bound kernels::rope(const KernelRequest &request) {
   args.position = shape.position;
   args.inverse = shape.inverse;
   std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
-  return oneLaunch(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args, bind);
+  return whereAligned(
+      ropeOfVectors(request, shape),
+      oneLaunch(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args, bind));
 }
 
 } // namespace sluice::cuda

@@ -1,6 +1,7 @@
 //===- Indexed.cpp - embedding, gather and their derivatives on a GPU -------------------------------------===//
-#include "runtime/kernel/cuda/device/Indexed.h"
+#include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/SortedRows.h"
 
 #include <algorithm>
 
@@ -49,26 +50,97 @@ IndexedLaunch rowsOf(const KernelRequest &request, bool reads) {
   return launch;
 }
 
+/// True if the rows of both are neighbours in memory, of a multiple of 16 bytes.
+bool haveVectors(const Operand &table, const Operand &values, std::int64_t rowElements) {
+  const auto bytes = static_cast<std::int64_t>(dtypeBytes(table.dtype));
+  return table.dtype == values.dtype && table.isDense() && values.isDense() && rowElements * bytes % vectorBytes == 0 &&
+         values.elements() < std::int64_t(1) << 31 && rowElements > 0;
+}
+
+/// Elements of a vector over both.
+std::int64_t widthOf(const Operand &a, const Operand &b) {
+  return vectorBytes / static_cast<std::int64_t>(std::max(dtypeBytes(a.dtype), dtypeBytes(b.dtype)));
+}
+
+/// By the kernel of dense rows; null if the operands do not fit it.
+Bound takeVectors(const KernelRequest &request, const IndexedLaunch &launch) {
+  const Operand &table = request.inputs[0], &indices = request.inputs[1], &values = request.outputs[0];
+  const IndexedArgs &args = launch.args;
+  if (!indices.isDense() || !haveVectors(table, values, args.rowElements))
+    return std::unique_ptr<BoundKernel>();
+  TakeRowsArgs rows;
+  rows.indexed = args;
+  rows.count = static_cast<unsigned>(args.count);
+  rows.elements = static_cast<unsigned>(args.rowElements);
+  rows.vectors =
+      static_cast<unsigned>(args.rowElements * static_cast<std::int64_t>(dtypeBytes(table.dtype)) / vectorBytes);
+  return oneLaunch(request, "sluice_takeRowsDense", gridFor(*request.cuda, args.count * warpSize), rows,
+                   [bind = launch.bind](TakeRowsArgs &args, const RunAddresses &run) { bind(args.indexed, run); });
+}
+
 Bound take(const KernelRequest &request) {
-  const auto [args, bind] = rowsOf(request, true);
-  return oneLaunch(request, "sluice_takeRows", gridFor(*request.cuda, args.count * args.rowElements), args, bind);
+  const IndexedLaunch launch = rowsOf(request, true);
+  return whereAligned(takeVectors(request, launch),
+                      oneLaunch(request, "sluice_takeRows",
+                                gridFor(*request.cuda, launch.args.count * launch.args.rowElements), launch.args,
+                                launch.bind));
 }
 
 void addClear(LaunchList &list, const IndexedLaunch &launch) {
   list.add("sluice_clearRows", gridFor(list.owner(), countOf(launch.args.table)), launch.args, launch.bind);
 }
 
-/// `padding`: the index whose updates add nothing; -1: no index.
-Bound addRows(std::int64_t padding, const KernelRequest &request) {
-  IndexedLaunch launch = rowsOf(request, false);
-  launch.args.skipped = padding;
+/// The kernels of a type, "sumTiles_bf16" or "sumTilesDense_bf16_f32" say.
+std::string rowsSymbol(const std::string &function, const std::string &pair, const KernelRequest &request) {
+  return pair.empty() ? symbol(function, {&request.inputs[0], &request.outputs[0]})
+                      : "sluice_" + function + "Dense_" + pair;
+}
+
+/// `padding`: the index whose updates add nothing; -1: no index. `pair`: the types of dense rows, or empty.
+Bound addRowsOf(std::int64_t padding, const KernelRequest &request, const std::string &pair) {
+  const IndexedLaunch launch = rowsOf(request, false);
+  const Operand &values = request.inputs[0], &table = request.outputs[0];
+  SortedRowsArgs args;
+  args.indexed = launch.args;
+  args.indexed.skipped = padding;
+  args.indices = joined(args.indexed.indices, args.indexed.indices.rank);
+  args.count = static_cast<unsigned>(launch.args.count);
+  args.rows = static_cast<unsigned>(table.rank ? table.extent[0] : 0);
+  args.elements = static_cast<unsigned>(launch.args.rowElements);
+  args.tiles = (args.count + tilePositions - 1) / tilePositions;
+  while (args.digits < 4 && args.rows >> (8 * args.digits) != 0)
+    ++args.digits;
+  const bool wide = pair.empty() && policyOf({&values, &table}) == "wide";
+  const SortedRowsWorkspace space(launch.args.count, args.rows, launch.args.rowElements, wide ? 8 : 4);
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(space.bytes()));
+  const Bind<SortedRowsArgs> bind = [base = launch.bind, space](SortedRowsArgs &args, const RunAddresses &run) {
+    base(args.indexed, run);
+    args.indices.data = args.indexed.indices.data;
+    char *memory = static_cast<char *>(run.workspace);
+    args.sorted = reinterpret_cast<SortedPosition *>(memory);
+    args.other = reinterpret_cast<SortedPosition *>(memory + space.list);
+    args.marks = reinterpret_cast<unsigned char *>(memory + 2 * space.list);
+    args.parts = memory + 2 * space.list + space.marks;
+  };
+  const std::int64_t vectors = launch.args.rowElements / (pair.empty() ? 1 : widthOf(values, table));
+  const int threads =
+      static_cast<int>(std::clamp<std::int64_t>((vectors + warpSize - 1) / warpSize * warpSize, 32, 256));
   LaunchList list(*request.cuda);
-  addClear(list, launch);
-  constexpr int threads = 256;
-  list.add("sluice_addRows",
-           {static_cast<std::uint64_t>(launch.args.count), threads, reduceBytes + threads / warpSize * 4}, launch.args,
-           launch.bind);
+  list.add("sluice_sortPositions", {1, sortThreads, sortShared}, args, bind);
+  list.add(rowsSymbol("clearUnmarked", pair, request), gridFor(list.owner(), std::int64_t(args.rows) * warpSize), args,
+           bind);
+  list.add(rowsSymbol("sumTiles", pair, request), {args.tiles, threads, sumTilesShared}, args, bind);
+  list.add(rowsSymbol("sumParts", pair, request), {args.tiles, threads, 0}, args, bind);
   return std::move(list).finish();
+}
+
+Bound addRows(std::int64_t padding, const KernelRequest &request) {
+  const Operand &values = request.inputs[0], &table = request.outputs[0];
+  const std::string pair = storedPair(values, table);
+  const std::int64_t elements = table.rank && table.extent[0] ? table.elements() / table.extent[0] : 0;
+  const bool haveVectors = !pair.empty() && elements > 0 && elements % widthOf(values, table) == 0;
+  return whereAligned(haveVectors ? addRowsOf(padding, request, pair) : std::unique_ptr<BoundKernel>(),
+                      addRowsOf(padding, request, ""));
 }
 
 int dimOf(const KernelRequest &request) { return static_cast<int>(request.attributes->integer("dim")); }

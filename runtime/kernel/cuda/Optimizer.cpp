@@ -105,7 +105,8 @@ void addListed(LaunchList &list, std::span<const Updated> listed) {
     elements += each.input(0).elements();
   LaunchShape shape = gridFor(*first.request.cuda, elements);
   const auto wanted = std::max<std::int64_t>(static_cast<std::int64_t>(shape.blocks), 1);
-  const std::int64_t threads = shape.threads;
+  // Whole vectors of each thread.
+  const std::int64_t threads = shape.threads * std::int64_t(vectorBytes / 4);
   args.span = ((elements + wanted - 1) / wanted + threads - 1) / threads * threads;
   shape.blocks = 0;
   std::vector<std::pair<std::size_t, std::size_t>> places;

@@ -1,12 +1,60 @@
 //===- Pointwise.cpp - element by element on a GPU --------------------------------------------------===//
-#include "runtime/kernel/cuda/device/Pointwise.h"
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/Dense.h"
 
 namespace sluice::cuda {
 namespace {
 
 bool isDenseAlike(const Operand &a, const Operand &b) { return a.isDense() && cpu::sameExtent(a, b); }
+
+/// Elements after which `x` repeats over `frame`, as if the last dims of both were equal and x had no others; 0 if it
+/// does not repeat so.
+std::int64_t periodOf(const Operand &x, const Operand &frame) {
+  if (isDenseAlike(x, frame))
+    return frame.elements();
+  const cpu::Dims strides = cpu::broadcastStrides(x, frame);
+  std::int64_t period = 1;
+  int d = frame.rank - 1;
+  for (; d >= 0 && (frame.extent[d] == 1 || strides[d] == period); --d)
+    period *= frame.extent[d];
+  for (; d >= 0; --d)
+    if (frame.extent[d] != 1 && strides[d] != 0)
+      return 0;
+  return period;
+}
+
+/// A launch of a kernel of dense operands.
+Bound dense(const KernelRequest &request, const std::string &function, int operation = 0, double p = 0, double q = 0,
+            std::int64_t period = 0) {
+  const Operand &y = request.outputs[0];
+  DenseArgs args;
+  args.count = static_cast<unsigned>(y.elements());
+  args.period = period == 0 ? args.count : static_cast<unsigned>(period);
+  args.operation = operation;
+  args.p = static_cast<float>(p);
+  args.q = static_cast<float>(q);
+  const auto width = static_cast<std::int64_t>(vectorBytes / dtypeBytes(y.dtype));
+  return oneLaunch(request, "sluice_" + function, gridFor(*request.cuda, (y.elements() + width - 1) / width), args,
+                   [](DenseArgs &args, const RunAddresses &run) {
+                     for (std::size_t i = 0; i < run.outputs.size(); ++i)
+                       args.y[i] = run.outputs[i];
+                     for (std::size_t i = 0; i < run.inputs.size(); ++i)
+                       args.x[i] = run.inputs[i];
+                   });
+}
+
+/// y += x
+Bound accumulateDense(const KernelRequest &request, const std::string &pair) {
+  const Operand &y = request.outputs[0];
+  DenseArgs args;
+  args.count = args.period = static_cast<unsigned>(y.elements());
+  return oneLaunch(request, "sluice_accumulateDense_" + pair, gridFor(*request.cuda, (y.elements() + 3) / 4), args,
+                   [](DenseArgs &args, const RunAddresses &run) {
+                     args.x[0] = run.inputs[0];
+                     args.x[1] = args.y[0] = run.outputs[0];
+                   });
+}
 
 /// A launch over the output with one to three inputs.
 Bound pointwise(const KernelRequest &request, const std::string &function, int operation = 0, double p = 0,
@@ -31,11 +79,21 @@ Bound pointwise(const KernelRequest &request, const std::string &function, int o
 }
 
 Bound unary(const KernelRequest &request, Unary operation, double p = 0) {
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  const bool hasDense = operation != Unary::sin && operation != Unary::cos;
+  if (const std::string stored = storedAlike({&x, &y}); hasDense && !stored.empty() && cpu::sameExtent(x, y))
+    return dense(request, "unaryDense_" + stored, static_cast<int>(operation), p);
   return pointwise(request, symbol("unary", {&request.inputs[0], &request.outputs[0]}), static_cast<int>(operation), p);
 }
 
 Bound binary(const KernelRequest &request, Binary operation, double p = 0, double q = 0) {
-  const bool integers = !isFloat(request.outputs[0].dtype);
+  const Operand &a = request.inputs[0], &b = request.inputs[1], &y = request.outputs[0];
+  const std::string stored = storedAlike({&a, &b, &y});
+  if (const std::int64_t period = stored.empty() ? 0 : periodOf(b, y);
+      cpu::sameExtent(a, y) && period != 0 &&
+      period % static_cast<std::int64_t>(vectorBytes / dtypeBytes(y.dtype)) == 0)
+    return dense(request, "binaryDense_" + stored, static_cast<int>(operation), p, q, period);
+  const bool integers = !isFloat(y.dtype);
   return pointwise(request,
                    integers ? "sluice_binaryInteger"
                             : symbol("binary", {&request.inputs[0], &request.inputs[1], &request.outputs[0]}),
@@ -86,6 +144,8 @@ Bound kernels::swiglu_grad(const KernelRequest &request) {
   using A = SwigluGradArgs;
   const auto &in = request.inputs;
   const auto &out = request.outputs;
+  if (const std::string stored = storedAlike({&in[0], &in[1], &in[2], &out[0], &out[1]}); !stored.empty())
+    return dense(request, "swigluGradDense_" + stored);
   A args;
   const auto bind = bindViews(args, request, {&A::dy, &A::gate, &A::up}, {&A::dgate, &A::dup});
   return oneLaunch(request, symbol("swigluGrad", {&in[0], &in[1], &in[2], &out[0], &out[1]}),
@@ -104,6 +164,8 @@ Bound kernels::select(const KernelRequest &request) { return pointwise(request, 
 /// Types that are computed in f32 are cast through f32.
 Bound kernels::cast(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (const std::string pair = storedPair(x, y); !pair.empty() && cpu::sameExtent(x, y))
+    return dense(request, "castDense_" + pair);
   if (isFloat(x.dtype) && isFloat(y.dtype) && policyOf({&x, &y}) != "wide")
     return unary(request, Unary::identity);
   return pointwise(request, "sluice_cast");
@@ -113,6 +175,10 @@ Bound kernels::constant(const KernelRequest &request) {
   return pointwise(request, "sluice_constant", 0, request.attributes->number("value"));
 }
 Bound kernels::accumulate(const KernelRequest &request) {
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  if (const std::string pair = storedPair(x, y); !pair.empty() && cpu::sameExtent(x, y))
+    return request.attributes->integer("first") != 0 ? dense(request, "castDense_" + pair)
+                                                     : accumulateDense(request, pair);
   return pointwise(request, "sluice_accumulate", request.attributes->integer("first") != 0);
 }
 Bound kernels::count_up(const KernelRequest &request) { return pointwise(request, "sluice_countUp"); }

@@ -1,5 +1,6 @@
 //===- Prepare.cpp - launches of CUDA kernels --------------------------------------------------------===//
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/base/cuda/Vector.h"
 
 #include <algorithm>
 
@@ -62,6 +63,34 @@ std::string policyOf(std::initializer_list<const Operand *> operands) {
   return "wide";
 }
 
+namespace {
+
+/// Indices of kernels of dense operands have 32 bits.
+constexpr std::int64_t mostDense = std::int64_t(1) << 31;
+
+std::string storedName(const Operand &operand) {
+  if (!operand.isDense() || operand.elements() >= mostDense)
+    return "";
+  return operand.dtype == DType::f32    ? "f32"
+         : operand.dtype == DType::bf16 ? "bf16"
+         : operand.dtype == DType::f16  ? "f16"
+                                        : "";
+}
+
+} // namespace
+
+std::string storedAlike(std::initializer_list<const Operand *> operands) {
+  const std::string name = storedName(**operands.begin());
+  const bool alike = std::ranges::all_of(operands, [&](const Operand *o) { return storedName(*o) == name; });
+  return alike ? name : "";
+}
+
+std::string storedPair(const Operand &from, const Operand &to) {
+  const std::string left = storedName(from), right = storedName(to);
+  const bool isPair = !left.empty() && !right.empty() && (left == right || left == "f32" || right == "f32");
+  return isPair ? left + "_" + right : "";
+}
+
 std::string symbol(std::string_view function, std::initializer_list<const Operand *> operands) {
   return "sluice_" + std::string(function) + "_" + policyOf(operands);
 }
@@ -87,7 +116,34 @@ private:
   const std::vector<std::function<Status(const RunAddresses &)>> steps;
 };
 
+class AlignedKernel final : public BoundKernel {
+public:
+  AlignedKernel(std::unique_ptr<BoundKernel> vectors, std::unique_ptr<BoundKernel> general)
+      : vectors(std::move(vectors)), general(std::move(general)) {}
+
+  Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
+    return general->run(inputs, outputs, workspace);
+  }
+  Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
+                 void *workspace) override {
+    const bool areAligned =
+        std::ranges::all_of(inputs, isVectorAligned) && std::ranges::all_of(outputs, isVectorAligned);
+    return (areAligned ? vectors : general)->enqueue(nativeStream, inputs, outputs, workspace);
+  }
+
+private:
+  const std::unique_ptr<BoundKernel> vectors, general;
+};
+
 } // namespace
+
+Bound whereAligned(Bound vectors, Bound general) {
+  SLUICE_RETURN_IF_ERROR(vectors.takeStatus());
+  SLUICE_RETURN_IF_ERROR(general.takeStatus());
+  if (!*vectors)
+    return general;
+  return std::unique_ptr<BoundKernel>(std::make_unique<AlignedKernel>(std::move(*vectors), std::move(*general)));
+}
 
 Bound LaunchList::finish() && {
   SLUICE_RETURN_IF_ERROR(std::move(failure));

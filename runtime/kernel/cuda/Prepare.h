@@ -28,6 +28,12 @@ View broadcastView(const Operand &operand, const Operand &frame);
 std::string policyOf(std::initializer_list<const Operand *> operands);
 std::string symbol(std::string_view function, std::initializer_list<const Operand *> operands);
 
+/// "f32", "bf16" or "f16" if that is the type of each operand, all are dense and have fewer than 2^31 elements: a
+/// kernel of dense operands (Vector.h) computes the request. Else empty.
+std::string storedAlike(std::initializer_list<const Operand *> operands);
+/// The same with one of the pairs of types of SLUICE_STORED_PAIRS, "f32_bf16" say.
+std::string storedPair(const Operand &from, const Operand &to);
+
 /// Addresses of a run.
 struct RunAddresses {
   std::span<void *const> inputs, outputs;
@@ -97,6 +103,10 @@ Bound oneLaunch(const KernelRequest &request, const std::string &function, Launc
   list.add(function, shape, args, std::move(bind));
   return std::move(list).finish();
 }
+
+/// A kernel that loads vectors (Vector.h), for runs whose addresses are all aligned to 16 bytes, and one for other
+/// runs. If `vectors` is null, the other is the kernel.
+Bound whereAligned(Bound vectors, Bound general);
 
 /// Blocks for `count` elements, at most a few times as many as run at once; each thread then computes several elements.
 LaunchShape gridFor(const KernelContext &context, std::int64_t count, int threads = 256);

@@ -1,6 +1,7 @@
 //===- Reduction.cpp - sums and maxima on a GPU ----------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/Columns.h"
 #include "runtime/kernel/cuda/device/Reduce.h"
 
 #include <cmath>
@@ -51,6 +52,49 @@ Bound reduce(const KernelRequest &request, bool largest) {
         args.outer.data = run.inputs[0];
         args.y.data = run.outputs[0];
       });
+}
+
+/// True if the reduced dims are the first ones, so that the sums are those of a matrix's columns.
+bool areFirst(std::span<const std::int64_t> dims) {
+  for (const std::int64_t dim : dims)
+    if (dim >= static_cast<std::int64_t>(dims.size()))
+      return false;
+  return !dims.empty();
+}
+
+/// The sums of the columns of a dense matrix, in two stages; null if the request is not that.
+Bound columnSumsOf(const KernelRequest &request) {
+  const Operand &x = request.inputs[0], &y = request.outputs[0];
+  const auto dims = request.attributes->list("dims");
+  const std::string stored = storedAlike({&x});
+  if (stored.empty() || !areFirst(dims) || y.dtype == DType::f64 || !y.isDense())
+    return std::unique_ptr<BoundKernel>();
+  const std::int64_t rows = cpu::extentOf(x, 0, static_cast<int>(dims.size())),
+                     columns = cpu::extentOf(x, static_cast<int>(dims.size()), x.rank);
+  const auto bytes = static_cast<std::int64_t>(dtypeBytes(x.dtype)), width = vectorBytes / bytes;
+  if (rows == 0 || columns == 0 || columns % width != 0)
+    return std::unique_ptr<BoundKernel>();
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(columnsWorkspace(rows, columns, bytes)));
+  ColumnsArgs args;
+  args.rows = static_cast<unsigned>(rows);
+  args.columns = static_cast<unsigned>(columns);
+  args.runs = static_cast<unsigned>(columnRuns(rows, columns, bytes));
+  args.y.type = static_cast<int>(y.dtype);
+  args.y.strides[0] = 1;
+  if (request.attributes->integer("mean", 0) != 0)
+    args.factor = 1 / static_cast<float>(rows);
+  const auto bind = [](ColumnsArgs &args, const RunAddresses &run) {
+    args.x = run.inputs[0];
+    args.y.data = run.outputs[0];
+    args.partial = static_cast<float *>(run.workspace);
+  };
+  const auto tiles = static_cast<std::uint64_t>((columns / width + warpSize - 1) / warpSize);
+  LaunchList list(*request.cuda);
+  list.add("sluice_columnSums_" + stored, {tiles * args.runs, columnsThreads, columnsShared}, args, bind);
+  if (args.runs > 1)
+    list.add("sluice_columnSumsEnd",
+             {static_cast<std::uint64_t>((columns + warpSize - 1) / warpSize), runsThreads, runsShared}, args, bind);
+  return std::move(list).finish();
 }
 
 /// Dense tensors of one policy for one launch.
@@ -146,7 +190,9 @@ Bound kernels::all_finite(const KernelRequest &request) {
   return std::move(list).finish();
 }
 
-Bound kernels::reduce_sum(const KernelRequest &request) { return reduce(request, false); }
+Bound kernels::reduce_sum(const KernelRequest &request) {
+  return whereAligned(columnSumsOf(request), reduce(request, false));
+}
 Bound kernels::reduce_max(const KernelRequest &request) { return reduce(request, true); }
 Bound kernels::norm_root(const KernelRequest &request) {
   return scalarOf(request, Scalar::normRoot, request.attributes->number("p"));

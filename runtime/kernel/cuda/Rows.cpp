@@ -4,11 +4,12 @@
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
+#include "runtime/kernel/cuda/device/DenseLosses.h"
 
 namespace sluice::cuda {
 namespace {
 
-static_assert(normGradWorkspace(1) == normRuns * 2 * 8);
+static_assert(normGradWorkspace(1, 1) == normRuns * 2 * 8);
 
 /// Rows of the operand, or one element per row.
 View rowView(const Operand &operand, const Operand &frame) {
@@ -47,12 +48,110 @@ Bound perRow(std::string_view function, const KernelRequest &request, std::initi
   return oneLaunch(request, symbol(function, operands), rowGrid(args.rows, args.columns), args, bindRow);
 }
 
+/// How many threads have a row in registers, and how many vectors each; no threads if the row is too long.
+struct RowTeam {
+  int threads = 0, vectors = 0;
+  RowTeam(std::int64_t columns, std::int64_t width) {
+    const std::int64_t count = columns / width;
+    if (columns == 0 || columns % width != 0)
+      return;
+    for (const int of : {1, 2, 4})
+      if (threads == 0 && count <= of * 256) {
+        vectors = of;
+        threads = static_cast<int>((count + of * warpSize - 1) / (of * warpSize) * warpSize);
+      }
+  }
+};
+
+/// A norm or its gradient over dense rows.
+struct DenseNorm {
+  const std::string stored;
+  RowTeam team{0, 1};
+  DenseNormArgs args;
+
+  /// `x`: the rows; `alike` have their type, `statistics` are f32.
+  DenseNorm(const Operand &x, std::initializer_list<const Operand *> alike,
+            std::initializer_list<const Operand *> statistics)
+      : stored(storedOf(alike, statistics)) {
+    if (stored.empty())
+      return;
+    args.columns = static_cast<unsigned>(x.rank ? x.extent[x.rank - 1] : 1);
+    args.rows = static_cast<unsigned>(x.rank ? cpu::extentOf(x, 0, x.rank - 1) : 1);
+    args.width = static_cast<unsigned>(vectorBytes / dtypeBytes(x.dtype));
+    team = RowTeam(args.columns, args.width);
+  }
+  bool fits() const { return team.threads != 0; }
+  std::string function(std::string_view name) const {
+    return "sluice_" + std::string(name) + std::to_string(team.vectors) + "_" + stored;
+  }
+
+private:
+  static std::string storedOf(std::initializer_list<const Operand *> alike,
+                              std::initializer_list<const Operand *> statistics) {
+    const std::string name = storedAlike(alike);
+    return storedAlike(statistics) == "f32" ? name : "";
+  }
+};
+
+/// By the dense kernel, a block for some rows; null if the operands do not fit it.
+Bound denseNormOf(const KernelRequest &request, double epsilon, bool centred) {
+  const auto &in = request.inputs;
+  const auto &out = request.outputs;
+  DenseNorm norm(in[0], {&in[0], &in[1], &in[in.size() - 1], &out[0]}, {&out[out.size() - 1], &out[1]});
+  if (!norm.fits())
+    return std::unique_ptr<BoundKernel>();
+  norm.args.epsilon = static_cast<float>(epsilon);
+  const std::uint64_t most = static_cast<std::uint64_t>(request.cuda->multiprocessors()) * 8;
+  return oneLaunch(request, norm.function(centred ? "denseLayerNorm" : "denseRmsNorm"),
+                   {std::min<std::uint64_t>(norm.args.rows, most), norm.team.threads, denseNormShared}, norm.args,
+                   [centred](DenseNormArgs &args, const RunAddresses &run) {
+                     args.x = run.inputs[0];
+                     args.weight = run.inputs[1];
+                     args.bias = centred ? run.inputs[2] : nullptr;
+                     args.y = run.outputs[0];
+                     args.mean = centred ? static_cast<float *>(run.outputs[1]) : nullptr;
+                     args.rstd = static_cast<float *>(run.outputs[centred ? 2 : 1]);
+                   });
+}
+
+/// By the dense kernels; null if the operands do not fit them.
+Bound denseNormGradOf(const KernelRequest &request, bool centred) {
+  const auto &in = request.inputs;
+  const auto &out = request.outputs;
+  DenseNorm norm(in[1], {&in[0], &in[1], &in[2], &out[0]}, {&in[3], &in[in.size() - 1]});
+  if (!norm.fits() || out[1].dtype == DType::f64 || out[out.size() - 1].dtype == DType::f64)
+    return std::unique_ptr<BoundKernel>();
+  DenseNormArgs &args = norm.args;
+  args.runs = static_cast<unsigned>(normGradRuns(args.rows));
+  args.dweight = viewOf(out[1]);
+  if (centred)
+    args.dbias = viewOf(out[2]);
+  const auto bind = [centred](DenseNormArgs &args, const RunAddresses &run) {
+    args.dy = run.inputs[0];
+    args.x = run.inputs[1];
+    args.weight = run.inputs[2];
+    args.mean = centred ? static_cast<float *>(run.inputs[3]) : nullptr;
+    args.rstd = static_cast<float *>(run.inputs[centred ? 4 : 3]);
+    args.y = run.outputs[0];
+    args.dweight.data = run.outputs[1];
+    if (centred)
+      args.dbias.data = run.outputs[2];
+    args.partial = static_cast<float *>(run.workspace);
+  };
+  const auto tiles = static_cast<std::uint64_t>((args.columns + warpSize - 1) / warpSize);
+  LaunchList list(*request.cuda);
+  list.add(norm.function(centred ? "denseLayerNormGrad" : "denseRmsNormGrad"),
+           {args.runs, norm.team.threads, denseNormShared}, args, bind);
+  list.add("sluice_denseNormGradEnd", {centred ? 2 * tiles : tiles, runsThreads, runsShared}, args, bind);
+  return std::move(list).finish();
+}
+
 /// The gradients of the vectors first: dx may be in dy's memory.
 Bound normGradOf(const KernelRequest &request, bool mean) {
   const auto &in = request.inputs;
   RowArgs args = rowArgs(request, in[1]);
   args.mean = mean;
-  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(normGradWorkspace(args.columns)));
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(normGradWorkspace(args.rows, args.columns)));
   LaunchList list(*request.cuda);
   constexpr int threads = 128;
   const auto tiles = static_cast<std::uint64_t>((args.columns + threads - 1) / threads);
@@ -60,7 +159,7 @@ Bound normGradOf(const KernelRequest &request, bool mean) {
   addRows(list, "sluice_normVectorsEnd", {tiles, threads, reduceBytes}, args);
   addRows(list, symbol("normGrad", {&in[0], &in[1], &in[2], &request.outputs[0]}), rowGrid(args.rows, args.columns),
           args);
-  return std::move(list).finish();
+  return whereAligned(denseNormGradOf(request, mean), std::move(list).finish());
 }
 
 void setLoss(const KernelRequest &request, RowArgs &args) {
@@ -68,6 +167,22 @@ void setLoss(const KernelRequest &request, RowArgs &args) {
   args.ignore = request.attributes->integer("ignore_index");
   args.mean = request.attributes->choice<kernel::LossReduction>("reduction") == kernel::LossReduction::mean;
   args.smoothing = request.attributes->number("label_smoothing");
+}
+
+/// The arguments of the dense kernels with these operands, and the kernels' type; empty if the operands do not fit.
+std::pair<DenseLossArgs, std::string> denseLoss(const RowArgs &args, const Operand &logits, const Operand &targets,
+                                                const Operand &lse) {
+  DenseLossArgs dense;
+  dense.columns = static_cast<unsigned>(args.columns);
+  dense.targetType = static_cast<int>(targets.dtype);
+  dense.ignore = args.ignore;
+  dense.classes = args.classes;
+  dense.firstClass = args.firstClass;
+  dense.smoothing = args.smoothing;
+  dense.share = args.smoothing / static_cast<double>(args.classes);
+  const bool fits = (targets.dtype == DType::i32 || targets.dtype == DType::i64) && targets.isDense() &&
+                    storedAlike({&lse}) == "f32" && args.columns > 0;
+  return {dense, fits ? storedAlike({&logits}) : ""};
 }
 
 } // namespace
@@ -87,12 +202,15 @@ Bound kernels::logsumexp(const KernelRequest &request) {
 }
 Bound kernels::layer_norm(const KernelRequest &request) {
   const auto &in = request.inputs;
-  return perRow("layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]},
-                request.attributes->number("epsilon"));
+  const double epsilon = request.attributes->number("epsilon");
+  return whereAligned(denseNormOf(request, epsilon, true),
+                      perRow("layerNorm", request, {&in[0], &in[1], &in[2], &request.outputs[0]}, epsilon));
 }
 Bound kernels::rms_norm(const KernelRequest &request) {
   const auto &in = request.inputs;
-  return perRow("rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, request.attributes->number("epsilon"));
+  const double epsilon = request.attributes->number("epsilon");
+  return whereAligned(denseNormOf(request, epsilon, false),
+                      perRow("rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, epsilon));
 }
 Bound kernels::layer_norm_grad(const KernelRequest &request) { return normGradOf(request, true); }
 Bound kernels::rms_norm_grad(const KernelRequest &request) { return normGradOf(request, false); }
@@ -102,7 +220,17 @@ Bound kernels::cross_entropy(const KernelRequest &request) {
   setLoss(request, args);
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyWorkspace(args.rows)));
   LaunchList list(*request.cuda);
-  addRows(list, symbol("crossEntropy", {&request.inputs[0]}), rowGrid(args.rows, args.columns), args);
+  const auto [dense, stored] = denseLoss(args, request.inputs[0], request.inputs[1], request.outputs[1]);
+  if (stored.empty())
+    addRows(list, symbol("crossEntropy", {&request.inputs[0]}), rowGrid(args.rows, args.columns), args);
+  else
+    list.add("sluice_denseCrossEntropy_" + stored, rowGrid(args.rows, args.columns), dense,
+             [](DenseLossArgs &args, const RunAddresses &run) {
+               args.logits = run.inputs[0];
+               args.targets = run.inputs[1];
+               args.lse = static_cast<float *>(run.outputs[1]);
+               args.scratch = static_cast<double *>(run.workspace);
+             });
   addRows(list, "sluice_crossEntropyEnd", {1, 512, reduceBytes}, args);
   return std::move(list).finish();
 }
@@ -118,8 +246,19 @@ Bound kernels::cross_entropy_grad(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyGradWorkspace));
   LaunchList list(*request.cuda);
   addRows(list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args);
-  addRows(list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}), rowGrid(args.rows, args.columns),
-          args);
+  const auto [dense, stored] = denseLoss(args, in[1], in[2], in[3]);
+  if (stored.empty() || storedAlike({&in[1], &request.outputs[0]}).empty())
+    addRows(list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}),
+            rowGrid(args.rows, args.columns), args);
+  else
+    list.add("sluice_denseCrossEntropyGrad_" + stored, rowGrid(args.rows, args.columns), dense,
+             [](DenseLossArgs &args, const RunAddresses &run) {
+               args.logits = run.inputs[1];
+               args.targets = run.inputs[2];
+               args.lse = static_cast<float *>(run.inputs[3]);
+               args.dlogits = run.outputs[0];
+               args.scratch = static_cast<double *>(run.workspace);
+             });
   return std::move(list).finish();
 }
 

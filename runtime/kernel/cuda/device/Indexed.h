@@ -1,8 +1,7 @@
 //===- Indexed.h - rows and elements by index --------------------------------------------------===//
 //
 // An index outside the table reads NaN (integers: 0) and adds nothing: a kernel never accesses memory outside its
-// operands. In a sharded table a row of a different rank reads 0 and adds nothing. One block adds all rows with one
-// index, in order.
+// operands. In a sharded table a row of a different rank reads 0 and adds nothing. SortedRows.h adds rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_INDEXED_H
@@ -61,49 +60,6 @@ SLUICE_DEVICE void clearRows(const IndexedArgs &args, Lane lane) {
   const Index total = countOf(args.table), step = lane.blocks() * lane.threads();
   for (Index n = lane.block() * lane.threads() + lane.thread(); n < total; n += step)
     writeAny(args.table, offsetIn(args.table, args.table.rank, n), 0);
-}
-
-/// Adds the rows that have the index of row `block`, if no earlier row has that index.
-SLUICE_DEVICE void addRows(const IndexedArgs &args, Lane lane) {
-  const Index own = lane.block(), index = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, own));
-  const Index place = args.placeOf(index);
-  if (place < 0 || index == args.skipped)
-    return;
-  int earlier = 0;
-  for (Index i = lane.thread(); i < own && !earlier; i += lane.threads())
-    earlier = readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i)) == index;
-  if (blockReduce(lane, earlier, Or()))
-    return;
-  unsigned *masks = lane.shared<unsigned>() + reduceBytes / 4;
-  const bool wide = args.values.type == typeF64 || args.table.type == typeF64;
-  for (Index column = 0; column < args.rowElements; column += lane.threads()) {
-    const Index c = column + lane.thread();
-    const bool real = c < args.rowElements;
-    const Index from = real ? offsetIn(args.valueRow, args.valueRow.rank, c) : 0;
-    double wideSum = 0;
-    float sum = 0;
-    for (Index chunk = own / lane.threads() * lane.threads(); chunk < args.count; chunk += lane.threads()) {
-      const Index i = chunk + lane.thread();
-      const bool hit = i >= own && i < args.count &&
-                       readInteger(args.indices, offsetIn(args.indices, args.indices.rank, i)) == index;
-      const unsigned mask = lane.warpReduce(hit ? 1u << lane.thread() % warpSize : 0u, Or());
-      if (lane.thread() % warpSize == 0)
-        masks[lane.thread() / warpSize] = mask;
-      lane.sync();
-      for (int w = 0; w < lane.threads() / warpSize; ++w)
-        for (unsigned left = masks[w], bit = 0; left; ++bit, left >>= 1)
-          if ((left & 1) && real) {
-            const Index at = offsetIn(args.values, args.indices.rank, chunk + w * warpSize + bit) + from;
-            if (wide)
-              wideSum += readAny(args.values, at);
-            else
-              sum += Mixed::read(args.values, at);
-          }
-      lane.sync();
-    }
-    if (real)
-      writeAny(args.table, place * args.table.strides[0] + offsetIn(args.row, args.row.rank, c), wide ? wideSum : sum);
-  }
 }
 
 /// values[..i..] = table[..indices[..i..]..] along a dim
@@ -170,7 +126,6 @@ SLUICE_DEVICE void argmax(const IndexedArgs &args, Lane lane) {
 #define SLUICE_INDEXED_KERNELS(X)                                                                                      \
   X(sluice_takeRows, takeRows, IndexedArgs)                                                                            \
   X(sluice_clearRows, clearRows, IndexedArgs)                                                                          \
-  X(sluice_addRows, addRows, IndexedArgs)                                                                              \
   X(sluice_takeAlong, takeAlong, IndexedArgs)                                                                          \
   X(sluice_addAlong, addAlong, IndexedArgs)                                                                            \
   X(sluice_argmax, argmax, IndexedArgs)

@@ -7,7 +7,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_OPTIMIZER_H
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_OPTIMIZER_H
 
-#include "runtime/base/cuda/Element.h"
+#include "runtime/base/cuda/Vector.h"
 #include "runtime/kernel/catalogue/Choices.h"
 
 namespace sluice::cuda {
@@ -122,6 +122,41 @@ SLUICE_DEVICE View denseView(void *data, int type) {
   return view;
 }
 
+/// Updates the elements from `begin` on (a multiple of a vector) that fill vectors before `end`; none if an address is
+/// not aligned. Returns the first element that is not updated.
+SLUICE_DEVICE Index updateVectors(const ListedParameter &listed, const UpdateStep<float> &step, Index begin, Index end,
+                                  Lane lane) {
+  constexpr int n = vectorWidth<StoredF32>;
+  bool aligned =
+      isVectorAligned(listed.parameter) && isVectorAligned(listed.newParameter) && isVectorAligned(listed.gradient);
+  for (int s = 0; s < step.states; ++s)
+    aligned = aligned && isVectorAligned(listed.state[s]) && isVectorAligned(listed.newState[s]);
+  // Vectors are numbered from the first element of the block.
+  const auto vectors = aligned ? static_cast<unsigned>(end - begin) / n : 0;
+  const auto at = [begin](auto *data) {
+    return static_cast<float *>(const_cast<void *>(static_cast<const void *>(data))) + begin;
+  };
+  for (unsigned v = static_cast<unsigned>(lane.thread()); v < vectors; v += static_cast<unsigned>(lane.threads())) {
+    float p[n], g[n], state[2][n] = {};
+    loadVector<StoredF32>(at(listed.parameter), v, p);
+    loadVector<StoredF32>(at(listed.gradient), v, g);
+    for (int s = 0; s < 2; ++s)
+      if (s < step.states)
+        loadVector<StoredF32>(at(listed.state[s]), v, state[s]);
+    for (int k = 0; k < n; ++k) {
+      float own[2] = {state[0][k], state[1][k]};
+      step.update(p[k], g[k], own);
+      state[0][k] = own[0];
+      state[1][k] = own[1];
+    }
+    storeVector<StoredF32>(at(listed.newParameter), v, p);
+    for (int s = 0; s < 2; ++s)
+      if (s < step.states)
+        storeVector<StoredF32>(at(listed.newState[s]), v, state[s]);
+  }
+  return begin + Index(vectors) * n;
+}
+
 template <typename E> SLUICE_DEVICE void optimizerOfList(const OptimizerListArgs &args, Lane lane) {
   using T = typename E::Real;
   if (!isGuarded(args.numbers))
@@ -137,7 +172,10 @@ template <typename E> SLUICE_DEVICE void optimizerOfList(const OptimizerListArgs
   const View gradient = denseView(const_cast<void *>(listed.gradient), args.gradientType);
   const Index begin = Index(block - listed.firstBlock) * args.span;
   const Index end = begin + args.span < listed.count ? begin + args.span : listed.count;
-  for (Index i = begin + lane.thread(); i < end; i += lane.threads()) {
+  Index done = begin;
+  if constexpr (__is_same(E, F32))
+    done = updateVectors(listed, step, begin, end, lane);
+  for (Index i = done + lane.thread(); i < end; i += lane.threads()) {
     T p = E::read(parameter, i), state[2] = {};
     const T g = E::read(gradient, i);
     for (int s = 0; s < step.states; ++s)

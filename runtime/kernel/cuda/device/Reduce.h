@@ -7,7 +7,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H
 
-#include "runtime/base/cuda/Element.h"
+#include "runtime/base/cuda/Vector.h"
 
 namespace sluice::cuda {
 
@@ -65,7 +65,7 @@ template <typename E> SLUICE_DEVICE void powerSum(const ReduceArgs &args, Lane l
 }
 
 /// One launch reduces many dense tensors, as many as fit the 4 KB of a launch's arguments. Each tensor has separate
-/// blocks, with the bits of powerSum.
+/// blocks. A thread adds its vectors in order, then its elements after the last vector.
 inline constexpr int listedTensors = 96;
 struct ListedTensor {
   void *data = nullptr;
@@ -94,8 +94,21 @@ template <typename E> SLUICE_DEVICE void powerSumOfList(const PowerListArgs &arg
   view.data = tensor.data;
   view.type = tensor.type;
   double result = 0;
-  for (Index i = own * lane.threads() + lane.thread(); i < tensor.count;
-       i += Index(end - tensor.firstBlock) * lane.threads())
+  Index done = 0;
+  const Index first = own * lane.threads() + lane.thread(), step = Index(end - tensor.firstBlock) * lane.threads();
+  if constexpr (isStored<E>) {
+    using S = StoredAs<E>;
+    constexpr int n = vectorWidth<S>;
+    const Index vectors = isVectorAligned(tensor.data) ? tensor.count / n : 0;
+    for (Index v = first; v < vectors; v += step) {
+      float x[n];
+      loadVector<S>(static_cast<const typename S::Memory *>(tensor.data) + v * n, 0, x);
+      for (int k = 0; k < n; ++k)
+        result = addPower(result, static_cast<double>(x[k]), args.p, args.largest != 0);
+    }
+    done = vectors * n;
+  }
+  for (Index i = done + first; i < tensor.count; i += step)
     result = addPower(result, E::read(view, i), args.p, args.largest != 0);
   result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
   if (lane.thread() == 0)

@@ -1,0 +1,8 @@
+//===- Columns.cu - device/Columns.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/Columns.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_COLUMNS_KERNELS(SLUICE_GLOBAL)

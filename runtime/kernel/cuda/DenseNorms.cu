@@ -1,0 +1,8 @@
+//===- DenseNorms.cu - device/DenseNorms.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/DenseNorms.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_DENSE_NORM_KERNELS(SLUICE_GLOBAL)

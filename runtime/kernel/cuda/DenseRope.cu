@@ -1,0 +1,8 @@
+//===- DenseRope.cu - device/DenseRope.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/DenseRope.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_DENSE_ROPE_KERNELS(SLUICE_GLOBAL)

@@ -1,0 +1,8 @@
+//===- SortedRows.cu - device/SortedRows.h for GPUs ----------------------------------------------===//
+#include "runtime/kernel/cuda/device/SortedRows.h"
+
+using namespace sluice::cuda;
+
+#define SLUICE_GLOBAL(symbol, function, Args)                                                                          \
+  extern "C" __global__ void symbol(const __grid_constant__ Args args) { function(args, Lane()); }
+SLUICE_SORTED_ROWS_KERNELS(SLUICE_GLOBAL)

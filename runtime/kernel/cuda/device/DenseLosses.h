@@ -1,0 +1,167 @@
+//===- DenseLosses.h - cross entropy over dense rows ------------------------------------------------===//
+//
+// The fast form of cross entropy in Rows.h. A block computes one row and reads it once: each thread keeps the largest
+// of its elements and the sum of exponentials relative to it (Milakov and Gimelshein, "Online normalizer calculation
+// for softmax", 2018), then the threads' sums are scaled to the largest of the row and added as by blockReduce. A row
+// has a head before its first address that is aligned to 16 bytes and a tail after its last vector: thread t has
+// element t of the head, vectors t, t + T, .., and element t of the tail, in this order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSELOSSES_H
+#define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSELOSSES_H
+
+#include "runtime/kernel/cuda/device/DenseNorms.h"
+
+namespace sluice::cuda {
+
+struct DenseLossArgs {
+  /// [rows][columns]; the gradient may be in the memory of the logits.
+  const void *logits = nullptr;
+  void *dlogits = nullptr;
+  /// Of each row: i32 or i64 classes, and the log of the sum of exponentials.
+  const void *targets = nullptr;
+  float *lse = nullptr;
+  /// The rows' losses, or the factor of all gradients.
+  double *scratch = nullptr;
+  unsigned columns = 0;
+  int targetType = typeI32;
+  Index ignore = 0;
+  /// The number of all classes, and the first local one.
+  Index classes = 0, firstClass = 0;
+  /// Label smoothing, in total and for each class.
+  double smoothing = 0, share = 0;
+
+  SLUICE_DEVICE Index target(unsigned row) const {
+    return targetType == typeI32 ? static_cast<const int *>(targets)[row] : static_cast<const Index *>(targets)[row];
+  }
+};
+
+/// Vectors of a row between its head and its tail.
+template <typename S> struct Aligned {
+  static constexpr int n = vectorWidth<S>;
+  const void *body;
+  unsigned head, vectors, tail;
+
+  SLUICE_DEVICE Aligned(const void *row, unsigned columns) {
+    const auto past = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row) % vectorBytes) / bytesOfStored<S>;
+    head = past == 0 ? 0 : n - past;
+    head = head < columns ? head : columns;
+    vectors = (columns - head) / n;
+    tail = head + vectors * n;
+    body = static_cast<const typename S::Memory *>(row) + head;
+  }
+};
+
+/// The largest of some numbers and the sum of their exponentials relative to it.
+struct ExponentialSum {
+  float largest, sum;
+
+  SLUICE_DEVICE ExponentialSum() : largest(-infinityOf(0.0f)), sum(0) {}
+  template <int n> SLUICE_DEVICE void add(const float (&x)[n]) {
+    float most = x[0];
+    for (int k = 1; k < n; ++k)
+      most = maxOf(most, x[k]);
+    if (most > largest || most != most) {
+      sum *= expOf(largest - most);
+      largest = most;
+    }
+    // All are -inf so far: nothing to add.
+    if (largest == -infinityOf(0.0f)) {
+      for (int k = 0; k < n; ++k)
+        sum += x[k] != x[k] ? x[k] : 0;
+      return;
+    }
+    for (int k = 0; k < n; ++k)
+      sum += expOf(x[k] - largest);
+  }
+};
+
+template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &args, Lane lane) {
+  constexpr int n = vectorWidth<S>;
+  const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
+  const void *x = rowOf<S>(args.logits, row, columns);
+  const Aligned<S> parts(x, columns);
+  const auto thread = static_cast<unsigned>(lane.thread()), threads = static_cast<unsigned>(lane.threads());
+  ExponentialSum of;
+  float all = 0;
+  const auto addOne = [&](unsigned column) {
+    const float one[1] = {loadStored<S>(x, column)};
+    of.add(one);
+    all += one[0];
+  };
+  if (thread < parts.head)
+    addOne(thread);
+  for (unsigned v = thread; v < parts.vectors; v += threads) {
+    float eight[n];
+    loadVector<S>(parts.body, v, eight);
+    of.add(eight);
+    for (int k = 0; k < n; ++k)
+      all += eight[k];
+  }
+  if (parts.tail + thread < columns)
+    addOne(parts.tail + thread);
+  const float largest = blockReduce(lane, of.largest, MaxOf());
+  float sum = of.largest == -infinityOf(0.0f) ? of.sum : of.sum * expOf(of.largest - largest);
+  sum = blockReduce(lane, sum, Add());
+  if (args.smoothing != 0)
+    all = blockReduce(lane, all, Add());
+  if (lane.thread() != 0)
+    return;
+  const float total = isFinite(largest) ? largest + logOf(sum) : largest;
+  args.lse[row] = total;
+  const Index target = args.target(row);
+  double loss = 0;
+  if (target != args.ignore)
+    loss = target < 0 || target >= columns
+               ? static_cast<double>(floatOfBits(0x7fc00000u))
+               : static_cast<double>(total) -
+                     (1 - args.smoothing) * static_cast<double>(loadStored<S>(x, static_cast<unsigned>(target))) -
+                     args.share * static_cast<double>(all);
+  args.scratch[row] = loss;
+}
+
+template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossArgs &args, Lane lane) {
+  constexpr int n = vectorWidth<S>;
+  const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
+  const void *x = rowOf<S>(args.logits, row, columns);
+  void *dx = rowOf<S>(args.dlogits, row, columns);
+  const Index target = args.target(row);
+  const float total = args.lse[row];
+  float factor = static_cast<float>(*args.scratch);
+  const bool ignored = target == args.ignore;
+  if (!ignored && (target < 0 || target >= args.classes))
+    factor = floatOfBits(0x7fc00000u);
+  const Index local = target - args.firstClass;
+  const unsigned place = local >= 0 && local < columns ? static_cast<unsigned>(local) : columns;
+  const float share = static_cast<float>(args.share), rest = 1 - static_cast<float>(args.smoothing);
+  const auto slope = [&](float value, unsigned column) {
+    return ignored ? 0.0f : (expOf(value - total) - (share + (column == place ? rest : 0.0f))) * factor;
+  };
+  Aligned<S> parts(x, columns);
+  // Vectors need both addresses to be aligned at the same columns.
+  if (Aligned<S>(dx, columns).head != parts.head) {
+    parts.vectors = 0;
+    parts.tail = parts.head;
+  }
+  void *body = static_cast<typename S::Memory *>(dx) + parts.head;
+  const auto thread = static_cast<unsigned>(lane.thread()), threads = static_cast<unsigned>(lane.threads());
+  if (thread < parts.head)
+    storeStored<S>(dx, thread, slope(loadStored<S>(x, thread), thread));
+  for (unsigned v = thread; v < parts.vectors; v += threads) {
+    float eight[n];
+    loadVector<S>(parts.body, v, eight);
+    for (int k = 0; k < n; ++k)
+      eight[k] = slope(eight[k], parts.head + v * n + static_cast<unsigned>(k));
+    storeVector<S>(body, v, eight);
+  }
+  for (unsigned column = parts.tail + thread; column < columns; column += threads)
+    storeStored<S>(dx, column, slope(loadStored<S>(x, column), column));
+}
+
+} // namespace sluice::cuda
+
+#define SLUICE_DENSE_LOSS_KERNELS(X)                                                                                   \
+  SLUICE_STORED(X, denseCrossEntropy, DenseLossArgs)                                                                   \
+  SLUICE_STORED(X, denseCrossEntropyGrad, DenseLossArgs)
+
+#endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSELOSSES_H
