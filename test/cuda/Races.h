@@ -22,7 +22,7 @@ class Races {
 public:
   /// Accesses to these bytes are checked, and those to shared memory.
   void track(const void *begin, std::size_t bytes);
-  /// The first race, empty if there is none.
+  /// The first race; empty without a race.
   const std::string &found() const { return text; }
 
   /// Called by the emulator.

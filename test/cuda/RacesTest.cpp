@@ -8,7 +8,7 @@
 namespace sluice::test {
 namespace {
 
-/// The error of a launch of two blocks of 64 threads; empty if there is none.
+/// The error of a launch of two blocks of 64 threads; empty without an error.
 std::string errorOf(const std::string &name, unsigned seed) {
   std::vector<int> y(128);
   const RacyArgs args{y.data()};
