@@ -45,7 +45,9 @@ struct GatherPlan : PlanBuilder {
     gather = stream("gather");
     const std::uint32_t chunk = buffer("chunk", {8}), full = buffer("full", {16}), a = buffer("a", {4, 4}),
                         c = buffer("c", {4, 4});
-    entry("train_step");
+    plan::EntryT &step = entry("train_step");
+    // The next run is issued when the last product is written.
+    port(step.outputs, "c", view(c));
     section();
     collective(gather, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none, {{view(chunk), view(full)}});
     record(gather, 0);
