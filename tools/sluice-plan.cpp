@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "calibrate") {
     const std::string program = siblingProgram("sluice-calibrate");
     execv(program.c_str(), argv + 1);
-    return report(failedError("cannot start '" + program + "'"));
+    return report(failedError("cannot start '" + program + "', which measures"));
   }
   // CLI11 reports an unknown subcommand as a missing one.
   if (!isKnown && std::ranges::count(notImplemented, std::string_view(argv[1])))

@@ -153,9 +153,10 @@ std::string stepText(const plan::PlanT &plan, const Machine &machine, const Pred
     out += concat("exposed collectives, ", most.size(), " of ", step.collectives.size(), "\n");
   for (std::size_t k = 0; k < std::min(listed, most.size()); ++k) {
     const IssuedInstruction &issued = step.instructions[most[k]->instruction].issued;
-    out += line(secondsText(most[k]->exposed) + " of " + secondsText(most[k]->seconds),
-                concat(operationName(plan, *issued.instruction), " ", unitName(plan, *issued.instruction), " (",
-                       issued.position, "): ", most[k]->because));
+    const std::string unit = unitName(plan, *issued.instruction);
+    out += concat("  ", padRight(secondsText(most[k]->exposed) + " of " + secondsText(most[k]->seconds), 26),
+                  operationName(plan, *issued.instruction), unit.empty() ? "" : " ", unit, " (", issued.position,
+                  "): ", most[k]->because, "\n");
   }
   for (const auto &[name, count] : step.unknown)
     out += concat("unknown: ", name, ", needed by ", count, count == 1 ? " instruction\n" : " instructions\n");

@@ -30,8 +30,8 @@ def run(*words):
 
 def config(name):
     configs = json.loads(CONFIGS.read_text())
-    isLarge = name == "meta-llama/Meta-Llama-3-70B"
-    found = configs["meta-llama/Meta-Llama-3-8B" if isLarge else name] | (LLAMA_70B if isLarge else {})
+    is_large = name == "meta-llama/Meta-Llama-3-70B"
+    found = configs["meta-llama/Meta-Llama-3-8B" if is_large else name] | (LLAMA_70B if is_large else {})
     # The number of its parameters, which the tests compare.
     found.pop("parameters", None)
     return found
@@ -49,19 +49,19 @@ def predict(folder, table, row):
 
 def lines(folder):
     for table in tomllib.loads((Path(__file__).parent / "rows.toml").read_text())["table"]:
-        inMilliseconds = "ms" in table["rows"][0]
-        unit = "ms a step" if inMilliseconds else "tokens/s a GPU"
+        in_milliseconds = "ms" in table["rows"][0]
+        unit = "ms a step" if in_milliseconds else "tokens/s a GPU"
         yield f"## {table['title']}\n\n"
         yield f"Source: <{table['source']}>. Settings: `{'`, `'.join(table['settings'])}`. Not known: {table['unknown']}.\n\n"
         yield f"| run | settings | published, {unit} | predicted | error | ratio to the first: published | predicted | exposed communication |\n|{'---|' * 8}\n"
         first = None
         for row in table["rows"]:
             found = predict(folder, table, row)
-            published = row["ms"] if inMilliseconds else row["published"]
+            published = row["ms"] if in_milliseconds else row["published"]
             step = found["step_s"]
             if step is None:
                 sys.exit(f"{row['name']}: unknown {found['unknown']}")
-            predicted = step * 1e3 if inMilliseconds else found["tokens_per_s"] / (table["hosts"] * 8)
+            predicted = step * 1e3 if in_milliseconds else found["tokens_per_s"] / (table["hosts"] * 8)
             first = first or (published, predicted)
             settings = ", ".join(f"`{setting}`" for setting in row["settings"])
             yield (f"| {row['name']} | {settings} | {published:,} | {predicted:,.0f} | {(predicted / published - 1) * 100:+.0f} % "
