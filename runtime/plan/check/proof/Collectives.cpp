@@ -107,8 +107,8 @@ Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective
 void EntryProof::useRowsOfRanks(Meaning &meaning, const plan::CollectiveT &collective) const {
   const Root &root = numbering.root(meaning.root);
   const auto isData = [&](const AxisStep &step) { return (dataAxes >> step.axis & 1) != 0; };
-  if (root.ofAllRanks == 0 || meaning.isSum || meaning.partial != 0 || meaning.part != 0 || (setOf(collective.axes) & ~dataAxes) != 0 ||
-      std::ranges::any_of(meaning.steps, isData))
+  if (root.ofAllRanks == 0 || meaning.isSum || meaning.partial != 0 || meaning.part != 0 ||
+      (setOf(collective.axes) & ~dataAxes) != 0 || std::ranges::any_of(meaning.steps, isData))
     return;
   meaning.root = root.ofAllRanks;
   std::int64_t step = root.elements;

@@ -251,8 +251,7 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
   if (own.empty() || own.size() > maxParts)
     return std::nullopt;
   // A chunk of one element has a loop less than the others.
-  const std::vector<Loop> longest =
-      std::ranges::max(own, {}, [](const Fact &fact) { return fact.loops.size(); }).loops;
+  const std::vector<Loop> longest = std::ranges::max(own, {}, [](const Fact &fact) { return fact.loops.size(); }).loops;
   for (Fact &fact : own)
     for (std::size_t k = 0; k < longest.size() && fact.loops.size() < longest.size(); ++k)
       if (k >= fact.loops.size() || fact.loops[k].stride < longest[k].stride)
@@ -290,8 +289,7 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
   if (all.base % row != 0 || all.loops.empty())
     return std::nullopt;
   if (Loop &outermost = all.loops.front(); endsRow(all, outermost)) {
-    const std::int64_t end =
-        std::int64_t(view.offset + viewBytes(view).value_or(0)) / bytesOf(view.dtype) - all.offset;
+    const std::int64_t end = std::int64_t(view.offset + viewBytes(view).value_or(0)) / bytesOf(view.dtype) - all.offset;
     outermost.extent = std::max(outermost.extent, (end + outermost.stride - 1) / outermost.stride);
   }
   all.meaning.bounds = {{row, 0}};

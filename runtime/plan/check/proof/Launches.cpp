@@ -76,7 +76,7 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
   if (kernel == "add" || kernel == "maximum")
     if (const std::optional<Verdict> done = addPowers(launch, kernel == "maximum", i))
       return *done;
-  if (kernel == "add" && addSums(launch))
+  if (kernel == "add" && opsOn(launch).empty() && addSums(launch))
     return {};
   if (kernel == "slice") {
     sliceChunk(launch);

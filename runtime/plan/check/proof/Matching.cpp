@@ -304,9 +304,8 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
   std::optional<std::vector<DimSharding>> dims =
       shardingBetween(reading.shard(), global, contents.elementsOf(reading.meaning), sizes);
   if (!dims) {
-    mismatch = {9,
-                "holds other elements of " + numbering.describe(expected.root) + " than " +
-                    numbering.describeValue(id) + " or a shard of it has"};
+    mismatch = {9, "holds other elements of " + numbering.describe(expected.root) + " than " +
+                       numbering.describeValue(id) + " or a shard of it has"};
     return std::nullopt;
   }
   return Match{std::move(reading), std::move(*dims)};

@@ -531,7 +531,8 @@ std::string Numbering::describe(RootId id) const {
   if (root.value == 0 && !root.terms.empty()) {
     std::string text;
     for (const auto &[term, coefficient] : root.terms)
-      text += (text.empty() ? "" : " + ") + (coefficient == 1 ? "" : formatNumber(coefficient) + " times ") + describe(term);
+      text += (text.empty() ? "" : " + ") + (coefficient == 1 ? "" : formatNumber(coefficient) + " times ") +
+              describe(term);
     return text;
   }
   if (root.value == 0 && !root.powers.empty())

@@ -36,7 +36,8 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
   }
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     const bool isRecorded = numbering.function(plan.entries[e]->name) != nullptr;
-    proof::Result own = isRecorded ? proof::EntryProof(plan, numbering, e).run() : proof::initializes(plan, numbering, e);
+    proof::Result own =
+        isRecorded ? proof::EntryProof(plan, numbering, e).run() : proof::initializes(plan, numbering, e);
     if (own.refusal && isRecorded)
       if (const std::string missing = proof::missingRules(plan); !missing.empty()) {
         own.notProved = missing + ": " + own.refusal->message;

@@ -24,7 +24,8 @@ const Recipe recipes[] = {
     {"Averages", "zoo conv --set height=16 --set width=16 --set stem=4 --set hidden=6",
      "--set mesh.shard=2 --set statistics.sync=last --set gradient.microbatches=3"},
     {"RowsOfRanks", "test/unit/plan/proof/Inputs/pairs.mlir", "--set mesh.shard=2"},
-    {"RowsOfReplicas", "test/unit/plan/proof/Inputs/pairs.mlir", "--set mesh.replicate=2 --set gradient.microbatches=2"},
+    {"RowsOfReplicas", "test/unit/plan/proof/Inputs/pairs.mlir",
+     "--set mesh.replicate=2 --set gradient.microbatches=2"},
     {"SumOfRanks", "zoo reduce-model", "--set mesh.shard=2"},
 };
 
