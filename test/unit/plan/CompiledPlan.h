@@ -32,11 +32,11 @@ inline plan::PlanT compile(const Recipe &recipe) {
   const char *keep = std::getenv("SLUICE_KEPT_PLANS");
   const std::size_t number = std::hash<std::string>()(recipe.model + "\n" + recipe.settings);
   const std::string path = keep ? std::string(keep) + "/" + std::to_string(number) + ".plan" : made;
-  const std::string take = recipe.model.ends_with(".mlir")
-                               ? "cp " SLUICE_SOURCE_DIR "/" + recipe.model + " " + model
-                               : bin + "sluice-import " + recipe.model + " -o " + model;
+  const std::string take = recipe.model.ends_with(".mlir") ? "cp " SLUICE_SOURCE_DIR "/" + recipe.model + " " + model
+                                                           : bin + "sluice-import " + recipe.model + " -o " + model;
   if (!std::filesystem::exists(path) &&
-      std::system((take + " && " + bin + "sluice-compile " + model + " " + recipe.settings + " -o " + made).c_str()) == 0)
+      std::system((take + " && " + bin + "sluice-compile " + model + " " + recipe.settings + " -o " + made).c_str()) ==
+          0)
     (void)std::rename(made.c_str(), path.c_str());
   Result<PlanFile> file = readPlan(path);
   std::filesystem::remove_all(folder);

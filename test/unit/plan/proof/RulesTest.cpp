@@ -16,7 +16,6 @@ std::string family(const std::string &name) {
 const Recipe recipes[] = {
     {"PartOfAHead", family("gpt-neox"), "--set mesh.shard=2"},
     {"ReshapedParts", family("stablelm"), "--set mesh.shard=2"},
-    {"PartsOfAGradient", family("stablelm-parallel"), "--set mesh.shard=2"},
     {"SumPerUpdate", family("phi3"), "--set mesh.shard=2 --set optimizer.in_backward=true"},
     {"ZeroRow", family("opt"), "--set mesh.shard=2"},
     {"SumsPerPass", "zoo two-forwards --set layers=2",
@@ -59,13 +58,6 @@ plan::LaunchT &copyOfAPart(plan::PlanT &plan) {
 const Wrong wrongs[] = {
     {"OtherPartOfAHead", "PartOfAHead", 9, "holds other elements",
      [](plan::PlanT &plan) { copyOfAPart(plan).inputs[0]->offset += 48; }},
-    {"GradientTwice", "PartsOfAGradient", 9, "holds",
-     [](plan::PlanT &plan) {
-       plan::LaunchT &launch = findLaunch(plan, "power_sum");
-       const std::size_t last = launch.inputs.size() - 1;
-       *launch.inputs[last] = plan::ViewT(*launch.inputs[0]);
-       launch.input_values[last] = launch.input_values[0];
-     }},
     {"OtherZeroRow", "ZeroRow", 9, "expected zeros in row",
      [](plan::PlanT &plan) {
        for (const auto &instruction : plan.entries[std::size_t(findEntry(plan, "init"))]->sections[0]->instructions)

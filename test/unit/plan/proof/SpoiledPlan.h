@@ -27,7 +27,8 @@ inline plan::InstructionT &find(plan::PlanT &plan, const Accept &accept, const s
     throw std::runtime_error("no such instruction");
   return *found;
 }
-inline plan::LaunchT &findLaunch(plan::PlanT &plan, const std::string &kernel, const std::string &entry = "train_step") {
+inline plan::LaunchT &findLaunch(plan::PlanT &plan, const std::string &kernel,
+                                 const std::string &entry = "train_step") {
   return *find(
               plan,
               [&](const plan::InstructionT &at) {
