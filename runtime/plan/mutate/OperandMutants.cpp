@@ -303,7 +303,7 @@ std::vector<MutantKind> operandKinds() {
       {"change-integer", "an integer attribute is different", {1, 2, 7, 9}, changeInteger},
       {"change-number", "a number attribute is different", {1, 7, 9}, changeNumber},
       {"change-list", "a list attribute is different", {1, 9}, changeList},
-      {"drop-attribute", "an attribute is left out", {1, 2, 9}, dropAttribute},
+      {"drop-attribute", "an attribute is left out", {1, 2, 7, 9}, dropAttribute},
       {"norm-without-gradient",
        "the norm does not include a gradient",
        {7, 9},

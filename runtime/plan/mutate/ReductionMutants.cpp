@@ -337,7 +337,7 @@ std::vector<MutantKind> reductionKinds() {
       {"gather-shard-twice", "a shard is gathered in place of another one", {4, 8, 9}, gatherTwice},
       {"gather-to-broadcast",
        "every rank gets the first rank's shard in place of each shard",
-       {4, 5, 8},
+       {4, 5, 7, 8},
        gatherToBroadcast},
       {"gather-optimizer-state",
        "an optimizer state is gathered in place of its parameter",
