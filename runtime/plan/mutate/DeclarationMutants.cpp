@@ -272,7 +272,7 @@ std::vector<MutantKind> declarationKinds() {
       {"parameter-dim", "a parameter is sharded along a different dim", {1, 8}, parameterDim},
       {"parameter-chunk", "a parameter has a different chunk", {1, 8}, parameterChunk},
       {"parameter-axes", "a parameter is sharded over different axes", {1, 4, 7, 8}, parameterAxes},
-      {"parameter-shape", "a parameter has a different shape", {1, 8, 9, 15}, parameterShape},
+      {"parameter-shape", "a parameter has a different shape", {1, 8, 9, 14, 15}, parameterShape},
       {"parameter-unit", "a parameter is in a different unit", {1, 4, 8}, parameterUnit},
       {"tensor-split", "the tensor split of a parameter is different", {1, 7, 8, 9}, changeSplit},
       {"change-frozen", "a parameter is declared frozen, or not", {10}, frozen},
