@@ -30,6 +30,13 @@ const Recipe bugRecipes[] = {
     {"Experts", "zoo moe", "--set mesh.shard=2 --set mesh.expert=2 --set 'sharding.expert=[\"*.experts.*\"]'"},
 };
 
+/// The first instruction that is wanted. Throws without one.
+Located require(const plan::PlanT &plan, const std::function<bool(const Located &)> &wanted) {
+  const Located found = findInstruction(plan, wanted);
+  if (!found.instruction)
+    throw std::runtime_error("the plan has no such instruction");
+  return found;
+}
 bool isKernel(const plan::PlanT &plan, const Located &at, std::string_view kernel) {
   return at.launch() && plan.kernels[at.launch()->kernel] == kernel;
 }
@@ -42,12 +49,12 @@ bool isOver(const plan::PlanT &plan, const plan::CollectiveT &collective, std::s
 }
 /// A collective of the kind over one axis, in the phase.
 Located findOver(const plan::PlanT &plan, plan::CollectiveKind kind, std::string_view axis, plan::Phase phase) {
-  return findInstruction(plan, [&](const Located &at) {
+  return require(plan, [&](const Located &at) {
     return at.collective(kind) && isOver(plan, *at.collective(), axis) && at.instruction->phase == phase;
   });
 }
 Located findReduction(const plan::PlanT &plan) {
-  return findInstruction(plan, [&](const Located &at) { return at.collective(reduce_scatter); });
+  return require(plan, [&](const Located &at) { return at.collective(reduce_scatter); });
 }
 plan::AttributeT &attributeOf(const Located &at, std::string_view name) {
   return **std::ranges::find(at.launch()->attributes, name, [](const auto &attribute) { return attribute->name; });
@@ -90,7 +97,7 @@ const Bug bugs[] = {
      {1, 5},
      [](plan::PlanT &plan) {
        plan::CollectiveT &loss =
-           *findInstruction(plan, [](const Located &at) { return at.collective(all_reduce); }).collective();
+           *require(plan, [](const Located &at) { return at.collective(all_reduce); }).collective();
        loss.kind = all_gather;
        loss.op = plan::ReduceOp::none;
        loss.reduction = plan::ReductionClass::not_a_reduction;
@@ -100,7 +107,7 @@ const Bug bugs[] = {
      {1, 5},
      [](plan::PlanT &plan) {
        plan::CollectiveT &gather =
-           *findInstruction(plan, [](const Located &at) { return at.collective(all_gather); }).collective();
+           *require(plan, [](const Located &at) { return at.collective(all_gather); }).collective();
        gather.kind = all_reduce;
        gather.op = plan::ReduceOp::sum;
        gather.reduction = plan::ReductionClass::ordered;
@@ -115,7 +122,7 @@ const Bug bugs[] = {
        reduction.reduction = plan::ReductionClass::not_a_reduction;
      }},
     {"GatherOfAColumnParallelProductIsMissing",
-     "Tensor",
+     "Sequence",
      {2},
      [](plan::PlanT &plan) { drop(plan, findOver(plan, all_gather, "tensor", plan::Phase::forward)); }},
     {"GradientOfAReplicatedNormIsNotReduced",
@@ -134,7 +141,14 @@ const Bug bugs[] = {
     {"LossIsScaledTwice",
      "Data",
      {7, 9},
-     [](plan::PlanT &plan) { attributeOf(findKernel(plan, "constant", plan::Phase::backward), "value").number *= 2; }},
+     [](plan::PlanT &plan) {
+       // The gradient of the loss, with which the backward begins.
+       const Located at = require(plan, [&](const Located &one) {
+         return isKernel(plan, one, "constant") && one.instruction->phase != plan::Phase::forward &&
+                !one.instruction->recompute && attributeOf(one, "value").number == 1;
+       });
+       attributeOf(at, "value").number = 2;
+     }},
     {"MicrobatchesAreNotDivided",
      "Data",
      {7},
@@ -191,7 +205,7 @@ const Bug bugs[] = {
      [](plan::PlanT &plan) {
        // The sum of both gradients of the table.
        const auto table = plan.parameters[0]->shape;
-       const Located at = findInstruction(plan, [&](const Located &one) {
+       const Located at = require(plan, [&](const Located &one) {
          return isKernel(plan, one, "add") && one.instruction->phase == plan::Phase::backward &&
                 one.launch()->outputs[0]->shape == table;
        });
@@ -201,7 +215,7 @@ const Bug bugs[] = {
      "Data",
      {1, 2, 9},
      [](plan::PlanT &plan) {
-       const Located at = findInstruction(plan, [&](const Located &one) {
+       const Located at = require(plan, [&](const Located &one) {
          return isKernel(plan, one, "matmul") && !one.launch()->inputs[0]->strides.empty();
        });
        auto &strides = at.launch()->inputs[0]->strides;
