@@ -68,7 +68,7 @@ class InstructionOperands {
 public:
   InstructionOperands(const plan::PlanT &plan, std::uint32_t e, std::uint32_t i, std::uint32_t repeat,
                       const plan::InstructionT &instruction)
-      : plan(plan), e(e), i(i), instruction(instruction), pairs(inPlaceOf(plan, instruction)) {
+      : plan(plan), e(e), i(i), instruction(instruction) {
     std::uint32_t counts[2] = {0, 0};
     forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
       const std::uint64_t begin = absolute(plan, view);
@@ -92,7 +92,9 @@ public:
 private:
   Verdict checkRequired() const {
     const plan::LaunchT *launch = instruction.operation.AsLaunch();
-    for (auto [input, output] : pairs.required)
+    if (!launch || findKernelRecord(plan.kernels[launch->kernel])->mustAlias.empty())
+      return {};
+    for (auto [input, output] : inPlaceOf(plan, instruction).required)
       if (!samePlace(plan, *launch->inputs[input], *launch->outputs[output]))
         return refuse(2, concat(place(plan, e, i), " updates input ", input, " in place, expected output ", output,
                                 " at its bytes of buffer '", plan.buffers[launch->inputs[input]->buffer]->name,
@@ -129,15 +131,19 @@ private:
     return {};
   }
 
-  Verdict checkPair(const OperandView &write, const OperandView &other) const {
+  Verdict checkPair(const OperandView &write, const OperandView &other) {
     const plan::ViewT &a = *write.view, &b = *other.view;
     // Views that move by different distances may meet in a later repetition.
     if (a.repetition_stride == b.repetition_stride && viewsDisjoint(a, absolute(plan, a), b, absolute(plan, b)))
       return {};
     const bool isInPlace = !other.isWrite && samePlace(plan, a, b);
-    if (isInPlace &&
-        std::binary_search(pairs.allowed.begin(), pairs.allowed.end(), std::pair(other.index, write.index)))
-      return {};
+    if (isInPlace) {
+      // Few instructions have operands that share bytes.
+      if (!pairs)
+        pairs = inPlaceOf(plan, instruction);
+      if (std::binary_search(pairs->allowed.begin(), pairs->allowed.end(), std::pair(other.index, write.index)))
+        return {};
+    }
     const std::string writes = place(plan, e, i) + " writes buffer '" + plan.buffers[a.buffer]->name +
                                "' over bytes of buffer '" + plan.buffers[b.buffer]->name + "', ";
     const std::string shared =
@@ -151,7 +157,7 @@ private:
   const plan::PlanT &plan;
   const std::uint32_t e, i;
   const plan::InstructionT &instruction;
-  const InPlace pairs;
+  std::optional<InPlace> pairs;
   std::vector<OperandView> operands;
 };
 
