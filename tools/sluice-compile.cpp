@@ -14,6 +14,7 @@
 #include "tools/compile/CompileRecipe.h"
 #include "tools/compile/Diagnostics.h"
 #include "tools/compile/Options.h"
+#include "tools/compile/Verify.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
@@ -73,6 +74,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
   if (!module)
     return static_cast<int>(StatusCode::input);
 
+  const Digest digest = modelDigest(module.get());
   const Result<Recipe> recipe = mergeRecipe(module.get(), options);
   if (!recipe.isOk())
     return report(recipe.status());
@@ -93,7 +95,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     return report(status);
   if (!options.emits)
     return report(writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get())));
-  llvm::FailureOr<PlanBytes> emitted = emitPlan(module.get());
+  llvm::FailureOr<PlanBytes> emitted = emitPlan(module.get(), digest);
   if (llvm::failed(emitted)) {
     const std::string message = options.input + ": plan that cannot be emitted";
     return report(isDump ? editedDump(message) : internalError(message + ", please report it"));
@@ -103,6 +105,11 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
 }
 
 static int compile(const CompileOptions &options) {
+  Result<PlanFile> given = PlanFile();
+  if (!options.verify.empty())
+    given = readPlan(options.verify);
+  if (!given.isOk())
+    return report(given.status());
   Result<std::unique_ptr<llvm::MemoryBuffer>> file = readModel(options);
   if (!file.isOk())
     return report(file.status());
@@ -113,6 +120,13 @@ static int compile(const CompileOptions &options) {
   if (const int code = compileModule(options, std::move(*file), plan, isDump); code != 0 || plan.span().empty())
     return code;
   Status status = checkEmitted(plan, isDump ? options.input : "");
+  if (status.isOk() && !options.verify.empty()) {
+    status = verifyPlan(options.verify, *given, plan);
+    if (status.isOk())
+      status = writeOutput("-", options.verify + ": this model and this recipe give the plan, digest " + given->digest +
+                                    "\n");
+    return report(status);
+  }
   if (status.isOk())
     status = writeOutput(options.output, llvm::toStringRef(llvm::ArrayRef(plan.span().data(), plan.span().size())));
   return report(status);

@@ -79,12 +79,13 @@ std::size_t roomFor(ModuleOp module) {
 
 } // namespace
 
-llvm::FailureOr<PlanBytes> emitPlan(ModuleOp module) {
+llvm::FailureOr<PlanBytes> emitPlan(ModuleOp module, std::span<const std::uint8_t> modelDigest) {
   EmitContext context(module, roomFor(module));
   FailureOr<Recipe> recipe = recipeFor(module);
   if (failed(recipe))
     return failure();
   emitHead(context, *recipe);
+  context.plan.model_digest.assign(modelDigest.begin(), modelDigest.end());
   emitRecipe(context, *recipe);
   emitTables(context);
   emitAverages(context, *recipe);

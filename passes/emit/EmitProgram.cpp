@@ -30,8 +30,11 @@ public:
       program.input_names.push_back(nameOf(name ? name.getValue() : ""));
     }
     writeBlock(function.getBody().front());
-    for (Value value : function.getBody().front().getTerminator()->getOperands())
-      program.outputs.push_back(ids.lookup(value));
+    for (OpOperand &result : function.getBody().front().getTerminator()->getOpOperands()) {
+      auto name = function.getResultAttrOfType<StringAttr>(result.getOperandNumber(), model::outputName);
+      program.outputs.push_back(ids.lookup(result.get()));
+      program.output_names.push_back(nameOf(name ? name.getValue() : ""));
+    }
     auto entry = std::make_unique<plan::ProgramFunctionT>();
     entry->name = nameOf(function.getSymName());
     entry->ops_end = program.op_kinds.size();

@@ -5,35 +5,13 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Checker.h"
 
-#include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
-#include "runtime/kernel/catalogue/Catalogue.h"
-#include "runtime/plan/Serialize.h"
 #include "runtime/plan/check/Check.h"
 
 #include <algorithm>
 #include <ctime>
 
 namespace sluice {
-
-namespace check {
-
-Verdict sameEverywhere(const plan::PlanT &plan, Findings &findings) {
-  findings[17].facts = 3;
-  if (plan.major != planMajor)
-    return refuse(17, concat("expected major version ", planMajor, " but got ", plan.major));
-  if (plan.catalogue != catalogueVersion())
-    return refuse(17,
-                  concat("expected version ", catalogueVersion(), " of the kernel catalogue but got ", plan.catalogue));
-  if (plan.digest.size() != digestBytes)
-    return refuse(17, concat("expected a digest of ", digestBytes, " bytes but got ", plan.digest.size()));
-  const Digest digest = canonicalDigest(plan);
-  if (!std::equal(digest.begin(), digest.end(), plan.digest.begin()))
-    return refuse(17, "expected digest " + toHex(digest) + " of its canonical bytes but it names " + digestText(plan));
-  return {};
-}
-
-} // namespace check
 
 namespace {
 
@@ -58,9 +36,9 @@ constexpr PropertyText properties[propertyCount] = {
     {"each parameter is updated once", "parameters and states"},
     {"event discipline", "waits"},
     {"step boundary", "pairs of accesses and outputs"},
-    {"order of reductions", ""},
-    {"randomness does not depend on layout", ""},
-    {"complete state", ""},
+    {"order of reductions", "reductions"},
+    {"randomness does not depend on layout", "initializers and launches"},
+    {"complete state", "tensors and outputs"},
     {"not vacuous", ""},
     {"the same plan everywhere", "versions and digests"},
 };
@@ -79,15 +57,18 @@ const std::vector<CheckStage> &stages() {
       {check::wellFormedCode, {1}},
       {check::inputsAreRecorded, {1}},
       {check::sameEverywhere, {17}},
+      {check::reductionsAreOrdered, {13}},
       {check::collectivesAgree, {5}},
       {check::noDeadlock, {6}},
       {check::shardsPartition, {8}},
       {check::declarationsHold, {4, 8}},
+      {check::stateIsComplete, {15}},
       {check::operandsDisjoint, {2}},
       {check::lifespansDisjoint, {2}},
       {check::updatedOnce, {10}},
       {check::simulate, {2, 3, 4, 8, 11, 12}},
       {check::replicasAgree, {7}, Outcome::provedInPart},
+      {check::randomValuesAreKeyed, {14}, Outcome::provedInPart},
       {check::computesProgram, {9}},
   };
   return all;
@@ -102,7 +83,7 @@ bool isDecidedFrom(StageIterator first, int property) {
 }
 
 /// True if the plan has anything that the property is about.
-bool applies(const plan::PlanT &plan, int property) {
+bool applies(const plan::PlanT &plan, int property, const check::Finding &finding) {
   auto any = [&](plan::Operation kind) {
     bool found = false;
     for (const auto &entry : plan.entries)
@@ -124,6 +105,9 @@ bool applies(const plan::PlanT &plan, int property) {
     return !plan.parameters.empty();
   case 11:
     return any(plan::Operation::Wait);
+  case 13:
+  case 14:
+    return finding.facts != 0;
   default:
     return true;
   }
@@ -143,7 +127,7 @@ std::string_view factUnit(int number) { return properties[number - 1].unit; }
 
 std::string_view outcomeName(Outcome outcome) {
   constexpr std::string_view names[] = {"proved",         "proved in part", "not proved", "refused",
-                                        "not applicable", "not checked",    "not reached"};
+                                        "not applicable", "not run",        "not reached"};
   return names[std::size_t(outcome)];
 }
 
@@ -173,9 +157,9 @@ Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
     // The last stage that decides a property completes its proof.
     for (int number : stage->properties)
       if (!isDecidedFrom(std::next(stage), number))
-        result[number] = !applies(plan, number)                ? Outcome::notApplicable
-                         : !findings[number].notProved.empty() ? Outcome::notProved
-                                                               : stage->outcome;
+        result[number] = !applies(plan, number, findings[number]) ? Outcome::notApplicable
+                         : !findings[number].notProved.empty()    ? Outcome::notProved
+                                                                  : stage->outcome;
   }
   for (int number = 1; number <= propertyCount; ++number) {
     CheckReport::Property &property = result.properties[std::size_t(number - 1)];
@@ -183,11 +167,12 @@ Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
     if (property.outcome == Outcome::notProved)
       property.reason = findings[number].notProved;
     if (!isDecidedFrom(stages().begin(), number) && property.outcome != Outcome::refused)
-      property.outcome = Outcome::notChecked;
+      property.outcome = Outcome::notRun;
   }
-  // The proof of P9 contains the rest of P7.
-  if (result[9] == Outcome::proved && result[7] == Outcome::provedInPart)
-    result[7] = Outcome::proved;
+  // The proof of P9 contains the rest of P7 and P14.
+  for (int number : {7, 14})
+    if (result[9] == Outcome::proved && result[number] == Outcome::provedInPart)
+      result[number] = Outcome::proved;
   return status;
 }
 

@@ -24,8 +24,7 @@ inline constexpr int propertyCount = 17;
 /// Title of P1 to P17: "well-formed", "no race", ...
 std::string_view propertyTitle(int number);
 
-/// The unit in which the facts of a property are counted, in the plural: "pairs of accesses"; empty if the checker does
-/// not check the property.
+/// The unit in which the facts of a property are counted, in the plural: "pairs of accesses"; empty for P16.
 std::string_view factUnit(int number);
 
 struct CheckReport {
@@ -38,8 +37,8 @@ struct CheckReport {
     refused,
     /// The plan has nothing that the property is about.
     notApplicable,
-    /// The checker does not check the property.
-    notChecked,
+    /// P16: the checker checks no mutants of the plan; `sluice-plan check --mutate` does.
+    notRun,
     /// A different property was refused first.
     notReached,
   };
@@ -66,10 +65,10 @@ struct CheckReport {
   Outcome &operator[](int number) { return properties[std::size_t(number - 1)].outcome; }
 };
 
-/// "proved", "proved in part", "not proved", "refused", "not applicable", "not checked", "not reached".
+/// "proved", "proved in part", "not proved", "refused", "not applicable", "not run", "not reached".
 std::string_view outcomeName(CheckReport::Outcome outcome);
 
-/// Ok if P1 to P8, P10 to P12 and P17 hold, and no counterexample to P9 and the rest of P7 is found. Otherwise
+/// Ok if P1 to P8, P10 to P15 and P17 hold, and no counterexample to P9 and the rest of P7 and P14 is found. Otherwise
 /// StatusCode::refused: the message begins with the property ("P3 no race: ..."), the notes are the counterexample.
 /// `report` may be null. Accepts every plan that parsePlan returns.
 Status checkPlan(const plan::PlanT &plan, CheckReport *report = nullptr);

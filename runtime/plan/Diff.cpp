@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Diff.h"
 
+#include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Printer.h"
 #include "runtime/plan/Profile.h"
@@ -151,6 +152,26 @@ PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second) {
     difference.entries.push_back(std::move(entry));
   }
   return difference;
+}
+
+std::string firstDifference(const plan::PlanT &first, const plan::PlanT &second) {
+  if (first.model_digest != second.model_digest)
+    return concat("expected the model with digest ", toHex(first.model_digest), " but got ",
+                  toHex(second.model_digest));
+  const PlanDifference difference = diffPlans(first, second);
+  if (!difference.summary.settings.empty())
+    return "the recipe differs, " + difference.summary.settings.front();
+  const auto versionOf = [](const plan::PlanT &plan) {
+    return concat(plan.major, ".", plan.minor, " with catalogue ", plan.catalogue);
+  };
+  if (versionOf(first) != versionOf(second))
+    return "expected version " + versionOf(first) + " but got " + versionOf(second);
+  if (!difference.facts.empty())
+    return "a table differs, " + difference.facts.front().substr(2);
+  if (!difference.entries.empty())
+    return concat("entry point '", difference.entries.front().name, "' differs, ",
+                  difference.entries.front().lines.front());
+  return "names, value ids, costs or locations differ, and nothing that 'sluice-plan diff' compares";
 }
 
 std::string PlanDifference::toText() const {

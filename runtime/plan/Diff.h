@@ -38,6 +38,10 @@ struct PlanDifference {
 
 PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second);
 
+/// The first difference of two plans whose bytes differ, as a part of a sentence: in the model, a setting of the
+/// recipe, the version of the plan, a table, or an instruction.
+std::string firstDifference(const plan::PlanT &first, const plan::PlanT &second);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_PLAN_DIFF_H

@@ -85,10 +85,11 @@ PlanBytes PlanWriter::finish(const plan::PlanT &plan) {
   const auto recipe = writeTexts(builder, plan.recipe);
   const auto learningRate = writeTable(builder, plan.learning_rate);
   const auto dataAxes = writeVector(builder, plan.data_axes);
+  const auto modelDigest = writeVector(builder, plan.model_digest);
   builder.Finish(plan::CreatePlan(builder, plan.major, plan.minor, digest, name, config, plan.catalogue, target, mesh,
                                   arenas, streams, buffers, units, parameters, variables, program, entryPoints, kernels,
                                   locations, recipe, learningRate, dataAxes, plan.register_arena, plan.microbatches,
-                                  plan.batch, plan.sequence, plan.max_ctas, plan.copy_engines),
+                                  plan.batch, plan.sequence, plan.max_ctas, plan.copy_engines, modelDigest),
                  plan::PlanIdentifier());
   std::uint8_t *bytes = builder.GetBufferPointer();
   const Digest sum = sha256({bytes, builder.GetSize()});

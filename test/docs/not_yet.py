@@ -17,7 +17,7 @@ SETTINGS = {
              "schedule.backward_prefetch=auto"],
     "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
 }
-COMPILE = ("--what-if", "--pareto", "--fit", "--decisions", "--verify")
+COMPILE = ("--what-if", "--pareto", "--fit", "--decisions")
 VALUELESS = ("--pareto",)
 MEMORY = ("--account fsdp2",)
 SUBCOMMANDS = ("explain",)

@@ -61,7 +61,7 @@ auto fieldsOf(plan::ProgramKindT &t) { return std::tie(t.op, t.attributes, t.pha
 auto fieldsOf(plan::ProgramFunctionT &t) { return std::tie(t.name, t.ops_end, t.inputs_end, t.outputs_end); }
 auto fieldsOf(plan::ProgramT &t) {
   return std::tie(t.types, t.kinds, t.names, t.values, t.inputs, t.input_names, t.outputs, t.op_kinds, t.op_blocks,
-                  t.op_symbols, t.operands, t.operand_ends, t.results, t.result_ends, t.functions);
+                  t.op_symbols, t.operands, t.operand_ends, t.results, t.result_ends, t.functions, t.output_names);
 }
 auto fieldsOf(plan::LearningRateT &t) { return std::tie(t.shape, t.peak, t.minimum, t.warmup, t.total, t.decay); }
 auto fieldsOf(plan::TargetT &t) { return std::tie(t.device, t.threads, t.isa, t.arch); }
@@ -69,7 +69,7 @@ auto fieldsOf(plan::PlanT &t) {
   return std::tie(t.major, t.minor, t.digest, t.name, t.config, t.catalogue, t.target, t.mesh, t.arenas, t.streams,
                   t.buffers, t.units, t.parameters, t.variables, t.program, t.entries, t.kernels, t.locations, t.recipe,
                   t.learning_rate, t.data_axes, t.register_arena, t.microbatches, t.batch, t.sequence, t.max_ctas,
-                  t.copy_engines);
+                  t.copy_engines, t.model_digest);
 }
 
 template <typename T> constexpr bool isTable = std::is_base_of_v<flatbuffers::NativeTable, T>;

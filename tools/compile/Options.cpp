@@ -3,6 +3,7 @@
 
 #include "passes/Pipeline.h"
 #include "runtime/base/Message.h"
+#include "runtime/base/Text.h"
 #include "tools/CommandLine.h"
 
 #include <CLI/CLI.hpp>
@@ -10,8 +11,8 @@
 namespace sluice {
 namespace {
 
-/// Options of the planner, and of the verifier of plans against their model.
-constexpr const char *notImplemented[] = {"--what-if", "--pareto", "--fit", "--json", "--decisions", "--verify"};
+/// Options of the planner.
+constexpr const char *notImplemented[] = {"--what-if", "--pareto", "--fit", "--json", "--decisions"};
 
 Status findLastPhase(const std::string &compileTo, CompileOptions &options) {
   options.emits = compileTo.empty() || compileTo == "emit";
@@ -27,6 +28,13 @@ Status findLastPhase(const std::string &compileTo, CompileOptions &options) {
 Status checkFiles(const CompileOptions &options) {
   if (options.input.empty())
     return options.printRecipe ? Status::ok() : Status(StatusCode::usage, "missing argument 'model', a file of IR");
+  if (!options.verify.empty()) {
+    const char *other = !options.output.empty() ? "-o" : !options.emits ? "--compile-to" : "--print-recipe";
+    return options.output.empty() && options.emits && !options.printRecipe
+               ? Status::ok()
+               : Status(StatusCode::usage, concat("'--verify' cannot be combined with '", other, "'"))
+                     .withNote("'--verify' compares a plan and writes none");
+  }
   if (options.output.empty() && options.emits && !options.printRecipe)
     return Status(StatusCode::usage, "missing option '-o', the path of the plan");
   return Status::ok();
@@ -38,7 +46,8 @@ std::string footer() {
     text += "\n  " + phase.name.str() + ": " + phase.doc.str();
   return text + "\n  emit: the plan's bytes\n\nexit codes: 0 done, 1 the model or the recipe is invalid or an output "
                 "cannot be "
-                "written, 2 usage, 3 over the memory budget, 70 an internal error";
+                "written, 2 usage, 3 over the memory budget, 4 the plan of --verify is damaged or differs, 70 an "
+                "internal error";
 }
 
 } // namespace
@@ -53,6 +62,8 @@ std::optional<int> readCompileOptions(int argc, char **argv, CompileOptions &opt
   app.add_option("-o,--output", options.output, "the plan to write (with --compile-to: IR, else standard output)");
   app.add_option("--compile-to", compileTo, "stop after this phase and write the IR");
   app.add_option("--dump-phases", options.dumpPhases, "write the IR after each phase into this folder")
+      ->check(nonEmptyPath());
+  app.add_option("--verify", options.verify, "compile, and compare with this plan instead of writing one")
       ->check(nonEmptyPath());
   app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and its origin");
   app.add_flag("--recipe-keys", options.recipeKeys, "print all keys of the recipe as a table in Markdown");

@@ -12,6 +12,8 @@ struct PipelinePhase;
 
 struct CompileOptions {
   std::string input, recipe, output, dumpPhases;
+  /// A plan to compare with the one that is compiled, which is not written; empty: none.
+  std::string verify;
   std::vector<std::string> settings;
   /// The phase after which to write IR; null: all.
   const PipelinePhase *last = nullptr;

@@ -62,7 +62,7 @@ Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings);
 Verdict wellFormedCode(const plan::PlanT &plan, Findings &findings);
 /// P1: the inputs of an entry point are those of its function in the unsharded program; those of the step are scalars.
 Verdict inputsAreRecorded(const plan::PlanT &plan, Findings &findings);
-/// P4 and P8: classes and units of buffers agree with their use.
+/// P4 and P8: units of gathered buffers agree with their use.
 Verdict declarationsHold(const plan::PlanT &plan, Findings &findings);
 /// P17: the digest and versions.
 Verdict sameEverywhere(const plan::PlanT &plan, Findings &findings);
@@ -83,7 +83,14 @@ Verdict replicasAgree(const plan::PlanT &plan, Findings &findings);
 /// P2, P3, P4, P8, P11, P12 by running each entry point twice with vector clocks in place of time.
 Verdict simulate(const plan::PlanT &plan, Findings &findings);
 
-/// P9, and with it the rest of P7: each entry point computes its function of the unsharded program.
+/// P13: every reduction has a stated order.
+Verdict reductionsAreOrdered(const plan::PlanT &plan, Findings &findings);
+/// P14, without the relation of windows to elements, which P9 proves: random values do not depend on the layout.
+Verdict randomValuesAreKeyed(const plan::PlanT &plan, Findings &findings);
+/// P15: the declared state is complete, and has the names and types of the unsharded program.
+Verdict stateIsComplete(const plan::PlanT &plan, Findings &findings);
+
+/// P9, and with it the rest of P7 and P14: each entry point computes its function of the unsharded program.
 Verdict computesProgram(const plan::PlanT &plan, Findings &findings);
 
 /// "instruction 12 (all_gather of unit 'h.0' on stream 'gather') of 'train_step'".

@@ -40,9 +40,6 @@ Verdict checkReduction(const Call &call) {
                        call.collective.kind == plan::CollectiveKind::all_reduce;
   if (reduces != (call.collective.op != plan::ReduceOp::none))
     return call.bad("cannot have reduction '" + std::string(plan::EnumNameReduceOp(call.collective.op)) + "'");
-  if (reduces != (call.collective.reduction != plan::ReductionClass::not_a_reduction))
-    return call.bad("cannot have reduction class '" +
-                    std::string(plan::EnumNameReductionClass(call.collective.reduction)) + "'");
   return {};
 }
 

@@ -8,7 +8,6 @@
 //     copies of their chunks, write it;
 //   - an all_gather of a unit writes gathered buffers of that unit, or chunks in communication buffers; a parameter's
 //     shard is gathered by its own unit, once, and an optimizer state is not;
-//   - a persistent buffer holds one parameter, optimizer state or variable, and has its class;
 //   - the inputs of the step (learning rate, loss scale, step, seed) are scalars of their types, and the inputs of an
 //     entry point are those of its function in the unsharded program.
 //
@@ -28,32 +27,6 @@ using plan::BufferClass;
 
 template <typename... Parts> Verdict bad(int property, const Parts &...parts) {
   return refuse(property, concat(parts...));
-}
-
-/// The class of each persistent buffer, by the table that names it.
-Verdict checkPersistent(const plan::PlanT &plan) {
-  std::map<std::uint32_t, BufferClass> holders;
-  for (const auto &parameter : plan.parameters) {
-    holders[parameter->buffer] = BufferClass::parameter;
-    for (const auto &state : parameter->states)
-      holders[state->buffer] = BufferClass::optimizer;
-  }
-  for (const auto &variable : plan.variables)
-    if (!holders.insert({variable->buffer, BufferClass::state}).second)
-      return bad(8, "variable '", variable->name, "', its buffer '", plan.buffers[variable->buffer]->name,
-                 "' also holds a different tensor");
-  for (std::uint32_t b = 0; b < plan.buffers.size(); ++b) {
-    const plan::BufferT &buffer = *plan.buffers[b];
-    if (buffer.entry != -1)
-      continue;
-    const auto holder = holders.find(b);
-    if (holder == holders.end())
-      return bad(8, "buffer '", buffer.name, "' persists but holds no parameter, optimizer state or variable");
-    if (buffer.class_ != holder->second)
-      return bad(8, "buffer '", buffer.name, "', expected class ", plan::EnumNameBufferClass(holder->second),
-                 " but got ", plan::EnumNameBufferClass(buffer.class_));
-  }
-  return {};
 }
 
 Verdict checkGathered(const plan::PlanT &plan) {
@@ -173,7 +146,6 @@ Verdict inputsAreRecorded(const plan::PlanT &plan, Findings &findings) {
 }
 
 Verdict declarationsHold(const plan::PlanT &plan, Findings &findings) {
-  SLUICE_CHECK(checkPersistent(plan));
   SLUICE_CHECK(checkGathered(plan));
   return GatherWrites(plan).run();
 }

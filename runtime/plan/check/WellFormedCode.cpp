@@ -21,10 +21,6 @@ constexpr std::size_t maxListed = 64;
 /// Largest number of instructions times repetitions that the checker accepts, because plans are untrusted.
 constexpr std::uint64_t maxFollowed = 1 << 26;
 
-static_assert(static_cast<int>(KernelReduction::ordered) == static_cast<int>(plan::ReductionClass::ordered) &&
-              static_cast<int>(KernelReduction::fixed) == static_cast<int>(plan::ReductionClass::fixed) &&
-              static_cast<int>(KernelReduction::none) == static_cast<int>(plan::ReductionClass::none));
-
 /// Where a view is used: for messages, and for the range of its repetition stride.
 struct Site {
   const plan::PlanT &plan;
@@ -171,8 +167,6 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
                     " inputs but got ", launch.inputs.size());
   if (launch.outputs.size() != counts.outputs)
     return site.bad("kernel '", name, "', expected ", counts.outputs, " outputs but got ", launch.outputs.size());
-  if (static_cast<int>(launch.reduction) != static_cast<int>(record->reduction))
-    return site.bad("kernel '" + name + "', its reduction class is not the catalogue's");
   if ((!launch.input_values.empty() && launch.input_values.size() != launch.inputs.size()) ||
       (!launch.output_values.empty() && launch.output_values.size() != launch.outputs.size()))
     return site.bad("expected a value id for each operand");
@@ -191,7 +185,7 @@ Verdict checkLaunch(const Site &site, const plan::LaunchT &launch, const plan::S
 
 Verdict checkCollective(const Site &site, const plan::CollectiveT &collective, const plan::StreamT &stream) {
   if (collective.kind > plan::CollectiveKind::MAX || collective.op > plan::ReduceOp::MAX ||
-      collective.dtype > plan::DType::MAX || collective.reduction > plan::ReductionClass::MAX)
+      collective.dtype > plan::DType::MAX)
     return site.bad("unknown kind, reduction or dtype of a collective");
   if (collective.kind > plan::CollectiveKind::broadcast)
     return site.bad(std::string("collective kind ") + plan::EnumNameCollectiveKind(collective.kind) +

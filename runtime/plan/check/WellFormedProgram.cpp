@@ -26,7 +26,7 @@ Verdict checkBelow(const char *what, const Numbers &numbers, std::size_t end) {
   return badProgram(what, " ", *wrong, " does not exist");
 }
 
-/// A name for each of `count` ops or inputs.
+/// A name for each of `count` ops, inputs or outputs.
 Verdict checkNames(const char *what, const Numbers &indices, std::size_t count, std::size_t names) {
   if (indices.size() != count)
     return badProgram("expected a name for each of ", count, " ", what, " but got ", indices.size());
@@ -86,6 +86,9 @@ Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings) {
   SLUICE_CHECK(checkNames("ops", program.op_blocks, ops, program.names.size()));
   SLUICE_CHECK(checkNames("ops", program.op_symbols, ops, program.names.size()));
   SLUICE_CHECK(checkNames("inputs", program.input_names, program.inputs.size(), program.names.size()));
+  // Plans of version 2.3 do not name the outputs.
+  if (plan.minor >= 4 || !program.output_names.empty())
+    SLUICE_CHECK(checkNames("outputs", program.output_names, program.outputs.size(), program.names.size()));
   SLUICE_CHECK(checkEnds("operands", program.operands, program.operand_ends, ops));
   SLUICE_CHECK(checkEnds("results", program.results, program.result_ends, ops));
   for (const Numbers *values : {&program.operands, &program.results, &program.inputs, &program.outputs})

@@ -66,7 +66,8 @@ func.func @train_step(
 module @unsharded attributes {model.unsharded} {
   model.parameter @w : tensor<7x4xf32> zeros
   func.func @train_step(%x: tensor<2x7xf32> {model.id = 1 : i64, model.input = "x"}, %lr: tensor<f32> {model.id = 2 : i64, model.input = "lr"},
-      %step: tensor<i64> {model.id = 3 : i64, model.input = "step"}) -> tensor<2x4xf32> attributes {model.entry = #model.entry<train>} {
+      %step: tensor<i64> {model.id = 3 : i64, model.input = "step"}) -> (tensor<2x4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<train>} {
+    %m = model.read @w state "momentum_buffer" {model.ids = array<i64: 6>, model.phase = #model.phase<update>} : tensor<7x4xf32>
     %w = model.read @w {model.ids = array<i64: 4>, model.phase = #model.phase<forward>} : tensor<7x4xf32>
     %y = model.matmul %x, %w {model.ids = array<i64: 5>, model.phase = #model.phase<forward>} : (tensor<2x7xf32>, tensor<7x4xf32>) -> tensor<2x4xf32>
     return %y : tensor<2x4xf32>

@@ -43,7 +43,7 @@ const Bad code[] = {
      [](HandPlan &h) { h.collective("gather a").op = plan::ReduceOp(99); }},
     {"CollectiveOfUnknownKind", 1, "unknown kind, reduction or dtype of a collective",
      [](HandPlan &h) { h.collective("gather a").kind = plan::CollectiveKind(99); }},
-    {"CollectiveOfUnknownClass", 1, "unknown kind, reduction or dtype of a collective",
+    {"CollectiveOfUnknownClass", 13, "expected reduction class 'not_a_reduction' but got '99'",
      [](HandPlan &h) { h.collective("gather a").reduction = plan::ReductionClass(99); }},
     {"LastReservedKind", 1, "collective kind recv is reserved",
      [](HandPlan &h) { h.collective("gather a").kind = plan::CollectiveKind::recv; }},

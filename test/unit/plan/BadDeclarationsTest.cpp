@@ -14,9 +14,9 @@ void persist(HandPlan &h, const char *name) {
 }
 
 const Bad declarations[] = {
-    {"PersistentForNothing", 8, "buffer 'x' persists but holds no parameter, optimizer state or variable",
+    {"PersistentForNothing", 15, "buffer 'x' persists but holds no parameter, optimizer state or variable",
      [](HandPlan &h) { persist(h, "x"); }},
-    {"PersistentAndNeverGathered", 8,
+    {"PersistentAndNeverGathered", 15,
      "buffer 'gathered.a' persists but holds no parameter, optimizer state or variable",
      [](HandPlan &h) {
        persist(h, "gathered.a");
@@ -31,9 +31,11 @@ const Bad declarations[] = {
        h.plan.variables.push_back(std::make_unique<plan::VariableT>());
        h.plan.variables[0]->buffer = h.bufferId("gathered.a");
      }},
-    {"ClassOfAShard", 8, "buffer 'a.weight', expected class parameter but got gathered",
+    {"ShardCalledGathered", 4, "buffer 'a.weight' is gathered but has no unit",
      [](HandPlan &h) { h.buffer("a.weight").class_ = plan::BufferClass::gathered; }},
-    {"VariableOfAParameter", 8, "variable 'mean', its buffer 'a.weight' also holds a different tensor",
+    {"ClassOfAShard", 15, "buffer 'a.weight.momentum_buffer', expected class optimizer but got parameter",
+     [](HandPlan &h) { h.buffer("a.weight.momentum_buffer").class_ = plan::BufferClass::parameter; }},
+    {"VariableOfAParameter", 15, "buffer 'a.weight' holds both 'a.weight' and 'mean'",
      [](HandPlan &h) {
        h.plan.variables.push_back(std::make_unique<plan::VariableT>());
        h.plan.variables[0]->name = "mean";

@@ -58,7 +58,7 @@ const Bad wellFormed[] = {
        h.launch("sum a").kernel = h.launch("add a").kernel = 4;
        h.launch("sum a").attributes.clear();
      }},
-    {"WrongReductionClass", 1, "reduction class",
+    {"WrongReductionClass", 13, "expected reduction class 'ordered' but got 'none'",
      [](HandPlan &h) { h.launch("loss").reduction = plan::ReductionClass::none; }},
     {"ViewBeyondBuffer", 1, "reaches beyond", [](HandPlan &h) { h.launch("h").inputs[0]->offset = 4; }},
     {"RepetitionBeyondBuffer", 1, "reaches beyond",
@@ -153,20 +153,20 @@ const Bad wellFormed[] = {
        h.plan.program->inputs.push_back(1);
        h.plan.program->input_names.push_back(1);
      }},
-    {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 5 ops but got 4",
+    {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 7 ops but got 6",
      [](HandPlan &h) { h.plan.program->op_blocks.pop_back(); }},
     {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 3 inputs but got 0",
      [](HandPlan &h) { h.plan.program->input_names.clear(); }},
-    {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 5 ids among 5 ops",
-     [](HandPlan &h) { h.plan.program->operand_ends = {0, 3, 2, 4, 5}; }},
-    {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 5 ids among 5 ops",
-     [](HandPlan &h) { h.plan.program->result_ends = {1, 2, 3, 4, 4}; }},
+    {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 5 ids among 7 ops",
+     [](HandPlan &h) { h.plan.program->operand_ends = {0, 0, 0, 3, 2, 4, 5}; }},
+    {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 7 ids among 7 ops",
+     [](HandPlan &h) { h.plan.program->result_ends = {1, 2, 3, 4, 5, 6, 6}; }},
     {"ProgramNoValue", 1, "unsharded program, value 40 does not exist",
      [](HandPlan &h) { h.plan.program->outputs = {40}; }},
-    {"ProgramFunctionTwice", 1, "unsharded program, expected a separate name for each function but got name 7",
+    {"ProgramFunctionTwice", 1, "unsharded program, expected a separate name for each function but got name 8",
      [](HandPlan &h) {
        h.addFunction("again", {"a.weight"});
-       h.plan.program->functions[1]->name = 7;
+       h.plan.program->functions[1]->name = 8;
      }},
     {"ProgramFunctionWithoutName", 1, "unsharded program, expected a separate name for each function but got name 60",
      [](HandPlan &h) { h.plan.program->functions[0]->name = 60; }},

@@ -25,7 +25,7 @@ const Bad agree[] = {
      [](HandPlan &h) { h.collective("gather a").op = plan::ReduceOp::sum; }},
     {"ReductionWithoutOp", 5, "cannot have reduction 'none'",
      [](HandPlan &h) { h.collective("reduce a").op = plan::ReduceOp::none; }},
-    {"ReductionWithoutClass", 5, "cannot have reduction class 'not_a_reduction'",
+    {"ReductionWithoutClass", 13, "expected reduction class 'ordered' but got 'not_a_reduction'",
      [](HandPlan &h) { h.collective("reduce a").reduction = plan::ReductionClass::not_a_reduction; }},
     {"NotDense", 5, "expected a dense view",
      [](HandPlan &h) {
@@ -162,7 +162,7 @@ const Bad replicas[] = {
        h.plan.mesh[0]->name = "tensor";
        h.plan.data_axes = {1};
        h.plan.mesh[0]->size = 2;
-       h.parameter("a.weight").shape = {3, 8};
+       h.parameter("a.weight").shape = h.plan.program->types[2]->shape = {3, 8};
        splitColumns(h, 4);
      }},
     // All ranks of one operation see the same data.

@@ -153,9 +153,9 @@ const Bad program[] = {
      [](HandPlan &h) { h.plan.program->types[0]->shape = {2, 4, 1, 1, 1, 1, 1, 1, 1}; }},
     {"NegativeShape", 1, "unsharded program, a type of values with shape -1",
      [](HandPlan &h) { h.plan.program->types[0]->shape = {-1}; }},
-    {"EndsOfMoreOps", 1, "unsharded program, the ends of operands do not divide 5 ids among 5 ops",
+    {"EndsOfMoreOps", 1, "unsharded program, the ends of operands do not divide 5 ids among 7 ops",
      [](HandPlan &h) { h.plan.program->operand_ends.push_back(5); }},
-    {"FunctionWithoutName", 1, "unsharded program, expected a separate name for each function but got name 8",
+    {"FunctionWithoutName", 1, "unsharded program, expected a separate name for each function but got name 9",
      [](HandPlan &h) { h.plan.program->functions[0]->name = std::uint32_t(h.plan.program->names.size()); }},
     {"OpsDescend", 1, "unsharded program, the functions do not divide ops, inputs and outputs",
      [](HandPlan &h) {
@@ -168,7 +168,10 @@ const Bad program[] = {
        h.plan.program->functions[0]->outputs_end = 99;
      }},
     {"OutputsOfNoFunction", 1, "unsharded program, the functions do not divide ops, inputs and outputs",
-     [](HandPlan &h) { h.plan.program->outputs.push_back(1); }},
+     [](HandPlan &h) {
+       h.plan.program->outputs.push_back(1);
+       h.plan.program->output_names.push_back(1);
+     }},
 };
 INSTANTIATE_TEST_SUITE_P(Program, BadPlan, testing::ValuesIn(program), nameOf);
 

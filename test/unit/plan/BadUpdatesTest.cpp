@@ -32,7 +32,7 @@ void writeInProgram(HandPlan &h, const std::string &name) {
   program.kinds.back()->op = "model.write";
   program.op_blocks.push_back(2);
   program.op_symbols.push_back(std::uint32_t(std::ranges::find(program.names, name) - program.names.begin()));
-  program.operands.push_back(program.outputs[0]);
+  program.operands.push_back(program.results[4]);
   program.operand_ends.push_back(std::uint32_t(program.operands.size()));
   program.result_ends.push_back(program.result_ends.back());
   ++program.functions[0]->ops_end;
@@ -186,6 +186,7 @@ TEST(Checker, EntryPointMayUpdateSomeParameters) {
   // The first trains only 'a': its program reads this parameter twice.
   hand.drop("update b");
   std::ranges::replace(hand.plan.program->op_symbols, 4u, 3u);
+  hand.plan.program->op_symbols[1] = 4;
   hand.plan.program->op_symbols[hand.plan.program->op_symbols.size() - 3] = 4;
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();

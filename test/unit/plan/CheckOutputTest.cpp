@@ -17,7 +17,7 @@ CheckReport someReport() {
   report.properties[2] = {Outcome::proved, 1234, ""};
   report.properties[11] = {Outcome::proved, 5, ""};
   report.properties[6] = {Outcome::notProved, 2, "kernel 'sort' has no rule"};
-  report[9] = Outcome::notChecked;
+  report[9] = Outcome::notRun;
   return report;
 }
 
@@ -34,7 +34,7 @@ TEST(CheckOutput, TextHasVerdictsFactsAndTimes) {
                             "2 writes and sums                          500.00 ms"))
       << text;
   EXPECT_TRUE(hasLine(text, "    reason: kernel 'sort' has no rule")) << text;
-  EXPECT_TRUE(hasLine(text, "P9  it computes the unsharded program                   not checked")) << text;
+  EXPECT_TRUE(hasLine(text, "P9  it computes the unsharded program                   not run")) << text;
   EXPECT_TRUE(hasLine(text, "P17 the same plan everywhere                            not reached")) << text;
   // The stage that two properties share counts once.
   EXPECT_TRUE(hasLine(text, "all stages" + std::string(101, ' ') + "   751.00 ms")) << text;
@@ -49,7 +49,7 @@ TEST(CheckOutput, JsonHasTheSame) {
   EXPECT_EQ(json["properties"][6]["outcome"], "not proved");
   EXPECT_EQ(json["properties"][6]["reason"], "kernel 'sort' has no rule");
   EXPECT_EQ(json["properties"][8], Json::parse(R"({"property": "P9", "title": "it computes the unsharded program",
-                            "outcome": "not checked"})"));
+                            "outcome": "not run"})"));
   EXPECT_EQ(json["stages"][1], Json::parse(R"({"properties": ["P3", "P12"], "seconds": 0.25})"));
   EXPECT_EQ(json["seconds"], 0.751);
 }

@@ -105,17 +105,22 @@ void HandPlan::addBuffer(const std::string &name, plan::BufferClass bufferClass,
 void HandPlan::addProgram() {
   plan.program = std::make_unique<plan::ProgramT>();
   plan::ProgramT &program = *plan.program;
-  for (const Shape &shape : {Shape{2, 4}, Shape{}}) {
+  for (const Shape &shape : {Shape{2, 4}, Shape{}, parameter("a.weight").shape, parameter("b.weight").shape}) {
     program.types.push_back(std::make_unique<plan::ProgramTypeT>());
     program.types.back()->shape = shape;
   }
-  for (const char *op : {"model.multiply", "model.read", "model.reduce_sum"}) {
+  for (const char *op : {"model.multiply", "model.read", "model.reduce_sum", "model.read"}) {
     program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
     program.kinds.back()->op = op;
   }
   program.kinds[0]->attributes.push_back(std::make_unique<plan::AttributeT>());
   program.kinds[0]->attributes[0]->name = "axis";
-  program.names = {"", "x", "block", "a.weight", "b.weight", "lr", "step"};
+  program.kinds[3]->attributes.push_back(std::make_unique<plan::AttributeT>());
+  program.kinds[3]->attributes[0]->name = "state";
+  program.kinds[3]->attributes[0]->kind = 2;
+  for (char character : std::string("momentum_buffer"))
+    program.kinds[3]->attributes[0]->list.push_back(character);
+  program.names = {"", "x", "block", "a.weight", "b.weight", "lr", "step", "loss"};
   addFunction("train_step", {"a.weight", "b.weight"});
 }
 
@@ -140,11 +145,16 @@ void HandPlan::addFunction(const std::string &name, const std::vector<std::strin
   std::uint32_t value = define(0);
   program.inputs.insert(program.inputs.end(), {value, define(1), define(1)});
   program.input_names.insert(program.input_names.end(), {1, 5, 6});
-  for (const std::string &parameter : parameters) {
-    const auto symbol = std::uint32_t(std::ranges::find(program.names, parameter) - program.names.begin());
-    value = op(0, {value, op(1, {}, symbol, 0)}, 0, 0);
-  }
+  const auto symbolOf = [&](const std::string &parameter) {
+    return std::uint32_t(std::ranges::find(program.names, parameter) - program.names.begin());
+  };
+  const auto typeOf = [](const std::string &parameter) { return parameter == "a.weight" ? 2u : 3u; };
+  for (const std::string &parameter : parameters)
+    op(3, {}, symbolOf(parameter), typeOf(parameter));
+  for (const std::string &parameter : parameters)
+    value = op(0, {value, op(1, {}, symbolOf(parameter), typeOf(parameter))}, 0, 0);
   program.outputs.push_back(op(2, {value}, 0, 1));
+  program.output_names.push_back(7);
   auto function = std::make_unique<plan::ProgramFunctionT>();
   function->name = std::uint32_t(program.names.size());
   program.names.push_back(name);

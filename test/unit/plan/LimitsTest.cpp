@@ -36,6 +36,7 @@ plan::ParameterT &addFrozen(HandPlan &h, Shape shape, plan::DType dtype) {
   parameter.unit = 1;
   parameter.buffer = std::uint32_t(h.plan.buffers.size() - 1);
   parameter.frozen = true;
+  parameter.key = 2;
   h.plan.units[1]->parameters.push_back(std::uint32_t(h.plan.parameters.size() - 1));
   return parameter;
 }
@@ -117,7 +118,7 @@ TEST(Limits, CollectivesOfTheLastEnumerators) {
   plan.collective(compute, plan::CollectiveKind::all_reduce, {0}, plan::ReduceOp::max,
                   {{plan.view(sum), plan.view(sum)}})
       .operation.AsCollective()
-      ->reduction = plan::ReductionClass::none;
+      ->reduction = plan::ReductionClass::ordered;
   plan.expectAccepted();
 }
 
@@ -247,7 +248,16 @@ void leaveStateOfB(HandPlan &h) {
   h.parameter("b.weight").states.clear();
   h.buffer("b.weight.momentum_buffer").class_ = plan::BufferClass::state;
   h.plan.variables.push_back(std::make_unique<plan::VariableT>());
+  h.plan.variables[0]->name = "mean";
   h.plan.variables[0]->buffer = h.bufferId("b.weight.momentum_buffer");
+  // The program reads the variable instead of the state.
+  plan::ProgramT &program = *h.plan.program;
+  program.names.push_back("mean");
+  program.op_symbols[1] = std::uint32_t(program.names.size() - 1);
+  program.op_kinds[1] = 1;
+  program.types.push_back(std::make_unique<plan::ProgramTypeT>());
+  program.types.back()->shape = h.buffer("b.weight.momentum_buffer").shape;
+  program.values[program.results[1] - 1] = std::uint32_t(program.types.size() - 1);
 }
 
 /// With two replicas only 'b' is trained.

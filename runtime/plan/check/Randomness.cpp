@@ -1,0 +1,200 @@
+//===- Randomness.cpp - P14: random values do not depend on the layout ------------------------===//
+//
+// A random value is a function of (seed, step, key, index). For each launch of a kernel that draws:
+//
+//   - its operands `seed`, `step` and `row` are the inputs of the entry point with these names, or copies of them;
+//   - its key is that of the op that it implements (dropout) or of the parameter that it initializes
+//   (Initialization.cpp
+//     of the proof);
+//   - the global shape of its output, with the valid extents, is the shape of the value in the unsharded program, so
+//   the
+//     kernel counts elements as the unsharded op does.
+//
+// No two parameters with random initial values have one key. Initial values are those of step 0, and steps count from
+// 1, so they share no random values with the ops of a step. P9 proves the rest: which elements of the unsharded value a
+// window holds on each rank.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/Check.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/plan/LaunchAttributes.h"
+#include "runtime/plan/check/proof/Numbering.h"
+
+#include <algorithm>
+#include <map>
+
+namespace sluice::check {
+namespace {
+
+using proof::attributeOf;
+
+bool isRandom(const plan::InitializerT &initializer) {
+  return initializer.kind == plan::InitializerKind::normal || initializer.kind == plan::InitializerKind::uniform;
+}
+
+bool draws(const KernelRecord &record) {
+  return std::ranges::any_of(record.inputs, [](const OperandRecord &input) { return input.name == "seed"; });
+}
+
+/// The ops of the unsharded program by the values that they define.
+class Definitions {
+public:
+  explicit Definitions(const plan::ProgramT *program) : program(program) {
+    if (!program)
+      return;
+    ops.resize(program->values.size() + 1, -1);
+    for (std::uint32_t op = 0, result = 0; op < program->op_kinds.size(); ++op)
+      for (; result < program->result_ends[op]; ++result)
+        ops[program->results[result]] = op;
+  }
+  /// Null for a value that is no result of a dropout.
+  const plan::ProgramKindT *dropout(std::uint32_t value) const {
+    if (!program || value == 0 || value >= ops.size() || ops[value] < 0)
+      return nullptr;
+    const plan::ProgramKindT &kind = *program->kinds[program->op_kinds[std::size_t(ops[value])]];
+    return kind.op == "model.dropout" ? &kind : nullptr;
+  }
+  const std::vector<std::int64_t> &shape(std::uint32_t value) const {
+    return program->types[program->values[value - 1]]->shape;
+  }
+
+private:
+  const plan::ProgramT *program;
+  std::vector<std::int64_t> ops;
+};
+
+std::int64_t keyOf(const plan::ProgramKindT &kind) {
+  const plan::AttributeT *key = attributeOf(kind, "key");
+  return key ? key->integer : 0;
+}
+
+class EntryRandomness {
+public:
+  EntryRandomness(const plan::PlanT &plan, std::uint32_t e, const Definitions &definitions, Finding &finding)
+      : plan(plan), e(e), definitions(definitions), finding(finding) {}
+
+  Verdict run() {
+    for (const auto &port : plan.entries[e]->inputs)
+      inputs[{port->view->buffer, port->view->offset}] = port->name;
+    std::uint32_t first = 0;
+    for (const auto &section : plan.entries[e]->sections) {
+      for (std::uint32_t repetition : sampleRepetitions(*section))
+        for (std::uint32_t k = 0; k < section->instructions.size(); ++k)
+          if (isIssued(*section->instructions[k], repetition, section->repeat))
+            SLUICE_CHECK(visit(*section->instructions[k], first + k));
+      first += static_cast<std::uint32_t>(section->instructions.size());
+    }
+    return {};
+  }
+
+private:
+  using Place = std::pair<std::uint32_t, std::uint64_t>;
+
+  Verdict visit(const plan::InstructionT &instruction, std::uint32_t i) {
+    const plan::LaunchT *launch = instruction.operation.AsLaunch();
+    if (const KernelRecord *record = launch ? findKernelRecord(plan.kernels[launch->kernel]) : nullptr;
+        record && draws(*record))
+      SLUICE_CHECK(check(*launch, *record, i));
+    // Scalars that are copies of inputs.
+    const plan::CopyT *copy = instruction.operation.AsCopy();
+    const plan::ViewT *source = copy                                               ? copy->source.get()
+                                : launch && plan.kernels[launch->kernel] == "copy" ? launch->inputs[0].get()
+                                                                                   : nullptr;
+    const auto from = source ? inputs.find({source->buffer, source->offset}) : inputs.end();
+    const std::string name = from == inputs.end() ? std::string() : from->second;
+    forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+      if (!isWrite)
+        return;
+      inputs.erase(inputs.lower_bound({view.buffer, 0}), inputs.lower_bound({view.buffer + 1, 0}));
+      if (!name.empty())
+        inputs[{view.buffer, view.offset}] = name;
+    });
+    return {};
+  }
+
+  Verdict check(const plan::LaunchT &launch, const KernelRecord &record, std::uint32_t i) {
+    ++finding.facts;
+    const Attributes attributes = attributesOf(launch);
+    const auto operands = inputRecords(record, attributes, launch.inputs.size());
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const std::string name(operands[k]->name);
+      if (name != "seed" && name != "step" && name != "row")
+        continue;
+      const auto found = inputs.find({launch.inputs[k]->buffer, launch.inputs[k]->offset});
+      if (found == inputs.end() || found->second != name)
+        return bad(i, concat("draws with '", plan.buffers[launch.inputs[k]->buffer]->name, "' as ", name,
+                             ", which is not the input '", name, "'"));
+    }
+    return record.id == KernelId::dropout ? checkDropout(launch, attributes, i) : Verdict();
+  }
+
+  Verdict checkDropout(const plan::LaunchT &launch, const Attributes &attributes, std::uint32_t i) {
+    const std::uint32_t id = launch.output_values.empty() ? 0 : launch.output_values[0];
+    const plan::ProgramKindT *op = definitions.dropout(id);
+    if (!op) {
+      if (finding.notProved.empty())
+        finding.notProved = place(plan, e, i) + " is not related to a dropout of the unsharded program";
+      return {};
+    }
+    if (const std::int64_t key = attributes.integer("key"); key != keyOf(*op))
+      return bad(i, concat("draws with key ", key, ", expected the key ", keyOf(*op), " of its op"));
+    const plan::ViewT &output = *launch.outputs[0];
+    std::vector<std::int64_t> global = output.shape;
+    for (const auto &valid : output.valid)
+      global[valid->dim] = valid->total;
+    if (global != definitions.shape(id))
+      return bad(i, "counts the elements of a tensor of " + formatShape(global) + ", expected the " +
+                        formatShape(definitions.shape(id)) + " of the unsharded program");
+    return {};
+  }
+
+  Verdict bad(std::uint32_t i, const std::string &text) const { return refuse(14, place(plan, e, i) + " " + text); }
+
+  const plan::PlanT &plan;
+  std::uint32_t e;
+  const Definitions &definitions;
+  Finding &finding;
+  /// The names of the inputs that scalars hold, by buffer and offset.
+  std::map<Place, std::string> inputs;
+};
+
+/// Two ops of a function that draw the same values: of the forward, because a derivative draws those of its op again.
+void findSharedKeys(const plan::ProgramT &program, Finding &finding) {
+  std::uint32_t op = 0;
+  for (const auto &function : program.functions) {
+    std::map<std::int64_t, std::uint32_t> operandByKey;
+    for (; op < function->ops_end; ++op) {
+      const plan::ProgramKindT &kind = *program.kinds[program.op_kinds[op]];
+      if (kind.op != "model.dropout" || kind.phase != plan::Phase::forward)
+        continue;
+      const std::uint32_t operand = program.operands[op == 0 ? 0 : program.operand_ends[op - 1]];
+      const auto [found, isNew] = operandByKey.emplace(keyOf(kind), operand);
+      if (!isNew && found->second != operand && finding.notProved.empty())
+        finding.notProved = concat("two dropouts of '", program.names[function->name], "' have the key ", keyOf(kind));
+    }
+  }
+}
+
+} // namespace
+
+Verdict randomValuesAreKeyed(const plan::PlanT &plan, Findings &findings) {
+  Finding &finding = findings[14];
+  std::map<std::uint64_t, const plan::ParameterT *> keys;
+  for (const auto &parameter : plan.parameters) {
+    if (!parameter->initializer || !isRandom(*parameter->initializer))
+      continue;
+    ++finding.facts;
+    if (const auto [found, isNew] = keys.emplace(parameter->key, parameter.get()); !isNew)
+      return refuse(14, concat("parameters '", found->second->name, "' and '", parameter->name,
+                               "' have the same initial values, both with key ", parameter->key));
+  }
+  const Definitions definitions(plan.program.get());
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
+    SLUICE_CHECK(EntryRandomness(plan, e, definitions, finding).run());
+  if (plan.program)
+    findSharedKeys(*plan.program, finding);
+  return {};
+}
+
+} // namespace sluice::check

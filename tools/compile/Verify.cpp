@@ -1,0 +1,29 @@
+//===- Verify.cpp - sluice-compile --verify -------------------------------------------------===//
+//
+// See Verify.h.
+//
+//===----------------------------------------------------------------------===//
+#include "tools/compile/Verify.h"
+
+#include "runtime/plan/Diff.h"
+
+namespace sluice {
+Digest modelDigest(mlir::ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
+  stream.flush();
+  return sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
+}
+
+Status verifyPlan(const std::string &path, const PlanFile &given, const PlanBytes &compiled) {
+  SLUICE_ASSIGN_OR_RETURN(const PlanFile own, parsePlan(compiled.span(), "plan"));
+  if (given.digest == own.digest)
+    return Status::ok();
+  return refusedError(path +
+                      ": this model and this recipe do not give the plan: " + firstDifference(given.plan, own.plan))
+      .withNote("'sluice-plan diff' lists all differences from the plan that this command writes with '-o' instead of "
+                "'--verify'");
+}
+
+} // namespace sluice

@@ -1,0 +1,22 @@
+//===- Verify.h - sluice-compile --verify ---------------------------------------------------===//
+#ifndef SLUICE_TOOLS_COMPILE_VERIFY_H
+#define SLUICE_TOOLS_COMPILE_VERIFY_H
+
+#include "runtime/plan/PlanWriter.h"
+#include "runtime/plan/Reader.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace sluice {
+
+/// SHA-256 of the module's text as MLIR prints it, without locations: comments, white space and file names do not
+/// change it.
+Digest modelDigest(mlir::ModuleOp module);
+
+/// Ok if `given` has the bytes that were compiled. Otherwise StatusCode::refused with the first difference: the model,
+/// a setting of the recipe, the version of the plan, a table, an instruction.
+Status verifyPlan(const std::string &path, const PlanFile &given, const PlanBytes &compiled);
+
+} // namespace sluice
+
+#endif // SLUICE_TOOLS_COMPILE_VERIFY_H
