@@ -163,7 +163,7 @@ private:
     return most;
   }
 
-  /// The highest offset at which the unplaced items of each instant of the item may begin; 0 if there is none.
+  /// The highest offset at which the unplaced items of each instant of the item may begin; 0 if they exceed a ceiling.
   std::uint64_t highestStart(const Item &item) const {
     std::uint64_t highest = infinite;
     for (const PackingInterval &s : item.intervals)

@@ -21,6 +21,7 @@ GONE = "a process dies at an unknown moment: the tests kill ranks, and any of se
 SYSTEM = "the operating system or a library refuses a thread, a socket or a call, which does not happen in a test"
 OTHER = "the consequence of a failure of a different rank, whose message is the tested one"
 NOISE = "a process of the same build sends bytes that this build cannot read"
+PADDING = "P8 refuses reads of padding before, except of padding in two dims of a view"
 GPU = "a driver, library or device of CUDA that is older than that of the tests, or that fails"
 EXCEPTIONS = [
     ("cannot start the thread of", SYSTEM),
@@ -42,6 +43,7 @@ EXCEPTIONS = [
     (": the ranks have not met within", GONE),
     ("a different rank of the collective failed", OTHER),
     ("cuda device code, expected it in this build but", GPU),
+    ("a sum over padding that is not zeros", PADDING),
     ("rank ... was lost during the rendezvous:", GONE),
 ]
 

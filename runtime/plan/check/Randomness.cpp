@@ -3,12 +3,9 @@
 // A random value is a function of (seed, step, key, index). For each launch of a kernel that draws:
 //
 //   - its operands `seed`, `step` and `row` are the inputs of the entry point with these names, or copies of them;
-//   - its key is that of the op that it implements (dropout) or of the parameter that it initializes
-//   (Initialization.cpp
-//     of the proof);
+//   - its key is that of the op that it implements (dropout), or of the parameter that it initializes (by P9);
 //   - the global shape of its output, with the valid extents, is the shape of the value in the unsharded program, so
-//   the
-//     kernel counts elements as the unsharded op does.
+//     that the kernel counts elements as the unsharded op does.
 //
 // No two parameters with random initial values have one key. Initial values are those of step 0, and steps count from
 // 1, so they share no random values with the ops of a step. P9 proves the rest: which elements of the unsharded value a

@@ -5,8 +5,7 @@
 //   - Each persistent buffer holds exactly one tensor of the declared state, and has its class. Bytes of other buffers
 //     do not pass from one step to the next: P2 refuses a read of bytes that the step has not written.
 //   - The tensors that the unsharded program reads or writes are those of the declared state, with the same names,
-//   global
-//     shapes and element types. A state or a variable that the program does not have is refused.
+//     global shapes and element types. A state or a variable that the program does not have is refused.
 //   - The outputs of an entry point have the names that the program gives them, each once.
 //
 //===----------------------------------------------------------------------===//

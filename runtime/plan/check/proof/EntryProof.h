@@ -41,7 +41,7 @@ public:
   /// Relates the buffers to the random numbers of parameters.
   Verdict followInitialization();
   /// True if the parameter's buffer holds its shard of the random numbers with its key.
-  bool holdsInitialShard(const plan::ParameterT &parameter);
+  std::optional<bool> holdsInitialShard(const plan::ParameterT &parameter);
 
 private:
   // EntryProof.cpp

@@ -123,7 +123,10 @@ private:
                           : concat("expected zeros in row ", initializer.zero_row, " and nowhere else"));
     if (!contents[content.launch->inputs[0]->buffer].isSeed)
       return wrong(14, "from a number that is not the seed");
-    if (!shards.holdsInitialShard(*parameter))
+    const std::optional<bool> isShard = shards.holdsInitialShard(*parameter);
+    if (!isShard && result.notProved.empty())
+      result.notProved = "the elements of the random initial values of " + what;
+    if (isShard == false)
       return wrong(14, "at other elements than those of its shard");
   }
 

@@ -139,6 +139,8 @@ const Wrong wrongs[] = {
      [](plan::PlanT &plan) { findReduction(plan, "tensor").op = plan::ReduceOp::mean; }},
     {"RowsWithoutPosition", "Vocabulary", 9, "has no valid extent, which gives the position of its shard",
      [](plan::PlanT &plan) { findLaunch(plan, "embedding").inputs[0]->valid.clear(); }},
+    {"GradientRowsWithoutPosition", "Vocabulary", 9, "the result has no valid extent, which gives the position",
+     [](plan::PlanT &plan) { findLaunch(plan, "embedding_grad").outputs[0]->valid.clear(); }},
     {"OtherPartOfTheRandomNumbers", "TensorParallel", 14, "at other elements than those of its shard",
      [](plan::PlanT &plan) {
        for (auto &section : plan.entries[std::size_t(findEntry(plan, "init"))]->sections)
@@ -198,6 +200,18 @@ TEST(Proof, AnUnknownLaunchIsNotProved) {
   EXPECT_TRUE(checkPlan(plan, &report).isOk());
   EXPECT_EQ(report[9], CheckReport::Outcome::notProved);
   EXPECT_NE(report.properties[8].reason.find("launch exp is not related"), std::string::npos)
+      << report.properties[8].reason;
+}
+
+/// The cotangent is 1 for every element, whatever its shape.
+TEST(Proof, APartOfAUniformValueIsNotProved) {
+  plan::PlanT plan = compile(recipeOf("OneRank"));
+  findLaunch(plan, "relu_grad").inputs[0]->shape[0] = 1;
+  serializePlan(plan);
+  CheckReport report;
+  EXPECT_TRUE(checkPlan(plan, &report).isOk());
+  EXPECT_EQ(report[9], CheckReport::Outcome::notProved);
+  EXPECT_NE(report.properties[8].reason.find("a part of a uniform value"), std::string::npos)
       << report.properties[8].reason;
 }
 
