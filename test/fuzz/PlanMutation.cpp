@@ -47,7 +47,7 @@ auto fieldsOf(plan::SectionT &t) { return std::tie(t.name, t.repeat, t.instructi
 auto fieldsOf(plan::PortT &t) { return std::tie(t.name, t.view, t.per_repetition, t.limit); }
 auto fieldsOf(plan::EntryT &t) { return std::tie(t.name, t.inputs, t.outputs, t.sections, t.events); }
 auto fieldsOf(plan::StreamT &t) { return std::tie(t.name, t.processor, t.workspace, t.priority); }
-auto fieldsOf(plan::InitializerT &t) { return std::tie(t.kind, t.a, t.b); }
+auto fieldsOf(plan::InitializerT &t) { return std::tie(t.kind, t.a, t.b, t.zero_row); }
 auto fieldsOf(plan::StateT &t) { return std::tie(t.name, t.buffer); }
 auto fieldsOf(plan::TensorSplitT &t) { return std::tie(t.dim, t.axes, t.segments, t.extent); }
 auto fieldsOf(plan::ParameterT &t) {
@@ -55,7 +55,7 @@ auto fieldsOf(plan::ParameterT &t) {
                   t.states, t.frozen, t.split, t.requires_grad);
 }
 auto fieldsOf(plan::UnitT &t) { return std::tie(t.name, t.parameters, t.reshard_after_forward, t.gradient_divisor); }
-auto fieldsOf(plan::VariableT &t) { return std::tie(t.name, t.buffer, t.initializer); }
+auto fieldsOf(plan::VariableT &t) { return std::tie(t.name, t.buffer, t.initializer, t.averaged); }
 auto fieldsOf(plan::ProgramTypeT &t) { return std::tie(t.dtype, t.shape); }
 auto fieldsOf(plan::ProgramKindT &t) { return std::tie(t.op, t.attributes, t.phase); }
 auto fieldsOf(plan::ProgramFunctionT &t) { return std::tie(t.name, t.ops_end, t.inputs_end, t.outputs_end); }
