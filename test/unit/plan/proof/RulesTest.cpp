@@ -13,7 +13,7 @@ std::string family(const std::string &name) {
   return "hf " SLUICE_SOURCE_DIR "/test/reference/families/" + name + "/config.json --batch 2 --sequence 16";
 }
 
-const Recipe recipes[] = {
+const Recipe ruleRecipes[] = {
     {"PartOfAHead", family("gpt-neox"), "--set mesh.shard=2"},
     {"ReshapedParts", family("stablelm"), "--set mesh.shard=2"},
     {"SumPerUpdate", family("phi3"), "--set mesh.shard=2 --set optimizer.in_backward=true"},
@@ -28,13 +28,13 @@ const Recipe recipes[] = {
     {"SumOfRanks", "zoo reduce-model", "--set mesh.shard=2"},
 };
 
-const Recipe &recipeOf(std::string_view name) { return *std::ranges::find(recipes, name, &Recipe::name); }
+const Recipe &ruleRecipe(std::string_view name) { return *std::ranges::find(ruleRecipes, name, &Recipe::name); }
 
 class Rule : public testing::TestWithParam<Recipe> {};
 
 TEST_P(Rule, Holds) { expectProved(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Proof, Rule, testing::ValuesIn(recipes),
+INSTANTIATE_TEST_SUITE_P(Proof, Rule, testing::ValuesIn(ruleRecipes),
                          [](const auto &info) { return std::string(info.param.name); });
 
 using enum plan::CollectiveKind;
@@ -55,7 +55,7 @@ plan::LaunchT &copyOfAPart(plan::PlanT &plan) {
           }).operation.AsLaunch();
 }
 
-const Wrong wrongs[] = {
+const Wrong wrongRules[] = {
     {"OtherPartOfAHead", "PartOfAHead", 9, "holds other elements",
      [](plan::PlanT &plan) { copyOfAPart(plan).inputs[0]->offset += 48; }},
     {"OtherZeroRow", "ZeroRow", 9, "expected zeros in row",
@@ -101,9 +101,9 @@ const Wrong wrongs[] = {
 
 class WrongRule : public testing::TestWithParam<Wrong> {};
 
-TEST_P(WrongRule, IsRefused) { expectRefused(recipeOf(GetParam().recipe), GetParam()); }
+TEST_P(WrongRule, IsRefused) { expectRefused(ruleRecipe(GetParam().recipe), GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(Proof, WrongRule, testing::ValuesIn(wrongs),
+INSTANTIATE_TEST_SUITE_P(Proof, WrongRule, testing::ValuesIn(wrongRules),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
