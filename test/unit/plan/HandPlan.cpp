@@ -109,7 +109,7 @@ void HandPlan::addProgram() {
     program.types.push_back(std::make_unique<plan::ProgramTypeT>());
     program.types.back()->shape = shape;
   }
-  for (const char *op : {"model.multiply", "model.read", "model.reduce_sum", "model.read"}) {
+  for (const char *op : {"model.matmul", "model.read", "model.reduce_sum", "model.read"}) {
     program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
     program.kinds.back()->op = op;
   }

@@ -183,7 +183,7 @@ TEST(Machine, ErrorsOfRatesNameTheirPlace) {
 }
 
 TEST(Machine, FilesAreBasedOnOthers) {
-  const std::string folder = ::testing::TempDir();
+  const std::string folder = std::filesystem::path(::testing::TempDir()).parent_path().string();
   const auto write = [&](const std::string &name, const std::string &content) {
     std::ofstream(folder + "/" + name) << content;
     return folder + "/" + name;

@@ -13,7 +13,7 @@ using namespace sluice;
 namespace {
 
 std::optional<PackingSolution> pack(const PackingProblem &problem, std::uint64_t capacity,
-                                    std::uint64_t steps = 100'000'000) {
+                                    std::uint64_t steps = 5'000'000) {
   return packByPressure(problem, capacity, steps);
 }
 
@@ -27,7 +27,7 @@ PackingProblem trainingStep(std::uint32_t blocks, unsigned seed) {
     std::uint32_t begin, end;
   };
   std::vector<Local> locals;
-  for (int k = 0; k < 24; ++k) {
+  for (int k = 0; k < 12; ++k) {
     const std::uint32_t begin = numbers() % period;
     const std::uint32_t lifespan = k % 4 == 0 ? period + numbers() % period : 1 + numbers() % 6;
     locals.push_back({1000 * (1 + numbers() % 40), begin, begin + lifespan});
@@ -40,7 +40,7 @@ PackingProblem trainingStep(std::uint32_t blocks, unsigned seed) {
   const std::uint32_t middle = blocks * period, last = 2 * middle + 2 * period;
   for (std::uint32_t block = 0; block < blocks; ++block) {
     const std::uint32_t backward = middle + (blocks - 1 - block) * period;
-    add(3000, block * period, backward + period / 2);
+    add(12000, block * period, backward + period / 2);
     add(500, backward + period / 2, last);
     for (const Local &local : locals)
       add(local.bytes, backward + local.begin, backward + local.end);
@@ -52,7 +52,7 @@ TEST(PackingByPressure, PlacesTrainingStepsCloseToTheirLiveBytes) {
   unsigned found = 0;
   for (unsigned seed = 0; seed < 20; ++seed) {
     const PackingProblem problem = trainingStep(/*blocks=*/24, seed);
-    const std::uint64_t least = largestLiveSum(problem, problem.alignment), capacity = least + least / 100;
+    const std::uint64_t least = largestLiveSum(problem, problem.alignment), capacity = least + least / 200;
     const std::optional<PackingSolution> solution = pack(problem, capacity);
     if (!solution)
       continue;
@@ -63,7 +63,7 @@ TEST(PackingByPressure, PlacesTrainingStepsCloseToTheirLiveBytes) {
     ASSERT_TRUE(again) << "seed " << seed;
     EXPECT_EQ(again->offsets, solution->offsets) << "seed " << seed;
   }
-  EXPECT_GE(found, 18u);
+  EXPECT_GE(found, 17u);
 }
 
 /// Reserved buffers have two intervals; those of empty lifespans and of no bytes have none.
@@ -94,21 +94,22 @@ TEST(PackingByPressure, FindsNothingBelowTheLiveBytes) {
 }
 
 TEST(PackingByPressure, LowersASolution) {
-  const PackingProblem problem = trainingStep(/*blocks=*/24, /*seed=*/3);
+  const PackingProblem problem = trainingStep(/*blocks=*/24, /*seed=*/0);
   const std::uint64_t least = largestLiveSum(problem, problem.alignment);
   const PackingSolution greedy = placeInOrder(problem, PackingOrder::begin, PackingFit::first);
-  const PackingSolution lower = lowerByPressure(problem, greedy, least, 100'000'000);
+  const PackingSolution lower = lowerByPressure(problem, greedy, least, 5'000'000);
   EXPECT_GT(greedy.height, least + least / 50);
   EXPECT_LE(lower.height, least + least / 50);
   EXPECT_TRUE(checkPacking(problem, lower).isOk());
   // Without steps, and below the live bytes, it is the same.
   EXPECT_EQ(lowerByPressure(problem, greedy, least, 0).offsets, greedy.offsets);
-  EXPECT_EQ(lowerByPressure(problem, greedy, least / 2, 100'000'000).offsets, greedy.offsets);
+  EXPECT_EQ(lowerByPressure(problem, greedy, least / 2, 5'000'000).offsets, greedy.offsets);
 }
 
 TEST(PackingByPressure, EndsAfterItsSteps) {
   const PackingProblem problem = trainingStep(/*blocks=*/24, /*seed=*/1);
-  EXPECT_FALSE(pack(problem, largestLiveSum(problem, 256) * 2, /*steps=*/10));
+  const std::uint64_t least = largestLiveSum(problem, problem.alignment);
+  EXPECT_FALSE(pack(problem, least + least / 100, /*steps=*/10));
 }
 
 TEST(PackingByPressure, PlacesNoBuffersAtNoHeight) {

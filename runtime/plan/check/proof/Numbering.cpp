@@ -292,6 +292,14 @@ bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
     values[results[0]].coefficient = source.coefficient * (factor ? factor->number : 1);
     return true;
   }
+  // The rows of one rank, and a tensor without padding, are the operand.
+  if (kind.op == "model.all_gather" || kind.op == "model.reduce_scatter")
+    return dataRanks == 1 && setView(results[0], source.at);
+  const auto isAll = [&](std::string_view name, std::int64_t value) {
+    return std::ranges::all_of(listOf(kind, name), [&](std::int64_t own) { return own == value; });
+  };
+  if (kind.op == "model.pad")
+    return isAll("low", 0) && isAll("high", 0) && isAll("step", 1) && setView(results[0], source.at);
   return false;
 }
 

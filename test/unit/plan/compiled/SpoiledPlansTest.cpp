@@ -328,7 +328,7 @@ const Kind kinds[] = {
      },
      {"Uneven"}},
     {"ClassOfAShard",
-     {8},
+     {8, 15},
      "expected class parameter but got temporary",
      [](plan::PlanT &plan) {
        plan.buffers[plan.parameters[0]->buffer]->class_ = plan::BufferClass::temporary;

@@ -85,12 +85,12 @@ const Wrong wrongRules[] = {
          if (plan::CollectiveT *own = instruction->operation.AsCollective(); own && own->kind == all_reduce)
            own->op = plan::ReduceOp::sum;
      }},
-    {"UndeclaredAverage", "Averages", 7, "running statistics",
+    {"UndeclaredAverage", "Averages", 9, "running statistics",
      [](plan::PlanT &plan) {
        for (const auto &variable : plan.variables)
          variable->averaged = false;
      }},
-    {"MeanOfRows", "RowsOfRanks", 7, "times",
+    {"MeanOfRows", "RowsOfRanks", 9, "times",
      [](plan::PlanT &plan) { collectiveOfModel(plan, reduce_scatter).op = plan::ReduceOp::mean; }},
     {"MeanOfRanks", "SumOfRanks", 7, "times",
      [](plan::PlanT &plan) {
