@@ -134,11 +134,14 @@ void gatherFromPiece(HandPlan &h) {
   h.buffer("x").begin = 0;
 }
 
-TEST(Checker, AcceptsAGatherFromAReshardedUnit) {
+TEST(Checker, OnlyTheProgramRefusesAGatherOfAnotherBuffer) {
   HandPlan hand;
   gatherFromPiece(hand);
   hand.seal();
-  EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
+  // The unsharded program does not gather its input, which only P9 sees.
+  CheckReport report;
+  EXPECT_FALSE(checkPlan(hand.plan, &report).isOk());
+  EXPECT_EQ(report.refused(), 9);
 }
 
 /// A parameter whose columns are sharded along the first axis: a rank has this many of them.

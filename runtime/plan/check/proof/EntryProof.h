@@ -103,6 +103,8 @@ private:
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
+  /// True if the launch has no id and implements an addition of the program.
+  bool addOps(const plan::LaunchT &launch, std::uint32_t i);
   /// True if the launch adds values, or sums over the same ranks and micro-batches, that the program adds elsewhere.
   bool addSums(const plan::LaunchT &launch);
   /// A sum of sums of powers, or the maximum of largest powers; nullopt if the launch computes neither.

@@ -76,7 +76,7 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
   if (kernel == "add" || kernel == "maximum")
     if (const std::optional<Verdict> done = addPowers(launch, kernel == "maximum", i))
       return *done;
-  if (kernel == "add" && addSums(launch))
+  if (kernel == "add" && (addOps(launch, i) || addSums(launch)))
     return {};
   if (kernel == "slice") {
     sliceChunk(launch);
@@ -210,10 +210,17 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
   return {};
 }
 
+bool EntryProof::addOps(const plan::LaunchT &launch, std::uint32_t i) {
+  const Views inputs = viewsOf(launch.inputs), outputs = viewsOf(launch.outputs);
+  return idAt(launch.output_values, 0) == 0 && std::ranges::any_of(opsOn(launch), [&](std::uint32_t op) {
+           return !implement(launch, op, inputs, outputs, i);
+         });
+}
+
 bool EntryProof::addSums(const plan::LaunchT &launch) {
   const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
   if (!a || !b || !a->meaning.unproved.empty() || a->meaning.partial != 0 ||
-      (!a->meaning.isSum && (idAt(launch.output_values, 0) != 0 || !opsOn(launch).empty())))
+      (!a->meaning.isSum && idAt(launch.output_values, 0) != 0))
     return false;
   Meaning like = b->meaning;
   like.root = a->meaning.root;
