@@ -35,9 +35,14 @@ def shows(claim):
     return lambda complete, plan, error: plan is not None and claim(complete, plan)
 
 
+def without_digest(plan):
+    """The text of a plan without its digest, which contains that of the input: here the dump of a phase."""
+    return re.sub(r"(?m)^digest .*$", "", plan.text)
+
+
 def checks(complete, plan, error):
     """A pass that verifies: the plan is the same without it."""
-    return plan is not None and plan.bytes == complete.bytes
+    return plan is not None and without_digest(plan) == without_digest(complete)
 
 
 def small_budget(text):
@@ -119,7 +124,7 @@ TABLE = {
         "spmd-return-rank-losses": (RANK_LOSSES, shows(lambda complete, plan: "output rank_loss" in complete.text and "rank_loss" not in plan.text)),
         "spmd-localize-update": (BASE, refused),
         "spmd-join-reductions": (TENSOR_NORM, shows(lambda complete, plan: complete.count_instructions("all_reduce") < plan.count_instructions("all_reduce"))),
-        "spmd-sync-statistics": (STATISTICS, shows(lambda complete, plan: complete.count_instructions("all_reduce") == plan.count_instructions("all_reduce") + 1)),
+        "spmd-sync-statistics": (STATISTICS, refused),
         "spmd-fold-unit-axes": (ONE_RANK, refused),
         "spmd-offload": (IN_HOST, refused),
         "spmd-verify": (BASE, checks),
@@ -238,7 +243,8 @@ def every_pass_is_needed():
 @test
 def all_passes_give_the_plan_of_the_compiler():
     plan, error = plan_without(phases_and_passes(), "memory", None, BASE)
-    expect(plan is not None and plan.bytes == plan_of(BASE).bytes, f"expected the plan of the compiler but got a different one {error}")
+    expect(plan is not None, error)
+    expect_equal(without_digest(plan), without_digest(plan_of(BASE)), "the plan of the passes and that of the compiler")
 
 
 @test

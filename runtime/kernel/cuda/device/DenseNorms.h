@@ -28,6 +28,8 @@ struct DenseNormArgs {
   /// Elements of a vector.
   unsigned width = 0;
   float epsilon = 0;
+  /// No byte of the arguments is left without a value: tests compare them.
+  unsigned padding = 0;
 };
 
 /// Two numbers of each warp, twice, so that one barrier per sum is enough.
