@@ -109,7 +109,7 @@ cp "$tiny/init.safetensors" "$root/test/reference/tokens.bin" "$stage/plans/"
 cp "$root"/tools/bundle/*.{sh,py} "$root/test/cuda/nccl_log.py" "$stage/"
 
 # Several programs contain the device code: a compression window over all of them stores it once.
-tar -C "$work" -cf - sluice-bundle | zstd -12 --long=27 -T2 -q -f -o "$out"
+tar -C "$work" -cf - sluice-bundle | zstd -18 --long=27 -T2 -q -f -o "$out"
 bytes=$(stat -c %s "$out")
 # ICU's data, which only a build with tokenizers (-b) contains, do not count.
 icu=$(find "$stage/lib" -name 'libicudata.so.*' -exec zstd -12 -q -c {} \; | wc -c)

@@ -31,8 +31,8 @@ MODES = (
     (("moe",), 2, ["mesh.expert=2", 'sharding.expert=["*.experts.*"]']),
 )
 
-# A mutant of these kinds that survives and is proved: the checker does not check names of outputs, nor that keys differ.
-NOT_CHECKED = {"output-name", "same-key"}
+# A mutant of these kinds that survives and is proved: names of outputs, equal keys, and names of parameters of one type.
+NOT_CHECKED = {"output-name", "same-key", "swap-parameter-names"}
 # The share of the mutants that survive only decreases.
 LARGEST_SHARE = 0.07
 

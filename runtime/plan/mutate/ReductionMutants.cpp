@@ -228,7 +228,7 @@ std::vector<MutantKind> reductionKinds() {
       {"wrong-axes", "a collective is over random axes", {1, 5, 7, 8}, wrongAxes},
       {"drop-axis", "a collective is over one axis less", {1, 5, 7, 8, 9}, dropAxis},
       {"reverse-axes", "the axes of a collective are in the reverse order", {4, 5, 7, 8, 9}, reverseAxes},
-      {"other-collective", "a collective is of a different kind", {1, 2, 4, 5, 7, 8, 9}, otherKind},
+      {"other-collective", "a collective is of a different kind", {1, 2, 4, 5, 7, 8, 9, 13}, otherKind},
       {"axes-of-same-size", "a collective is over a different axis of the same size", {5, 7, 8, 9}, axesOfSameSize},
       {"collective-dtype",
        "the element type of a collective is i32",

@@ -304,8 +304,13 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
   std::optional<std::vector<DimSharding>> dims =
       shardingBetween(reading.shard(), global, contents.elementsOf(reading.meaning), sizes);
   if (!dims) {
-    mismatch = {9, "holds other elements of " + numbering.describe(expected.root) + " than " +
-                       numbering.describeValue(id) + " or a shard of it has"};
+    // The numbers of equal elements are right in any layout.
+    const Digits all = flattened(global);
+    const bool isUniform = std::ranges::all_of(all, [](const Digit &digit) { return digit.step == 0; });
+    mismatch = {9,
+                "holds other elements of " + numbering.describe(expected.root) + " than " +
+                    numbering.describeValue(id) + " or a shard of it has",
+                isUniform};
     return std::nullopt;
   }
   return Match{std::move(reading), std::move(*dims)};
