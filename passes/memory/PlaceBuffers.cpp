@@ -19,7 +19,7 @@ using namespace sluice;
 namespace {
 
 /// Comparisons of two buffers for one entry point: at most some seconds.
-constexpr uint64_t pressureSteps = 160'000'000;
+constexpr uint64_t pressureSteps = 100'000'000;
 
 /// The buffers of an entry point in one memory space.
 struct Placed {
