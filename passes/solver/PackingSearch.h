@@ -38,7 +38,7 @@ struct PackingSearchResult {
   PackingSolution solution;
 };
 
-/// What is placed around the buffers of a search.
+/// Bytes that the buffers of a search cannot take.
 struct PackingSurroundings {
   /// By instant of the problem, the offset at which free bytes end; a multiple of the alignment.
   std::vector<std::uint64_t> ceilings;

@@ -129,7 +129,7 @@ void EntryProof::write(const plan::ViewT &view, Reading reading) {
     simplify(reading);
     if (!excludesOnlyPadding(reading, view))
       reading.meaning.unproved = "a valid extent leaves out elements of " + numbering.describe(reading.meaning.root);
-    // What is left out is not written.
+    // Elements that are left out are not written.
     reading.meaning.hasZeros = reading.meaning.hasZeros && view.valid.empty();
   }
   contents.write(view, std::move(reading));

@@ -56,7 +56,7 @@ std::optional<Difference> differenceOf(const Digits &local, const Digits &global
   return result.chunk <= result.length ? std::optional(result) : std::nullopt;
 }
 
-/// What is left of a shard's steps and bounds, while its dims are compared.
+/// The steps and bounds of a shard that no dim has used yet, while its dims are compared.
 struct Rest {
   std::vector<AxisStep> steps;
   std::vector<Bound> bounds;
