@@ -17,7 +17,8 @@ from sluice import *
 # Eleven digests are newer than the others: gpt2-{one-rank,tensor-uneven,tensor-table,cuda-bf16,avx512,wsd}, {llama,qwen2}-tensor*,
 # zoo-{transformer-tensor,mlp-stack-sequence,moe-four}. No collective reduces the loss of these plans, and it is copied to the host
 # before the updates instead of after them.
-# All digests of describe are newer, because the program of a plan is larger since the guard reads four numbers: predicted_process.
+# All digests of describe are newer: the program of a plan is larger since the guard reads four numbers, and the predicted code of the
+# runtime is larger (predicted_process).
 # So are those of zoo plans in f32 whose loss is a sum: products of its gradient, which is broadcast by strides of 0, have workspace for panels.
 # Those of print of the plans for CUDA are newer: embedding_grad and reduce_sum have workspace.
 # Those of gpt2-block-recompute, llama-cuda and qwen2-tensor are newer: their arenas are smaller.
