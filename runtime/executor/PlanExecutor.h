@@ -153,7 +153,7 @@ private:
   /// True if work was issued after the last time that all streams were idle.
   bool busy = false;
   std::vector<void *> workspaces;
-  /// The memory of checkpoints, and what is copied to it.
+  /// The memory of checkpoints, and the tensors that are copied to it.
   std::span<std::byte> checkpoint;
   std::vector<CopiedRange> copied;
   std::vector<StreamTrace> traces;

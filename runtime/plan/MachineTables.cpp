@@ -67,7 +67,7 @@ Status MachineTables::checkSource(const toml::table &table, const toml::node &no
     return errorAt(node, "'from' in " + where + ", expected 'datasheet', 'measured' or 'published' but got " +
                              (table.contains("from") ? shown(*table.get("from")) : "no value"));
   if (from == "measured" && table["note"].value_or(std::string()).empty())
-    return errorAt(node, where + ": a measured value requires a 'note' on when and with what it was measured");
+    return errorAt(node, where + ": a measured value requires a 'note' with date and program of the measurement");
   if (from != "measured" && !table["source"].value_or(std::string()).starts_with("http"))
     return errorAt(node, where + ": a value that was not measured requires its address as 'source'");
   return {};

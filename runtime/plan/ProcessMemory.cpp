@@ -127,7 +127,7 @@ std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ran
       {"runtime", "code of the runtime and its libraries", runtimeBytes + counts.packingCode},
   };
   if (writesCheckpoints)
-    terms.push_back({"checkpoint", "every rank's copy of what it writes, and its write block",
+    terms.push_back({"checkpoint", "each rank's copy of the tensors that it writes, and its write block",
                      checkpointPages(plan, ranks, pageBytes)});
   return terms;
 }

@@ -178,7 +178,7 @@ private:
       return false;
     for (int i = 0; i < guardWords; ++i)
       if (memory[memory.size() - 1 - static_cast<std::size_t>(i)] != pattern)
-        misuse = "a write behind the shared memory";
+        misuse = "a write past the shared memory";
     for (const std::vector<Copy> &own : copies)
       if (!own.empty())
         misuse = "a copy to shared memory that is not waited for";

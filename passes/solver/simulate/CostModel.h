@@ -58,7 +58,7 @@ public:
 
   /// The missing rates, by name, and the number of instructions that need each.
   const std::map<std::string, std::uint64_t> &unknown() const { return missing; }
-  /// Rates that stand in for others, with the number of instructions.
+  /// Rates that are used for other kernels or types, with the number of instructions.
   const std::map<std::string, std::uint64_t> &assumptions() const { return assumed; }
 
 private:

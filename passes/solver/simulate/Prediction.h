@@ -52,7 +52,8 @@ struct PredictedStep {
   double work = 0, exposed = 0, otherWaits = 0;
   std::vector<PredictedInstruction> instructions;
   std::vector<PredictedCollective> collectives;
-  /// Rates that the machine file does not have, and rates that stand in for others; with numbers of instructions.
+  /// Rates that the machine file does not have, and rates that are used for other kernels or types; with numbers of
+  /// instructions.
   std::map<std::string, std::uint64_t> unknown, assumptions;
 
   /// tokens, FLOPs and peak by the seconds of a step; nullopt if the step is not complete.

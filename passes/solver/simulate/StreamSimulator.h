@@ -31,7 +31,7 @@ struct SimulatedStep {
   std::vector<SimulatedTask> tasks;
   /// Tasks after which the host issues the next run.
   std::vector<std::uint32_t> portTasks;
-  /// Ranks that share `cores`; 0 cores: each rank has what it needs.
+  /// Ranks that share `cores`; 0 cores: each rank has its own.
   double ranks = 1, cores = 0;
   /// Latency of a task that had to wait.
   double waitLatency = 0;

@@ -100,6 +100,20 @@ std::string place(const plan::PlanT &plan, std::uint32_t entry, std::uint32_t is
 /// alike), and the neighbours of those in lists of predicates. Ascending.
 std::vector<std::uint32_t> sampleRepetitions(const plan::SectionT &section);
 
+/// Calls `visit(instruction, position)` for the instructions of the sampled repetitions in issue order, until it
+/// refuses. The position is that in the entry point.
+template <typename Visit> Verdict followSamples(const plan::EntryT &entry, Visit &&visit) {
+  std::uint32_t first = 0;
+  for (const auto &section : entry.sections) {
+    for (std::uint32_t repetition : sampleRepetitions(*section))
+      for (std::uint32_t k = 0; k < section->instructions.size(); ++k)
+        if (isIssued(*section->instructions[k], repetition, section->repeat))
+          SLUICE_CHECK(visit(*section->instructions[k], first + k));
+    first += static_cast<std::uint32_t>(section->instructions.size());
+  }
+  return {};
+}
+
 /// "bytes [64, 128) of device".
 std::string byteRange(plan::Space space, std::uint64_t begin, std::uint64_t end);
 

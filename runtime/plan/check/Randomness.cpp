@@ -74,15 +74,8 @@ public:
   Verdict run() {
     for (const auto &port : plan.entries[e]->inputs)
       inputs[{port->view->buffer, port->view->offset}] = port->name;
-    std::uint32_t first = 0;
-    for (const auto &section : plan.entries[e]->sections) {
-      for (std::uint32_t repetition : sampleRepetitions(*section))
-        for (std::uint32_t k = 0; k < section->instructions.size(); ++k)
-          if (isIssued(*section->instructions[k], repetition, section->repeat))
-            SLUICE_CHECK(visit(*section->instructions[k], first + k));
-      first += static_cast<std::uint32_t>(section->instructions.size());
-    }
-    return {};
+    return followSamples(*plan.entries[e],
+                         [&](const plan::InstructionT &instruction, std::uint32_t i) { return visit(instruction, i); });
   }
 
 private:

@@ -89,15 +89,8 @@ public:
           port->name == "lr" || port->name == "loss_scale" || port->name == "step" || port->name == "seed";
       fill(port->view->buffer, isOfStep ? 0 : data | depends);
     }
-    std::uint32_t first = 0;
-    for (const auto &section : entry.sections) {
-      for (std::uint32_t repetition : sampleRepetitions(*section))
-        for (std::uint32_t k = 0; k < section->instructions.size(); ++k)
-          if (isIssued(*section->instructions[k], repetition, section->repeat))
-            SLUICE_CHECK(visit(*section->instructions[k], first + k));
-      first += static_cast<std::uint32_t>(section->instructions.size());
-    }
-    return {};
+    return followSamples(entry,
+                         [&](const plan::InstructionT &instruction, std::uint32_t i) { return visit(instruction, i); });
   }
 
 private:

@@ -140,8 +140,8 @@ TEST(Machine, ErrorsOfRatesNameTheirPlace) {
             "m.toml:5: constant 'launch_seconds', expected a table with 'value' and 'from' but got 1");
   EXPECT_EQ(timesError(constant + "{ value = 1 }"), "m.toml: missing key 'from' in constant 'launch_seconds'");
   EXPECT_EQ(timesError(constant + "{ value = 1, from = \"measured\" }"),
-            "m.toml:5: constant 'launch_seconds': a measured value requires a 'note' on when and with what it was "
-            "measured");
+            "m.toml:5: constant 'launch_seconds': a measured value requires a 'note' with date and program of the "
+            "measurement");
   EXPECT_EQ(timesError(constant + "{ value = 1, from = \"published\" }"),
             "m.toml:5: constant 'launch_seconds': a value that was not measured requires its address as 'source'");
   EXPECT_EQ(timesError(constant + "{ value = 1, from = 'hearsay' }"),

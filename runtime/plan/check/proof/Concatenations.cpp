@@ -1,10 +1,12 @@
-//===- Concatenations.cpp - views of concatenations of tensors next to each other ---------===//
+//===- Concatenations.cpp - concatenations of tensors next to each other ------------------===//
 //
-// No launch computes a concatenation whose operands are written to their places in it. A view of the result is read as
-// the result with other strides.
+// No launch computes a concatenation whose operands are written to their places in it: where it is read, its parts hold
+// the operands. A view of the result is read as the result with other strides.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
+
+#include "runtime/base/Text.h"
 
 #include <algorithm>
 #include <functional>
@@ -76,6 +78,91 @@ std::optional<Match> EntryProof::matchViewOfParts(const plan::ViewT &view, std::
     return std::nullopt;
   }
   return matchReading(std::move(*reading), id, mismatch, /*allowsTerms=*/false);
+}
+
+bool EntryProof::recognizeConcatenation(const plan::ViewT &view) {
+  const std::int64_t offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype))),
+                     elements = elementsOf(view.shape);
+  std::vector<RootId> roots;
+  for (const Fact &fact : contents.of(view.buffer))
+    if (fact.offset == offset && fact.meaning.unproved.empty())
+      roots.push_back(fact.meaning.root);
+  for (RootId root : roots)
+    for (std::uint32_t id : numbering.concatenationsOf(root)) {
+      plan::ViewT full(view);
+      full.valid.clear();
+      full.strides.clear();
+      full.shape = numbering.type(id).shape;
+      const std::size_t dim = numbering.root(numbering.value(id).root).dim;
+      const std::int64_t others = elementsOf(full.shape) / full.shape[dim];
+      full.shape[dim] = elements / others;
+      Mismatch ignored;
+      if (elements % others == 0 && isDense(view) && matchConcatenation(full, id, ignored))
+        return true;
+    }
+  return false;
+}
+
+std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
+  const Value &expected = numbering.value(id);
+  const Root &root = numbering.root(expected.root);
+  const plan::ProgramTypeT &type = numbering.type(id);
+  const std::size_t dim = root.dim;
+  if (root.value != id && expected.at != denseIndexing(numbering.type(root.value).shape))
+    return matchViewOfParts(view, id, mismatch);
+  if (view.shape.size() != type.shape.size() || dim >= view.shape.size()) {
+    mismatch = {9, "a part of a concatenation is read", true};
+    return std::nullopt;
+  }
+  const std::vector<std::uint32_t> parts = root.parts;
+  plan::ViewT part(view);
+  part.valid.clear();
+  if (part.strides.empty()) {
+    part.strides.resize(part.shape.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = part.shape.size(); d-- > 0; stride *= part.shape[d])
+      part.strides[d] = stride;
+  }
+  const std::uint64_t row = std::uint64_t(part.strides[dim]) * dtypeBytes(baseType(view.dtype));
+  // Ranks may have a chunk of each part, if the parts have one extent: the parts are segments of the result.
+  const std::int64_t extent = numbering.type(parts.front()).shape[dim], count = std::int64_t(parts.size());
+  const bool isEven =
+      std::ranges::all_of(parts, [&](std::uint32_t operand) { return numbering.type(operand).shape[dim] == extent; });
+  std::optional<Match> first;
+  bool hasZeros = true;
+  for (std::uint32_t operand : parts) {
+    part.shape[dim] = isEven ? view.shape[dim] / count : numbering.type(operand).shape[dim];
+    std::optional<Match> found = match(part, operand, mismatch);
+    if (!found)
+      return std::nullopt;
+    const bool isLike = !first || std::ranges::equal(found->dims, first->dims, [&](const auto &a, const auto &b) {
+      return (a.isSame(b) || (!isEven && &a - found->dims.data() == std::ptrdiff_t(dim)));
+    });
+    if (!isLike || found->dims[dim].segments != 1 || (!isEven && found->dims[dim].isSharded())) {
+      mismatch = {9, "a concatenation of different shards", true};
+      return std::nullopt;
+    }
+    part.offset += row * std::uint64_t(part.shape[dim]);
+    hasZeros = hasZeros && found->reading.meaning.hasZeros;
+    first = first ? first : std::move(found);
+  }
+  DimSharding &along = first->dims[dim];
+  along.isUniform = false;
+  along.local = view.shape[dim];
+  if (along.isSharded())
+    along.segments = count;
+  std::optional<Shard> shard = shardOf(type.shape, first->dims, sizes);
+  if (!shard || shapeOf(shard->at) != view.shape) {
+    mismatch = {9, "a concatenation of shards", true};
+    return std::nullopt;
+  }
+  Reading reading;
+  reading.meaning.root = expected.root;
+  reading.meaning.first = reading.meaning.last = repetition;
+  reading.meaning.hasZeros = hasZeros;
+  reading.setShard(std::move(*shard));
+  write(view, reading);
+  return Match{std::move(reading), std::move(first->dims)};
 }
 
 } // namespace sluice::check::proof

@@ -112,7 +112,7 @@ public:
 
 private:
   std::optional<Reading> readFrom(const Fact &fact, const plan::ViewT &view, bool padding) const;
-  /// Of chunks of rows of the root, the last of which are shorter: each chunk may be in a fact of its own.
+  /// Of chunks of rows of the root, the last of which are shorter: each chunk may be in a separate fact.
   std::optional<Reading> readChunks(const plan::ViewT &view) const;
 
   const plan::PlanT &plan;

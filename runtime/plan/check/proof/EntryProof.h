@@ -67,6 +67,11 @@ private:
   // Matching.cpp
   /// The reading, with the repetition of slices of a port.
   std::optional<Reading> read(const plan::ViewT &view, bool padding = true);
+  /// The sharding that the valid extents of a view state, by dim.
+  std::vector<DimSharding> validShardings(const plan::ViewT &view) const;
+  /// The shape of the unsharded tensor by the valid extents of a view, and the part of it that the view is; nullopt if
+  /// it is no shard.
+  std::pair<Shape, std::optional<Shard>> validShard(const plan::ViewT &view) const;
   /// True if the valid extents of the view leave out padding only.
   bool excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const;
   /// True if the valid extents of the view leave out all padding.
@@ -84,9 +89,6 @@ private:
   std::optional<Match> match(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch,
                              bool allowsTerms = false);
   std::optional<Match> matchReading(Reading reading, std::uint32_t value, Mismatch &mismatch, bool allowsTerms) const;
-  /// Relates the view's bytes to a concatenation whose operands they hold. True if there is one.
-  bool recognizeConcatenation(const plan::ViewT &view);
-  std::optional<Match> matchConcatenation(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   bool means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const;
   bool isTotal(const Meaning &meaning, double coefficient, bool overRepetitions, Mismatch &mismatch) const;
   /// The program's value of the meaning, as a multiple of a root: totals are recognized; root 0: none.
@@ -94,6 +96,9 @@ private:
   std::string describe(const Meaning &meaning) const;
 
   // Concatenations.cpp
+  /// Relates the view's bytes to a concatenation whose operands they hold. True if there is one.
+  bool recognizeConcatenation(const plan::ViewT &view);
+  std::optional<Match> matchConcatenation(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   /// The value is a view of a concatenation.
   std::optional<Match> matchViewOfParts(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
 
@@ -113,10 +118,6 @@ private:
   bool holdsOnce(const Reading &reading, std::vector<std::uint32_t> &axes) const;
   Verdict update(const plan::LaunchT &launch, std::uint32_t i);
   Verdict compute(const plan::LaunchT &launch, std::uint32_t i);
-  /// The chunk of each rank, from a tensor that every rank has.
-  void sliceChunk(const plan::LaunchT &launch);
-  /// Zeros in place of the padding, which the valid extent of the source leaves out. True if that is what the pad does.
-  bool clearPadding(const plan::LaunchT &launch);
 
   // Implementations.cpp
   /// The ops that the kernel computes from what the operands hold.
@@ -131,8 +132,6 @@ private:
   /// The results have the sharding of the operands. Nothing if the launch is not by shards that its op allows.
   bool writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const plan::ViewT *const> outputs,
                     Mismatch &mismatch);
-  /// The sharding that the valid extents of a view state, by dim.
-  std::vector<DimSharding> validShardings(const plan::ViewT &view) const;
 
   // Collectives.cpp
   /// A rank's rows as its shard of those of all data ranks, if the program gathers them.
@@ -141,6 +140,10 @@ private:
   RootId rankPartOf(const Reading &reading, const plan::CollectiveT &collective) const;
   Verdict collective(const plan::CollectiveT &collective, std::uint32_t i);
   // PaddedChunks.cpp
+  /// The chunk of each rank, from a tensor that every rank has.
+  void sliceChunk(const plan::LaunchT &launch);
+  /// Zeros in place of the padding, which the valid extent of the source leaves out. True if the pad does that.
+  bool clearPadding(const plan::LaunchT &launch);
   /// Chunks of a tensor for the ranks of a collective, of which the last ones have padding.
   struct Chunks {
     /// What the first chunk holds.
@@ -184,6 +187,9 @@ private:
 /// P9 for an entry point that initializes, which is not in the program: each parameter and state has the values of its
 /// declared initializer.
 Result initializes(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e);
+
+/// An attribute of a launch as its kernel reads it.
+double numberOf(const plan::LaunchT &launch, std::string_view name, double absent);
 
 /// Equal up to the rounding of products of factors.
 bool areClose(double a, double b);

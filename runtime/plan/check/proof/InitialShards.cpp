@@ -23,12 +23,7 @@ Verdict EntryProof::followInitialization() {
       return;
     }
     const plan::ViewT &view = *launch->outputs[0];
-    const std::vector<DimSharding> dims = validShardings(view);
-    Shape shape = view.shape;
-    for (std::size_t d = 0; d < dims.size(); ++d)
-      if (dims[d].isSharded())
-        shape[d] = dims[d].extent;
-    std::optional<Shard> shard = shardOf(shape, dims, sizes);
+    auto [shape, shard] = validShard(view);
     if (!shard)
       return lose(view, "random numbers of a part");
     Reading reading;

@@ -311,7 +311,7 @@ std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, Shapes operands
     return std::nullopt;
   if (isPointwiseOp(op))
     return pointwise(operands, results);
-  // The kernel counts from the first element of its own output.
+  // The kernel counts from the first element of its output.
   if (op == "model.iota") {
     Rule rule;
     Dims dims = rule.each(results.front().size());

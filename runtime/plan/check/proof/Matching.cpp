@@ -169,18 +169,22 @@ std::vector<DimSharding> EntryProof::validShardings(const plan::ViewT &view) con
   return dims;
 }
 
+std::pair<Shape, std::optional<Shard>> EntryProof::validShard(const plan::ViewT &view) const {
+  const std::vector<DimSharding> dims = validShardings(view);
+  Shape shape = view.shape;
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    if (dims[d].isSharded())
+      shape[d] = dims[d].extent;
+  return {shape, shardOf(shape, dims, sizes)};
+}
+
 void EntryProof::shardUniform(Reading &reading, const plan::ViewT &view) {
   const Digits digits = flattened(reading.at);
   const bool isUniform = digits.empty() || (digits.size() == 1 && digits[0].step == 0);
   if (!isUniform || view.valid.empty() || reading.meaning.part != 0 || !reading.meaning.steps.empty() ||
       numbering.root(reading.meaning.root).elements != 1)
     return;
-  const std::vector<DimSharding> dims = validShardings(view);
-  Shape shape = view.shape;
-  for (std::size_t d = 0; d < dims.size(); ++d)
-    if (dims[d].isSharded())
-      shape[d] = dims[d].extent;
-  std::optional<Shard> shard = shardOf(shape, dims, sizes);
+  auto [shape, shard] = validShard(view);
   if (!shard || shard->steps.empty())
     return;
   reading.meaning.part = contents.parts.of({uniformIndexing(shape), {}, {}});
@@ -345,91 +349,6 @@ std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id
     return std::nullopt;
   }
   return matched(std::move(*reading));
-}
-
-bool EntryProof::recognizeConcatenation(const plan::ViewT &view) {
-  const std::int64_t offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype))),
-                     elements = elementsOf(view.shape);
-  std::vector<RootId> roots;
-  for (const Fact &fact : contents.of(view.buffer))
-    if (fact.offset == offset && fact.meaning.unproved.empty())
-      roots.push_back(fact.meaning.root);
-  for (RootId root : roots)
-    for (std::uint32_t id : numbering.concatenationsOf(root)) {
-      plan::ViewT full(view);
-      full.valid.clear();
-      full.strides.clear();
-      full.shape = numbering.type(id).shape;
-      const std::size_t dim = numbering.root(numbering.value(id).root).dim;
-      const std::int64_t others = elementsOf(full.shape) / full.shape[dim];
-      full.shape[dim] = elements / others;
-      Mismatch ignored;
-      if (elements % others == 0 && isDense(view) && matchConcatenation(full, id, ignored))
-        return true;
-    }
-  return false;
-}
-
-std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
-  const Value &expected = numbering.value(id);
-  const Root &root = numbering.root(expected.root);
-  const plan::ProgramTypeT &type = numbering.type(id);
-  const std::size_t dim = root.dim;
-  if (root.value != id && expected.at != denseIndexing(numbering.type(root.value).shape))
-    return matchViewOfParts(view, id, mismatch);
-  if (view.shape.size() != type.shape.size() || dim >= view.shape.size()) {
-    mismatch = {9, "a part of a concatenation is read", true};
-    return std::nullopt;
-  }
-  const std::vector<std::uint32_t> parts = root.parts;
-  plan::ViewT part(view);
-  part.valid.clear();
-  if (part.strides.empty()) {
-    part.strides.resize(part.shape.size());
-    std::int64_t stride = 1;
-    for (std::size_t d = part.shape.size(); d-- > 0; stride *= part.shape[d])
-      part.strides[d] = stride;
-  }
-  const std::uint64_t row = std::uint64_t(part.strides[dim]) * dtypeBytes(baseType(view.dtype));
-  // Ranks may have a chunk of each part, if the parts have one extent: the parts are segments of the result.
-  const std::int64_t extent = numbering.type(parts.front()).shape[dim], count = std::int64_t(parts.size());
-  const bool isEven =
-      std::ranges::all_of(parts, [&](std::uint32_t operand) { return numbering.type(operand).shape[dim] == extent; });
-  std::optional<Match> first;
-  bool hasZeros = true;
-  for (std::uint32_t operand : parts) {
-    part.shape[dim] = isEven ? view.shape[dim] / count : numbering.type(operand).shape[dim];
-    std::optional<Match> found = match(part, operand, mismatch);
-    if (!found)
-      return std::nullopt;
-    const bool isLike = !first || std::ranges::equal(found->dims, first->dims, [&](const auto &a, const auto &b) {
-      return (a.isSame(b) || (!isEven && &a - found->dims.data() == std::ptrdiff_t(dim)));
-    });
-    if (!isLike || found->dims[dim].segments != 1 || (!isEven && found->dims[dim].isSharded())) {
-      mismatch = {9, "a concatenation of different shards", true};
-      return std::nullopt;
-    }
-    part.offset += row * std::uint64_t(part.shape[dim]);
-    hasZeros = hasZeros && found->reading.meaning.hasZeros;
-    first = first ? first : std::move(found);
-  }
-  DimSharding &along = first->dims[dim];
-  along.isUniform = false;
-  along.local = view.shape[dim];
-  if (along.isSharded())
-    along.segments = count;
-  std::optional<Shard> shard = shardOf(type.shape, first->dims, sizes);
-  if (!shard || shapeOf(shard->at) != view.shape) {
-    mismatch = {9, "a concatenation of shards", true};
-    return std::nullopt;
-  }
-  Reading reading;
-  reading.meaning.root = expected.root;
-  reading.meaning.first = reading.meaning.last = repetition;
-  reading.meaning.hasZeros = hasZeros;
-  reading.setShard(std::move(*shard));
-  write(view, reading);
-  return Match{std::move(reading), std::move(first->dims)};
 }
 
 } // namespace sluice::check::proof

@@ -1,61 +1,16 @@
 //===- Numbering.cpp - equal values of the unsharded program get one number -----------------===//
-//
-// See Numbering.h.
-//
-//===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/Numbering.h"
 
 #include "runtime/base/Text.h"
 #include "runtime/plan/check/proof/Forms.h"
 #include "runtime/plan/check/proof/KernelRules.h"
+#include "runtime/plan/check/proof/Key.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 namespace sluice::check::proof {
 namespace {
-
-/// Bytes that are equal exactly for equal parts: each part says where it ends.
-class Key {
-public:
-  explicit Key(std::string_view kind) { add(kind); }
-  Key &add(std::string_view part) { return append(part.size()), bytes += part, *this; }
-  Key &add(std::int64_t number) { return append(std::uint64_t(number)), *this; }
-  Key &add(double number) {
-    // The last bits of most numbers are zeros.
-    const auto bits = std::bit_cast<std::uint64_t>(number);
-    append(bits == 0 ? 64 : std::uint64_t(std::countr_zero(bits)));
-    append(bits == 0 ? 0 : bits >> std::countr_zero(bits));
-    return *this;
-  }
-  Key &add(std::span<const std::int64_t> list) {
-    append(list.size());
-    for (std::int64_t number : list)
-      add(number);
-    return *this;
-  }
-  Key &add(const Value &value) {
-    add(std::int64_t(value.root)).add(value.coefficient).add(value.at.base).add(std::int64_t(value.at.dims.size()));
-    for (const Digits &dim : value.at.dims) {
-      const Digits digits = joined(dim);
-      append(digits.size());
-      for (const Digit &digit : digits)
-        add(digit.extent).add(digit.step);
-    }
-    return *this;
-  }
-  std::string take() { return std::move(bytes); }
-
-private:
-  /// Seven bits a byte, the lowest first; the highest bit of all bytes but the last is set.
-  void append(std::uint64_t number) {
-    for (; number >= 0x80; number >>= 7)
-      bytes += char(number | 0x80);
-    bytes += char(number);
-  }
-  std::string bytes;
-};
 
 /// A sum of more terms is one term of a larger sum: the residual stream of a deep model has a term for each block.
 constexpr std::size_t maxTerms = 8;
@@ -235,74 +190,6 @@ void Numbering::numberKinds() {
   }
 }
 
-bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
-  const auto operands = operandsOf(op), results = resultsOf(op);
-  if (operands.size() != 1 || results.empty() || operands[0] == 0)
-    return false;
-  const Value source = values[operands[0]];
-  if (source.root == 0)
-    return false;
-  const auto setView = [&](std::uint32_t result, std::optional<Indexing> at) {
-    if (!at || result == 0 || shapeOf(*at) != type(result).shape)
-      return false;
-    set(result, {source.root, source.coefficient, std::move(*at)});
-    return true;
-  };
-  if (kind.op == "model.reshape")
-    return results[0] != 0 && setView(results[0], reshaped(source.at, type(results[0]).shape));
-  if (kind.op == "model.broadcast")
-    return results[0] != 0 && setView(results[0], broadcasted(source.at, type(results[0]).shape));
-  if (kind.op == "model.transpose")
-    return setView(results[0], transposed(source.at, listOf(kind, "permutation")));
-  if (kind.op == "model.slice") {
-    const auto start = listOf(kind, "start"), limit = listOf(kind, "limit"), step = listOf(kind, "step");
-    const Shape shape = shapeOf(source.at);
-    std::optional<Indexing> at = source.at;
-    if (start.size() != shape.size() || limit.size() != shape.size() || (!step.empty() && step.size() != shape.size()))
-      return false;
-    for (std::size_t d = 0; d < shape.size() && at; ++d) {
-      const std::int64_t distance = step.empty() ? 1 : step[d];
-      if (distance < 1)
-        return false;
-      at = sliced(*at, d, start[d], (limit[d] - start[d] + distance - 1) / distance, distance);
-    }
-    return setView(results[0], std::move(at));
-  }
-  if (kind.op == "model.split") {
-    const plan::AttributeT *dim = attributeOf(kind, "dim");
-    const std::size_t d = dim ? std::size_t(dim->integer) : 0;
-    std::int64_t first = 0;
-    for (std::uint32_t result : results) {
-      if (result == 0 || d >= type(result).shape.size())
-        return false;
-      const std::int64_t count = type(result).shape[d];
-      if (!setView(result, sliced(source.at, d, first, count, 1)))
-        return false;
-      first += count;
-    }
-    return true;
-  }
-  if (kind.op == "model.cast")
-    return isFloatType(type(operands[0]).dtype) && results[0] != 0 && isFloatType(type(results[0]).dtype) &&
-           setView(results[0], source.at);
-  if (kind.op == "model.scale") {
-    const plan::AttributeT *factor = attributeOf(kind, "factor");
-    if (!setView(results[0], source.at))
-      return false;
-    values[results[0]].coefficient = source.coefficient * (factor ? factor->number : 1);
-    return true;
-  }
-  // The rows of one rank, and a tensor without padding, are the operand.
-  if (kind.op == "model.all_gather" || kind.op == "model.reduce_scatter")
-    return dataRanks == 1 && setView(results[0], source.at);
-  const auto isAll = [&](std::string_view name, std::int64_t value) {
-    return std::ranges::all_of(listOf(kind, name), [&](std::int64_t own) { return own == value; });
-  };
-  if (kind.op == "model.pad")
-    return isAll("low", 0) && isAll("high", 0) && isAll("step", 1) && setView(results[0], source.at);
-  return false;
-}
-
 void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double repeat) {
   const plan::ProgramKindT &kind = kindOf(op);
   const auto operands = operandsOf(op), results = resultsOf(op);
@@ -375,47 +262,6 @@ std::span<const std::uint32_t> Numbering::opsOn(std::string_view kernel, std::sp
   }
   const auto found = byOperands.find(keyOn(kernel, operands));
   return found == byOperands.end() ? std::span<const std::uint32_t>() : found->second;
-}
-
-bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {
-  const auto operands = operandsOf(op), results = resultsOf(op);
-  if (operands.size() != 1 || results.size() != 1 || operands[0] == 0 || results[0] == 0)
-    return false;
-  const Value source = values[operands[0]];
-  const std::int64_t ranks = std::int64_t(dataRanks);
-  if (source.root == 0 || source.at.dims.empty())
-    return false;
-  if (kind.op == "model.all_gather") {
-    // The index of an element is that of its rank times the elements of a rank, plus the index on the rank.
-    const std::int64_t elements = roots[source.root].elements;
-    Value value = source;
-    value.root = rootOf(Key("all ranks").add(std::int64_t(source.root)).take(), ranks * elements);
-    roots[value.root].varies = true;
-    roots[source.root].ofAllRanks = value.root;
-    value.at.dims[0].insert(value.at.dims[0].begin(), {ranks, elements});
-    if (shapeOf(value.at) != type(results[0]).shape)
-      return false;
-    set(results[0], std::move(value));
-    return true;
-  }
-  if (kind.op == "model.reduce_scatter") {
-    Value value{0, source.coefficient, denseIndexing(type(results[0]).shape)};
-    Key key("rank part");
-    key.add({source.root, 1, source.at});
-    if (elementsOf(type(results[0]).shape) * ranks != elementsOf(type(operands[0]).shape))
-      return false;
-    const auto [found, isNew] = byKey.emplace(key.take(), RootId(roots.size()));
-    if (isNew) {
-      roots.emplace_back();
-      roots.back().elements = elementsOf(type(results[0]).shape);
-      roots.back().varies = true;
-      roots[source.root].rankParts.push_back({source.at, found->second});
-    }
-    value.root = found->second;
-    set(results[0], std::move(value));
-    return true;
-  }
-  return false;
 }
 
 RootId Numbering::sumOf(const Multiple &a, const Multiple &b) {

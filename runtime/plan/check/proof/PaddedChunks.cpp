@@ -1,10 +1,13 @@
 //===- PaddedChunks.cpp - chunks of which the last ones have padding ------------------------===//
 //
 // Before a reduce_scatter a tensor is copied to one chunk for each rank. The dim that is divided may end within a
-// chunk: then one fact has the complete chunks, and a second one the begin of the next chunk.
+// chunk: then one fact has the complete chunks, and a second one the begin of the next chunk. A rank also slices its
+// chunk of a tensor that all ranks have, and fills the padding of a chunk.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
+
+#include "runtime/plan/LaunchAttributes.h"
 
 #include <algorithm>
 
@@ -115,6 +118,95 @@ void EntryProof::writeChunk(Chunks chunks, std::span<const std::uint32_t> axes, 
   shard.at = std::move(*at);
   reading.setShard(std::move(shard));
   write(destination, std::move(reading));
+}
+
+void EntryProof::sliceChunk(const plan::LaunchT &launch) {
+  const plan::ViewT &destination = *launch.outputs[0];
+  const std::size_t dim = std::size_t(numberOf(launch, "dim", 0));
+  std::optional<Reading> reading = read(*launch.inputs[0]);
+  const auto loseHere = [&](const std::string &reason) { lose(destination, reason); };
+  if (!reading || !reading->isKnown())
+    return loseHere(reading ? reading->meaning.unproved
+                            : "the content of '" + plan.buffers[launch.inputs[0]->buffer]->name + "' is not known");
+  const Shape shape = launch.inputs[0]->shape;
+  Shape local = shape;
+  if (dim >= shape.size() || destination.valid.size() != 1 || destination.valid[0]->dim != dim ||
+      destination.valid[0]->total != shape[dim])
+    return loseHere("a slice whose valid extent does not state its chunk");
+  const std::int64_t chunk = local[dim] = destination.valid[0]->chunk;
+  if (local != destination.shape)
+    return loseHere("a slice of another shape");
+  const std::vector<std::uint32_t> axes = validShardings(destination)[dim].axes;
+  // The chunk is a number of the outermost digit of the dim, of which the inner digits are complete.
+  const auto divide = [&](Reading &own) {
+    const Digits digits = joined(own.at.dims[dim]);
+    const std::int64_t inner = digits.empty() ? 1 : extentOf(digits) / digits.front().extent;
+    if (digits.empty() || digits.front().step == 0 || chunk % inner != 0)
+      return false;
+    const Digit outer = digits.front();
+    std::int64_t step = chunk / inner * outer.step, rows = chunk / inner;
+    AxisSet taken = 0;
+    for (const Bound &bound : own.meaning.bounds)
+      if (bound.end == outer.step * outer.extent)
+        return false;
+    for (std::size_t a = axes.size(); a-- > 0; step *= sizes[axes[a]]) {
+      if (std::ranges::find(own.meaning.steps, axes[a], &AxisStep::axis) != own.meaning.steps.end())
+        return false;
+      own.meaning.steps.push_back({axes[a], step});
+      taken |= AxisSet(1) << axes[a];
+      rows *= sizes[axes[a]];
+    }
+    if (rows > outer.extent && outer.step * outer.extent != contents.elementsOf(own.meaning))
+      own.meaning.bounds.push_back({outer.step * outer.extent, taken});
+    own.at.dims[dim].assign(1, {chunk / inner, outer.step});
+    own.at.dims[dim].insert(own.at.dims[dim].end(), digits.begin() + 1, digits.end());
+    own.setShard(own.shard());
+    return true;
+  };
+  Reading divided = *reading;
+  if (axes.empty()) {
+    write(destination, std::move(divided));
+    return;
+  }
+  const Digits all = flattened(reading->at);
+  const bool isUniform = all.empty() || (all.size() == 1 && all[0].step == 0);
+  if (isUniform && reading->meaning.steps.empty()) {
+    divided.at = uniformIndexing(local);
+    divided.at.base = reading->at.base;
+    return write(destination, std::move(divided));
+  }
+  if (divide(divided))
+    return write(destination, std::move(divided));
+  divided = *reading;
+  if (!usePart(divided) || !divide(divided))
+    return loseHere("a chunk of " + numbering.describe(reading->meaning.root) + " that is not of digits");
+  write(destination, std::move(divided));
+}
+
+bool EntryProof::clearPadding(const plan::LaunchT &launch) {
+  const plan::ViewT &source = *launch.inputs[0], &destination = *launch.outputs[0];
+  const Attributes attributes = attributesOf(launch);
+  const auto isAll = [&](std::string_view name, std::int64_t value) {
+    return !attributes.find(name) ||
+           std::ranges::all_of(attributes.list(name), [&](std::int64_t own) { return own == value; });
+  };
+  if (source.shape != destination.shape || !isAll("low", 0) || !isAll("high", 0) || !isAll("step", 1) ||
+      !destination.valid.empty())
+    return false;
+  std::optional<Reading> reading = read(source, /*padding=*/false);
+  if (!reading)
+    reading = recognizeConcatenation(source) ? read(source) : read(source, /*padding=*/true);
+  if (!reading || !reading->isKnown()) {
+    lose(destination, reading ? reading->meaning.unproved
+                              : "the content of '" + plan.buffers[source.buffer]->name + "' is not known");
+    return true;
+  }
+  shardUniform(*reading, source);
+  // All padding is left out, and becomes the value.
+  const bool isCleared = leavesOutPadding(*reading, source);
+  reading->meaning.hasZeros = isCleared ? numberOf(launch, "value", 0) == 0 : reading->meaning.hasZeros;
+  write(destination, std::move(*reading));
+  return true;
 }
 
 } // namespace sluice::check::proof
