@@ -33,7 +33,7 @@ enum class FrameKind : std::uint8_t {
   abort,
   /// The progress of the sender.
   heartbeat,
-  /// The sender ends normally; losing it is not a failure.
+  /// The sender ends normally and sends no further frame; losing it is not a failure.
   goodbye,
 };
 

@@ -76,6 +76,7 @@ bool ProcessWorld::end() {
   {
     std::unique_lock lock(mutex);
     postToAll(FrameKind::goodbye, {});
+    peers[static_cast<std::size_t>(rank())].saidGoodbye = true;
     const auto allLeft = [&] {
       for (int p = 0; p < size(); ++p)
         if (p != rank() && !peers[static_cast<std::size_t>(p)].hasLeft())
@@ -94,6 +95,9 @@ bool ProcessWorld::end() {
 }
 
 void ProcessWorld::postToAll(FrameKind kind, Part payload) {
+  // A process that has every goodbye ends its link, and MPI gives its group's identity to the next group.
+  if (peers[static_cast<std::size_t>(rank())].saidGoodbye)
+    return;
   for (int p = 0; p < size(); ++p)
     if (p != rank() && !peers[static_cast<std::size_t>(p)].lost)
       link->post(p, kind, 0, payload);

@@ -59,7 +59,7 @@ private:
   void receiveOnChannel(int source, const FrameHeader &header, Part payload);
   void checkPeers(Clock::time_point now);
   void checkWaits(Clock::time_point now);
-  /// Posts a frame to every process that is not lost.
+  /// Posts a frame to every process that is not lost. A goodbye is the last frame.
   void postToAll(FrameKind kind, Part payload);
   /// The first reason stays; wakes all ranks. Under the mutex.
   void fail(const Status &reason);
