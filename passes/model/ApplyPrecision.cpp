@@ -66,7 +66,7 @@ struct Converter {
   const UnitTypes &types;
   SymbolTable &symbols;
   /// Casts where a value leaves or enters a unit, by type and by the unit and invocation that reads it.
-  llvm::DenseMap<std::tuple<Value, Type, std::pair<llvm::StringRef, std::int64_t>>, Value> casts = {};
+  llvm::DenseMap<std::tuple<Value, Type, std::pair<llvm::StringRef, std::int64_t>>, Value> casts{};
 
   /// Inputs of another precision are cast once, before all ops.
   void castInputs(func::FuncOp function) {

@@ -61,8 +61,9 @@ protected:
   void restore(RankGroup &group, const State &state) {
     for (int rank = 0; rank < group.size(); ++rank)
       for (std::uint32_t b = 0; b < plan.buffers.size(); ++b)
-        if (const auto &bytes = state[static_cast<std::size_t>(rank)][b]; !bytes.empty())
+        if (const auto &bytes = state[static_cast<std::size_t>(rank)][b]; !bytes.empty()) {
           ASSERT_TRUE(group.executor(rank).write(b, 0, bytes).isOk());
+        }
   }
 
   static Status runStep(RankGroup &group, std::int64_t step) {
