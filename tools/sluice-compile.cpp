@@ -74,7 +74,9 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
   if (!module)
     return static_cast<int>(StatusCode::input);
 
-  const Digest digest = modelDigest(module.get());
+  isDump = !compiledTo(module.get()).empty();
+  if (!isDump)
+    recordSourceDigest(module.get());
   const Result<Recipe> recipe = mergeRecipe(module.get(), options);
   if (!recipe.isOk())
     return report(recipe.status());
@@ -87,7 +89,6 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     return writeOutput(llvm::formatv("{0}/{1,0+2}-{2}.mlir", options.dumpPhases, number, phase.name).str(),
                        printModule(module.get()));
   };
-  isDump = !compiledTo(module.get()).empty();
   Status status = runPhases(module.get(), options.last, afterPhase);
   if (diagnostics.isOverBudget)
     return static_cast<int>(StatusCode::budget);
@@ -95,7 +96,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     return report(status);
   if (!options.emits)
     return report(writeOutput(options.output.empty() ? "-" : options.output, printModule(module.get())));
-  llvm::FailureOr<PlanBytes> emitted = emitPlan(module.get(), digest);
+  llvm::FailureOr<PlanBytes> emitted = emitPlan(module.get());
   if (llvm::failed(emitted)) {
     const std::string message = options.input + ": plan that cannot be emitted";
     return report(isDump ? editedDump(message) : internalError(message + ", please report it"));

@@ -5,11 +5,18 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
 namespace sluice::model {
 namespace {
+
+/// The hexadecimal digits of a SHA-256.
+bool isDigest(Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && text.size() == 64 && llvm::all_of(text.getValue(), llvm::isHexDigit);
+}
 
 const DiscardableAttribute ofModule[] = {
     {nameName, "a string", isOfClass<StringAttr>},
@@ -19,6 +26,7 @@ const DiscardableAttribute ofModule[] = {
     {recipeName, "a dictionary", isOfClass<DictionaryAttr>},
     {recipeOriginsName, "a dictionary", isOfClass<DictionaryAttr>},
     {compiledToName, "a string", isOfClass<StringAttr>},
+    {sourceDigestName, "64 hexadecimal digits", isDigest},
     {unshardedName, "a unit attribute", isOfClass<UnitAttr>},
 };
 

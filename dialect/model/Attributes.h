@@ -18,6 +18,7 @@ inline constexpr llvm::StringLiteral sequenceName = ModelDialect::SequenceAttrHe
 inline constexpr llvm::StringLiteral recipeName = ModelDialect::RecipeAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral recipeOriginsName = ModelDialect::RecipeOriginsAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral compiledToName = ModelDialect::CompiledToAttrHelper::getNameStr();
+inline constexpr llvm::StringLiteral sourceDigestName = ModelDialect::SourceDigestAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral unshardedName = ModelDialect::UnshardedAttrHelper::getNameStr();
 // On functions.
 inline constexpr llvm::StringLiteral entryName = ModelDialect::EntryAttrHelper::getNameStr();

@@ -61,6 +61,7 @@ def Model_Dialect : Dialect {
     "::mlir::DictionaryAttr":$recipe,
     "::mlir::DictionaryAttr":$recipe_origins,
     "::mlir::StringAttr":$compiled_to,
+    "::mlir::StringAttr":$source_digest,
     "::mlir::UnitAttr":$unsharded,
     // On functions.
     "::sluice::model::EntryKindAttr":$entry,

@@ -8,6 +8,8 @@
 #include "passes/recipe/RecipeKeys.h"
 #include "runtime/plan/Serialize.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -79,13 +81,14 @@ std::size_t roomFor(ModuleOp module) {
 
 } // namespace
 
-llvm::FailureOr<PlanBytes> emitPlan(ModuleOp module, std::span<const std::uint8_t> modelDigest) {
+llvm::FailureOr<PlanBytes> emitPlan(ModuleOp module) {
   EmitContext context(module, roomFor(module));
   FailureOr<Recipe> recipe = recipeFor(module);
   if (failed(recipe))
     return failure();
   emitHead(context, *recipe);
-  context.plan.model_digest.assign(modelDigest.begin(), modelDigest.end());
+  const std::string digest = llvm::fromHex(textOf(module, model::sourceDigestName));
+  context.plan.model_digest.assign(digest.begin(), digest.end());
   emitRecipe(context, *recipe);
   emitTables(context);
   emitAverages(context, *recipe);

@@ -10,8 +10,8 @@ namespace sluice {
 
 /// Writes the plan that a module holds after the memory phase. Entry points and the unsharded program are erased from
 /// the module as they are written, so that module and plan are not in memory together. The same module gives the same
-/// bytes. `modelDigest` is that of the model that was compiled; empty: unknown.
-llvm::FailureOr<PlanBytes> emitPlan(mlir::ModuleOp module, std::span<const std::uint8_t> modelDigest = {});
+/// bytes.
+llvm::FailureOr<PlanBytes> emitPlan(mlir::ModuleOp module);
 
 } // namespace sluice
 

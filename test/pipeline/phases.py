@@ -41,12 +41,13 @@ def plan_of(settings):
 
 
 def first_module(settings):
-    """The input of the first phase: the model with its recipe."""
+    """The input of the first phase: the model with its recipe and its digest."""
     first = sorted(phases_of(settings).iterdir())[0].read_text()
     # One level of braces: tables within the recipe contain none.
     recipe = re.search(r"model\.recipe = \{(?:[^{}]|\{[^{}]*\})*\}", first)[0]
+    digest = re.search(r'model\.source_digest = "\w+"', first)[0]
     path = SCRATCH / "first.mlir"
-    path.write_text(model_of(settings).read_text().replace("attributes {", f"attributes {{{recipe}, ", 1))
+    path.write_text(model_of(settings).read_text().replace("attributes {", f"attributes {{{recipe}, {digest}, ", 1))
     return path
 
 

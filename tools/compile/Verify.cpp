@@ -5,15 +5,18 @@
 //===----------------------------------------------------------------------===//
 #include "tools/compile/Verify.h"
 
+#include "dialect/model/Attributes.h"
 #include "runtime/plan/Diff.h"
 
 namespace sluice {
-Digest modelDigest(mlir::ModuleOp module) {
+
+void recordSourceDigest(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
   stream.flush();
-  return sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
+  const Digest digest = sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
+  module->setAttr(model::sourceDigestName, mlir::StringAttr::get(module.getContext(), toHex(digest)));
 }
 
 Status verifyPlan(const std::string &path, const PlanFile &given, const PlanBytes &compiled) {

@@ -9,9 +9,9 @@
 
 namespace sluice {
 
-/// SHA-256 of the module's text as MLIR prints it, without locations: comments, white space and file names do not
-/// change it.
-Digest modelDigest(mlir::ModuleOp module);
+/// Sets `model.source_digest` to the SHA-256 of the module's text as MLIR prints it, without locations: comments, white
+/// space and file names do not change it.
+void recordSourceDigest(mlir::ModuleOp module);
 
 /// Ok if `given` has the bytes that were compiled. Otherwise StatusCode::refused with the first difference: the model,
 /// a setting of the recipe, the version of the plan, a table, an instruction.

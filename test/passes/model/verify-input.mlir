@@ -75,8 +75,14 @@ module {
 
 // -----
 
+// expected-error@+1 {{'model.source_digest', expected 64 hexadecimal digits but got "0123"}}
+module attributes {model.source_digest = "0123"} {
+}
+
+// -----
+
 // An unused argument is verified too.
-// expected-error@+1 {{unknown attribute, expected 'model.name', 'model.config', 'model.batch', 'model.sequence', 'model.recipe', 'model.recipe_origins', 'model.compiled_to' or 'model.unsharded' but got 'model.bacth'}}
+// expected-error@+1 {{unknown attribute, expected 'model.name', 'model.config', 'model.batch', 'model.sequence', 'model.recipe', 'model.recipe_origins', 'model.compiled_to', 'model.source_digest' or 'model.unsharded' but got 'model.bacth'}}
 module attributes {model.bacth = 4 : i64} {
 }
 
