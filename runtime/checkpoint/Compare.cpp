@@ -2,8 +2,8 @@
 #include "runtime/checkpoint/Compare.h"
 
 #include "runtime/base/Json.h"
-#include "runtime/checkpoint/Shards.h"
 #include "runtime/kernel/cpu/Numbers.h"
+#include "runtime/plan/CheckpointMemory.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/Save.h"
 #include "runtime/checkpoint/Shards.h"
 #include "runtime/kernel/cpu/Numbers.h"
+#include "runtime/plan/CheckpointMemory.h"
 #include "runtime/train/Checkpoint.h"
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 
 #include "runtime/checkpoint/PlanTensors.h"
 #include "runtime/checkpoint/Shards.h"
+#include "runtime/plan/CheckpointMemory.h"
 #include "runtime/train/Variables.h"
 
 #include <algorithm>

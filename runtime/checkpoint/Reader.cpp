@@ -2,7 +2,7 @@
 #include "runtime/checkpoint/Reader.h"
 
 #include "runtime/checkpoint/Digest.h"
-#include "runtime/checkpoint/Shards.h"
+#include "runtime/plan/CheckpointMemory.h"
 
 #include <algorithm>
 #include <filesystem>

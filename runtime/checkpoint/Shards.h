@@ -29,9 +29,6 @@ Result<std::vector<IndexFile>> writeShards(const std::string &folder, int shard,
 /// The number of the shard in the name of a file; 0 for a file of no shard.
 std::uint64_t shardOf(std::string_view file);
 
-/// Limit of the bytes that are read at once: they are in the cache when they are digested.
-inline constexpr std::uint64_t checkpointBlock = 256 << 10;
-
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_CHECKPOINT_SHARDS_H

@@ -7,8 +7,6 @@
 
 namespace sluice {
 
-/// A multiple of a page, so that the copy begins at one.
-static constexpr std::uint64_t blockBytes = 1 << 20;
 /// Of the copies of ranges.
 static constexpr std::uint64_t alignment = 64;
 /// Ranges with fewer bytes between them are copied as one.
@@ -55,7 +53,7 @@ static CheckpointMemory memoryOf(const plan::PlanT &plan, const std::vector<std:
     add(variable->buffer);
   std::ranges::sort(buffers, {}, [](const CopiedRange &range) { return std::tuple(range.space, range.begin); });
   CheckpointMemory memory;
-  memory.block = blockBytes;
+  memory.block = checkpointBlock;
   for (const CopiedRange &buffer : buffers) {
     if (!memory.ranges.empty() && memory.ranges.back().space == buffer.space &&
         buffer.begin < memory.ranges.back().end + smallGap)
@@ -65,7 +63,7 @@ static CheckpointMemory memoryOf(const plan::PlanT &plan, const std::vector<std:
   }
   for (CopiedRange &range : memory.ranges) {
     range.copy = (memory.bytes() + alignment - 1) / alignment * alignment;
-    memory.copy = range.copy + (range.end - range.begin) - blockBytes;
+    memory.copy = range.copy + (range.end - range.begin) - checkpointBlock;
   }
   return memory;
 }

@@ -19,6 +19,10 @@ namespace sluice {
 /// True if the rank writes its elements of the parameter.
 bool writesParameter(const plan::PlanT &plan, const plan::ParameterT &parameter, std::uint32_t rank);
 
+/// Limit of the bytes of a file that are read, or collected and written, at once: they are in the cache when they are
+/// digested. A multiple of a page, so that the copies begin at one.
+inline constexpr std::uint64_t checkpointBlock = 256 << 10;
+
 /// A range of an arena that a rank copies.
 struct CopiedRange {
   plan::Space space = plan::Space::device;
