@@ -2,8 +2,9 @@
 
 usage: python3 test/faults/checker_mutations.py [--list] [--file NAME] [--folder FOLDER]
 
-A copy of the sources is built once, with a condition on the environment variable SLUICE_MUTANT at each site; then its unit-plan, unit-proof and
-unit-compiled-plans run for each site with the tests that reach it. Plans are compiled by the build in $SLUICE_BUILD, else build/.
+A copy of the sources is built once, with a condition on the environment variable SLUICE_MUTANT at each site. Each test of its unit-plan, unit-proof and
+unit-compiled-plans runs once and lists the sites where a mutant decides differently; then these tests run with the mutant of each site until one fails.
+Plans are compiled by the build in $SLUICE_BUILD, else build/.
 --list prints the sites without a build. --file takes the sites of one file, for example Updates.cpp. --folder keeps the copy and its build in a folder. Exits 1
 if a site survives: no test fails without it.
 
@@ -23,12 +24,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("runtime/plan/Checker.cpp", "runtime/plan/Reader.cpp", "runtime/plan/Payload.cpp", "runtime/plan/Plan.cpp", "runtime/plan/check/*.cpp",
          "runtime/plan/check/proof/*.cpp")
 # Slow tests of memory and random plans are left out.
 PROGRAMS = {"unit-plan": "-Fuzz.*:Allocation.*", "unit-proof": "*", "unit-compiled-plans": "*"}
+# Tests of a site that run one by one before the others.
+FIRST = 3
+# Address space of a test program: a mutant may allocate without an end.
+MOST_BYTES = 4 << 30
 
 # Sites without which the checker decides the same: (file, kind, text of the site): reason.
 REDUNDANT = "the next call checks the same"
@@ -64,8 +70,11 @@ EQUIVALENT = {
 HEADER = """#pragma once
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <set>
-/// The sites that a test reaches, which it writes at its end to the file of the environment variable.
+// The types of literals are those of the parameters of compareAtSite().
+#pragma GCC diagnostic ignored "-Wsign-compare"
+/// The sites whose mutants a test distinguishes, which it writes at its end to the file of the environment variable.
 struct ReachedSites {
   std::set<int> sites;
   const char *file = std::getenv("SLUICE_MUTANT_REACHED");
@@ -77,13 +86,26 @@ struct ReachedSites {
     }
   }
 };
-/// True for the site that the environment variable names.
+/// True for the site that the environment variable names. Is called only where the mutant decides differently.
 inline bool isMutant(int site) {
   static const int mutant = std::getenv("SLUICE_MUTANT") ? std::atoi(std::getenv("SLUICE_MUTANT")) : -1;
   static ReachedSites reached;
   if (reached.file)
     reached.sites.insert(site);
   return site == mutant;
+}
+/// A comparison that the mutant decides differently for equal operands.
+template <typename Compare> bool compareAtSite(int site, const auto &left, const auto &right) {
+  return Compare()(left, right) != (left == right && isMutant(site));
+}
+/// True for a result of a check that refuses.
+template <typename T> bool refusesAtSite(const T &result) {
+  if constexpr (requires { result.isOk(); })
+    return !result.isOk();
+  else if constexpr (requires { result.has_value(); })
+    return result.has_value();
+  else
+    return true;
 }
 #define SLUICE_CHECK_SITE(site, expression)                                                                            \\
   do {                                                                                                                 \\
@@ -191,8 +213,10 @@ class Source:
                     if condition:
                         self.weaken(*condition, number)
                     continue
-                after = "" if condition else f" return decltype(result_{number})();"
-                self.wrap(begin, end + 1, f"{{ auto result_{number} = ", f" if (!isMutant({number})) return result_{number};{after} }}", len(match[0]))
+                result = f"result_{number}"
+                after = (f" if (!isMutant({number})) return {result}; }}" if condition else
+                         f" if (!refusesAtSite({result}) || !isMutant({number})) return {result}; return decltype({result})(); }}")
+                self.wrap(begin, end + 1, f"{{ auto {result} = ", after, len(match[0]))
                 if condition:
                     self.weaken(*condition, number)
             elif condition and re.fullmatch(r"(std::)?(nullopt|false|true)", value):
@@ -226,7 +250,7 @@ class Source:
                 first = self.code.rindex(" = ", 0, last) + 3
                 self.wrap(first, last, f"(isMutant({number}) ? 0 : (", "))")
             else:
-                self.wrap(first, last, f"(!isMutant({number}) && (", "))")
+                self.wrap(first, last, "((", f") && !isMutant({number}))")
                 self.weaken(first, last, number)
 
     def block(self, begin):
@@ -263,7 +287,7 @@ class Source:
         begin, end = stripped(self.code, begin, end)
         if begin >= end or top_level(self.code, begin, end, r"\?"):
             return
-        for operator, other, constant in ((r"\|\|", "&&", "!isMutant({})"), ("&&", "||", "isMutant({})")):
+        for operator, mutated in ((r"\|\|", ") && !isMutant({}))"), ("&&", ") || isMutant({}))")):
             breaks = top_level(self.code, begin, end, operator)
             if not breaks:
                 continue
@@ -271,7 +295,7 @@ class Source:
                 first, last = stripped(self.code, first, last)
                 number = self.site("operand", first, last)
                 self.owner[number] = owner
-                self.wrap(first, last, f"({constant.format(number)} {other} (", "))")
+                self.wrap(first, last, "((", mutated.format(number))
                 self.weaken(first, last, owner)
             return
         if self.code[begin] == "(" and closing(self.code, begin) == end - 1:
@@ -281,9 +305,9 @@ class Source:
         elif len(compared := top_level(self.code, begin, end, r" (<=|>=|<|>) ")) == 1:
             number = self.site("limit", begin, end)
             self.owner[number] = owner
-            left, right, sign = self.text[begin:compared[0].start()], self.text[compared[0].end():end], compared[0][1]
-            changed = sign[0] if len(sign) == 2 else sign + "="
-            self.wrap(begin, end, f"(isMutant({number}) ? (({left}) {changed} ({right})) : (", "))")
+            compare = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}[compared[0][1]]
+            self.wrap(begin, end, f"compareAtSite<std::{compare}<>>({number}, ", ")")
+            self.edits.append((compared[0].start(), (1, 0), len(compared[0][0]), ", "))
 
     def mutated(self):
         pieces, last = ['#include "runtime/plan/check/Mutant.h"\n'], 0
@@ -329,7 +353,8 @@ def build(sources, folder):
     tools = pathlib.Path(os.environ.get("SLUICE_BUILD", ROOT / "build")) / "bin"
     if not (tools / "sluice-compile").exists():
         sys.exit(f"error: '{tools}/sluice-compile' does not exist: build the compiler first")
-    settings = (f"-DSLUICE_TOOLS={tools}", "-DSLUICE_COMPILER=OFF", "-DSLUICE_BENCHMARKS=OFF", "-DSLUICE_CUDA=OFF", "-DSLUICE_TOKENIZERS=OFF")
+    settings = (f"-DSLUICE_TOOLS={tools}", "-DSLUICE_COMPILER=OFF", "-DSLUICE_BENCHMARKS=OFF", "-DSLUICE_CUDA=OFF", "-DSLUICE_TOKENIZERS=OFF",
+                "-DCMAKE_CXX_FLAGS=-D_GLIBCXX_ASSERTIONS")
     for command in (["cmake", "-G", "Ninja", "-S", ".", "-B", "build", *settings], ["ninja", "-C", "build", *PROGRAMS]):
         done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
@@ -341,14 +366,15 @@ def build(sources, folder):
     return folder / "build/bin"
 
 
-def run(program, tests, **variables):
-    """True if the tests pass. A crash and a test without an end are failures."""
+def run(program, tests, seconds, **variables):
+    """True if the tests pass, which take `seconds` without a mutation. A crash, a test without an end and one that takes all memory are failures."""
     # Tests write files, and several run at once.
     with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
         environment = dict(os.environ, TEST_TMPDIR=scratch, TMPDIR=scratch, SLUICE_KEPT_PLANS=str(program.parent.parent / "plans"), **variables)
+        command = ["prlimit", f"--as={MOST_BYTES}", program, "--gtest_fail_fast", "--gtest_brief=1", "--gtest_filter=" + ":".join(tests)]
         try:
-            return subprocess.run([program, "--gtest_fail_fast", "--gtest_brief=1", "--gtest_filter=" + ":".join(tests)], env=environment, timeout=300,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+            return subprocess.run(command, env=environment, timeout=30 + 20 * seconds, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL).returncode == 0
         except subprocess.TimeoutExpired:
             return False
 
@@ -364,28 +390,38 @@ def tests_of(program, selection):
             suite = name
 
 
-def find_reaching(folder, pool):
-    """The tests that reach each site: {site: {program: [test]}}. Every test must pass."""
-    def reached(test):
+class Tests:
+    """The tests that distinguish the mutant of each site: those in which it decides differently. All other tests are the same with it."""
+
+    def __init__(self, folder, pool):
+        self.folder, self.seconds, self.of_site = folder, {}, {}
+        tests = [(name, test) for name, selection in PROGRAMS.items() for test in tests_of(folder / name, selection)]
+        for test, sites in zip(tests, pool.map(self.reached, tests)):
+            for site in sites:
+                self.of_site.setdefault(site, set()).add(test)
+
+    def reached(self, test):
+        """The sites of one test, which must pass."""
         with tempfile.NamedTemporaryFile(prefix="checker-mutations-") as file:
-            if not run(folder / test[0], [test[1]], SLUICE_MUTANT="-1", SLUICE_MUTANT_REACHED=file.name):
+            start = time.monotonic()
+            # The first test of a plan compiles it.
+            if not run(self.folder / test[0], [test[1]], 30, SLUICE_MUTANT="-1", SLUICE_MUTANT_REACHED=file.name):
                 sys.exit(f"error: {test[0]} {test[1]} fails without any mutation")
+            self.seconds[test] = time.monotonic() - start
             return [int(line) for line in pathlib.Path(file.name).read_text().split()]
-    tests = [(name, test) for name, selection in PROGRAMS.items() for test in tests_of(folder / name, selection)]
-    reaching = {}
-    for (name, test), sites in zip(tests, pool.map(reached, tests)):
-        for site in sites:
-            reaching.setdefault(site, {}).setdefault(name, []).append(test)
-    return reaching
 
-
-def survives(folder, reaching, site, owner):
-    """True if all tests that reach the site pass with it. Those that reach the refusal of its condition come first."""
-    for programs in (reaching.get(owner, {}), reaching.get(site, {})):
-        for name, tests in programs.items():
-            if not run(folder / name, tests, SLUICE_MUTANT=str(site)):
+    def survives(self, site, owner):
+        """True if all tests pass with the mutant. Short tests come first, before them those of the refusal whose condition the site is in."""
+        of_owner = self.of_site.get(owner, set())
+        tests = sorted(self.of_site.get(site, ()), key=lambda test: (test not in of_owner, self.seconds[test]))
+        programs = {}
+        for name, test in tests[FIRST:]:
+            programs.setdefault(name, []).append(test)
+        for name, group in [(name, [test]) for name, test in tests[:FIRST]] + list(programs.items()):
+            seconds = sum(self.seconds[name, test] for test in group)
+            if not run(self.folder / name, group, seconds, SLUICE_MUTANT=str(site)):
                 return False
-    return True
+        return True
 
 
 def main():
@@ -409,8 +445,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="checker-mutations-") as scratch:
         programs = build(sources, options.folder or pathlib.Path(scratch))
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            reaching = find_reaching(programs, pool)
-            alive = pool.map(lambda site: survives(programs, reaching, site[1], site[0].owner.get(site[1])), sites)
+            tests = Tests(programs, pool)
+            alive = pool.map(lambda site: tests.survives(site[1], site[0].owner.get(site[1])), sites)
             count, survivors, equivalent, unused = {}, 0, 0, set(EQUIVALENT) if not options.file else set()
             for (source, number, kind, begin, end), lives in zip(sites, alive):
                 killed, all_of_kind = count.get(kind, (0, 0))
@@ -421,7 +457,7 @@ def main():
                     equivalent += 1
                 elif lives:
                     survivors += 1
-                    unreached = "" if number in reaching else ", no test reaches it"
+                    unreached = "" if number in tests.of_site else ", it decides no test"
                     print(f"{source.name}:{source.line(begin)}: survives{unreached}: {kind}: {text[:160]}", flush=True)
     for name, kind, text in sorted(unused):
         print(f"{name}: is listed as equivalent, but a test fails or it does not exist: {kind}: {text}")

@@ -142,6 +142,10 @@ public:
       used[k] = left / fact.loops[k].stride;
       if (used[k] >= fact.loops[k].extent)
         return false;
+      // Its digits count from the first element of a level.
+      if (used[k] != 0 &&
+          std::ranges::any_of(fact.meaning.bounds, [&](const Bound &bound) { return fact.loops[k].step < bound.end; }))
+        return false;
       left -= used[k] * fact.loops[k].stride;
       base += used[k] * fact.loops[k].step;
     }
@@ -168,8 +172,12 @@ public:
         return false;
       return add(extent / count, outer, digits) && add(count, stride, digits);
     }
+    // A bound limits the sum of the digits with steps below its end, so that of the loop may not pass the end.
+    const std::int64_t inner = fact.loops[k].step, step = multiple * inner;
+    if (std::ranges::any_of(fact.meaning.bounds, [&](const Bound &bound) { return bound.separates(step, inner); }))
+      return false;
     used[k] += multiple * (extent - 1);
-    digits.push_back({extent, multiple * fact.loops[k].step});
+    digits.push_back({extent, step});
     return true;
   }
   /// The last element is in the fact; with `padding`, or all elements past the outermost loop are padding.

@@ -47,6 +47,9 @@ public:
     if (own == digits.end() || digit.step % own->distance != 0)
       return false;
     const std::int64_t multiple = digit.step / own->distance;
+    // All values but the first would be past the end, where a bound does not limit them.
+    if (multiple >= own->root.extent)
+      return false;
     if (own != digits.begin() && own->last + multiple * (digit.extent - 1) >= own->root.extent) {
       // The elements continue in the next outer digit.
       const std::int64_t count = own->root.extent / multiple;
@@ -68,7 +71,6 @@ public:
   }
   bool isPadded() const { return !digits.empty() && digits[0].last >= digits[0].root.extent; }
   std::int64_t end() const { return digits[0].root.extent * digits[0].root.step; }
-  bool isOutermost(std::int64_t distance) const { return !digits.empty() && distance >= digits[0].distance; }
 
 private:
   std::vector<PartDigit> digits;
@@ -94,7 +96,7 @@ PartId Parts::of(const Shard &shard) {
 std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t elements,
                                    std::span<const std::uint32_t> sizes) const {
   const Shard &part = (*this)[id].shard;
-  if (!shard.bounds.empty())
+  if (!shard.bounds.empty() || shard.at.base >= (*this)[id].elements())
     return std::nullopt;
   Mapping mapping(part.at.dims.front());
   Shard result;
@@ -106,7 +108,6 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
         return std::nullopt;
   }
   result.steps = part.steps;
-  AxisSet outermost = 0;
   for (const AxisStep &step : shard.steps) {
     Digits digits;
     if (!mapping.add({std::int64_t(sizes[step.axis]), step.step}, digits) || digits.size() > 1 ||
@@ -115,13 +116,18 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
     if (digits.empty() || digits.front().step == 0)
       return std::nullopt;
     result.steps.push_back({step.axis, digits.front().step});
-    outermost |= mapping.isOutermost(step.step) ? AxisSet(1) << step.axis : 0;
   }
   if (!mapping.isInside())
     return std::nullopt;
   result.bounds = part.bounds;
   if (mapping.isPadded() && mapping.end() != elements)
-    result.bounds.push_back({mapping.end(), outermost});
+    result.bounds.push_back({mapping.end(), 0});
+  for (const AxisStep &step : result.steps)
+    for (Bound &bound : result.bounds)
+      bound.axes |= step.step < bound.end ? AxisSet(1) << step.axis : 0;
+  // A bound limits sums of digits, which count from the first element.
+  if (!result.bounds.empty() && shard.at.base != 0)
+    return std::nullopt;
   result.sort();
   return result;
 }

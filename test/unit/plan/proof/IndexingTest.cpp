@@ -42,5 +42,38 @@ TEST(Indexing, TransposeBroadcastAndSlice) {
   EXPECT_FALSE(sliced(denseIndexing(Shape{6}), 0, 4, 3, 1));
 }
 
+TEST(Indexing, OtherShapesAreNone) {
+  const Indexing at = denseIndexing(Shape{2, 3});
+  EXPECT_FALSE(reshaped(at, Shape{3}));
+  EXPECT_FALSE(reshaped(at, Shape{12}));
+  EXPECT_FALSE(reshaped(denseIndexing(Shape{0, 2}), Shape{0}));
+  EXPECT_FALSE(transposed(at, Shape{0}));
+  EXPECT_FALSE(transposed(at, Shape{-1, 0}));
+  EXPECT_FALSE(transposed(at, Shape{0, 2}));
+  EXPECT_FALSE(broadcasted(at, Shape{3}));
+  EXPECT_EQ(indicesOf(*broadcasted(denseIndexing(Shape{2, 1}), Shape{2, 2})), (Shape{0, 0, 1, 1}));
+}
+
+TEST(Indexing, SlicesAreInsideOfTheDim) {
+  const Indexing at = denseIndexing(Shape{6});
+  EXPECT_EQ(indicesOf(*sliced(at, 0, 0, 1, 1)), Shape{0});
+  EXPECT_EQ(indicesOf(*sliced(at, 0, 1, 3, 2)), (Shape{1, 3, 5}));
+  EXPECT_FALSE(sliced(at, 1, 0, 1, 1));
+  EXPECT_FALSE(sliced(at, 0, -1, 2, 1));
+  EXPECT_FALSE(sliced(at, 0, 2, 0, 1));
+  EXPECT_FALSE(sliced(at, 0, 1, 3, 0));
+  EXPECT_FALSE(sliced(at, 0, 2, 3, 2));
+}
+
+/// A dim of several digits is sliced in full periods of the inner ones.
+TEST(Indexing, SlicesOfSeveralDigits) {
+  const Indexing turned = *transposed(denseIndexing(Shape{4, 3}), Shape{1, 0}), at = *reshaped(turned, Shape{12});
+  const Shape all = indicesOf(at);
+  EXPECT_EQ(indicesOf(*sliced(at, 0, 4, 8, 1)), Shape(all.begin() + 4, all.end()));
+  EXPECT_FALSE(sliced(at, 0, 0, 4, 2));
+  EXPECT_FALSE(sliced(at, 0, 2, 4, 1));
+  EXPECT_FALSE(sliced(at, 0, 4, 6, 1));
+}
+
 } // namespace
 } // namespace sluice::check::proof

@@ -1,51 +1,12 @@
 //===- ShardingTest.cpp - shards of ranks, against their enumeration -----------------------===//
-#include "runtime/plan/check/proof/Sharding.h"
+#include "test/unit/plan/proof/ShardElements.h"
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
 
 namespace sluice::check::proof {
 namespace {
-
-/// An element of a shard on one rank: its index in the root, and the sum that each bound limits.
-struct Element {
-  std::int64_t index = 0;
-  std::vector<std::int64_t> coordinates;
-};
-
-/// The elements of a rank that are no padding of a root of `elements` elements, with their position in the shard.
-std::map<std::int64_t, std::int64_t> elementsOf(const Shard &shard, const std::vector<std::int64_t> &coordinates,
-                                                std::int64_t elements) {
-  std::vector<Element> all{{shard.at.base, std::vector<std::int64_t>(shard.bounds.size())}};
-  const auto expand = [&](std::int64_t count, std::int64_t first, std::int64_t step, const auto &item) {
-    std::vector<Element> next;
-    for (const Element &element : all)
-      for (std::int64_t k = first; k < first + count; ++k) {
-        next.push_back(element);
-        next.back().index += k * step;
-        for (std::size_t b = 0; b < shard.bounds.size(); ++b)
-          if (shard.bounds[b].has(item))
-            next.back().coordinates[b] += k * step;
-      }
-    all = std::move(next);
-  };
-  for (const Digits &dim : shard.at.dims)
-    for (const Digit &digit : dim)
-      expand(digit.extent, 0, digit.step, digit);
-  for (const AxisStep &step : shard.steps)
-    expand(1, coordinates[step.axis], step.step, step);
-  std::map<std::int64_t, std::int64_t> result;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    bool isPadding = all[k].index >= elements;
-    for (std::size_t b = 0; b < shard.bounds.size(); ++b)
-      isPadding = isPadding || all[k].coordinates[b] >= shard.bounds[b].end;
-    if (!isPadding)
-      result.emplace(all[k].index, std::int64_t(k));
-  }
-  return result;
-}
 
 /// Random shards, with one or more segments, even or padded: the ranks together have each element once, and the
 /// sharding is found again.
@@ -67,11 +28,11 @@ TEST(Sharding, ShardsOfAllRanksAreTheTensor) {
     const std::optional<Shard> shard = shardOf(shape, dims, sizes);
     ASSERT_TRUE(shard);
     padded += dims[1].isPadded(sizes);
-    const std::int64_t elements = sluice::check::proof::elementsOf(shape);
+    const std::int64_t elements = elementsOf(shape);
     std::vector<int> count(std::size_t(elements), 0);
-    for (std::uint32_t a = 0; a < sizes[0]; ++a)
-      for (std::uint32_t b = 0; b < sizes[1]; ++b)
-        for (const auto &[index, position] : elementsOf(*shard, {a, b}, elements))
+    for (const auto &rank : ranksOf(sizes))
+      for (std::int64_t index : enumerate(*shard, rank, elements))
+        if (index != padding)
           ++count[std::size_t(index)];
     EXPECT_EQ(count, std::vector<int>(count.size(), 1)) << round;
     EXPECT_TRUE(coversOnce(*shard, elements, sizes)) << round;

@@ -1,0 +1,232 @@
+//===- ChangedShardsTest.cpp - statements about any shards, against their enumeration ------===//
+//
+// Random shards, of which most are changed in one place, so that they are no shards by chunks. All statements that the
+// functions make about them must be true; functions may make none.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/plan/proof/ShardElements.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace sluice::check::proof {
+namespace {
+
+/// A tensor and a shard of it.
+struct RandomShard {
+  std::vector<std::uint32_t> sizes;
+  Shape shape;
+  Shard shard;
+  std::int64_t elements() const { return elementsOf(shape); }
+};
+
+RandomShard randomShard(std::mt19937 &random) {
+  const auto upTo = [&](std::int64_t most) { return 1 + std::int64_t(random() % std::uint64_t(most)); };
+  RandomShard made;
+  made.sizes = {std::uint32_t(upTo(3)), std::uint32_t(1 + upTo(2))};
+  std::vector<DimSharding> dims;
+  std::vector<std::uint32_t> axes{0, 1};
+  for (int d = 0; d < 3; ++d) {
+    const std::int64_t segments = upTo(2), extent = upTo(7);
+    DimSharding dim{{}, 1, segments * extent};
+    // The first dim that is divided has both axes or one of them.
+    while (!axes.empty() && random() % 3 == 0) {
+      if (made.sizes[axes.back()] > 1)
+        dim.axes.insert(dim.axes.begin(), axes.back());
+      axes.pop_back();
+    }
+    if (dim.isSharded()) {
+      std::int64_t ranks = 1;
+      for (std::uint32_t axis : dim.axes)
+        ranks *= made.sizes[axis];
+      dim.segments = segments;
+      dim.extent = extent;
+      dim.local = segments * ((extent + ranks - 1) / ranks);
+    }
+    made.shape.push_back(segments * extent);
+    dims.push_back(dim);
+  }
+  made.shard = *shardOf(made.shape, dims, made.sizes);
+  return made;
+}
+
+/// Changes one number of the shard, or removes a part of it.
+void change(Shard &shard, std::mt19937 &random) {
+  const auto moved = [&](std::int64_t &number, std::int64_t least) {
+    switch (random() % 4) {
+    case 0:
+      ++number;
+      break;
+    case 1:
+      --number;
+      break;
+    case 2:
+      number *= 2;
+      break;
+    default:
+      number /= 2;
+    }
+    number = std::max(number, least);
+  };
+  Digits &dim = shard.at.dims[random() % shard.at.dims.size()];
+  switch (random() % 11) {
+  case 0:
+  case 1:
+    if (!dim.empty())
+      moved(dim[random() % dim.size()].extent, 1);
+    break;
+  case 2:
+    if (!dim.empty())
+      moved(dim[random() % dim.size()].step, 0);
+    break;
+  case 3:
+    if (!dim.empty())
+      dim.erase(dim.begin() + std::ptrdiff_t(random() % dim.size()));
+    break;
+  case 4:
+    dim.insert(dim.begin() + std::ptrdiff_t(random() % (dim.size() + 1)), {2, std::int64_t(random() % 6)});
+    break;
+  case 5:
+    moved(shard.at.base, 0);
+    break;
+  case 6:
+  case 7:
+    if (!shard.steps.empty())
+      moved(shard.steps[random() % shard.steps.size()].step, 1);
+    break;
+  case 8:
+    if (!shard.steps.empty())
+      shard.steps.erase(shard.steps.begin() + std::ptrdiff_t(random() % shard.steps.size()));
+    break;
+  case 9:
+    if (!shard.bounds.empty())
+      shard.bounds.pop_back();
+    break;
+  default:
+    if (!shard.bounds.empty())
+      moved(shard.bounds[random() % shard.bounds.size()].end, 1);
+  }
+  shard.sort();
+}
+
+constexpr int rounds = 20000;
+
+TEST(ChangedShards, AreShardsOnlyByTheDimsThatAreFound) {
+  std::mt19937 random(11);
+  int found = 0;
+  for (int round = 0; round < rounds; ++round) {
+    RandomShard made = randomShard(random);
+    if (round % 8 != 0)
+      change(made.shard, random);
+    const std::int64_t elements = made.elements();
+    const auto dims = shardingBetween(made.shard, denseIndexing(made.shape), elements, made.sizes);
+    if (!dims)
+      continue;
+    ++found;
+    const std::optional<Shard> expected = shardOf(made.shape, *dims, made.sizes);
+    ASSERT_TRUE(expected) << round << ": " << describe(made.shard) << " of " << elements << " on " << made.sizes[0]
+                          << " x " << made.sizes[1];
+    for (const auto &rank : ranksOf(made.sizes))
+      ASSERT_EQ(enumerate(made.shard, rank, elements), enumerate(*expected, rank, elements))
+          << round << ": " << describe(made.shard) << " of " << elements << " on " << made.sizes[0] << " x "
+          << made.sizes[1];
+  }
+  EXPECT_GT(found, rounds / 8);
+}
+
+TEST(ChangedShards, CoverEachElementOnceIfTheyAreSaidTo) {
+  std::mt19937 random(12);
+  int covering = 0;
+  for (int round = 0; round < rounds; ++round) {
+    RandomShard made = randomShard(random);
+    if (round % 8 != 0)
+      change(made.shard, random);
+    const std::int64_t elements = made.elements();
+    if (!coversOnce(made.shard, elements, made.sizes))
+      continue;
+    ++covering;
+    std::vector<int> count(std::size_t(elements), 0);
+    // Ranks that differ only along other axes have the same elements.
+    for (const auto &rank : ranksOf(made.sizes)) {
+      bool isFirst = true;
+      for (std::uint32_t axis : {0u, 1u})
+        isFirst = isFirst && (rank[axis] == 0 ||
+                              std::ranges::find(made.shard.steps, axis, &AxisStep::axis) != made.shard.steps.end());
+      if (isFirst)
+        for (std::int64_t index : enumerate(made.shard, rank, elements))
+          if (index != padding)
+            ++count[std::size_t(index)];
+    }
+    ASSERT_EQ(count, std::vector<int>(count.size(), 1)) << round << ": " << describe(made.shard) << " of " << elements
+                                                        << " on " << made.sizes[0] << " x " << made.sizes[1];
+  }
+  EXPECT_GT(covering, rounds / 8);
+}
+
+TEST(ChangedShards, HavePaddingIfSomeElementIsPadding) {
+  std::mt19937 random(13);
+  for (int round = 0; round < rounds; ++round) {
+    RandomShard made = randomShard(random);
+    if (round % 8 != 0)
+      change(made.shard, random);
+    const std::int64_t elements = made.elements();
+    bool isPadded = false;
+    for (const auto &rank : ranksOf(made.sizes))
+      isPadded = isPadded || std::ranges::count(enumerate(made.shard, rank, elements), padding) > 0;
+    const bool found = hasPadding(made.shard, elements, made.sizes);
+    ASSERT_TRUE(found || !isPadded) << round << ": " << describe(made.shard) << " of " << elements << " on "
+                                    << made.sizes[0] << " x " << made.sizes[1];
+    ASSERT_TRUE(!found || isPadded || !made.shard.bounds.empty())
+        << round << ": " << describe(made.shard) << " of " << elements << " on " << made.sizes[0] << " x "
+        << made.sizes[1];
+  }
+}
+
+TEST(ChangedShards, AreTheSameAfterSimplification) {
+  std::mt19937 random(14);
+  for (int round = 0; round < rounds; ++round) {
+    RandomShard made = randomShard(random);
+    // A bound that excludes nothing.
+    const std::int64_t elements = made.elements();
+    if (round % 2 == 0 && made.shard.bounds.empty())
+      made.shard.bounds.push_back({elements, 0});
+    Shard simple = made.shard;
+    simplify(simple, made.sizes);
+    for (const auto &rank : ranksOf(made.sizes))
+      ASSERT_EQ(enumerate(simple, rank, elements), enumerate(made.shard, rank, elements))
+          << round << ": " << describe(made.shard) << " of " << elements << " on " << made.sizes[0] << " x "
+          << made.sizes[1];
+  }
+}
+
+/// A bound that has the axis has the digit of its ranks instead.
+TEST(ChangedShards, AGatherReplacesAnAxisInBounds) {
+  std::vector<Bound> bounds{{6, 1}, {24, 2}};
+  EXPECT_TRUE(gatherAxis(bounds, 0, 2));
+  EXPECT_EQ(bounds, (std::vector<Bound>{{6, 0}, {24, 2}}));
+  // The digit of the ranks is past the end of the level.
+  EXPECT_FALSE(gatherAxis(bounds, 1, 24));
+  EXPECT_FALSE(gatherAxis(bounds, 1, 25));
+  EXPECT_TRUE(gatherAxis(bounds, 1, 23));
+  EXPECT_TRUE(gatherAxis(bounds, 1, 100)) << "no bound has the axis";
+}
+
+TEST(ChangedShards, ADimMustBeDividedIntoItsChunks) {
+  const std::vector<std::uint32_t> sizes{2, 1};
+  const Shape shape{6};
+  const auto of = [&](std::int64_t segments, std::int64_t local, std::int64_t extent) {
+    return shardOf(shape, std::vector<DimSharding>{{{0}, segments, local, false, extent}}, sizes).has_value();
+  };
+  EXPECT_TRUE(of(1, 3, 6));
+  EXPECT_TRUE(of(2, 4, 3));
+  EXPECT_TRUE(of(1, 6, 6)) << "the first rank has all elements";
+  EXPECT_FALSE(of(4, 4, 1)) << "four segments of one element do not make six";
+  EXPECT_FALSE(of(2, 3, 3)) << "two segments do not have three elements";
+  EXPECT_FALSE(of(1, 3, 5)) << "not the extent";
+  EXPECT_FALSE(of(1, 7, 6)) << "the chunk is longer than the dim";
+}
+
+} // namespace
+} // namespace sluice::check::proof
