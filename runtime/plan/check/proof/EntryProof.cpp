@@ -30,9 +30,10 @@ plan::ViewT EntryProof::fullView(std::uint32_t buffer) const {
   return view;
 }
 
-std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &parameter, RootId root) {
-  Reading reading;
-  reading.meaning.root = root;
+const std::optional<EntryProof::ParameterShard> &EntryProof::shardOfParameter(const plan::ParameterT &parameter) {
+  const auto [found, isNew] = parameterShards.try_emplace(&parameter);
+  if (!isNew)
+    return found->second;
   // The part of the parameter with which the rank computes.
   std::vector<DimSharding> dims;
   for (std::int64_t extent : parameter.shape)
@@ -50,7 +51,7 @@ std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &paramete
     divide(dims[parameter.split->dim], parameter.split->axes, parameter.split->segments, parameter.split->extent);
   std::optional<Shard> part = shardOf(parameter.shape, dims, sizes);
   if (!part)
-    return std::nullopt;
+    return found->second;
   // The shard of that part.
   const Shape whole = shapeOf(part->at), shape = isFlat(parameter) ? Shape{elementsOf(whole)} : whole;
   dims.clear();
@@ -58,15 +59,20 @@ std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &paramete
     dims.push_back({{}, 1, extent});
   if (parameter.dim >= 0)
     divide(dims[isFlat(parameter) ? 0 : std::size_t(parameter.dim)], parameter.axes, 1, parameter.chunk);
-  std::optional<Shard> shard = shardOf(shape, dims, sizes);
-  if (!shard)
+  if (std::optional<Shard> shard = shardOf(shape, dims, sizes))
+    found->second = {std::move(*part), std::move(*shard)};
+  return found->second;
+}
+
+std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &parameter, RootId root) {
+  const std::optional<ParameterShard> &own = shardOfParameter(parameter);
+  if (!own)
     return std::nullopt;
-  if (part->steps.empty()) {
-    reading.setShard(std::move(*shard));
-    return reading;
-  }
-  reading.meaning.part = contents.parts.of(*part);
-  reading.setShard(std::move(*shard));
+  Reading reading;
+  reading.meaning.root = root;
+  if (!own->part.steps.empty())
+    reading.meaning.part = contents.parts.of(own->part);
+  reading.setShard(own->shard);
   simplify(reading);
   return reading;
 }
@@ -280,13 +286,11 @@ Verdict EntryProof::checkPersistent() {
         return {};
       }
     }
-    const std::optional<Reading> layout = shardReading(parameter, expected.root);
-    if (!layout) {
+    const std::optional<Reading> own = shardReading(parameter, expected.root);
+    if (!own) {
       notProved = "the shards of parameter '" + parameter.name + "'";
       return {};
     }
-    Reading own = *layout;
-    own.meaning.root = expected.root;
     const std::optional<Reading> reading = read(fullView(buffer));
     if (!reading || !reading->meaning.unproved.empty()) {
       if (notProved.empty())
@@ -301,9 +305,9 @@ Verdict EntryProof::checkPersistent() {
       }
       return refuse(mismatch.property == 9 ? 10 : mismatch.property, what() + mismatch.text);
     }
-    if ((flattened(reading->at) != flattened(own.at) || reading->at.base != own.at.base ||
-         reading->meaning.steps != own.meaning.steps || reading->meaning.bounds != own.meaning.bounds ||
-         reading->meaning.part != own.meaning.part) &&
+    if (((reading->at.dims != own->at.dims && flattened(reading->at) != flattened(own->at)) ||
+         reading->at.base != own->at.base || reading->meaning.steps != own->meaning.steps ||
+         reading->meaning.bounds != own->meaning.bounds || reading->meaning.part != own->meaning.part) &&
         notProved.empty())
       notProved = what() + "has other elements of " + numbering.describe(expected.root) + " than its shard";
     return {};

@@ -12,6 +12,7 @@
 #include "runtime/plan/check/proof/Proof.h"
 
 #include <set>
+#include <unordered_map>
 
 namespace sluice::check::proof {
 
@@ -60,6 +61,12 @@ private:
   static std::set<std::uint32_t> specialRepetitions(const plan::SectionT &section);
   /// The contents, in which the repetitions until `to` follow `from` as `from` followed the one before it.
   bool advance(const std::vector<std::vector<Fact>> &before, std::uint32_t from, std::uint32_t to);
+  /// The part of a parameter with which a rank computes, and the rank's shard of that part.
+  struct ParameterShard {
+    Shard part, shard;
+  };
+  /// nullopt: not affine.
+  const std::optional<ParameterShard> &shardOfParameter(const plan::ParameterT &parameter);
   /// What a rank's shard of a parameter or a state of it holds; nullopt: no affine part of it.
   std::optional<Reading> shardReading(const plan::ParameterT &parameter, RootId root);
   plan::ViewT fullView(std::uint32_t buffer) const;
@@ -130,8 +137,8 @@ private:
   /// A tensor of all dims, or fewer, that holds a part of the value by its elements in row-major order.
   std::optional<Match> matchByElements(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   /// The results have the sharding of the operands. Nothing if the launch is not by shards that its op allows.
-  bool writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const plan::ViewT *const> outputs,
-                    Mismatch &mismatch);
+  bool writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const Shape> shapes,
+                    std::span<const plan::ViewT *const> outputs, Mismatch &mismatch);
 
   // Collectives.cpp
   /// A rank's rows as its shard of those of all data ranks, if the program gathers them.
@@ -174,6 +181,7 @@ private:
   const plan::EntryT &entry;
   const NumberedFunction *function = nullptr;
   Contents contents;
+  std::unordered_map<const plan::ParameterT *, std::optional<ParameterShard>> parameterShards;
   std::vector<std::uint32_t> sizes;
   AxisSet dataAxes = 0;
   /// Repetitions of the section of micro-batches, and the current one; after the section, the last.

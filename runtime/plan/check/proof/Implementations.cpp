@@ -257,6 +257,7 @@ std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::
     return kernelHasRule(kernel) ? Mismatch{9, concat("computes ", of(), ", expected kernel '", expected, "'")}
                                  : unknown("kernel '" + kernel + "' has no rule");
   std::vector<Shape> shapes;
+  shapes.reserve(operands.size());
   for (std::uint32_t operand : operands)
     if (operand == 0)
       return unknown("the unsharded program has no value for an operand");
@@ -268,6 +269,7 @@ std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::
   if (const std::string difference = differingAttribute(kind, shapes, kernel, launch); !difference.empty())
     return Mismatch{9, "computes " + of() + ": " + difference};
   std::vector<Match> matches;
+  matches.reserve(inputs.size());
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Mismatch mismatch;
     std::optional<Match> found = inputs[k]->shape.size() == shapes[k].size()
@@ -286,7 +288,7 @@ std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::
     matches.push_back(std::move(*found));
   }
   Mismatch mismatch;
-  if (writeResults(op, matches, outputs, mismatch))
+  if (writeResults(op, matches, shapes, outputs, mismatch))
     return std::nullopt;
   return mismatch.isUnknown ? unknown(mismatch.text) : Mismatch{9, "computes " + of() + ": " + mismatch.text};
 }
@@ -311,13 +313,12 @@ std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::u
   return Match{std::move(*reading), {}};
 }
 
-bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
+bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const Shape> shapes,
                               std::span<const plan::ViewT *const> outputs, Mismatch &mismatch) {
   const plan::ProgramKindT &kind = numbering.kindOf(op);
-  const auto ids = numbering.operandsOf(op), results = numbering.resultsOf(op);
-  std::vector<Shape> shapes, resultShapes;
-  for (std::uint32_t id : ids)
-    shapes.push_back(numbering.type(id).shape);
+  const auto results = numbering.resultsOf(op);
+  std::vector<Shape> resultShapes;
+  resultShapes.reserve(results.size());
   for (std::uint32_t id : results) {
     if (id == 0 || numbering.value(id).root == 0) {
       mismatch = {9, "a result without a number", true};
@@ -363,10 +364,18 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
       return false;
   }
   for (std::size_t r = 0; r < results.size(); ++r) {
+    const Value &value = numbering.value(results[r]);
+    Indexing full = denseIndexing(resultShapes[r]);
+    if (value.at != full) {
+      mismatch = {9, "a result that is a view", true};
+      return false;
+    }
     Reading reading;
     if (isByElements) {
       reading = operands.front().reading;
       reading.meaning.hasZeros = false;
+    } else if (!isSharded && outputs[r]->valid.empty()) {
+      reading.at = std::move(full);
     } else {
       std::optional<Shard> shard = shardOf(resultShapes[r], parts[r].dims, sizes);
       if (!shard) {
@@ -380,11 +389,6 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
         mismatch = {9, concat("the valid extent of result ", r, " is not that of its shard"), true};
         return false;
       }
-    }
-    const Value &value = numbering.value(results[r]);
-    if (value.at != denseIndexing(resultShapes[r])) {
-      mismatch = {9, "a result that is a view", true};
-      return false;
     }
     reading.meaning.root = value.root;
     reading.meaning.coefficient = value.coefficient;

@@ -136,6 +136,10 @@ void EntryProof::write(const plan::ViewT &view, Reading reading) {
 }
 
 void EntryProof::simplify(Reading &reading) const {
+  if (reading.meaning.part == 0 && reading.meaning.bounds.empty() && !reading.meaning.hasZeros) {
+    std::ranges::sort(reading.meaning.steps);
+    return;
+  }
   Shard shard = reading.shard();
   if (reading.meaning.part != 0)
     if (std::optional<Shard> ofRoot =
@@ -179,10 +183,11 @@ std::pair<Shape, std::optional<Shard>> EntryProof::validShard(const plan::ViewT 
 }
 
 void EntryProof::shardUniform(Reading &reading, const plan::ViewT &view) {
-  const Digits digits = flattened(reading.at);
-  const bool isUniform = digits.empty() || (digits.size() == 1 && digits[0].step == 0);
-  if (!isUniform || view.valid.empty() || reading.meaning.part != 0 || !reading.meaning.steps.empty() ||
+  if (view.valid.empty() || reading.meaning.part != 0 || !reading.meaning.steps.empty() ||
       numbering.root(reading.meaning.root).elements != 1)
+    return;
+  const Digits digits = flattened(reading.at);
+  if (!digits.empty() && (digits.size() > 1 || digits[0].step != 0))
     return;
   auto [shape, shard] = validShard(view);
   if (!shard || shard->steps.empty())

@@ -110,8 +110,8 @@ RootId Numbering::input(const NumberedFunction &function, const std::string &nam
   return 0;
 }
 
-RootId Numbering::rootOf(const std::string &key, std::int64_t elements) {
-  const auto [found, isNew] = byKey.emplace(key, RootId(roots.size()));
+RootId Numbering::rootOf(std::string key, std::int64_t elements) {
+  const auto [found, isNew] = byKey.try_emplace(std::move(key), RootId(roots.size()));
   if (isNew) {
     roots.emplace_back();
     roots.back().elements = elements;

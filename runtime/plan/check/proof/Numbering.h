@@ -139,7 +139,7 @@ private:
   bool numberView(const plan::ProgramKindT &kind, std::uint32_t op);
   bool numberRows(const plan::ProgramKindT &kind, std::uint32_t op);
   void numberResults(const plan::ProgramKindT &kind, std::uint32_t op);
-  RootId rootOf(const std::string &key, std::int64_t elements);
+  RootId rootOf(std::string key, std::int64_t elements);
   void set(std::uint32_t id, Value value);
   void setDense(std::uint32_t id, RootId root);
   /// Kinds of equal op and attributes get one number.

@@ -182,8 +182,20 @@ std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, cons
                                                         std::int64_t elements, std::span<const std::uint32_t> sizes) {
   if (local.at.base != global.base || local.at.dims.size() != global.dims.size())
     return std::nullopt;
-  Rest rest{local.steps, local.bounds, elements, sizes};
   std::vector<DimSharding> result;
+  result.reserve(global.dims.size());
+  // Most tensors are unsharded.
+  if (local.steps.empty() && local.bounds.empty() && local.at == global) {
+    for (const Digits &dim : global.dims) {
+      const std::int64_t extent = extentOf(dim);
+      const bool isUniform = extent != 1 && std::ranges::all_of(dim, [](const Digit &digit) {
+                               return digit.extent == 1 || digit.step == 0;
+                             });
+      result.push_back({{}, 1, extent, isUniform});
+    }
+    return result;
+  }
+  Rest rest{local.steps, local.bounds, elements, sizes};
   for (std::size_t d = 0; d < global.dims.size(); ++d) {
     std::optional<DimSharding> sharding = shardingOfDim(local.at.dims[d], global.dims[d], rest);
     if (!sharding)
