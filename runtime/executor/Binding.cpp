@@ -24,15 +24,7 @@ Result<BoundView> Binder::bind(const plan::ViewT &view, std::uint32_t repeat) co
     return refusedError(concat("rank of a view, expected at most ", maxRank, " but got ", view.shape.size()));
   if (!elementCount(view.shape))
     return refusedError("elements of a view, expected a number below 2^64");
-  Operand operand;
-  operand.dtype = baseType(view.dtype);
-  operand.rank = static_cast<int>(view.shape.size());
-  std::int64_t stride = 1;
-  for (int d = operand.rank - 1; d >= 0; --d) {
-    operand.shape[d] = operand.extent[d] = operand.global[d] = view.shape[d];
-    operand.strides[d] = stride;
-    stride *= view.shape[d];
-  }
+  Operand operand = Operand::dense(baseType(view.dtype), view.shape);
   if (!view.strides.empty()) {
     if (view.strides.size() != view.shape.size())
       return refusedError(concat("strides of a view, expected ", view.shape.size(), " but got ", view.strides.size()));

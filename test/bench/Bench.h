@@ -36,18 +36,10 @@ using Memory = std::vector<char, AsInArena<char>>;
 struct Tensor {
   Operand operand;
   Memory memory;
-  Tensor(DType dtype, const Shape &shape, double spread = 1) {
-    operand.dtype = dtype;
-    operand.rank = static_cast<int>(shape.size());
-    std::int64_t stride = 1;
-    for (int d = operand.rank - 1; d >= 0; --d) {
-      operand.shape[d] = operand.extent[d] = shape[static_cast<std::size_t>(d)];
-      operand.strides[d] = stride;
-      stride *= operand.shape[d];
-    }
-    memory.resize(static_cast<std::size_t>(stride) * dtypeBytes(dtype) + 64);
+  Tensor(DType dtype, const Shape &shape, double spread = 1) : operand(Operand::dense(dtype, shape)) {
+    memory.resize(static_cast<std::size_t>(operand.elements()) * dtypeBytes(dtype) + 64);
     std::uint32_t state = 12345;
-    for (std::int64_t i = 0; i < stride; ++i) {
+    for (std::int64_t i = 0; i < operand.elements(); ++i) {
       state = state * 1664525u + 1013904223u;
       cpu::storeNumber(memory.data(), dtype, i, isFloat(dtype) ? spread * (state / 2147483648.0 - 1) : state % 5000);
     }

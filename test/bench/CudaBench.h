@@ -78,16 +78,8 @@ struct Bench {
   }
 
   Operand tensor(DType dtype, const Shape &shape) {
-    Operand operand;
-    operand.dtype = dtype;
-    operand.rank = static_cast<int>(shape.size());
-    std::int64_t stride = 1;
-    for (int d = operand.rank - 1; d >= 0; --d) {
-      operand.shape[d] = operand.extent[d] = operand.global[d] = shape[static_cast<std::size_t>(d)];
-      operand.strides[d] = stride;
-      stride *= operand.shape[d];
-    }
-    const std::uint64_t bytes = (static_cast<std::uint64_t>(stride) * dtypeBytes(dtype) + 255) / 256 * 256;
+    Operand operand = Operand::dense(dtype, shape);
+    const std::uint64_t bytes = (static_cast<std::uint64_t>(operand.elements()) * dtypeBytes(dtype) + 255) / 256 * 256;
     operand.data = taken + bytes <= size ? memory + taken : nullptr;
     taken += bytes;
     return operand;

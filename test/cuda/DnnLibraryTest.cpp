@@ -98,17 +98,7 @@ protected:
     std::vector<Operand> inputs, outputs;
     std::vector<Attributes::Item> attributes;
   };
-  static Operand operand(DType dtype, const Shape &shape) {
-    Operand made;
-    made.dtype = dtype;
-    made.rank = static_cast<int>(shape.size());
-    std::int64_t stride = 1;
-    for (int d = made.rank; d-- > 0; stride *= shape[static_cast<std::size_t>(d)]) {
-      made.shape[d] = made.extent[d] = made.global[d] = shape[static_cast<std::size_t>(d)];
-      made.strides[d] = stride;
-    }
-    return made;
-  }
+  static Operand operand(DType dtype, const Shape &shape) { return Operand::dense(dtype, shape); }
 
   /// The chosen engine for each GPU, with the workspace that a plan declares.
   Status choose(const Case &c, const Gpu &gpu, std::int64_t &engine, bool tf32 = false) {

@@ -8,16 +8,8 @@
 namespace sluice {
 
 Operand PreparedCase::operand(DType dtype, const Shape &shape) {
-  Operand operand;
-  operand.dtype = dtype;
-  operand.rank = static_cast<int>(shape.size());
-  std::int64_t stride = 1;
-  for (int d = operand.rank - 1; d >= 0; --d) {
-    operand.shape[d] = operand.extent[d] = shape[static_cast<std::size_t>(d)];
-    operand.strides[d] = stride;
-    stride *= operand.shape[d];
-  }
-  const std::size_t bytes = static_cast<std::size_t>(stride) * dtypeBytes(dtype);
+  const Operand operand = Operand::dense(dtype, shape);
+  const std::size_t bytes = static_cast<std::size_t>(operand.elements()) * dtypeBytes(dtype);
   memory.push_back(allocate(bytes));
   std::memset(memory.back().get(), 0, bytes);
   operandBytes += static_cast<double>(bytes);

@@ -29,6 +29,20 @@ struct Operand {
   std::array<std::int64_t, maxRank> origin{};
   std::array<std::int64_t, maxRank> global{};
 
+  /// A dense row-major operand of one rank without memory; at most maxRank dims.
+  static Operand dense(DType dtype, const std::vector<std::int64_t> &shape) {
+    Operand operand;
+    operand.dtype = dtype;
+    operand.rank = static_cast<int>(shape.size());
+    std::int64_t stride = 1;
+    for (int d = operand.rank - 1; d >= 0; --d) {
+      operand.shape[d] = operand.extent[d] = operand.global[d] = shape[static_cast<std::size_t>(d)];
+      operand.strides[d] = stride;
+      stride *= operand.shape[d];
+    }
+    return operand;
+  }
+
   std::int64_t elements() const {
     std::int64_t count = 1;
     for (int d = 0; d < rank; ++d)

@@ -68,19 +68,6 @@ Status prepareWithCap(const std::string &kernel, std::vector<Operand> in, std::v
   return bound.isOk() ? Status::ok() : bound.takeStatus();
 }
 
-Operand describe(DType dtype, const Shape &shape) {
-  Operand operand;
-  operand.dtype = dtype;
-  operand.rank = static_cast<int>(shape.size());
-  std::int64_t stride = 1;
-  for (int d = operand.rank - 1; d >= 0; --d) {
-    operand.shape[d] = operand.extent[d] = shape[static_cast<std::size_t>(d)];
-    operand.strides[d] = stride;
-    stride *= shape[static_cast<std::size_t>(d)];
-  }
-  return operand;
-}
-
 TEST(Catalogue, MatmulFitsItsCap) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f16})
     for (int threads : {1, 2, 4})
@@ -89,17 +76,17 @@ TEST(Catalogue, MatmulFitsItsCap) {
           for (std::int64_t k : {1, 64, 384, 3072})
             for (int form = 0; form < 8; ++form) {
               bool ta = form & 1, tb = form & 2, bias = form & 4;
-              std::vector<Operand> in = {describe(dtype, ta ? Shape{k, m} : Shape{m, k}),
-                                         describe(dtype, tb ? Shape{n, k} : Shape{k, n})};
+              std::vector<Operand> in = {Operand::dense(dtype, ta ? Shape{k, m} : Shape{m, k}),
+                                         Operand::dense(dtype, tb ? Shape{n, k} : Shape{k, n})};
               if (bias)
-                in.push_back(describe(dtype, {n}));
+                in.push_back(Operand::dense(dtype, {n}));
               Status status = prepareWithCap(
-                  "matmul", in, {describe(dtype, {m, n})},
+                  "matmul", in, {Operand::dense(dtype, {m, n})},
                   {integer("transpose_a", ta), integer("transpose_b", tb), integer("bias", bias)}, threads);
               ASSERT_TRUE(status.isOk()) << m << " " << n << " " << k << ": " << status.message();
               if (m > 1000 || n > 1000)
                 continue;
-              const Operand c = describe(dtype, {m, n});
+              const Operand c = Operand::dense(dtype, {m, n});
               const std::vector<Attributes::Item> attributes = {integer("transpose_a", ta), integer("transpose_b", tb)};
               std::vector<Attributes::Item> all = attributes;
               all.push_back(integer("bias", bias));
@@ -115,8 +102,8 @@ TEST(Catalogue, AttentionFitsItsCap) {
     for (int threads : {1, 4})
       for (std::int64_t tokens : {1, 63, 64, 1000})
         for (std::int64_t size : {1, 5, 64, 128}) {
-          Operand q = describe(dtype, {2, tokens, 4, size}), k = describe(dtype, {2, tokens, 2, size});
-          Operand lse = describe(DType::f32, {2, 4, tokens});
+          Operand q = Operand::dense(dtype, {2, tokens, 4, size}), k = Operand::dense(dtype, {2, tokens, 2, size});
+          Operand lse = Operand::dense(DType::f32, {2, 4, tokens});
           EXPECT_TRUE(prepareWithCap("attention", {q, k, k}, {q, lse}, {}, threads).isOk());
           EXPECT_TRUE(prepareWithCap("attention_grad", {q, q, k, k, q, lse}, {q, k, k}, {}, threads).isOk());
         }
@@ -132,14 +119,17 @@ std::string refusalWithout(const std::string &kernel, std::vector<Operand> in, s
 }
 
 TEST(Catalogue, TooLittleWorkspaceIsRefused) {
-  Operand x = describe(DType::f32, {4, 8}), row = describe(DType::f32, {4}), column = describe(DType::f32, {8});
+  Operand x = Operand::dense(DType::f32, {4, 8}), row = Operand::dense(DType::f32, {4}),
+          column = Operand::dense(DType::f32, {8});
   EXPECT_EQ(refusalWithout("layer_norm_grad", {x, x, column, row, row}, {x, column, column}),
             "kernel 'layer_norm_grad' workspace, expected at least 1024 bytes but got 1023");
-  EXPECT_EQ(refusalWithout("cross_entropy", {x, describe(DType::i32, {4})}, {describe(DType::f32, {}), row}),
-            "kernel 'cross_entropy' workspace, expected at least 32 bytes but got 31");
-  EXPECT_EQ(refusalWithout("embedding_grad", {x, describe(DType::i32, {4})}, {describe(DType::f32, {9, 8})}),
-            "kernel 'embedding_grad' workspace, expected at least 32 bytes but got 31");
-  Operand q = describe(DType::f32, {1, 8, 1, 8}), lse = describe(DType::f32, {1, 1, 8});
+  EXPECT_EQ(
+      refusalWithout("cross_entropy", {x, Operand::dense(DType::i32, {4})}, {Operand::dense(DType::f32, {}), row}),
+      "kernel 'cross_entropy' workspace, expected at least 32 bytes but got 31");
+  EXPECT_EQ(
+      refusalWithout("embedding_grad", {x, Operand::dense(DType::i32, {4})}, {Operand::dense(DType::f32, {9, 8})}),
+      "kernel 'embedding_grad' workspace, expected at least 32 bytes but got 31");
+  Operand q = Operand::dense(DType::f32, {1, 8, 1, 8}), lse = Operand::dense(DType::f32, {1, 1, 8});
   EXPECT_NE(refusalWithout("attention", {q, q, q}, {q, lse}), "");
   EXPECT_NE(refusalWithout("attention_grad", {q, q, q, q, q, lse}, {q, q, q}), "");
 }
@@ -162,20 +152,20 @@ std::string refusal(const std::string &kernel, std::vector<Operand> in, std::vec
 }
 
 TEST(Catalogue, RefusesBadOperands) {
-  auto f32 = [](const Shape &shape) { return describe(DType::f32, shape); };
+  auto f32 = [](const Shape &shape) { return Operand::dense(DType::f32, shape); };
   EXPECT_EQ(refusal("add", {f32({3})}, {f32({3})}), "kernel 'add' inputs, expected 2 but got 1");
   EXPECT_EQ(refusal("add", {f32({3}), f32({3})}, {}), "kernel 'add' outputs, expected 1 but got 0");
   EXPECT_EQ(refusal("power_sum", {}, {f32({})}), "kernel 'power_sum' inputs, expected at least 1 but got 0");
   EXPECT_EQ(refusal("concat", {f32({3})}, {}), "kernel 'concat' outputs, expected 1 but got 0");
-  EXPECT_EQ(refusal("exp", {describe(DType::i32, {3})}, {f32({3})}),
+  EXPECT_EQ(refusal("exp", {Operand::dense(DType::i32, {3})}, {f32({3})}),
             "kernel 'exp' input 0 dtype, expected f32, f64, bf16 or f16 but got i32");
   EXPECT_EQ(refusal("add", {f32({3}), f32({4})}, {f32({3})}),
             "kernel 'add' input 1 extents, expected extents that broadcast to [3] but got [4]");
-  EXPECT_EQ(refusal("copy", {f32({3})}, {describe(DType::bf16, {3})}),
+  EXPECT_EQ(refusal("copy", {f32({3})}, {Operand::dense(DType::bf16, {3})}),
             "kernel 'copy' input 0 dtype, expected bf16 but got f32");
   EXPECT_EQ(refusal("gelu", {f32({3, 4})}, {f32({3, 5})}),
             "kernel 'gelu' input 0 extents, expected [3, 5] but got [3, 4]");
-  EXPECT_EQ(refusal("compare", {f32({3}), f32({3})}, {describe(DType::u8, {3})}, {integer("predicate", 9)}),
+  EXPECT_EQ(refusal("compare", {f32({3}), f32({3})}, {Operand::dense(DType::u8, {3})}, {integer("predicate", 9)}),
             "kernel 'compare' predicate, expected 0 to 5 but got 9");
   EXPECT_EQ(refusal("iota", {}, {f32({3})}, {integer("dim", 1)}),
             "kernel 'iota' dim 1 is not a dim of an operand of rank 1");
@@ -190,7 +180,7 @@ TEST(Catalogue, RefusesBadOperands) {
   EXPECT_EQ(refusal("reduce_sum", {f32({3, 4})}, {f32({3})}, {list("dims", {2})}),
             "kernel 'reduce_sum' dims, expected distinct dims below 2 but got 2");
   for (const char *kernel : {"random_normal", "random_uniform"})
-    EXPECT_EQ(refusal(kernel, {describe(DType::i64, {})}, {f32({3})}, {list("zeros", {1})}),
+    EXPECT_EQ(refusal(kernel, {Operand::dense(DType::i64, {})}, {f32({3})}, {list("zeros", {1})}),
               std::string("kernel '") + kernel + "' zeros, expected a first and a last index but got 1 numbers");
   EXPECT_EQ(refusal("embedding", {f32({9, 8}), f32({4})}, {f32({4, 8})}),
             "kernel 'embedding' input 1 dtype, expected i32, i64 or u8 but got f32");
@@ -202,7 +192,7 @@ TEST(Catalogue, RefusesBadOperands) {
             "kernel 'matmul_gelu' inputs, expected 2 but got 3");
   EXPECT_EQ(refusal("matmul_gelu", {f32({3, 4}), f32({4, 6})}, {f32({3, 6}), f32({3, 5})}),
             "kernel 'matmul_gelu' output 1 extents, expected [3, 6] but got [3, 5]");
-  EXPECT_EQ(refusal("matmul_gelu_grad", {f32({3, 4}), f32({4, 6}), describe(DType::bf16, {3, 6})}, {f32({3, 6})}),
+  EXPECT_EQ(refusal("matmul_gelu_grad", {f32({3, 4}), f32({4, 6}), Operand::dense(DType::bf16, {3, 6})}, {f32({3, 6})}),
             "kernel 'matmul_gelu_grad' input 2 dtype, expected f32 but got bf16");
   EXPECT_EQ(refusal("matmul_gelu_grad", {f32({3, 4}), f32({4, 6}), f32({6, 3})}, {f32({3, 6})}),
             "kernel 'matmul_gelu_grad' input 2 extents, expected [3, 6] but got [6, 3]");
@@ -238,20 +228,21 @@ TEST(Catalogue, RefusesBadOperands) {
 }
 
 TEST(Catalogue, RefusesBadIndicesAlongADim) {
-  Operand table = describe(DType::f32, {3, 5}), tall = describe(DType::i64, {4, 2});
-  EXPECT_EQ(refusal("take_along", {table, tall}, {describe(DType::f32, {4, 2})}, {integer("dim", 1)}),
+  Operand table = Operand::dense(DType::f32, {3, 5}), tall = Operand::dense(DType::i64, {4, 2});
+  EXPECT_EQ(refusal("take_along", {table, tall}, {Operand::dense(DType::f32, {4, 2})}, {integer("dim", 1)}),
             "kernel 'take_along' indices, expected at most 3 in dim 0 but got 4");
-  EXPECT_EQ(refusal("argmax", {describe(DType::f32, {3, 0})}, {describe(DType::i64, {3})}, {integer("dim", 1)}),
-            "kernel 'argmax' extents, expected at least 1 in dim 1 but got 0");
+  EXPECT_EQ(
+      refusal("argmax", {Operand::dense(DType::f32, {3, 0})}, {Operand::dense(DType::i64, {3})}, {integer("dim", 1)}),
+      "kernel 'argmax' extents, expected at least 1 in dim 1 but got 0");
 }
 
 TEST(Catalogue, RefusesASliceOfTooManyRows) {
-  EXPECT_EQ(refusal("slice", {describe(DType::f32, {4, 2})}, {describe(DType::f32, {5, 2})}),
+  EXPECT_EQ(refusal("slice", {Operand::dense(DType::f32, {4, 2})}, {Operand::dense(DType::f32, {5, 2})}),
             "kernel 'slice' rows, expected at most 4 but got 5");
 }
 
 TEST(Catalogue, RefusesBadImages) {
-  auto f32 = [](const Shape &shape) { return describe(DType::f32, shape); };
+  auto f32 = [](const Shape &shape) { return Operand::dense(DType::f32, shape); };
   using Items = std::vector<Attributes::Item>;
   const Items plain{list("stride", {1, 1}), list("padding", {0, 0}), list("dilation", {1, 1})};
   Items grouped = plain;
