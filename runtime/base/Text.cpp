@@ -10,6 +10,11 @@
 
 namespace sluice {
 
+static std::string fixedText(double value, int digits) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed, digits).ptr);
+}
+
 std::string formatBytes(std::uint64_t bytes) {
   constexpr const char *units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024)
@@ -18,15 +23,19 @@ std::string formatBytes(std::uint64_t bytes) {
   double value = double(bytes) / 1024;
   for (; value >= 1024 && unit < 5; ++unit)
     value /= 1024;
-  char text[32];
-  auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::fixed, 2).ptr;
-  return std::string(text, end) + " " + units[unit];
+  return fixedText(value, 2) + " " + units[unit];
 }
 
 std::string formatBytesExact(std::uint64_t bytes) {
   if (bytes < 1024)
     return formatBytes(bytes);
   return std::to_string(bytes) + " (" + formatBytes(bytes) + ")";
+}
+
+std::string formatSeconds(double seconds) {
+  return seconds >= 1      ? fixedText(seconds, 3) + " s"
+         : seconds >= 1e-3 ? fixedText(seconds * 1e3, 3) + " ms"
+                           : fixedText(seconds * 1e6, 1) + " us";
 }
 
 std::string formatShape(std::span<const std::int64_t> shape) { return join(shape, "x"); }

@@ -44,6 +44,9 @@ std::string formatBytes(std::uint64_t bytes);
 /// Both: "1536 (1.50 KiB)"; below 1 KiB only the number and unit, "300 B".
 std::string formatBytesExact(std::uint64_t bytes);
 
+/// "1.234 ms", "12.3 us".
+std::string formatSeconds(double seconds);
+
 /// "4x64"; empty extents are a scalar, written as nothing.
 std::string formatShape(std::span<const std::int64_t> shape);
 

@@ -89,8 +89,8 @@ std::string rowsText(const std::vector<Row> &rows, std::size_t count, bool hasPr
     const Row &row = rows[k];
     out += "  " + padRight(row.name, 44) + padLeft(row.instructions > 1 ? concat(row.instructions) : "", 5);
     if (hasPrediction)
-      out += padLeft(secondsText(*row.predicted), 14);
-    out += padLeft(secondsText(row.measured), 14);
+      out += padLeft(formatSeconds(*row.predicted), 14);
+    out += padLeft(formatSeconds(row.measured), 14);
     if (hasPrediction)
       out += padLeft(percent(*row.predicted, row.measured), 12);
     out += "\n";

@@ -88,12 +88,6 @@ Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &nam
   return static_cast<std::uint32_t>(entry);
 }
 
-std::string secondsText(double seconds) {
-  return seconds >= 1      ? format("%.3f s", seconds)
-         : seconds >= 1e-3 ? format("%.3f ms", seconds * 1e3)
-                           : format("%.1f us", seconds * 1e6);
-}
-
 Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step) {
   const PredictedMemory memory = memoryOf(plan, machine);
   Json collectives = Json::array();
@@ -130,7 +124,8 @@ std::string stepText(const plan::PlanT &plan, const Machine &machine, const Pred
     return "  " + padRight(name, 24) + value + "\n";
   };
   std::string out = "predicted '" + step.entry + "' of plan '" + plan.name + "' on '" + machine.name + "'\n";
-  out += line("step", step.isComplete ? secondsText(step.seconds) : "unknown, more than " + secondsText(step.seconds));
+  out +=
+      line("step", step.isComplete ? formatSeconds(step.seconds) : "unknown, more than " + formatSeconds(step.seconds));
   if (const auto rate = step.tokensPerSecond())
     out += line("tokens/s", concat(format("%.0f", *rate), ", ", format("%.0f", *rate / double(meshSize(plan))),
                                    " a rank, ", meshSize(plan), meshSize(plan) == 1 ? " rank" : " ranks"));
@@ -139,9 +134,9 @@ std::string stepText(const plan::PlanT &plan, const Machine &machine, const Pred
     out += line("MFU", format("%.1f %%", *mfu * 100) + " of " + peak + std::string(dtypeName(step.productType)));
   else if (step.isComplete)
     out += line("MFU", "unknown, the file has no " + std::string(dtypeName(step.productType)) + "_flops_per_second");
-  out += line("kernels", secondsText(step.work) + " on stream '" + plan.streams[step.mainStream]->name + "'");
-  out += line("exposed communication", secondsText(step.exposed));
-  out += line("other waits", secondsText(step.otherWaits));
+  out += line("kernels", formatSeconds(step.work) + " on stream '" + plan.streams[step.mainStream]->name + "'");
+  out += line("exposed communication", formatSeconds(step.exposed));
+  out += line("other waits", formatSeconds(step.otherWaits));
   out += line("device memory", formatBytesExact(memory.device) + " a rank");
   out += line("process memory", memory.process ? formatBytesExact(*memory.process) : "unknown");
   std::vector<const PredictedCollective *> most;
@@ -154,7 +149,7 @@ std::string stepText(const plan::PlanT &plan, const Machine &machine, const Pred
   for (std::size_t k = 0; k < std::min(listed, most.size()); ++k) {
     const IssuedInstruction &issued = step.instructions[most[k]->instruction].issued;
     const std::string unit = unitName(plan, *issued.instruction);
-    out += concat("  ", padRight(secondsText(most[k]->exposed) + " of " + secondsText(most[k]->seconds), 26),
+    out += concat("  ", padRight(formatSeconds(most[k]->exposed) + " of " + formatSeconds(most[k]->seconds), 26),
                   operationName(plan, *issued.instruction), unit.empty() ? "" : " ", unit, " (", issued.position,
                   "): ", most[k]->because, "\n");
   }

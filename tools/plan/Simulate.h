@@ -27,9 +27,6 @@ std::string stepText(const plan::PlanT &plan, const Machine &machine, const Pred
 /// The index of an entry point; an input error that lists those of the plan.
 Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &name);
 
-/// "1.234 ms", "12.3 us".
-std::string secondsText(double seconds);
-
 } // namespace sluice
 
 #endif // SLUICE_TOOLS_PLAN_SIMULATE_H
