@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace sluice {
 namespace {
@@ -86,38 +87,48 @@ LiveBytes liveBetween(const plan::PlanT &plan, std::uint32_t entry, std::uint32_
 
 } // namespace
 
-EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Space space) {
+std::vector<BytesByClass> profileByClass(const plan::PlanT &plan, std::uint32_t entry, plan::Space space) {
   const std::uint32_t count = instructionCount(*plan.entries[entry]);
-  std::vector<std::int64_t> change(count + 1, 0);
-  std::uint64_t persistent = 0;
+  std::vector<std::array<std::int64_t, bufferClassCount>> change(count + 1);
+  BytesByClass live{};
   for (const auto &buffer : plan.buffers) {
+    const auto c = std::size_t(buffer->class_);
     if (buffer->space != space)
       continue;
     if (buffer->entry == -1)
-      persistent += buffer->bytes;
+      live[c] += buffer->bytes;
     else if (buffer->entry == int(entry)) {
-      change[buffer->reserved_from == 0 ? buffer->begin : 0] += std::int64_t(buffer->bytes);
-      change[buffer->end] -= std::int64_t(buffer->bytes);
+      change[buffer->reserved_from == 0 ? buffer->begin : 0][c] += std::int64_t(buffer->bytes);
+      change[buffer->end][c] -= std::int64_t(buffer->bytes);
       // Reserved in the previous run, until its end.
       if (const std::uint32_t from = std::max(buffer->reserved_from, buffer->end);
           buffer->reserved_from != 0 && from < count)
-        change[from] += std::int64_t(buffer->bytes);
+        change[from][c] += std::int64_t(buffer->bytes);
     }
   }
-  forEachReplacement(plan, entry, space, [&](std::uint32_t, std::uint32_t at, std::uint64_t bytes) {
-    change[at] -= std::int64_t(bytes);
-    change[at + 1] += std::int64_t(bytes);
+  forEachReplacement(plan, entry, space, [&](std::uint32_t old, std::uint32_t at, std::uint64_t bytes) {
+    const auto c = std::size_t(plan.buffers[old]->class_);
+    change[at][c] -= std::int64_t(bytes);
+    change[at + 1][c] += std::int64_t(bytes);
   });
-  EntryProfile profile;
-  profile.live.resize(count);
-  profile.peakBytes = persistent;
-  std::int64_t live = 0;
+  std::vector<BytesByClass> profile(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    live += change[i];
-    profile.live[i] = persistent + std::uint64_t(live);
-    if (profile.live[i] > profile.peakBytes) {
-      profile.peakBytes = profile.live[i];
-      profile.peakAt = i;
+    for (std::size_t c = 0; c < bufferClassCount; ++c)
+      live[c] += std::uint64_t(change[i][c]);
+    profile[i] = live;
+  }
+  return profile;
+}
+
+EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Space space) {
+  EntryProfile profile;
+  for (const auto &buffer : plan.buffers)
+    profile.peakBytes += buffer->space == space && buffer->entry == -1 ? buffer->bytes : 0;
+  for (const BytesByClass &classes : profileByClass(plan, entry, space)) {
+    profile.live.push_back(std::accumulate(classes.begin(), classes.end(), std::uint64_t(0)));
+    if (profile.live.back() > profile.peakBytes) {
+      profile.peakBytes = profile.live.back();
+      profile.peakAt = std::uint32_t(profile.live.size() - 1);
     }
   }
   return profile;

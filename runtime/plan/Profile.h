@@ -30,6 +30,9 @@ struct EntryProfile {
 };
 EntryProfile profileEntry(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
 
+/// The same by class, for each instruction.
+std::vector<BytesByClass> profileByClass(const plan::PlanT &plan, std::uint32_t entry, plan::Space space);
+
 /// Live bytes of a space.
 struct LiveBytes {
   std::uint64_t bytes = 0;
