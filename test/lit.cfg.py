@@ -4,6 +4,7 @@ import glob
 import os
 import subprocess
 import shutil
+import sys
 import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -48,6 +49,10 @@ if shutil.which("clang++-22") and glob.glob("/usr/lib/llvm-22/lib/clang/22/lib/l
     config.available_features.add("fuzzer")
 if shutil.which("zstd"):
     config.available_features.add("zstd")
+sys.path.insert(0, os.path.join(root, "test", "python"))
+import browser  # noqa: E402
+if browser.find():
+    config.available_features.add("browser")
 # A container may have no pseudo-terminals.
 try:
     for end in os.openpty():

@@ -3,6 +3,8 @@
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
 //        sluice-plan check FILE --mutate N [--seed S]
 //        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1] [--checkpoint]
+//        sluice-plan memory FILE --html PAGE [--machine MACHINE]
+//        sluice-plan explain FILE [NAME] [--entry NAME] [--json]
 //        sluice-plan simulate FILE --machine MACHINE [--entry NAME] [--trace TRACE] [--json]
 //        sluice-plan compare FILE TRACE [--machine MACHINE] [--entry NAME] [--json]
 //        sluice-plan calibrate -o MACHINE [--threads T,...] [--quick]
@@ -14,18 +16,17 @@
 #include "runtime/plan/Commands.h"
 #include "tools/CommandLine.h"
 #include "tools/plan/Compare.h"
+#include "tools/plan/Explain.h"
+#include "tools/plan/MemoryPage.h"
 #include "tools/plan/Mutants.h"
 #include "tools/plan/Pack.h"
 #include "tools/plan/Simulate.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string>
 #include <unistd.h>
 
 using namespace sluice;
-
-static constexpr std::string_view notImplemented[] = {"explain"};
 
 int main(int argc, char **argv) {
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
@@ -35,6 +36,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   PlanCommand command;
   command.isTerminal = isatty(STDOUT_FILENO) == 1;
+  MemoryPageCommand page;
   std::uint64_t mutants = 0, seed = 0;
   std::string names;
   bool isKnown = argc < 2 || argv[1][0] == '-';
@@ -71,6 +73,12 @@ int main(int argc, char **argv) {
                      "include the host memory that a run with --checkpoint needs in addition")
           ->excludes("--at")
           ->excludes("--account");
+      auto *html = subcommand->add_option(
+          "--html", page.output,
+          "write a page for a browser: memory, buffers, streams, with --machine predicted times");
+      html->check(nonEmptyPath());
+      for (const char *other : {"--json", "--at", "--account", "--checkpoint"})
+        html->excludes(other);
     }
     names += std::string(names.empty() ? "" : "|") + row.name;
     isKnown = isKnown || std::string_view(argv[1]) == row.name;
@@ -104,8 +112,15 @@ int main(int argc, char **argv) {
       ->check(nonEmptyPath());
   compareSubcommand->add_option("--entry", compare.entry, "the entry point")->capture_default_str();
   compareSubcommand->add_flag("--json", compare.json, "print only JSON");
+  ExplainCommand explain;
+  CLI::App *explainSubcommand =
+      app.add_subcommand("explain", "buffers at the peak, activations by unit, gathered units, recompute regions");
+  explainSubcommand->add_option("FILE", explain.plan, "a plan")->required();
+  explainSubcommand->add_option("NAME", explain.name, "only this unit, parameter or buffer");
+  explainSubcommand->add_option("--entry", explain.entry, "the entry point")->capture_default_str();
+  explainSubcommand->add_flag("--json", explain.json, "print only JSON");
   app.add_subcommand("calibrate", "measures this machine's CPU, and writes a machine file");
-  for (std::string_view name : {"pack", "simulate", "compare", "calibrate"}) {
+  for (std::string_view name : {"explain", "pack", "simulate", "compare", "calibrate"}) {
     names += "|" + std::string(name);
     isKnown = isKnown || argv[1] == name;
   }
@@ -116,16 +131,20 @@ int main(int argc, char **argv) {
     return report(failedError("cannot start '" + program + "', which measures"));
   }
   // CLI11 reports an unknown subcommand as a missing one.
-  if (!isKnown && std::ranges::count(notImplemented, std::string_view(argv[1])))
-    return report(notImplementedError("subcommand '" + std::string(argv[1]) + "'"));
   if (!isKnown)
     return report({StatusCode::usage, "unknown subcommand '" + std::string(argv[1]) + "', expected " + names});
   if (const std::optional<int> done = parseCommandLine(app, argc, argv))
     return *done;
   command.name = app.get_subcommands().front()->get_name();
+  if (!page.output.empty()) {
+    page.plan = command.files.front();
+    page.machine = command.machine;
+  }
   const PlanCommandResult result = packSubcommand->parsed()       ? runPack(pack)
                                    : simulateSubcommand->parsed() ? runSimulate(simulate)
                                    : compareSubcommand->parsed()  ? runCompare(compare)
+                                   : explainSubcommand->parsed()  ? runExplain(explain)
+                                   : !page.output.empty()         ? runMemoryPage(page)
                                    : mutants > 0                  ? runMutants(command, mutants, seed)
                                                                   : runPlanCommand(command);
   return finish(result.text, result.status, result.exitCode);
