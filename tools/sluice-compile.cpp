@@ -15,6 +15,7 @@
 #include "tools/compile/Diagnostics.h"
 #include "tools/compile/Options.h"
 #include "tools/compile/Verify.h"
+#include "tools/compile/WhatIf.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/MLIRContext.h"
@@ -73,6 +74,8 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(*sources, &context);
   if (!module)
     return static_cast<int>(StatusCode::input);
+  if (options.comparesVariants())
+    return compareVariants(options, module.get());
 
   isDump = !compiledTo(module.get()).empty();
   if (!isDump)

@@ -28,7 +28,11 @@ Result<ImportedModel> sluice::importHuggingFace(mlir::MLIRContext *context, cons
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(file);
   if (!buffer)
     return inputError(file + ": cannot read the config: " + buffer.getError().message());
-  llvm::StringRef text = (*buffer)->getBuffer();
+  return importHuggingFaceText(context, (*buffer)->getBuffer(), file, options);
+}
+
+Result<ImportedModel> sluice::importHuggingFaceText(mlir::MLIRContext *context, llvm::StringRef text,
+                                                    const std::string &file, const ImportOptions &options) {
   // LLVM's parser is recursive.
   if (nestsTooDeep(text))
     return inputError(file + ": config, expected at most " + std::to_string(deepestJson) +

@@ -43,6 +43,10 @@ struct ImportedModel {
 Result<ImportedModel> importHuggingFace(mlir::MLIRContext *context, const std::string &file,
                                         const ImportOptions &options);
 
+/// The same from the text of a config.json; `file` is for messages.
+Result<ImportedModel> importHuggingFaceText(mlir::MLIRContext *context, llvm::StringRef text, const std::string &file,
+                                            const ImportOptions &options);
+
 /// The values of `model_type`, separated by commas.
 std::string familyNames();
 

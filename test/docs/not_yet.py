@@ -1,6 +1,6 @@
 """not_yet.py README PLAN MODEL: each name in the README's "not yet" row is refused by an error that contains the name.
 
-Options and subcommands are in no help text. Keys of the recipe that take only their default are in the row too.
+Options are in no help text. Keys of the recipe that take only their default are in the row too.
 """
 
 import re
@@ -17,34 +17,29 @@ SETTINGS = {
              "schedule.backward_prefetch=auto"],
     "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
 }
-COMPILE = ("--what-if", "--pareto", "--fit", "--decisions")
-VALUELESS = ("--pareto",)
+COMPILE = ("--decisions",)
 MEMORY = ("--account fsdp2",)
-SUBCOMMANDS = ("explain",)
-# Not names of features: the program and the subcommand whose parts the row lists.
-PROGRAMS = ("sluice-plan", "sluice-plan memory")
+# Not the name of a feature: the subcommand whose option the row lists.
+PROGRAM = "sluice-plan memory"
 
 
 def commands(name, plan, model):
     """The commands that use the feature."""
     if name in SETTINGS:
         return [["sluice-compile", model, *set_options(["mesh.shard=2", setting]), "-o", "x.plan"] for setting in SETTINGS[name]]
-    if name in SUBCOMMANDS:
-        return [["sluice-plan", name, plan]]
-    value = [] if name in VALUELESS else ["1"]
     if name in COMPILE:
-        return [["sluice-compile", model, "-o", "x.plan", name, *value]]
+        return [["sluice-compile", model, "-o", "x.plan", name, "1"]]
     if name in MEMORY:
         return [["sluice-plan", "memory", plan, *name.split()]]
     if name.startswith("--"):
-        return [["sluice-train", plan, "--data", "random:1", name, *value]]
+        return [["sluice-train", plan, "--data", "random:1", name, "1"]]
     return []
 
 
 def main():
     readme, plan, model = sys.argv[1:]
     row = re.search(r"^\| not yet \|.*$", Path(readme).read_text(), re.M)[0]
-    names = [name for name in re.findall(r"`([^`]+)`", row) if name not in PROGRAMS]
+    names = [name for name in re.findall(r"`([^`]+)`", row) if name != PROGRAM]
     problems = [f"'{name}' is not in the row" for name in SETTINGS if name not in names]
     table = try_run("sluice-compile", "--recipe-keys").stdout
     problems += [f"'{key}' is not in the row" for key in re.findall(r"^\| `([\w.]+)` \| [^|]+ \| only the default", table, re.M)
@@ -60,9 +55,8 @@ def main():
                 problems.append(f"{' '.join(command)}: expected exit code {code} and an error with '{name}' but got exit code {done.returncode} "
                                 f"and {done.stderr!r}")
     for tool in (["sluice-compile"], ["sluice-train"], ["sluice-plan"], ["sluice-plan", "memory"]):
-        shown = set(re.findall(r"--[\w-]+|^  \w+", try_run(*tool, "--help").stdout, re.M))
-        problems += [f"{' '.join(tool)} --help shows '{name}'" for name in names
-                     if name in shown or (name in SUBCOMMANDS and f"  {name}" in shown)]
+        shown = set(re.findall(r"--[\w-]+", try_run(*tool, "--help").stdout))
+        problems += [f"{' '.join(tool)} --help shows '{name}'" for name in names if name in shown]
     print("\n".join(problems) or f"{len(names)} features are refused by name")
     sys.exit(1 if problems else 0)
 

@@ -12,6 +12,8 @@ Status readRecipe(Recipe &recipe, const CompileOptions &options) {
     SLUICE_RETURN_IF_ERROR(recipe.addFile(options.recipe));
   for (const std::string &setting : options.settings)
     SLUICE_RETURN_IF_ERROR(recipe.addSetting(setting));
+  for (const std::string &setting : options.variant)
+    SLUICE_RETURN_IF_ERROR(recipe.addSetting(setting, "--what-if"));
   return recipe.resolve();
 }
 

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-/// Reads --recipe and --set over the values of `recipe`, and resolves it.
+/// Reads --recipe, --set and the settings of a variant over the values of `recipe`, and resolves it.
 Status readRecipe(Recipe &recipe, const CompileOptions &options);
 
 /// The recipe of the command line over the one that the module carries, attached to the module. The recipe of a

@@ -48,9 +48,20 @@ Diagnostics::Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context)
     llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &) { return false; });
 }
 
+static bool isBudgetError(const mlir::Diagnostic &diagnostic) {
+  return diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error &&
+         llvm::StringRef(diagnostic.str()).starts_with("over the memory budget");
+}
+
+FirstError::FirstError(mlir::MLIRContext *context)
+    : handler(context, [this](mlir::Diagnostic &diagnostic) {
+        isOverBudget |= isBudgetError(diagnostic);
+        if (text.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+          text = diagnostic.str() + pathOf(diagnostic.getLocation());
+      }) {}
+
 llvm::LogicalResult Diagnostics::print(mlir::Diagnostic &diagnostic) {
-  bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-  isOverBudget |= isError && llvm::StringRef(diagnostic.str()).starts_with("over the memory budget");
+  isOverBudget |= isBudgetError(diagnostic);
   // The printer, registered before, prints other diagnostics.
   if (hasFile(diagnostic.getLocation()))
     return mlir::failure();

@@ -21,6 +21,19 @@ private:
   llvm::LogicalResult print(mlir::Diagnostic &diagnostic);
 };
 
+/// Keeps the first error of a context, with its module path, and prints no diagnostic.
+class FirstError {
+public:
+  explicit FirstError(mlir::MLIRContext *context);
+
+  /// Empty: there was no error.
+  std::string text;
+  bool isOverBudget = false;
+
+private:
+  mlir::ScopedDiagnosticHandler handler;
+};
+
 } // namespace sluice
 
 #endif // SLUICE_TOOLS_COMPILE_DIAGNOSTICS_H

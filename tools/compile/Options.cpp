@@ -12,7 +12,7 @@ namespace sluice {
 namespace {
 
 /// Options of the planner.
-constexpr const char *notImplemented[] = {"--what-if", "--pareto", "--fit", "--json", "--decisions"};
+constexpr const char *notImplemented[] = {"--decisions"};
 
 Status findLastPhase(const std::string &compileTo, CompileOptions &options) {
   options.emits = compileTo.empty() || compileTo == "emit";
@@ -35,8 +35,11 @@ Status checkFiles(const CompileOptions &options) {
                : Status(StatusCode::usage, concat("'--verify' cannot be combined with '", other, "'"))
                      .withNote("'--verify' compares a plan and writes none");
   }
-  if (options.output.empty() && options.emits && !options.printRecipe)
+  if (options.output.empty() && options.emits && !options.printRecipe && !options.comparesVariants())
     return Status(StatusCode::usage, "missing option '-o', the path of the plan");
+  if ((options.json || !options.machine.empty()) && !options.comparesVariants())
+    return Status(StatusCode::usage, "--json and --machine are for variants")
+        .withNote("give --what-if, --pareto or --fit");
   return Status::ok();
 }
 
@@ -65,8 +68,24 @@ std::optional<int> readCompileOptions(int argc, char **argv, CompileOptions &opt
       ->check(nonEmptyPath());
   app.add_option("--verify", options.verify, "compile, and compare with this plan instead of writing one")
       ->check(nonEmptyPath());
+  auto *whatIf = app.add_option("--what-if", options.whatIf,
+                                "KEY=V1,V2,...: compile a variant for each value and compare them; KEY is a key of the "
+                                "recipe, batch or sequence; can be repeated for all combinations");
+  whatIf->allow_extra_args(false);
+  auto *fit = app.add_option("--fit", options.fit, "find the largest batch or sequence that fits the memory")
+                  ->check(CLI::IsMember({"batch", "sequence"}));
+  auto *pareto = app.add_flag("--pareto", options.pareto,
+                              "mark the variants for which no other needs less memory and time; without --what-if, of "
+                              "recompute, strategy, prefetch and offload");
+  app.add_option("--machine", options.machine, "a description of the machine, to predict the step time of variants")
+      ->check(nonEmptyPath());
+  app.add_flag("--json", options.json, "print the variants as JSON");
+  pareto->needs("--machine")->excludes(fit);
   app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and its origin");
   app.add_flag("--recipe-keys", options.recipeKeys, "print all keys of the recipe as a table in Markdown");
+  for (auto *option : {whatIf, fit, pareto})
+    for (const char *other : {"--compile-to", "--dump-phases", "--verify", "--print-recipe"})
+      option->excludes(other);
   app.set_version_flag("--version", versionText("sluice-compile"));
   app.footer(footer());
   if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplemented))

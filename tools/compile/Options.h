@@ -15,6 +15,12 @@ struct CompileOptions {
   /// A plan to compare with the one that is compiled, which is not written; empty: none.
   std::string verify;
   std::vector<std::string> settings;
+  /// Settings of one variant of --what-if, after `settings`.
+  std::vector<std::string> variant = {};
+  /// Variants: KEY=V1,V2,... for each --what-if; `batch` or `sequence` for --fit; the machine of predicted times.
+  std::vector<std::string> whatIf;
+  std::string fit, machine;
+  bool pareto = false, json = false;
   /// The phase after which to write IR; null: all.
   const PipelinePhase *last = nullptr;
   /// Write a plan, not IR.
@@ -22,6 +28,9 @@ struct CompileOptions {
   bool printRecipe = false;
   /// Print the table of recipe keys and nothing else.
   bool recipeKeys = false;
+
+  /// Compile variants and compare them.
+  bool comparesVariants() const { return !whatIf.empty() || pareto || !fit.empty(); }
 };
 
 /// As parseCommandLine: nullopt if `options` are complete and consistent, else the exit code.

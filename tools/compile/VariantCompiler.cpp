@@ -1,0 +1,178 @@
+//===- VariantCompiler.cpp - compiles variants of a model and recipe --------------------------===//
+#include "tools/compile/VariantCompiler.h"
+
+#include "dialect/model/Attributes.h"
+#include "passes/Pipeline.h"
+#include "passes/emit/Emit.h"
+#include "passes/import/WriteOutput.h"
+#include "runtime/base/Text.h"
+#include "runtime/plan/Profile.h"
+#include "runtime/plan/Reader.h"
+#include "tools/compile/CompileRecipe.h"
+#include "tools/compile/Diagnostics.h"
+#include "tools/compile/Verify.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace sluice {
+namespace {
+
+constexpr std::int64_t mostExtent = std::int64_t(1) << 30;
+
+Result<std::int64_t> readExtent(const VariantSetting &setting) {
+  std::int64_t value = 0;
+  const char *end = setting.value.data() + setting.value.size();
+  if (const auto [rest, error] = std::from_chars(setting.value.data(), end, value);
+      error != std::errc() || rest != end || value < 1 || value > mostExtent)
+    return inputError("--what-if " + setting.key + ": expected an integer from 1 to " + std::to_string(mostExtent) +
+                      " but got '" + setting.value + "'");
+  return value;
+}
+
+/// An error if the plan's rank does not fit the memory of the machine's device.
+Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine) {
+  const std::optional<Machine::Value> &memory = machine.figure("memory_bytes");
+  if (machine.device == "cpu" || !memory)
+    return Status::ok();
+  SLUICE_ASSIGN_OR_RETURN(const DeviceShare share, deviceShare(plan, machine));
+  if (share.known <= memory->value)
+    return Status::ok();
+  return {StatusCode::budget, "over the memory of '" + machine.name + "', expected at most " +
+                                  formatBytesExact(memory->value) + " but got " + formatBytesExact(share.known)};
+}
+
+} // namespace
+
+std::int64_t VariantCompiler::extent(std::string_view key) const {
+  auto value = module->getAttrOfType<mlir::IntegerAttr>(key == "batch" ? model::batchName : model::sequenceName);
+  return value ? value.getInt() : 0;
+}
+
+Status VariantCompiler::findImport(const std::string &key) {
+  auto config = module->getAttrOfType<mlir::StringAttr>(model::configName);
+  constexpr const char *remedy = "import the model with each value, and compile each file";
+  if (!config)
+    return inputError("--what-if " + key + ": the model is not from a config.json").withNote(remedy);
+  const std::string given = printModule(module);
+  ImportOptions candidate;
+  candidate.batch = extent("batch");
+  candidate.sequence = extent("sequence");
+  candidate.trainOnly = !module.lookupSymbol("logits");
+  // The module does not state these two options of sluice-import.
+  for (const std::optional<double> dropout : {std::optional<double>(), std::optional<double>(0)})
+    for (const bool allowLonger : {false, true}) {
+      candidate.dropout = dropout;
+      candidate.allowLonger = allowLonger;
+      Result<ImportedModel> imported =
+          importHuggingFaceText(module->getContext(), config.getValue(), options.input, candidate);
+      if (imported.isOk() && printModule(imported->module.get()) == given) {
+        import = candidate;
+        return Status::ok();
+      }
+    }
+  return inputError("--what-if " + key + ": the model is not the one that sluice-import creates from its config.json")
+      .withNote(remedy);
+}
+
+Result<mlir::OwningOpRef<mlir::ModuleOp>> VariantCompiler::moduleOf(const Variant &variant) {
+  std::int64_t batch = extent("batch"), sequence = extent("sequence");
+  for (const VariantSetting &setting : variant) {
+    if (!isModelExtent(setting.key))
+      continue;
+    SLUICE_ASSIGN_OR_RETURN((setting.key == "batch" ? batch : sequence), readExtent(setting));
+    if (!import)
+      SLUICE_RETURN_IF_ERROR(findImport(setting.key));
+  }
+  if (batch == extent("batch") && sequence == extent("sequence"))
+    return mlir::OwningOpRef<mlir::ModuleOp>(module.clone());
+  ImportOptions changed = *import;
+  changed.batch = batch;
+  changed.sequence = sequence;
+  SLUICE_ASSIGN_OR_RETURN(ImportedModel imported,
+                          importHuggingFaceText(module->getContext(),
+                                                module->getAttrOfType<mlir::StringAttr>(model::configName).getValue(),
+                                                options.input, changed));
+  return std::move(imported.module);
+}
+
+/// The options of sluice-compile with which it would compile the variant.
+static CompileOptions optionsOf(const CompileOptions &options, const Variant &variant) {
+  CompileOptions changed = options;
+  for (const VariantSetting &setting : variant)
+    if (!isModelExtent(setting.key))
+      changed.variant.push_back(setting.key + "=" + setting.value);
+  return changed;
+}
+
+Result<bool> VariantCompiler::isLimited(const Variant &variant) {
+  if (machine && machine->device != "cpu" && machine->figure("memory_bytes"))
+    return true;
+  mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
+  SLUICE_ASSIGN_OR_RETURN(const Recipe recipe, mergeRecipe(copy.get(), optionsOf(options, variant)));
+  return recipe.memory.budget.has_value();
+}
+
+Result<PlanBytes> VariantCompiler::emit(const Variant &variant) {
+  SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> model, moduleOf(variant));
+  const bool isDump = !compiledTo(module).empty();
+  if (!isDump)
+    recordSourceDigest(model.get());
+  FirstError error(module->getContext());
+  if (Result<Recipe> recipe = mergeRecipe(model.get(), optionsOf(options, variant)); !recipe.isOk())
+    return recipe.takeStatus();
+  Status status = runPhases(model.get(), nullptr);
+  if (error.isOverBudget)
+    return Status(StatusCode::budget, error.text);
+  if (!status.isOk())
+    return error.text.empty() ? status : Status(status.code(), error.text);
+  llvm::FailureOr<PlanBytes> emitted = emitPlan(model.get());
+  if (llvm::failed(emitted))
+    return internalError("plan that cannot be emitted, please report it");
+  SLUICE_RETURN_IF_ERROR(checkEmitted(*emitted, isDump ? options.input : ""));
+  return std::move(*emitted);
+}
+
+Status VariantCompiler::measure(const PlanBytes &bytes, CompiledVariant &result) const {
+  SLUICE_ASSIGN_OR_RETURN(const PlanFile file, parsePlan(bytes.span(), "plan"));
+  const plan::PlanT &plan = file.plan;
+  const plan::ArenaT *arena = arenaOf(plan, plan::Space::device);
+  result.peak = arena ? arena->bytes + arena->workspace : 0;
+  const PeakPlace peak = findPeak(plan, plan::Space::device);
+  const BytesByClass byClass = liveAt(plan, peak.entry, peak.instruction, plan::Space::device).byClass;
+  const auto largest = std::ranges::max_element(byClass);
+  result.largestClass = plan::EnumNameBufferClass(plan::BufferClass(largest - byClass.begin()));
+  result.largestClassBytes = *largest;
+  if (!machine)
+    return Status::ok();
+  const int entry = std::max(0, findEntry(plan, "train_step"));
+  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, *machine, static_cast<std::uint32_t>(entry)));
+  if (step.isComplete)
+    result.seconds = step.seconds;
+  return checkDeviceMemory(plan, *machine);
+}
+
+CompiledVariant VariantCompiler::compile(const Variant &variant) {
+  CompiledVariant result;
+  result.variant = variant;
+  Result<PlanBytes> plan = emit(variant);
+  result.status = plan.status();
+  if (result.status.code() == StatusCode::budget) {
+    // Without the budget, for its peak and time.
+    Variant unlimited = variant;
+    std::erase_if(unlimited, [](const VariantSetting &setting) { return setting.key == "memory.budget"; });
+    unlimited.push_back({"memory.budget", "default"});
+    if (const Result<PlanBytes> larger = emit(unlimited); larger.isOk())
+      static_cast<void>(measure(*larger, result));
+  }
+  if (!plan.isOk())
+    return result;
+  result.status = measure(*plan, result);
+  if (result.status.isOk())
+    result.plan = std::move(*plan);
+  return result;
+}
+
+} // namespace sluice
