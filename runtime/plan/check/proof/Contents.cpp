@@ -142,14 +142,17 @@ public:
       used[k] = left / fact.loops[k].stride;
       if (used[k] >= fact.loops[k].extent)
         return false;
-      // Its digits count from the first element of a level.
-      if (used[k] != 0 &&
-          std::ranges::any_of(fact.meaning.bounds, [&](const Bound &bound) { return fact.loops[k].step < bound.end; }))
-        return false;
       left -= used[k] * fact.loops[k].stride;
       base += used[k] * fact.loops[k].step;
     }
-    return left == 0;
+    // The first element may be padding.
+    return left == 0 && std::ranges::all_of(fact.meaning.bounds, [&](const Bound &bound) {
+             std::int64_t sum = fact.base % bound.end;
+             for (std::size_t k = 0; k < fact.loops.size(); ++k)
+               if (bound.has(Digit{fact.loops[k].extent, fact.loops[k].step}))
+                 sum += used[k] * fact.loops[k].step;
+             return sum < bound.end;
+           });
   }
   /// Appends the digits of `extent` elements at distance `stride`.
   bool add(std::int64_t extent, std::int64_t stride, Digits &digits) {

@@ -37,9 +37,9 @@ struct AxisStep {
   auto operator<=>(const AxisStep &) const = default;
 };
 
-/// The elements of a shard for which the sum of the digits with steps below `end`, and of the steps of `axes`, is `end`
-/// or more are padding: they would be past the last element of a dim. Elements past the last one of the root are
-/// padding without a bound.
+/// The elements of a shard for which the sum of the digits with steps below `end`, of the steps of `axes`, and of the
+/// base modulo `end`, is `end` or more are padding: they would be past the last element of a dim. Elements past the last
+/// one of the root are padding without a bound.
 struct Bound {
   std::int64_t end = 0;
   AxisSet axes = 0;

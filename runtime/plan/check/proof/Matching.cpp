@@ -247,7 +247,7 @@ bool EntryProof::leavesOutPadding(const Reading &reading, const plan::ViewT &vie
   };
   bool isAll = true;
   for (const Bound &bound : reading.meaning.bounds) {
-    isAll = isAll && isLeftOut(bound.end);
+    isAll = isAll && reading.at.base % bound.end == 0 && isLeftOut(bound.end);
     std::erase_if(outermost.steps, [&](const AxisStep &step) { return bound.has(step) || step.step < bound.end; });
     for (Digits &dim : outermost.at.dims)
       std::erase_if(dim, [&](const Digit &digit) { return bound.has(digit); });

@@ -125,7 +125,7 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
   for (const AxisStep &step : result.steps)
     for (Bound &bound : result.bounds)
       bound.axes |= step.step < bound.end ? AxisSet(1) << step.axis : 0;
-  // A bound limits sums of digits, which count from the first element.
+  // The first element may be padding.
   if (!result.bounds.empty() && shard.at.base != 0)
     return std::nullopt;
   result.sort();

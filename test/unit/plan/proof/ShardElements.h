@@ -20,7 +20,9 @@ inline std::vector<std::int64_t> enumerate(const Shard &shard, const std::vector
     /// The sum that each bound limits.
     std::vector<std::int64_t> sums;
   };
-  std::vector<Element> all{{shard.at.base, std::vector<std::int64_t>(shard.bounds.size())}};
+  std::vector<Element> all{{shard.at.base, {}}};
+  for (const Bound &bound : shard.bounds)
+    all[0].sums.push_back(shard.at.base % bound.end);
   const auto expand = [&](std::int64_t first, std::int64_t count, std::int64_t step, const auto &item) {
     std::vector<Element> next;
     for (const Element &element : all)

@@ -1,0 +1,136 @@
+//===- InitialProofTest.cpp - initial values of shards (P9, P14) ---------------------------===//
+//
+// Small entry points by hand that initialize a parameter.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/plan/proof/ProofPlan.h"
+
+namespace sluice::test {
+namespace {
+
+/// A parameter w [8, 6] of normal numbers, whose rows ranks along `shard` divide, and its entry point.
+class Initialized : public ProofPlan {
+public:
+  std::uint32_t seed = buffer("seed", {}, plan::DType::i64, host), step = buffer("step", {}, plan::DType::i64, host),
+                shard = buffer("w", {4, 6});
+  plan::ParameterT *own = nullptr;
+  plan::LaunchT *draw = nullptr;
+
+  explicit Initialized(const std::string &kernel = "random_normal", std::vector<plan::AttributeT> attributes = {})
+      : ProofPlan({{"replicate", 2}, {"shard", 2}}) {
+    unit("u");
+    own = &parameter("w", {8, 6}, {1}, shard);
+    own->key = 7;
+    own->initializer = std::make_unique<plan::InitializerT>();
+    own->initializer->kind = plan::InitializerKind::normal;
+    own->initializer->b = 0.02;
+    op("model.read", {}, {8, 6}, {}, "w");
+    end();
+    stream("compute");
+    plan::EntryT &init = entry("init");
+    section();
+    PlanBuilder::port(init.inputs, "seed", view(seed));
+    PlanBuilder::port(init.inputs, "step", view(step));
+    attributes.push_back(integer("key", 7));
+    if (kernel == "random_normal")
+      attributes.push_back(number("stddev", 0.02));
+    draw = &compute(kernel, {view(seed)}, {padded(view(shard), 0, {1}, 4, 8)}, {}, {}, std::move(attributes));
+  }
+};
+
+TEST(InitialProof, RandomNumbersAreThoseOfTheInitializer) {
+  Initialized good;
+  EXPECT_EQ(proofOf(good), "");
+
+  Initialized uniform("random_uniform");
+  expectText(proofOf(uniform), "P9", "expected kernel 'random_normal' but got 'random_uniform'");
+
+  Initialized range("random_uniform", {number("low", -1), number("high", 3)});
+  range.own->initializer->kind = plan::InitializerKind::uniform;
+  range.own->initializer->a = -1;
+  range.own->initializer->b = 2;
+  expectText(proofOf(range), "P9", "with other numbers than its initializer has");
+  range.own->initializer->b = 3;
+  EXPECT_EQ(proofOf(range), "");
+  range.own->initializer->a = 0;
+  expectText(proofOf(range), "P9", "with other numbers than its initializer has");
+
+  Initialized deviation;
+  deviation.own->initializer->b = 0.5;
+  expectText(proofOf(deviation), "P9", "with other numbers than its initializer has");
+
+  Initialized ofTheStep;
+  ofTheStep.draw->inputs[0]->buffer = ofTheStep.step;
+  expectText(proofOf(ofTheStep), "P14", "from a number that is not the seed");
+}
+
+TEST(InitialProof, AConstantHasOneNumber) {
+  Initialized constant("constant", {number("value", 3)});
+  constant.own->initializer->kind = plan::InitializerKind::constant;
+  constant.own->initializer->a = 3;
+  EXPECT_EQ(proofOf(constant), "");
+  constant.own->initializer->a = 2;
+  expectText(proofOf(constant), "P9", "with other numbers than its initializer has");
+}
+
+TEST(InitialProof, RandomNumbersAreAtTheElementsOfTheShard) {
+  Initialized otherAxis;
+  otherAxis.draw->outputs[0]->valid[0]->axes = {0};
+  expectText(proofOf(otherAxis), "P14", "at other elements than those of its shard");
+
+  // Of a tensor of nine rows.
+  Initialized otherRows;
+  otherRows.draw->outputs[0]->valid[0]->total = 9;
+  expectText(proofOf(otherRows), "P14", "at other elements than those of its shard");
+
+  Initialized ofAll;
+  ofAll.draw->outputs[0]->valid.clear();
+  expectText(proofOf(ofAll), "P14", "at other elements than those of its shard");
+
+  // More rows on a rank than in the tensor.
+  Initialized none;
+  none.draw->outputs[0]->valid[0]->total = 3;
+  expectText(proofOf(none), "?", "the elements of the random initial values of parameter 'w'");
+}
+
+/// Drawn in a buffer, and copied from there in another order.
+TEST(InitialProof, RandomNumbersAreInTheirOrder) {
+  for (const bool isTurned : {false, true}) {
+    Initialized copied;
+    const std::uint32_t drawn = copied.buffer("drawn", {4, 6});
+    copied.draw->outputs[0]->buffer = drawn;
+    copied.compute("copy", {copied.view(drawn, {4, 6}, 0, isTurned ? Shape{1, 4} : Shape{6, 1})},
+                   {copied.view(copied.shard)});
+    if (isTurned)
+      expectText(proofOf(copied), "P14", "at other elements than those of its shard");
+    else
+      EXPECT_EQ(proofOf(copied), "");
+  }
+}
+
+TEST(InitialProof, ARowOfZerosIsThatOfTheInitializer) {
+  const auto make = [](Shape shape, std::int64_t row, Shape zeros) {
+    Initialized made("random_normal", {list("zeros", std::move(zeros))});
+    made.own->initializer->zero_row = row;
+    made.own->shape = std::move(shape);
+    return proofOf(made);
+  };
+  EXPECT_EQ(make({8, 6}, 2, {12, 18}), "");
+  EXPECT_EQ(make({8, 6}, 7, {42, 48}), "");
+  expectText(make({8, 6}, 8, {48, 54}), "P9", "expected zeros in row 8 and nowhere else");
+  expectText(make({8, 6}, 2, {12, 17}), "P9", "expected zeros in row 2 and nowhere else");
+  expectText(make({48}, 2, {2, 3}), "P9", "expected zeros in row 2 and nowhere else");
+}
+
+TEST(InitialProof, EachBufferIsInitialized) {
+  Initialized missing;
+  missing.draw->outputs[0]->buffer = missing.buffer("other", {4, 6});
+  expectText(proofOf(missing), "P9", "'init' does not initialize parameter 'w'");
+
+  Initialized undeclared;
+  undeclared.own->initializer.reset();
+  expectText(proofOf(undeclared), "P9", "which declares no initializer");
+}
+
+} // namespace
+} // namespace sluice::test
