@@ -16,7 +16,7 @@ RESULT = "result-of-the-test"
 
 
 def find():
-    """The path of a browser; None if there is none."""
+    """The path of a browser; None without one."""
     return next((path for path in map(shutil.which, BROWSERS) if path), None)
 
 

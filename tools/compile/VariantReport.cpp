@@ -117,7 +117,7 @@ std::string VariantReport::toText() const {
     if (hasTimes)
       line.push_back(row.seconds ? formatSeconds(*row.seconds) : "-");
     if (!row.isFeasible())
-      line.push_back("error: " + errorText(row.status));
+      line.push_back("not feasible: " + errorText(row.status));
     lines.push_back(std::move(line));
   }
   std::vector<std::size_t> widths;

@@ -369,7 +369,8 @@ Result<std::string> explain(const ExplainCommand &command) {
   SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readCheckedPlan(command.plan));
   SLUICE_ASSIGN_OR_RETURN(const std::uint32_t entry, entryIndex(file.plan, command.entry));
   if (instructionCount(*file.plan.entries[entry]) == 0)
-    return inputError("entry point '" + command.entry + "' has no instruction");
+    return command.json ? dumpJson(Json{{"entry", command.entry}, {"peak", Json()}}, 2) + "\n"
+                        : "'" + command.entry + "' has no instruction\n";
   const Explained of{file.plan, entry};
   if (command.name.empty())
     return command.json ? dumpJson(planJson(of), 2) + "\n"
