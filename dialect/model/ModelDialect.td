@@ -173,8 +173,11 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
   string rule = "pointwiseRule";
   /// The family defines buildShardableForm.
   bit hasShardableForm = 0;
+  /// The family defines widenResult.
+  bit widensResults = 0;
   let extraClassDeclaration = !if(hasShardableForm,
-      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);", "");
+      "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);\n", "")
+    # !if(widensResults, "::llvm::LogicalResult widenResult(unsigned result, ::mlir::Type element);\n", "");
   let extraClassDefinition = definitions
     # !if(!empty(kernel), "", "::sluice::KernelCall $cppClass::getKernelCall() { return recordedCall(*this, ::sluice::KernelId::"
                               # kernel # "); }\n")

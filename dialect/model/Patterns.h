@@ -14,11 +14,15 @@ class RewritePatternSet;
 
 namespace sluice::model {
 
-/// Fusions into the matrix product: bias, then residual.
+/// Fusions into the matrix product: bias, then residual; in the backward the sum of two cotangents.
 void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns);
 
 /// multiply(silu(gate), up) into swiglu.
 void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
+
+/// A cast to a wider type into the op before it, in the backward: the gradient of a parameter has the type in which it
+/// is reduced.
+void populateCastFusionPatterns(mlir::RewritePatternSet &patterns);
 
 /// gelu and its derivative into the products before them, in train functions that have a backward.
 void populateBackwardFusionPatterns(mlir::RewritePatternSet &patterns);

@@ -169,6 +169,11 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let methods = [
     InterfaceMethod<"True where the op's result types do not change (losses, scalars of the step).", "bool",
       "keepsResultTypes", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Gives a result, which the op rounds once from a sum in f32, a wider element type. Failure without a change if the op
+      cannot have it.
+    }], "::llvm::LogicalResult", "widenResult", (ins "unsigned":$result, "::mlir::Type":$element), "",
+      "return ::mlir::failure();">,
   ];
 }
 

@@ -20,7 +20,9 @@ namespace {
 struct FuseBackwardPass : sluice::impl::FuseBackwardBase<FuseBackwardPass> {
   void runOnOperation() override {
     RewritePatternSet set(&getContext());
+    model::populateMatmulFusionPatterns(set);
     model::populateBackwardFusionPatterns(set);
+    model::populateCastFusionPatterns(set);
     FrozenRewritePatternSet patterns(std::move(set));
     for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train))
       walkAndApplyPatterns(function, patterns);

@@ -162,8 +162,10 @@ def FuseBackward : Pass<"model-fuse-backward", "::mlir::ModuleOp"> {
   let description = [{
     In train functions a product and its `gelu` (tanh form) become one op with both as results, if no other op reads the
     product and backward ops read both, so that the fusion keeps no additional value. A product whose only use is the
-    cotangent of a `gelu_grad` is fused with it. Before `model-recompute`, so that a
-    recomputed value has the same bits.
+    cotangent of a `gelu_grad` is fused with it. Before `model-recompute`, so that a recomputed value has the same bits.
+    In the backward an op that rounds its result once (a product, a sum, the gradients of a norm's vectors and of an
+    embedding) has it in f32 if a cast to f32 is its only use: the gradient of a parameter has the type
+    `precision.reduce` without a cast.
     ```mlir
     %x = model.matmul %a, %w bias(%b) {model.phase = #model.phase<forward>} : ...
     %y = model.gelu %x {approximate = #model.approximation<tanh>, model.phase = #model.phase<forward>} : ...
@@ -172,6 +174,12 @@ def FuseBackward : Pass<"model-fuse-backward", "::mlir::ModuleOp"> {
     ==>
     %x, %y = model.matmul_gelu %a, %w bias(%b) {model.phase = #model.phase<forward>} : ...
     %dx = model.matmul_gelu_grad %g, %v, %x {model.phase = #model.phase<backward>, transpose_rhs} : ...
+    ```
+    ```mlir
+    %0 = model.matmul %a, %g {model.phase = #model.phase<backward>, transpose_lhs} : ... -> tensor<4x5xbf16>
+    %dw = model.cast %0 {model.phase = #model.phase<backward>} : (tensor<4x5xbf16>) -> tensor<4x5xf32>
+    ==>
+    %dw = model.matmul %a, %g {model.phase = #model.phase<backward>, output = f32, transpose_lhs} : ... -> tensor<4x5xf32>
     ```
   }];
 }

@@ -21,6 +21,8 @@ from sluice import *
 # runtime is larger (predicted_process).
 # So are those of zoo plans in f32 whose loss is a sum: products of its gradient, which is broadcast by strides of 0, have workspace for panels.
 # Those of print of the plans for CUDA are newer: embedding_grad and reduce_sum have workspace.
+# Those of plans in bf16 are newer, because the gradient of a parameter has no cast to precision.reduce, and so are those of plans in which
+# products of the backward add up (Llama, Mistral, Qwen, several zoo models): a product adds the cotangents before it.
 # Those of gpt2-block-recompute, llama-cuda and qwen2-tensor are newer: their arenas are smaller.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 

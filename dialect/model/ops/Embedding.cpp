@@ -38,10 +38,22 @@ LogicalResult EmbeddingGradOp::verify() {
   // embedding_grad_c2
   SmallVector<int64_t> shape(shapeOf(getIndices()));
   shape.push_back(shapeOf(getDtable()).back());
-  if (failed(expectType(*this, "dy", getDy(), shape, elementOf(getDtable()))))
+  if (failed(expectShape(*this, "dy", getDy(), shape)))
+    return failure();
+  Type element = elementOf(getDtable());
+  if (element != statisticsElement(elementOf(getDy())) && failed(expectElement(*this, "dy", getDy(), element)))
     return failure();
   // embedding_grad_c3
   return verifyPadding(*this, getPadding(), getDtable());
+}
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingGradOp::widenResult(unsigned, Type element) {
+  setElement(getDtable(), element);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,7 +15,7 @@ def Model_EmbeddingOp : Model_Op<"embedding", [Model_InferTypes, DeclareOpInterf
     **Constraints.** (embedding_c1) the table has rank 2. (embedding_c2) `padding` is a row of the table.
 
     **Derivative.** `embedding_grad`: zeros `[V, C]` to which each row of dy is added at its token, in a fixed order. Tokens that are `padding` add nothing. Inactive. (embedding_grad_c1) the result has rank 2. (embedding_grad_c2) `dy` is `[..., C]` with the
-    result's element type. (embedding_grad_c3) as embedding_c2.
+    result's element type, or the result has the statistics type. (embedding_grad_c3) as embedding_c2.
 
     **Decomposition.** gather; none with `padding`.
 
@@ -36,6 +36,7 @@ def Model_EmbeddingGradOp : Model_InactiveOp<"embedding_grad", []> {
   let description = [{Tokens that are `padding` add nothing.}];
   let arguments = (ins Model_FloatTensor:$dy, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
   let results = (outs Model_OfRank<Model_FloatTensor, 2>:$dtable);
+  let widensResults = 1;
   let hasVerifier = 1;
 }
 

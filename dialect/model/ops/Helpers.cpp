@@ -35,6 +35,8 @@ std::string shapeText(ArrayRef<int64_t> shape) {
 
 RankedTensorType tensorOf(ArrayRef<int64_t> shape, Type element) { return RankedTensorType::get(shape, element); }
 
+void setElement(Value value, Type element) { value.setType(typeOf(value).clone(element)); }
+
 Type statisticsElement(Type element) { return element.isF64() ? element : Float32Type::get(element.getContext()); }
 
 bool isUnsignedByte(Type element) { return element.isUnsignedInteger(8); }
@@ -93,6 +95,12 @@ LogicalResult expectType(Operation *op, StringRef name, Value value, ArrayRef<in
 
 LogicalResult expectLike(Operation *op, StringRef name, Value value, Value like) {
   return expectType(op, name, value, shapeOf(like), elementOf(like));
+}
+
+LogicalResult expectGradient(Operation *op, StringRef name, Value gradient, Value parameter) {
+  if (elementOf(gradient) == statisticsElement(elementOf(parameter)))
+    return expectShape(op, name, gradient, shapeOf(parameter));
+  return expectLike(op, name, gradient, parameter);
 }
 
 LogicalResult expectDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank) {

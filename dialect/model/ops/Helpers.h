@@ -27,6 +27,8 @@ inline bool isFloat(mlir::Value value) { return mlir::isa<mlir::FloatType>(eleme
 bool typeAgrees(mlir::Type a, mlir::Type b);
 /// `2x3x4`, or `scalar`.
 std::string shapeText(llvm::ArrayRef<std::int64_t> shape);
+/// Sets the element type, and keeps shape and encoding.
+void setElement(mlir::Value value, mlir::Type element);
 /// A tensor type without encoding.
 mlir::RankedTensorType tensorOf(llvm::ArrayRef<std::int64_t> shape, mlir::Type element);
 /// The type of statistics and losses over values of `element`: f64 for f64, else f32.
@@ -45,7 +47,7 @@ llvm::LogicalResult inferBinary(std::optional<mlir::Location> location, llvm::St
                                 llvm::SmallVectorImpl<mlir::Type> &results);
 /// The operand without `dims`, or with extent 1 in them if `keep`.
 llvm::LogicalResult inferReduction(mlir::Value operand, llvm::ArrayRef<std::int64_t> dims, bool keep,
-                                   llvm::SmallVectorImpl<mlir::Type> &results);
+                                   mlir::Type element, llvm::SmallVectorImpl<mlir::Type> &results);
 /// Verifies `operand` against a shape or element type; the message names the operand.
 llvm::LogicalResult expectShape(mlir::Operation *op, llvm::StringRef name, mlir::Value value,
                                 llvm::ArrayRef<std::int64_t> shape);
@@ -54,6 +56,9 @@ llvm::LogicalResult expectType(mlir::Operation *op, llvm::StringRef name, mlir::
                                llvm::ArrayRef<std::int64_t> shape, mlir::Type element);
 /// The shape and element type of `like`.
 llvm::LogicalResult expectLike(mlir::Operation *op, llvm::StringRef name, mlir::Value value, mlir::Value like);
+/// The shape of `parameter`, and its element type or that of its statistics.
+llvm::LogicalResult expectGradient(mlir::Operation *op, llvm::StringRef name, mlir::Value gradient,
+                                   mlir::Value parameter);
 /// Verifies that `dims` are in [0, rank) and increase strictly.
 llvm::LogicalResult expectDims(mlir::Operation *op, llvm::ArrayRef<std::int64_t> dims, std::int64_t rank);
 

@@ -92,6 +92,19 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value
 }
 
 //===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+// Bias and residual have the operands' and the result's type.
+LogicalResult MatmulOp::widenResult(unsigned, Type element) {
+  if (getBias() || getResidual())
+    return failure();
+  setOutput(element);
+  setElement(getResult(), element);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Scales and biases
 //===----------------------------------------------------------------------===//
 
@@ -232,16 +245,24 @@ MatmulOp soleProduct(Value value) {
   return product && value.hasOneUse() ? product : MatmulOp();
 }
 
+/// True if the value is defined before the op, of the same block.
+bool isBefore(Value value, Operation *op) {
+  Operation *producer = value.getDefiningOp();
+  return !producer || producer->getBlock() != op->getBlock() || producer->isBeforeInBlock(op);
+}
+
 /// add(matmul(a, b), bias[n]) ==> matmul(a, b) bias(bias), and add(matmul(a, b) .., r) ==> matmul(a, b) .. residual(r)
-/// where r has the product's shape; in either order of the operands.
+/// where r has the product's shape; in either order of the operands. In the backward r is older than the product, which
+/// stays in its place: its operands live no longer.
 struct FuseIntoProduct : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp add, PatternRewriter &rewriter) const override {
     for (unsigned side = 0; side < 2; ++side) {
       MatmulOp product = soleProduct(add.getOperand(side));
       Value other = add.getOperand(1 - side);
+      const bool inBackward = isOfPhase(add, Phase::backward);
       if (!product || product.getResidual() || !sharesScope(product, add) ||
-          !typeAgrees(product.getType(), add.getType()))
+          !typeAgrees(product.getType(), add.getType()) || (inBackward && !isBefore(other, product)))
         continue;
       Value bias = product.getBias(), residual;
       if (!bias && typeOf(other).getRank() == 1 && shapeOf(other).front() == shapeOf(product).back() &&
@@ -251,6 +272,8 @@ struct FuseIntoProduct : OpRewritePattern<AddOp> {
         residual = other;
       else
         continue;
+      if (inBackward)
+        rewriter.setInsertionPoint(product);
       auto fused = MatmulOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), add.getLoc()}), product.getLhs(),
                                     product.getRhs(), bias, residual, product.getTransposeLhs(),
                                     product.getTransposeRhs(), product.getOutputAttr());

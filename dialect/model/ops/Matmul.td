@@ -35,6 +35,7 @@ def Model_MatmulOp : Model_Op<"matmul", [DeclareOpInterfaceMethods<ScaleOrBiasOp
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? (`residual` `(` $residual^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasShardableForm = 1;
+  let widensResults = 1;
   let hasVerifier = 1;
   let kernel = "";
 }

@@ -34,8 +34,24 @@ LogicalResult LayerNormGradOp::verify() {
   // layer_norm_grad_c3
   ArrayRef<int64_t> rows = shapeOf(getX()).drop_back();
   Type element = statisticsElement(elementOf(getX()));
-  return success(succeeded(expectType(*this, "mean", getMean(), rows, element)) &&
-                 succeeded(expectType(*this, "rstd", getRstd(), rows, element)));
+  if (failed(expectType(*this, "mean", getMean(), rows, element)) ||
+      failed(expectType(*this, "rstd", getRstd(), rows, element)))
+    return failure();
+  // layer_norm_grad_c4
+  return success(succeeded(expectGradient(*this, "dweight", getDweight(), getWeight())) &&
+                 succeeded(expectGradient(*this, "dbias", getDbias(), getWeight())));
+}
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+// The gradients of the vectors, not dx.
+LogicalResult LayerNormGradOp::widenResult(unsigned result, Type element) {
+  if (result == 0)
+    return failure();
+  setElement(getResult(result), element);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -51,7 +67,9 @@ bool LayerNormOp::isScaleOrBias(OpOperand &operand) { return operand.getOperandN
 FailureOrValues LayerNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1] || cotangents[2])
     return emitOpError("has no derivative through its mean and rstd, expected a use of y only");
-  auto grad = LayerNormGradOp::create(builder, cotangents[0], getX(), getWeight(), getMean(), getRstd());
+  Type vector = getWeight().getType();
+  auto grad = LayerNormGradOp::create(builder, TypeRange{getX().getType(), vector, vector}, cotangents[0], getX(),
+                                      getWeight(), getMean(), getRstd());
   return SmallVector<Value>(grad->getResults());
 }
 

@@ -4,7 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/model/Patterns.h"
 #include "dialect/model/ops/Helpers.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 #include <numbers>
 
@@ -241,5 +244,35 @@ FailureOrValues CastOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> 
   bool active = isFloat(getOperand()) && isFloat(getResult());
   return SmallVector<Value>{active ? makeCast(builder, cotangents[0], elementOf(getOperand())) : Value()};
 }
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// cast(op(..)) of the backward to a wider type ==> op(..) with that type, where the result of the op has no other use.
+struct WidenResult : OpRewritePattern<CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CastOp cast, PatternRewriter &rewriter) const override {
+    auto narrow = dyn_cast<OpResult>(cast.getOperand());
+    auto producer = narrow ? dyn_cast<PrecisionOpInterface>(narrow.getOwner()) : PrecisionOpInterface();
+    if (!producer || !narrow.hasOneUse() || !isOfPhase(cast, Phase::backward) || !sharesScope(producer, cast) ||
+        !isFloat(narrow) || elementOf(narrow).getIntOrFloatBitWidth() != 16 || !elementOf(cast.getResult()).isF32())
+      return failure();
+    rewriter.startOpModification(producer);
+    if (failed(producer.widenResult(narrow.getResultNumber(), elementOf(cast.getResult())))) {
+      rewriter.cancelOpModification(producer);
+      return failure();
+    }
+    rewriter.finalizeOpModification(producer);
+    rewriter.replaceOp(cast, narrow);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateCastFusionPatterns(RewritePatternSet &patterns) { patterns.add<WidenResult>(patterns.getContext()); }
 
 } // namespace sluice::model

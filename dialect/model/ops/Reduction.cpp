@@ -23,14 +23,25 @@ LogicalResult LogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-LogicalResult inferReduction(Value operand, ArrayRef<int64_t> dims, bool keep, SmallVectorImpl<Type> &types) {
+LogicalResult inferReduction(Value operand, ArrayRef<int64_t> dims, bool keep, Type element,
+                             SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape;
   for (auto [d, extent] : llvm::enumerate(shapeOf(operand))) {
     bool reduced = llvm::is_contained(dims, static_cast<int64_t>(d));
     if (!reduced || keep)
       shape.push_back(reduced ? 1 : extent);
   }
-  types.push_back(tensorOf(shape, elementOf(operand)));
+  types.push_back(tensorOf(shape, element));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceSumOp::widenResult(unsigned, Type element) {
+  setOutput(element);
+  setElement(getResult(), element);
   return success();
 }
 

@@ -4,19 +4,21 @@
 
 include "dialect/model/ModelDialect.td"
 
-class Model_ReduceOp<string mnemonic, string text>
-    : Model_Op<mnemonic, [Model_InferBy<"return inferReduction(adaptor.getOperand(), adaptor.getDims(), adaptor.getKeep(), types);">]> {
+class Model_ReduceOp<string mnemonic, string text, string element = "elementOf(adaptor.getOperand())">
+    : Model_Op<mnemonic, [Model_InferBy<"return inferReduction(adaptor.getOperand(), adaptor.getDims(), adaptor.getKeep(), "
+                                        # element # ", types);">]> {
   let summary = text;
   let description = [{See `model.reduce_sum`.}];
   let arguments = (ins Model_FloatTensor:$operand, DenseI64ArrayAttr:$dims, UnitAttr:$keep);
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;
 }
-def Model_ReduceSumOp : Model_ReduceOp<"reduce_sum", "sum over dims"> {
+def Model_ReduceSumOp : Model_ReduceOp<"reduce_sum", "sum over dims",
+                                       "adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getOperand())"> {
   let description = [{
-    **Semantics.** The sum, the mean or the maximum over `dims`. The dims are removed, or have extent 1 with `keep`. Sums of bf16 and f16 are added up in f32.
+    **Semantics.** The sum, the mean or the maximum over `dims`. The dims are removed, or have extent 1 with `keep`. Sums of bf16 and f16 are added up in f32 and rounded once.
 
-    **Inputs.** `operand`: tensor of float. **Outputs.** `result`: follows.
+    **Inputs.** `operand`: tensor of float. **Outputs.** `result`: follows; the element type of a sum is `output` if given, else the operand's.
 
     **Constraints.** (reduce_c1) `dims` are strictly increasing dims of the operand.
 
@@ -34,6 +36,12 @@ def Model_ReduceSumOp : Model_ReduceOp<"reduce_sum", "sum over dims"> {
     %y = model.reduce_max %x {dims = array<i64: 0, 1, 2>} : (tensor<2x3x4xf32>) -> tensor<f32>
     ```
   }];
+  let arguments = (ins Model_FloatTensor:$operand, DenseI64ArrayAttr:$dims, UnitAttr:$keep,
+                       OptionalAttr<TypeAttrOf<Model_Float>>:$output);
+  let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::DenseI64ArrayAttr":$dims, "::mlir::UnitAttr":$keep), [{
+    build($_builder, $_state, operand, dims, keep, /*output=*/::mlir::TypeAttr());
+  }]>];
+  let widensResults = 1;
 }
 def Model_ReduceMeanOp : Model_ReduceOp<"reduce_mean", "mean over dims"> { let kernel = ""; }
 def Model_ReduceMaxOp : Model_ReduceOp<"reduce_max", "maximum over dims; ties share the cotangent">;

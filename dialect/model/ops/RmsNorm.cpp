@@ -29,7 +29,22 @@ LogicalResult RmsNormGradOp::verify() {
   if (failed(expectType(*this, "weight", getWeight(), shapeOf(getX()).back(), elementOf(getX()))))
     return failure();
   // rms_norm_grad_c3
-  return expectType(*this, "rstd", getRstd(), shapeOf(getX()).drop_back(), statisticsElement(elementOf(getX())));
+  if (failed(expectType(*this, "rstd", getRstd(), shapeOf(getX()).drop_back(), statisticsElement(elementOf(getX())))))
+    return failure();
+  // rms_norm_grad_c4
+  return expectGradient(*this, "dweight", getDweight(), getWeight());
+}
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+// The gradients of the vectors, not dx.
+LogicalResult RmsNormGradOp::widenResult(unsigned result, Type element) {
+  if (result == 0)
+    return failure();
+  setElement(getResult(result), element);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -45,7 +60,8 @@ bool RmsNormOp::isScaleOrBias(OpOperand &operand) { return operand.getOperandNum
 FailureOrValues RmsNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its rstd, expected a use of y only");
-  auto grad = RmsNormGradOp::create(builder, cotangents[0], getX(), getWeight(), getRstd());
+  auto grad = RmsNormGradOp::create(builder, TypeRange{getX().getType(), getWeight().getType()}, cotangents[0], getX(),
+                                    getWeight(), getRstd());
   return SmallVector<Value>(grad->getResults());
 }
 

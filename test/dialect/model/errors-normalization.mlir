@@ -40,7 +40,7 @@ func.func @f(%x: tensor<2x4xbf16>, %w: tensor<4xbf16>) {
 
 // layer_norm_grad_c1: a cotangent of a different shape
 func.func @f(%dy: tensor<2x3xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
-  // expected-error @below {{'model.layer_norm_grad' op failed to verify that all of {dy, x} have same type}}
+  // expected-error @below {{'model.layer_norm_grad' op failed to verify that all of {dy, x, dx} have same type}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -69,5 +69,23 @@ func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<3xf32>, %m: t
 func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<3xf32>, %r: tensor<2xf32>) {
   // expected-error @below {{'model.layer_norm_grad' op mean has the wrong shape, expected 2 but got 3}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// layer_norm_grad_c4: a gradient of the wrong length
+func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.layer_norm_grad' op dbias has the wrong shape, expected 4 but got 3}}
+  %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>)
+  return
+}
+
+// -----
+
+// layer_norm_grad_c4: a different element type
+func.func @f(%dy: tensor<2x4xbf16>, %x: tensor<2x4xbf16>, %w: tensor<4xbf16>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.layer_norm_grad' op dweight has the wrong element type, expected 'bf16' but got 'f16'}}
+  %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xbf16>, tensor<2x4xbf16>, tensor<4xbf16>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xbf16>, tensor<4xf16>, tensor<4xf32>)
   return
 }

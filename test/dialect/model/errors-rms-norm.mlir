@@ -21,7 +21,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>) {
 
 // rms_norm_grad_c1: a cotangent of a different shape
 func.func @f(%dy: tensor<2x3xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %r: tensor<2xf32>) {
-  // expected-error @below {{'model.rms_norm_grad' op failed to verify that all of {dy, x} have same type}}
+  // expected-error @below {{'model.rms_norm_grad' op failed to verify that all of {dy, x, dx} have same type}}
   %0:2 = model.rms_norm_grad %dy, %x, %w, %r : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>)
   return
 }
@@ -50,5 +50,14 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %r: tensor<3xf32>) {
 func.func @f(%x: tensor<f32>, %w: tensor<4xf32>) {
   // expected-error @below {{'model.rms_norm_grad' op operand #1 must be statically shaped tensor of 32-bit float or 64-bit float or bfloat16 type or 16-bit float values of rank 1 or more, but got 'tensor<f32>'}}
   %0:2 = model.rms_norm_grad %x, %x, %w, %x : (tensor<f32>, tensor<f32>, tensor<4xf32>, tensor<f32>) -> (tensor<f32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// rms_norm_grad_c4: a different element type
+func.func @f(%dy: tensor<2x4xbf16>, %x: tensor<2x4xbf16>, %w: tensor<4xbf16>, %r: tensor<2xf32>) {
+  // expected-error @below {{'model.rms_norm_grad' op dweight has the wrong element type, expected 'bf16' but got 'f16'}}
+  %0:2 = model.rms_norm_grad %dy, %x, %w, %r : (tensor<2x4xbf16>, tensor<2x4xbf16>, tensor<4xbf16>, tensor<2xf32>) -> (tensor<2x4xbf16>, tensor<4xf16>)
   return
 }

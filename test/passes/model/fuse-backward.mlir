@@ -1,7 +1,8 @@
 // RUN: sluice-opt %s -model-fuse-backward | FileCheck %s
 // RUN: sluice-opt %s -model-fuse-backward > %t.once
 // RUN: sluice-opt %t.once -model-fuse-backward | diff %t.once -
-// Tests the fusions of a product with the gelu of its result, forward and backward, and cases that are not fused.
+// Tests the fusions of a product with the gelu of its result, forward and backward, of an op with the cast of its result,
+// and cases that are not fused.
 
 // CHECK-LABEL: func.func @both
 // CHECK-SAME: (%[[A:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[B:.*]]: tensor<5xf32>, %[[V:.*]]: tensor<5x4xf32>, %[[G:.*]]: tensor<2x3x4xf32>)
@@ -105,4 +106,89 @@ func.func @two_passes(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %x: tensor<3x5xf
   %0 = model.matmul %a, %w {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
   %1 = model.gelu_grad %0, %x {approximate = #model.approximation<tanh>, model.block = "h.0", model.invocation = 1 : i64, model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %1 : tensor<3x5xf32>
+}
+
+// The gradients of parameters, in the type in which they are reduced.
+// CHECK-LABEL: func.func @wide
+// CHECK-SAME: (%[[A:.*]]: tensor<3x4xbf16>, %[[G:.*]]: tensor<3x5xbf16>, %[[X:.*]]: tensor<3x5xbf16>, %[[W:.*]]: tensor<5xbf16>, %[[S:.*]]: tensor<3xf32>, %[[I:.*]]: tensor<3xi32>)
+// CHECK-NEXT: %[[PRODUCT:.*]] = model.matmul %[[A]], %[[G]] {model.block = "h.0", model.phase = #model.phase<backward>, output = f32, transpose_lhs} : (tensor<3x4xbf16>, tensor<3x5xbf16>) -> tensor<4x5xf32>
+// CHECK-NEXT: %[[SUM:.*]] = model.reduce_sum %[[G]] {dims = array<i64: 0>, model.phase = #model.phase<backward>, output = f32} : (tensor<3x5xbf16>) -> tensor<5xf32>
+// CHECK-NEXT: %[[DX:.*]], %[[DW:.*]], %[[DB:.*]] = model.layer_norm_grad %[[G]], %[[X]], %[[W]], %[[S]], %[[S]] {model.phase = #model.phase<backward>} : {{.*}} -> (tensor<3x5xbf16>, tensor<5xf32>, tensor<5xf32>)
+// CHECK-NEXT: %[[DX2:.*]], %[[DW2:.*]] = model.rms_norm_grad %[[DX]], %[[X]], %[[W]], %[[S]] {model.phase = #model.phase<backward>} : {{.*}} -> (tensor<3x5xbf16>, tensor<5xf32>)
+// CHECK-NEXT: %[[TABLE:.*]] = model.embedding_grad %[[DX2]], %[[I]] {model.phase = #model.phase<backward>} : {{.*}} -> tensor<7x5xf32>
+// CHECK-NEXT: return %[[PRODUCT]], %[[SUM]], %[[DW]], %[[DB]], %[[DW2]], %[[TABLE]]
+func.func @wide(%a: tensor<3x4xbf16>, %g: tensor<3x5xbf16>, %x: tensor<3x5xbf16>, %w: tensor<5xbf16>, %s: tensor<3xf32>, %i: tensor<3xi32>) -> (tensor<4x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<7x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %g {model.block = "h.0", model.phase = #model.phase<backward>, transpose_lhs} : (tensor<3x4xbf16>, tensor<3x5xbf16>) -> tensor<4x5xbf16>
+  %1 = model.cast %0 {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4x5xbf16>) -> tensor<4x5xf32>
+  %2 = model.reduce_sum %g {dims = array<i64: 0>, model.phase = #model.phase<backward>} : (tensor<3x5xbf16>) -> tensor<5xbf16>
+  %3 = model.cast %2 {model.phase = #model.phase<backward>} : (tensor<5xbf16>) -> tensor<5xf32>
+  %4:3 = model.layer_norm_grad %g, %x, %w, %s, %s {model.phase = #model.phase<backward>} : (tensor<3x5xbf16>, tensor<3x5xbf16>, tensor<5xbf16>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3x5xbf16>, tensor<5xbf16>, tensor<5xbf16>)
+  %5 = model.cast %4#1 {model.phase = #model.phase<backward>} : (tensor<5xbf16>) -> tensor<5xf32>
+  %6 = model.cast %4#2 {model.phase = #model.phase<backward>} : (tensor<5xbf16>) -> tensor<5xf32>
+  %7:2 = model.rms_norm_grad %4#0, %x, %w, %s {model.phase = #model.phase<backward>} : (tensor<3x5xbf16>, tensor<3x5xbf16>, tensor<5xbf16>, tensor<3xf32>) -> (tensor<3x5xbf16>, tensor<5xbf16>)
+  %8 = model.cast %7#1 {model.phase = #model.phase<backward>} : (tensor<5xbf16>) -> tensor<5xf32>
+  %9 = model.embedding_grad %7#0, %i {model.phase = #model.phase<backward>} : (tensor<3x5xbf16>, tensor<3xi32>) -> tensor<7x5xbf16>
+  %10 = model.cast %9 {model.phase = #model.phase<backward>} : (tensor<7x5xbf16>) -> tensor<7x5xf32>
+  return %1, %3, %5, %6, %8, %10 : tensor<4x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<7x5xf32>
+}
+
+// A narrow value with another use, a product with a residual, dx of a norm, an op of the forward, an op that computes in
+// its operands' type, a cast to f64, another block.
+// CHECK-LABEL: func.func @narrow
+// CHECK-COUNT-7: model.cast
+// CHECK-NEXT: return
+func.func @narrow(%a: tensor<3x4xbf16>, %g: tensor<3x5xbf16>, %r: tensor<4x5xbf16>, %w: tensor<5xbf16>, %s: tensor<3xf32>) -> (tensor<4x5xbf16>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<3x5xf32>, tensor<4x5xf64>, tensor<4x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %g {model.phase = #model.phase<backward>, transpose_lhs} : (tensor<3x4xbf16>, tensor<3x5xbf16>) -> tensor<4x5xbf16>
+  %1 = model.matmul %a, %g residual(%r) {model.phase = #model.phase<backward>, transpose_lhs} : (tensor<3x4xbf16>, tensor<3x5xbf16>, tensor<4x5xbf16>) -> tensor<4x5xbf16>
+  %2:2 = model.rms_norm_grad %g, %g, %w, %s {model.phase = #model.phase<backward>} : (tensor<3x5xbf16>, tensor<3x5xbf16>, tensor<5xbf16>, tensor<3xf32>) -> (tensor<3x5xbf16>, tensor<5xbf16>)
+  %3 = model.matmul %a, %g {model.phase = #model.phase<forward>, transpose_lhs} : (tensor<3x4xbf16>, tensor<3x5xbf16>) -> tensor<4x5xbf16>
+  %4 = model.exp %g {model.phase = #model.phase<backward>} : tensor<3x5xbf16>
+  %5 = model.matmul %a, %g {model.phase = #model.phase<backward>, transpose_lhs} : (tensor<3x4xbf16>, tensor<3x5xbf16>) -> tensor<4x5xbf16>
+  %6 = model.matmul %a, %g {model.block = "h.0", model.phase = #model.phase<backward>, transpose_lhs} : (tensor<3x4xbf16>, tensor<3x5xbf16>) -> tensor<4x5xbf16>
+  %7 = model.cast %0 {model.phase = #model.phase<backward>} : (tensor<4x5xbf16>) -> tensor<4x5xf32>
+  %8 = model.cast %1 {model.phase = #model.phase<backward>} : (tensor<4x5xbf16>) -> tensor<4x5xf32>
+  %9 = model.cast %2#0 {model.phase = #model.phase<backward>} : (tensor<3x5xbf16>) -> tensor<3x5xf32>
+  %10 = model.cast %3 {model.phase = #model.phase<forward>} : (tensor<4x5xbf16>) -> tensor<4x5xf32>
+  %11 = model.cast %4 {model.phase = #model.phase<backward>} : (tensor<3x5xbf16>) -> tensor<3x5xf32>
+  %12 = model.cast %5 {model.phase = #model.phase<backward>} : (tensor<4x5xbf16>) -> tensor<4x5xf64>
+  %13 = model.cast %6 {model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<4x5xbf16>) -> tensor<4x5xf32>
+  return %0, %7, %8, %9, %10, %11, %12, %13 : tensor<4x5xbf16>, tensor<4x5xf32>, tensor<4x5xf32>, tensor<3x5xf32>, tensor<4x5xf32>, tensor<3x5xf32>, tensor<4x5xf64>, tensor<4x5xf32>
+}
+
+// Sums of cotangents: a product adds to those before it, and stays in its place.
+// CHECK-LABEL: func.func @sums
+// CHECK-SAME: (%[[A:.*]]: tensor<3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[R:.*]]: tensor<3x5xf32>)
+// CHECK-NEXT: %[[Q:.*]] = model.matmul %[[A]], %[[W]] {model.block = "h.0/q", model.phase = #model.phase<backward>}
+// CHECK-NEXT: %[[QK:.*]] = model.matmul %[[A]], %[[W]] residual(%[[Q]]) {model.block = "h.0/k", model.phase = #model.phase<backward>}
+// CHECK-NEXT: %[[E:.*]] = model.exp %[[QK]]
+// CHECK-NEXT: %[[SUM:.*]] = model.matmul %[[A]], %[[W]] residual(%[[E]]) {model.block = "h.0/v", model.phase = #model.phase<backward>}
+// CHECK-NEXT: %[[LAST:.*]] = model.matmul %[[A]], %[[W]] residual(%[[R]])
+// CHECK-NEXT: %[[L:.*]] = model.log %[[LAST]]
+// CHECK-NEXT: return %[[SUM]], %[[L]]
+func.func @sums(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w {model.block = "h.0/q", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.matmul %a, %w {model.block = "h.0/k", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %2 = model.add %0, %1 {model.block = "h.0/k", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %3 = model.exp %2 {model.block = "h.0/k", model.phase = #model.phase<backward>} : tensor<3x5xf32>
+  %4 = model.matmul %a, %w {model.block = "h.0/v", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %5 = model.add %3, %4 {model.block = "h.0/v", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %6 = model.matmul %a, %w {model.block = "h.0/o", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %7 = model.add %6, %r {model.block = "h.0/o", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %8 = model.log %7 {model.block = "h.0/o", model.phase = #model.phase<backward>} : tensor<3x5xf32>
+  return %5, %8 : tensor<3x5xf32>, tensor<3x5xf32>
+}
+
+// A younger addend, a product with another use, another block.
+// CHECK-LABEL: func.func @separate_sums
+// CHECK-COUNT-3: model.add
+// CHECK-NEXT: return
+func.func @separate_sums(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.exp %r {model.phase = #model.phase<backward>} : tensor<3x5xf32>
+  %2 = model.matmul %a, %w {model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %3 = model.matmul %a, %w {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %4 = model.add %0, %1 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %5 = model.add %1, %2 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %6 = model.add %1, %3 {model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %2, %4, %5, %6 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
 }
