@@ -43,6 +43,13 @@ bool coversBuffer(ViewAttr view, BufferOp buffer) {
   return view.getOffset() == 0 && view.isDense() && view.spanBytes() == int64_t(buffer.getBytes());
 }
 
+/// True if the windows have their elements at the same places, in buffers of one size.
+bool areAlike(ViewAttr from, BufferOp old, ViewAttr to, BufferOp next) {
+  const bool isSameWindow =
+      from.getOffset() == to.getOffset() && from.getShape() == to.getShape() && from.getStrides() == to.getStrides();
+  return old.getBytes() == next.getBytes() && (isSameWindow || (coversBuffer(from, old) && coversBuffer(to, next)));
+}
+
 /// The class in the memory account of a buffer that replaces buffers of these two classes.
 BufferClass mergedClass(BufferClass a, BufferClass b) {
   for (BufferClass heavy : {BufferClass::gradient, BufferClass::activation, BufferClass::communication})
@@ -78,9 +85,8 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
     Span &after = spans[next.getSymNameAttr()];
     if (!old.getEntry() || !next.getEntry() || old.getCarried() || next.getCarried() || before.isShared ||
         old.getSpace() != next.getSpace() || old.getBufferClass() == BufferClass::gathered ||
-        next.getBufferClass() == BufferClass::gathered || old.getBytes() != next.getBytes() ||
-        !coversBuffer(from, old) || !coversBuffer(to, next) || before.last != position || after.first != position ||
-        from.getElementType() != to.getElementType())
+        next.getBufferClass() == BufferClass::gathered || !areAlike(from, old, to, next) || before.last != position ||
+        after.first != position || from.getElementType() != to.getElementType())
       return false;
     // Another operand that is a window of the same memory would change while the kernel runs.
     for (auto [index, view] : llvm::enumerate(launch.getInputs().getAsRange<ViewAttr>()))

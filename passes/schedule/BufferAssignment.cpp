@@ -25,8 +25,8 @@ StridedLayout denseLayout(llvm::ArrayRef<int64_t> shape) {
   return layout;
 }
 
-BufferAssignment::BufferAssignment(func::FuncOp entry, PlanBuffers &buffers)
-    : entry(entry), buffers(buffers), entryName(entry.getName()) {}
+BufferAssignment::BufferAssignment(func::FuncOp entry, PlanBuffers &buffers, bool alignsRows)
+    : entry(entry), buffers(buffers), entryName(entry.getName()), alignsRows(alignsRows) {}
 
 LogicalResult BufferAssignment::run() {
   unsigned position = 0;
@@ -36,6 +36,8 @@ LogicalResult BufferAssignment::run() {
   if (failed(placeArguments()))
     return failure();
   findPaddedSources();
+  if (alignsRows)
+    findAlignedRows();
   findDonations();
   for (auto section : entry.getOps<spmd::SectionOp>())
     for (Operation &op : section.getBody().front().without_terminator())
@@ -75,6 +77,35 @@ LogicalResult BufferAssignment::placeArguments() {
     bind(argument, {buffer, denseLayout(type.getShape())});
   }
   return success();
+}
+
+/// Only kernels and views read such a value: collectives and outputs are dense. The products of a library are the
+/// kernels that take an SM margin.
+void BufferAssignment::findAlignedRows() {
+  constexpr int64_t aligned = 8, line = 64, longRow = 512;
+  const auto align = [&](Value value) {
+    const int64_t columns = typeOf(value).getRank() < 2 ? 0 : typeOf(value).getShape().back();
+    // Views with the same rows.
+    while (auto view = value.getDefiningOp<ViewOpInterface>()) {
+      if (view->getNumOperands() != 1 || typeOf(view->getOperand(0)).getRank() < 2 ||
+          typeOf(view->getOperand(0)).getShape().back() != columns)
+        return;
+      value = view->getOperand(0);
+    }
+    const bool isReadByKernels = llvm::all_of(value.getUsers(), [](Operation *user) {
+      return isa<KernelOpInterface, ViewOpInterface, spmd::ReleaseOp>(user) && !isa<DestinationOpInterface>(user);
+    });
+    if (value.getDefiningOp<KernelOpInterface>() && !value.getDefiningOp<DestinationOpInterface>() && isReadByKernels &&
+        typeOf(value).getElementTypeBitWidth() == 16 && columns % aligned != 0)
+      rowPitch[value] = llvm::alignTo(columns, columns < longRow ? aligned : line);
+  };
+  entry.walk([&](KernelOpInterface op) {
+    if (isa<ViewOpInterface>(*op) || !op->getParentOfType<spmd::SectionOp>() ||
+        !kernelRecord(op.getKernelCall().kernel).takesSmMargin)
+      return;
+    for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector(op->getResults())))
+      align(value);
+  });
 }
 
 void BufferAssignment::findDonations() {
@@ -213,13 +244,17 @@ Place &BufferAssignment::newPlace(Value value, std::optional<BufferClass> buffer
   SmallVector<int64_t> shape(type.getShape());
   if (int64_t rows = paddedRows.lookup(value))
     shape[0] = rows;
+  if (int64_t pitch = rowPitch.lookup(value))
+    shape.back() = pitch;
+  StridedLayout layout = denseLayout(shape);
+  layout.shape.assign(type.getShape().begin(), type.getShape().end());
   Operation *op = value.getDefiningOp();
   const int buffer =
       buffers.add(RankedTensorType::get(shape, type.getElementType()), value.getLoc(), entryName, bufferClass);
   buffers[buffer].block = op ? model::outermostBlock(model::blockOf(op)).str() : "";
   if (spmd::isInHost(value))
     buffers[buffer].space = MemorySpace::host;
-  bind(value, {buffer, denseLayout(type.getShape())});
+  bind(value, {buffer, std::move(layout)});
   return places[value];
 }
 

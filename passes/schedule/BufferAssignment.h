@@ -37,7 +37,8 @@ plan_ir::ValidAttr planValid(mlir::RankedTensorType type);
 
 class BufferAssignment {
 public:
-  BufferAssignment(mlir::func::FuncOp entry, PlanBuffers &buffers);
+  /// `alignsRows`: rows of values that library products read or write in half precision begin at multiples of 16 bytes.
+  BufferAssignment(mlir::func::FuncOp entry, PlanBuffers &buffers, bool alignsRows);
 
   /// Emits a diagnostic where an op has neither kernel nor view.
   llvm::LogicalResult run();
@@ -63,6 +64,7 @@ private:
   }
   llvm::LogicalResult placeArguments();
   void findPaddedSources();
+  void findAlignedRows();
   void findDonations();
   llvm::LogicalResult place(mlir::Operation &op);
   llvm::LogicalResult placeKernel(KernelOpInterface op);
@@ -100,6 +102,9 @@ private:
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> valuesIn;
   /// Rows of the buffer of a collective's source, padding included.
   llvm::DenseMap<mlir::Value, int64_t> paddedRows;
+  bool alignsRows;
+  /// Elements from row to row of a value whose rows are aligned.
+  llvm::DenseMap<mlir::Value, int64_t> rowPitch;
   /// For each persistent buffer, the values that are returned as its new value.
   llvm::DenseMap<int, llvm::SmallVector<mlir::Value>> returned;
   /// Values that are computed directly in the persistent buffer that they update.

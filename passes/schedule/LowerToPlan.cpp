@@ -4,6 +4,7 @@
 // creates the entry points: their ports, sections, the copies of inputs and outputs, and the module's buffers.
 //
 //===----------------------------------------------------------------------===//
+#include "passes/recipe/RecipeAttr.h"
 #include "passes/schedule/InstructionWriter.h"
 #include "passes/schedule/Passes.h"
 
@@ -206,8 +207,13 @@ void emitStreams(ModuleOp module, OpBuilder &builder) {
 }
 
 struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {
+  using LowerToPlanBase::LowerToPlanBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    FailureOr<Recipe> recipe = recipeFor(module, deviceKind);
+    if (failed(recipe))
+      return signalPassFailure();
+    const bool alignsRows = recipe->target.device == TargetDevice::cuda;
     PlanBuffers buffers;
     auto functions = llvm::to_vector(llvm::make_filter_range(
         module.getOps<func::FuncOp>(), [](func::FuncOp f) { return f->hasAttr(model::entryName); }));
@@ -215,7 +221,7 @@ struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {
     std::vector<std::unique_ptr<BufferAssignment>> assignments;
     std::vector<EntryLowering> lowerings;
     for (func::FuncOp function : functions) {
-      assignments.push_back(std::make_unique<BufferAssignment>(function, buffers));
+      assignments.push_back(std::make_unique<BufferAssignment>(function, buffers, alignsRows));
       if (failed(assignments.back()->run()))
         return signalPassFailure();
       lowerings.emplace_back(function, *assignments.back(), buffers, builder);

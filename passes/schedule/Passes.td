@@ -100,12 +100,15 @@ def LowerToPlan : Pass<"plan-lower", "::mlir::ModuleOp"> {
     CostOpInterface; for collectives and copies CollectiveOpInterface, which has their streams too. They keep a token
     until events are inserted. Inputs are copied from the host at the start of the section that reads them. Outputs are
     copied to the host in the last section: at its start if an earlier section computes them, else as soon as they are
-    computed.
+    computed. For a GPU the rows of values in half precision that library products read or write begin at multiples of
+    16 bytes, and of 128 bytes from 512 columns (the logits of a vocabulary of odd size): libraries have fast kernels only
+    for such rows.
     ```
     %y = model.relu %x  ==>  plan.launch "relu" ins [#plan.view<@x : 4xf32>] outs [#plan.view<@h.0.tmp.0 : 4xf32>] {}
     ```
   }];
   let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
+  let options = [RecipeOption<"deviceKind", "target.device">];
 }
 
 def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {

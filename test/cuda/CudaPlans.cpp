@@ -6,10 +6,10 @@
 //   cuda-plans --record PLAN...
 //   cuda-plans --spoil PLAN
 //
-// Each plan is retargeted to cuda (workspace caps of that device), its entry points `init` and `train_step` are run
-// with the same random inputs by the CPU's executor and by the CUDA executor on the fake, and outputs and parameters
-// are compared. With one or two ranks a step that is replayed from a graph is compared with one that is issued, to the
-// bit.
+// Each plan is retargeted to both devices (workspace caps of the device), its entry points `init` and `train_step` are
+// run with the same random inputs by the CPU's executor and by the CUDA executor on the fake, and outputs and
+// parameters are compared. With one or two ranks a step that is replayed from a graph is compared with one that is
+// issued, to the bit.
 //
 // With --same the plans are of one model and one mesh: each is run on the fake, once as it is and once with streams
 // that sleep before some instructions, and all must give the bits of the first.
@@ -49,12 +49,14 @@ void runPlan(const std::string &path, int steps, double tolerance) {
   plan::PlanT &plan = file->plan;
   Outcome onCpu, onGpu;
   {
+    if (plan.target->device != "cpu")
+      retarget(plan, "cpu");
     auto group = RankGroup::create(plan);
     Status status = group.isOk() ? runAll(plan, **group, steps, onCpu) : group.takeStatus();
     if (!status.isOk())
       return complain(path, "on the cpu: " + status.message());
   }
-  retarget(plan);
+  retarget(plan, "cuda");
   FakeCuda fake;
   {
     ExecutorOptions options;
@@ -119,7 +121,7 @@ void runSame(const std::vector<std::string> &paths, int steps) {
     Result<PlanFile> file = readCheckedPlan(path);
     if (!file.isOk())
       return complain(path, file.status().message());
-    retarget(file->plan);
+    retarget(file->plan, "cuda");
     for (const bool delayed : {false, true}) {
       FakeCuda fake;
       Jitter jitter;
@@ -149,7 +151,7 @@ void runSame(const std::vector<std::string> &paths, int steps) {
 Result<PlanFile> readForGpu(const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readCheckedPlan(path));
   if (file.plan.target->device == "cpu")
-    retarget(file.plan);
+    retarget(file.plan, "cuda");
   return file;
 }
 

@@ -9,9 +9,11 @@
 
 namespace sluice::test {
 
-void retarget(plan::PlanT &plan) {
-  plan.target->device = "cuda";
-  plan.target->isa.clear();
+void retarget(plan::PlanT &plan, const std::string &device) {
+  const bool isCuda = device == "cuda";
+  plan.target->device = device;
+  if (isCuda)
+    plan.target->isa.clear();
   for (auto &stream : plan.streams)
     if (stream->processor == plan::Processor::device)
       stream->workspace = 0;
@@ -38,9 +40,10 @@ void retarget(plan::PlanT &plan) {
       for (const auto &attribute : launch->attributes)
         attributes.push_back({attribute->name, attribute->integer, attribute->number, attribute->list});
       const std::string &kernel = plan.kernels[launch->kernel];
-      launch->workspace = workspaceCap(kernel, in, out, Attributes(std::move(attributes)), {"cuda"});
+      launch->workspace = workspaceCap(kernel, in, out, Attributes(std::move(attributes)),
+                                       {device, static_cast<int>(plan.target->threads), plan.target->isa});
       // The library may have 32 MiB; the fake writes its complete workspace.
-      if (kernel.starts_with("matmul") || kernel.starts_with("linear_cross_entropy"))
+      if (isCuda && (kernel.starts_with("matmul") || kernel.starts_with("linear_cross_entropy")))
         launch->workspace -= (std::uint64_t(32) << 20) - 1024;
       auto &most = plan.streams[instruction.stream]->workspace;
       most = std::max<std::uint64_t>(most, launch->workspace);

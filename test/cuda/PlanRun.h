@@ -9,8 +9,8 @@
 
 namespace sluice::test {
 
-/// A plan for a CPU as one for CUDA: workspace caps of that device, except for host instructions.
-void retarget(plan::PlanT &plan);
+/// Makes it a plan for the device, "cpu" or "cuda": with its workspace caps, except for host instructions.
+void retarget(plan::PlanT &plan, const std::string &device);
 
 /// Random inputs of a step, the same for every executor of that rank.
 void fillInputs(const plan::EntryT &entry, Executor &executor, int step);

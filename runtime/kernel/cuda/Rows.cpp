@@ -162,6 +162,20 @@ Bound normGradOf(const KernelRequest &request, bool mean) {
   return whereAligned(denseNormGradOf(request, mean), std::move(list).finish());
 }
 
+/// The name that storedAlike has for a dense operand, if the elements of the last dim follow one another and all rows
+/// are at one distance, `pitch` elements.
+std::string storedRows(const Operand &operand, unsigned &pitch) {
+  const View rows = joined(viewOf(operand), operand.rank - 1);
+  // One row, or several at one distance; then the columns.
+  if (operand.rank == 0 || operand.strides[operand.rank - 1] != 1 || rows.rank > 2)
+    return "";
+  pitch = static_cast<unsigned>(rows.rank == 2 ? rows.strides[0] : operand.extent[operand.rank - 1]);
+  Operand dense = operand;
+  for (int d = operand.rank - 2; d >= 0; --d)
+    dense.strides[d] = dense.strides[d + 1] * dense.extent[d + 1];
+  return storedAlike({&dense});
+}
+
 void setLoss(const KernelRequest &request, RowArgs &args) {
   args.classes = args.columns;
   args.ignore = request.attributes->integer("ignore_index");
@@ -180,9 +194,10 @@ std::pair<DenseLossArgs, std::string> denseLoss(const RowArgs &args, const Opera
   dense.firstClass = args.firstClass;
   dense.smoothing = args.smoothing;
   dense.share = args.smoothing / static_cast<double>(args.classes);
+  const std::string stored = storedRows(logits, dense.pitch);
   const bool fits = (targets.dtype == DType::i32 || targets.dtype == DType::i64) && targets.isDense() &&
                     storedAlike({&lse}) == "f32" && args.columns > 0;
-  return {dense, fits ? storedAlike({&logits}) : ""};
+  return {dense, fits ? stored : ""};
 }
 
 } // namespace
@@ -246,8 +261,8 @@ Bound kernels::cross_entropy_grad(const KernelRequest &request) {
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyGradWorkspace));
   LaunchList list(*request.cuda);
   addRows(list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args);
-  const auto [dense, stored] = denseLoss(args, in[1], in[2], in[3]);
-  if (stored.empty() || storedAlike({&in[1], &request.outputs[0]}).empty())
+  auto [dense, stored] = denseLoss(args, in[1], in[2], in[3]);
+  if (stored.empty() || storedRows(request.outputs[0], dense.dpitch) != stored)
     addRows(list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}),
             rowGrid(args.rows, args.columns), args);
   else

@@ -2,7 +2,8 @@
 // RUN: sluice-opt %s -plan-reuse-in-place -plan-reuse-in-place | FileCheck %s
 
 // @b takes @a's memory, and @c with it. @d may not take @c's: it is read after. @e may not take @w's: it persists. @f may
-// not take @d's: another operand is a window of it. @h may not take @g's: that is carried over repetitions.
+// not take @d's: another operand is a window of it. @h may not take @g's: that is carried over repetitions. @j takes @i's: the
+// windows are the same, with padded rows. @l may not take @k's: the distance of its rows differs.
 
 // CHECK: plan.buffer @a
 // CHECK-SAME: buffer_class = #plan.class<activation>
@@ -13,6 +14,10 @@
 // CHECK: plan.buffer @f
 // CHECK: plan.buffer @g
 // CHECK: plan.buffer @h
+// CHECK: plan.buffer @i
+// CHECK-NOT: plan.buffer @j
+// CHECK: plan.buffer @k
+// CHECK: plan.buffer @l
 plan.buffer @w : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 16 : i64}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
 plan.buffer @b : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
@@ -22,6 +27,10 @@ plan.buffer @e : tensor<4xf32> {space = #plan.space<device>, buffer_class = #pla
 plan.buffer @f : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
 plan.buffer @g : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "main", carried}
 plan.buffer @h : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
+plan.buffer @i : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "main"}
+plan.buffer @j : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "main"}
+plan.buffer @k : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "main"}
+plan.buffer @l : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "main"}
 plan.entry @main {
   plan.section "main" repeat 2 {
     // CHECK: plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>]
@@ -38,5 +47,12 @@ plan.entry @main {
     plan.launch "accumulate" ins [#plan.view<@f : 4xf32>] outs [#plan.view<@g : 4xf32>] {first = 0} {phase = #plan.phase<forward>}
     // CHECK: plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@h : 4xf32>]
     plan.launch "exp" ins [#plan.view<@g : 4xf32>] outs [#plan.view<@h : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
+    plan.fill <@i : 2x3xf32 strides [4, 1]> with 1.0 {phase = #plan.phase<forward>}
+    // CHECK: plan.launch "exp" ins [#plan.view<@i : 2x3xf32 strides [4, 1]>] outs [#plan.view<@i : 2x3xf32 strides [4, 1]>]
+    plan.launch "exp" ins [#plan.view<@i : 2x3xf32 strides [4, 1]>] outs [#plan.view<@j : 2x3xf32 strides [4, 1]>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
+    // CHECK-NEXT: plan.launch "exp" ins [#plan.view<@i : 2x3xf32 strides [4, 1]>] outs [#plan.view<@k : 2x3xf32 strides [5, 1]>]
+    plan.launch "exp" ins [#plan.view<@j : 2x3xf32 strides [4, 1]>] outs [#plan.view<@k : 2x3xf32 strides [5, 1]>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
+    // CHECK-NEXT: plan.launch "exp" ins [#plan.view<@k : 2x3xf32 strides [5, 1]>] outs [#plan.view<@l : 2x3xf32 strides [4, 1]>]
+    plan.launch "exp" ins [#plan.view<@k : 2x3xf32 strides [5, 1]>] outs [#plan.view<@l : 2x3xf32 strides [4, 1]>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
   }
 }

@@ -1,4 +1,4 @@
-//===- DenseLosses.h - cross entropy over dense rows ------------------------------------------------===//
+//===- DenseLosses.h - cross entropy over contiguous rows ------------------------------------------------===//
 //
 // The fast form of cross entropy in Rows.h. A block computes one row and reads it once: each thread keeps the largest
 // of its elements and the sum of exponentials relative to it (Milakov and Gimelshein, "Online normalizer calculation
@@ -15,9 +15,10 @@
 namespace sluice::cuda {
 
 struct DenseLossArgs {
-  /// [rows][columns]; the gradient may be in the memory of the logits.
+  /// [rows][columns], with a distance in elements from row to row; the gradient may be in the memory of the logits.
   const void *logits = nullptr;
   void *dlogits = nullptr;
+  unsigned pitch = 0, dpitch = 0;
   /// Of each row: i32 or i64 classes, and the log of the sum of exponentials.
   const void *targets = nullptr;
   float *lse = nullptr;
@@ -79,7 +80,7 @@ struct ExponentialSum {
 template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>;
   const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
-  const void *x = rowOf<S>(args.logits, row, columns);
+  const void *x = rowOf<S>(args.logits, row, args.pitch);
   const Aligned<S> parts(x, columns);
   const auto thread = static_cast<unsigned>(lane.thread()), threads = static_cast<unsigned>(lane.threads());
   ExponentialSum of;
@@ -123,8 +124,8 @@ template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &
 template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>;
   const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
-  const void *x = rowOf<S>(args.logits, row, columns);
-  void *dx = rowOf<S>(args.dlogits, row, columns);
+  const void *x = rowOf<S>(args.logits, row, args.pitch);
+  void *dx = rowOf<S>(args.dlogits, row, args.dpitch);
   const Index target = args.target(row);
   const float total = args.lse[row];
   float factor = static_cast<float>(*args.scratch);
