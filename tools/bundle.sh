@@ -72,10 +72,11 @@ compile "$work/tiny.mlir" gpt2-tiny-bf16 --set target.device=cuda --set precisio
 "$tools/bin/sluice-import" zoo conv --set stem=4 --set hidden=8 --set height=24 --set width=20 -o "$work/conv.mlir"
 compile "$work/conv.mlir" conv --set target.device=cuda --set 'optimizer.name="sgd"'
 compile "$work/conv.mlir" conv-cpu --set target.isa=avx2 --set 'optimizer.name="sgd"'
-# The models of the benchmarks (test/bench/models): name, rows, tokens of a row, further settings.
+# The models of the benchmarks (test/bench/models): name, rows, tokens of a row, further settings. One GPU has all
+# parameters, so reshard_after_forward would only free their bf16 values and cast them again in the backward.
 model() {
   "$tools/bin/sluice-import" hf "$root/test/bench/models/$1.json" --train-only --batch "$2" --sequence "$3" -o "$work/$1.mlir"
-  compile "$work/$1.mlir" "$1" --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0 "${@:4}"
+  compile "$work/$1.mlir" "$1" --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0 --set sharding.reshard_after_forward=false "${@:4}"
 }
 model gpt2-124m 32 1024
 model gpt2-1.5b 8 1024
