@@ -27,4 +27,15 @@ static LogicalResult verifyZeros(Operation *op, std::optional<ArrayRef<int64_t>>
 LogicalResult RandomNormalOp::verify() { return verifyZeros(*this, getZeros()); }
 LogicalResult RandomUniformOp::verify() { return verifyZeros(*this, getZeros()); }
 
+//===----------------------------------------------------------------------===//
+// Sharding
+//===----------------------------------------------------------------------===//
+
+ShardingRule iotaRule(Operation *op) {
+  ShardingRule rule = pointwiseRule(op);
+  for (unsigned factor : rule.results[0][cast<IotaOp>(op).getDim()])
+    rule.factors[factor].replicated = true;
+  return rule;
+}
+
 } // namespace sluice::model

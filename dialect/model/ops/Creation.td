@@ -34,7 +34,7 @@ def Model_IotaOp : Model_InactiveOp<"iota", []> {
   let assemblyFormat = "$dim attr-dict `:` type($result)";
   let hasVerifier = 1;
   let flopsPerElement = "0";
-  let rule = "positionedRule";
+  let rule = "iotaRule";
 }
 class Model_RandomOp<string mnemonic> : Model_InactiveOp<mnemonic, []> {
   let description = [{

@@ -95,6 +95,8 @@ ShardingRule pointwiseRule(mlir::Operation *op);
 ShardingRule linearRule(mlir::Operation *op);
 /// The same for an op whose kernel reads the offset of its part.
 ShardingRule positionedRule(mlir::Operation *op);
+/// Of iota: its kernel counts from the first element of its result.
+ShardingRule iotaRule(mlir::Operation *op);
 /// The factors of a tensor x of rows, of one value for each row, and of one for each column. Rows are parallel, columns
 /// are replicated.
 struct RowFactors {

@@ -75,7 +75,7 @@ module attributes {model.name = "all"} {
   func.func @creation(%seed: tensor<i64>) {
     // CHECK: model.constant {{.*}}model.sharding_rule = "() -> ([i]) {i=2}"
     %0 = model.constant 1.5 : tensor<2xbf16>
-    // CHECK: model.iota {{.*}}model.sharding_rule = "() -> ([i, j]) {i=2 positioned, j=3 positioned}"
+    // CHECK: model.iota {{.*}}model.sharding_rule = "() -> ([i, j]) {i=2, j=3 replicated}"
     %1 = model.iota 1 : tensor<2x3xi64>
     // CHECK: model.random_normal {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4 positioned}"
     %2 = model.random_normal %seed {key = 3 : i64, mean = 0.0 : f64, stddev = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>

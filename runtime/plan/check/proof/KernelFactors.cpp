@@ -311,10 +311,13 @@ std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, Shapes operands
     return std::nullopt;
   if (isPointwiseOp(op))
     return pointwise(operands, results);
-  // The kernel counts from the first element of its output.
+  // The kernel counts from the first element of its output. Elements along the other dims are equal, and valid extents
+  // state which of them a rank has.
   if (op == "model.iota") {
     Rule rule;
     Dims dims = rule.each(results.front().size());
+    for (FactorDim &own : dims)
+      own.isPositioned = true;
     const plan::AttributeT *dim = attributeOf(kind, "dim");
     if (const std::size_t along = dim ? std::size_t(dim->integer) : 0; along < dims.size())
       dims[along] = full;
