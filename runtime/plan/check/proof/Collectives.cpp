@@ -171,7 +171,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
       // The distance of the chunks of the innermost axis; that of each outer axis is that of all ranks of the inner
       // ones.
       std::int64_t step = -1, next = -1;
-      bool isRegular = true;
+      bool hasAllChunks = true;
       for (std::size_t a = collective.axes.size(); a-- > 0;) {
         const std::uint32_t axis = collective.axes[a];
         if (sizes[axis] == 1)
@@ -188,10 +188,17 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         step = step < 0 ? found->step : step;
         next = found->step * sizes[axis];
         steps.erase(found);
-        isRegular = isRegular && gatherAxis(reading.meaning.bounds, axis, next / sizes[axis]);
+        hasAllChunks = gatherAxis(reading.meaning.bounds, axis, step) && hasAllChunks;
       }
-      if (!isRegular) {
-        lose(destination, "a gather of chunks of which one has all elements");
+      if (!hasAllChunks) {
+        // The first chunk has all elements of the dim, and the others are padding.
+        plan::ViewT first(destination);
+        first.shape = {elementsOf(destination.shape) / ranks};
+        contents.forget(destination);
+        if (std::optional<Indexing> at = shaped(digits, reading, first.shape)) {
+          reading.at = std::move(*at);
+          write(first, std::move(reading));
+        }
         continue;
       }
       if (ranks > 1)
@@ -215,7 +222,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
       if (!chunk && usePart(reading))
         chunk = chunked(digits = digitsOf(reading), ranks);
       if (!chunk) {
-        lose(destination, "chunks of '" + plan.buffers[source.buffer]->name + "' that are not digits");
+        leaveOpen(destination, "chunks of '" + plan.buffers[source.buffer]->name + "' that are not digits");
         continue;
       }
       digits = chunk->second;
@@ -245,14 +252,14 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         if (collective.kind == plan::CollectiveKind::broadcast)
           return refuseAt(i, 7,
                           concat(", segment ", s, ", replaces ", describe(reading.meaning), " by that of one rank"));
-        lose(destination, what);
+        leaveOpen(destination, what);
         continue;
       }
       break;
     }
     std::optional<Indexing> at = shaped(digits, reading, destination.shape);
     if (!at) {
-      lose(destination, "a collective to another shape");
+      leaveOpen(destination, "a collective to another shape");
       continue;
     }
     reading.at = std::move(*at);

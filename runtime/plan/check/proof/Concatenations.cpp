@@ -67,14 +67,14 @@ std::optional<Match> EntryProof::matchViewOfParts(const plan::ViewT &view, std::
   if (shapeOf(expected.at) == view.shape && view.valid.empty() && view.repetition_stride == 0)
     full = fullWindow(view, expected.at, numbering.type(result).shape);
   if (!full) {
-    mismatch = {9, "a part of a concatenation is read", true};
+    mismatch = {9, "a part of a concatenation is read", true, true};
     return std::nullopt;
   }
   if (!match(*full, result, mismatch))
     return std::nullopt;
   std::optional<Reading> reading = read(view, /*padding=*/false);
   if (!reading || reading->meaning.root != expected.root) {
-    mismatch = {9, "a concatenation is not known", true};
+    mismatch = {9, "a concatenation is not known", true, true};
     return std::nullopt;
   }
   return matchReading(std::move(*reading), id, mismatch, /*allowsTerms=*/false);
@@ -111,7 +111,7 @@ std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std
   if (root.value != id && expected.at != denseIndexing(numbering.type(root.value).shape))
     return matchViewOfParts(view, id, mismatch);
   if (view.shape.size() != type.shape.size() || dim >= view.shape.size()) {
-    mismatch = {9, "a part of a concatenation is read", true};
+    mismatch = {9, "a part of a concatenation is read", true, true};
     return std::nullopt;
   }
   const std::vector<std::uint32_t> parts = root.parts;
@@ -139,11 +139,11 @@ std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std
       return (a.isSame(b) || (!isEven && &a - found->dims.data() == std::ptrdiff_t(dim)));
     });
     if (!isLike || found->dims[dim].segments != 1 || (!isEven && found->dims[dim].isSharded())) {
-      mismatch = {9, "a concatenation of different shards", true};
+      mismatch = {9, "a concatenation of different shards", true, true};
       return std::nullopt;
     }
     part.offset += row * std::uint64_t(part.shape[dim]);
-    hasZeros = hasZeros && found->reading.meaning.hasZeros;
+    hasZeros = hasZeros && found->hasZeros;
     first = first ? first : std::move(found);
   }
   DimSharding &along = first->dims[dim];
@@ -153,14 +153,15 @@ std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std
     along.segments = count;
   std::optional<Shard> shard = shardOf(type.shape, first->dims, sizes);
   if (!shard || shapeOf(shard->at) != view.shape) {
-    mismatch = {9, "a concatenation of shards", true};
+    mismatch = {9, "a concatenation of shards", true, true};
     return std::nullopt;
   }
   Reading reading;
   reading.meaning.root = expected.root;
   reading.meaning.first = reading.meaning.last = repetition;
-  reading.meaning.hasZeros = hasZeros;
   reading.setShard(std::move(*shard));
+  if (hasZeros)
+    reading.meaning.zeros = paddedEnds(reading);
   write(view, reading);
   return Match{std::move(reading), std::move(first->dims)};
 }

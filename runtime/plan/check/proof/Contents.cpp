@@ -89,18 +89,8 @@ bool join(Fact &fact, const Fact &next) {
   if (indices < 0)
     return false;
   std::vector<Loop> a = low.loops, b = high.loops;
-  // A loop of one repetition is left out: it is that of the other window.
-  const auto complete = [](std::vector<Loop> &shorter, const std::vector<Loop> &longer) {
-    for (std::size_t k = 0; k < longer.size(); ++k)
-      if (k >= shorter.size() || shorter[k].stride != longer[k].stride) {
-        shorter.insert(shorter.begin() + std::ptrdiff_t(k), {1, longer[k].stride, longer[k].step});
-        return;
-      }
-  };
-  if (a.size() + 1 == b.size())
-    complete(a, b);
-  else if (b.size() + 1 == a.size())
-    complete(b, a);
+  completeLoops(a, b);
+  completeLoops(b, a);
   if (a.empty() && b.empty()) {
     a = {{1, distance, indices}};
     b = a;
@@ -121,6 +111,12 @@ bool join(Fact &fact, const Fact &next) {
   }
   if (!along)
     return false;
+  // The elements of both are at the same places in each level.
+  const std::vector<Bound> &bounds = fact.meaning.bounds;
+  for (const Bound &bound : bounds)
+    if (levelBase(bounds, bound.end, high.base) !=
+        levelBase(bounds, bound.end, low.base) + (a[*along].step < bound.end ? indices : 0))
+      return false;
   a[*along].extent += b[*along].extent;
   if (!normalize(a, fact.meaning.bounds))
     return false;
@@ -145,14 +141,15 @@ public:
       left -= used[k] * fact.loops[k].stride;
       base += used[k] * fact.loops[k].step;
     }
-    // The first element may be padding.
-    return left == 0 && std::ranges::all_of(fact.meaning.bounds, [&](const Bound &bound) {
-             std::int64_t sum = fact.base % bound.end;
-             for (std::size_t k = 0; k < fact.loops.size(); ++k)
-               if (bound.has(Digit{fact.loops[k].extent, fact.loops[k].step}))
-                 sum += used[k] * fact.loops[k].step;
-             return sum < bound.end;
-           });
+    // The first element is at its place in each level.
+    const std::vector<Bound> &bounds = fact.meaning.bounds;
+    const bool isPlaced = std::ranges::all_of(bounds, [&](const Bound &bound) {
+      std::int64_t place = levelBase(bounds, bound.end, fact.base);
+      for (std::size_t k = 0; k < fact.loops.size(); ++k)
+        place += fact.loops[k].step < bound.end ? used[k] * fact.loops[k].step : 0;
+      return place == levelBase(bounds, bound.end, base);
+    });
+    return left == 0 && isPlaced;
   }
   /// Appends the digits of `extent` elements at distance `stride`.
   bool add(std::int64_t extent, std::int64_t stride, Digits &digits) {
@@ -225,6 +222,38 @@ Shape stridesOf(const plan::ViewT &view) {
 }
 
 } // namespace
+
+void completeLoops(std::vector<Loop> &loops, const std::vector<Loop> &like) {
+  for (std::size_t k = 0; k < like.size() && loops.size() + 1 == like.size(); ++k)
+    if (k >= loops.size() || loops[k].stride != like[k].stride)
+      loops.insert(loops.begin() + std::ptrdiff_t(k), {1, like[k].stride, like[k].step});
+}
+
+bool Contents::uniteBounds(Fact &a, Fact &b) const {
+  if (a.meaning.bounds == b.meaning.bounds)
+    return true;
+  std::vector<Bound> all;
+  std::ranges::set_union(a.meaning.bounds, b.meaning.bounds, std::back_inserter(all));
+  const auto add = [&](Fact &fact, const Fact &other) {
+    Shard shard{{fact.base, {{}}}, fact.meaning.steps, all};
+    for (const Loop &loop : fact.loops)
+      shard.at.dims[0].push_back({loop.extent, loop.step});
+    simplify(shard, sizes);
+    if (shard.bounds != fact.meaning.bounds)
+      return false;
+    // There is no padding past the end of a bound that is added.
+    for (std::int64_t end : other.meaning.zeros)
+      if (std::ranges::find(fact.meaning.bounds, end, &Bound::end) == fact.meaning.bounds.end() &&
+          std::ranges::find(fact.meaning.zeros, end) == fact.meaning.zeros.end())
+        fact.meaning.zeros.push_back(end);
+    std::ranges::sort(fact.meaning.zeros);
+    return true;
+  };
+  if (!add(a, b) || !add(b, a))
+    return false;
+  a.meaning.bounds = b.meaning.bounds = std::move(all);
+  return true;
+}
 
 std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &view, bool padding) const {
   const std::int64_t bytes = bytesOf(view.dtype);
@@ -305,6 +334,16 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
   }
   all.meaning.bounds = {{row, 0}};
   return readFrom(all, view, /*padding=*/true);
+}
+
+bool Contents::joinFacts(Fact &fact, const Fact &next) const {
+  if (fact.meaning.root != next.meaning.root || fact.meaning.bounds == next.meaning.bounds)
+    return join(fact, next);
+  Fact a = fact, b = next;
+  if (!uniteBounds(a, b) || !join(a, b))
+    return false;
+  fact = std::move(a);
+  return true;
 }
 
 std::optional<Reading> Contents::read(const plan::ViewT &view, bool padding) const {
@@ -394,7 +433,7 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
   for (bool isJoined = true; isJoined;) {
     isJoined = false;
     for (std::size_t k = 0; k < own.size() && !isJoined; ++k)
-      if (fact.meaning.unproved.empty() && join(fact, own[k])) {
+      if (fact.meaning.unproved.empty() && joinFacts(fact, own[k])) {
         own.erase(own.begin() + std::ptrdiff_t(k));
         isJoined = true;
       }

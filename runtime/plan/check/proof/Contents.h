@@ -41,8 +41,8 @@ struct Meaning {
   std::vector<Bound> bounds;
   /// Indices are those of this part of the root; 0: of the root.
   PartId part = 0;
-  /// The padding is zeros.
-  bool hasZeros = false;
+  /// Of the ends of padding (paddedEnds), those past which it is zeros; ascending.
+  std::vector<std::int64_t> zeros;
   /// Not empty: nothing is known, for this reason. Then nothing else has a meaning.
   std::string unproved;
   bool operator==(const Meaning &) const = default;
@@ -83,9 +83,13 @@ struct Reading {
   }
 };
 
+/// Facts leave out loops of one repetition. Adds one that `like` has, if that is all that is missing.
+void completeLoops(std::vector<Loop> &loops, const std::vector<Loop> &like);
+
 class Contents {
 public:
-  Contents(const plan::PlanT &plan, const Numbering &numbering) : plan(plan), numbering(numbering) {
+  Contents(const plan::PlanT &plan, const Numbering &numbering)
+      : plan(plan), numbering(numbering), sizes(meshSizes(plan)) {
     facts.resize(plan.buffers.size());
   }
 
@@ -103,6 +107,8 @@ public:
   void clear(std::uint32_t buffer) { facts[buffer].clear(); }
   std::vector<Fact> &of(std::uint32_t buffer) { return facts[buffer]; }
   const std::vector<std::vector<Fact>> &all() const { return facts; }
+  /// Adds to each fact the bounds of the other one. False if that excludes elements.
+  bool uniteBounds(Fact &a, Fact &b) const;
   /// Of the root, or of the part in which the meaning has indices.
   std::int64_t elementsOf(const Meaning &meaning) const {
     return meaning.part != 0 ? parts[meaning.part].elements() : numbering.root(meaning.root).elements;
@@ -112,11 +118,15 @@ public:
 
 private:
   std::optional<Reading> readFrom(const Fact &fact, const plan::ViewT &view, bool padding) const;
+  /// Joins `next` to `fact` if they are neighbours. Bounds that exclude nothing do not count.
+  bool joinFacts(Fact &fact, const Fact &next) const;
   /// Of chunks of rows of the root, the last of which are shorter: each chunk may be in a separate fact.
   std::optional<Reading> readChunks(const plan::ViewT &view) const;
 
   const plan::PlanT &plan;
   const Numbering &numbering;
+  /// Of the axes.
+  std::vector<std::uint32_t> sizes;
   std::vector<std::vector<Fact>> facts;
 };
 

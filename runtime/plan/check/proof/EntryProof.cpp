@@ -86,7 +86,7 @@ void EntryProof::addInputs() {
     if (std::optional<Reading> reading = shardReading(parameter, root))
       write(view, std::move(*reading));
     else
-      lose(view, "the shards of parameter '" + parameter.name + "'");
+      leaveOpen(view, "the shards of parameter '" + parameter.name + "'");
   };
   for (const auto &parameter : plan.parameters) {
     hold(parameter->buffer, *parameter, "");
@@ -144,6 +144,7 @@ Verdict EntryProof::checkVariables() {
     }
     const std::string what = concat("running statistics '", variable->name, "' after micro-batch ", repetition, " of '",
                                     entry.name, "': ", mismatch.text);
+    lacksRule = lacksRule || mismatch.lacksRule;
     if (mismatch.isUnknown && notProved.empty())
       notProved = what;
     else if (!mismatch.isUnknown && !mismatch.text.empty())
@@ -235,6 +236,7 @@ Verdict EntryProof::follow() {
       repeat = section.repeat;
     else if (section.repeat != 1) {
       notProved = "section '" + section.name + "' repeats after the micro-batches";
+      lacksRule = true;
       return {};
     }
     const std::set<std::uint32_t> special = specialRepetitions(section);
@@ -242,6 +244,7 @@ Verdict EntryProof::follow() {
       if (++followed > maxRepetitions) {
         notProved =
             concat("more than ", maxRepetitions, " repetitions of '", section.name, "' with different instructions");
+        lacksRule = true;
         return {};
       }
       // The repetitions until the next one with other instructions are like this one.
@@ -283,12 +286,14 @@ Verdict EntryProof::checkPersistent() {
       expected = numbering.value(written->second);
       if (expected.root == 0 || expected.at != denseIndexing(numbering.type(written->second).shape)) {
         notProved = "the value that is written to '" + parameter.name + "'";
+        lacksRule = true;
         return {};
       }
     }
     const std::optional<Reading> own = shardReading(parameter, expected.root);
     if (!own) {
       notProved = "the shards of parameter '" + parameter.name + "'";
+      lacksRule = true;
       return {};
     }
     const std::optional<Reading> reading = read(fullView(buffer));
@@ -333,6 +338,7 @@ Verdict EntryProof::checkOutputs() {
     const std::uint32_t id = plan.program->outputs[function->firstOutput + k];
     const std::optional<Match> found = match(*port.view, id, mismatch);
     const std::string what = "output '" + port.name + "' of '" + entry.name + "' ";
+    lacksRule = lacksRule || mismatch.lacksRule;
     if (!found && mismatch.isUnknown && notProved.empty())
       notProved = what + "is not related to the program: " + mismatch.text;
     else if (!found && !mismatch.isUnknown)
@@ -365,6 +371,7 @@ Result EntryProof::run() {
   if (!result.refusal)
     result.refusal = checkOutputs();
   result.notProved = notProved;
+  result.lacksRule = lacksRule;
   result.facts = facts;
   return result;
 }

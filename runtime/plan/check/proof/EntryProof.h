@@ -22,6 +22,8 @@ struct Mismatch {
   std::string text;
   /// The checker does not know what the tensor holds.
   bool isUnknown = false;
+  /// The reason is a missing rule: the tensor may be right.
+  bool lacksRule = false;
 };
 
 /// A tensor that holds a value of the program, or a shard of it, or terms of one of them.
@@ -29,6 +31,8 @@ struct Match {
   Reading reading;
   /// By dim of the value; empty if the tensor has other dims: a part by elements.
   std::vector<DimSharding> dims;
+  /// The tensor has padding, all of which is zeros.
+  bool hasZeros = false;
   /// The dims of the view whose valid extent is stated, as bits.
   std::uint64_t validDims = 0;
 };
@@ -81,8 +85,12 @@ private:
   std::pair<Shape, std::optional<Shard>> validShard(const plan::ViewT &view) const;
   /// True if the valid extents of the view leave out padding only.
   bool excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const;
-  /// True if the valid extents of the view leave out all padding.
-  bool leavesOutPadding(const Reading &reading, const plan::ViewT &view) const;
+  /// The ends past which the reading has padding on some rank.
+  std::vector<std::int64_t> paddedEnds(const Reading &reading) const;
+  /// True if the valid extents of the view leave out the padding past this end.
+  bool leavesOut(const plan::ViewT &view, const Reading &reading, std::int64_t end) const;
+  /// The elements that a valid extent of the view leaves out; nullopt if they are none of a bound.
+  std::optional<Bound> boundOf(const plan::ValidT &valid, const Reading &reading, const plan::ViewT &view) const;
   /// The valid extents of a view are those of its shards; a kernel also takes the index of its elements from them.
   bool validAgrees(const plan::ViewT &view, std::span<const DimSharding> dims, const Shape &shape) const;
   void write(const plan::ViewT &view, Reading reading);
@@ -121,8 +129,10 @@ private:
   bool addSums(const plan::LaunchT &launch);
   /// A sum of sums of powers, or the maximum of largest powers; nullopt if the launch computes neither.
   std::optional<Verdict> addPowers(const plan::LaunchT &launch, bool isMaximum, std::uint32_t i);
-  /// True if the ranks along `axes` together hold each element of the root once.
-  bool holdsOnce(const Reading &reading, std::vector<std::uint32_t> &axes) const;
+  /// The elements of the root that all ranks together hold; nullopt if they do not hold each of them once.
+  std::optional<Indexing> elementsOfAll(const Reading &reading) const;
+  /// The axes that divide the elements, ascending.
+  std::vector<std::uint32_t> axesOf(const Meaning &meaning) const;
   Verdict update(const plan::LaunchT &launch, std::uint32_t i);
   Verdict compute(const plan::LaunchT &launch, std::uint32_t i);
 
@@ -168,6 +178,8 @@ private:
 
   /// Nothing is known of the view after the instruction.
   void lose(const plan::ViewT &view, const std::string &reason);
+  /// The same, because there is no rule: the plan may be right.
+  void leaveOpen(const plan::ViewT &view, const std::string &reason);
   void loseOutputs(const plan::LaunchT &launch, const std::string &reason);
   Verdict refuseAt(std::uint32_t i, int property, const std::string &text) const {
     return refuse(property, place(plan, e, i) + " " + text);
@@ -189,6 +201,7 @@ private:
   /// The repetition of the current section: the slice of a port that views of this section read.
   std::uint32_t slice = 0;
   std::string notProved;
+  bool lacksRule = false;
   std::uint64_t facts = 0;
 };
 

@@ -72,7 +72,7 @@ public:
         return fail(concat("expected operand ", k, " to be sharded as the other operands"));
       DividedFactor &all = divided[std::size_t(number)];
       all.isLeftOut = all.isLeftOut && isLeftOut;
-      all.isZeros = all.isZeros && operand.reading.meaning.hasZeros;
+      all.isZeros = all.isZeros && operand.hasZeros;
     }
     return true;
   }
@@ -87,7 +87,7 @@ public:
         if (const std::optional<DimSharding> own = ofDim(factor))
           local = own->local;
       if (operand.dims[d].local != local)
-        return fail("a part of a uniform value", true);
+        return fail("a part of a uniform value", true, true);
     }
     return true;
   }
@@ -179,8 +179,8 @@ private:
     factor.sharding = own;
     return true;
   }
-  bool fail(const std::string &text, bool isUnknown = false) {
-    mismatch = {9, text, isUnknown};
+  bool fail(const std::string &text, bool isUnknown = false, bool lacksRule = false) {
+    mismatch = {9, text, isUnknown, lacksRule};
     return false;
   }
 
@@ -234,7 +234,9 @@ bool haveOnePart(std::span<const Match> operands, Mismatch &mismatch) {
         operands[k].reading.meaning.steps != first.reading.meaning.steps ||
         operands[k].reading.meaning.bounds != first.reading.meaning.bounds ||
         operands[k].reading.meaning.part != first.reading.meaning.part) {
-      mismatch = {9, concat("expected operand ", k, " to hold the shard of operand 0")};
+      // Digits of a part are not unique.
+      const bool isPart = operands[k].reading.meaning.part != 0 || first.reading.meaning.part != 0;
+      mismatch = {9, concat("expected operand ", k, " to hold the shard of operand 0"), isPart};
       return false;
     }
   return true;
@@ -248,14 +250,15 @@ std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::
   const std::string &kernel = plan.kernels[launch.kernel];
   const plan::ProgramKindT &kind = numbering.kindOf(op);
   const auto operands = numbering.operandsOf(op), results = numbering.resultsOf(op);
-  const auto unknown = [&](const std::string &reason) { return Mismatch{9, place(plan, e, i) + ": " + reason, true}; };
+  const auto unknown = [&](const std::string &reason, bool lacksRule = true) {
+    return Mismatch{9, place(plan, e, i) + ": " + reason, true, lacksRule};
+  };
   const std::string_view expected = kernelOfOp(kind.op);
   const auto of = [&] { return results.empty() ? kind.op : numbering.describeValue(results[0]); };
   if (expected.empty())
     return unknown("'" + kind.op + "' has no rule");
   if (expected != kernel)
-    return kernelHasRule(kernel) ? Mismatch{9, concat("computes ", of(), ", expected kernel '", expected, "'")}
-                                 : unknown("kernel '" + kernel + "' has no rule");
+    return Mismatch{9, concat("computes ", of(), ", expected kernel '", expected, "'")};
   std::vector<Shape> shapes;
   shapes.reserve(operands.size());
   for (std::uint32_t operand : operands)
@@ -290,7 +293,8 @@ std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::
   Mismatch mismatch;
   if (writeResults(op, matches, shapes, outputs, mismatch))
     return std::nullopt;
-  return mismatch.isUnknown ? unknown(mismatch.text) : Mismatch{9, "computes " + of() + ": " + mismatch.text};
+  return mismatch.isUnknown ? unknown(mismatch.text, mismatch.lacksRule)
+                            : Mismatch{9, "computes " + of() + ": " + mismatch.text};
 }
 
 std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
@@ -305,8 +309,8 @@ std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::u
   const Value &expected = numbering.value(id);
   if (!means(reading->meaning, expected, mismatch))
     return std::nullopt;
-  std::vector<std::uint32_t> axes;
-  if (expected.at != denseIndexing(numbering.type(id).shape) || !holdsOnce(*reading, axes)) {
+  const Indexing all{0, {joined({{numbering.root(expected.root).elements, 1}})}};
+  if (expected.at != denseIndexing(numbering.type(id).shape) || elementsOfAll(*reading) != all) {
     mismatch = {9, "holds other elements of " + numbering.describeValue(id) + " than a shard by elements has"};
     return std::nullopt;
   }
@@ -321,7 +325,7 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
   resultShapes.reserve(results.size());
   for (std::uint32_t id : results) {
     if (id == 0 || numbering.value(id).root == 0) {
-      mismatch = {9, "a result without a number", true};
+      mismatch = {9, "a result without a number", true, true};
       return false;
     }
     resultShapes.push_back(numbering.type(id).shape);
@@ -344,7 +348,7 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
   } else if (isSharded) {
     const std::optional<Factors> factors = factorsOf(kind, shapes, resultShapes);
     if (!factors) {
-      mismatch = {9, "no rule for '" + kind.op + "' on shards", true};
+      mismatch = {9, "no rule for '" + kind.op + "' on shards", true, true};
       return false;
     }
     Division division(kind, *factors, sizes, mismatch);
@@ -367,19 +371,19 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     const Value &value = numbering.value(results[r]);
     Indexing full = denseIndexing(resultShapes[r]);
     if (value.at != full) {
-      mismatch = {9, "a result that is a view", true};
+      mismatch = {9, "a result that is a view", true, true};
       return false;
     }
     Reading reading;
     if (isByElements) {
       reading = operands.front().reading;
-      reading.meaning.hasZeros = false;
+      reading.meaning.zeros.clear();
     } else if (!isSharded && outputs[r]->valid.empty()) {
       reading.at = std::move(full);
     } else {
       std::optional<Shard> shard = shardOf(resultShapes[r], parts[r].dims, sizes);
       if (!shard) {
-        mismatch = {9, concat("the padding of result ", r), true};
+        mismatch = {9, concat("the padding of result ", r), true, true};
         return false;
       }
       reading.setShard(std::move(*shard));

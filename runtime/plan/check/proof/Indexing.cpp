@@ -9,6 +9,12 @@
 
 namespace sluice::check::proof {
 
+std::int64_t levelBase(std::span<const Bound> bounds, std::int64_t end, std::int64_t index) {
+  for (std::size_t b = bounds.size(); b-- > 0 && bounds[b].end > end;)
+    index %= bounds[b].end;
+  return index % end;
+}
+
 Digits joined(const Digits &digits) { return joined(digits, {}); }
 
 Digits joined(const Digits &digits, std::span<const Bound> bounds) {

@@ -38,8 +38,9 @@ struct AxisStep {
 };
 
 /// The elements of a shard for which the sum of the digits with steps below `end`, of the steps of `axes`, and of the
-/// base modulo `end`, is `end` or more are padding: they would be past the last element of a dim. Elements past the last
-/// one of the root are padding without a bound.
+/// first element's place in the level (levelBase) is `end` or more are padding: they would be past the last element of a
+/// dim. Elements past the last one of the root are padding without a bound. `axes` has all axes with steps below `end`;
+/// the step of a dim's outermost axis may be `end`.
 struct Bound {
   std::int64_t end = 0;
   AxisSet axes = 0;
@@ -51,6 +52,10 @@ struct Bound {
   /// True if the dim ends between two digits.
   bool separates(std::int64_t outerStep, std::int64_t innerStep) const { return innerStep < end && outerStep >= end; }
 };
+
+/// Of an index, the sum of the digits with steps below `end`: what is left of it after the larger ends of the bounds,
+/// which are sorted.
+std::int64_t levelBase(std::span<const Bound> bounds, std::int64_t end, std::int64_t index);
 
 /// As joined(), but digits inside the level of a bound are not joined with those outside of it: the digits of a level
 /// may pass its extent.

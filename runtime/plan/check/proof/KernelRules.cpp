@@ -242,10 +242,6 @@ std::vector<std::string_view> opsWithKernels() {
   return ops;
 }
 
-bool kernelHasRule(std::string_view kernel) {
-  return std::ranges::find(opRules, kernel, &OpRule::kernel) != std::end(opRules);
-}
-
 bool isUpdateKernel(std::string_view kernel) { return kernel == "sgd" || kernel == "adam" || kernel == "adamw"; }
 
 std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const Shape> operands, std::string_view kernel,

@@ -23,9 +23,6 @@ std::vector<std::string_view> opsWithKernels();
 /// True for an op of each element of its operands alone, with broadcasting.
 bool isPointwiseOp(std::string_view op);
 
-/// True for the kernels of the table.
-bool kernelHasRule(std::string_view kernel);
-
 /// True for updates of any number of parameters by one launch.
 bool isUpdateKernel(std::string_view kernel);
 /// The last operands of an update, which all of its parameters share: learning rate, step, clip coefficient, guard.

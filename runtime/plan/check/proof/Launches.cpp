@@ -41,6 +41,11 @@ void EntryProof::lose(const plan::ViewT &view, const std::string &reason) {
   write(view, std::move(unknown));
 }
 
+void EntryProof::leaveOpen(const plan::ViewT &view, const std::string &reason) {
+  lacksRule = true;
+  lose(view, reason);
+}
+
 void EntryProof::loseOutputs(const plan::LaunchT &launch, const std::string &reason) {
   for (const auto &view : launch.outputs)
     lose(*view, reason);
@@ -136,8 +141,10 @@ Verdict EntryProof::accumulate(const plan::LaunchT &launch, std::uint32_t i) {
   Meaning expected = term->meaning;
   expected.first = before->meaning.first;
   expected.last = before->meaning.last;
-  expected.hasZeros = before->meaning.hasZeros;
-  term->meaning.hasZeros = term->meaning.hasZeros && before->meaning.hasZeros;
+  expected.zeros = before->meaning.zeros;
+  std::erase_if(term->meaning.zeros, [&](std::int64_t end) {
+    return std::ranges::find(before->meaning.zeros, end) == before->meaning.zeros.end();
+  });
   if (!(before->meaning == expected) || before->at != term->at)
     return refuseAt(i, before->meaning.root == term->meaning.root ? 7 : 9,
                     "adds " + describe(term->meaning) + " to " + describe(before->meaning));
@@ -175,23 +182,22 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
       loseOutputs(launch, "a sum of powers of " + describe(reading->meaning));
       return {};
     }
-    // Every element once: the shards of all ranks are the value.
-    std::vector<std::uint32_t> own;
-    if (!holdsOnce(*reading, own)) {
-      // The shards are those of a part of the root, such as the gradient of one of several parameters.
-      const std::optional<Match> found =
-          id != 0 && id < numbering.valueCount() ? match(*launch.inputs[k], id, mismatch) : std::nullopt;
-      if (!found || std::ranges::any_of(found->dims, &DimSharding::isUniform)) {
-        loseOutputs(launch, "a sum of powers of a part of " + numbering.describe(term.first));
-        return {};
-      }
-      term.first = numbering.partOf(term.first, numbering.value(id).at);
+    // Every element once: the shards of all ranks are the value, or a part of it, such as the gradient of one of
+    // several parameters.
+    const std::optional<Indexing> all = elementsOfAll(*reading);
+    if (!all) {
+      loseOutputs(launch, "a sum of powers of shards of " + numbering.describe(term.first));
+      return {};
     }
-    if (hasPadding(reading->shard(), contents.elementsOf(reading->meaning), sizes) && !reading->meaning.hasZeros &&
-        !leavesOutPadding(*reading, *launch.inputs[k])) {
+    term.first = numbering.partOf(term.first, *all);
+    const std::vector<std::int64_t> ends = paddedEnds(*reading), &zeros = reading->meaning.zeros;
+    if (!std::ranges::all_of(ends, [&](std::int64_t end) {
+          return std::ranges::find(zeros, end) != zeros.end() || leavesOut(*launch.inputs[k], *reading, end);
+        })) {
       loseOutputs(launch, "a sum of powers of the padding of " + numbering.describe(term.first));
       return {};
     }
+    const std::vector<std::uint32_t> own = axesOf(reading->meaning);
     if (axes && *axes != own) {
       loseOutputs(launch, "a sum of powers of values with different shardings");
       return {};
@@ -284,6 +290,7 @@ Verdict EntryProof::update(const plan::LaunchT &launch, std::uint32_t i) {
     if (const std::optional<Mismatch> mismatch = implement(launch, std::uint32_t(op), inputs, outputs, i)) {
       if (!mismatch->isUnknown)
         return refuseAt(i, mismatch->property, mismatch->text);
+      lacksRule = lacksRule || mismatch->lacksRule;
       for (const plan::ViewT *view : outputs)
         lose(*view, mismatch->text);
     }
@@ -330,8 +337,8 @@ Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
       mismatch = {9, reading->meaning.unproved, true};
   if (mismatch && !mismatch->isUnknown)
     return refuseAt(i, mismatch->property, mismatch->text);
-  loseOutputs(launch, mismatch ? mismatch->text
-                               : "launch " + plan.kernels[launch.kernel] + " is not related to the unsharded program");
+  lacksRule = lacksRule || (mismatch && mismatch->lacksRule);
+  loseOutputs(launch, mismatch ? mismatch->text : place(plan, e, i) + " is not related to the unsharded program");
   return {};
 }
 

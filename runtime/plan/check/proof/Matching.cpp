@@ -130,26 +130,34 @@ void EntryProof::write(const plan::ViewT &view, Reading reading) {
     if (!excludesOnlyPadding(reading, view))
       reading.meaning.unproved = "a valid extent leaves out elements of " + numbering.describe(reading.meaning.root);
     // Elements that are left out are not written.
-    reading.meaning.hasZeros = reading.meaning.hasZeros && view.valid.empty();
+    std::erase_if(reading.meaning.zeros, [&](std::int64_t end) { return leavesOut(view, reading, end); });
   }
   contents.write(view, std::move(reading));
 }
 
 void EntryProof::simplify(Reading &reading) const {
-  if (reading.meaning.part == 0 && reading.meaning.bounds.empty() && !reading.meaning.hasZeros) {
+  if (reading.meaning.part == 0 && reading.meaning.bounds.empty() && reading.meaning.zeros.empty()) {
     std::ranges::sort(reading.meaning.steps);
     return;
   }
   Shard shard = reading.shard();
-  if (reading.meaning.part != 0)
-    if (std::optional<Shard> ofRoot =
-            contents.parts.inRoot(reading.meaning.part, shard, numbering.root(reading.meaning.root).elements, sizes)) {
+  std::vector<std::int64_t> &zeros = reading.meaning.zeros;
+  if (reading.meaning.part != 0) {
+    std::map<std::int64_t, std::int64_t> ends;
+    if (std::optional<Shard> ofRoot = contents.parts.inRoot(
+            reading.meaning.part, shard, numbering.root(reading.meaning.root).elements, sizes, &ends)) {
       shard = std::move(*ofRoot);
       reading.meaning.part = 0;
+      std::erase_if(zeros, [&](std::int64_t end) { return !ends.contains(end); });
+      std::ranges::transform(zeros, zeros.begin(), [&](std::int64_t end) { return ends[end]; });
     }
+  }
   proof::simplify(shard, sizes);
-  reading.meaning.hasZeros = reading.meaning.hasZeros && hasPadding(shard, contents.elementsOf(reading.meaning), sizes);
   reading.setShard(std::move(shard));
+  if (!zeros.empty()) {
+    const std::vector<std::int64_t> ends = paddedEnds(reading);
+    std::erase_if(zeros, [&](std::int64_t end) { return std::ranges::find(ends, end) == ends.end(); });
+  }
 }
 
 bool EntryProof::usePart(Reading &reading) {
@@ -196,82 +204,75 @@ void EntryProof::shardUniform(Reading &reading, const plan::ViewT &view) {
   reading.setShard(std::move(*shard));
 }
 
-bool EntryProof::excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const {
-  for (const auto &valid : view.valid) {
-    const std::int64_t local = view.shape[valid->dim], ranks = std::int64_t(groupSize(plan, valid->axes));
-    if (valid->chunk == local && valid->total / local >= ranks)
+std::optional<Bound> EntryProof::boundOf(const plan::ValidT &valid, const Reading &reading,
+                                         const plan::ViewT &view) const {
+  // The dim is chunks of one digit of the root along the axes, each with all elements of the inner digits.
+  const std::int64_t local = view.shape[valid.dim];
+  const Digits digits = joined(reading.at.dims[valid.dim]);
+  Bound bound;
+  std::int64_t step = 0, next = 0;
+  for (std::size_t a = valid.axes.size(); a-- > 0;) {
+    const std::uint32_t axis = valid.axes[a];
+    if (sizes[axis] == 1)
       continue;
-    // The dim is one digit of the root, in chunks along the axes: the excluded elements are past the last of the level.
-    const Digits digits = joined(reading.at.dims[valid->dim]);
-    if (valid->chunk != local || digits.size() > 1)
-      return false;
-    std::int64_t step = -1, next = -1;
-    AxisSet axes = 0;
-    for (std::size_t a = valid->axes.size(); a-- > 0;) {
-      const std::uint32_t axis = valid->axes[a];
-      if (sizes[axis] == 1)
-        continue;
-      const auto own = std::ranges::find(reading.meaning.steps, axis, &AxisStep::axis);
-      if (own == reading.meaning.steps.end() || (next >= 0 && own->step != next))
-        return false;
-      if (step < 0)
-        step = own->step / local;
-      if (own->step % local != 0)
-        return false;
-      next = own->step * sizes[axis];
-      axes |= AxisSet(1) << axis;
-    }
-    if (step < 0 || (!digits.empty() && digits[0].step != step))
-      return false;
-    if (valid->total * step < contents.elementsOf(reading.meaning) &&
-        std::ranges::find(reading.meaning.bounds, Bound{step * valid->total, axes}) == reading.meaning.bounds.end())
-      return false;
+    const auto own = std::ranges::find(reading.meaning.steps, axis, &AxisStep::axis);
+    if (own == reading.meaning.steps.end() || (next != 0 && own->step != next))
+      return std::nullopt;
+    const bool isChunk = !digits.empty() && digits.front().step * digits.front().extent == own->step;
+    if (next == 0)
+      step = isChunk ? digits.front().step : own->step;
+    next = own->step * sizes[axis];
+    bound.axes |= AxisSet(1) << axis;
   }
-  return true;
+  const bool isChunk = !digits.empty() && digits.front().step == step;
+  const std::int64_t inner = local / (isChunk ? digits.front().extent : 1);
+  if (step == 0 || valid.chunk != local || valid.total % inner != 0)
+    return std::nullopt;
+  bound.end = valid.total / inner * step;
+  return bound;
 }
 
-bool EntryProof::leavesOutPadding(const Reading &reading, const plan::ViewT &view) const {
-  // The digits and steps of a level, without those of the bounds.
-  Shard outermost = reading.shard();
-  const auto isLeftOut = [&](std::int64_t end) {
-    return std::ranges::any_of(view.valid, [&](const auto &valid) {
-      std::int64_t own = 0;
-      if (const Digits digits = joined(reading.at.dims[valid->dim]); !digits.empty())
-        own = digits.front().step;
-      else if (!valid->axes.empty())
-        for (const AxisStep &at : reading.meaning.steps)
-          if (at.axis == valid->axes.back())
-            own = at.step / valid->chunk;
-      return own * valid->total == end && valid->chunk == view.shape[valid->dim];
-    });
-  };
-  bool isAll = true;
-  for (const Bound &bound : reading.meaning.bounds) {
-    isAll = isAll && reading.at.base % bound.end == 0 && isLeftOut(bound.end);
-    std::erase_if(outermost.steps, [&](const AxisStep &step) { return bound.has(step) || step.step < bound.end; });
-    for (Digits &dim : outermost.at.dims)
-      std::erase_if(dim, [&](const Digit &digit) { return bound.has(digit); });
-  }
-  outermost.bounds.clear();
-  const std::int64_t elements = contents.elementsOf(reading.meaning);
-  if (!hasPadding(outermost, elements, sizes))
-    return isAll;
-  return isAll && isLeftOut(elements);
+bool EntryProof::excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const {
+  return std::ranges::all_of(view.valid, [&](const auto &valid) {
+    const std::int64_t local = view.shape[valid->dim];
+    if (valid->chunk == local && valid->total / local >= std::int64_t(groupSize(plan, valid->axes)))
+      return true;
+    const std::optional<Bound> bound = boundOf(*valid, reading, view);
+    return bound && (bound->end >= contents.elementsOf(reading.meaning) ||
+                     std::ranges::any_of(reading.meaning.bounds, [&](const Bound &own) {
+                       return own.end == bound->end && (bound->axes & ~own.axes) == 0;
+                     }));
+  });
 }
 
-bool EntryProof::holdsOnce(const Reading &reading, std::vector<std::uint32_t> &axes) const {
-  for (const AxisStep &step : reading.meaning.steps)
-    axes.push_back(step.axis);
+std::vector<std::int64_t> EntryProof::paddedEnds(const Reading &reading) const {
+  return proof::paddedEnds(reading.shard(), contents.elementsOf(reading.meaning), sizes);
+}
+
+bool EntryProof::leavesOut(const plan::ViewT &view, const Reading &reading, std::int64_t end) const {
+  return std::ranges::any_of(view.valid, [&](const auto &valid) {
+    const std::optional<Bound> bound = boundOf(*valid, reading, view);
+    return bound && bound->end == end;
+  });
+}
+
+std::optional<Indexing> EntryProof::elementsOfAll(const Reading &reading) const {
   const std::int64_t elements = numbering.root(reading.meaning.root).elements;
-  bool isOnce = coversOnce(reading.shard(), contents.elementsOf(reading.meaning), sizes);
-  if (reading.meaning.part != 0) {
-    const Shard &part = contents.parts[reading.meaning.part].shard;
-    for (const AxisStep &step : part.steps)
-      axes.push_back(step.axis);
-    isOnce = isOnce && coversOnce(part, elements, sizes);
-  }
+  if (reading.meaning.part == 0)
+    return proof::elementsOfAll(reading.shard(), elements, sizes);
+  const Part &part = contents.parts[reading.meaning.part];
+  return coversOnce(reading.shard(), part.elements(), sizes) ? proof::elementsOfAll(part.shard, elements, sizes)
+                                                             : std::nullopt;
+}
+
+std::vector<std::uint32_t> EntryProof::axesOf(const Meaning &meaning) const {
+  std::vector<AxisStep> steps = meaning.steps;
+  if (meaning.part != 0)
+    std::ranges::copy(contents.parts[meaning.part].shard.steps, std::back_inserter(steps));
+  std::vector<std::uint32_t> axes(steps.size());
+  std::ranges::transform(steps, axes.begin(), &AxisStep::axis);
   std::ranges::sort(axes);
-  return isOnce;
+  return axes;
 }
 
 bool EntryProof::validAgrees(const plan::ViewT &view, std::span<const DimSharding> dims, const Shape &shape) const {
@@ -305,7 +306,7 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
     const Shard &part = contents.parts[reading.meaning.part].shard;
     if (!part.steps.empty() || !part.bounds.empty() || part.at.base != global.base ||
         part.at.dims.front() != flattened(global)) {
-      mismatch = {9, "holds a part of " + numbering.describe(expected.root), true};
+      mismatch = {9, "holds a part of " + numbering.describe(expected.root), true, true};
       return std::nullopt;
     }
     global = denseIndexing(shapeOf(global));
@@ -322,7 +323,8 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
                 isUniform};
     return std::nullopt;
   }
-  return Match{std::move(reading), std::move(*dims)};
+  const bool hasZeros = !reading.meaning.zeros.empty() && reading.meaning.zeros == paddedEnds(reading);
+  return Match{std::move(reading), std::move(*dims), hasZeros};
 }
 
 std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch,

@@ -10,6 +10,7 @@
 #include "runtime/plan/LaunchAttributes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::check::proof {
 
@@ -35,6 +36,20 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
   std::vector<Loop> loops = found->loops;
   Chunks result{*first, 0, 0};
   std::int64_t complete = 1;
+  // The bound counts from the first element of the level.
+  const auto isAtStart = [&] {
+    return found->base == 0 || (found->meaning.bounds.empty() && found->base % result.end == 0);
+  };
+  if (!loops.empty() && loops.front().stride < length && loops.front().stride * loops.front().extent > length) {
+    // The outermost loop goes on in the next chunks.
+    const Loop outer = loops.front();
+    result.distance = length / outer.stride * outer.step;
+    result.end = outer.extent * outer.step;
+    const bool isInside = std::ranges::none_of(std::span(loops).subspan(1), [&](const Loop &loop) {
+      return loop.step >= outer.step && loop.step < result.end;
+    });
+    return length % outer.stride == 0 && isInside && isAtStart() ? std::optional(std::move(result)) : std::nullopt;
+  }
   if (!loops.empty() && loops.front().stride == length) {
     complete = loops.front().extent;
     result.distance = loops.front().step;
@@ -42,35 +57,43 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
   }
   result.end = complete * result.distance;
   const auto next = std::ranges::find_if(facts, [&](const Fact &fact) {
-    return fact.offset == offset + complete * length && fact.meaning == first->meaning && fact.dtype == view.dtype;
+    if (fact.offset != offset + complete * length || fact.dtype != view.dtype)
+      return false;
+    Fact a = *found, b = fact;
+    if (!contents.uniteBounds(a, b) || !(a.meaning == b.meaning))
+      return false;
+    result.first.meaning = std::move(a.meaning);
+    return true;
   });
   if (next != facts.end() && complete < ranks) {
     // One loop is shorter than in a complete chunk.
     const std::int64_t distance = next->base - found->base;
-    if ((complete > 1 && distance != complete * result.distance) || next->loops.size() != loops.size())
+    std::vector<Loop> rest = next->loops;
+    completeLoops(rest, loops);
+    if ((complete > 1 && distance != complete * result.distance) || rest.size() != loops.size())
       return std::nullopt;
     result.distance = distance / complete;
     const Loop *shorter = nullptr;
     for (std::size_t k = 0; k < loops.size(); ++k) {
-      if (next->loops[k] == loops[k])
+      if (rest[k] == loops[k])
         continue;
-      if (shorter || next->loops[k].stride != loops[k].stride || next->loops[k].step != loops[k].step ||
-          next->loops[k].extent > loops[k].extent)
+      if (shorter || rest[k].stride != loops[k].stride || rest[k].step != loops[k].step ||
+          rest[k].extent > loops[k].extent)
         return std::nullopt;
-      shorter = &next->loops[k];
+      shorter = &rest[k];
     }
     if (!shorter)
       return std::nullopt;
-    const std::int64_t rest = shorter->extent * shorter->step;
-    result.end = complete * result.distance + rest;
+    const std::int64_t used = shorter->extent * shorter->step;
+    result.end = complete * result.distance + used;
     // The other digits are inside of it, or past the end of the dim.
-    for (const Loop &loop : next->loops)
+    for (const Loop &loop : rest)
       if (&loop != shorter && loop.step >= shorter->step && loop.step < result.end)
         return std::nullopt;
-    if (rest > result.distance)
+    if (used > result.distance)
       return std::nullopt;
   }
-  return result.distance > 0 ? std::optional(std::move(result)) : std::nullopt;
+  return result.distance > 0 && isAtStart() ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::optional<Reading> EntryProof::readPrefix(const plan::ViewT &view) {
@@ -110,11 +133,11 @@ void EntryProof::writeChunk(Chunks chunks, std::span<const std::uint32_t> axes, 
   }
   if (chunks.end != contents.elementsOf(reading.meaning))
     reading.meaning.bounds.push_back({chunks.end, divided});
-  reading.meaning.hasZeros = false;
+  std::erase(reading.meaning.zeros, chunks.end);
   Shard shard = reading.shard();
   std::optional<Indexing> at = reshaped(shard.at, destination.shape, shard.bounds);
   if (!at)
-    return lose(destination, "a chunk of another shape");
+    return leaveOpen(destination, "a chunk of another shape");
   shard.at = std::move(*at);
   reading.setShard(std::move(shard));
   write(destination, std::move(reading));
@@ -139,16 +162,21 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
   const std::vector<std::uint32_t> axes = validShardings(destination)[dim].axes;
   // The chunk is a number of the outermost digit of the dim, of which the inner digits are complete.
   const auto divide = [&](Reading &own) {
-    const Digits digits = joined(own.at.dims[dim]);
-    const std::int64_t inner = digits.empty() ? 1 : extentOf(digits) / digits.front().extent;
-    if (digits.empty() || digits.front().step == 0 || chunk % inner != 0)
+    Digits digits = joined(own.at.dims[dim]);
+    // The elements of a part are dense, also if the dim has one element.
+    if (digits.empty() && own.meaning.part != 0)
+      digits = {{1, elementsOf(std::span(shape).subspan(dim + 1))}};
+    if (digits.empty() || digits.front().step == 0)
+      return false;
+    const std::int64_t inner = extentOf(digits) / digits.front().extent;
+    if (chunk % inner != 0)
       return false;
     const Digit outer = digits.front();
     std::int64_t step = chunk / inner * outer.step, rows = chunk / inner;
     AxisSet taken = 0;
-    for (const Bound &bound : own.meaning.bounds)
-      if (bound.end == outer.step * outer.extent)
-        return false;
+    const std::int64_t end = outer.step * outer.extent;
+    if (std::ranges::find(own.meaning.bounds, end, &Bound::end) != own.meaning.bounds.end())
+      return false;
     for (std::size_t a = axes.size(); a-- > 0; step *= sizes[axes[a]]) {
       if (std::ranges::find(own.meaning.steps, axes[a], &AxisStep::axis) != own.meaning.steps.end())
         return false;
@@ -156,8 +184,11 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
       taken |= AxisSet(1) << axes[a];
       rows *= sizes[axes[a]];
     }
-    if (rows > outer.extent && outer.step * outer.extent != contents.elementsOf(own.meaning))
-      own.meaning.bounds.push_back({outer.step * outer.extent, taken});
+    if (rows > outer.extent && own.at.base != 0 && (!own.meaning.bounds.empty() || own.at.base % end != 0))
+      return false;
+    if (rows > outer.extent && end != contents.elementsOf(own.meaning))
+      own.meaning.bounds.push_back({end, taken});
+    std::erase(own.meaning.zeros, end);
     own.at.dims[dim].assign(1, {chunk / inner, outer.step});
     own.at.dims[dim].insert(own.at.dims[dim].end(), digits.begin() + 1, digits.end());
     own.setShard(own.shard());
@@ -179,7 +210,7 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
     return write(destination, std::move(divided));
   divided = *reading;
   if (!usePart(divided) || !divide(divided))
-    return loseHere("a chunk of " + numbering.describe(reading->meaning.root) + " that is not of digits");
+    return leaveOpen(destination, "a chunk of " + numbering.describe(reading->meaning.root) + " that is not of digits");
   write(destination, std::move(divided));
 }
 
@@ -202,9 +233,12 @@ bool EntryProof::clearPadding(const plan::LaunchT &launch) {
     return true;
   }
   shardUniform(*reading, source);
-  // All padding is left out, and becomes the value.
-  const bool isCleared = leavesOutPadding(*reading, source);
-  reading->meaning.hasZeros = isCleared ? numberOf(launch, "value", 0) == 0 : reading->meaning.hasZeros;
+  // The padding that is left out becomes the value.
+  const std::vector<std::int64_t> before = std::exchange(reading->meaning.zeros, {});
+  const bool isZero = numberOf(launch, "value", 0) == 0;
+  for (std::int64_t end : paddedEnds(*reading))
+    if (isZero && (leavesOut(source, *reading, end) || std::ranges::find(before, end) != before.end()))
+      reading->meaning.zeros.push_back(end);
   write(destination, std::move(*reading));
   return true;
 }

@@ -11,6 +11,8 @@
 
 #include "runtime/plan/check/proof/Sharding.h"
 
+#include <map>
+
 namespace sluice::check::proof {
 
 /// Position in Parts, from 1; 0: no part.
@@ -28,9 +30,10 @@ public:
   PartId of(const Shard &shard);
   const Part &operator[](PartId id) const { return parts[id - 1]; }
   /// The elements of a shard of the part, as those of the root of `elements` elements; nullopt if no digits describe
-  /// them.
+  /// them. `ends`, if given, gets the ends of padding in the root, by those in the part.
   std::optional<Shard> inRoot(PartId id, const Shard &shard, std::int64_t elements,
-                              std::span<const std::uint32_t> sizes) const;
+                              std::span<const std::uint32_t> sizes,
+                              std::map<std::int64_t, std::int64_t> *ends = nullptr) const;
 
 private:
   std::vector<Part> parts;

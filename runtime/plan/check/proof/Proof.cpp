@@ -24,6 +24,9 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
     const bool isRecorded = numbering.function(plan.entries[e]->name) != nullptr;
     proof::Result own =
         isRecorded ? proof::EntryProof(plan, numbering, e).run() : proof::initializes(plan, numbering, e);
+    // If no rule is missing, a tensor without a relation is not what the program computes.
+    if (isRecorded && !own.refusal && !own.notProved.empty() && !own.lacksRule)
+      own.refusal = refuse(9, own.notProved);
     finding.facts += own.facts;
     if (finding.notProved.empty())
       finding.notProved = own.notProved;

@@ -62,6 +62,7 @@ struct Rest {
   std::vector<Bound> bounds;
   std::int64_t elements;
   std::span<const std::uint32_t> sizes;
+  const std::vector<AxisStep> &all;
 
   /// Takes the axes of chunks of `chunk` elements, the first at `step`, that cover `length`; the elements of all
   /// segments are the root up to `end`. A chunk of all elements is also divided if there are steps.
@@ -83,7 +84,10 @@ struct Rest {
       steps.erase(found);
     }
     if (bound != bounds.end()) {
-      const bool isAll = bound->axes == taken;
+      // The other axes divide inner dims.
+      const bool isAll = (taken & ~bound->axes) == 0 && std::ranges::all_of(all, [&](const AxisStep &own) {
+                           return (taken >> own.axis & 1) || !bound->has(own) || own.step < step;
+                         });
       bounds.erase(bound);
       return isAll && ranks * chunk > length;
     }
@@ -146,15 +150,10 @@ std::vector<Level> levelsOf(const Shard &shard, std::span<const std::uint32_t> s
   const auto add = [&](const Digit &digit, AxisSet axis) {
     if (digit.extent == 1)
       return;
-    // The bound of the axis, or the first that ends after the digit.
-    std::ptrdiff_t own = -1;
-    for (std::size_t b = 0; b < shard.bounds.size(); ++b)
-      if (axis & shard.bounds[b].axes)
-        own = std::ptrdiff_t(b);
-    for (std::size_t b = 0; b < shard.bounds.size() && own < 0; ++b)
-      if (shard.bounds[b].has(digit))
-        own = std::ptrdiff_t(b);
-    levels.push_back({digit, own});
+    // The innermost bound that has it.
+    const auto own = std::ranges::find_if(
+        shard.bounds, [&](const Bound &bound) { return axis != 0 ? (axis & bound.axes) != 0 : bound.has(digit); });
+    levels.push_back({digit, own == shard.bounds.end() ? -1 : own - shard.bounds.begin()});
   };
   for (const Digits &dim : shard.at.dims)
     for (const Digit &digit : dim)
@@ -169,6 +168,10 @@ std::vector<Level> levelsOf(const Shard &shard, std::span<const std::uint32_t> s
 void Shard::sort() {
   std::ranges::sort(steps);
   std::ranges::sort(bounds);
+  for (Bound &bound : bounds)
+    for (const AxisStep &own : steps)
+      if (own.step < bound.end)
+        bound.axes |= AxisSet(1) << own.axis;
 }
 
 bool DimSharding::isPadded(std::span<const std::uint32_t> sizes) const {
@@ -195,7 +198,7 @@ std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, cons
     }
     return result;
   }
-  Rest rest{local.steps, local.bounds, elements, sizes};
+  Rest rest{local.steps, local.bounds, elements, sizes, local.steps};
   for (std::size_t d = 0; d < global.dims.size(); ++d) {
     std::optional<DimSharding> sharding = shardingOfDim(local.at.dims[d], global.dims[d], rest);
     if (!sharding)
@@ -205,36 +208,69 @@ std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, cons
   return rest.steps.empty() && rest.bounds.empty() ? std::optional(std::move(result)) : std::nullopt;
 }
 
-bool coversOnce(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
-  // All digits, those of ranks included, are those of a mixed radix: each step is the product of the smaller digits,
-  // and those of a bound go on to its end.
+std::optional<Indexing> elementsOfAll(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
   std::vector<Level> levels = levelsOf(shard, sizes);
-  std::int64_t expected = 1;
-  const auto takeAll = [&](std::ptrdiff_t bound) {
-    while (true) {
-      const auto found = std::ranges::find_if(
-          levels, [&](const Level &level) { return level.bound == bound && level.digit.step == expected; });
-      if (found == levels.end())
-        return;
-      expected *= found->digit.extent;
-      levels.erase(found);
+  std::ranges::sort(levels, {}, [](const Level &level) { return level.digit.step; });
+  // The digits of a level, ranks included, follow each other without a gap, and the last ones pass its end.
+  Digits digits;
+  std::int64_t span = 1;
+  const auto cut = [&](std::int64_t end) {
+    Digit &outer = digits.front();
+    span = end;
+    return outer.extent * outer.step >= end && end % outer.step == 0 && (outer.extent = end / outer.step, true);
+  };
+  const auto take = [&](std::ptrdiff_t bound, std::int64_t end, std::int64_t &first) {
+    for (const Level &level : levels) {
+      // From the end on there is padding.
+      if (level.bound != bound || level.digit.step >= end)
+        continue;
+      if (level.digit.step < span)
+        return false;
+      first = first == 0 ? level.digit.step : first;
+      digits.insert(digits.begin(), level.digit);
+      span = level.digit.step * level.digit.extent;
     }
+    digits = joined(digits);
+    return true;
   };
   for (std::size_t b = 0; b < shard.bounds.size(); ++b) {
-    takeAll(std::ptrdiff_t(b));
-    if (expected < shard.bounds[b].end)
-      return false;
-    expected = shard.bounds[b].end;
+    std::int64_t first = 0;
+    const std::int64_t end = shard.bounds[b].end;
+    if (levelBase(shard.bounds, end, shard.at.base) != 0)
+      return std::nullopt;
+    if (!take(std::ptrdiff_t(b), end, first) || (first != 0 && (digits.front().step > first || !cut(end))))
+      return std::nullopt;
   }
-  takeAll(-1);
-  return levels.empty() && shard.at.base == 0 && expected >= elements;
+  std::int64_t first = 0;
+  if (!take(-1, elements, first))
+    return std::nullopt;
+  // Indices past the last one are padding.
+  std::int64_t last = shard.at.base;
+  for (const Digit &digit : digits)
+    last += (digit.extent - 1) * digit.step;
+  if (last >= elements && (shard.at.base != 0 || !cut(elements)))
+    return std::nullopt;
+  return Indexing{shard.at.base, {joined(digits)}};
 }
 
-bool hasPadding(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
+bool coversOnce(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
+  const std::optional<Indexing> all = elementsOfAll(shard, elements, sizes);
+  return all && *all == Indexing{0, {joined({{elements, 1}})}};
+}
+
+std::vector<std::int64_t> paddedEnds(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
+  std::vector<std::int64_t> ends;
   std::int64_t last = shard.at.base;
+  for (const Bound &bound : shard.bounds) {
+    ends.push_back(bound.end);
+    last = shard.at.base + bound.end - 1;
+  }
   for (const Level &level : levelsOf(shard, sizes))
-    last += (level.digit.extent - 1) * level.digit.step;
-  return !shard.bounds.empty() || last >= elements;
+    if (level.bound < 0)
+      last += (level.digit.extent - 1) * level.digit.step;
+  if (last >= elements)
+    ends.push_back(elements);
+  return ends;
 }
 
 std::optional<Shard> shardOf(std::span<const std::int64_t> shape, std::span<const DimSharding> dims,
@@ -277,24 +313,29 @@ void simplify(Shard &shard, std::span<const std::uint32_t> sizes) {
     for (const Level &level : levels)
       if (level.bound == std::ptrdiff_t(b))
         last += (level.digit.extent - 1) * level.digit.step;
-    if (shard.at.base % shard.bounds[b].end + last >= shard.bounds[b].end) {
+    if (levelBase(shard.bounds, shard.bounds[b].end, shard.at.base) + last >= shard.bounds[b].end) {
       kept.push_back(shard.bounds[b]);
       last = shard.bounds[b].end - 1;
     }
   }
-  shard.bounds = std::move(kept);
+  // The other levels count from the same first element.
+  const bool isSame = std::ranges::all_of(kept, [&](const Bound &bound) {
+    return levelBase(kept, bound.end, shard.at.base) == levelBase(shard.bounds, bound.end, shard.at.base);
+  });
+  if (isSame)
+    shard.bounds = std::move(kept);
 }
 
 bool gatherAxis(std::vector<Bound> &bounds, std::uint32_t axis, std::int64_t step) {
+  bool hasAllChunks = true;
   for (Bound &bound : bounds) {
     if (!(bound.axes >> axis & 1))
       continue;
-    if (step >= bound.end)
-      return false;
+    hasAllChunks = hasAllChunks && step < bound.end;
     bound.axes &= ~(AxisSet(1) << axis);
   }
   std::ranges::sort(bounds);
-  return true;
+  return hasAllChunks;
 }
 
 } // namespace sluice::check::proof

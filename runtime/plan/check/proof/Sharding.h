@@ -19,6 +19,7 @@ struct Shard {
   std::vector<AxisStep> steps;
   std::vector<Bound> bounds;
   bool operator==(const Shard &) const = default;
+  /// Gives equal shards equal members.
   void sort();
 };
 
@@ -47,11 +48,15 @@ struct DimSharding {
 std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, const Indexing &global,
                                                         std::int64_t elements, std::span<const std::uint32_t> sizes);
 
+/// The elements that the shards of all ranks have, if it is each of them once, as one dim; nullopt if it is not, or if
+/// they are not digits.
+std::optional<Indexing> elementsOfAll(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes);
+
 /// True if the shards of all ranks are each of `elements` elements once, and padding.
 bool coversOnce(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes);
 
-/// True if some rank has padding, of a root of `elements` elements.
-bool hasPadding(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes);
+/// The ends past which some rank has padding, ascending: of bounds, and `elements`, those of the root.
+std::vector<std::int64_t> paddedEnds(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes);
 
 /// The part of a dense tensor that a rank has by `dims`. nullopt if bounds do not describe its padding.
 std::optional<Shard> shardOf(std::span<const std::int64_t> shape, std::span<const DimSharding> dims,
@@ -60,8 +65,8 @@ std::optional<Shard> shardOf(std::span<const std::int64_t> shape, std::span<cons
 /// Removes the bounds that exclude no element.
 void simplify(Shard &shard, std::span<const std::uint32_t> sizes);
 
-/// Adds a digit for the ranks along an axis in place of its step: all of them are on each rank. The digit is that of
-/// `ranks` at distance `step`. False if bounds do not describe the padding.
+/// The ranks along an axis, of which each has all chunks, become a digit at distance `step`. False if only the first
+/// chunk has elements, and the others are padding.
 bool gatherAxis(std::vector<Bound> &bounds, std::uint32_t axis, std::int64_t step);
 
 } // namespace sluice::check::proof

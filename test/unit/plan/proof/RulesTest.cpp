@@ -17,6 +17,7 @@ const Recipe ruleRecipes[] = {
     {"PartOfAHead", family("gpt-neox"), "--set mesh.shard=2"},
     {"ReshapedParts", family("stablelm"), "--set mesh.shard=2"},
     {"SumPerUpdate", family("phi3"), "--set mesh.shard=2 --set optimizer.in_backward=true"},
+    {"NormsOfParts", family("stablelm-parallel"), "--set mesh.shard=3 --set 'memory.offload=[\"optimizer\"]'"},
     {"ZeroRow", family("opt"), "--set mesh.shard=2"},
     {"SumsPerPass", "zoo two-forwards --set layers=2",
      "--set mesh.shard=2 --set gradient.reduce_per_pass=true --set gradient.microbatches=2"},

@@ -20,9 +20,10 @@ inline std::vector<std::int64_t> enumerate(const Shard &shard, const std::vector
     /// The sum that each bound limits.
     std::vector<std::int64_t> sums;
   };
-  std::vector<Element> all{{shard.at.base, {}}};
+  std::vector<Element> all(1);
+  all[0].index = shard.at.base;
   for (const Bound &bound : shard.bounds)
-    all[0].sums.push_back(shard.at.base % bound.end);
+    all[0].sums.push_back(levelBase(shard.bounds, bound.end, shard.at.base));
   const auto expand = [&](std::int64_t first, std::int64_t count, std::int64_t step, const auto &item) {
     std::vector<Element> next;
     for (const Element &element : all)

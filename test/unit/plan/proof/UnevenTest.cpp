@@ -1,0 +1,69 @@
+//===- UnevenTest.cpp - proofs of plans in which ranks have shorter chunks or none (P9) -----===//
+#include "test/unit/plan/proof/SpoiledPlan.h"
+
+namespace sluice::test {
+namespace {
+
+const Recipe unevenRecipes[] = {
+    // Parts of 16 columns in chunks of 6: padding within the part of a rank.
+    {"ChunksOfParts", "zoo mlp-stack --set dim=8",
+     "--set mesh.shard=3 --set mesh.tensor=2 --set sharding.dim=largest --set sharding.units=root --set "
+     "'sharding.tensor={\"*.in_proj.*\"=\"column\", \"*.out_proj.*\"=\"row\"}'"},
+    // Parts of 16 columns in chunks of 3: the last chunk has one column.
+    {"LastChunkOfOneColumn", "zoo mlp-stack --set dim=8",
+     "--set mesh.shard=6 --set mesh.tensor=2 --set sharding.dim=largest --set sharding.reshard_after_forward=2 --set "
+     "'sharding.tensor={\"*.in_proj.*\"=\"column\", \"*.out_proj.*\"=\"row\"}'"},
+    // Parts of 8 of 15 columns, in chunks of 3: padding of both axes in one dim.
+    {"PaddingOfTwoAxes", "zoo mlp-stack --set dim=5 --set batch=3",
+     "--set mesh.shard=3 --set mesh.tensor=2 --set sharding.dim=largest --set "
+     "'sharding.tensor={\"0.in_proj.weight\"=\"row\", \"0.out_proj.weight\"=\"row\", \"1.in_proj.weight\"=\"column\", "
+     "\"1.in_proj.bias\"=\"column\", \"1.out_proj.weight\"=\"row\", \"2.out_proj.weight\"=\"row\"}'"},
+    // The norm adds zeros in the padding of one axis, and leaves out that of the other one.
+    {"NormOfTwoAxes", "zoo linear-relu-linear --set out=8",
+     "--set mesh.shard=3 --set mesh.tensor=2 --set sharding.dim=largest --set gradient.clip_norm=1.0 --set "
+     "'sharding.tensor={\"0.weight\"=\"column\", \"0.bias\"=\"column\", \"2.weight\"=\"row\", \"2.bias\"=\"column\"}'"},
+    // A part of one row: the first rank has it, and the others padding.
+    {"OneRowForAllRanks", "zoo mlp-stack --set dim=3 --set batch=4",
+     "--set mesh.shard=3 --set mesh.tensor=3 --set "
+     "'sharding.tensor={\"0.out_proj.weight\"=\"column\", \"0.out_proj.bias\"=\"column\"}'"},
+    // Four heads over three ranks.
+    {"Heads", "zoo transformer --set dropout=0.1",
+     "--set mesh.tensor=3 --set 'sharding.tensor={\"layers.0.attention.wk.weight\"=\"column\", "
+     "\"layers.0.attention.wv.weight\"=\"column\", \"layers.1.attention.wo.weight\"=\"row\"}'"},
+};
+
+class Uneven : public testing::TestWithParam<Recipe> {};
+
+TEST_P(Uneven, PlanIsProved) { expectProved(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Proof, Uneven, testing::ValuesIn(unevenRecipes),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+const Wrong wrongUneven[] = {
+    {"PaddingIsOne", "NormOfTwoAxes", 9, "a sum of powers of the padding of",
+     [](plan::PlanT &plan) {
+       forEachInstruction(*plan.entries[std::size_t(findEntry(plan, "train_step"))],
+                          [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+                            const plan::LaunchT *launch = instruction.operation.AsLaunch();
+                            if (launch && plan.kernels[launch->kernel] == "pad")
+                              attributeOf(const_cast<plan::LaunchT &>(*launch), "value").number = 1;
+                          });
+     }},
+    {"PaddingIsAdded", "NormOfTwoAxes", 8, "",
+     [](plan::PlanT &plan) {
+       for (const auto &view : findLaunch(plan, "power_sum").inputs)
+         view->valid.clear();
+     }},
+};
+
+class WrongUneven : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongUneven, IsRefused) {
+  expectRefused(*std::ranges::find(unevenRecipes, std::string_view(GetParam().recipe), &Recipe::name), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Proof, WrongUneven, testing::ValuesIn(wrongUneven),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
+} // namespace sluice::test
