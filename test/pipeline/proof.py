@@ -66,9 +66,6 @@ RECIPES = {
     "prefetch": ["mesh.shard=4", "schedule.forward_prefetch=3", "schedule.backward_prefetch=post", "schedule.reduce_buffers=2", "schedule.overlap_steps=false"],
 }
 FAMILIES = sorted(folder.name for folder in (ROOT / "test/reference/families").iterdir() if (folder / "config.json").exists())
-# Why plans are not proved yet: a rule is missing. docs/rationale/proof.md lists them.
-MISSING_RULES = ("a sum of powers of a part of", "the initial values of", "initial values of a part of", "a valid extent leaves out elements of",
-                 "is not known", "divide tensors")
 
 
 def combinations():
@@ -117,7 +114,7 @@ def prove(cases):
             report.writelines(line + "\n" for line in lines)
     print(f"{len(cases)} plans: {found.count('proved')} proved, {found.count('not compiled')} recipes that do not fit the model, {len(lines)} others")
     for line in lines:
-        expect("P9 not proved" in line and any(rule in line for rule in MISSING_RULES), line)
+        expect(False, line)
     expect(found.count("proved") > 0, "expected plans that are proved")
 
 

@@ -164,9 +164,15 @@ bool parameterDType(Mutation &m) {
 }
 
 bool swapAxes(Mutation &m) {
-  if (m.plan.mesh.size() < 2)
+  const auto isData = [&](std::size_t axis) { return std::ranges::count(m.plan.data_axes, axis) != 0; };
+  std::vector<std::size_t> firsts;
+  for (std::size_t a = 0; a + 1 < m.plan.mesh.size(); ++a)
+    // All rows on each rank of an axis are right too, if that is not a data axis.
+    if (isData(a) == isData(a + 1) || (m.plan.mesh[a]->size > 1 && m.plan.mesh[a + 1]->size > 1))
+      firsts.push_back(a);
+  if (firsts.empty())
     return false;
-  const std::size_t first = m.below(m.plan.mesh.size() - 1);
+  const std::size_t first = m.pick(firsts);
   std::swap(m.plan.mesh[first], m.plan.mesh[first + 1]);
   return true;
 }
@@ -284,7 +290,7 @@ std::vector<MutantKind> declarationKinds() {
       {"gradient-divisor", "the gradients of a unit have a different declared divisor", {1, 7, 9}, gradientDivisor},
       {"unit-parameters", "a parameter is in the list of a different unit", {1, 4, 8}, unitParameters},
       {"swap-entry-names", "two entry points have each other's name", {1, 2, 4, 8, 9, 10, 12}, swapEntryNames},
-      {"buffer-dtype", "a buffer has a different element type", {1, 2, 8, 9}, bufferDType},
+      {"buffer-dtype", "a buffer has a different element type", {1, 2, 8, 9, 15}, bufferDType},
       {"parameter-dtype", "a parameter has a different element type", {1, 8, 9, 15}, parameterDType},
       {"swap-axes", "two axes of the mesh are exchanged", {1, 5, 7, 8, 9}, swapAxes},
       {"input-name", "an input has a different name", {1, 9}, inputName},

@@ -97,8 +97,8 @@ std::vector<MutantKind> programKinds() {
   return {
       {"other-value", "a launch names a different value of the recorded program", {1, 9, 14}, otherValue},
       {"program-attribute", "an attribute of the recorded program is different", {1, 9, 10}, programAttribute},
-      {"program-operands", "two operands of the recorded program are exchanged", {1, 9, 10}, programOperands},
-      {"program-op", "an op of the recorded program is different", {1, 7, 9, 10}, programKind},
+      {"program-operands", "two operands of the recorded program are exchanged", {1, 9, 10, 15}, programOperands},
+      {"program-op", "an op of the recorded program is different", {1, 7, 9, 10, 15}, programKind},
       {"other-output-value", "a launch names a different value as its result", {1, 9, 14}, otherOutputValue},
       {"hide-change", "a launch that names no values computes a different number", {1, 7, 9, 10}, hideChange},
       {"program-results",

@@ -268,6 +268,7 @@ std::vector<MutantKind> reductionKinds() {
          return editCollective(m, isOf(CollectiveKind::all_reduce), [](plan::CollectiveT &collective) {
            collective.kind = CollectiveKind::broadcast;
            collective.op = plan::ReduceOp::none;
+           collective.reduction = plan::ReductionClass::not_a_reduction;
          });
        }},
       {"drop-all-reduce",
@@ -343,7 +344,7 @@ std::vector<MutantKind> reductionKinds() {
        "an optimizer state is gathered in place of its parameter",
        {1, 4, 8, 9},
        gatherMoment},
-      {"halve-collective", "half of a tensor's rows are transferred", {2, 4, 5, 7, 8}, halveCollective},
+      {"halve-collective", "half of a tensor's rows are transferred", {2, 4, 5, 7, 8, 9}, halveCollective},
   };
 }
 

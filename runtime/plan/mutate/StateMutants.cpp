@@ -1,6 +1,8 @@
 //===- StateMutants.cpp - declared parameters, optimizer states and variables ---------===//
 #include "runtime/plan/mutate/Mutation.h"
 
+#include <algorithm>
+
 namespace sluice {
 
 namespace {
@@ -22,11 +24,20 @@ bool swapParameterBuffers(Mutation &m) {
   return pair.has_value();
 }
 
+/// True if the recorded program reads or writes the parameter.
+bool isUsed(const plan::PlanT &plan, const std::string &parameter) {
+  const plan::ProgramT &program = *plan.program;
+  return std::ranges::any_of(program.op_symbols,
+                             [&](std::uint32_t symbol) { return program.names[symbol] == parameter; });
+}
+
+/// Of parameters that the program does not use, the exchange is right for a model that declares them in another order.
 bool swapParameterNames(Mutation &m) {
   const auto pair = alikeParameters(m);
-  if (pair)
-    std::swap(pair->first->name, pair->second->name);
-  return pair.has_value();
+  if (!pair || !m.plan.program || !isUsed(m.plan, pair->first->name) || !isUsed(m.plan, pair->second->name))
+    return false;
+  std::swap(pair->first->name, pair->second->name);
+  return true;
 }
 
 plan::ParameterT *withStates(Mutation &m, std::size_t least) {
@@ -93,7 +104,10 @@ bool forgetState(Mutation &m) {
 
 std::vector<MutantKind> stateKinds() {
   return {
-      {"swap-parameter-buffers", "the shards of two parameters are exchanged", {4, 8, 9, 10, 15}, swapParameterBuffers},
+      {"swap-parameter-buffers",
+       "the shards of two parameters are exchanged",
+       {4, 8, 9, 10, 14, 15},
+       swapParameterBuffers},
       {"swap-parameter-names", "the names of two parameters are exchanged", {9, 10, 15}, swapParameterNames},
       {"swap-state-buffers", "the buffers of two states of a parameter are exchanged", {8, 9, 15}, swapStateBuffers},
       {"state-of-other-parameter", "the states of two parameters are exchanged", {8, 9, 10, 15}, stateOfOtherParameter},

@@ -136,7 +136,7 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.plan.learning_rate->minimum = std::numeric_limits<double>::infinity(); }},
     {"ProgramTypeOverflows", 1, "unsharded program, a type of values with shape",
      [](HandPlan &h) { h.plan.program->types[0]->shape = {1ll << 62, 1ll << 62}; }},
-    {"ProgramUnknownPhase", 1, "unsharded program, op 'model.matmul' is of unknown phase",
+    {"ProgramUnknownPhase", 1, "unsharded program, op 'test.product' is of unknown phase",
      [](HandPlan &h) { h.plan.program->kinds[0]->phase = plan::Phase(9); }},
     {"ProgramUnknownAttribute", 1, "unsharded program, attribute 'axis' is of unknown kind",
      [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->kind = 3; }},

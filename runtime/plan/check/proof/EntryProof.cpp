@@ -19,6 +19,7 @@ EntryProof::EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint3
     : plan(plan), numbering(numbering), e(e), entry(*plan.entries[e]), contents(plan, numbering),
       sizes(meshSizes(plan)) {
   function = numbering.function(entry.name);
+  lacksRule = function && function->lacksRule;
   dataAxes = setOf(plan.data_axes);
 }
 

@@ -233,6 +233,7 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
     return;
   if (needsForms && Forms(*this, function, repeat).number(op))
     return;
+  function.lacksRule = function.lacksRule || kernelOfOp(kind.op).empty();
   numberResults(kind, op);
 }
 

@@ -76,6 +76,8 @@ struct NumberedFunction {
   std::uint32_t firstInput = 0, endInput = 0, firstOutput = 0, endOutput = 0;
   /// What the function writes, by parameter and state: ids of values.
   std::map<Persistent, std::uint32_t> writes;
+  /// Some op has no rule.
+  bool lacksRule = false;
 };
 
 /// The values of the functions of the program. Reads only the program and the mesh.
