@@ -137,13 +137,15 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
   Shard result;
   result.bounds = part.bounds;
   std::map<std::int64_t, std::int64_t> endsInRoot;
-  for (const Bound &bound : shard.bounds)
-    if (const std::optional<std::int64_t> end = mapping.addBound(bound.end)) {
-      endsInRoot[bound.end] = *end;
-      result.bounds.push_back({*end, bound.axes});
-    } else {
+  for (const Bound &bound : shard.bounds) {
+    const bool hasAllAxes = std::ranges::all_of(
+        shard.steps, [&](const AxisStep &step) { return step.step >= bound.end || bound.has(step); });
+    const std::optional<std::int64_t> end = mapping.addBound(bound.end);
+    if (!hasAllAxes || !end)
       return std::nullopt;
-    }
+    endsInRoot[bound.end] = *end;
+    result.bounds.push_back({*end, bound.axes});
+  }
   result.at.base = part.at.base + mapping.base(shard.at.base);
   for (const Digits &dim : shard.at.dims) {
     Digits &digits = result.at.dims.emplace_back();
@@ -161,6 +163,9 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
     const std::int64_t end = own != shard.bounds.end() ? own->end : partElements;
     if (step.step >= end && partElements > 1 && step.step % end == 0) {
       const std::int64_t inRoot = own != shard.bounds.end() ? endsInRoot[end] : mapping.end();
+      // All elements of the part are one of the root.
+      if (inRoot == 0)
+        return std::nullopt;
       result.steps.push_back({step.axis, step.step / end * inRoot});
       outermost |= own == shard.bounds.end() ? AxisSet(1) << step.axis : 0;
       continue;
@@ -171,7 +176,7 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
       return std::nullopt;
     result.steps.push_back({step.axis, digits.front().step});
   }
-  if (!mapping.isInside())
+  if (!mapping.isInside() || (mapping.isPadded() && mapping.end() == 0))
     return std::nullopt;
   if (mapping.isPadded() || outermost != 0) {
     endsInRoot[partElements] = mapping.end();

@@ -175,7 +175,7 @@ TEST(ChangedShards, HavePaddingIfSomeElementIsPadding) {
     bool isPadded = false;
     for (const auto &rank : ranksOf(made.sizes))
       isPadded = isPadded || std::ranges::count(enumerate(made.shard, rank, elements), padding) > 0;
-    const bool found = hasPadding(made.shard, elements, made.sizes);
+    const bool found = !paddedEnds(made.shard, elements, made.sizes).empty();
     ASSERT_TRUE(found || !isPadded) << round << ": " << describe(made.shard) << " of " << elements << " on "
                                     << made.sizes[0] << " x " << made.sizes[1];
     ASSERT_TRUE(!found || isPadded || !made.shard.bounds.empty())
@@ -206,11 +206,13 @@ TEST(ChangedShards, AGatherReplacesAnAxisInBounds) {
   std::vector<Bound> bounds{{6, 1}, {24, 2}};
   EXPECT_TRUE(gatherAxis(bounds, 0, 2));
   EXPECT_EQ(bounds, (std::vector<Bound>{{6, 0}, {24, 2}}));
-  // The digit of the ranks is past the end of the level.
-  EXPECT_FALSE(gatherAxis(bounds, 1, 24));
-  EXPECT_FALSE(gatherAxis(bounds, 1, 25));
-  EXPECT_TRUE(gatherAxis(bounds, 1, 23));
-  EXPECT_TRUE(gatherAxis(bounds, 1, 100)) << "no bound has the axis";
+  // From the second one on, the ranks have padding if their digit is past the end of the level.
+  for (std::int64_t step : {23, 24, 25}) {
+    std::vector<Bound> own = bounds;
+    EXPECT_EQ(gatherAxis(own, 1, step), step < 24);
+    EXPECT_EQ(own, (std::vector<Bound>{{6, 0}, {24, 0}}));
+    EXPECT_TRUE(gatherAxis(own, 1, 100)) << "no bound has the axis";
+  }
 }
 
 TEST(ChangedShards, ADimMustBeDividedIntoItsChunks) {
