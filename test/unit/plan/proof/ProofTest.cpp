@@ -162,6 +162,14 @@ const Wrong wrongs[] = {
        launch.output_values = {0};
        useKernel(plan, launch, "exp");
      }},
+    {"KernelForARead", "OneRank", 9, "no kernel computes 'model.read'",
+     [](plan::PlanT &plan) {
+       plan::LaunchT &launch = findLaunch(plan, "relu");
+       for (std::uint32_t op = 0; op < plan.program->op_kinds.size(); ++op)
+         if (plan.program->kinds[plan.program->op_kinds[op]]->op == "model.read")
+           launch.output_values = {plan.program->results[plan.program->result_ends[op] - 1]};
+       useKernel(plan, launch, "sigmoid");
+     }},
     {"UnknownUpdate", "OneRank", 9, "an update that is not related to the unsharded program",
      [](plan::PlanT &plan) { findLaunch(plan, "adamw").output_values.clear(); }},
     {"UnknownContent", "Accumulation", 9, "is not known",
