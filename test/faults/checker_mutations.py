@@ -64,6 +64,8 @@ EQUIVALENT = {
     ("runtime/plan/check/GatheredBuffers.cpp", "operand", "record.class_ == plan::BufferClass::gathered"): GATHERED,
     ("runtime/plan/check/GatheredBuffers.cpp", "operand", "record.unit >= 0"): GATHERED,
     ("runtime/plan/check/GatheredBuffers.cpp", "limit", "record.unit >= 0"): GATHERED,
+    ("runtime/plan/check/State.cpp", "refusal",
+     'SLUICE_CHECK(add({parameter->name, ""}, {parameter->dtype, parameter->shape, parameter->buffer}))'): "names of parameters are distinct (P1)",
     ("runtime/plan/check/WellFormedCode.cpp", "refusal", 'return site.bad("unknown operation")'): "an unknown operation of a file has no value",
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Serialize.h"
+#include "runtime/plan/check/Check.h"
 
 #include <gtest/gtest.h>
 
@@ -60,6 +61,15 @@ TEST_F(Dropout, KeyOfAnotherOp) {
 TEST_F(Dropout, SeedIsTheStep) {
   first().inputs[1] = std::make_unique<plan::ViewT>(*first().inputs[2]);
   expectRefused("as seed, which is not the input 'seed'");
+}
+
+/// Well-formed views of a scalar have no offset; the check does not rely on that.
+TEST_F(Dropout, SeedIsNoInput) {
+  first().inputs[1]->offset += 8;
+  check::Findings findings;
+  const check::Verdict refusal = check::randomValuesAreKeyed(plan, findings);
+  ASSERT_TRUE(refusal);
+  EXPECT_NE(refusal->message.find("as seed, which is not the input 'seed'"), std::string::npos) << refusal->message;
 }
 
 TEST_F(Dropout, RowIsTheStep) {
