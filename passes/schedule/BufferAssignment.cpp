@@ -82,7 +82,6 @@ LogicalResult BufferAssignment::placeArguments() {
 /// Only kernels and views read such a value: collectives and outputs are dense. The products of a library are the
 /// kernels that take an SM margin.
 void BufferAssignment::findAlignedRows() {
-  constexpr int64_t aligned = 8, line = 64, longRow = 512;
   const auto align = [&](Value value) {
     const int64_t columns = typeOf(value).getRank() < 2 ? 0 : typeOf(value).getShape().back();
     // Views with the same rows.
@@ -96,8 +95,8 @@ void BufferAssignment::findAlignedRows() {
       return isa<KernelOpInterface, ViewOpInterface, spmd::ReleaseOp>(user) && !isa<DestinationOpInterface>(user);
     });
     if (value.getDefiningOp<KernelOpInterface>() && !value.getDefiningOp<DestinationOpInterface>() && isReadByKernels &&
-        typeOf(value).getElementTypeBitWidth() == 16 && columns % aligned != 0)
-      rowPitch[value] = llvm::alignTo(columns, columns < longRow ? aligned : line);
+        typeOf(value).getElementTypeBitWidth() == 16 && alignedPitch(columns) != columns)
+      rowPitch[value] = alignedPitch(columns);
   };
   entry.walk([&](KernelOpInterface op) {
     if (isa<ViewOpInterface>(*op) || !op->getParentOfType<spmd::SectionOp>() ||

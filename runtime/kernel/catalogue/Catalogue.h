@@ -67,6 +67,13 @@ struct KernelTarget {
   std::string_view isa = {};
 };
 
+/// The distance in elements of rows of `columns` elements of two bytes with which products of a CUDA library are fast:
+/// rows begin at multiples of 16 bytes, and of 128 bytes where that costs little.
+constexpr std::int64_t alignedPitch(std::int64_t columns) {
+  const std::int64_t multiple = columns % 8 == 0 ? 1 : columns < 512 ? 8 : 64;
+  return (columns + multiple - 1) / multiple * multiple;
+}
+
 /// Workspace cap in bytes that a plan declares for a launch on the target, enough for every implementation of the
 /// kernel there (docs/kernels.md, docs/cuda-kernels.md). 0 for an unknown kernel, and for a launch whose number of
 /// operands or whose ranks the kernel refuses.

@@ -7,6 +7,7 @@
 #define SLUICE_RUNTIME_KERNEL_CATALOGUE_CUDAWORKSPACE_H
 
 #include "runtime/base/cuda/Lane.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -80,12 +81,14 @@ constexpr std::uint64_t dnnConvolutionWorkspace(std::uint64_t weightBytes) {
 /// Workspace of cuDNN for attention: counters of its blocks.
 inline constexpr std::uint64_t dnnAttentionWorkspace = std::uint64_t(64) << 10;
 
-/// Workspace of a loss with its projection: a chunk of logits, and one number a row, or one factor on all. In addition
-/// to that of the products.
+/// Workspace of a loss with its projection: a chunk of logits, in rows at a distance of `pitch` elements, and one number
+/// a row, or one factor on all. In addition to that of the products.
 struct LinearLossWorkspace {
+  std::int64_t pitch = 0;
   std::uint64_t logits = 0, numbers = 0;
   constexpr LinearLossWorkspace(std::int64_t rows, std::int64_t chunk, std::int64_t classes, std::uint64_t bytes)
-      : logits((static_cast<std::uint64_t>(chunk * classes) * bytes + 255) / 256 * 256),
+      : pitch(bytes == 2 ? alignedPitch(classes) : classes),
+        logits((static_cast<std::uint64_t>(chunk * pitch) * bytes + 255) / 256 * 256),
         numbers((static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1)) * 8 + 255) / 256 * 256) {}
   constexpr std::uint64_t own() const { return logits + numbers; }
 };

@@ -124,7 +124,7 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
     Steps &steps = chunks->steps[last];
     steps.rows = rows;
     const Operand part = chunks->x.chunk(rows, s.columns),
-                  logits = cpu::matrixOf(o.x.dtype, rows, s.classes, s.classes);
+                  logits = cpu::matrixOf(o.x.dtype, rows, s.classes, space.pitch);
     SLUICE_ASSIGN_OR_RETURN(steps.logits,
                             product(request, space.own(), {part, o.weight}, logits, {{"transpose_b", 1, 0, {}}}));
     RowArgs args = lossArgs(s, rows);
