@@ -264,18 +264,22 @@ TEST_F(CudaAttention, OnPlainCores) {
   compareHeads({1, 9, 9, 1, 1, 260}, DType::bf16, Layout::dense, 1, 0, 0);
 }
 
-// Tests heads, groups, windows and lengths that fill tiles and that do not, in both types. Weights are rounded to the
-// type of the operands, so results are as exact as that is of the largest of them.
+// Tests heads, groups, windows and lengths that fill tiles and that do not. Masks are of scores in f32: one type has all of
+// them, the other one. Weights are rounded to the type of the operands, so results are as exact as that is of the largest
+// of them.
 TEST_F(CudaAttention, OnTensorCores) {
   for (DType dtype : {DType::bf16, DType::f16}) {
     const double inner = (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45;
+    const bool hasMasks = dtype == DType::bf16;
     // Two heads per group over three tiles; the others against one window only.
     for (std::int64_t window : {0, 19, 90})
-      compareHeads({1, 150, 150, 2, 1, 64}, dtype, Layout::dense, 1, window, inner);
-    for (const Heads &c : {Heads{2, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128},
+      if (window == 0 || hasMasks)
+        compareHeads({1, 150, 150, 2, 1, 64}, dtype, Layout::dense, 1, window, inner);
+    for (const Heads &c : {Heads{1, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128},
                            Heads{1, 33, 70, 1, 1, 96}, Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}}) {
       compareHeads(c, dtype, Layout::dense, 0, 0, inner);
-      compareHeads(c, dtype, Layout::dense, 1, c.keys > 19 ? 19 : 0, inner);
+      if (hasMasks)
+        compareHeads(c, dtype, Layout::dense, 1, c.keys > 19 ? 19 : 0, inner);
     }
     compareHeads({1, 70, 20, 2, 2, 64}, dtype, Layout::dense, 0, 0, inner);
     for (Layout layout : {Layout::padded, Layout::permuted})
