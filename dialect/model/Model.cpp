@@ -30,7 +30,7 @@ void ModelDialect::initialize() {
 }
 
 void populateFusionPatterns(mlir::RewritePatternSet &patterns) {
-  populateMatmulFusionPatterns(patterns);
+  populateMatmulFusionPatterns(patterns, /*inBackward=*/false);
   populateGateFusionPatterns(patterns);
 }
 

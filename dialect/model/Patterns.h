@@ -14,8 +14,8 @@ class RewritePatternSet;
 
 namespace sluice::model {
 
-/// Fusions into the matrix product: bias, then residual; in the backward the sum of two cotangents.
-void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns);
+/// Fusions into the matrix product: bias, then residual. In the backward the sum of two cotangents.
+void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns, bool inBackward);
 
 /// multiply(silu(gate), up) into swiglu.
 void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);

@@ -20,7 +20,7 @@ namespace {
 struct FuseBackwardPass : sluice::impl::FuseBackwardBase<FuseBackwardPass> {
   void runOnOperation() override {
     RewritePatternSet set(&getContext());
-    model::populateMatmulFusionPatterns(set);
+    model::populateMatmulFusionPatterns(set, /*inBackward=*/true);
     model::populateBackwardFusionPatterns(set);
     model::populateCastFusionPatterns(set);
     FrozenRewritePatternSet patterns(std::move(set));

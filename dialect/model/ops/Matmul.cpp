@@ -255,12 +255,14 @@ bool isBefore(Value value, Operation *op) {
 /// where r has the product's shape; in either order of the operands. In the backward r is older than the product, which
 /// stays in its place: its operands live no longer.
 struct FuseIntoProduct : OpRewritePattern<AddOp> {
-  using OpRewritePattern::OpRewritePattern;
+  FuseIntoProduct(MLIRContext *context, bool inBackward) : OpRewritePattern(context), inBackward(inBackward) {}
+  const bool inBackward;
   LogicalResult matchAndRewrite(AddOp add, PatternRewriter &rewriter) const override {
+    if (isOfPhase(add, Phase::backward) != inBackward)
+      return failure();
     for (unsigned side = 0; side < 2; ++side) {
       MatmulOp product = soleProduct(add.getOperand(side));
       Value other = add.getOperand(1 - side);
-      const bool inBackward = isOfPhase(add, Phase::backward);
       if (!product || product.getResidual() || !sharesScope(product, add) ||
           !typeAgrees(product.getType(), add.getType()) || (inBackward && !isBefore(other, product)))
         continue;
@@ -288,6 +290,8 @@ struct FuseIntoProduct : OpRewritePattern<AddOp> {
 
 } // namespace
 
-void populateMatmulFusionPatterns(RewritePatternSet &patterns) { patterns.add<FuseIntoProduct>(patterns.getContext()); }
+void populateMatmulFusionPatterns(RewritePatternSet &patterns, bool inBackward) {
+  patterns.add<FuseIntoProduct>(patterns.getContext(), inBackward);
+}
 
 } // namespace sluice::model

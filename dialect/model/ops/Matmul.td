@@ -19,7 +19,7 @@ def Model_MatmulOp : Model_Op<"matmul", [DeclareOpInterfaceMethods<ScaleOrBiasOp
     gradient is one product over all rows. `dbias`: dy summed over all but the last dim. `dresidual = dy`.
 
     **Fusion.** `add(matmul(a, b), bias)` with a bias of rank 1 becomes the bias operand; `add(matmul(a, b) .., r)` with r of the result's shape becomes the residual, where the product has no
-    other use and both ops are in one outermost block.
+    other use and both ops are in one outermost block. In the backward r is older than the product.
 
     ```mlir
     %y = model.matmul %x, %w bias(%b) {transpose_rhs} : (tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<256xf32>) -> tensor<4x8x256xf32>
