@@ -5,15 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Budget.h"
 #include "passes/Pipeline.h"
 #include "passes/emit/Emit.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/RecipeKeys.h"
 #include "runtime/base/File.h"
+#include "runtime/base/Text.h"
 #include "tools/CommandLine.h"
 #include "tools/compile/CompileRecipe.h"
 #include "tools/compile/Diagnostics.h"
 #include "tools/compile/Options.h"
+#include "tools/compile/Remedies.h"
 #include "tools/compile/Verify.h"
 #include "tools/compile/WhatIf.h"
 
@@ -26,6 +29,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+
+#include <iostream>
 
 using namespace sluice;
 
@@ -50,12 +55,43 @@ static Result<std::unique_ptr<llvm::MemoryBuffer>> readModel(const CompileOption
 }
 
 static Status prepareOutputs(const CompileOptions &options) {
-  SLUICE_RETURN_IF_ERROR(checkNoInput(options.output, {options.input, options.recipe}));
+  for (const std::string &output : {options.output, options.decisions})
+    SLUICE_RETURN_IF_ERROR(checkNoInput(output, {options.input, options.recipe, options.machine}));
   if (options.dumpPhases.empty())
     return Status::ok();
   if (std::error_code error = llvm::sys::fs::create_directories(options.dumpPhases))
     return inputError(options.dumpPhases + ": cannot write the output: " + error.message());
   return Status::ok();
+}
+
+/// The machine of --machine, if it is given.
+static Result<std::optional<Machine>> machineOf(const CompileOptions &options, const Recipe &recipe) {
+  if (options.machine.empty())
+    return std::optional<Machine>();
+  if (!recipe.memory.budget)
+    return Status(StatusCode::usage, "--machine requires 'memory.budget'")
+        .withNote("or --what-if, --pareto or --fit");
+  SLUICE_ASSIGN_OR_RETURN(Machine machine, readMachine(options.machine));
+  return std::optional(std::move(machine));
+}
+
+/// Makes the planner's choices. The plan of the choices, if it is within the budget, is written to `plan`.
+static Status choose(mlir::ModuleOp module, const CompileOptions &options, const Machine *machine,
+                     llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase, PlanBytes &plan) {
+  std::optional<BudgetChoice> choice;
+  if (!options.last || options.last > findPhase("optimize")) {
+    SLUICE_ASSIGN_OR_RETURN(choice, makeChoices(module, machine, afterPhase));
+  }
+  if (!choice)
+    return options.decisions.empty()
+               ? Status::ok()
+               : Status(StatusCode::usage, "--decisions requires 'recompute.policy' = \"budget\"");
+  if (choice->isFeasible)
+    plan = std::move(choice->trial.bytes);
+  else
+    std::cerr << "note: the choice with the least memory needs "
+              << formatBytesExact(static_cast<std::uint64_t>(choice->trial.deviceBytes)) << "\n";
+  return options.decisions.empty() ? Status::ok() : writeOutput(options.decisions, decisionsText(*choice));
 }
 
 /// Runs the phases on the module of `file`. Writes the plan's bytes to `plan`, or prints the IR if no plan is
@@ -92,9 +128,24 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     return writeOutput(llvm::formatv("{0}/{1,0+2}-{2}.mlir", options.dumpPhases, number, phase.name).str(),
                        printModule(module.get()));
   };
-  Status status = runPhases(module.get(), options.last, afterPhase);
-  if (diagnostics.isOverBudget)
+  const Result<std::optional<Machine>> found = machineOf(options, *recipe);
+  if (!found.isOk())
+    return report(found.status());
+  const Machine *machine = *found ? &**found : nullptr;
+  // The remedies of a plan over the budget are compiled from it.
+  mlir::OwningOpRef<mlir::ModuleOp> imported = recipe->memory.budget && !isDump ? module->clone() : nullptr;
+  Status status = choose(module.get(), options, machine, afterPhase, plan);
+  // The plan of the choices is the result, unless the phases after them are wanted.
+  if (status.isOk() && !plan.span().empty() && options.emits && options.dumpPhases.empty())
+    return 0;
+  if (status.isOk())
+    status = runPhases(module.get(), options.last, afterPhase);
+  if (diagnostics.isOverBudget) {
+    if (imported)
+      for (const std::string &remedy : findRemedies(options, imported.get(), *recipe, machine))
+        std::cerr << "note: " << remedy << "\n";
     return static_cast<int>(StatusCode::budget);
+  }
   if (!status.isOk())
     return report(status);
   if (!options.emits)

@@ -1,9 +1,7 @@
 //===- CheckBudget.cpp - plan-check-budget -----------------------------------------------===//
 #include "passes/memory/Passes.h"
 
-#include "dialect/model/Attributes.h"
 #include "dialect/plan/Plan.h"
-#include "dialect/spmd/Spmd.h"
 #include "passes/memory/Arena.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/PackingIntervals.h"
@@ -19,6 +17,8 @@ namespace sluice {
 #include "passes/memory/Passes.h.inc"
 
 namespace {
+
+constexpr llvm::StringLiteral overBudget = "over the memory budget of one rank";
 
 using Classes = std::map<BufferClass, uint64_t>;
 
@@ -79,57 +79,8 @@ std::string exactSize(uint64_t bytes) {
   return std::to_string(bytes) + " bytes" + (bytes < 1024 ? "" : " (" + sizeText(bytes) + ")");
 }
 
-struct Remedy {
-  std::string text;
-  uint64_t bytes;
-};
-
-/// Estimates from the classes at the peak, the most helpful first.
-std::vector<Remedy> remediesFor(ModuleOp module, const Recipe &recipe, const Peak &peak) {
-  const auto held = [&](BufferClass bufferClass) {
-    auto it = peak.classes.find(bufferClass);
-    return it == peak.classes.end() ? 0 : it->second;
-  };
-  const uint64_t activations = held(BufferClass::activation), gathered = held(BufferClass::gathered);
-  const uint64_t perRow = activations + held(BufferClass::temporary) + held(BufferClass::input);
-  const uint64_t sharded =
-      held(BufferClass::parameter) + held(BufferClass::optimizer) + held(BufferClass::gradient_shard);
-  const int64_t shard = recipe.mesh.shard;
-  std::vector<Remedy> remedies;
-  const auto units = module.getOps<spmd::UnitOp>();
-  const int64_t blocks = std::distance(units.begin(), units.end());
-  if (recipe.recompute.policy != RecomputePolicy::block && activations > 0)
-    remedies.push_back({"recompute.policy = \"block\" keeps about one block's activations of " +
-                            std::to_string(std::max<int64_t>(blocks - 1, 1)),
-                        activations - activations / std::max<int64_t>(blocks - 1, 1)});
-  if (recipe.sharding.strategy != ShardingStrategy::full_shard && gathered > 0)
-    remedies.push_back({"sharding.strategy = \"full_shard\" releases units after their forward",
-                        gathered - gathered / std::max<int64_t>(blocks, 1)});
-  remedies.push_back({"mesh.shard = " + std::to_string(2 * shard) + " halves the parameters, gradients and " +
-                          "optimizer states of each rank",
-                      sharded / 2});
-  if (auto batch = module->getAttrOfType<IntegerAttr>(model::batchName); batch && batch.getInt() > 1)
-    remedies.push_back({"a batch of " + std::to_string(batch.getInt() / 2) + " rows instead of " +
-                            std::to_string(batch.getInt()) +
-                            " holds fewer activations (more micro-batches give the same step)",
-                        perRow - perRow * (batch.getInt() / 2) / batch.getInt()});
-  else
-    remedies.push_back({"a shorter sequence holds fewer activations; half of it", perRow / 2});
-  if (recipe.memory.offload.empty())
-    remedies.push_back({"memory.offload = [\"parameters\", \"optimizer\"] keeps them in host memory",
-                        held(BufferClass::parameter) + held(BufferClass::optimizer)});
-  auto isStateless = [](const OptimizerInfo &optimizer) { return optimizer.states(optimizer.defaults()).empty(); };
-  if (auto *other = llvm::find_if(model::optimizers(), isStateless);
-      remedies.size() < 3 && other != model::optimizers().end())
-    remedies.push_back(
-        {"optimizer.name = \"" + other->name + "\" has no optimizer state by default", held(BufferClass::optimizer)});
-  std::stable_sort(remedies.begin(), remedies.end(), [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
-  remedies.resize(std::min<size_t>(remedies.size(), 3));
-  return remedies;
-}
-
 /// An error with its notes if the placed device arena and workspace need more than `budget` bytes.
-LogicalResult checkBudget(ModuleOp module, const Recipe &recipe, uint64_t budget) {
+LogicalResult checkBudget(ModuleOp module, uint64_t budget) {
   uint64_t total = 0, workspace = 0;
   for (auto arena : module.getOps<plan_ir::ArenaOp>())
     if (arena.getSpace() == MemorySpace::device) {
@@ -139,8 +90,8 @@ LogicalResult checkBudget(ModuleOp module, const Recipe &recipe, uint64_t budget
   if (total <= budget)
     return success();
   Peak peak = findPeak(module);
-  InFlightDiagnostic error = emitError(module.getLoc(), "over the memory budget of one rank, expected at most ")
-                             << exactSize(budget) << " but got " << exactSize(total);
+  InFlightDiagnostic error = emitError(module.getLoc(), overBudget)
+                             << ", expected at most " << exactSize(budget) << " but got " << exactSize(total);
   std::vector<std::pair<uint64_t, std::string>> holders;
   for (const auto &[name, bytes] : peak.classes)
     if (bytes > 0)
@@ -154,20 +105,21 @@ LogicalResult checkBudget(ModuleOp module, const Recipe &recipe, uint64_t budget
   for (const auto &[bytes, name] : holders)
     text += (text.empty() ? "" : ", ") + name + " " + sizeText(bytes);
   error.attachNote() << "the peak is at instruction " << peak.at << " of '" << peak.entry << "': " << text;
-  for (const Remedy &remedy : remediesFor(module, recipe, peak))
-    error.attachNote() << remedy.text << ": about " << sizeText(remedy.bytes) << " less";
   return error;
 }
 
 struct CheckBudget : impl::CheckBudgetBase<CheckBudget> {
   using CheckBudgetBase::CheckBudgetBase;
   void runOnOperation() override {
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), budget, shard, strategy, recompute, offload);
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), budget);
     if (failed(recipe) ||
-        (recipe->memory.budget && failed(checkBudget(getOperation(), *recipe, *recipe->memory.budget))))
+        (recipe->memory.budget && failed(checkBudget(getOperation(), *recipe->memory.budget))))
       signalPassFailure();
   }
 };
 
 } // namespace
+
+bool isOverBudgetError(Diagnostic &diagnostic) { return llvm::StringRef(diagnostic.str()).starts_with(overBudget); }
+
 } // namespace sluice

@@ -3,6 +3,7 @@
 #define SLUICE_PASSES_MEMORY_PASSES_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -17,6 +18,9 @@ namespace sluice {
 
 /// Phase memory: every buffer gets a lifespan and an offset.
 void buildMemory(mlir::OpPassManager &manager);
+
+/// True for the error of plan-check-budget, after which the module still holds a placed plan.
+bool isOverBudgetError(const mlir::Diagnostic &diagnostic);
 
 } // namespace sluice
 

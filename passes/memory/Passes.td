@@ -47,24 +47,21 @@ def PlaceBuffers : Pass<"plan-place-buffers", "::mlir::ModuleOp"> {
   let summary = "sets the offset of each buffer and the size of each arena";
   let description = [{
     Persistent buffers are first, one after another. After them is one region that the entry points share; the packing
-    solver places each entry point in it.
+    solver places each entry point in it, as low as it can; with `memory.budget`, low enough for the budget.
   }];
   let dependentDialects = ["::sluice::plan_ir::PlanDialect"];
-  let options = [RecipeOption<"offload", "memory.offload">,
+  let options = [RecipeOption<"budget", "memory.budget">,
+                 RecipeOption<"offload", "memory.offload">,
                  RecipeOption<"pinned", "memory.pinned">];
 }
 
 def CheckBudget : Pass<"plan-check-budget", "::mlir::ModuleOp"> {
   let summary = "diagnoses plans that need more memory than `memory.budget`";
   let description = [{
-    Compares the placed device arena and workspace with `memory.budget`. If they are larger, the error's notes name the
-    classes of buffers that are live at the peak, and the settings that would reduce it, with estimates. Changes nothing.
+    Compares the placed device arena and workspace with `memory.budget`. If they are larger, the error's note names the
+    classes of buffers that are live at the peak. Changes nothing.
   }];
-  let options = [RecipeOption<"budget", "memory.budget">,
-                 RecipeOption<"shard", "mesh.shard">,
-                 RecipeOption<"strategy", "sharding.strategy">,
-                 RecipeOption<"recompute", "recompute.policy">,
-                 RecipeOption<"offload", "memory.offload">];
+  let options = [RecipeOption<"budget", "memory.budget">];
 }
 
 def VerifyMemory : Pass<"plan-verify-memory", "::mlir::ModuleOp"> {

@@ -34,12 +34,26 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     ModuleOp module = getOperation();
     for (auto arena : llvm::make_early_inc_range(module.getOps<plan_ir::ArenaOp>()))
       arena.erase();
-    FailureOr<Recipe> recipe = recipeFor(module, offload, pinned);
+    FailureOr<Recipe> recipe = recipeFor(module, budget, offload, pinned);
     if (failed(recipe))
       return signalPassFailure();
     for (MemorySpace space : {MemorySpace::device, MemorySpace::host})
       if (failed(placeSpace(module, space, recipe->memory)))
         return signalPassFailure();
+  }
+
+  /// A placement within the budget is low enough, and none can be within a budget below the live bytes.
+  static void lower(Placed &entry, uint64_t least, std::optional<int64_t> room) {
+    if (!room) {
+      entry.solution = lowerByPressure(entry.problem, std::move(entry.solution), least, pressureSteps);
+      return;
+    }
+    const auto height = static_cast<int64_t>(entry.solution.height);
+    if (height <= *room || static_cast<int64_t>(least) > *room)
+      return;
+    uint64_t steps = pressureSteps;
+    if (std::optional<PackingSolution> fits = packByPressure(entry.problem, static_cast<uint64_t>(*room), steps))
+      entry.solution = std::move(*fits);
   }
 
   static LogicalResult placeSpace(ModuleOp module, MemorySpace space, const Recipe::Memory &memory) {
@@ -64,9 +78,17 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
       least = std::max(least, largestLiveSum(problem, problem.alignment));
       entries.push_back({std::move(buffers), std::move(problem), std::move(solution)});
     }
+    uint64_t workspace = 0;
+    for (auto stream : module.getOps<plan_ir::StreamOp>())
+      if ((stream.getProcessor() == Processor::host) == (space == MemorySpace::host))
+        workspace += stream.getWorkspace();
+    const auto taken = static_cast<int64_t>(persistent + workspace);
+    std::optional<int64_t> room;
+    if (memory.budget && space == MemorySpace::device)
+      room = *memory.budget - taken;
     // Only the highest entry point decides the size of the arena.
     for (Placed &entry : entries) {
-      entry.solution = lowerByPressure(entry.problem, std::move(entry.solution), least, pressureSteps);
+      lower(entry, least, room);
       for (auto [buffer, offset] : llvm::zip(entry.buffers, entry.solution.offsets))
         buffer.setOffset(persistent + offset);
       height = std::max(height, entry.solution.height);
@@ -75,10 +97,6 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
       return module.emitError("memory of one rank, expected at most 256 TiB in space '")
              << stringifyMemorySpace(space) << "' but got " << persistent + height
              << " bytes; fewer rows or tokens, or more ranks, take less of each";
-    uint64_t workspace = 0;
-    for (auto stream : module.getOps<plan_ir::StreamOp>())
-      if ((stream.getProcessor() == Processor::host) == (space == MemorySpace::host))
-        workspace += stream.getWorkspace();
     OpBuilder builder(module.getContext());
     auto all = module.getOps<plan_ir::BufferOp>();
     builder.setInsertionPointToEnd(module.getBody());

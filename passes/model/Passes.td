@@ -216,10 +216,12 @@ def ApplyOptimizer : Pass<"model-apply-optimizer", "::mlir::ModuleOp"> {
 def Recompute : Pass<"model-recompute", "::mlir::ModuleOp"> {
   let summary = "recomputes forward ops in the backward instead of keeping their results";
   let description = [{
-    By `recompute.policy`: nothing, one region for each outermost block, or one for each outermost checkpoint region. A
+    By `recompute.policy`: nothing, one region for each outermost block, or one for each outermost checkpoint region; in a
+    table by block, the policy of the innermost block around an op. Each invocation of a block is a group. A
     region is before the first backward op of its group and has clones of the group's forward ops that the group's
-    backward needs; the backward then reads the region's results. The forward keeps only the values that regions capture
-    (the group's inputs).
+    backward needs; the backward then reads the region's results. The forward keeps only the values that regions capture:
+    the group's inputs, and under `selective` the results of the ops that `recompute.save` names. An error for a name
+    in a table that is no block, and for a name in `recompute.save` that is no op of the dialect.
     ```mlir
     %a = model.tanh %x {model.block = "h.0", model.phase = #model.phase<forward>} : ...
     %d = model.multiply %g, %a {model.block = "h.0", model.phase = #model.phase<backward>} : ...
@@ -232,7 +234,8 @@ def Recompute : Pass<"model-recompute", "::mlir::ModuleOp"> {
     %d = model.multiply %g, %r {model.block = "h.0", model.phase = #model.phase<backward>} : ...
     ```
   }];
-  let options = [RecipeOption<"policy", "recompute.policy">];
+  let options = [RecipeOption<"policy", "recompute.policy">,
+                 RecipeOption<"save", "recompute.save">];
 }
 
 def RecordProgram : Pass<"model-record-program", "::mlir::ModuleOp"> {

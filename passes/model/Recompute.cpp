@@ -2,6 +2,7 @@
 
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
+#include "passes/model/RecomputeRules.h"
 #include "passes/recipe/RecipeAttr.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -25,43 +26,39 @@ struct Group {
 
 class Regions {
 public:
-  Regions(func::FuncOp function, RecomputePolicy policy) : function(function), policy(policy) {}
+  Regions(func::FuncOp function, const Recipe::Recompute &settings) : function(function), rules(settings) {}
 
   void run() {
     // Each invocation of a block is a group.
-    llvm::MapVector<std::pair<StringAttr, Attribute>, Group> groups;
-    Builder builder(function.getContext());
+    llvm::MapVector<std::tuple<llvm::StringRef, unsigned, Attribute>, Group> groups;
     for (Operation &op : function.getBody().front().without_terminator()) {
-      llvm::StringRef key = keyOf(&op);
-      if (key.empty())
+      const bool isForward = model::isOfPhase(&op, Phase::forward);
+      if (!isForward && !model::isOfPhase(&op, Phase::backward))
         continue;
-      if (model::isOfPhase(&op, Phase::forward))
-        groups[{builder.getStringAttr(key), op.getAttr(model::invocationName)}].forward.push_back(&op);
-      else if (model::isOfPhase(&op, Phase::backward))
-        groups[{builder.getStringAttr(key), op.getAttr(model::invocationName)}].backward.push_back(&op);
+      const RecomputeRules::Region region = rules.regionOf(&op);
+      if (region.path.empty())
+        continue;
+      Group &group = groups[{region.path, region.isCheckpoint ? 1U : 0U, op.getAttr(model::invocationName)}];
+      (isForward ? group.forward : group.backward).push_back(&op);
     }
     for (auto &[key, group] : groups)
-      if (!group.backward.empty())
-        make(key.first.getValue(), group);
+      if (!group.forward.empty() && !group.backward.empty())
+        make(std::get<unsigned>(key) != 0 ? model::blockOf(group.forward.front()) : std::get<llvm::StringRef>(key),
+             group);
   }
 
 private:
   func::FuncOp function;
-  RecomputePolicy policy;
+  RecomputeRules rules;
 
-  llvm::StringRef keyOf(Operation *op) const {
-    return model::outermostBlock(
-        textAttribute(op, policy == RecomputePolicy::block ? model::blockName : model::checkpointName));
-  }
-
-  void make(llvm::StringRef key, const Group &group) {
+  void make(llvm::StringRef name, const Group &group) {
     llvm::DenseSet<Operation *> backward(group.backward.begin(), group.backward.end());
     const auto isBackward = [&](Operation *user) { return backward.contains(user); };
     llvm::SmallVector<Value> wanted;
     llvm::DenseSet<Operation *> needed;
     // Reads of parameters are not saved: regions capture them and the backward reads them directly.
     for (Operation *op : llvm::reverse(group.forward))
-      if (!isa<model::ReadOp>(op) &&
+      if (!isa<model::ReadOp>(op) && !rules.isKept(op) &&
           llvm::any_of(op->getUsers(), [&](Operation *user) { return isBackward(user) || needed.contains(user); }))
         needed.insert(op);
     for (Operation *op : group.forward)
@@ -74,7 +71,6 @@ private:
 
     Operation *first = group.backward.front();
     OpBuilder builder(first);
-    llvm::StringRef name = policy == RecomputePolicy::block ? key : model::blockOf(group.forward.front());
     auto region = model::RecomputeOp::create(builder, first->getLoc(), ValueRange(wanted).getTypes(),
                                              builder.getStringAttr(name));
     region->setAttr(model::blockName, builder.getStringAttr(name));
@@ -97,15 +93,24 @@ private:
 struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
   using RecomputeBase::RecomputeBase;
   void runOnOperation() override {
-    FailureOr<Recipe> recipe = recipeFor(getOperation(), policy);
+    FailureOr<Recipe> recipe = recipeFor(getOperation(), policy, save);
     if (failed(recipe))
       return signalPassFailure();
-    if (recipe->recompute.policy == RecomputePolicy::none)
+    if (Status status = checkRecomputeNames(getOperation(), *recipe); !status.isOk()) {
+      emitError(UnknownLoc::get(&getContext())) << status.message();
+      return signalPassFailure();
+    }
+    if (recipe->recompute.policy.isEverywhere(RecomputePolicy::none))
       return;
+    if (recipe->recompute.policy.isEverywhere(RecomputePolicy::budget)) {
+      emitError(UnknownLoc::get(&getContext())) << "'recompute.policy' = \"budget\" without the planner's choices in '"
+                                                << model::chosenName << "', which sluice-compile adds";
+      return signalPassFailure();
+    }
     // A group's regions are created once: their ops are not backward ops of another group.
     for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train))
       if (function.getBody().front().getOps<model::RecomputeOp>().empty())
-        Regions(function, recipe->recompute.policy).run();
+        Regions(function, recipe->recompute).run();
   }
 };
 

@@ -267,6 +267,18 @@ Status Recipe::resolve() {
   if (anyHalf && std::holds_alternative<std::monostate>(precision.lossScale))
     return conflict("precision.compute", " requires 'precision.loss_scale'");
 
+  const auto isBudget = [](const auto &entry) { return entry.second == RecomputePolicy::budget; };
+  if (recompute.policy.table && llvm::any_of(*recompute.policy.table, isBudget))
+    return conflict("recompute.policy", ": \"budget\" chooses for all blocks and cannot be in a table");
+  const bool choosesByBudget = recompute.policy.isEverywhere(RecomputePolicy::budget);
+  if (choosesByBudget && !memory.budget)
+    return conflict("recompute.policy", " requires 'memory.budget'");
+  const auto isAutomatic = [](const auto &entry) { return Sharding::isAutomatic(entry.second); };
+  const auto &reshard = sharding.reshardAfterForward;
+  if (!choosesByBudget &&
+      (reshard.table ? llvm::any_of(*reshard.table, isAutomatic) : Sharding::isAutomatic(reshard.value)))
+    return conflict("sharding.reshard_after_forward", " requires 'recompute.policy' = \"budget\"");
+
   // Each of these needs a value of the full step before the first update.
   if (optimizer.inBackward) {
     constexpr std::string_view refused = " cannot be combined with 'optimizer.in_backward'";

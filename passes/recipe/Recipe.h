@@ -37,7 +37,10 @@ struct Recipe {
     Strings replicated = {};
     ShardingStrategy strategy = ShardingStrategy::full_shard;
     /// An integer is a number of ranks that each keep a shard.
-    ByName<std::variant<ReshardRule, bool, std::int64_t>> reshardAfterForward = {};
+    using Reshard = std::variant<ReshardRule, bool, std::int64_t>;
+    ByName<Reshard> reshardAfterForward = {};
+    /// Whether the planner chooses.
+    static bool isAutomatic(const Reshard &setting) { return setting == Reshard(ReshardRule::automatic); }
     bool reshardBeforeBackward = false;
     ByName<ReshardAfterBackward> reshardAfterBackward = {};
     ByName<bool> unshardInBackward = {true};
@@ -104,8 +107,10 @@ struct Recipe {
   } schedule;
 
   struct Recompute {
-    RecomputePolicy policy = RecomputePolicy::none;
-    Strings save = {};
+    /// In a table an entry for an inner block takes precedence over one for a block around it.
+    ByName<RecomputePolicy> policy = {};
+    /// Globs of op names without the dialect.
+    ByName<Strings> save = {};
   } recompute;
 
   struct Memory {

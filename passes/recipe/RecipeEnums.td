@@ -15,7 +15,7 @@ def Recipe_TensorSplit : Recipe_Enum<"TensorSplit", "how a parameter is sharded 
 def Recipe_ShardingStrategy : Recipe_Enum<"ShardingStrategy", "the sharding strategies of PyTorch FSDP",
     ["full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_grad_op"]>;
 def Recipe_ReshardRule : I32Enum<"ReshardRule", "a rule that decides for each unit whether it is resharded",
-                                 [I32EnumCase<"by_strategy", 0, "default">]> {
+                                 [I32EnumCase<"by_strategy", 0, "default">, I32EnumCase<"automatic", 1, "auto">]> {
   let cppNamespace = "::sluice";
 }
 def Recipe_ReshardAfterBackward : Recipe_Enum<"ReshardAfterBackward",
@@ -36,7 +36,7 @@ def Recipe_StatisticsSync : Recipe_Enum<"StatisticsSync", "the micro-batches in 
 def Recipe_LearningRateSchedule : Recipe_Enum<"LearningRateSchedule", "a learning-rate schedule",
                                               ["constant", "linear", "cosine", "wsd"]>;
 def Recipe_RecomputePolicy : Recipe_Enum<"RecomputePolicy", "the forward ops that the backward recomputes",
-                                         ["none", "marked", "block"]>;
+                                         ["none", "marked", "block", "selective", "budget"]>;
 def Recipe_ScheduleOrder : Recipe_Enum<"ScheduleOrder", "the order of micro-batches", ["loop"]>;
 def Recipe_BackwardPrefetch : Recipe_Enum<"BackwardPrefetch", "the backward prefetch modes of PyTorch FSDP",
                                           ["none", "pre", "post"]>;

@@ -127,9 +127,10 @@ std::vector<RecipeKey> makeKeys() {
        .kinds = recipeBoolean | recipeChoice | recipeInteger | recipeTable,
        .doc = "reshard parameters after forward. The default depends on the strategy: for `full_shard` true for blocks "
               "and false for `root`, else false. An integer keeps them sharded over that many ranks, a divisor of "
-              "`mesh.shard`: 1 is false, `mesh.shard` is true",
+              "`mesh.shard`: 1 is false, `mesh.shard` is true. `auto` keeps blocks gathered where `memory.budget` "
+              "allows it "
+              "(`recompute.policy` = `budget`)",
        .choices = enumCases<ReshardRule>(),
-       .laterChoices = {"auto"},
        .least = 1,
        .most = 1 << 20,
        .tableKinds = recipeBoolean | recipeChoice | recipeInteger},
@@ -261,16 +262,21 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(lrSchedule.decaySteps));
   add(number("lr_schedule.min_lr", 0, 1e30, "learning rate in the last step of the schedule"), FIELD(lrSchedule.minLr));
 
-  add(choice<RecomputePolicy>(
-          "recompute.policy",
-          "recomputed in the backward: nothing, `model.checkpoint` regions, or each outermost block",
-          {"selective", "budget"}, recipeTable),
+  add({.name = "recompute.policy",
+       .kinds = recipeChoice | recipeTable,
+       .doc =
+           "recomputed in the backward: nothing; `model.checkpoint` regions; each block; each block except the results "
+           "of the ops in `recompute.save`; or what `memory.budget` requires, at least cost. A policy without a table "
+           "is for outermost blocks",
+       .choices = enumCases<RecomputePolicy>(),
+       .tableKinds = recipeChoice,
+       .tableOf = "block globs"},
       FIELD(recompute.policy));
   add({.name = "recompute.save",
-       .kinds = recipeStrings,
-       .doc = "names of ops whose results are kept (`selective`)",
-       .laterKinds = recipeTable | recipeText,
-       .onlyDefault = true},
+       .kinds = recipeStrings | recipeTable,
+       .doc = "globs of ops whose results `selective` keeps, by their names in the `model` dialect after fusion",
+       .tableKinds = recipeStrings,
+       .tableOf = "block globs"},
       FIELD(recompute.save));
 
   add(choice<ScheduleOrder>("schedule.order", "forward and backward of each micro-batch in turn", {"1f1b"}),

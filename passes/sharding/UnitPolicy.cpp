@@ -188,6 +188,12 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   remarkIf(!gathersOrCopies && !isOneUnit(schedule.backwardPrefetch), "schedule.backward_prefetch", ungathered);
   remarkIf(gathers && sharding.reshardBeforeBackward && sharding.reshardAfterForward.isEverywhere(true), beforeBackward,
            "where everything is released after the forward");
+  const auto isSelective = [](const auto &entry) { return entry.second == RecomputePolicy::selective; };
+  const auto &policy = recipe.recompute.policy;
+  const bool savesOps =
+      policy.table ? llvm::any_of(*policy.table, isSelective) : policy.isEverywhere(RecomputePolicy::selective);
+  remarkIf(!savesOps && !recipe.recompute.save.isEverywhere(Strings()), "recompute.save",
+           "without a policy \"selective\"");
   remarkIf(!gradient.clipNorm && gradient.clipType != 2, "gradient.clip_type", "without 'gradient.clip_norm'");
   remarkIf(recipe.mesh.shard == 1 && sharding.strategy != ShardingStrategy::full_shard, "sharding.strategy", unsharded);
   const bool isOneRank = recipe.mesh.shard * recipe.mesh.replicate == 1,

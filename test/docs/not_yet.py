@@ -11,13 +11,9 @@ from sluice import set_options, try_run
 
 SETTINGS = {
     "mesh.context": ["mesh.context=2"], "mesh.pipeline": ["mesh.pipeline=2"], "1f1b": ["schedule.order=1f1b"],
-    "selective": ["recompute.policy=selective"], "budget": ["recompute.policy=budget"],
-    "recompute.save": ['recompute.save=["matmul"]'],
-    "auto": ["sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
-             "schedule.backward_prefetch=auto"],
+    "auto": ["sharding.units=auto", "schedule.forward_prefetch=auto", "schedule.backward_prefetch=auto"],
     "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
 }
-COMPILE = ("--decisions",)
 MEMORY = ("--account fsdp2",)
 # Not the name of a feature: the subcommand whose option the row lists.
 PROGRAM = "sluice-plan memory"
@@ -27,8 +23,6 @@ def commands(name, plan, model):
     """The commands that use the feature."""
     if name in SETTINGS:
         return [["sluice-compile", model, *set_options(["mesh.shard=2", setting]), "-o", "x.plan"] for setting in SETTINGS[name]]
-    if name in COMPILE:
-        return [["sluice-compile", model, "-o", "x.plan", name, "1"]]
     if name in MEMORY:
         return [["sluice-plan", "memory", plan, *name.split()]]
     if name.startswith("--"):

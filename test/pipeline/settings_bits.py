@@ -2,6 +2,7 @@
 
 from sluice import *
 
+SELECTIVE = 'recompute.policy={"h.*" = "selective", "h.1" = "none"}'
 SETTINGS = (
     ("schedule.forward_prefetch=1", "schedule.forward_prefetch=0", "schedule.forward_prefetch=3"),
     ("schedule.backward_prefetch=1", "schedule.backward_prefetch=0", "schedule.backward_prefetch=post"),
@@ -12,7 +13,7 @@ SETTINGS = (
     ("sharding.reshard_before_backward=false", "sharding.reshard_before_backward=true"),
     ("sharding.strategy=full_shard", "sharding.strategy=shard_grad_op"),
     ("sharding.units=block", "sharding.units=root", "sharding.units=bytes:60000"),
-    ("recompute.policy=none", "recompute.policy=block"),
+    ("recompute.policy=none", "recompute.policy=block", SELECTIVE),
     ("memory.offload=[]", 'memory.offload=["parameters"]', 'memory.offload=["optimizer"]',
      'memory.offload=["parameters", "optimizer"]'),
 )

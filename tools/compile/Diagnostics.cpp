@@ -1,6 +1,8 @@
 //===- Diagnostics.cpp - the compiler's diagnostics on stderr ------------------------------===//
 #include "tools/compile/Diagnostics.h"
 
+#include "passes/memory/Passes.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/SourceMgr.h"
@@ -48,20 +50,15 @@ Diagnostics::Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context)
     llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &) { return false; });
 }
 
-static bool isBudgetError(const mlir::Diagnostic &diagnostic) {
-  return diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error &&
-         llvm::StringRef(diagnostic.str()).starts_with("over the memory budget");
-}
-
 FirstError::FirstError(mlir::MLIRContext *context)
     : handler(context, [this](mlir::Diagnostic &diagnostic) {
-        isOverBudget |= isBudgetError(diagnostic);
+        isOverBudget |= isOverBudgetError(diagnostic);
         if (text.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
           text = diagnostic.str() + pathOf(diagnostic.getLocation());
       }) {}
 
 llvm::LogicalResult Diagnostics::print(mlir::Diagnostic &diagnostic) {
-  isOverBudget |= isBudgetError(diagnostic);
+  isOverBudget |= isOverBudgetError(diagnostic);
   // The printer, registered before, prints other diagnostics.
   if (hasFile(diagnostic.getLocation()))
     return mlir::failure();

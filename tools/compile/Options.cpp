@@ -11,9 +11,6 @@
 namespace sluice {
 namespace {
 
-/// Options of the planner.
-constexpr const char *notImplemented[] = {"--decisions"};
-
 Status findLastPhase(const std::string &compileTo, CompileOptions &options) {
   options.emits = compileTo.empty() || compileTo == "emit";
   options.last = compileTo.empty() ? nullptr : findPhase(compileTo);
@@ -37,9 +34,8 @@ Status checkFiles(const CompileOptions &options) {
   }
   if (options.output.empty() && options.emits && !options.printRecipe && !options.comparesVariants())
     return Status(StatusCode::usage, "missing option '-o', the path of the plan");
-  if ((options.json || !options.machine.empty()) && !options.comparesVariants())
-    return Status(StatusCode::usage, "--json and --machine are for variants")
-        .withNote("give --what-if, --pareto or --fit");
+  if (options.json && !options.comparesVariants())
+    return Status(StatusCode::usage, "--json is for variants").withNote("give --what-if, --pareto or --fit");
   return Status::ok();
 }
 
@@ -77,18 +73,22 @@ std::optional<int> readCompileOptions(int argc, char **argv, CompileOptions &opt
   auto *pareto = app.add_flag("--pareto", options.pareto,
                               "mark the variants for which no other needs less memory and time; without --what-if, of "
                               "recompute, strategy, prefetch and offload");
-  app.add_option("--machine", options.machine, "a description of the machine, to predict the step time of variants")
+  app.add_option("--machine", options.machine,
+                 "a description of the machine, to predict the step time of variants and of choices within a budget")
       ->check(nonEmptyPath());
   app.add_flag("--json", options.json, "print the variants as JSON");
   pareto->needs("--machine")->excludes(fit);
+  app.add_option("--decisions", options.decisions,
+                 "write the choices of recompute.policy = \"budget\" and their alternatives, as JSON")
+      ->check(nonEmptyPath());
   app.add_flag("--print-recipe", options.printRecipe, "print every value of the recipe and its origin");
   app.add_flag("--recipe-keys", options.recipeKeys, "print all keys of the recipe as a table in Markdown");
   for (auto *option : {whatIf, fit, pareto})
-    for (const char *other : {"--compile-to", "--dump-phases", "--verify", "--print-recipe"})
+    for (const char *other : {"--compile-to", "--dump-phases", "--verify", "--print-recipe", "--decisions"})
       option->excludes(other);
   app.set_version_flag("--version", versionText("sluice-compile"));
   app.footer(footer());
-  if (const std::optional<int> done = parseCommandLine(app, argc, argv, notImplemented))
+  if (const std::optional<int> done = parseCommandLine(app, argc, argv))
     return done;
   if (options.recipeKeys)
     return std::nullopt;

@@ -11,7 +11,7 @@ namespace sluice {
 struct PipelinePhase;
 
 struct CompileOptions {
-  std::string input, recipe, output, dumpPhases;
+  std::string input, recipe, output, dumpPhases, decisions;
   /// A plan to compare with the one that is compiled, which is not written; empty: none.
   std::string verify;
   std::vector<std::string> settings;

@@ -2,6 +2,7 @@
 #include "tools/compile/VariantCompiler.h"
 
 #include "dialect/model/Attributes.h"
+#include "passes/Budget.h"
 #include "passes/Pipeline.h"
 #include "passes/emit/Emit.h"
 #include "passes/import/WriteOutput.h"
@@ -123,7 +124,10 @@ Result<PlanBytes> VariantCompiler::emit(const Variant &variant) {
   FirstError error(module->getContext());
   if (Result<Recipe> recipe = mergeRecipe(model.get(), optionsOf(options, variant)); !recipe.isOk())
     return recipe.takeStatus();
-  Status status = runPhases(model.get(), nullptr);
+  Result<std::optional<BudgetChoice>> choice = makeChoices(model.get(), machine);
+  if (choice.isOk() && *choice && (*choice)->isFeasible)
+    return std::move((*choice)->trial.bytes);
+  Status status = choice.isOk() ? runPhases(model.get(), nullptr) : choice.status();
   if (error.isOverBudget)
     return Status(StatusCode::budget, error.text);
   if (!status.isOk())

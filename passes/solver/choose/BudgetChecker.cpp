@@ -28,8 +28,8 @@ Status checkBudgetSolution(const BudgetProblem &problem, const BudgetSolution &s
     for (std::size_t s = 0; s < k; ++s)
       live -= problem.stages[s].alternatives[solution.chosen[s]].savedBytes;
     if (live > problem.budget)
-      return internalError(concat(live, " bytes are live after ", k, " stages, more than the budget of ",
-                                  problem.budget));
+      return internalError(
+          concat(live, " bytes are live after ", k, " stages, more than the budget of ", problem.budget));
     peak = std::max(peak, live);
   }
   if (peak != solution.peak)

@@ -81,8 +81,8 @@ private:
     std::erase_if(levels.back(), [&](const State &state) { return problem.live[k] - state.saved > problem.budget; });
   }
 
-  /// States are in order of falling bytes and costs: the last one of an interval is its cheapest. The first state of all
-  /// stays, so that a choice within the budget is found if there is one.
+  /// States are in order of falling bytes and costs: the last one of an interval is its cheapest. The first state of
+  /// all stays, so that a choice within the budget is found if there is one.
   void thin() {
     std::vector<State> &states = levels.back();
     if (states.size() <= limit)

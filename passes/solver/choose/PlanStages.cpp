@@ -239,7 +239,8 @@ std::vector<std::size_t> nestedBlocks(const std::vector<BlockOps> &blocks) {
   std::vector<std::size_t> nested;
   std::uint32_t end = 0, begin = ~std::uint32_t(0);
   for (std::size_t b = 0; b < blocks.size(); ++b)
-    if (blocks[b].forwardEnd > end && blocks[b].backwardBegin < begin && blocks[b].forwardEnd <= blocks[b].backwardBegin) {
+    if (blocks[b].forwardEnd > end && blocks[b].backwardBegin < begin &&
+        blocks[b].forwardEnd <= blocks[b].backwardBegin) {
       nested.push_back(b);
       end = blocks[b].forwardEnd;
       begin = blocks[b].backwardBegin;

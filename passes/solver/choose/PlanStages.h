@@ -1,14 +1,14 @@
 //===- PlanStages.h - the blocks of a plan and their alternatives ----------------------------===//
 //
 // Reads the problem of BudgetProblem.h from a plan that recomputes nothing. A stage is an outermost block. Its
-// alternatives recompute nothing, all of its forward that its backward needs, or all of it except the results of ops with
-// some names (`selective`); alternatives that save less and cost more than another one are left out. If its unit may stay
-// gathered after the forward, each alternative exists with and without that.
+// alternatives recompute nothing, all of its forward that its backward needs, or all of it except the results of ops
+// with some names (`selective`); alternatives that save less and cost more than another one are left out. If its unit
+// may stay gathered after the forward, each alternative exists with and without that.
 //
 // Saved bytes are those of the values that the backward reads, less those that the recomputed ops read. Costs are
-// those of the launches that are executed again in a step, by the plan's FLOPs or by the rates of a machine; the cost of
-// a gather is the time in which compute waits for it in the predicted step. A block whose forward and backward do not
-// enclose those of the later blocks is not a stage.
+// those of the launches that are executed again in a step, by the plan's FLOPs or by the rates of a machine; the cost
+// of a gather is the time in which compute waits for it in the predicted step. A block whose forward and backward do
+// not enclose those of the later blocks is not a stage.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_CHOOSE_PLANSTAGES_H
@@ -47,7 +47,8 @@ struct PlanStages {
 };
 
 /// Of the entry point with a backward that has the most live bytes. `mayStayGathered`: units that may. Without a
-/// machine, time is in FLOPs. Errors: those of the machine's predictions (predictStep), and rates that it does not have.
+/// machine, time is in FLOPs. Errors: those of the machine's predictions (predictStep), and rates that it does not
+/// have.
 Result<PlanStages> readStages(const plan::PlanT &plan, const std::set<std::string> &mayStayGathered,
                               const Machine *machine);
 

@@ -73,3 +73,57 @@ module {
     return %d : tensor<4xf32>
   }
 }
+
+// -----
+
+// `selective` keeps the results of the named ops; a clone reads the kept value.
+module attributes {model.recipe = {recompute.policy = "selective", recompute.save = ["t*"]}} {
+  // CHECK-LABEL: func.func @step
+  // CHECK: %[[A:.*]] = model.exp
+  // CHECK: %[[B:.*]] = model.tanh %[[A]]
+  // CHECK: %[[R:.*]]:2 = model.recompute "h.0" -> tensor<4xf32>, tensor<4xf32>
+  // CHECK-NEXT: %[[A0:.*]] = model.exp
+  // CHECK-NEXT: %[[C0:.*]] = model.exp %[[B]]
+  // CHECK-NEXT: model.yield %[[A0]], %[[C0]]
+  // CHECK: model.multiply %{{.*}}, %[[R]]#1
+  // CHECK: model.multiply %{{.*}}, %[[B]]
+  // CHECK: model.multiply %{{.*}}, %[[R]]#0
+  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = #model.entry<train>} {
+    %a = model.exp %x {model.block = "h.0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = model.tanh %a {model.block = "h.0/mlp", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %c = model.exp %b {model.block = "h.0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %d = model.multiply %x, %c {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %e = model.multiply %d, %b {model.block = "h.0/mlp", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %f = model.multiply %e, %a {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %f : tensor<4xf32>
+  }
+}
+
+// -----
+
+// In a table the entry of the innermost block decides: `h.0` is one region that keeps its block `mlp`, of `h.1` only the
+// block `mlp` is a region, and `h.2` has no entry.
+module attributes {model.recipe = {recompute.policy = {h.0 = "block", "h.0/mlp" = "none", "h.1/mlp" = "block"}}} {
+  // CHECK-LABEL: func.func @step
+  // CHECK: %[[P:.*]] = model.exp %{{.*}} {model.block = "h.1"
+  // CHECK: model.recompute "h.1/mlp" -> tensor<4xf32>
+  // CHECK-NEXT: model.tanh %[[P]]
+  // CHECK-NEXT: model.yield
+  // CHECK: model.recompute "h.0" -> tensor<4xf32>
+  // CHECK-NEXT: model.exp
+  // CHECK-NEXT: model.yield
+  // CHECK-NOT: model.recompute
+  func.func @step(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "d"}) attributes {model.entry = #model.entry<train>} {
+    %a = model.exp %x {model.block = "h.0", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %b = model.tanh %a {model.block = "h.0/mlp", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %p = model.exp %b {model.block = "h.1", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %q = model.tanh %p {model.block = "h.1/mlp", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %s = model.exp %q {model.block = "h.2", model.phase = #model.phase<forward>} : (tensor<4xf32>) -> tensor<4xf32>
+    %t = model.multiply %x, %s {model.block = "h.2", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %d = model.multiply %t, %q {model.block = "h.1/mlp", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %e = model.multiply %d, %p {model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %f = model.multiply %e, %b {model.block = "h.0/mlp", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %g = model.multiply %f, %a {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %g : tensor<4xf32>
+  }
+}

@@ -1,0 +1,196 @@
+//===- Budget.cpp - choices within the memory budget ----------------------------------------===//
+#include "passes/Budget.h"
+
+#include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/choose/BudgetChecker.h"
+#include "passes/solver/choose/BudgetSolver.h"
+
+#include "dialect/model/Attributes.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace sluice {
+namespace {
+
+/// Plans that are compiled at most. The second one usually is the result; each later one corrects the difference
+/// between predicted and placed bytes.
+constexpr std::size_t mostTrials = 6;
+/// A plan is accepted if less than this part of the budget is left.
+constexpr std::int64_t closeEnough = 256;
+/// Problems that are solved at most.
+constexpr int mostSolves = 10;
+
+constexpr const char *policyKey = "recompute.policy", *saveKey = "recompute.save",
+                     *reshardKey = "sharding.reshard_after_forward";
+
+/// The settings of a choice; without stages those of the base plan, in which nothing is recomputed.
+ChosenValues valuesOf(const Recipe &recipe, const PlanStages &stages, const std::vector<std::uint32_t> &chosen) {
+  RecipeTable policy, save, reshard;
+  const RecipeValue given = recipe.value(reshardKey);
+  if (auto *table = std::get_if<RecipeTable>(&given))
+    reshard = *table;
+  bool isAutomatic = recipe.sharding.reshardAfterForward.isEverywhere(ReshardRule::automatic);
+  for (RecipeTableEntry &entry : reshard.entries)
+    if (entry.value == RecipeValue(std::string("auto"))) {
+      entry.value = std::string("default");
+      isAutomatic = true;
+    }
+  for (std::size_t s = 0; s < stages.stages.size(); ++s) {
+    const std::string &block = stages.stages[s].block;
+    const StageAlternative &alternative = stages.stages[s].alternatives[chosen[s]];
+    if (alternative.recomputes)
+      policy.entries.push_back({block, std::string(alternative.save.empty() ? "block" : "selective")});
+    if (!alternative.save.empty())
+      save.entries.push_back({block, Strings(alternative.save.begin(), alternative.save.end())});
+    if (alternative.staysGathered) {
+      std::erase_if(reshard.entries, [&](const RecipeTableEntry &entry) { return entry.name == block; });
+      reshard.entries.push_back({block, false});
+    }
+  }
+  const auto valueOf = [](RecipeTable &table, const char *ifEmpty) {
+    std::ranges::sort(table.entries, {}, &RecipeTableEntry::name);
+    return table.entries.empty() ? RecipeValue(std::string(ifEmpty)) : RecipeValue(std::move(table));
+  };
+  ChosenValues values = {{policyKey, valueOf(policy, "none")}};
+  if (!save.entries.empty())
+    values.push_back({saveKey, valueOf(save, "")});
+  if (isAutomatic)
+    values.push_back({reshardKey, valueOf(reshard, "default")});
+  return values;
+}
+
+/// Units that the planner may keep gathered: those for which the recipe says "auto".
+std::set<std::string> automaticUnits(const Recipe &recipe, const plan::PlanT &plan) {
+  std::set<std::string> units;
+  for (const auto &unit : plan.units)
+    if (Recipe::Sharding::isAutomatic(recipe.sharding.reshardAfterForward.at(unit->name)))
+      units.insert(unit->name);
+  return units;
+}
+
+/// A plan whose live bytes are over the budget is not placed as low as possible: its arena says little.
+std::int64_t bytesOf(const Trial &trial, std::int64_t budget) {
+  return trial.liveBytes > budget ? trial.liveBytes : trial.deviceBytes;
+}
+
+/// For a module after the phase `optimize`.
+Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine) {
+  const std::int64_t budget = *recipe.memory.budget;
+  BudgetChoice best;
+  best.budget = budget;
+  best.hasMachine = machine != nullptr;
+  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, {}, {}), TrialDiagnostics::all));
+  const plan::PlanT &base = best.trial.file.plan;
+  SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, automaticUnits(recipe, base), machine));
+  BudgetProblem &problem = best.stages.problem;
+  best.solution.chosen.assign(problem.stages.size(), 0);
+  best.solution.peak = *std::ranges::max_element(problem.live);
+  best.isFeasible = best.trial.deviceBytes <= budget;
+
+  std::map<std::vector<std::uint32_t>, std::int64_t> tried = {{best.solution.chosen, bytesOf(best.trial, budget)}};
+  // Bytes of a plan that the problem does not have: workspace, gaps between buffers, and what recomputing adds. They
+  // differ between choices: the search is between the largest number whose choice was over the budget and the smallest
+  // one whose choice was within it.
+  std::int64_t others = bytesOf(best.trial, budget) - best.solution.peak, othersOfBest = others;
+  std::optional<std::int64_t> tooFew, enough;
+  for (int solves = 0; solves < mostSolves; ++solves) {
+    problem.budget = budget - others;
+    const std::optional<BudgetSolution> cheapest = solveBudget(problem);
+    if (cheapest)
+      SLUICE_RETURN_IF_ERROR(checkBudgetSolution(problem, *cheapest));
+    BudgetSolution solution = cheapest ? *cheapest : lowestPeak(problem);
+    const auto [known, isNew] = tried.try_emplace(solution.chosen, 0);
+    if (isNew && tried.size() > mostTrials)
+      break;
+    std::optional<Trial> trial;
+    if (isNew) {
+      SLUICE_ASSIGN_OR_RETURN(
+          trial, compileTrial(module, valuesOf(recipe, best.stages, solution.chosen), TrialDiagnostics::errors));
+      known->second = bytesOf(*trial, budget);
+    }
+    const bool isFeasible = known->second <= budget;
+    const std::int64_t measured = known->second - solution.peak;
+    const bool isBetter = isFeasible != best.isFeasible ? isFeasible
+                          : isFeasible                  ? solution.cost < best.solution.cost
+                                                        : known->second < bytesOf(best.trial, budget);
+    if (trial && isBetter) {
+      best.solution = std::move(solution);
+      best.trial = std::move(*trial);
+      best.isFeasible = isFeasible;
+      othersOfBest = measured;
+    }
+    if (isFeasible ? budget - known->second < budget / closeEnough : !cheapest)
+      break;
+    (isFeasible ? enough : tooFew) = others;
+    const std::int64_t middle = tooFew && enough ? *tooFew + (*enough - *tooFew) / 2 : others;
+    const bool isBetween = (!tooFew || *tooFew < measured) && (!enough || measured < *enough);
+    const std::int64_t next = isBetween ? measured : middle;
+    if (next == others || next == tooFew)
+      break;
+    others = next;
+  }
+  problem.budget = budget - othersOfBest;
+  best.bound = std::min(boundBudget(problem).value_or(best.solution.cost), best.solution.cost);
+  return best;
+}
+
+} // namespace
+
+Result<std::optional<BudgetChoice>>
+makeChoices(mlir::ModuleOp module, const Machine *machine,
+            llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
+  SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
+  if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget) || module->hasAttr(model::chosenName))
+    return std::optional<BudgetChoice>();
+  const PipelinePhase *const before = findPhase("optimize");
+  if (const PipelinePhase *done = findPhase(compiledTo(module)); done && done > before)
+    return std::optional<BudgetChoice>();
+  SLUICE_RETURN_IF_ERROR(recipe.resolve());
+  SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
+  SLUICE_ASSIGN_OR_RETURN(BudgetChoice choice, chooseWithinBudget(module, recipe, machine));
+  attachChosen(module, valuesOf(recipe, choice.stages, choice.solution.chosen));
+  return std::optional(std::move(choice));
+}
+
+std::string decisionsText(const BudgetChoice &choice) {
+  const char *unit = choice.hasMachine ? "s" : "flops";
+  const auto timeJson = [&](std::int64_t time) {
+    return choice.hasMachine ? llvm::json::Value(static_cast<double>(time) * 1e-12) : llvm::json::Value(time);
+  };
+  const auto costJson = [&](const BudgetCost &cost) {
+    return llvm::json::Object{{unit, timeJson(cost.time)}, {"traffic", cost.traffic}};
+  };
+  llvm::json::Array decisions;
+  for (std::size_t s = 0; s < choice.stages.stages.size(); ++s) {
+    const PlanStage &stage = choice.stages.stages[s];
+    llvm::json::Array alternatives;
+    for (std::size_t a = 0; a < stage.alternatives.size(); ++a) {
+      const StageAlternative &alternative = stage.alternatives[a];
+      llvm::json::Object object = costJson(choice.stages.problem.stages[s].alternatives[a].cost);
+      object["recompute"] = !alternative.recomputes ? "none" : alternative.save.empty() ? "block" : "selective";
+      if (!alternative.save.empty())
+        object["save"] = llvm::json::Array(alternative.save);
+      object["reshard_after_forward"] = !alternative.staysGathered;
+      object["bytes"] = alternative.keptBytes;
+      alternatives.push_back(std::move(object));
+    }
+    decisions.push_back(llvm::json::Object{
+        {"block", stage.block}, {"choice", choice.solution.chosen[s]}, {"alternatives", std::move(alternatives)}});
+  }
+  llvm::json::Object all{{"budget", choice.budget},
+                         {"peak", choice.trial.deviceBytes},
+                         {"feasible", choice.isFeasible},
+                         {"cost", costJson(choice.solution.cost)},
+                         {"bound", costJson(choice.bound)},
+                         {"decisions", std::move(decisions)}};
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << "\n";
+  return text;
+}
+
+} // namespace sluice

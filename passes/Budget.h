@@ -1,0 +1,41 @@
+//===- Budget.h - choices within the memory budget ------------------------------------------===//
+//
+// recompute.policy = "budget": for each outermost block what it recomputes, and with sharding.reshard_after_forward =
+// "auto" which units stay gathered after the forward. docs/rationale/budget.md explains the method.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_BUDGET_H
+#define SLUICE_PASSES_BUDGET_H
+
+#include "passes/Pipeline.h"
+#include "passes/Trial.h"
+#include "passes/solver/choose/BudgetProblem.h"
+#include "passes/solver/choose/PlanStages.h"
+
+namespace sluice {
+
+struct BudgetChoice {
+  PlanStages stages;
+  BudgetSolution solution;
+  /// The plan of the solution was compiled and is within the budget; otherwise the solution has the least memory.
+  bool isFeasible = false;
+  /// No choice costs less, by the problem of PlanStages.h.
+  BudgetCost bound;
+  std::int64_t budget = 0;
+  bool hasMachine = false;
+  Trial trial;
+};
+
+/// If the recipe of the module leaves choices to the planner: runs the phases before them, chooses, and sets
+/// `model.chosen`, so that the remaining phases give the plan of the choice. Time is predicted for `machine`, or is FLOPs
+/// where it is null. `afterPhase` as for runPhases. Nothing if there is nothing to choose.
+Result<std::optional<BudgetChoice>>
+makeChoices(mlir::ModuleOp module, const Machine *machine,
+            llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
+
+/// The choice with all alternatives as JSON: the file of --decisions.
+std::string decisionsText(const BudgetChoice &choice);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_BUDGET_H
