@@ -250,10 +250,12 @@ std::vector<std::int64_t> EntryProof::paddedEnds(const Reading &reading) const {
 }
 
 bool EntryProof::leavesOut(const plan::ViewT &view, const Reading &reading, std::int64_t end) const {
-  return std::ranges::any_of(view.valid, [&](const auto &valid) {
-    const std::optional<Bound> bound = boundOf(*valid, reading, view);
-    return bound && bound->end == end;
-  });
+  // The valid extent counts from the first element of the view.
+  return levelBase(reading.meaning.bounds, end, reading.at.base) == 0 &&
+         std::ranges::any_of(view.valid, [&](const auto &valid) {
+           const std::optional<Bound> bound = boundOf(*valid, reading, view);
+           return bound && bound->end == end;
+         });
 }
 
 std::optional<Indexing> EntryProof::elementsOfAll(const Reading &reading) const {

@@ -126,7 +126,7 @@ TEST(ShardProof, ParametersAndStatesHoldWhatIsWritten) {
 
   Written unknown;
   unknown.launch(0, "exp", {unknown.view(unknown.other)}, {unknown.view(unknown.shard)});
-  expectText(proofOf(unknown), "?", "leaves in parameter 'w' a tensor that is not related to the program");
+  expectText(proofOf(unknown), "P9: ", "leaves in parameter 'w' a tensor that is not related to the program");
 
   // Half of the shard, and the other half of another buffer.
   Written half;
@@ -235,11 +235,11 @@ TEST(ShardProof, AnUpdateHasTheOperandsOfEachParameter) {
 
   Updated noIds;
   noIds.update->output_values.clear();
-  expectText(proofOf(noIds), "?", "an update that is not related to the unsharded program");
+  expectText(proofOf(noIds), "P9: ", "an update that is not related to the unsharded program");
 
   Updated unknown;
   unknown.update->output_values[0] = 1000;
-  expectText(proofOf(unknown), "?", "an update that is not related to the unsharded program");
+  expectText(proofOf(unknown), "P9: ", "an update that is not related to the unsharded program");
 }
 
 /// The rows of the gradient are those of another rank, or in another order.
@@ -329,11 +329,11 @@ TEST(ShardProof, SumsOfPowersAreAdded) {
   expectText(proofOf(sums), "P9", "expected sums of powers");
 
   Norm unknown([](Norm &p) { p.launch(0, "exp", {p.view(p.b)}, {p.view(p.ofB)}); });
-  expectText(proofOf(unknown), "?", "");
+  expectText(proofOf(unknown), "P9: ", "");
 
   Norm empty;
   empty.add->inputs[1]->buffer = empty.buffer("empty", {});
-  expectText(proofOf(empty), "?", "a term of a sum of powers is not known");
+  expectText(proofOf(empty), "P9: ", "a term of a sum of powers is not known");
 
   Norm ofNothing;
   ofNothing.add->output_values = {1000};

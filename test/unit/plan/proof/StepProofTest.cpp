@@ -87,14 +87,14 @@ void nothing(MeanOfSteps &) {}
 const Change changes[] = {
     {"None", "", "", nothing},
     // The output of one rank.
-    {"RankSum", "?", notInProgram, [](MeanOfSteps &p) { p.useForRank(p.view(p.sum)); }},
-    {"RankMeanOfAllRanks", "?", notInProgram, [](MeanOfSteps &p) { p.useForRank(p.view(p.mean)); }},
+    {"RankSum", "P9: ", notInProgram, [](MeanOfSteps &p) { p.useForRank(p.view(p.sum)); }},
+    {"RankMeanOfAllRanks", "P9: ", notInProgram, [](MeanOfSteps &p) { p.useForRank(p.view(p.mean)); }},
     {"RankMeanOfAll", "", "", useOther, [](MeanOfSteps &p) { addOther(p, p.x, {0, 1, 2}); }},
-    {"RankMeanWithoutTheFirst", "?", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.x, {1, 2}); }},
-    {"RankMeanWithoutTheLast", "?", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.x, {0, 1}); }},
-    {"RankMeanOfAnotherInput", "?", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.y, {0, 1, 2}); }},
-    {"UnknownRankMean", "?", notInProgram, [](MeanOfSteps &p) { p.useForRank(p.view(p.other)); }},
-    {"RankMeanOfNoOp", "?", notInProgram,
+    {"RankMeanWithoutTheFirst", "P9: ", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.x, {1, 2}); }},
+    {"RankMeanWithoutTheLast", "P9: ", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.x, {0, 1}); }},
+    {"RankMeanOfAnotherInput", "P9: ", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.y, {0, 1, 2}); }},
+    {"UnknownRankMean", "P9: ", notInProgram, [](MeanOfSteps &p) { p.useForRank(p.view(p.other)); }},
+    {"RankMeanOfNoOp", "P9: ", notInProgram,
      [](MeanOfSteps &p) {
        p.launch(0, "exp", {p.view(p.rank)}, {p.view(p.other)});
        p.useForRank(p.view(p.other));
@@ -142,7 +142,7 @@ const Change changes[] = {
      }},
     {"BroadcastOfARank", "P7", "by that of one rank",
      [](MeanOfSteps &p) { p.collective(0, broadcast, {0}, plan::ReduceOp::none, {{p.view(p.rank), p.view(p.rank)}}); }},
-    {"OutputOfUnknownContent", "?", "output 'loss' of 'train_step' is not related to the program",
+    {"OutputOfUnknownContent", "P9: ", "output 'loss' of 'train_step' is not related to the program",
      [](MeanOfSteps &p) { p.plan.entries[0]->outputs[0]->view->buffer = p.other; }},
 };
 
@@ -288,7 +288,7 @@ TEST(StatisticsProof, AnEntryPointThatOnlyReadsThemKeepsThem) {
   };
   EXPECT_EQ(make(false, false), "");
   expectText(make(true, false), "P9", "running statistics 'v' after micro-batch 0 of 'train_step': hold 2 times");
-  expectText(make(false, true), "?", "running statistics 'v' after micro-batch 0 of 'train_step': is not known");
+  expectText(make(false, true), "P9: ", "running statistics 'v' after micro-batch 0 of 'train_step': is not known");
 }
 
 } // namespace
