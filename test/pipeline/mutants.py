@@ -32,7 +32,7 @@ MODES = (
 )
 
 # The share of the mutants that survive only decreases.
-LARGEST_SHARE = 0.07
+LARGEST_SHARE = 0.01
 
 Counts = collections.namedtuple("Counts", "made refused expected equivalent rounding stopped survived")
 totals = collections.defaultdict(lambda: [0] * len(Counts._fields))

@@ -193,6 +193,7 @@ bool otherKernel(Mutation &m) {
     const std::string name = m.pick(names);
     const auto found = std::find(m.plan.kernels.begin(), m.plan.kernels.end(), name);
     launch.kernel = std::uint32_t(found - m.plan.kernels.begin());
+    launch.reduction = plan::ReductionClass(findKernelRecord(name)->reduction);
     if (found == m.plan.kernels.end())
       m.plan.kernels.push_back(name);
   });

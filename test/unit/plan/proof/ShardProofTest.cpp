@@ -263,6 +263,25 @@ TEST(ShardProof, AnUpdateHasOneShardOfAllTensors) {
   EXPECT_EQ(proofOf(flatGradient), "");
 }
 
+/// The gelu of a part of a sum is no part of its result.
+TEST(ShardProof, AProductWithGeluNeedsAllOfTheDimThatItReduces) {
+  ProofPlan p({{"tensor", 2}});
+  const std::uint32_t a = p.buffer("a", {4, 6}), b = p.buffer("b", {4, 4}), y = p.buffer("y", {6, 4}),
+                      gelu = p.buffer("gelu", {6, 4});
+  p.unit("u");
+  p.parameter("a", {8, 6}, {0}, a);
+  p.parameter("b", {8, 4}, {0}, b);
+  const Ids operands{p.op("model.read", {}, {8, 6}, {}, "a"), p.op("model.read", {}, {8, 4}, {}, "b")},
+      results{p.value({6, 4}), p.value({6, 4})};
+  p.define("model.matmul_gelu", operands, results, {integer("transpose_lhs", 1)});
+  p.end({results[1]});
+  plan::EntryT &entry = p.step();
+  p.compute("matmul_gelu", {p.view(a), p.view(b)}, {p.view(y), p.view(gelu)}, operands, results,
+            {integer("transpose_a", 1)});
+  PlanBuilder::port(entry.outputs, "y", p.view(gelu));
+  expectText(proofOf(p), "P9", "'model.matmul_gelu' of a part of a dim that it reduces");
+}
+
 /// The norm of two parameters, one of them sharded.
 class Norm : public ProofPlan {
 public:
