@@ -1,0 +1,223 @@
+//===- TermsProofTest.cpp - terms of products, and sums over the ranks of a micro-batch (P9) ---===//
+//
+// Small plans by hand: what the proof says of a change of one instruction.
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/EntryProof.h"
+#include "test/unit/plan/proof/ProofPlan.h"
+
+#include <limits>
+
+namespace sluice::test {
+namespace {
+
+using enum plan::CollectiveKind;
+
+/// relu(a b) of parameters a [3, 8] and b [8, 6], whose columns and rows the ranks along `tensor` divide.
+class Product : public ProofPlan {
+public:
+  std::uint32_t a = buffer("a", {3, 4}), b = buffer("b", {4, 6}), c = buffer("c", {3, 6}), d = buffer("d", {3, 6});
+  plan::LaunchT *multiply = nullptr, *relu = nullptr;
+  plan::InstructionT *reduce = nullptr;
+
+  /// `before` adds instructions before the reduction.
+  explicit Product(void (*before)(Product &) = nullptr) : ProofPlan({{"tensor", 2}, {"shard", 2}}) {
+    unit("u");
+    addPart("a", {3, 8}, 1, a);
+    addPart("b", {8, 6}, 0, b);
+    const std::uint32_t product =
+        op("model.matmul", {op("model.read", {}, {3, 8}, {}, "a"), op("model.read", {}, {8, 6}, {}, "b")}, {3, 6});
+    end({op("model.relu", {product}, {3, 6})});
+    plan::EntryT &entry = step();
+    multiply = launch(0, "matmul", {view(a), view(b)}, {view(c)}).operation.AsLaunch();
+    if (before)
+      before(*this);
+    reduce = &collective(0, all_reduce, {0}, plan::ReduceOp::sum, {{view(c), view(c)}});
+    relu = launch(0, "relu", {view(c)}, {view(d)}).operation.AsLaunch();
+    PlanBuilder::port(entry.outputs, "y", view(d));
+  }
+  plan::CollectiveT &reduction() { return *reduce->operation.AsCollective(); }
+
+private:
+  void addPart(const char *name, Shape shape, std::uint32_t dim, std::uint32_t part) {
+    plan::ParameterT &own = parameter(name, shape, {}, part);
+    own.chunk = 0;
+    own.split = std::make_unique<plan::TensorSplitT>();
+    own.split->dim = dim;
+    own.split->axes = {0};
+    own.split->extent = plan.buffers[part]->shape[dim];
+  }
+};
+
+TEST(TermsProof, TermsOfAProductAreAdded) {
+  Product good;
+  EXPECT_EQ(proofOf(good), "");
+
+  Product notReduced;
+  notReduced.reduction().axes = {1};
+  notReduced.reduction().op = plan::ReduceOp::mean;
+  EXPECT_NE(proofOf(notReduced), "");
+
+  Product largest;
+  largest.reduction().op = plan::ReduceOp::max;
+  expectText(proofOf(largest), "P9", "takes the largest of terms along 'tensor'");
+
+  Product mean;
+  mean.reduction().op = plan::ReduceOp::mean;
+  EXPECT_NE(proofOf(mean), "");
+
+  // The relu of a term is no term.
+  Product early([](Product &p) { p.launch(0, "relu", {p.view(p.c)}, {p.view(p.c)}); });
+  expectText(proofOf(early), "P9", "'model.relu' of terms that are not reduced");
+
+  // The output is a term.
+  Product output;
+  output.plan.entries[0]->outputs[0]->view->buffer = output.c;
+  output.reduction().segments[0]->destination->buffer = output.d;
+  EXPECT_NE(proofOf(output), "");
+}
+
+TEST(TermsProof, OperandsAreDividedTogether) {
+  Product rows;
+  rows.plan.parameters[0]->split->dim = 0;
+  rows.plan.parameters[0]->shape = {6, 4};
+  EXPECT_NE(proofOf(rows), "");
+
+  // Each rank has all columns of a, and a part of the rows of b.
+  Product columns;
+  columns.plan.parameters[0]->split.reset();
+  columns.plan.parameters[0]->shape = {3, 4};
+  EXPECT_NE(proofOf(columns), "");
+
+  Product exchanged;
+  exchanged.plan.parameters[1]->split->axes = {1};
+  EXPECT_NE(proofOf(exchanged), "");
+}
+
+/// relu of the sum of x over the ranks, in each of three micro-batches.
+class SumOfRanks : public ProofPlan {
+public:
+  std::uint32_t x = buffer("x", {3, 4}, f32, host), sum = buffer("sum", {4}), total = buffer("total", {4}),
+                y = buffer("y", {4});
+  plan::InstructionT *first = nullptr, *next = nullptr, *reduce = nullptr;
+
+  /// The sum is over micro-batches too.
+  explicit SumOfRanks(bool isTotal) : ProofPlan({{"shard", 2}}) {
+    end({op("model.relu", {op("model.all_reduce", {input("x", {4})}, {4}, {text("reduction", "sum")})}, {4})});
+    plan::EntryT &entry = step(3);
+    plan::ViewT slice = view(x, {4});
+    slice.repetition_stride = 16;
+    PlanBuilder::port(entry.inputs, "x", slice).per_repetition = true;
+    if (isTotal)
+      for (const bool isFirst : {true, false}) {
+        plan::InstructionT &added = launch(0, "accumulate", {slice}, {view(total)});
+        added.operation.AsLaunch()->attributes.push_back(std::make_unique<plan::AttributeT>(integer("first", isFirst)));
+        added.when = isFirst ? plan::When::first : plan::When::not_first;
+      }
+    else
+      copy(0, slice, view(total));
+    reduce = &collective(0, all_reduce, {0}, plan::ReduceOp::sum, {{view(total), view(sum)}});
+    launch(0, "relu", {view(sum)}, {view(y)});
+    PlanBuilder::port(entry.outputs, "y", view(y));
+  }
+};
+
+TEST(TermsProof, ASumOverRanksIsOfOneMicrobatch) {
+  SumOfRanks good(false);
+  EXPECT_EQ(proofOf(good), "");
+
+  SumOfRanks total(true);
+  expectText(proofOf(total), "P7", "has more than micro-batch 1");
+
+  SumOfRanks missing(false);
+  missing.reduce->operation.AsCollective()->axes = {};
+  EXPECT_NE(proofOf(missing), "");
+
+  SumOfRanks late(false);
+  late.reduce->when = plan::When::first;
+  expectText(proofOf(late), "P7", "misses micro-batch 1");
+}
+
+TEST(TermsProof, CoefficientsMayDifferByRounding) {
+  using check::proof::areClose;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(areClose(1.0 / 3, 1 - 2.0 / 3));
+  EXPECT_TRUE(areClose(1, 1 + 1e-13));
+  EXPECT_TRUE(areClose(0, 0));
+  EXPECT_TRUE(areClose(infinity, infinity));
+  EXPECT_FALSE(areClose(1, 1 + 1e-9));
+  EXPECT_FALSE(areClose(0, 1e-300));
+}
+
+/// The mean of x + y over two micro-batches and two ranks, as the sum of two sums.
+class SumOfMeans : public ProofPlan {
+public:
+  std::uint32_t x = buffer("x", {2, 2, 2}, f32, host), y = buffer("y", {2, 2, 2}, f32, host),
+                ofX = buffer("ofX", {2, 2}), ofY = buffer("ofY", {2, 2}), sum = buffer("sum", {2, 2}),
+                other = buffer("other", {2, 2});
+  std::vector<plan::InstructionT *> accumulations;
+  plan::LaunchT *add = nullptr;
+  plan::CollectiveT *reduce = nullptr;
+
+  /// `before` adds instructions before the addition.
+  explicit SumOfMeans(void (*before)(SumOfMeans &) = nullptr) : ProofPlan({{"shard", 2}}) {
+    const std::uint32_t inputX = input("x", {2, 2}), inputY = input("y", {2, 2});
+    end({op("model.add", {op("model.step_mean", {inputX}, {2, 2}), op("model.step_mean", {inputY}, {2, 2})}, {2, 2})});
+    plan::EntryT &entry = step(2);
+    for (const auto &[name, from, into] : {std::tuple("x", x, ofX), std::tuple("y", y, ofY)}) {
+      plan::ViewT slice = view(from, {2, 2});
+      slice.repetition_stride = 16;
+      PlanBuilder::port(entry.inputs, name, slice).per_repetition = true;
+      for (const bool isFirst : {true, false}) {
+        plan::InstructionT &added = launch(0, "accumulate", {slice}, {view(into)});
+        added.operation.AsLaunch()->attributes.push_back(std::make_unique<plan::AttributeT>(integer("first", isFirst)));
+        added.when = isFirst ? plan::When::first : plan::When::not_first;
+        accumulations.push_back(&added);
+      }
+    }
+    section();
+    if (before)
+      before(*this);
+    add = launch(0, "add", {view(ofX), view(ofY)}, {view(sum)}).operation.AsLaunch();
+    PlanBuilder::attribute(launch(0, "scale", {view(sum)}, {view(sum)}), "factor", 0.5);
+    reduce = collective(0, all_reduce, {0}, plan::ReduceOp::mean, {{view(sum), view(sum)}}).operation.AsCollective();
+    PlanBuilder::port(entry.outputs, "loss", view(sum));
+  }
+};
+
+TEST(TermsProof, SumsOfEqualMicrobatchesAreAdded) {
+  SumOfMeans good;
+  EXPECT_EQ(proofOf(good), "");
+
+  SumOfMeans exchanged;
+  std::swap(exchanged.add->inputs[0], exchanged.add->inputs[1]);
+  EXPECT_EQ(proofOf(exchanged), "");
+
+  SumOfMeans twice;
+  twice.add->inputs[1]->buffer = twice.ofX;
+  EXPECT_NE(proofOf(twice), "");
+
+  SumOfMeans fewer;
+  fewer.accumulations[3]->when = plan::When::list;
+  EXPECT_NE(proofOf(fewer), "");
+
+  SumOfMeans turned;
+  turned.add->inputs[1]->strides = {1, 2};
+  EXPECT_NE(proofOf(turned), "");
+
+  SumOfMeans doubled([](SumOfMeans &p) {
+    PlanBuilder::attribute(p.launch(0, "scale", {p.view(p.ofY)}, {p.view(p.ofY)}), "factor", 2);
+  });
+  EXPECT_NE(proofOf(doubled), "");
+
+  for (const std::size_t operand : {0, 1}) {
+    SumOfMeans unknown;
+    unknown.add->inputs[operand]->buffer = unknown.other;
+    expectText(proofOf(unknown), "?", "");
+  }
+  SumOfMeans ofNoOp([](SumOfMeans &p) { p.launch(0, "exp", {p.view(p.ofX)}, {p.view(p.ofX)}); });
+  expectText(proofOf(ofNoOp), "?", "");
+}
+
+} // namespace
+} // namespace sluice::test
