@@ -5,8 +5,6 @@
 #include "passes/solver/choose/BudgetChecker.h"
 #include "passes/solver/choose/BudgetSolver.h"
 
-#include "dialect/model/Attributes.h"
-
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -84,7 +82,7 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   BudgetChoice best;
   best.budget = budget;
   best.hasMachine = machine != nullptr;
-  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, {}, {}), TrialDiagnostics::all));
+  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, {}, {}), /*printsRemarks=*/true));
   const plan::PlanT &base = best.trial.file.plan;
   SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, automaticUnits(recipe, base), machine));
   BudgetProblem &problem = best.stages.problem;
@@ -110,7 +108,7 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
     std::optional<Trial> trial;
     if (isNew) {
       SLUICE_ASSIGN_OR_RETURN(
-          trial, compileTrial(module, valuesOf(recipe, best.stages, solution.chosen), TrialDiagnostics::errors));
+          trial, compileTrial(module, valuesOf(recipe, best.stages, solution.chosen), /*printsRemarks=*/false));
       known->second = bytesOf(*trial, budget);
     }
     const bool isFeasible = known->second <= budget;
@@ -145,7 +143,7 @@ Result<std::optional<BudgetChoice>>
 makeChoices(mlir::ModuleOp module, const Machine *machine,
             llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
-  if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget) || module->hasAttr(model::chosenName))
+  if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget))
     return std::optional<BudgetChoice>();
   const PipelinePhase *const before = findPhase("optimize");
   if (const PipelinePhase *done = findPhase(compiledTo(module)); done && done > before)
@@ -153,7 +151,7 @@ makeChoices(mlir::ModuleOp module, const Machine *machine,
   SLUICE_RETURN_IF_ERROR(recipe.resolve());
   SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
   SLUICE_ASSIGN_OR_RETURN(BudgetChoice choice, chooseWithinBudget(module, recipe, machine));
-  attachChosen(module, valuesOf(recipe, choice.stages, choice.solution.chosen));
+  SLUICE_RETURN_IF_ERROR(setRecipeValues(module, valuesOf(recipe, choice.stages, choice.solution.chosen)));
   return std::optional(std::move(choice));
 }
 

@@ -6,22 +6,31 @@
 #include "passes/memory/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
 
+#include "dialect/model/Attributes.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace sluice {
 
-Result<Trial> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, TrialDiagnostics printed) {
+Status setRecipeValues(mlir::ModuleOp module, const ChosenValues &values) {
+  SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
+  for (const auto &[key, value] : values)
+    SLUICE_RETURN_IF_ERROR(recipe.add(key, value, model::recipeName.str()));
+  attachRecipe(module, recipe);
+  return Status::ok();
+}
+
+Result<Trial> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool printsRemarks) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
-  attachChosen(*copy, chosen);
+  SLUICE_RETURN_IF_ERROR(setRecipeValues(*copy, chosen));
   bool isOverBudget = false;
   {
     mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
       const bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
       const bool isOfBudget = isOverBudgetError(diagnostic);
       isOverBudget |= isOfBudget;
-      const bool isPrinted = printed == TrialDiagnostics::all || (isError && printed == TrialDiagnostics::errors);
-      return mlir::success(isOfBudget || !isPrinted);
+      return mlir::success(isOfBudget || (!isError && !printsRemarks));
     });
     // The check of the budget is the only error after which the module holds a plan.
     if (Status status = runPhases(*copy, nullptr); !status.isOk() && !isOverBudget)

@@ -20,11 +20,12 @@ struct Trial {
   std::int64_t deviceBytes = 0, liveBytes = 0;
 };
 
-enum class TrialDiagnostics : std::uint8_t { none, errors, all };
+/// Replaces values of the recipe that the module carries.
+Status setRecipeValues(mlir::ModuleOp module, const ChosenValues &values);
 
-/// Runs the remaining phases on a copy of the module with `chosen` in `model.chosen`. A plan over the memory budget is
-/// a result, not an error.
-Result<Trial> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, TrialDiagnostics printed);
+/// Runs the remaining phases on a copy of the module with these values in its recipe. A plan over the memory budget is a
+/// result, not an error. Errors are printed, warnings and remarks only if `printsRemarks`.
+Result<Trial> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool printsRemarks);
 
 } // namespace sluice
 

@@ -75,9 +75,11 @@ static Result<std::optional<Machine>> machineOf(const CompileOptions &options, c
   return std::optional(std::move(machine));
 }
 
-/// Makes the planner's choices. The plan of the choices, if it is within the budget, is written to `plan`.
+/// Makes the planner's choices. The plan of the choices is written to `plan` if it is within the budget; otherwise the
+/// least memory is added to `remedies`.
 static Status choose(mlir::ModuleOp module, const CompileOptions &options, const Machine *machine,
-                     llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase, PlanBytes &plan) {
+                     llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase, PlanBytes &plan,
+                     std::vector<std::string> &remedies) {
   std::optional<BudgetChoice> choice;
   if (!options.last || options.last > findPhase("optimize")) {
     SLUICE_ASSIGN_OR_RETURN(choice, makeChoices(module, machine, afterPhase));
@@ -89,8 +91,8 @@ static Status choose(mlir::ModuleOp module, const CompileOptions &options, const
   if (choice->isFeasible)
     plan = std::move(choice->trial.bytes);
   else
-    std::cerr << "note: the choice with the least memory needs "
-              << formatBytesExact(static_cast<std::uint64_t>(choice->trial.deviceBytes)) << "\n";
+    remedies.push_back("memory.budget = " + formatBytesExact(static_cast<std::uint64_t>(choice->trial.deviceBytes)) +
+                       " is enough for the choice that needs the least memory");
   return options.decisions.empty() ? Status::ok() : writeOutput(options.decisions, decisionsText(*choice));
 }
 
@@ -114,6 +116,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     return compareVariants(options, module.get());
 
   isDump = !compiledTo(module.get()).empty();
+  const mlir::DictionaryAttr given = module->getOperation()->getDiscardableAttrDictionary();
   if (!isDump)
     recordSourceDigest(module.get());
   const Result<Recipe> recipe = mergeRecipe(module.get(), options);
@@ -132,9 +135,14 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
   if (!found.isOk())
     return report(found.status());
   const Machine *machine = *found ? &**found : nullptr;
-  // The remedies of a plan over the budget are compiled from it.
-  mlir::OwningOpRef<mlir::ModuleOp> imported = recipe->memory.budget && !isDump ? module->clone() : nullptr;
-  Status status = choose(module.get(), options, machine, afterPhase, plan);
+  // The remedies of a plan over the budget are compiled from the given module.
+  mlir::OwningOpRef<mlir::ModuleOp> imported;
+  if (recipe->memory.budget && !isDump) {
+    imported = module->clone();
+    imported->getOperation()->setDiscardableAttrs(given);
+  }
+  std::vector<std::string> remedies;
+  Status status = choose(module.get(), options, machine, afterPhase, plan, remedies);
   // The plan of the choices is the result, unless the phases after them are wanted.
   if (status.isOk() && !plan.span().empty() && options.emits && options.dumpPhases.empty())
     return 0;
@@ -142,8 +150,9 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     status = runPhases(module.get(), options.last, afterPhase);
   if (diagnostics.isOverBudget) {
     if (imported)
-      for (const std::string &remedy : findRemedies(options, imported.get(), *recipe, machine))
-        std::cerr << "note: " << remedy << "\n";
+      llvm::append_range(remedies, findRemedies(options, imported.get(), *recipe, machine));
+    for (const std::string &remedy : remedies)
+      std::cerr << "note: " << remedy << "\n";
     return static_cast<int>(StatusCode::budget);
   }
   if (!status.isOk())

@@ -25,7 +25,6 @@ const DiscardableAttribute ofModule[] = {
     {sequenceName, "an integer of at least 0", isIntegerFrom<0>},
     {recipeName, "a dictionary", isOfClass<DictionaryAttr>},
     {recipeOriginsName, "a dictionary", isOfClass<DictionaryAttr>},
-    {chosenName, "a dictionary", isOfClass<DictionaryAttr>},
     {compiledToName, "a string", isOfClass<StringAttr>},
     {sourceDigestName, "64 hexadecimal digits", isDigest},
     {unshardedName, "a unit attribute", isOfClass<UnitAttr>},

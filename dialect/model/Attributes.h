@@ -17,7 +17,6 @@ inline constexpr llvm::StringLiteral batchName = ModelDialect::BatchAttrHelper::
 inline constexpr llvm::StringLiteral sequenceName = ModelDialect::SequenceAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral recipeName = ModelDialect::RecipeAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral recipeOriginsName = ModelDialect::RecipeOriginsAttrHelper::getNameStr();
-inline constexpr llvm::StringLiteral chosenName = ModelDialect::ChosenAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral compiledToName = ModelDialect::CompiledToAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral sourceDigestName = ModelDialect::SourceDigestAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral unshardedName = ModelDialect::UnshardedAttrHelper::getNameStr();

@@ -60,7 +60,6 @@ def Model_Dialect : Dialect {
     "::mlir::IntegerAttr":$sequence,
     "::mlir::DictionaryAttr":$recipe,
     "::mlir::DictionaryAttr":$recipe_origins,
-    "::mlir::DictionaryAttr":$chosen,
     "::mlir::StringAttr":$compiled_to,
     "::mlir::StringAttr":$source_digest,
     "::mlir::UnitAttr":$unsharded,

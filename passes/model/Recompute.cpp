@@ -103,8 +103,9 @@ struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
     if (recipe->recompute.policy.isEverywhere(RecomputePolicy::none))
       return;
     if (recipe->recompute.policy.isEverywhere(RecomputePolicy::budget)) {
-      emitError(UnknownLoc::get(&getContext())) << "'recompute.policy' = \"budget\" without the planner's choices in '"
-                                                << model::chosenName << "', which sluice-compile adds";
+      emitError(UnknownLoc::get(&getContext()))
+          << recipe->origin("recompute.policy")
+          << ": 'recompute.policy' = \"budget\" requires the choices of sluice-compile, which replace it";
       return signalPassFailure();
     }
     // A group's regions are created once: their ops are not backward ops of another group.

@@ -83,8 +83,8 @@ void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
   llvm::SmallVector<mlir::NamedAttribute> origins;
   for (const auto &[key, value] : recipe.given()) {
     std::string origin = recipe.origin(key);
-    constexpr llvm::StringLiteral reported[] = {"sharding.", "gradient.",  "schedule.",   "statistics.", "memory.",
-                                                "loss.",     "precision.", "mesh.expert", "recompute."};
+    constexpr llvm::StringLiteral reported[] = {"sharding.", "gradient.", "schedule.",  "statistics.",
+                                                "memory.",   "loss.",     "precision.", "mesh.expert", "recompute."};
     if (origin != model::recipeName &&
         llvm::any_of(reported, [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
       origins.push_back(builder.getNamedAttr(key, builder.getStringAttr(origin)));
@@ -93,39 +93,24 @@ void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
     module->setAttr(model::recipeOriginsName, builder.getDictionaryAttr(origins));
 }
 
-void sluice::attachChosen(mlir::ModuleOp module, llvm::ArrayRef<std::pair<std::string, RecipeValue>> values) {
-  llvm::SmallVector<mlir::NamedAttribute> attributes;
-  mlir::Builder builder(module.getContext());
-  for (const auto &[key, value] : values)
-    attributes.push_back(builder.getNamedAttr(key, toAttribute(module.getContext(), value)));
-  module->setAttr(model::chosenName, builder.getDictionaryAttr(attributes));
-}
-
-/// Adds the values of a dictionary of the module to the recipe.
-static Status addValues(Recipe &recipe, mlir::ModuleOp module, llvm::StringRef attribute) {
-  auto values = module->getAttrOfType<mlir::DictionaryAttr>(attribute);
+Result<Recipe> sluice::attachedRecipe(mlir::ModuleOp module) {
+  Recipe recipe;
+  auto values = module->getAttrOfType<mlir::DictionaryAttr>(model::recipeName);
   if (!values)
-    return Status::ok();
+    return recipe;
   for (mlir::NamedAttribute named : values) {
     std::optional<RecipeValue> value = toValue(named.getValue());
     if (!value)
-      return inputError("'" + attribute.str() + "' value of '" + named.getName().str() +
+      return inputError("'model.recipe' value of '" + named.getName().str() +
                         "', expected a string, number, boolean or list of them");
-    SLUICE_RETURN_IF_ERROR(recipe.add(named.getName().strref(), std::move(*value), attribute.str()));
+    SLUICE_RETURN_IF_ERROR(recipe.add(named.getName().strref(), std::move(*value), model::recipeName.str()));
   }
-  return Status::ok();
-}
-
-Result<Recipe> sluice::attachedRecipe(mlir::ModuleOp module) {
-  Recipe recipe;
-  SLUICE_RETURN_IF_ERROR(addValues(recipe, module, model::recipeName));
   return recipe;
 }
 
 Result<Recipe> sluice::recipeOf(mlir::ModuleOp module,
                                 llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options) {
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
-  SLUICE_RETURN_IF_ERROR(addValues(recipe, module, model::chosenName));
   for (auto [key, text] : options) {
     // The option parser removes the braces around a table.
     bool isTable = text.contains('=') && !text.starts_with("{");

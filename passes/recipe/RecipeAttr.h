@@ -3,9 +3,6 @@
 // A module carries its recipe as the dictionary attribute `model.recipe`, keyed by the recipe's dotted names, so that
 // every dumped phase can run through the rest of the pipeline. A key that is absent has its default.
 //
-// The planner's choices are a second dictionary, `model.chosen`, which takes precedence: the recipe still states what
-// was to be chosen.
-//
 // A pass that reads settings declares an option for each (RecipeOptions.td) and reads the typed recipe with recipeFor:
 // the module's recipe, overridden by the options that are given.
 //
@@ -22,14 +19,11 @@ namespace sluice {
 /// Sets the module's `model.recipe` to the values that differ from the defaults, in the order of the keys' names.
 void attachRecipe(mlir::ModuleOp module, const Recipe &recipe);
 
-/// Sets the module's `model.chosen` to these values.
-void attachChosen(mlir::ModuleOp module, llvm::ArrayRef<std::pair<std::string, RecipeValue>> values);
-
-/// The recipe of the module, without the planner's choices, each value checked; the defaults without one. Not resolved.
+/// The recipe of the module, each value checked; the defaults without one. Not resolved.
 Result<Recipe> attachedRecipe(mlir::ModuleOp module);
 
-/// The resolved recipe of the module with the planner's choices and `options`, pairs of key and value, instead of its
-/// values. Origins are those that attachRecipe recorded, else `recipe`.
+/// The resolved recipe of the module with `options`, pairs of key and value, instead of its values. Origins are
+/// those that attachRecipe recorded, else `recipe`.
 Result<Recipe> recipeOf(mlir::ModuleOp module,
                         llvm::ArrayRef<std::pair<llvm::StringRef, llvm::StringRef>> options = {});
 

@@ -125,8 +125,10 @@ Result<PlanBytes> VariantCompiler::emit(const Variant &variant) {
   if (Result<Recipe> recipe = mergeRecipe(model.get(), optionsOf(options, variant)); !recipe.isOk())
     return recipe.takeStatus();
   Result<std::optional<BudgetChoice>> choice = makeChoices(model.get(), machine);
-  if (choice.isOk() && *choice && (*choice)->isFeasible)
+  if (choice.isOk() && *choice && (*choice)->isFeasible) {
+    SLUICE_RETURN_IF_ERROR(checkEmitted((*choice)->trial.bytes));
     return std::move((*choice)->trial.bytes);
+  }
   Status status = choice.isOk() ? runPhases(model.get(), nullptr) : choice.status();
   if (error.isOverBudget)
     return Status(StatusCode::budget, error.text);

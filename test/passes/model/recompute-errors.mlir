@@ -57,3 +57,9 @@ module attributes {model.recipe = {recompute.policy = {"*.0" = "block", "h.*" = 
     return
   }
 }
+
+// -----
+
+// Tests that the pass does not choose.
+// expected-error @unknown {{recipe: 'recompute.policy' = "budget" requires the choices of sluice-compile, which replace it}}
+module attributes {model.recipe = {recompute.policy = "budget", memory.budget = "1GiB"}} {}
