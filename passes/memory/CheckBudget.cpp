@@ -120,6 +120,6 @@ struct CheckBudget : impl::CheckBudgetBase<CheckBudget> {
 
 } // namespace
 
-bool isOverBudgetError(Diagnostic &diagnostic) { return llvm::StringRef(diagnostic.str()).starts_with(overBudget); }
+bool isOverBudgetError(const Diagnostic &diagnostic) { return llvm::StringRef(diagnostic.str()).starts_with(overBudget); }
 
 } // namespace sluice
