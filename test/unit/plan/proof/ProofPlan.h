@@ -133,19 +133,13 @@ private:
   }
 };
 
-/// The proof of the plan.
-struct Proved {
+/// "" if the plan is proved, "P9: " and the message of a refusal, or "?: " and why it is not proved.
+inline std::string proofOf(const ProofPlan &plan) {
   check::Findings findings;
-  check::Verdict refusal;
-  explicit Proved(const plan::PlanT &plan) : refusal(check::computesProgram(plan, findings)) {}
-  /// "" if it is proved, "P9: " and the message of a refusal, or "?: " and why it is not proved.
-  std::string text() {
-    if (refusal)
-      return "P" + std::to_string(refusal->property) + ": " + refusal->message;
-    return findings[9].notProved.empty() ? "" : "?: " + findings[9].notProved;
-  }
-};
-inline std::string proofOf(const ProofPlan &plan) { return Proved(plan.plan).text(); }
+  if (const check::Verdict refusal = check::computesProgram(plan.plan, findings))
+    return "P" + std::to_string(refusal->property) + ": " + refusal->message;
+  return findings[9].notProved.empty() ? "" : "?: " + findings[9].notProved;
+}
 
 /// The text starts and continues so.
 inline void expectText(const std::string &found, const std::string &begin, const std::string &part) {
