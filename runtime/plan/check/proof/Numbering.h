@@ -70,17 +70,12 @@ struct Value {
 
 /// A parameter or a state that the program reads or writes.
 using Persistent = std::pair<std::string, std::string>;
-struct PersistentHash {
-  std::size_t operator()(const Persistent &name) const {
-    return std::hash<std::string>()(name.first) * 31 + std::hash<std::string>()(name.second);
-  }
-};
 
 /// A function of the program with its ends.
 struct NumberedFunction {
   std::uint32_t firstInput = 0, endInput = 0, firstOutput = 0, endOutput = 0;
   /// What the function writes, by parameter and state: ids of values.
-  std::unordered_map<Persistent, std::uint32_t, PersistentHash> writes;
+  std::map<Persistent, std::uint32_t> writes;
   /// Some op has no rule.
   bool lacksRule = false;
 };
@@ -162,7 +157,7 @@ private:
   std::vector<std::pair<std::int64_t, std::uint32_t>> definitions;
   std::vector<Root> roots;
   std::unordered_map<std::string, RootId> byKey;
-  std::unordered_map<Persistent, RootId, PersistentHash> persistents;
+  std::map<Persistent, RootId> persistents;
   std::map<std::string, NumberedFunction> functions;
   std::vector<std::uint32_t> kindNumbers;
   std::unordered_map<std::string, std::uint32_t> equalKinds;
