@@ -47,7 +47,7 @@ TEST(ViewBytes, OverflowIsNoSize) {
   EXPECT_FALSE(bytes({2, 3}, {most, most})) << "the sum of two dims";
   EXPECT_FALSE(bytes({3, 2}, {most, 1})) << "one past the last element";
   view.dtype = plan::DType::f32;
-  EXPECT_FALSE(bytes({3}, {most / 4})) << "the bytes of the elements";
+  EXPECT_FALSE(bytes({3}, {most / 2})) << "the bytes of the elements";
 }
 
 /// The output is the first column, which a strided copy writes.
