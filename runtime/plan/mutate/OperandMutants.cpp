@@ -286,7 +286,7 @@ std::vector<MutantKind> operandKinds() {
       {"reverse-copy", "a copy moves from its destination to its source", {1, 2, 3, 4, 7, 8, 9, 10, 12}, reverseCopy},
       {"swap-copy-destinations",
        "the destinations of two copies are exchanged",
-       {1, 2, 3, 4, 7, 8, 9, 10, 12},
+       {1, 2, 3, 4, 7, 8, 9, 10, 12, 14},
        swapCopyDestinations},
       {"halve-copy", "half of a tensor is copied", {1, 2, 4, 8, 9, 10, 12}, halveCopy},
       {"fill-value", "bytes are filled with a different number", {7, 8, 9}, fillValue},

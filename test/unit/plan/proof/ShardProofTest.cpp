@@ -278,7 +278,7 @@ TEST(ShardProof, AProductWithGeluNeedsAllOfTheDimThatItReduces) {
   plan::EntryT &entry = p.step();
   p.compute("matmul_gelu", {p.view(a), p.view(b)}, {p.view(y), p.view(gelu)}, operands, results,
             {integer("transpose_a", 1)});
-  PlanBuilder::port(entry.outputs, "y", p.view(gelu));
+  p.port(entry.outputs, "y", p.view(gelu));
   expectText(proofOf(p), "P9", "'model.matmul_gelu' of a part of a dim that it reduces");
 }
 
