@@ -264,9 +264,9 @@ TEST_F(CudaAttention, OnPlainCores) {
   compareHeads({1, 9, 9, 1, 1, 260}, DType::bf16, Layout::dense, 1, 0, 0);
 }
 
-// Tests heads, groups, windows and lengths that fill tiles and that do not. Masks are of scores in f32: one type has all of
-// them, the other one. Weights are rounded to the type of the operands, so results are as exact as that is of the largest
-// of them.
+// Tests heads, groups, windows and lengths that fill tiles and that do not. Masks are applied to
+// scores in f32, so bf16 is tested with all of them and f16 with one. Weights are rounded to the type of the operands, so
+// results are as exact as that is of the largest of them.
 TEST_F(CudaAttention, OnTensorCores) {
   for (DType dtype : {DType::bf16, DType::f16}) {
     const double inner = (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45;
