@@ -265,8 +265,8 @@ TEST_F(CudaAttention, OnPlainCores) {
 }
 
 // Tests heads, groups, windows and lengths that fill tiles and that do not. Masks are applied to
-// scores in f32, so bf16 is tested with all of them and f16 with one. Weights are rounded to the type of the operands, so
-// results are as exact as that is of the largest of them.
+// scores in f32, so bf16 is tested with all of them and f16 with one. Weights are rounded to the type of the operands,
+// so results are as exact as that is of the largest of them.
 TEST_F(CudaAttention, OnTensorCores) {
   for (DType dtype : {DType::bf16, DType::f16}) {
     const double inner = (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45;
