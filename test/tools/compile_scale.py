@@ -81,6 +81,12 @@ def main():
         time, memory = imported[0] + compiled[0], max(imported[1], compiled[1])
         print(f"{name} on {ranks} ranks: import {imported[0]:.2f} s {imported[1] / 2**20:.0f} MiB, compile {compiled[0]:.2f} s "
               f"{compiled[1] / 2**20:.0f} MiB, plan {os.path.getsize(f'{name}.plan') / 1e6:.1f} MB")
+        run("sluice-plan", "memory", f"{name}.plan", "--html", f"{name}.html")
+        page = os.path.getsize(f"{name}.html") / 1e6
+        print(f"{name}: page of {page:.1f} MB")
+        if page > 10:
+            print(f"{name}: expected a page of at most 10 MB")
+            failed = True
         if time > seconds or memory > gibibytes * 2**30:
             print(f"{name}: expected at most {seconds} s and {gibibytes} GiB but got {time:.2f} s and {memory / 2**30:.2f} GiB")
             failed = True

@@ -5,7 +5,6 @@
 #include "passes/Budget.h"
 #include "passes/Pipeline.h"
 #include "passes/emit/Emit.h"
-#include "passes/import/WriteOutput.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Profile.h"
 #include "runtime/plan/Reader.h"
@@ -57,7 +56,7 @@ Status VariantCompiler::findImport(const std::string &key) {
   constexpr const char *remedy = "import the model with each value, and compile each file";
   if (!config)
     return inputError("--what-if " + key + ": the model is not from a config.json").withNote(remedy);
-  const std::string given = printModule(module);
+  const Digest given = sourceDigest(module);
   ImportOptions candidate;
   candidate.batch = extent("batch");
   candidate.sequence = extent("sequence");
@@ -69,7 +68,7 @@ Status VariantCompiler::findImport(const std::string &key) {
       candidate.allowLonger = allowLonger;
       Result<ImportedModel> imported =
           importHuggingFaceText(module->getContext(), config.getValue(), options.input, candidate);
-      if (imported.isOk() && printModule(imported->module.get()) == given) {
+      if (imported.isOk() && sourceDigest(imported->module.get()) == given) {
         import = candidate;
         return Status::ok();
       }

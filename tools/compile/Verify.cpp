@@ -10,13 +10,16 @@
 
 namespace sluice {
 
-void recordSourceDigest(mlir::ModuleOp module) {
+Digest sourceDigest(mlir::ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module.print(stream, mlir::OpPrintingFlags().enableDebugInfo(false));
   stream.flush();
-  const Digest digest = sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
-  module->setAttr(model::sourceDigestName, mlir::StringAttr::get(module.getContext(), toHex(digest)));
+  return sha256(std::span(reinterpret_cast<const std::uint8_t *>(text.data()), text.size()));
+}
+
+void recordSourceDigest(mlir::ModuleOp module) {
+  module->setAttr(model::sourceDigestName, mlir::StringAttr::get(module.getContext(), toHex(sourceDigest(module))));
 }
 
 Status verifyPlan(const std::string &path, const PlanFile &given, const PlanBytes &compiled) {

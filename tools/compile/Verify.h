@@ -9,8 +9,11 @@
 
 namespace sluice {
 
-/// Sets `model.source_digest` to the SHA-256 of the module's text as MLIR prints it, without locations: comments, white
-/// space and file names do not change it.
+/// The SHA-256 of the module's text as MLIR prints it, without locations: comments, white space and file names do not
+/// change it.
+Digest sourceDigest(mlir::ModuleOp module);
+
+/// Sets `model.source_digest`.
 void recordSourceDigest(mlir::ModuleOp module);
 
 /// Ok if `given` has the bytes that were compiled. Otherwise StatusCode::refused with the first difference: the model,
