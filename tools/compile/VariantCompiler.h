@@ -31,7 +31,7 @@ struct CompiledVariant {
 
 class VariantCompiler {
 public:
-  /// The module of `options.input`, which no recipe is attached to, and null or the machine; both outlive the object.
+  /// The module of `options.input`, which is not changed, and null or the machine; all outlive the object.
   VariantCompiler(const CompileOptions &options, mlir::ModuleOp module, const Machine *machine)
       : options(options), module(module), machine(machine) {}
 
