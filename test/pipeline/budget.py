@@ -128,12 +128,12 @@ def dumps_state_the_choice():
     budget = bytes_of(Plan(model(), ["mesh.shard=4", "recompute.policy=block"])) * 5 // 4
     plan = budgeted(["mesh.shard=4"], budget)
     dumped = budgeted(["mesh.shard=4"], budget, f"--dump-phases={folder}")
-    expect(plan.bytes == dumped.bytes, "expected the same plan with dumps but got another one")
+    expect(plan.bytes == dumped.bytes, "the plan with dumps differs")
     text = (folder / "05-recompute.mlir").read_text()
     expect("recompute.policy = {" in text and '"budget"' not in text, "the dump does not state the choice")
     again = SCRATCH / "again.plan"
     run("sluice-compile", folder / "05-recompute.mlir", "-o", again)
-    expect(again.read_bytes() == plan.bytes, "expected the same plan from the dump but got another one")
+    expect(again.read_bytes() == plan.bytes, "the plan from the dump differs")
 
 
 @test
