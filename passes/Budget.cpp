@@ -180,12 +180,9 @@ std::string decisionsText(const BudgetChoice &choice) {
     decisions.push_back(llvm::json::Object{
         {"block", stage.block}, {"choice", choice.solution.chosen[s]}, {"alternatives", std::move(alternatives)}});
   }
-  llvm::json::Object all{{"budget", choice.budget},
-                         {"peak", choice.trial.deviceBytes},
-                         {"feasible", choice.isFeasible},
-                         {"cost", costJson(choice.solution.cost)},
-                         {"bound", costJson(choice.bound)},
-                         {"decisions", std::move(decisions)}};
+  llvm::json::Object all{{"budget", choice.budget},         {"peak", choice.trial.deviceBytes},
+                         {"feasible", choice.isFeasible},   {"cost", costJson(choice.solution.cost)},
+                         {"bound", costJson(choice.bound)}, {"decisions", std::move(decisions)}};
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << "\n";
   return text;

@@ -26,9 +26,9 @@ struct BudgetChoice {
   Trial trial;
 };
 
-/// If the recipe of the module leaves choices to the planner: runs the phases before them, chooses, and replaces "budget"
-/// and "auto" in the recipe by the choice, so that the remaining phases give its plan. Time is predicted for `machine`, or is FLOPs
-/// where it is null. `afterPhase` as for runPhases. Nothing if there is nothing to choose.
+/// If the recipe of the module leaves choices to the planner: runs the phases before them, chooses, and replaces
+/// "budget" and "auto" in the recipe by the choice, so that the remaining phases give its plan. Time is predicted for
+/// `machine`, or is FLOPs where it is null. `afterPhase` as for runPhases. Nothing if there is nothing to choose.
 Result<std::optional<BudgetChoice>>
 makeChoices(mlir::ModuleOp module, const Machine *machine,
             llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});

@@ -23,8 +23,8 @@ struct Trial {
 /// Replaces values of the recipe that the module carries.
 Status setRecipeValues(mlir::ModuleOp module, const ChosenValues &values);
 
-/// Runs the remaining phases on a copy of the module with these values in its recipe. A plan over the memory budget is a
-/// result, not an error. Errors are printed, warnings and remarks only if `printsRemarks`.
+/// Runs the remaining phases on a copy of the module with these values in its recipe. A plan over the memory budget is
+/// a result, not an error. Errors are printed, warnings and remarks only if `printsRemarks`.
 Result<Trial> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool printsRemarks);
 
 } // namespace sluice

@@ -69,8 +69,7 @@ static Result<std::optional<Machine>> machineOf(const CompileOptions &options, c
   if (options.machine.empty())
     return std::optional<Machine>();
   if (!recipe.memory.budget)
-    return Status(StatusCode::usage, "--machine requires 'memory.budget'")
-        .withNote("or --what-if, --pareto or --fit");
+    return Status(StatusCode::usage, "--machine requires 'memory.budget'").withNote("or --what-if, --pareto or --fit");
   SLUICE_ASSIGN_OR_RETURN(Machine machine, readMachine(options.machine));
   return std::optional(std::move(machine));
 }

@@ -112,8 +112,7 @@ struct CheckBudget : impl::CheckBudgetBase<CheckBudget> {
   using CheckBudgetBase::CheckBudgetBase;
   void runOnOperation() override {
     FailureOr<Recipe> recipe = recipeFor(getOperation(), budget);
-    if (failed(recipe) ||
-        (recipe->memory.budget && failed(checkBudget(getOperation(), *recipe->memory.budget))))
+    if (failed(recipe) || (recipe->memory.budget && failed(checkBudget(getOperation(), *recipe->memory.budget))))
       signalPassFailure();
   }
 };
