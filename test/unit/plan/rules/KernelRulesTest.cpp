@@ -185,8 +185,9 @@ TEST_P(Rules, HoldOnShards) {
       for (std::int64_t ranks = 2; ranks <= 4 && mayDivide(*factors, factor); ++ranks) {
         EXPECT_EQ(differenceOnShards(made, *unsharded, *factors, factor, ranks), "");
         const auto results = dividedBy(factors->results, factor);
-        if (factors->ignoresZeros && std::ranges::all_of(results, [](const Divided &one) { return one.dim < 0; }))
+        if (factors->ignoresZeros && std::ranges::all_of(results, [](const Divided &one) { return one.dim < 0; })) {
           EXPECT_EQ(differenceOnShards(made, *unsharded, *factors, factor, ranks, true), "");
+        }
       }
   }
 }
@@ -200,7 +201,9 @@ TEST(WrongRules, HaveOtherResults) {
   Result<std::vector<Tensor>> unsharded = runKernel(made, made.operands, made.results);
   ASSERT_TRUE(unsharded.isOk());
   const std::vector<std::vector<FactorDim>> dims = {{{.factor = 0}, {.factor = 1}}};
-  const Factors factors{dims, dims, 2};
+  Factors factors;
+  factors.operands = factors.results = dims;
+  factors.count = 2;
   EXPECT_EQ(differenceOnShards(made, *unsharded, factors, 0, 2), "");
   EXPECT_NE(differenceOnShards(made, *unsharded, factors, 1, 2), "");
 }
