@@ -47,29 +47,38 @@ func.func @train_step(
     %W = spmd.wait %t {model.phase = #model.phase<forward>} : tensor<7x4xf32>
     %y = model.matmul %x, %W {model.phase = #model.phase<forward>, model.block = "h.0", model.ids = array<i64: 5>} : (tensor<2x7xf32>, tensor<7x4xf32>) -> tensor<2x4xf32>
     spmd.release %W unit "root" {model.phase = #model.phase<forward>} : tensor<7x4xf32>
-    %xt = model.transpose %x {permutation = array<i64: 1, 0>, model.phase = #model.phase<backward>, model.block = "h.0"} : (tensor<2x7xf32>) -> tensor<7x2xf32>
-    %g = model.matmul %xt, %y {model.phase = #model.phase<backward>, model.block = "h.0"} : (tensor<7x2xf32>, tensor<2x4xf32>) -> tensor<7x4xf32>
+    %xt = model.transpose %x {permutation = array<i64: 1, 0>, model.phase = #model.phase<backward>, model.block = "h.0", model.ids = array<i64: 7>} : (tensor<2x7xf32>) -> tensor<7x2xf32>
+    %g = model.matmul %xt, %y {model.phase = #model.phase<backward>, model.block = "h.0", model.ids = array<i64: 8>} : (tensor<7x2xf32>, tensor<2x4xf32>) -> tensor<7x4xf32>
     %r = spmd.reduce_scatter_start %g over ["shard"] <mean> unit "root" {model.phase = #model.phase<backward>} : tensor<7x4xf32> to [tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>]
     %gs = spmd.wait %r {model.phase = #model.phase<backward>} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
     spmd.yield %gs, %y : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<2x4xf32>
   }
   %w2, %m2 = spmd.section "update" repeat 1 -> tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {
-    %one = model.constant 1.0 {model.phase = #model.phase<update>} : tensor<f32>
-    %guard = model.all_finite %one {model.phase = #model.phase<update>} : (tensor<f32>) -> tensor<ui8>
-    %a, %b = model.sgd %w, %s, %m, %lr, %step, %one, %guard {momentum = 0.9, weight_decay = 0.0, nesterov = false, model.phase = #model.phase<update>} : (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>)
+    %one = model.constant 1.0 {model.phase = #model.phase<update>, model.ids = array<i64: 10>} : tensor<f32>
+    %guard = model.all_finite %one {model.phase = #model.phase<update>, model.ids = array<i64: 11>} : (tensor<f32>) -> tensor<ui8>
+    %a, %b = model.sgd %w, %s, %m, %lr, %step, %one, %guard {momentum = 0.9, weight_decay = 0.0, nesterov = false, model.phase = #model.phase<update>, model.ids = array<i64: 13, 14>} : (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>)
     spmd.yield %a, %b : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
   }
   return %w2, %m2, %y : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<2x4xf32>
 }
 
-// The checker needs the unsharded program, which decides that w is trained.
+// The program that the checker compares with the plan.
 module @unsharded attributes {model.unsharded} {
   model.parameter @w : tensor<7x4xf32> zeros
   func.func @train_step(%x: tensor<2x7xf32> {model.id = 1 : i64, model.input = "x"}, %lr: tensor<f32> {model.id = 2 : i64, model.input = "lr"},
       %step: tensor<i64> {model.id = 3 : i64, model.input = "step"}) -> (tensor<2x4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<train>} {
-    %m = model.read @w state "momentum_buffer" {model.ids = array<i64: 6>, model.phase = #model.phase<update>} : tensor<7x4xf32>
     %w = model.read @w {model.ids = array<i64: 4>, model.phase = #model.phase<forward>} : tensor<7x4xf32>
     %y = model.matmul %x, %w {model.ids = array<i64: 5>, model.phase = #model.phase<forward>} : (tensor<2x7xf32>, tensor<7x4xf32>) -> tensor<2x4xf32>
+    %xt = model.transpose %x {permutation = array<i64: 1, 0>, model.ids = array<i64: 7>, model.phase = #model.phase<backward>} : (tensor<2x7xf32>) -> tensor<7x2xf32>
+    %g = model.matmul %xt, %y {model.ids = array<i64: 8>, model.phase = #model.phase<backward>} : (tensor<7x2xf32>, tensor<2x4xf32>) -> tensor<7x4xf32>
+    %dw = model.gradient @w, %g {model.ids = array<i64: 9>, model.phase = #model.phase<backward>} : tensor<7x4xf32>
+    %one = model.constant 1.0 {model.ids = array<i64: 10>, model.phase = #model.phase<update>} : tensor<f32>
+    %guard = model.all_finite %one {model.ids = array<i64: 11>, model.phase = #model.phase<update>} : (tensor<f32>) -> tensor<ui8>
+    %old = model.read @w {model.ids = array<i64: 12>, model.phase = #model.phase<update>} : tensor<7x4xf32>
+    %m = model.read @w state "momentum_buffer" {model.ids = array<i64: 6>, model.phase = #model.phase<update>} : tensor<7x4xf32>
+    %a, %b = model.sgd %old, %dw, %m, %lr, %step, %one, %guard {momentum = 0.9, weight_decay = 0.0, nesterov = false, model.ids = array<i64: 13, 14>, model.phase = #model.phase<update>} : (tensor<7x4xf32>, tensor<7x4xf32>, tensor<7x4xf32>, tensor<f32>, tensor<i64>, tensor<f32>, tensor<ui8>) -> (tensor<7x4xf32>, tensor<7x4xf32>)
+    model.write @w, %a {model.phase = #model.phase<update>} : tensor<7x4xf32>
+    model.write @w state "momentum_buffer", %b {model.phase = #model.phase<update>} : tensor<7x4xf32>
     return %y : tensor<2x4xf32>
   }
 }

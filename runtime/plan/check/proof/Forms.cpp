@@ -158,9 +158,13 @@ Forms::Id Forms::sumAll(Id value) {
 }
 
 Forms::Id Forms::matmul(Id a, Id b, bool transposeA, bool transposeB, Shape shape) {
-  return add("model.matmul",
-             {integerAttribute("transpose_lhs", transposeA), integerAttribute("transpose_rhs", transposeB)}, {a, b},
-             dtypeOf(a), shape);
+  // As a program states them: equal products have one root.
+  std::vector<plan::AttributeT> attributes;
+  if (transposeA)
+    attributes.push_back(integerAttribute("transpose_lhs", 1));
+  if (transposeB)
+    attributes.push_back(integerAttribute("transpose_rhs", 1));
+  return add("model.matmul", std::move(attributes), {a, b}, dtypeOf(a), shape);
 }
 
 /// a b + bias + residual: the product first.

@@ -197,7 +197,13 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
       loseOutputs(launch, "a sum of powers of the padding of " + numbering.describe(term.first));
       return {};
     }
-    const std::vector<std::uint32_t> own = axesOf(reading->meaning);
+    std::vector<std::uint32_t> own = axesOf(reading->meaning);
+    // A largest power of all ranks may count an element more than once.
+    if (axes && std::isinf(p)) {
+      std::vector<std::uint32_t> both;
+      std::ranges::set_union(*axes, own, std::back_inserter(both));
+      own = axes.emplace(std::move(both));
+    }
     if (axes && *axes != own) {
       loseOutputs(launch, "a sum of powers of values with different shardings");
       return {};
@@ -224,7 +230,8 @@ bool EntryProof::addOps(const plan::LaunchT &launch, std::uint32_t i) {
 
 bool EntryProof::addSums(const plan::LaunchT &launch) {
   const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
-  if (!a || !b || !a->meaning.unproved.empty() || a->meaning.partial != 0 ||
+  // Terms of two sums over the same ranks are terms of their sum.
+  if (!a || !b || !a->meaning.unproved.empty() || a->meaning.terms != Terms::sum ||
       (!a->meaning.isSum && idAt(launch.output_values, 0) != 0))
     return false;
   Meaning like = b->meaning;

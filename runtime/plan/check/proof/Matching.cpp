@@ -322,7 +322,7 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
     mismatch = {9,
                 "holds other elements of " + numbering.describe(expected.root) + " than " +
                     numbering.describeValue(id) + " or a shard of it has",
-                isUniform};
+                isUniform, isUniform};
     return std::nullopt;
   }
   const bool hasZeros = !reading.meaning.zeros.empty() && reading.meaning.zeros == paddedEnds(reading);

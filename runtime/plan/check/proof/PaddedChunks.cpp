@@ -48,7 +48,9 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
     const bool isInside = std::ranges::none_of(std::span(loops).subspan(1), [&](const Loop &loop) {
       return loop.step >= outer.step && loop.step < result.end;
     });
-    return length % outer.stride == 0 && isInside && isAtStart() ? std::optional(std::move(result)) : std::nullopt;
+    return length % outer.stride == 0 && result.distance > 0 && isInside && isAtStart()
+               ? std::optional(std::move(result))
+               : std::nullopt;
   }
   if (!loops.empty() && loops.front().stride == length) {
     complete = loops.front().extent;

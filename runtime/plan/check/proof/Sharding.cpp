@@ -210,6 +210,11 @@ std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, cons
 
 std::optional<Indexing> elementsOfAll(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes) {
   std::vector<Level> levels = levelsOf(shard, sizes);
+  std::int64_t repeats = 1;
+  std::erase_if(levels, [&](const Level &level) {
+    repeats *= level.digit.step == 0 ? level.digit.extent : 1;
+    return level.digit.step == 0;
+  });
   std::ranges::sort(levels, {}, [](const Level &level) { return level.digit.step; });
   // The digits of a level, ranks included, follow each other without a gap, and the last ones pass its end.
   Digits digits;
@@ -250,6 +255,7 @@ std::optional<Indexing> elementsOfAll(const Shard &shard, std::int64_t elements,
     last += (digit.extent - 1) * digit.step;
   if (last >= elements && (shard.at.base != 0 || !cut(elements)))
     return std::nullopt;
+  digits.push_back({repeats, 0});
   return Indexing{shard.at.base, {joined(digits)}};
 }
 

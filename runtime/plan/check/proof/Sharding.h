@@ -48,8 +48,8 @@ struct DimSharding {
 std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, const Indexing &global,
                                                         std::int64_t elements, std::span<const std::uint32_t> sizes);
 
-/// The elements that the shards of all ranks have, if it is each of them once, as one dim; nullopt if it is not, or if
-/// they are not digits.
+/// The elements that the shards of all ranks have, if it is each of them equally often, as one dim; nullopt if it is
+/// not, or if they are not digits. The last digit of elements that repeat has step 0.
 std::optional<Indexing> elementsOfAll(const Shard &shard, std::int64_t elements, std::span<const std::uint32_t> sizes);
 
 /// True if the shards of all ranks are each of `elements` elements once, and padding.

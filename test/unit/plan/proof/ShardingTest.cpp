@@ -130,6 +130,7 @@ TEST(Sharding, ShardsOfAllRanksAreAPart) {
   EXPECT_FALSE(elementsOfAll({shard.at, {{0, 4}}, {}}, 30, sizes));
   // Every second element.
   EXPECT_EQ(elementsOfAll({{1, {{{4, 2}}}}, {{0, 8}}, {}}, 24, sizes), (Indexing{1, {{{12, 2}}}}));
+  EXPECT_EQ(elementsOfAll({{0, {{{5, 0}}, {{7, 0}}}}, {{0, 0}}, {}}, 1, sizes), (Indexing{0, {{{105, 0}}}}));
 }
 
 TEST(Sharding, AMissingAxisIsNoSharding) {
