@@ -119,6 +119,8 @@ struct CheckBudget : impl::CheckBudgetBase<CheckBudget> {
 
 } // namespace
 
-bool isOverBudgetError(const Diagnostic &diagnostic) { return llvm::StringRef(diagnostic.str()).starts_with(overBudget); }
+bool isOverBudgetError(const Diagnostic &diagnostic) {
+  return llvm::StringRef(diagnostic.str()).starts_with(overBudget);
+}
 
 } // namespace sluice

@@ -78,7 +78,7 @@ def lines_of_recipe_files():
 
 @test
 def unsupported_values():
-    for setting in ("sharding.units=auto", "sharding.reshard_after_forward=auto", "schedule.forward_prefetch=auto",
+    for setting in ("sharding.units=auto", "schedule.forward_prefetch=auto",
                     "schedule.backward_prefetch=auto", 'memory.offload=["activations"]',
                     "mesh.context=2", "mesh.pipeline=2"):
         key = setting.split("=")[0]

@@ -237,7 +237,7 @@ TEST_F(ExecutorRanksTest, CopiesItsState) {
   const CheckpointMemory memory = checkpointMemory(ranks->plan(), 0);
   EXPECT_EQ(memory.copy, 16u);
   EXPECT_EQ(ranks->requestedBytes(plan::Space::host),
-            without->requestedBytes(plan::Space::host) + memory.copy + (1 << 20));
+            without->requestedBytes(plan::Space::host) + memory.copy + checkpointBlock);
   const std::vector<float> first = {1, 2, 3, 4}, second = {5, 6, 7, 8};
   for (int rank = 0; rank < 2; ++rank)
     ASSERT_TRUE(ranks->write(rank, 0, 0, std::as_bytes(std::span(rank == 0 ? first : second))).isOk());
