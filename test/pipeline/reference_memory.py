@@ -70,16 +70,16 @@ def four_units_by_class():
         row = batch * D * F16
         if after == "true":
             # The backward of unit 2: unit 1 is gathered early, the first weight of unit 2 still is; gradients of unit 3 are being
-            # reduced, that of the second weight of unit 2 is computed. Input, hidden values of units 0 to 2, outputs of 0 and 1;
-            # cotangents of an output and a hidden value, and an f16 gradient before its cast.
-            device = {"gathered": (MLP + WEIGHT) * F16, "gradient": (MLP + WEIGHT) * F32, "gradient_shard": MLP * F32 // ranks,
-                      "activation": (1 + 3 * 4 + 2) * row, "temporary": 5 * row + WEIGHT * F16, "communication": MLP * F16 // ranks}
+            # reduced, those of the second weight and bias of unit 2 are computed. Input, hidden values of units 0 to 2, outputs of 0
+            # and 1; cotangents of an output and a hidden value.
+            device = {"gathered": (MLP + WEIGHT) * F16, "gradient": (MLP + WEIGHT + D) * F32, "gradient_shard": MLP * F32 // ranks,
+                      "activation": (1 + 3 * 4 + 2) * row, "temporary": 5 * row, "communication": MLP * F16 // ranks}
         else:
             # The backward of unit 3: all weights are gathered except the first one of unit 0, which the backward does not read, and the second one
-            # of unit 3, whose last use is over. All hidden values and outputs, the cotangent of a hidden value, and an f16 gradient
-            # before its cast.
-            device = {"gathered": 6 * WEIGHT * F16, "gradient": WEIGHT * F32, "activation": (1 + 4 * 4 + 4) * row,
-                      "temporary": 4 * row + WEIGHT * F16}
+            # of unit 3, whose last use is over. All hidden values and outputs, the cotangent of a hidden value, and the gradients of
+            # the second weight and bias of unit 3.
+            device = {"gathered": 6 * WEIGHT * F16, "gradient": (WEIGHT + D) * F32, "activation": (1 + 4 * 4 + 4) * row,
+                      "temporary": 4 * row}
         shards = 4 * MLP * F32 // ranks
         for offload in ([], HOST):
             plan = sequence_plan(4, batch, f"mesh.shard={ranks}", f"sharding.reshard_after_forward={after}", *GROUPS, *offload)
