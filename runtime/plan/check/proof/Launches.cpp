@@ -163,6 +163,11 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
   const double p = numberOf(launch, "p", 2);
   std::vector<Multiple> terms;
   std::optional<std::vector<std::uint32_t>> axes;
+  // Other sums of powers may be right.
+  const auto leaveOpen = [&](const std::string &reason) {
+    lacksRule = true;
+    loseOutputs(launch, reason);
+  };
   for (std::size_t k = 0; k < launch.inputs.size(); ++k) {
     const std::optional<Reading> reading = read(*launch.inputs[k]);
     if (!reading || !reading->meaning.unproved.empty()) {
@@ -179,14 +184,14 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
       return refuseAt(i, mismatch.property, concat("operand ", k, " ", mismatch.text));
     Multiple term = multipleOf(reading->meaning);
     if (term.first == 0) {
-      loseOutputs(launch, "a sum of powers of " + describe(reading->meaning));
+      leaveOpen("a sum of powers of " + describe(reading->meaning));
       return {};
     }
     // Every element once: the shards of all ranks are the value, or a part of it, such as the gradient of one of
     // several parameters.
     const std::optional<Indexing> all = elementsOfAll(*reading);
     if (!all) {
-      loseOutputs(launch, "a sum of powers of shards of " + numbering.describe(term.first));
+      leaveOpen("a sum of powers of shards of " + numbering.describe(term.first));
       return {};
     }
     term.first = numbering.partOf(term.first, *all);
@@ -205,7 +210,7 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
       own = axes.emplace(std::move(both));
     }
     if (axes && *axes != own) {
-      loseOutputs(launch, "a sum of powers of values with different shardings");
+      leaveOpen("a sum of powers of values with different shardings");
       return {};
     }
     axes = own;

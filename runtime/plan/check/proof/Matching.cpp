@@ -114,6 +114,8 @@ std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) {
   std::optional<Reading> reading = contents.read(view, padding);
   if (reading && view.repetition_stride != 0)
     reading->meaning.first = reading->meaning.last = slice;
+  // Parts of the window may hold what it should.
+  lacksRule = lacksRule || (!reading && !contents.of(view.buffer).empty());
   if (!reading || !reading->isKnown())
     return reading;
   shardUniform(*reading, view);

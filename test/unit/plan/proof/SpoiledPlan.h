@@ -82,6 +82,19 @@ inline void expectRefused(const Recipe &recipe, const Wrong &wrong) {
   EXPECT_NE(status.message().find(wrong.message), std::string::npos) << status.message();
 }
 
+/// The plan of the recipe, spoiled, is neither refused nor proved to compute the program, for the reason.
+inline void expectNotProved(const Recipe &recipe, const Wrong &wrong) {
+  plan::PlanT plan = compile(recipe);
+  wrong.spoil(plan);
+  serializePlan(plan);
+  CheckReport report;
+  const Status status = checkPlan(plan, &report);
+  EXPECT_TRUE(status.isOk()) << status.message();
+  EXPECT_EQ(report[wrong.property], CheckReport::Outcome::notProved);
+  const std::string &reason = report.properties[std::size_t(wrong.property - 1)].reason;
+  EXPECT_NE(reason.find(wrong.message), std::string::npos) << reason;
+}
+
 } // namespace sluice::test
 
 #endif // SLUICE_TEST_UNIT_PLAN_PROOF_SPOILEDPLAN_H
