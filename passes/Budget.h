@@ -1,7 +1,8 @@
 //===- Budget.h - choices within the memory budget ------------------------------------------===//
 //
-// recompute.policy = "budget": for each outermost block what it recomputes, and with sharding.reshard_after_forward =
-// "auto" which units stay gathered after the forward. docs/rationale/budget.md explains the method.
+// recompute.policy = "budget" chooses the ops that each outermost block recomputes, and with
+// sharding.reshard_after_forward = "auto" the units that stay gathered after the forward. docs/rationale/budget.md
+// explains the method.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_BUDGET_H

@@ -16,7 +16,7 @@ namespace {
 /// Rows that the text lists of a kind; JSON has all.
 constexpr std::size_t listed = 10;
 
-/// One entry point, and what is asked about it often.
+/// One entry point with its peak, buffers and accesses.
 struct Explained {
   const plan::PlanT &plan;
   std::uint32_t entry;

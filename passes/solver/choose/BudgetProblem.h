@@ -1,9 +1,10 @@
 //===- BudgetProblem.h - one alternative for each stage, within a memory budget --------------===//
 //
 // Stages are blocks of a model in the order of their forward; their backward has the reverse order. Each stage has
-// alternatives: what it keeps from its forward to its backward. An alternative saves bytes, compared with a base plan,
-// at all instants at which the stage's forward has ended and its backward has not begun. At such an instant the saving
-// stages are the first k, for some k: `live[k]` is the largest number of bytes of the base plan over these instants.
+// alternatives, which keep different tensors from its forward to its backward. An alternative saves bytes of a base
+// plan at all instants at which the stage's forward has ended and its backward has not begun. At such an instant the
+// saving stages are the first k, for some k: `live[k]` is the largest number of bytes of the base plan over these
+// instants.
 //
 //   minimize    the sum of the costs of the chosen alternatives
 //   subject to  live[k] - (sum of the bytes that the first k stages save) <= budget, for k = 0 ... number of stages

@@ -198,7 +198,7 @@ std::map<std::string, Gather> backwardGathers(const plan::PlanT &plan, const pla
   return gathers;
 }
 
-/// Adds an alternative with what it costs compared with the first one, which is the base plan.
+/// Adds an alternative. Its cost is relative to the first one, the base plan.
 void addAlternative(PlanStage &stage, BudgetStage &problem, StageAlternative alternative, BudgetCost cost) {
   const std::int64_t base = stage.alternatives.empty() ? alternative.keptBytes : stage.alternatives[0].keptBytes;
   problem.alternatives.push_back({base - alternative.keptBytes, cost});

@@ -53,8 +53,8 @@ struct Bound {
   bool separates(std::int64_t outerStep, std::int64_t innerStep) const { return innerStep < end && outerStep >= end; }
 };
 
-/// Of an index, the sum of the digits with steps below `end`: what is left of it after the larger ends of the bounds,
-/// which are sorted.
+/// Of an index, the sum of the digits with steps below `end`: the remainder after the larger ends of the bounds, which
+/// are sorted.
 std::int64_t levelBase(std::span<const Bound> bounds, std::int64_t end, std::int64_t index);
 
 /// As joined(), but digits inside the level of a bound are not joined with those outside of it: the digits of a level

@@ -114,7 +114,7 @@ std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) {
   std::optional<Reading> reading = contents.read(view, padding);
   if (reading && view.repetition_stride != 0)
     reading->meaning.first = reading->meaning.last = slice;
-  // Parts of the window may hold what it should.
+  // Facts of parts of the window may together be right.
   lacksRule = lacksRule || (!reading && !contents.of(view.buffer).empty());
   if (!reading || !reading->isKnown())
     return reading;

@@ -1,6 +1,6 @@
 //===- ShardProofTest.cpp - shards, their collectives, updates and norms (P7 to P10) -------===//
 //
-// Small plans by hand: what the proof says of a change of one instruction.
+// Small plans by hand, and the verdict of the proof after a change of one instruction.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/plan/proof/ProofPlan.h"

@@ -1,6 +1,6 @@
 //===- StepProofTest.cpp - sums over micro-batches and ranks, and running statistics (P7, P9) ---===//
 //
-// Small plans by hand: what the proof says of a change of one instruction.
+// Small plans by hand, and the verdict of the proof after a change of one instruction.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/plan/proof/ProofPlan.h"

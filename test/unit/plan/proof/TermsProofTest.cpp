@@ -1,6 +1,6 @@
 //===- TermsProofTest.cpp - terms of products, and sums over the ranks of a micro-batch (P9) ---===//
 //
-// Small plans by hand: what the proof says of a change of one instruction.
+// Small plans by hand, and the verdict of the proof after a change of one instruction.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"

@@ -1,6 +1,6 @@
 //===- WindowContentsTest.cpp - what windows of a buffer hold, against its elements (P9) ---===//
 //
-// Random windows of a buffer get random elements of roots. What is read from other windows must be what was written.
+// Random windows of a buffer get random elements of roots. A read of another window must give the elements that were written.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/Contents.h"
