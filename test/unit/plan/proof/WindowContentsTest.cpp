@@ -1,6 +1,7 @@
 //===- WindowContentsTest.cpp - what windows of a buffer hold, against its elements (P9) ---===//
 //
-// Random windows of a buffer get random elements of roots. A read of another window must give the elements that were written.
+// Random windows of a buffer get random elements of roots. A read of another window must give the elements that were
+// written.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/Contents.h"
