@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 #include <unistd.h>
 
 namespace sluice {
@@ -21,30 +20,12 @@ static std::string lowerCaseMessage(const CLI::Error &error) {
   return text;
 }
 
-Status notImplementedError(const std::string &feature) {
-  return Status(StatusCode::usage, feature + " is not implemented in this version")
-      .withNote("README.md lists all such features under 'not yet'");
-}
-
-/// The first argument that is one of the options, as --name or --name=value; null if there is no such argument.
-static const char *findOption(int argc, char **argv, std::span<const char *const> options) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    for (const char *option : options)
-      if (argument.substr(0, argument.find('=')) == option)
-        return option;
-  }
-  return nullptr;
-}
-
-std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv, std::span<const char *const> notImplemented) {
+std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &done) {
     return app.exit(done);
   } catch (const CLI::ParseError &error) {
-    if (const char *option = findOption(argc, argv, notImplemented))
-      return report(notImplementedError(option));
     return report({StatusCode::usage, lowerCaseMessage(error)});
   }
   return std::nullopt;

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 namespace CLI {
@@ -21,12 +20,8 @@ class Validator;
 namespace sluice {
 
 /// nullopt if the options were read. Otherwise the exit code of the tool, which has printed its help, its version or
-/// the error. Options in `notImplemented` are errors that name them.
-std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv,
-                                    std::span<const char *const> notImplemented = {});
-
-/// The usage error for a feature of the README that this version does not have.
-Status notImplementedError(const std::string &feature);
+/// the error.
+std::optional<int> parseCommandLine(CLI::App &app, int argc, char **argv);
 
 /// Accepts integers of at least `least`. CLI11's own conversion reads "-5" as a very large number.
 CLI::Validator integerFrom(std::uint64_t least);
