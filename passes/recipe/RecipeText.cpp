@@ -24,9 +24,17 @@ const RecipeKey &sluice::nearestRecipeKey(std::string_view name) {
   for (const RecipeKey &key : recipeKeys())
     if (std::string_view(key.name).ends_with(ending))
       return key;
-  return *llvm::min_element(recipeKeys(), [&](const RecipeKey &a, const RecipeKey &b) {
-    return llvm::StringRef(name).edit_distance(a.name) < llvm::StringRef(name).edit_distance(b.name);
-  });
+  const RecipeKey *nearest = nullptr;
+  unsigned least = 0;
+  for (const RecipeKey &key : recipeKeys()) {
+    // Zero as the bound means that there is none.
+    const unsigned distance = llvm::StringRef(name).edit_distance(key.name, true, least);
+    if (!nearest || distance < least) {
+      nearest = &key;
+      least = distance;
+    }
+  }
+  return *nearest;
 }
 
 static std::string quote(std::string_view text) {
