@@ -26,6 +26,8 @@ using namespace sluice;
 namespace {
 
 using Reshards = SmallVector<spmd::ReshardOp>;
+/// Parameter and type.
+using ReadKey = std::pair<Attribute, Type>;
 
 /// Groups the reshards of one section.
 class SectionGrouper {
@@ -63,16 +65,16 @@ private:
   llvm::DenseMap<Operation *, std::int64_t> positions;
   /// By unit, in the order of the module's parameters; `reads` has one for each parameter and element type.
   std::vector<Reshards> reads, gradients;
+  /// Position of each read in those of its unit.
+  llvm::DenseMap<ReadKey, std::size_t> indices;
   /// All reads, and the gradients that are replaced.
   Reshards pending, replaced;
   /// By scope, the values that replace the unit's `reads` for its ops.
   std::vector<SmallVector<Value>> valuesIn;
 };
 
-/// True for reads of one parameter in one element type.
-bool isSameRead(spmd::ReshardOp a, spmd::ReshardOp b) {
-  return parameterOf(a) == parameterOf(b) && a->getResultTypes() == b->getResultTypes();
-}
+/// Equal for reads of one parameter in one element type.
+ReadKey keyOf(spmd::ReshardOp read) { return {read->getAttr(spmd::parameterName), read.getResults()[0].getType()}; }
 
 } // namespace
 
@@ -107,13 +109,16 @@ void SectionGrouper::collect() {
       continue;
     }
     pending.push_back(reshard);
-    if (llvm::none_of(reads[unit], [&](spmd::ReshardOp other) { return isSameRead(other, reshard); }))
+    if (indices.try_emplace(keyOf(reshard)).second)
       reads[unit].push_back(reshard);
   }
   for (auto *lists : {&reads, &gradients})
     for (Reshards &list : *lists)
       llvm::stable_sort(
           list, [&](spmd::ReshardOp a, spmd::ReshardOp b) { return order[parameterOf(a)] < order[parameterOf(b)]; });
+  for (const Reshards &list : reads)
+    for (auto [index, read] : llvm::enumerate(list))
+      indices[keyOf(read)] = index;
   for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
     values.resize(reads[scope.unit].size());
 }
@@ -205,9 +210,7 @@ void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) 
 }
 
 Value SectionGrouper::valueFor(Operation *user, std::size_t unit, spmd::ReshardOp read) const {
-  std::size_t index = 0;
-  while (!isSameRead(reads[unit][index], read))
-    ++index;
+  const std::size_t index = indices.lookup(keyOf(read));
   Value value;
   for (auto [scope, values] : llvm::zip(found.scopes, valuesIn))
     if (scope.unit == unit && isIn(user, scope) && (!value || scope.invocation == model::invocationOf(user)))
