@@ -59,9 +59,11 @@ OpenedPlan openPlan(std::span<const std::uint8_t> bytes) {
     return opened;
   }
   opened.isAccepted = true;
-  const bool isOfThisVersion = file->plan.minor == planMinor;
+  // A plan is written in this version, which may demand what an older one does not have.
+  if (file->plan.minor != planMinor)
+    return opened;
   const std::vector<std::uint8_t> written = serializePlan(file->plan);
-  claim(!isOfThisVersion || std::ranges::equal(written, bytes), "an accepted plan is written as different bytes");
+  claim(std::ranges::equal(written, bytes), "an accepted plan is written as different bytes");
   const Result<PlanFile> again = parsePlan(written, "again");
   claim(again.isOk() && checkPlan(again->plan).isOk(), "an accepted plan is refused after it is written");
   claim(again.isOk() && reportsOf(file->plan) == reportsOf(again->plan), "the reports differ after a plan is written");
