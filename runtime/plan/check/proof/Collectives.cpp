@@ -231,7 +231,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         if (sizes[collective.axes[a]] > 1) {
           steps.push_back({collective.axes[a], step});
           for (Bound &bound : reading.meaning.bounds)
-            if (chunk->first < bound.end)
+            if (!digits.empty() && bound.has(digits.front()))
               bound.axes |= AxisSet(1) << collective.axes[a];
         }
         step *= sizes[collective.axes[a]];

@@ -81,6 +81,8 @@ std::optional<Match> EntryProof::matchViewOfParts(const plan::ViewT &view, std::
 }
 
 bool EntryProof::recognizeConcatenation(const plan::ViewT &view) {
+  if (!isDense(view))
+    return false;
   const std::int64_t offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype))),
                      elements = elementsOf(view.shape);
   std::vector<RootId> roots;
@@ -92,13 +94,16 @@ bool EntryProof::recognizeConcatenation(const plan::ViewT &view) {
       plan::ViewT full(view);
       full.valid.clear();
       full.strides.clear();
-      full.shape = numbering.type(id).shape;
-      const std::size_t dim = numbering.root(numbering.value(id).root).dim;
-      const std::int64_t others = elementsOf(full.shape) / full.shape[dim];
-      full.shape[dim] = elements / others;
-      Mismatch ignored;
-      if (elements % others == 0 && isDense(view) && matchConcatenation(full, id, ignored))
-        return true;
+      const Shape shape = numbering.type(id).shape;
+      // Ranks may divide one dim.
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const std::int64_t others = elementsOf(shape) / shape[d];
+        full.shape = shape;
+        full.shape[d] = elements / others;
+        Mismatch ignored;
+        if (elements % others == 0 && matchConcatenation(full, id, ignored))
+          return true;
+      }
     }
   return false;
 }

@@ -111,7 +111,10 @@ Multiple EntryProof::multipleOf(const Meaning &meaning) const {
 }
 
 std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) {
-  std::optional<Reading> reading = contents.read(view, padding);
+  std::optional<Reading> reading = contents.read(view, /*padding=*/false);
+  // The next part of a concatenation is no padding of the one before it.
+  if (!reading && (recognizeConcatenation(view) || padding))
+    reading = contents.read(view, padding);
   if (reading && view.repetition_stride != 0)
     reading->meaning.first = reading->meaning.last = slice;
   // Facts of parts of the window may together be right.

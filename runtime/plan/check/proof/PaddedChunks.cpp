@@ -48,7 +48,11 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
     const bool isInside = std::ranges::none_of(std::span(loops).subspan(1), [&](const Loop &loop) {
       return loop.step >= outer.step && loop.step < result.end;
     });
-    return length % outer.stride == 0 && result.distance > 0 && isInside && isAtStart()
+    // Chunks past the end of a bound have padding of the level in which the loop is.
+    const bool isInLevels = std::ranges::none_of(found->meaning.bounds, [&](const Bound &bound) {
+      return bound.separates(result.distance, outer.step);
+    });
+    return length % outer.stride == 0 && result.distance > 0 && isInside && isInLevels && isAtStart()
                ? std::optional(std::move(result))
                : std::nullopt;
   }
@@ -190,6 +194,10 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
       return false;
     if (rows > outer.extent && end != contents.elementsOf(own.meaning))
       own.meaning.bounds.push_back({end, taken});
+    // The elements of a rank's chunk are in the levels of the digit that is divided.
+    for (Bound &bound : own.meaning.bounds)
+      if (bound.has(outer))
+        bound.axes |= taken;
     std::erase(own.meaning.zeros, end);
     own.at.dims[dim].assign(1, {chunk / inner, outer.step});
     own.at.dims[dim].insert(own.at.dims[dim].end(), digits.begin() + 1, digits.end());
@@ -226,9 +234,7 @@ bool EntryProof::clearPadding(const plan::LaunchT &launch) {
   if (source.shape != destination.shape || !isAll("low", 0) || !isAll("high", 0) || !isAll("step", 1) ||
       !destination.valid.empty())
     return false;
-  std::optional<Reading> reading = read(source, /*padding=*/false);
-  if (!reading)
-    reading = recognizeConcatenation(source) ? read(source) : read(source, /*padding=*/true);
+  std::optional<Reading> reading = read(source);
   if (!reading || !reading->isKnown()) {
     lose(destination, reading ? reading->meaning.unproved
                               : "the content of '" + plan.buffers[source.buffer]->name + "' is not known");
