@@ -44,6 +44,11 @@ GPT2 = ["hf", ROOT / "test/reference/gpt2-tiny/config.json", "--batch", "2", "--
 LLAMA = ["hf", ROOT / "test/reference/llama-tiny/config.json", "--batch", "2", "--sequence", "16"]
 
 
+@functools.cache
+def families():
+    return sorted(folder.name for folder in (ROOT / "test/reference/families").iterdir() if (folder / "config.json").exists())
+
+
 def family(name):
     return ["hf", ROOT / f"test/reference/families/{name}/config.json", "--batch", "2", "--sequence", "16"]
 

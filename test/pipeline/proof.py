@@ -2,7 +2,8 @@
 recipes of all kinds, and random recipes.
 
 SLUICE_PROOF_PLANS is the number of combinations of a model and a recipe, spread over all of them (60; 0: all). SLUICE_PROOF_RANDOM is the number of random
-recipes (20), SLUICE_PROOF_FIRST the number of the first (0). SLUICE_PROOF_REPORT is a file that gets a line for each plan that is not proved.
+recipes (20), SLUICE_PROOF_SETTINGS that of random settings of all kinds (20), SLUICE_PROOF_FIRST the number of the first of both (0). SLUICE_PROOF_REPORT is
+a file that gets a line for each plan that is not proved, and for each recipe that does not fit its model.
 """
 
 import concurrent.futures
@@ -10,10 +11,12 @@ import random
 
 import pinned_plans
 from random_recipes import Case
+from random_settings import AnyCase
 from sluice import *
 
 PLANS = int(os.environ.get("SLUICE_PROOF_PLANS", "60"))
 RANDOM = int(os.environ.get("SLUICE_PROOF_RANDOM", "20"))
+SETTINGS = int(os.environ.get("SLUICE_PROOF_SETTINGS", "20"))
 FIRST = int(os.environ.get("SLUICE_PROOF_FIRST", "0"))
 
 ZOO = (
@@ -65,7 +68,15 @@ RECIPES = {
     "GPU, host": ["mesh.shard=2", "target.device=cuda", 'memory.offload=["parameters", "optimizer"]', "gradient.microbatches=2"],
     "prefetch": ["mesh.shard=4", "schedule.forward_prefetch=3", "schedule.backward_prefetch=post", "schedule.reduce_buffers=2", "schedule.overlap_steps=false"],
 }
-FAMILIES = sorted(folder.name for folder in (ROOT / "test/reference/families").iterdir() if (folder / "config.json").exists())
+# Of families: each rank has a part of every block.
+TENSOR = {
+    "tensor": ["mesh.tensor=2", "sharding.tensor=megatron"],
+    "sequence": ["mesh.tensor=2", "sharding.tensor=megatron", "sharding.sequence=true", "gradient.clip_norm=1.0"],
+    "uneven heads": ["mesh.tensor=3", "mesh.shard=2", "sharding.tensor=megatron", "recompute.policy=block"],
+    "shared heads": ["mesh.tensor=4", "sharding.tensor=megatron", "gradient.microbatches=2", "precision.compute=bf16"],
+}
+# Heads with rotation of a part of their columns, and with norms by head.
+TENSOR_FAMILIES = ("gpt-neox", "phi3", "stablelm", "stablelm-parallel")
 
 
 def combinations():
@@ -73,8 +84,8 @@ def combinations():
     for model in ZOO:
         for recipe, settings in RECIPES.items():
             yield f"{' '.join(model)}, {recipe}", pinned_plans.zoo(*model), settings
-    for family in FAMILIES:
-        for recipe, settings in RECIPES.items():
+    for family in pinned_plans.families():
+        for recipe, settings in {**RECIPES, **TENSOR}.items():
             yield f"{family}, {recipe}", [*pinned_plans.family(family), "--allow-longer"], settings
     for name, (model, settings) in pinned_plans.CASES.items():
         yield name, model, settings
@@ -88,11 +99,12 @@ def imported(model):
 
 
 def outcome(model, settings):
-    """`proved`, `not compiled`, or why the plan is not proved."""
+    """`proved`, `not compiled: ` and the error, or why the plan is not proved."""
     plan = SCRATCH / f"proof-{next(numbers)}.plan"
     done = try_run("sluice-compile", model, *set_options(settings), "-o", plan)
     if done.returncode != 0:
-        return f"refused: {done.stderr.strip()}" if "internal error" in done.stderr or done.returncode not in (1, 3) else "not compiled"
+        is_refused = "internal error" in done.stderr or done.returncode not in (1, 3)
+        return f"{'refused' if is_refused else 'not compiled'}: {done.stderr.strip()}"
     done = try_run("sluice-plan", "check", plan, "--json")
     if done.returncode != 0:
         return f"refused: {done.stderr.strip()}"
@@ -108,14 +120,16 @@ def prove(cases):
     cases = list(cases)
     with concurrent.futures.ThreadPoolExecutor(max_workers=int(os.environ.get("WORKERS", "2"))) as pool:
         found = list(pool.map(lambda case: outcome(*case[1:]), cases))
-    lines = [f"{name}: {settings}: {text.replace(chr(10), chr(32))}" for (name, _, settings), text in zip(cases, found) if text not in ("proved", "not compiled")]
+    lines = [f"{name}: {settings}: {text.replace(chr(10), chr(32))}" for (name, _, settings), text in zip(cases, found) if text != "proved"]
     if "SLUICE_PROOF_REPORT" in os.environ:
         with open(os.environ["SLUICE_PROOF_REPORT"], "a") as report:
             report.writelines(line + "\n" for line in lines)
-    print(f"{len(cases)} plans: {found.count('proved')} proved, {found.count('not compiled')} recipes that do not fit the model, {len(lines)} others")
+    lines = [line for line in lines if ": not compiled: " not in line]
+    proved = found.count("proved")
+    print(f"{len(cases)} plans: {proved} proved, {len(cases) - proved - len(lines)} recipes that do not fit the model, {len(lines)} others")
     for line in lines:
         expect(False, line)
-    expect(found.count("proved") > 0, "expected plans that are proved")
+    expect(proved > 0, "expected plans that are proved")
 
 
 @test
@@ -123,6 +137,18 @@ def models_and_recipes():
     cases = list(combinations())
     chosen = random.Random(0).sample(cases, min(PLANS, len(cases))) if PLANS else cases
     prove((name, imported(tuple(model)), settings) for name, model, settings in chosen)
+
+
+@test
+def families_in_parts():
+    cases = [(family, recipe) for family in TENSOR_FAMILIES for recipe in TENSOR]
+    prove((f"{family}, {recipe}", imported((*pinned_plans.family(family), "--allow-longer")), TENSOR[recipe]) for family, recipe in cases)
+
+
+@test
+def random_settings():
+    cases = [AnyCase(number) for number in range(FIRST, FIRST + SETTINGS)]
+    prove((f"settings {FIRST + k}: {' '.join(case.name)}", imported(tuple(case.arguments)), case.recipe) for k, case in enumerate(cases))
 
 
 @test

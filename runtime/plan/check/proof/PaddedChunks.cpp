@@ -49,9 +49,8 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
       return loop.step >= outer.step && loop.step < result.end;
     });
     // Chunks past the end of a bound have padding of the level in which the loop is.
-    const bool isInLevels = std::ranges::none_of(found->meaning.bounds, [&](const Bound &bound) {
-      return bound.separates(result.distance, outer.step);
-    });
+    const bool isInLevels = std::ranges::none_of(
+        found->meaning.bounds, [&](const Bound &bound) { return bound.separates(result.distance, outer.step); });
     return length % outer.stride == 0 && result.distance > 0 && isInside && isInLevels && isAtStart()
                ? std::optional(std::move(result))
                : std::nullopt;

@@ -131,7 +131,8 @@ TEST(ConcatenationProof, RanksGatherTheirPartsTogether) {
   EXPECT_NE(proofOf(half), "");
 }
 
-/// The output of concat(a, b) of six numbers, of which each rank along `tensor` slices its three: then they gather them.
+/// The output of concat(a, b) of six numbers, of which each rank along `tensor` slices its three: then they gather
+/// them.
 class SlicedParts : public ProofPlan {
 public:
   std::uint32_t a = buffer("a", {4}, f32, host), b = buffer("b", {2}, f32, host), c = buffer("c", {6}),
@@ -170,8 +171,8 @@ TEST(ConcatenationProof, ARankSlicesItsChunkOfAllParts) {
   EXPECT_NE(proofOf(otherTotal), "");
 }
 
-/// The output relu(x) of x [2, 6], which is written to the first columns of a buffer [2, 12]. Ranks divide these columns
-/// by `divide`: the first one has relu(x), and the second one the other columns.
+/// The output relu(x) of x [2, 6], which is written to the first columns of a buffer [2, 12]. Ranks divide these
+/// columns by `divide`: the first one has relu(x), and the second one the other columns.
 class ChunksPastTheEnd : public ProofPlan {
 public:
   explicit ChunksPastTheEnd(plan::CollectiveKind divide) : ProofPlan({{"tensor", 2}}) {
