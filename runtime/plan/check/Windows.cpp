@@ -27,7 +27,8 @@ std::optional<std::vector<Window>> windowsOf(const plan::ViewT &view) {
   for (std::size_t d = 0; d < view.shape.size(); ++d) {
     if (view.shape[d] == 0)
       return std::vector<Window>();
-    if (view.shape[d] > 1)
+    // A dim that repeats its elements has the bytes of one of them.
+    if (view.shape[d] > 1 && view.strides[d] != 0)
       dims.push_back({std::uint64_t(view.strides[d]) * element, std::uint64_t(view.shape[d])});
   }
   std::sort(dims.begin(), dims.end());

@@ -22,8 +22,8 @@ struct Window {
   std::uint64_t end() const { return begin + (count - 1) * period + run; }
 };
 
-/// The windows of a view in ascending order, relative to its first byte. nullopt if elements overlap, or if there are
-/// too many windows to list.
+/// The windows of a view in ascending order, relative to its first byte. nullopt if different elements
+/// overlap, or if there are too many windows to list.
 std::optional<std::vector<Window>> windowsOf(const plan::ViewT &view);
 
 /// True if a byte of [begin, end), which overlaps the range of the window, is one of the window's.

@@ -21,6 +21,10 @@ public:
   void write(std::int64_t first, std::int64_t count) { fill(compute, window(first, count), 1); }
   void readAll() { copy(compute, view(matrix), view(out)); }
   void read(std::int64_t first, std::int64_t count) { copy(compute, window(first, count), view(out, {rows, count})); }
+  /// The first columns of all rows, and these again.
+  void readTwice(std::int64_t count) {
+    copy(compute, view(matrix, {2, rows, count}, 0, {0, columns, 1}), view(buffer("twice", {2, rows, count})));
+  }
   void expectUnwritten() { expectRefused(2, "reads bytes of buffer 'matrix' that no instruction has written"); }
 };
 
@@ -46,6 +50,18 @@ TEST(Windows, OverlappingWindowsAreAll) {
   plan.write(3, 5);
   plan.readAll();
   plan.expectAccepted();
+}
+
+TEST(Windows, ARepeatedWindowHasItsBytes) {
+  for (std::int64_t written : {5, 4}) {
+    Columns plan;
+    plan.write(0, written);
+    plan.readTwice(5);
+    if (written == 5)
+      plan.expectAccepted();
+    else
+      plan.expectUnwritten();
+  }
 }
 
 TEST(Windows, AGapOfOneColumnIsFound) {

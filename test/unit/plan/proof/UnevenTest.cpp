@@ -26,6 +26,9 @@ const Recipe unevenRecipes[] = {
     {"OneRowForAllRanks", "zoo mlp-stack --set dim=3 --set batch=4",
      "--set mesh.shard=3 --set mesh.tensor=3 --set "
      "'sharding.tensor={\"0.out_proj.weight\"=\"column\", \"0.out_proj.bias\"=\"column\"}'"},
+    // A frozen parameter of four rows has the chunk of one of six rows, which is trained.
+    {"FrozenOfOtherRows", "zoo moe --set batch=4 --set dim=6",
+     "--set mesh.shard=4 --set mesh.expert=2 --set sharding.units=root --set 'parameters.frozen=[\"*0*\"]'"},
     // Four heads over three ranks.
     {"Heads", "zoo transformer --set dropout=0.1",
      "--set mesh.tensor=3 --set 'sharding.tensor={\"layers.0.attention.wk.weight\"=\"column\", "
