@@ -212,9 +212,6 @@ Result initializes(const plan::PlanT &plan, Numbering &numbering, std::uint32_t 
 /// An attribute of a launch as its kernel reads it.
 double numberOf(const plan::LaunchT &launch, std::string_view name, double absent);
 
-/// Equal up to the rounding of products of factors.
-bool areClose(double a, double b);
-
 } // namespace sluice::check::proof
 
 #endif // SLUICE_RUNTIME_PLAN_CHECK_PROOF_ENTRYPROOF_H

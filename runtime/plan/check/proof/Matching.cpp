@@ -8,11 +8,8 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace sluice::check::proof {
-
-bool areClose(double a, double b) { return a == b || std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 AxisSet EntryProof::setOf(std::span<const std::uint32_t> axes) const {
   AxisSet set = 0;

@@ -7,6 +7,7 @@
 #include "runtime/plan/check/proof/Key.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace sluice::check::proof {
@@ -23,6 +24,8 @@ bool isOfStep(const std::string &input) {
 }
 
 } // namespace
+
+bool areClose(double a, double b) { return a == b || std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 const plan::AttributeT *attributeOf(const plan::ProgramKindT &kind, std::string_view name) {
   for (const auto &attribute : kind.attributes)
@@ -119,6 +122,25 @@ RootId Numbering::rootOf(std::string key, std::int64_t elements) {
   return found->second;
 }
 
+RootId Numbering::rootOfTerms(std::string name, std::vector<Multiple> terms, std::vector<Multiple> Root::*field,
+                              std::int64_t elements) {
+  std::sort(terms.begin(), terms.end());
+  Key key(name);
+  for (const auto &[root, coefficient] : terms)
+    key.add(std::int64_t(root));
+  std::vector<RootId> &alike = byTerms[key.take()];
+  for (RootId id : alike)
+    if (std::ranges::equal(roots[id].*field, terms, [](const Multiple &a, const Multiple &b) {
+          return areClose(a.second, b.second);
+        }))
+      return id;
+  alike.push_back(RootId(roots.size()));
+  roots.emplace_back();
+  roots.back().elements = elements;
+  roots.back().*field = std::move(terms);
+  return alike.back();
+}
+
 void Numbering::set(std::uint32_t id, Value value) {
   if (id == 0 || id >= values.size())
     return;
@@ -152,13 +174,7 @@ RootId Numbering::randomNumbers(std::int64_t number, std::int64_t elements) {
 }
 
 RootId Numbering::powerSum(double p, std::vector<Multiple> terms) {
-  std::sort(terms.begin(), terms.end());
-  Key key("powers");
-  key.add(p);
-  for (const auto &[root, coefficient] : terms)
-    key.add(std::int64_t(root)).add(coefficient);
-  const RootId id = rootOf(key.take(), 1);
-  roots[id].powers = std::move(terms);
+  const RootId id = rootOfTerms(Key("powers").add(p).take(), std::move(terms), &Root::powers, 1);
   roots[id].p = p;
   return id;
 }
@@ -275,13 +291,8 @@ RootId Numbering::sumOf(const Multiple &a, const Multiple &b) {
       for (const auto &[root, coefficient] : own)
         terms.push_back({root, coefficient * operand.second});
   }
-  std::sort(terms.begin(), terms.end());
-  Key key("sum");
-  for (const auto &[root, coefficient] : terms)
-    key.add(std::int64_t(root)).add(coefficient);
-  const RootId id = rootOf(key.take(), roots[a.first].elements);
+  const RootId id = rootOfTerms(Key("sum").take(), std::move(terms), &Root::terms, roots[a.first].elements);
   roots[id].varies = roots[a.first].varies || roots[b.first].varies;
-  roots[id].terms = std::move(terms);
   return id;
 }
 

@@ -25,6 +25,9 @@ using RootId = std::uint32_t;
 /// A multiple of a root, as a term of a sum.
 using Multiple = std::pair<RootId, double>;
 
+/// Equal up to the rounding of products of factors.
+bool areClose(double a, double b);
+
 /// Of the elements `at` of a sum over data ranks each rank has an equal part, which is the root `part`.
 struct RankPart {
   Indexing at;
@@ -142,6 +145,9 @@ private:
   bool numberRows(const plan::ProgramKindT &kind, std::uint32_t op);
   void numberResults(const plan::ProgramKindT &kind, std::uint32_t op);
   RootId rootOf(std::string key, std::int64_t elements);
+  /// The root of a function of these terms in any order, which it has in `field`. Coefficients may differ by rounding.
+  RootId rootOfTerms(std::string name, std::vector<Multiple> terms, std::vector<Multiple> Root::*field,
+                     std::int64_t elements);
   void set(std::uint32_t id, Value value);
   void setDense(std::uint32_t id, RootId root);
   /// Kinds of equal op and attributes get one number.
@@ -157,6 +163,8 @@ private:
   std::vector<std::pair<std::int64_t, std::uint32_t>> definitions;
   std::vector<Root> roots;
   std::unordered_map<std::string, RootId> byKey;
+  /// By a function and the roots of its terms.
+  std::unordered_map<std::string, std::vector<RootId>> byTerms;
   std::map<Persistent, RootId> persistents;
   std::map<std::string, NumberedFunction> functions;
   std::vector<std::uint32_t> kindNumbers;

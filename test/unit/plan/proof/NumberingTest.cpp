@@ -49,6 +49,17 @@ protected:
   std::optional<Numbering> numbering;
 };
 
+TEST_F(NumberingTest, CoefficientsOfTermsMayDifferByRounding) {
+  const RootId a = rootOf(x), b = rootOf(y);
+  const double third = 1.0 / 3, rounded = 1 - 2.0 / 3;
+  ASSERT_NE(third, rounded);
+  EXPECT_EQ(numbering->sumOf({a, third}, {b, 1}), numbering->sumOf({b, 1}, {a, rounded}));
+  EXPECT_NE(numbering->sumOf({a, third}, {b, 1}), numbering->sumOf({a, 0.3333}, {b, 1}));
+  EXPECT_EQ(numbering->powerSum(2, {{a, third}, {b, 1}}), numbering->powerSum(2, {{b, 1}, {a, rounded}}));
+  EXPECT_NE(numbering->powerSum(2, {{a, third}, {b, 1}}), numbering->powerSum(2, {{a, 0.3333}, {b, 1}}));
+  EXPECT_NE(numbering->powerSum(2, {{a, third}}), numbering->powerSum(3, {{a, third}}));
+}
+
 TEST_F(NumberingTest, ViewsHaveTheElementsOfTheirOperand) {
   const std::uint32_t reshaped = plan.op("model.reshape", {x}, {2, 12}),
                       turned = plan.op("model.transpose", {x}, {6, 4}, {list("permutation", {1, 0})}),
