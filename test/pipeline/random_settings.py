@@ -50,9 +50,14 @@ GROUPS = (
      "schedule.forward_prefetch=0 schedule.backward_prefetch=none"],
 )
 # Axes, and the shardings by parameter that they need.
-MLP_SPLIT = "sharding.tensor={'*.in_proj.*'='column','*.out_proj.*'='row'}"
+MLP_SPLIT = "sharding.tensor={'*in_proj*'='column','*out_proj*'='row'}"
 ATTENTION_SPLIT = "sharding.tensor={'*.wq.weight'='column','*.wk.weight'='column','*.wv.weight'='column','*.wo.weight'='row'}"
 FFN_SPLIT = "sharding.tensor={'*.w1.weight'='column','*.w2.weight'='row'}"
+SPLITS = {
+    "transformer": [ATTENTION_SPLIT, FFN_SPLIT], "two-forwards": [ATTENTION_SPLIT, FFN_SPLIT], "nested-recompute": [FFN_SPLIT],
+    "linear-relu-linear": ["sharding.tensor={'0.*'='column','2.weight'='row'}"],
+    **dict.fromkeys(("mlp", "mlp-sequence", "linear-mlps", "mlp-stack", "norm-mlps", "reduce-model", "moe"), [MLP_SPLIT]),
+}
 EXPERT = "sharding.expert=['*.experts.*']"
 
 
@@ -86,10 +91,8 @@ class AnyCase:
             self.set(f"mesh.tensor={r.choice([2, 2, 3, 4])} sharding.tensor=megatron")
             if r.random() < 0.4:
                 self.set("sharding.sequence=true")
-        elif not self.is_family and draw < 0.4:
-            splits = {"transformer": [ATTENTION_SPLIT, FFN_SPLIT], "two-forwards": [ATTENTION_SPLIT, FFN_SPLIT], "nested-recompute": [FFN_SPLIT],
-                      "linear-relu-linear": ["sharding.tensor={'0.*'='column','2.weight'='row'}"]}
-            self.set(f"mesh.tensor={r.choice([2, 2, 3])} {r.choice(splits.get(self.name[0], [MLP_SPLIT]))}")
+        elif self.name[0] in SPLITS and draw < 0.5:
+            self.set(f"mesh.tensor={r.choice([2, 2, 3])} {r.choice(SPLITS[self.name[0]])}")
             if r.random() < 0.3:
                 self.set("sharding.sequence=true")
         elif draw > 0.95:

@@ -6,6 +6,8 @@
 #include "runtime/plan/check/Access.h"
 
 #include <numeric>
+#include <ranges>
+#include <unordered_map>
 
 namespace sluice::check {
 
@@ -25,10 +27,43 @@ Padding PaddingIds::of(const plan::ViewT &view) {
 
 namespace {
 
+/// The parameters by the buffers of their gradients: an update reads a gradient after its parameter, or a copy of it.
+std::unordered_map<std::uint32_t, const plan::ParameterT *> findGradients(const plan::PlanT &plan,
+                                                                          const plan::EntryT &entry) {
+  std::unordered_map<std::uint32_t, const plan::ParameterT *> parameters, gradients;
+  for (const auto &parameter : plan.parameters)
+    parameters[parameter->buffer] = parameter.get();
+  const auto passOn = [](auto &owners, const plan::ViewT &source, const plan::ViewT &destination) {
+    if (const auto owner = owners.find(destination.buffer); owner != owners.end())
+      owners.try_emplace(source.buffer, owner->second);
+  };
+  std::vector<const plan::InstructionT *> instructions;
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+    instructions.push_back(&instruction);
+  });
+  for (const plan::InstructionT *instruction : instructions | std::views::reverse) {
+    if (const plan::CopyT *copy = instruction->operation.AsCopy()) {
+      passOn(gradients, *copy->source, *copy->destination);
+      passOn(parameters, *copy->source, *copy->destination);
+    }
+    const plan::LaunchT *launch = instruction->operation.AsLaunch();
+    if (!launch || launch->inputs.empty())
+      continue;
+    if (launch->inputs.size() == 1 && launch->outputs.size() == 1)
+      passOn(gradients, *launch->inputs[0], *launch->outputs[0]);
+    for (const auto &output : launch->outputs)
+      if (const auto updated = parameters.find(output->buffer); updated != parameters.end())
+        for (std::size_t k = 0; k + 1 < launch->inputs.size(); ++k)
+          if (launch->inputs[k]->buffer == output->buffer)
+            gradients.try_emplace(launch->inputs[k + 1]->buffer, updated->second);
+  }
+  return gradients;
+}
+
 class Resolver {
 public:
-  Resolver(const plan::PlanT &plan, PaddingIds &paddings, Actions &actions)
-      : plan(plan), paddings(paddings), actions(actions) {}
+  Resolver(const plan::PlanT &plan, const plan::EntryT &entry, PaddingIds &paddings, Actions &actions)
+      : plan(plan), gradients(findGradients(plan, entry)), paddings(paddings), actions(actions) {}
 
   /// The instruction is in a section of `repeat` repetitions.
   void resolve(const plan::InstructionT &instruction, std::uint32_t issue, std::uint32_t repeat) {
@@ -93,20 +128,29 @@ private:
 
   void resolveCollective(const plan::InstructionT &instruction, const plan::CollectiveT &collective) {
     const std::size_t count = collective.segments.size();
-    const std::vector<int> parameters = segmentParameters(plan, instruction, collective);
+    const bool scatters = collective.kind == plan::CollectiveKind::reduce_scatter;
+    const std::vector<int> bySize = segmentParameters(plan, instruction, collective);
+    const auto parameterOf = [&](std::size_t s) -> const plan::ParameterT * {
+      // Parameters with chunks of one size may have different padding.
+      const plan::ViewT &shard = *collective.segments[s]->destination;
+      if (const auto own = gradients.find(shard.buffer);
+          scatters && own != gradients.end() && shardElements(*own->second) == elementCount(shard.shape))
+        return own->second;
+      return bySize[s] >= 0 ? plan.parameters[bySize[s]].get() : nullptr;
+    };
     for (std::size_t s = 0; s < count; ++s) {
       Access &access = add(*collective.segments[s]->source, false);
       access.carriesPadding = true;
-      if (collective.kind == plan::CollectiveKind::reduce_scatter && parameters[s] >= 0)
-        access.neededBytes = wholeBytes(*plan.parameters[parameters[s]], collective.dtype, access.neededBytes);
+      if (const plan::ParameterT *parameter = parameterOf(s); parameter && scatters)
+        access.neededBytes = wholeBytes(*parameter, collective.dtype, access.neededBytes);
     }
     for (std::size_t s = 0; s < count; ++s) {
       Access &access = add(*collective.segments[s]->destination, true);
       access.paddingFrom = std::int32_t(s);
-      const plan::ParameterT *parameter = parameters[s] >= 0 ? plan.parameters[parameters[s]].get() : nullptr;
+      const plan::ParameterT *parameter = parameterOf(s);
       if (!parameter || !isPadded(plan, *parameter))
         continue;
-      if (collective.kind == plan::CollectiveKind::reduce_scatter)
+      if (scatters)
         access.padding = paddings.of(parameter->axes, parameter->chunk, cutShape(*parameter)[cutDim(*parameter)]);
       else if (collective.kind == plan::CollectiveKind::all_gather)
         access.dataBytes = wholeBytes(*parameter, collective.dtype, access.end - access.begin);
@@ -121,6 +165,8 @@ private:
   }
 
   const plan::PlanT &plan;
+  /// Parameters by the buffers of their gradients.
+  std::unordered_map<std::uint32_t, const plan::ParameterT *> gradients;
   PaddingIds &paddings;
   Actions &actions;
   std::uint32_t otherRepetitions = 0;
@@ -130,7 +176,7 @@ private:
 
 Actions resolveActions(const plan::PlanT &plan, const plan::EntryT &entry, PaddingIds &paddings) {
   Actions actions;
-  Resolver resolver(plan, paddings, actions);
+  Resolver resolver(plan, entry, paddings, actions);
   forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
     resolver.resolve(instruction, i, entry.sections[s]->repeat);
   });

@@ -142,11 +142,9 @@ std::vector<int> segmentParameters(const plan::PlanT &plan, const plan::Instruct
   for (std::size_t s = 0; s < found.size(); ++s) {
     const std::uint64_t shard = *elementCount(shardOf(s).shape);
     // Some of the members, in order: those without a gradient are left out.
-    std::size_t inOrder = next;
-    while (inOrder < members.size() &&
-           (chunks[inOrder] != shard || (!gathers && plan.parameters[members[inOrder]]->frozen)))
-      ++inOrder;
-    next = inOrder < members.size() ? inOrder + 1 : next;
+    while (next < members.size() && chunks[next] != shard)
+      ++next;
+    const std::size_t inOrder = next < members.size() ? next++ : members.size();
     const auto own = byBuffer.find(shardOf(s).buffer);
     const auto same = bySize.find(shard);
     // Most plans list the unit's parameters in order, so parameters of equal size are distinguished.

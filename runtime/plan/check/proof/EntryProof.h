@@ -114,8 +114,6 @@ private:
   /// Relates the view's bytes to a concatenation whose operands they hold. True if there is one.
   bool recognizeConcatenation(const plan::ViewT &view);
   std::optional<Match> matchConcatenation(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
-  /// The value is a view of a concatenation.
-  std::optional<Match> matchViewOfParts(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
 
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);

@@ -130,9 +130,8 @@ RootId Numbering::rootOfTerms(std::string name, std::vector<Multiple> terms, std
     key.add(std::int64_t(root));
   std::vector<RootId> &alike = byTerms[key.take()];
   for (RootId id : alike)
-    if (std::ranges::equal(roots[id].*field, terms, [](const Multiple &a, const Multiple &b) {
-          return areClose(a.second, b.second);
-        }))
+    if (std::ranges::equal(roots[id].*field, terms,
+                           [](const Multiple &a, const Multiple &b) { return areClose(a.second, b.second); }))
       return id;
   alike.push_back(RootId(roots.size()));
   roots.emplace_back();

@@ -131,6 +131,42 @@ TEST(ConcatenationProof, RanksGatherTheirPartsTogether) {
   EXPECT_NE(proofOf(half), "");
 }
 
+/// The output exp(transpose(c)) of c = concat(relu(w), relu(w)) of columns, whose rows ranks along `tensor` divide.
+class TransposedParts : public ProofPlan {
+public:
+  plan::LaunchT *exp = nullptr;
+
+  TransposedParts() : ProofPlan({{"tensor", 2}}) {
+    const std::uint32_t w = buffer("w", {2, 6}), c = buffer("c", {2, 12}), y = buffer("y", {2, 12}),
+                        full = buffer("full", {4, 12});
+    unit("u");
+    parameter("w", {4, 6}, {0}, w);
+    const std::uint32_t relu = op("model.relu", {op("model.read", {}, {4, 6}, {}, "w")}, {4, 6}),
+                        all = op("model.concat", {relu, relu}, {4, 12}, {integer("dim", 1)});
+    end({op("model.exp", {op("model.transpose", {all}, {12, 4}, {list("permutation", {1, 0})})}, {12, 4})});
+    plan::EntryT &entry = step();
+    launch(0, "relu", {view(w)}, {view(c, {2, 6}, 0, {12, 1})});
+    launch(0, "relu", {view(w)}, {view(c, {2, 6}, 24, {12, 1})});
+    const Shape turned{1, 12};
+    exp = launch(0, "exp", {view(c, {12, 2}, 0, turned)}, {view(y, {12, 2}, 0, turned)}).operation.AsLaunch();
+    collective(0, all_gather, {0}, none, {{view(y), view(full)}});
+    PlanBuilder::port(entry.outputs, "y", view(full, {12, 4}, 0, turned));
+  }
+};
+
+TEST(ConcatenationProof, RanksReadTheirPartsTransposed) {
+  TransposedParts good;
+  EXPECT_EQ(proofOf(good), "");
+
+  TransposedParts otherOrder;
+  otherOrder.exp->inputs[0]->strides = {2, 1};
+  EXPECT_NE(proofOf(otherOrder), "");
+
+  TransposedParts fewer;
+  fewer.exp->inputs[0]->shape = fewer.exp->outputs[0]->shape = {11, 2};
+  EXPECT_NE(proofOf(fewer), "");
+}
+
 /// The output of concat(a, b) of six numbers, of which each rank along `tensor` slices its three: then they gather
 /// them.
 class SlicedParts : public ProofPlan {

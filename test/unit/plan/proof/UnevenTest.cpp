@@ -29,6 +29,10 @@ const Recipe unevenRecipes[] = {
     // A frozen parameter of four rows has the chunk of one of six rows, which is trained.
     {"FrozenOfOtherRows", "zoo moe --set batch=4 --set dim=6",
      "--set mesh.shard=4 --set mesh.expert=2 --set sharding.units=root --set 'parameters.frozen=[\"*0*\"]'"},
+    // The output projection is reduced after the other parameters, with the chunk of the table of positions.
+    {"ChunksOfOneSize",
+     "hf " SLUICE_SOURCE_DIR "/test/reference/families/opt-post-norm/config.json --batch 2 --sequence 8",
+     "--set mesh.shard=6 --set mesh.expert=2 --set loss.chunk_rows=8"},
     // Four heads over three ranks.
     {"Heads", "zoo transformer --set dropout=0.1",
      "--set mesh.tensor=3 --set 'sharding.tensor={\"layers.0.attention.wk.weight\"=\"column\", "
