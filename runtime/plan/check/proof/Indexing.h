@@ -40,7 +40,7 @@ struct AxisStep {
 /// The elements of a shard for which the sum of the digits with steps below `end`, of the steps of `axes`, and of the
 /// first element's place in the level (levelBase) is `end` or more are padding: they would be past the last element of
 /// a dim. Elements past the last one of the root are padding without a bound. `axes` has all axes with steps below
-/// `end`; the step of a dim's outermost axis may be `end`.
+/// `end`, and those of chunks past the end, whose steps may be `end` or more.
 struct Bound {
   std::int64_t end = 0;
   AxisSet axes = 0;
