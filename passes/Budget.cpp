@@ -72,7 +72,7 @@ std::set<std::string> automaticUnits(const Recipe &recipe, const plan::PlanT &pl
 }
 
 /// A plan whose live bytes are over the budget is not placed as low as possible: its arena says little.
-std::int64_t bytesOf(const Trial &trial, std::int64_t budget) {
+std::int64_t bytesOf(const CompiledPlan &trial, std::int64_t budget) {
   return trial.liveBytes > budget ? trial.liveBytes : trial.deviceBytes;
 }
 
@@ -82,7 +82,7 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   BudgetChoice best;
   best.budget = budget;
   best.hasMachine = machine != nullptr;
-  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, {}, {}), /*printsRemarks=*/true));
+  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, {}, {}), /*isQuiet=*/false));
   const plan::PlanT &base = best.trial.file.plan;
   SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, automaticUnits(recipe, base), machine));
   BudgetProblem &problem = best.stages.problem;
@@ -105,10 +105,9 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
     const auto [known, isNew] = tried.try_emplace(solution.chosen, 0);
     if (isNew && tried.size() > mostTrials)
       break;
-    std::optional<Trial> trial;
+    std::optional<CompiledPlan> trial;
     if (isNew) {
-      SLUICE_ASSIGN_OR_RETURN(
-          trial, compileTrial(module, valuesOf(recipe, best.stages, solution.chosen), /*printsRemarks=*/false));
+      SLUICE_ASSIGN_OR_RETURN(trial, compileTrial(module, valuesOf(recipe, best.stages, solution.chosen)));
       known->second = bytesOf(*trial, budget);
     }
     const bool isFeasible = known->second <= budget;

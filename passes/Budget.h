@@ -8,8 +8,8 @@
 #ifndef SLUICE_PASSES_BUDGET_H
 #define SLUICE_PASSES_BUDGET_H
 
+#include "passes/CompiledPlan.h"
 #include "passes/Pipeline.h"
-#include "passes/Trial.h"
 #include "passes/solver/choose/BudgetProblem.h"
 #include "passes/solver/choose/PlanStages.h"
 
@@ -24,7 +24,8 @@ struct BudgetChoice {
   BudgetCost bound;
   std::int64_t budget = 0;
   bool hasMachine = false;
-  Trial trial;
+  /// The plan of the choices.
+  CompiledPlan trial;
 };
 
 /// If the recipe of the module leaves choices to the planner: runs the phases before them, chooses, and replaces

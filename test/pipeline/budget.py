@@ -159,6 +159,30 @@ def contradictions_are_refused():
         expect(done.returncode == 2 and f"error: {option} requires {wanted}" in done.stderr, f"{option}: {done}")
 
 
+GPU = ["mesh.shard=4", "precision.compute=bf16", "target.device=cuda", "target.arch=sm_90"]
+MACHINE = ["--machine", ROOT / "tools" / "machines" / "h100-8x4.toml"]
+
+
+@test
+def a_machine_gives_seconds():
+    none, block = (bytes_of(Plan(model(), GPU + [f"recompute.policy={policy}"])) for policy in ("none", "block"))
+    settings = GPU + ["sharding.reshard_after_forward=auto"]
+    budget = (none + block) // 2
+    plan, decisions = with_decisions(settings, budget, *MACHINE)
+    plan.check()
+    expect(bytes_of(plan) <= budget, f"{bytes_of(plan)} bytes with a budget of {budget}")
+    expect(decisions["bound"]["s"] <= decisions["cost"]["s"], f"bound {decisions['bound']}, cost {decisions['cost']}")
+    chosen = [one["alternatives"][one["choice"]]["s"] for one in decisions["decisions"]]
+    expect(abs(sum(chosen) - decisions["cost"]["s"]) < 1e-11 and any(chosen), f"seconds of the choices {chosen}, cost {decisions['cost']}")
+    seconds = [json.loads(run("sluice-plan", "simulate", one.path, *MACHINE, "--json").stdout)["step_s"]
+               for one in (plan, Plan(model(), GPU + ["recompute.policy=block"]))]
+    expect(seconds[0] <= seconds[1], f"step of the choice {seconds[0]} s, with each block recomputed {seconds[1]} s")
+    # Rates that the file does not have are an error.
+    done = try_compile(model(), ["mesh.shard=4", "target.device=cuda", "recompute.policy=budget", f"memory.budget={budget}"], *MACHINE)
+    expect(done.returncode == 1 and "has no value for: rate of 'attention' in f32" in done.stderr
+           and "note: without a machine, choices are compared by FLOPs" in done.stderr, done.stderr)
+
+
 @test
 def a_budget_that_is_too_small_names_remedies():
     settings = ["mesh.shard=1", "recompute.policy=budget"]
@@ -166,6 +190,8 @@ def a_budget_that_is_too_small_names_remedies():
     expect(done.returncode == 3 and done.stderr.startswith("error: over the memory budget of one rank"), done.stderr)
     least = int(re.search(r"note: memory.budget = (\d+) .*is enough", done.stderr)[1])
     expect(bytes_of(budgeted(["mesh.shard=1"], least)) <= least, f"the budget of {least} bytes that the note names")
+    # With more ranks there is less than the least memory of these.
+    expect(re.search(r"note: mesh.shard = 2: \d+ .*still over the budget", done.stderr), done.stderr)
     # Each remedy is a plan.
     half = bytes_of(Plan(model(), ["mesh.shard=1"])) * 3 // 4
     done = try_compile(model(), ["mesh.shard=1", f"memory.budget={half}"])

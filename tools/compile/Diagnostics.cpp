@@ -52,7 +52,6 @@ Diagnostics::Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context)
 
 FirstError::FirstError(mlir::MLIRContext *context)
     : handler(context, [this](mlir::Diagnostic &diagnostic) {
-        isOverBudget |= isOverBudgetError(diagnostic);
         if (text.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
           text = diagnostic.str() + pathOf(diagnostic.getLocation());
       }) {}

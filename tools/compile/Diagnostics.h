@@ -28,7 +28,6 @@ public:
 
   /// Empty: there was no error.
   std::string text;
-  bool isOverBudget = false;
 
 private:
   mlir::ScopedDiagnosticHandler handler;

@@ -4,10 +4,8 @@
 #include "dialect/model/Attributes.h"
 #include "passes/Budget.h"
 #include "passes/Pipeline.h"
-#include "passes/emit/Emit.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Profile.h"
-#include "runtime/plan/Reader.h"
 #include "tools/compile/CompileRecipe.h"
 #include "tools/compile/Diagnostics.h"
 #include "tools/compile/Verify.h"
@@ -115,68 +113,53 @@ Result<bool> VariantCompiler::isLimited(const Variant &variant) {
   return recipe.memory.budget.has_value();
 }
 
-Result<PlanBytes> VariantCompiler::emit(const Variant &variant) {
+Result<CompiledPlan> VariantCompiler::emit(const Variant &variant) {
   SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> model, moduleOf(variant));
-  const bool isDump = !compiledTo(module).empty();
-  if (!isDump)
+  if (compiledTo(module).empty())
     recordSourceDigest(model.get());
   FirstError error(module->getContext());
   if (Result<Recipe> recipe = mergeRecipe(model.get(), optionsOf(options, variant)); !recipe.isOk())
     return recipe.takeStatus();
   Result<std::optional<BudgetChoice>> choice = makeChoices(model.get(), machine);
-  if (choice.isOk() && *choice && (*choice)->isFeasible) {
-    SLUICE_RETURN_IF_ERROR(checkEmitted((*choice)->trial.bytes));
-    return std::move((*choice)->trial.bytes);
-  }
-  Status status = choice.isOk() ? runPhases(model.get(), nullptr) : choice.status();
-  if (error.isOverBudget)
-    return Status(StatusCode::budget, error.text);
-  if (!status.isOk())
-    return error.text.empty() ? status : Status(status.code(), error.text);
-  llvm::FailureOr<PlanBytes> emitted = emitPlan(model.get());
-  if (llvm::failed(emitted))
-    return internalError("plan that cannot be emitted, please report it");
-  SLUICE_RETURN_IF_ERROR(checkEmitted(*emitted, isDump ? options.input : ""));
-  return std::move(*emitted);
+  if (choice.isOk() && *choice)
+    return std::move((*choice)->trial);
+  Result<CompiledPlan> plan =
+      choice.isOk() ? compilePlan(model.get(), /*isQuiet=*/true) : Result<CompiledPlan>(choice.takeStatus());
+  if (!plan.isOk() && !error.text.empty())
+    return Status(plan.status().code(), error.text);
+  return plan;
 }
 
-Status VariantCompiler::measure(const PlanBytes &bytes, CompiledVariant &result) const {
-  SLUICE_ASSIGN_OR_RETURN(const PlanFile file, parsePlan(bytes.span(), "plan"));
-  const plan::PlanT &plan = file.plan;
-  const plan::ArenaT *arena = arenaOf(plan, plan::Space::device);
-  result.peak = arena ? arena->bytes + arena->workspace : 0;
+Status VariantCompiler::measure(const CompiledPlan &compiled, CompiledVariant &result) const {
+  const plan::PlanT &plan = compiled.file.plan;
+  result.peak = static_cast<std::uint64_t>(compiled.deviceBytes);
   const PeakPlace peak = findPeak(plan, plan::Space::device);
   const BytesByClass byClass = liveAt(plan, peak.entry, peak.instruction, plan::Space::device).byClass;
   const auto largest = std::ranges::max_element(byClass);
   result.largestClass = plan::EnumNameBufferClass(plan::BufferClass(largest - byClass.begin()));
   result.largestClassBytes = *largest;
-  if (!machine)
-    return Status::ok();
-  const int entry = std::max(0, findEntry(plan, "train_step"));
-  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, *machine, static_cast<std::uint32_t>(entry)));
-  if (step.isComplete)
-    result.seconds = step.seconds;
-  return checkDeviceMemory(plan, *machine);
+  if (machine) {
+    const int entry = std::max(0, findEntry(plan, "train_step"));
+    SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, *machine, static_cast<std::uint32_t>(entry)));
+    if (step.isComplete)
+      result.seconds = step.seconds;
+  }
+  if (!compiled.overBudget.empty())
+    return {StatusCode::budget, compiled.overBudget};
+  return machine ? checkDeviceMemory(plan, *machine) : Status::ok();
 }
 
 CompiledVariant VariantCompiler::compile(const Variant &variant) {
   CompiledVariant result;
   result.variant = variant;
-  Result<PlanBytes> plan = emit(variant);
-  result.status = plan.status();
-  if (result.status.code() == StatusCode::budget) {
-    // Without the budget, for its peak and time.
-    Variant unlimited = variant;
-    std::erase_if(unlimited, [](const VariantSetting &setting) { return setting.key == "memory.budget"; });
-    unlimited.push_back({"memory.budget", "default"});
-    if (const Result<PlanBytes> larger = emit(unlimited); larger.isOk())
-      static_cast<void>(measure(*larger, result));
-  }
-  if (!plan.isOk())
-    return result;
-  result.status = measure(*plan, result);
+  Result<CompiledPlan> compiled = emit(variant);
+  result.status = compiled.status();
   if (result.status.isOk())
-    result.plan = std::move(*plan);
+    result.status = checkEmitted(compiled->bytes, compiledTo(module).empty() ? "" : options.input);
+  if (result.status.isOk())
+    result.status = measure(*compiled, result);
+  if (result.status.isOk())
+    result.plan = std::move(compiled->bytes);
   return result;
 }
 

@@ -2,9 +2,9 @@
 #ifndef SLUICE_TOOLS_COMPILE_VARIANTCOMPILER_H
 #define SLUICE_TOOLS_COMPILE_VARIANTCOMPILER_H
 
+#include "passes/CompiledPlan.h"
 #include "passes/import/HuggingFace.h"
 #include "passes/solver/simulate/Prediction.h"
-#include "runtime/plan/PlanWriter.h"
 #include "tools/compile/Options.h"
 #include "tools/compile/Variant.h"
 
@@ -45,12 +45,13 @@ public:
   Result<bool> isLimited(const Variant &variant);
 
 private:
-  Result<PlanBytes> emit(const Variant &variant);
+  Result<CompiledPlan> emit(const Variant &variant);
   /// The model of the variant, which differs from the given one if the variant has a batch or sequence.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> moduleOf(const Variant &variant);
   /// Finds the options with which sluice-import created the given model.
   Status findImport(const std::string &key);
-  Status measure(const PlanBytes &plan, CompiledVariant &result) const;
+  /// The errors of CompiledVariant::status that a plan has.
+  Status measure(const CompiledPlan &compiled, CompiledVariant &result) const;
 
   const CompileOptions &options;
   mlir::ModuleOp module;
