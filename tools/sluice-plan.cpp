@@ -2,7 +2,7 @@
 //
 // Usage: sluice-plan describe|print|check|memory|schedule|diff FILE... [--json]
 //        sluice-plan check FILE --mutate N [--seed S]
-//        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1] [--checkpoint]
+//        sluice-plan memory FILE [--machine MACHINE | --at INSTRUCTION | --account fsdp1|fsdp2] [--checkpoint]
 //        sluice-plan memory FILE --html PAGE [--machine MACHINE]
 //        sluice-plan explain FILE [NAME] [--entry NAME] [--json]
 //        sluice-plan simulate FILE --machine MACHINE [--entry NAME] [--trace TRACE] [--json]
@@ -60,11 +60,10 @@ int main(int argc, char **argv) {
           ->excludes(machine);
       subcommand
           ->add_option("--account", command.account,
-                       "print only the live bytes that PyTorch FSDP1 would hold for the same model and recipe")
+                       "print only the live bytes that PyTorch FSDP1 or FSDP2 would hold for the same model and "
+                       "recipe: fsdp1 or fsdp2")
           ->check([](const std::string &name) -> std::string {
-            if (name == "fsdp2")
-              return "'--account fsdp2' is not implemented in this version";
-            return name == "fsdp1" ? "" : "expected fsdp1 but got '" + name + "'";
+            return name == "fsdp1" || name == "fsdp2" ? "" : "expected fsdp1 or fsdp2 but got '" + name + "'";
           })
           ->excludes("--machine")
           ->excludes("--at");

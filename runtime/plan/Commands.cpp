@@ -56,7 +56,7 @@ PlanCommandResult runCheck(const std::string &path, bool asJson) {
 PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command) {
   PlanCommandResult result;
   if (!command.account.empty()) {
-    Result<EagerAccount> account = accountFsdp1(plan);
+    Result<EagerAccount> account = command.account == "fsdp2" ? accountFsdp2(plan) : accountFsdp1(plan);
     if (!account.isOk())
       return {{}, account.takeStatus()};
     return {command.json ? jsonText(accountJson(*account)) : accountText(*account), {}};

@@ -14,17 +14,12 @@ SETTINGS = {
     "auto": ["sharding.units=auto", "schedule.forward_prefetch=auto", "schedule.backward_prefetch=auto"],
     "activations": ['memory.offload=["activations"]'], "kernels.attention": ["kernels.attention=own"],
 }
-MEMORY = ("--account fsdp2",)
-# Not the name of a feature: the subcommand whose option the row lists.
-PROGRAM = "sluice-plan memory"
 
 
 def commands(name, plan, model):
     """The commands that use the feature."""
     if name in SETTINGS:
         return [["sluice-compile", model, *set_options(["mesh.shard=2", setting]), "-o", "x.plan"] for setting in SETTINGS[name]]
-    if name in MEMORY:
-        return [["sluice-plan", "memory", plan, *name.split()]]
     if name.startswith("--"):
         return [["sluice-train", plan, "--data", "random:1", name, "1"]]
     return []
@@ -33,7 +28,7 @@ def commands(name, plan, model):
 def main():
     readme, plan, model = sys.argv[1:]
     row = re.search(r"^\| not yet \|.*$", Path(readme).read_text(), re.M)[0]
-    names = [name for name in re.findall(r"`([^`]+)`", row) if name != PROGRAM]
+    names = re.findall(r"`([^`]+)`", row)
     problems = [f"'{name}' is not in the row" for name in SETTINGS if name not in names]
     table = try_run("sluice-compile", "--recipe-keys").stdout
     problems += [f"'{key}' is not in the row" for key in re.findall(r"^\| `([\w.]+)` \| [^|]+ \| only the default", table, re.M)
