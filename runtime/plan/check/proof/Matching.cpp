@@ -114,8 +114,6 @@ std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) {
     reading = contents.read(view, padding);
   if (reading && view.repetition_stride != 0)
     reading->meaning.first = reading->meaning.last = slice;
-  // Facts of parts of the window may together be right.
-  lacksRule = lacksRule || (!reading && !contents.of(view.buffer).empty());
   if (!reading || !reading->isKnown())
     return reading;
   shardUniform(*reading, view);

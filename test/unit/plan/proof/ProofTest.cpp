@@ -174,17 +174,6 @@ const Wrong wrongs[] = {
      [](plan::PlanT &plan) { findLaunch(plan, "adamw").output_values.clear(); }},
     {"OtherInitialValue", "FullShard", 9, "with other numbers than its initializer has",
      [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "constant", "init"), "value").number = 3; }},
-};
-
-class WrongPlan : public testing::TestWithParam<Wrong> {};
-
-TEST_P(WrongPlan, IsRefused) { expectRefused(recipeOf(GetParam().recipe), GetParam()); }
-
-INSTANTIATE_TEST_SUITE_P(Proof, WrongPlan, testing::ValuesIn(wrongs),
-                         [](const auto &info) { return std::string(info.param.name); });
-
-/// A window of which the parts are known.
-const Wrong openCases[] = {
     {"UnknownContent", "Accumulation", 9, "is not known",
      [](plan::PlanT &plan) {
        find(plan,
@@ -196,10 +185,12 @@ const Wrong openCases[] = {
      }},
 };
 
-TEST(Proof, ContentOfPartsIsNotProved) {
-  for (const Wrong &wrong : openCases)
-    expectNotProved(recipeOf(wrong.recipe), wrong);
-}
+class WrongPlan : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongPlan, IsRefused) { expectRefused(recipeOf(GetParam().recipe), GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(Proof, WrongPlan, testing::ValuesIn(wrongs),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 TEST(Proof, EveryParameterIsInitialized) {
   plan::PlanT plan = compile(recipeOf("OneRank"));

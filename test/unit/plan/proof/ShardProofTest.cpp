@@ -83,7 +83,7 @@ TEST(ShardProof, ReductionsAddValuesOfEqualElements) {
   uneven.add(all_gather, {0}, none, uneven.view(three), uneven.view(six));
   uneven.copy(0, uneven.view(six), uneven.view(uneven.full, {6, 2}));
   // The parts of the tensor are those of no window.
-  expectText(proofOf(uneven), "?", "the content of 'full' is not known");
+  expectText(proofOf(uneven), "P9: ", "the content of 'full' is not known");
 }
 
 /// w' = relu(w), and m' = relu(m) of its state m.

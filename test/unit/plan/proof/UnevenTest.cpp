@@ -52,10 +52,6 @@ const Wrong wrongUneven[] = {
        for (const auto &view : findLaunch(plan, "power_sum").inputs)
          view->valid.clear();
      }},
-};
-
-/// The gathered gradients are read in windows of which the parts are known.
-const Wrong openUneven[] = {
     {"PaddingIsOne", "NormOfTwoAxes", 9, "a sum of powers of the padding of",
      [](plan::PlanT &plan) {
        forEachInstruction(*plan.entries[std::size_t(findEntry(plan, "train_step"))],
@@ -66,11 +62,6 @@ const Wrong openUneven[] = {
                           });
      }},
 };
-
-TEST(Uneven, PaddingOfOnesIsNotProved) {
-  for (const Wrong &wrong : openUneven)
-    expectNotProved(*std::ranges::find(unevenRecipes, std::string_view(wrong.recipe), &Recipe::name), wrong);
-}
 
 class WrongUneven : public testing::TestWithParam<Wrong> {};
 
