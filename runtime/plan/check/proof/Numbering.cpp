@@ -7,14 +7,10 @@
 #include "runtime/plan/check/proof/Key.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 namespace sluice::check::proof {
 namespace {
-
-/// A sum of more terms is one term of a larger sum: the residual stream of a deep model has a term for each block.
-constexpr std::size_t maxTerms = 8;
 
 bool commutes(const std::string &op) { return op == "model.add" || op == "model.multiply" || op == "model.maximum"; }
 
@@ -24,8 +20,6 @@ bool isOfStep(const std::string &input) {
 }
 
 } // namespace
-
-bool areClose(double a, double b) { return a == b || std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b)); }
 
 const plan::AttributeT *attributeOf(const plan::ProgramKindT &kind, std::string_view name) {
   for (const auto &attribute : kind.attributes)
@@ -122,24 +116,6 @@ RootId Numbering::rootOf(std::string key, std::int64_t elements) {
   return found->second;
 }
 
-RootId Numbering::rootOfTerms(std::string name, std::vector<Multiple> terms, std::vector<Multiple> Root::*field,
-                              std::int64_t elements) {
-  std::sort(terms.begin(), terms.end());
-  Key key(name);
-  for (const auto &[root, coefficient] : terms)
-    key.add(std::int64_t(root));
-  std::vector<RootId> &alike = byTerms[key.take()];
-  for (RootId id : alike)
-    if (std::ranges::equal(roots[id].*field, terms,
-                           [](const Multiple &a, const Multiple &b) { return areClose(a.second, b.second); }))
-      return id;
-  alike.push_back(RootId(roots.size()));
-  roots.emplace_back();
-  roots.back().elements = elements;
-  roots.back().*field = std::move(terms);
-  return alike.back();
-}
-
 void Numbering::set(std::uint32_t id, Value value) {
   if (id == 0 || id >= values.size())
     return;
@@ -170,20 +146,6 @@ RootId Numbering::partOf(RootId of, const Indexing &at) {
 
 RootId Numbering::randomNumbers(std::int64_t number, std::int64_t elements) {
   return rootOf(Key("random numbers").add(number).add(elements).take(), elements);
-}
-
-RootId Numbering::powerSum(double p, std::vector<Multiple> terms) {
-  const RootId id = rootOfTerms(Key("powers").add(p).take(), std::move(terms), &Root::powers, 1);
-  roots[id].p = p;
-  return id;
-}
-
-RootId Numbering::total(const std::string &key, RootId of, RootId Root::*field) {
-  const RootId id = rootOf(Key(key).add(std::int64_t(of)).take(), roots[of].elements);
-  roots[id].*field = of;
-  if (field == &Root::totalOf)
-    roots[of].total = id;
-  return id;
 }
 
 double Numbering::divisorOf(const std::string &parameter) const {
@@ -278,21 +240,6 @@ std::span<const std::uint32_t> Numbering::opsOn(std::string_view kernel, std::sp
   }
   const auto found = byOperands.find(keyOn(kernel, operands));
   return found == byOperands.end() ? std::span<const std::uint32_t>() : found->second;
-}
-
-RootId Numbering::sumOf(const Multiple &a, const Multiple &b) {
-  std::vector<Multiple> terms;
-  for (const Multiple &operand : {a, b}) {
-    const std::vector<Multiple> own = roots[operand.first].terms;
-    if (own.empty() || own.size() >= maxTerms)
-      terms.push_back(operand);
-    else
-      for (const auto &[root, coefficient] : own)
-        terms.push_back({root, coefficient * operand.second});
-  }
-  const RootId id = rootOfTerms(Key("sum").take(), std::move(terms), &Root::terms, roots[a.first].elements);
-  roots[id].varies = roots[a.first].varies || roots[b.first].varies;
-  return id;
 }
 
 void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) {
