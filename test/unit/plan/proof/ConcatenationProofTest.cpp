@@ -115,20 +115,20 @@ TEST(ConcatenationProof, RanksGatherTheirPartsTogether) {
 
   GatheredParts exchanged;
   std::swap(exchanged.relu->outputs[0], exchanged.exp->outputs[0]);
-  EXPECT_NE(proofOf(exchanged), "");
+  expectText(proofOf(exchanged), "P9", "the content of 'c' is not known");
 
   GatheredParts twice;
   twice.exp->kernel = twice.relu->kernel;
-  EXPECT_NE(proofOf(twice), "");
+  expectText(proofOf(twice), "P9", "the content of 'c' is not known");
 
   GatheredParts otherRows;
   otherRows.relu->inputs[0]->strides = {1, 2};
-  EXPECT_NE(proofOf(otherRows), "");
+  expectText(proofOf(otherRows), "P9", "holds other elements of value 1");
 
   GatheredParts half;
   *half.gather->segments[0]->source = half.view(half.c, {1, 12});
   *half.gather->segments[0]->destination = half.view(half.full, {2, 12});
-  EXPECT_NE(proofOf(half), "");
+  expectText(proofOf(half), "P9", "holds other elements of value 2");
 }
 
 /// The output exp(transpose(c)) of c = concat(relu(w), relu(w)) of columns, whose rows ranks along `tensor` divide.
@@ -160,11 +160,11 @@ TEST(ConcatenationProof, RanksReadTheirPartsTransposed) {
 
   TransposedParts otherOrder;
   otherOrder.exp->inputs[0]->strides = {2, 1};
-  EXPECT_NE(proofOf(otherOrder), "");
+  expectText(proofOf(otherOrder), "P9", "holds other elements of value 3");
 
   TransposedParts fewer;
   fewer.exp->inputs[0]->shape = fewer.exp->outputs[0]->shape = {11, 2};
-  EXPECT_NE(proofOf(fewer), "");
+  expectText(proofOf(fewer), "P9", "is not related to the unsharded program");
 }
 
 /// The output of concat(a, b) of six numbers, of which each rank along `tensor` slices its three: then they gather
@@ -196,15 +196,15 @@ TEST(ConcatenationProof, ARankSlicesItsChunkOfAllParts) {
 
   SlicedParts missing;
   missing.copyB->destination->buffer = missing.buffer("other", {6});
-  EXPECT_NE(proofOf(missing), "");
+  expectText(proofOf(missing), "P9", "holds value 1 (input 'a')");
 
   SlicedParts otherPlace;
   otherPlace.copyB->destination->offset = 12;
-  EXPECT_NE(proofOf(otherPlace), "");
+  expectText(proofOf(otherPlace), "P9", "the content of 'c' is not known");
 
   SlicedParts otherTotal;
   otherTotal.slice->outputs[0]->valid[0]->total = 5;
-  EXPECT_NE(proofOf(otherTotal), "");
+  expectText(proofOf(otherTotal), "P9", "whose valid extent does not state its chunk");
 }
 
 /// The output relu(x) of x [2, 6], which is written to the first columns of a buffer [2, 12]. Ranks divide these
@@ -230,8 +230,8 @@ public:
 
 // If the second rank's columns counted as the next row, the gathered columns would be relu(x).
 TEST(ConcatenationProof, AChunkPastTheEndOfARowIsNotTheNextRow) {
-  EXPECT_NE(proofOf(ChunksPastTheEnd(all_gather)), "");
-  EXPECT_NE(proofOf(ChunksPastTheEnd(reduce_scatter)), "");
+  expectText(proofOf(ChunksPastTheEnd(all_gather)), "P9", "the content of 'full' is not known");
+  expectText(proofOf(ChunksPastTheEnd(reduce_scatter)), "P9", "the content of 'full' is not known");
 }
 
 } // namespace
