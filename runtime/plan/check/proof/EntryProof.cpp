@@ -355,7 +355,7 @@ Verdict EntryProof::checkOutputs() {
 bool EntryProof::isRankLoss(const plan::ViewT &view) {
   const Value &loss = numbering.value(plan.program->outputs[function->firstOutput]);
   const std::optional<Reading> reading = read(view);
-  if (!reading || loss.root == 0 || !reading->meaning.unproved.empty())
+  if (!reading || !reading->meaning.unproved.empty())
     return false;
   const Meaning &own = reading->meaning;
   const double ranks = double(groupSize(plan, plan.data_axes));

@@ -39,7 +39,7 @@ std::optional<bool> EntryProof::holdsInitialShard(const plan::ParameterT &parame
   const std::optional<Reading> expected = shardReading(parameter, root), found = read(fullView(parameter.buffer));
   if (!expected || !found || !found->isKnown())
     return std::nullopt;
-  if (found->meaning.root != root || found->meaning.coefficient != 1)
+  if (found->meaning.root != root)
     return false;
   if (found->meaning.part == expected->meaning.part && flattened(found->at) == flattened(expected->at) &&
       found->at.base == expected->at.base && found->meaning.steps == expected->meaning.steps &&

@@ -124,6 +124,8 @@ std::optional<Reading> EntryProof::read(const plan::ViewT &view, bool padding) {
 }
 
 void EntryProof::write(const plan::ViewT &view, Reading reading) {
+  if (elementsOf(view.shape) == 0)
+    return;
   if (reading.isKnown() && reading.meaning.root != 0) {
     shardUniform(reading, view);
     simplify(reading);
@@ -226,7 +228,7 @@ std::optional<Bound> EntryProof::boundOf(const plan::ValidT &valid, const Readin
   }
   const bool isChunk = !digits.empty() && digits.front().step == step;
   const std::int64_t inner = local / (isChunk ? digits.front().extent : 1);
-  if (step == 0 || valid.chunk != local || valid.total % inner != 0)
+  if (step == 0 || valid.total % inner != 0)
     return std::nullopt;
   bound.end = valid.total / inner * step;
   return bound;
@@ -235,7 +237,7 @@ std::optional<Bound> EntryProof::boundOf(const plan::ValidT &valid, const Readin
 bool EntryProof::excludesOnlyPadding(const Reading &reading, const plan::ViewT &view) const {
   return std::ranges::all_of(view.valid, [&](const auto &valid) {
     const std::int64_t local = view.shape[valid->dim];
-    if (valid->chunk == local && valid->total / local >= std::int64_t(groupSize(plan, valid->axes)))
+    if (valid->total / local >= std::int64_t(groupSize(plan, valid->axes)))
       return true;
     const std::optional<Bound> bound = boundOf(*valid, reading, view);
     return bound && (bound->end >= contents.elementsOf(reading.meaning) ||
@@ -281,8 +283,8 @@ bool EntryProof::validAgrees(const plan::ViewT &view, std::span<const DimShardin
   return std::ranges::all_of(view.valid, [&](const auto &valid) {
     std::vector<std::uint32_t> axes = valid->axes;
     std::erase_if(axes, [&](std::uint32_t axis) { return sizes[axis] == 1; });
-    return valid->dim < dims.size() && axes == dims[valid->dim].axes && valid->chunk == dims[valid->dim].local &&
-           valid->total == shape[valid->dim] && dims[valid->dim].segments == 1;
+    return valid->dim < dims.size() && axes == dims[valid->dim].axes && valid->total == shape[valid->dim] &&
+           dims[valid->dim].segments == 1;
   });
 }
 

@@ -102,7 +102,8 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
 }
 
 std::optional<Reading> EntryProof::readPrefix(const plan::ViewT &view) {
-  if (view.shape.empty() || !isDense(view) || !view.valid.empty() || view.repetition_stride != 0)
+  if (view.shape.empty() || elementsOf(view.shape) == 0 || !isDense(view) || !view.valid.empty() ||
+      view.repetition_stride != 0)
     return std::nullopt;
   const std::int64_t row = elementsOf(view.shape) / view.shape[0],
                      offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));

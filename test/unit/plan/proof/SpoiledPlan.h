@@ -70,25 +70,27 @@ inline void expectProved(const Recipe &recipe) {
   EXPECT_EQ(report[7], CheckReport::Outcome::proved);
 }
 
-/// The plan of the recipe, spoiled, is refused for the property, with the message.
-inline void expectRefused(const Recipe &recipe, const Wrong &wrong) {
+/// The verdict on the plan of the recipe, spoiled.
+inline Status checkSpoiled(const Recipe &recipe, const Wrong &wrong, CheckReport &report) {
   plan::PlanT plan = compile(recipe);
   wrong.spoil(plan);
   serializePlan(plan);
+  return checkPlan(plan, &report);
+}
+
+/// The plan is refused for the property, with the message.
+inline void expectRefused(const Recipe &recipe, const Wrong &wrong) {
   CheckReport report;
-  const Status status = checkPlan(plan, &report);
+  const Status status = checkSpoiled(recipe, wrong, report);
   EXPECT_EQ(report.refused(), wrong.property) << status.message() << report.properties[8].reason;
   EXPECT_NE(status.message().find("P" + std::to_string(wrong.property) + " "), std::string::npos) << status.message();
   EXPECT_NE(status.message().find(wrong.message), std::string::npos) << status.message();
 }
 
-/// The plan of the recipe, spoiled, is neither refused nor proved to compute the program, for the reason.
+/// The property of the plan is neither refused nor proved, for the reason.
 inline void expectNotProved(const Recipe &recipe, const Wrong &wrong) {
-  plan::PlanT plan = compile(recipe);
-  wrong.spoil(plan);
-  serializePlan(plan);
   CheckReport report;
-  const Status status = checkPlan(plan, &report);
+  const Status status = checkSpoiled(recipe, wrong, report);
   EXPECT_TRUE(status.isOk()) << status.message();
   EXPECT_EQ(report[wrong.property], CheckReport::Outcome::notProved);
   const std::string &reason = report.properties[std::size_t(wrong.property - 1)].reason;

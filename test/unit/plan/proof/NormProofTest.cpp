@@ -1,0 +1,105 @@
+//===- NormProofTest.cpp - sums of powers of shards (P9) ------------------------------===//
+//
+// Small plans by hand, and the verdict of the proof after a change of one instruction.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/plan/proof/ProofPlan.h"
+
+#include <limits>
+
+namespace sluice::test {
+namespace {
+
+/// The norm of two parameters, one of them sharded.
+class Norm : public ProofPlan {
+public:
+  std::uint32_t a = buffer("a", {4, 6}), b = buffer("b", {6}), ofA = buffer("ofA", {}), ofB = buffer("ofB", {}),
+                total = buffer("sum", {}), norm = buffer("norm", {});
+  plan::LaunchT *powersOfA = nullptr, *powersOfB = nullptr, *add = nullptr;
+  plan::CollectiveT *reduce = nullptr;
+
+  explicit Norm(void (*before)(Norm &) = nullptr, double p = 2) : ProofPlan({{"tensor", 2}}) {
+    unit("u");
+    parameter("a", {8, 6}, {0}, a);
+    parameter("b", {6}, {}, b);
+    const std::uint32_t readA = op("model.read", {}, {8, 6}, {}, "a"), readB = op("model.read", {}, {6}, {}, "b"),
+                        powers = op("model.power_sum", {readA, readB}, {}, {number("p", p)});
+    end({op("model.norm_root", {powers}, {}, {number("p", p)})});
+    plan::EntryT &entry = step();
+    powersOfA = &compute("power_sum", {view(a)}, {view(ofA)}, {}, {}, {number("p", p)});
+    powersOfB = &compute("power_sum", {view(b)}, {view(ofB)}, {}, {}, {number("p", p)});
+    reduce = collective(0, plan::CollectiveKind::all_reduce, {0}, p == 2 ? plan::ReduceOp::sum : plan::ReduceOp::max,
+                        {{view(ofA), view(ofA)}})
+                 .operation.AsCollective();
+    if (before)
+      before(*this);
+    add = &compute(p == 2 ? "add" : "maximum", {view(ofA), view(ofB)}, {view(total)});
+    compute("norm_root", {view(total)}, {view(norm)}, {}, {}, {number("p", p)});
+    PlanBuilder::port(entry.outputs, "norm", view(norm));
+  }
+};
+
+TEST(NormProof, SumsOfPowersAreAdded) {
+  Norm good;
+  EXPECT_EQ(proofOf(good), "");
+  Norm largest(nullptr, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(proofOf(largest), "");
+
+  Norm terms;
+  terms.reduce->axes.clear();
+  expectText(proofOf(terms), "P9", "expected sums of powers");
+
+  Norm otherPower;
+  otherPower.powersOfB->attributes[0]->number = 3;
+  expectText(proofOf(otherPower), "P9", "expected sums of powers");
+
+  Norm largestOfSums;
+  largestOfSums.plan.kernels[largestOfSums.add->kernel] = "maximum";
+  expectText(proofOf(largestOfSums), "P9", "expected sums of powers");
+
+  for (std::uint32_t Norm::*operand : {&Norm::ofA, &Norm::ofB}) {
+    Norm notPowers;
+    notPowers.add->inputs[operand == &Norm::ofA ? 0 : 1] =
+        std::make_unique<plan::ViewT>(notPowers.view(notPowers.b, {}, 0));
+    EXPECT_NE(proofOf(notPowers), "");
+  }
+
+  Norm doubled([](Norm &p) {
+    for (std::uint32_t powers : {p.ofA, p.ofB})
+      PlanBuilder::attribute(p.launch(0, "scale", {p.view(powers)}, {p.view(powers)}), "factor", 2);
+  });
+  expectText(proofOf(doubled), "P9", "expected sums of powers");
+
+  Norm sums([](Norm &p) {
+    for (std::uint32_t powers : {p.ofA, p.ofB})
+      p.compute("accumulate", {p.view(powers)}, {p.view(powers)}, {}, {}, {integer("first", 1)});
+  });
+  expectText(proofOf(sums), "P9", "expected sums of powers");
+
+  Norm unknown([](Norm &p) { p.launch(0, "exp", {p.view(p.b)}, {p.view(p.ofB)}); });
+  expectText(proofOf(unknown), "P9: ", "");
+
+  Norm empty;
+  empty.add->inputs[1]->buffer = empty.buffer("empty", {});
+  expectText(proofOf(empty), "P9: ", "a term of a sum of powers is not known");
+
+  Norm ofNothing;
+  ofNothing.add->output_values = {1000};
+  EXPECT_EQ(proofOf(ofNothing), "");
+}
+
+TEST(NormProof, PowersAreThoseOfTheValueThatIsNamed) {
+  Norm named;
+  named.powersOfA->input_values = {1};
+  EXPECT_EQ(proofOf(named), "");
+
+  Norm other;
+  other.powersOfA->input_values = {2};
+  expectText(proofOf(other), "P9", "operand 0 holds value 1");
+
+  Norm none;
+  none.powersOfA->input_values = {1000};
+  EXPECT_EQ(proofOf(none), "");
+}
+} // namespace
+} // namespace sluice::test
