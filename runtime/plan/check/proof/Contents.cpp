@@ -28,7 +28,7 @@ bool normalize(std::vector<Loop> &loops, std::span<const Bound> bounds = {}) {
   std::sort(loops.begin(), loops.end(), [](const Loop &a, const Loop &b) { return a.stride > b.stride; });
   std::size_t count = 0;
   for (const Loop loop : loops) {
-    if (loop.stride < 1 || loop.extent < 1)
+    if (loop.stride < 1)
       return false;
     Loop *outer = count == 0 ? nullptr : &loops[count - 1];
     if (outer && outer->stride == loop.stride * loop.extent && outer->step == loop.step * loop.extent &&
@@ -73,7 +73,7 @@ bool areDisjoint(std::int64_t a, const std::vector<Loop> &first, std::int64_t b,
     x.period = y.period;
   if (y.period == 0)
     y.period = x.period;
-  if (!x.isRegular || !y.isRegular || x.period == 0 || x.period != y.period || x.run > x.period || y.run > y.period)
+  if (!x.isRegular || !y.isRegular || x.period == 0 || x.period != y.period)
     return false;
   const std::int64_t gap = ((b - a) % x.period + x.period) % x.period;
   return gap >= x.run && gap + y.run <= x.period;
@@ -395,9 +395,9 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
   fact.offset = std::int64_t(view.offset) / bytes;
   fact.base = reading.at.base;
   const Shape strides = stridesOf(view);
-  bool isKnown = std::int64_t(view.offset) % bytes == 0 &&
-                 (reading.meaning.root != 0 || !reading.meaning.unproved.empty()) && view.repetition_stride == 0 &&
-                 (shapeOf(reading.at) == view.shape);
+  const bool isAligned = std::int64_t(view.offset) % bytes == 0;
+  bool isKnown = isAligned && (reading.meaning.root != 0 || !reading.meaning.unproved.empty()) &&
+                 view.repetition_stride == 0 && (shapeOf(reading.at) == view.shape);
   std::vector<Loop> window;
   window.reserve(view.shape.size());
   fact.loops.reserve(view.shape.size());
@@ -417,7 +417,7 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
   // A window without regular loops counts as all bytes from its first to its last.
   if (!normalize(window))
     window = {{std::int64_t(viewBytes(view).value_or(0)) / bytes, 1, 0}};
-  if (view.repetition_stride != 0) {
+  if (view.repetition_stride != 0 || !isAligned) {
     own.clear();
   } else {
     std::erase_if(own, [&](const Fact &old) {

@@ -1,0 +1,197 @@
+//===- ChunkPlansTest.cpp - random plans of chunks with padding, against their numbers (P9) ---===//
+//
+// Ranks gather the chunks of a parameter w, compute relu(w), and reduce or slice it to their chunks. In most plans
+// something is changed: such a plan may be proved only if its numbers are right on every rank.
+//
+//===----------------------------------------------------------------------===//
+#include "test/unit/plan/proof/PlanRun.h"
+#include "test/unit/plan/proof/ProofPlan.h"
+
+#include <random>
+
+namespace sluice::test {
+namespace {
+
+using enum plan::CollectiveKind;
+
+std::int64_t upTo(std::mt19937 &random, std::int64_t most) { return 1 + std::int64_t(random() % std::uint64_t(most)); }
+
+/// The element counts of a tensor whose dim `extent` ranks divide in chunks.
+struct Chunks {
+  std::int64_t outer = 1, extent = 1, inner = 1, ranks = 1;
+  std::int64_t chunk() const { return (extent + ranks - 1) / ranks; }
+  /// Of one rank.
+  std::int64_t length() const { return outer * chunk() * inner; }
+  std::int64_t complete() const { return extent / chunk(); }
+  std::int64_t rest() const { return extent % chunk(); }
+};
+
+class ChunkPlan : public ProofPlan {
+public:
+  explicit ChunkPlan(std::mt19937 &random)
+      : ProofPlan({{"tensor", std::uint32_t(upTo(random, 2))}, {"shard", std::uint32_t(1 + upTo(random, 2))}}) {
+    const std::vector<std::vector<std::uint32_t>> choices{{1}, {1}, {0, 1}, {1, 0}};
+    const std::vector<std::uint32_t> axes = choices[random() % choices.size()];
+    const Shape shape{upTo(random, 4), upTo(random, 5), upTo(random, 3)};
+    const std::size_t dim = random() % 3;
+    chunks = {1, shape[dim], 1, std::int64_t(groupSize(plan, axes))};
+    for (std::size_t d = 0; d < 3; ++d)
+      (d < dim ? chunks.outer : chunks.inner) *= d == dim ? 1 : shape[d];
+    Shape local = shape;
+    local[dim] = chunks.chunk();
+    const std::uint32_t w = buffer("w", local), gathered = buffer("gathered", {chunks.ranks * chunks.length()}),
+                        dense = buffer("dense", shape), relu = buffer("relu", shape),
+                        scattered = buffer("scattered", {chunks.ranks * chunks.length()}), own = buffer("own", local);
+    unit("u");
+    plan::ParameterT &parameter = ProofPlan::parameter("w", shape, axes, w);
+    parameter.dim = std::int32_t(dim);
+    parameter.chunk = chunks.chunk();
+    const std::uint32_t result = op("model.relu", {op("model.read", {}, shape, {}, "w")}, shape);
+    define("model.write", {result}, {}, {}, "w");
+    end({result});
+    plan::EntryT &entry = step();
+    collective(0, all_gather, axes, plan::ReduceOp::none, {{view(w), view(gathered)}});
+    if (dim == 0 && random() % 2 == 0) {
+      launch(0, "relu", {view(gathered, shape)}, {view(relu)});
+    } else {
+      copyChunks(gathered, dense, true);
+      launch(0, "relu", {view(dense)}, {view(relu)});
+    }
+    switch (random() % 3) {
+    case 0: {
+      plan::ViewT destination = padded(view(w), std::uint32_t(dim), axes, chunks.chunk(), shape[dim]);
+      compute("slice", {view(relu)}, {destination}, {}, {}, {integer("dim", std::int64_t(dim))});
+      break;
+    }
+    case 1:
+      if (random() % 2 == 0)
+        PlanBuilder::attribute(launch(0, "constant", {}, {view(scattered)}), "value", 0);
+      copyChunks(scattered, relu, false);
+      collective(0, reduce_scatter, axes, plan::ReduceOp::mean, {{view(scattered), view(w)}});
+      break;
+    default:
+      copyChunks(scattered, relu, false);
+      collective(0, reduce_scatter, axes, plan::ReduceOp::mean, {{view(scattered), view(own)}});
+      launch(0, "pad", {padded(view(own), std::uint32_t(dim), axes, chunks.chunk(), shape[dim])}, {view(w)});
+    }
+    port(entry.outputs, "y", view(relu));
+  }
+  /// Changes one instruction. False if the plan would have another form.
+  bool spoil(std::mt19937 &random) {
+    auto &instructions = plan.entries[0]->sections[0]->instructions;
+    const std::size_t at = random() % instructions.size();
+    plan::InstructionT &instruction = *instructions[at];
+    if (random() % 10 == 0) {
+      instructions.erase(instructions.begin() + std::ptrdiff_t(at));
+      return true;
+    }
+    plan::CollectiveT *own = instruction.operation.AsCollective();
+    if (own && random() % 2 == 0) {
+      if (own->kind == reduce_scatter && random() % 2 == 0)
+        own->op = random() % 2 == 0 ? plan::ReduceOp::sum : plan::ReduceOp::max;
+      else
+        own->axes = random() % 2 == 0 ? std::vector<std::uint32_t>{0} : std::vector<std::uint32_t>{1, 0};
+      return true;
+    }
+    std::vector<plan::ViewT *> views;
+    forEachView(instruction, [&](const plan::ViewT &view, bool) { views.push_back(const_cast<plan::ViewT *>(&view)); });
+    plan::ViewT &view = *views[random() % views.size()];
+    if (view.shape.empty())
+      return false;
+    const std::size_t d = random() % view.shape.size();
+    const auto moved = [&](std::int64_t &number) { number += random() % 2 == 0 ? 1 : -1; };
+    switch (random() % 4) {
+    case 0: {
+      std::int64_t elements = std::int64_t(view.offset / 4);
+      elements += upTo(random, 4) * (random() % 2 == 0 ? 1 : -1);
+      if (elements < 0)
+        return false;
+      view.offset = std::uint64_t(elements) * 4;
+      return true;
+    }
+    case 1: {
+      const std::int64_t change = random() % 2 == 0 ? 1 : -1;
+      // A copy has one shape.
+      for (plan::ViewT *changed : instruction.operation.AsCopy() ? views : std::vector<plan::ViewT *>{&view}) {
+        if (changed->shape.size() <= d || (changed->shape[d] += change) < 1)
+          return false;
+        for (const auto &valid : changed->valid)
+          valid->chunk = changed->shape[valid->dim];
+      }
+      return true;
+    }
+    case 2:
+      if (own || view.strides.empty())
+        return false;
+      moved(view.strides[d]);
+      return view.strides[d] >= 0;
+    default:
+      if (view.valid.empty())
+        return false;
+      if (random() % 2 == 0)
+        moved(view.valid[0]->total);
+      else
+        view.valid[0]->axes = {std::uint32_t(random() % 2)};
+      return view.valid[0]->total > 0;
+    }
+  }
+  Chunks chunks;
+
+private:
+  /// Between the chunks of all ranks, one after the other, and the dense tensor: those without padding at once.
+  void copyChunks(std::uint32_t parts, std::uint32_t dense, bool isGather) {
+    const auto [outer, extent, inner, ranks] = chunks;
+    const std::int64_t chunk = chunks.chunk(), complete = chunks.complete(), rest = chunks.rest();
+    const auto add = [&](plan::ViewT part, plan::ViewT own) {
+      if (isGather)
+        copy(0, std::move(part), std::move(own));
+      else
+        copy(0, std::move(own), std::move(part));
+    };
+    add(view(parts, {complete, outer, chunk, inner}, 0, {chunks.length(), chunk * inner, inner, 1}),
+        view(dense, {complete, outer, chunk, inner}, 0, {chunk * inner, extent * inner, inner, 1}));
+    if (rest > 0)
+      add(view(parts, {outer, rest, inner}, std::uint64_t(complete * chunks.length()) * 4, {chunk * inner, inner, 1}),
+          view(dense, {outer, rest, inner}, std::uint64_t(complete * chunk * inner) * 4, {extent * inner, inner, 1}));
+  }
+};
+
+TEST(ChunkPlans, OfAllShapesAreProved) {
+  std::mt19937 random(51);
+  int padded = 0;
+  for (int round = 0; round < 3000; ++round) {
+    ChunkPlan plan(random);
+    ASSERT_EQ(computesRightNumbers(plan.plan), true) << round;
+    // Where one rank has the only element of the dim, the ranks' padding has no unique position.
+    if (plan.chunks.extent == 1)
+      continue;
+    ASSERT_EQ(proofOf(plan), "") << round << ": " << testing::PrintToString(plan.plan.parameters[0]->shape) << " dim "
+                                 << plan.plan.parameters[0]->dim << " over " << plan.chunks.ranks;
+    padded += plan.chunks.rest() > 0;
+  }
+  EXPECT_GT(padded, 400);
+}
+
+TEST(ChunkPlans, ThatAreChangedAreProvedOnlyIfTheirNumbersAreRight) {
+  std::mt19937 random(52);
+  int wrong = 0, right = 0;
+  for (int round = 0; round < 30000; ++round) {
+    ChunkPlan plan(random);
+    if (!plan.spoil(random))
+      continue;
+    const std::string text = proofOf(plan);
+    if (!text.empty() && round % 20 != 0)
+      continue;
+    const std::optional<bool> isRight = computesRightNumbers(plan.plan);
+    if (!isRight)
+      continue;
+    ASSERT_TRUE(*isRight || !text.empty()) << round << ": " << testing::PrintToString(plan.plan.parameters[0]->shape)
+                                           << " dim " << plan.plan.parameters[0]->dim << " over " << plan.chunks.ranks;
+    (*isRight ? right : wrong) += 1;
+  }
+  EXPECT_GT(wrong, 100);
+  EXPECT_GT(right, 100);
+}
+
+} // namespace
+} // namespace sluice::test
