@@ -148,7 +148,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         writeChunk(std::move(*chunks), collective.axes, destination);
         continue;
       }
-    if (collective.kind == plan::CollectiveKind::reduce_scatter && !sources[s] && elementsOf(source.shape) % ranks == 0)
+    if (collective.kind == plan::CollectiveKind::reduce_scatter && !sources[s])
       if (std::optional<Reading> prefix = readPrefix(source)) {
         // Chunks of the part, the last ones with padding past its end.
         SLUICE_CHECK(reduce(prefix->meaning, collective, i, s));

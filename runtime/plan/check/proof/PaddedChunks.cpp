@@ -15,21 +15,19 @@
 namespace sluice::check::proof {
 
 std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view, std::int64_t ranks) {
-  if (ranks < 2 || view.shape.empty() || view.shape[0] % ranks != 0 || !isDense(view) || !view.valid.empty() ||
-      view.repetition_stride != 0)
+  if (!isDense(view) || view.repetition_stride != 0)
     return std::nullopt;
+  const std::int64_t length = elementsOf(view.shape) / ranks,
+                     offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
   plan::ViewT chunk(view);
   chunk.strides.clear();
-  chunk.shape[0] /= ranks;
-  const std::int64_t length = elementsOf(chunk.shape),
-                     offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
+  chunk.shape = {length};
   std::optional<Reading> first = contents.read(chunk, /*padding=*/false);
   if (!first || !first->isKnown())
     return std::nullopt;
   const std::vector<Fact> &facts = contents.of(view.buffer);
-  const auto found = std::ranges::find_if(facts, [&](const Fact &fact) {
-    return fact.offset == offset && fact.meaning == first->meaning && fact.dtype == view.dtype;
-  });
+  const auto found =
+      std::ranges::find_if(facts, [&](const Fact &fact) { return fact.offset == offset && fact.dtype == view.dtype; });
   if (found == facts.end())
     return std::nullopt;
   // The loops of one chunk, and the number of complete ones.
@@ -102,11 +100,9 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
 }
 
 std::optional<Reading> EntryProof::readPrefix(const plan::ViewT &view) {
-  if (view.shape.empty() || elementsOf(view.shape) == 0 || !isDense(view) || !view.valid.empty() ||
-      view.repetition_stride != 0)
+  if (!isDense(view))
     return std::nullopt;
-  const std::int64_t row = elementsOf(view.shape) / view.shape[0],
-                     offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
+  const std::int64_t offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
   for (const Fact &fact : contents.of(view.buffer)) {
     std::int64_t elements = 1, last = 0;
     for (const Loop &loop : fact.loops) {
@@ -114,11 +110,11 @@ std::optional<Reading> EntryProof::readPrefix(const plan::ViewT &view) {
       last += (loop.extent - 1) * loop.stride;
     }
     // The fact has all elements from the first to its last.
-    if (fact.offset != offset || last + 1 != elements || elements % row != 0)
+    if (fact.offset != offset || last + 1 != elements)
       continue;
     plan::ViewT prefix(view);
     prefix.strides.clear();
-    prefix.shape[0] = elements / row;
+    prefix.shape = {elements};
     std::optional<Reading> reading = contents.read(prefix, /*padding=*/false);
     if (reading && reading->isKnown() && usePart(*reading))
       return reading;
@@ -228,11 +224,9 @@ bool EntryProof::clearPadding(const plan::LaunchT &launch) {
   const plan::ViewT &source = *launch.inputs[0], &destination = *launch.outputs[0];
   const Attributes attributes = attributesOf(launch);
   const auto isAll = [&](std::string_view name, std::int64_t value) {
-    return !attributes.find(name) ||
-           std::ranges::all_of(attributes.list(name), [&](std::int64_t own) { return own == value; });
+    return std::ranges::all_of(attributes.list(name), [&](std::int64_t own) { return own == value; });
   };
-  if (source.shape != destination.shape || !isAll("low", 0) || !isAll("high", 0) || !isAll("step", 1) ||
-      !destination.valid.empty())
+  if (source.shape != destination.shape || !isAll("low", 0) || !isAll("high", 0) || !isAll("step", 1))
     return false;
   std::optional<Reading> reading = read(source);
   if (!reading || !reading->isKnown()) {

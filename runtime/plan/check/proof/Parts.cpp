@@ -24,10 +24,13 @@ struct PartDigit {
 /// Maps digits of indices in the part to digits of indices in the root.
 class Mapping {
 public:
-  explicit Mapping(const Digits &part) {
+  Mapping(const Shard &part, std::span<const std::uint32_t> sizes) : part(part) {
+    const Digits &all = part.at.dims.front();
     std::int64_t distance = 1;
-    for (std::size_t k = part.size(); k-- > 0; distance *= part[k].extent)
-      digits.insert(digits.begin(), {part[k], distance});
+    for (std::size_t k = all.size(); k-- > 0; distance *= all[k].extent)
+      digits.insert(digits.begin(), {all[k], distance});
+    for (const AxisStep &step : part.steps)
+      ranks.push_back({std::int64_t(sizes[step.axis]), step.step});
   }
   /// The end in the root of the padding past `end` in the part. nullopt if it is no end of a digit, or if indices in
   /// the root do not grow with those in the part.
@@ -48,13 +51,10 @@ public:
       digits.insert(digits.begin() + std::ptrdiff_t(k++), outer);
     }
     const std::int64_t step = digits[k].root.step, inRoot = extent * step;
-    std::int64_t inner = 0;
-    for (std::size_t j = 0; j < digits.size(); ++j)
-      if (j < k && digits[j].root.step < inRoot)
+    for (std::size_t j = 0; j < k; ++j)
+      if (digits[j].root.step < inRoot)
         return std::nullopt;
-      else if (j > k)
-        inner += (digits[j].root.extent - 1) * digits[j].root.step;
-    if (k == 0 || inner >= step)
+    if (k == 0 || lastInside(k, inRoot) >= step)
       return std::nullopt;
     digits[k].isBounded = true;
     return inRoot;
@@ -91,8 +91,11 @@ public:
       const Digit outer{digit.extent / count, std::prev(own)->distance};
       return add(outer, result) && add({count, digit.step}, result);
     }
+    const std::int64_t step = own->root.step;
+    if (std::ranges::any_of(part.bounds, [&](const Bound &bound) { return bound.separates(multiple * step, step); }))
+      return false;
     own->last += multiple * (digit.extent - 1);
-    result.push_back({digit.extent, multiple * own->root.step});
+    result.push_back({digit.extent, multiple * step});
     return true;
   }
   /// Elements past the last one of the part are padding: of the outermost digit, at whose end `end` is in the root.
@@ -103,10 +106,34 @@ public:
     return true;
   }
   bool isPadded() const { return !digits.empty() && digits[0].last >= digits[0].root.extent; }
-  std::int64_t end() const { return digits[0].root.extent * digits[0].root.step; }
+  /// 0: the inner digits pass a step of the outermost one.
+  std::int64_t end() const {
+    const std::int64_t all = digits[0].root.extent * digits[0].root.step;
+    return lastInside(0, all) < digits[0].root.step ? all : 0;
+  }
 
 private:
+  /// The largest sum in the root of the digits inside of digit `k`, and of those of the part's ranks, with steps below
+  /// `end`.
+  std::int64_t lastInside(std::size_t k, std::int64_t end) const {
+    // The largest level of the part that is inside of digit `k`.
+    std::int64_t level = 0;
+    for (const Bound &bound : part.bounds)
+      level = bound.end <= digits[k].root.step ? bound.end : level;
+    std::int64_t last = std::max<std::int64_t>(level - 1, 0);
+    const auto add = [&](const Digit &digit) {
+      last += digit.step >= level && digit.step < end ? (digit.extent - 1) * digit.step : 0;
+    };
+    for (std::size_t j = k + 1; j < digits.size(); ++j)
+      add(digits[j].root);
+    std::ranges::for_each(ranks, add);
+    return last;
+  }
+
+  const Shard &part;
   std::vector<PartDigit> digits;
+  /// Of the axes that divide the part.
+  Digits ranks;
 };
 
 } // namespace
@@ -133,7 +160,7 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
   const std::int64_t partElements = (*this)[id].elements();
   if (shard.at.base >= partElements)
     return std::nullopt;
-  Mapping mapping(part.at.dims.front());
+  Mapping mapping(part, sizes);
   Shard result;
   result.bounds = part.bounds;
   std::map<std::int64_t, std::int64_t> endsInRoot;
@@ -163,7 +190,6 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
     const std::int64_t end = own != shard.bounds.end() ? own->end : partElements;
     if (step.step >= end && partElements > 1 && step.step % end == 0) {
       const std::int64_t inRoot = own != shard.bounds.end() ? endsInRoot[end] : mapping.end();
-      // All elements of the part are one of the root.
       if (inRoot == 0)
         return std::nullopt;
       result.steps.push_back({step.axis, step.step / end * inRoot});

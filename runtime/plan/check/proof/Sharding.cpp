@@ -191,9 +191,8 @@ std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, cons
   if (local.steps.empty() && local.bounds.empty() && local.at == global) {
     for (const Digits &dim : global.dims) {
       const std::int64_t extent = extentOf(dim);
-      const bool isUniform = extent != 1 && std::ranges::all_of(dim, [](const Digit &digit) {
-                               return digit.extent == 1 || digit.step == 0;
-                             });
+      const bool isUniform =
+          extent != 1 && std::ranges::all_of(dim, [](const Digit &digit) { return digit.step == 0; });
       result.push_back({{}, 1, extent, isUniform});
     }
     return result;

@@ -4,6 +4,7 @@
 // functions make about them must be true; functions may make none.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/plan/check/proof/Parts.h"
 #include "test/unit/plan/proof/ShardElements.h"
 
 #include <gtest/gtest.h>
@@ -163,6 +164,91 @@ TEST(ChangedShards, CoverEachElementOnceIfTheyAreSaidTo) {
                                                         << " on " << made.sizes[0] << " x " << made.sizes[1];
   }
   EXPECT_GT(covering, rounds / 8);
+}
+
+/// The elements of the ranks that differ along an axis of the shard, without padding.
+std::vector<std::int64_t> elementsOfRanks(const Shard &shard, std::int64_t elements,
+                                          const std::vector<std::uint32_t> &sizes) {
+  std::vector<std::int64_t> all;
+  for (const auto &rank : ranksOf(sizes)) {
+    bool isFirst = true;
+    for (std::uint32_t axis : {0u, 1u})
+      isFirst =
+          isFirst && (rank[axis] == 0 || std::ranges::find(shard.steps, axis, &AxisStep::axis) != shard.steps.end());
+    if (isFirst)
+      std::ranges::copy_if(enumerate(shard, rank, elements), std::back_inserter(all),
+                           [](std::int64_t index) { return index != padding; });
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+TEST(ChangedShards, HaveTogetherTheElementsThatAreFound) {
+  std::mt19937 random(15);
+  int parts = 0;
+  for (int round = 0; round < rounds; ++round) {
+    RandomShard made = randomShard(random);
+    // A part of a larger tensor.
+    const std::int64_t own = made.elements(), elements = random() % 2 == 0 ? own : own * 3;
+    if (elements != own)
+      made.shard.at.base = own * std::int64_t(random() % 3);
+    if (round % 4 != 0)
+      change(made.shard, random);
+    const std::optional<Indexing> all = elementsOfAll(made.shard, elements, made.sizes);
+    if (!all)
+      continue;
+    parts += all->base != 0;
+    std::vector<std::int64_t> expected = enumerate({*all, {}, {}}, {}, std::int64_t(1) << 40);
+    std::ranges::sort(expected);
+    ASSERT_EQ(elementsOfRanks(made.shard, elements, made.sizes), expected)
+        << round << ": " << describe(made.shard) << " of " << elements << " on " << made.sizes[0] << " x "
+        << made.sizes[1];
+  }
+  EXPECT_GT(parts, rounds / 32);
+}
+
+/// Chunks of a part, along the axis that does not divide it.
+TEST(ChangedShards, ChunksOfAPartHaveTheElementsOfTheRoot) {
+  std::mt19937 random(16);
+  int found = 0, bounded = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::vector<std::uint32_t> sizes{2, std::uint32_t(2 + random() % 2)};
+    const Shape shape{std::int64_t(1 + random() % 3), std::int64_t(1 + random() % 7), std::int64_t(1 + random() % 4)};
+    const auto divided = [&](const Shape &extents, std::uint32_t axis) {
+      std::vector<DimSharding> dims;
+      for (std::int64_t extent : extents)
+        dims.push_back({{}, 1, extent});
+      DimSharding &dim = dims[random() % dims.size()];
+      dim = {{axis}, 1, (dim.local + sizes[axis] - 1) / sizes[axis], false, dim.local};
+      return *shardOf(extents, dims, sizes);
+    };
+    Shard part = random() % 4 == 0 ? Shard{denseIndexing(shape), {}, {}} : divided(shape, 0);
+    if (random() % 4 == 0)
+      change(part, random);
+    const Shape local = shapeOf(part.at);
+    Shard window = divided(local, 1);
+    if (round % 4 != 0)
+      change(window, random);
+    const std::int64_t elements = elementsOf(shape);
+    Parts parts;
+    const PartId id = parts.of(part);
+    std::map<std::int64_t, std::int64_t> ends;
+    const std::optional<Shard> inRoot = parts.inRoot(id, window, elements, sizes, &ends);
+    if (!inRoot)
+      continue;
+    ++found;
+    bounded += !window.bounds.empty();
+    for (const auto &rank : ranksOf(sizes)) {
+      const std::vector<std::int64_t> ofPart = enumerate(parts[id].shard, rank, elements);
+      std::vector<std::int64_t> expected = enumerate(window, rank, std::int64_t(ofPart.size()));
+      for (std::int64_t &index : expected)
+        index = index == padding ? padding : ofPart[std::size_t(index)];
+      ASSERT_EQ(enumerate(*inRoot, rank, elements), expected)
+          << round << ": " << describe(window) << " of " << describe(part) << " is " << describe(*inRoot);
+    }
+  }
+  EXPECT_GT(found, rounds / 8);
+  EXPECT_GT(bounded, rounds / 32);
 }
 
 TEST(ChangedShards, HavePaddingIfSomeElementIsPadding) {
