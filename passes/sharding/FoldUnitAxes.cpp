@@ -78,7 +78,7 @@ void FoldUnitAxes::runOnOperation() {
   for (spmd::WaitOp wait : waits)
     fold(wait, mesh);
   // An op on the stream of gathers whose readers are no gathers is compute's, and a chain ends where its second
-  // collective is folded.
+  // collective is folded and the next one is on another stream.
   const auto isStart = [](Operation *user) {
     auto start = dyn_cast<spmd::CollectiveOpInterface>(user);
     return start && !start.isCopy();
@@ -92,8 +92,12 @@ void FoldUnitAxes::runOnOperation() {
       op->removeAttr(spmd::streamName);
   });
   getOperation().walk([&](spmd::WaitOp wait) {
+    // Only on its own stream a collective comes after the first of the chain without waiting.
+    spmd::CollectiveOpInterface start = wait.getStart();
     wait.setChained(wait.getChained() && !wait->use_empty() && llvm::all_of(wait->getUsers(), [&](Operation *user) {
-                      return isStart(user) || spmd::streamOf(user) == StreamKind::gather;
+                      return spmd::streamOf(user) == StreamKind::gather ||
+                             (isStart(user) && (start.isCopy() || cast<spmd::CollectiveOpInterface>(user).getStream() ==
+                                                                      start.getStream()));
                     }));
     if (!wait.getChained())
       dropUnread(wait);

@@ -68,3 +68,25 @@ func.func @hybrid(%g: tensor<6x4xf32>) -> !shard {
   }
   return %r : !shard
 }
+
+// -----
+
+// Tests that a chain ends where the next collective is on another stream.
+!shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
+spmd.mesh @mesh <replicate = 1, shard = 3, tensor = 2>
+// CHECK-LABEL: func.func @terms
+func.func @terms(%g: tensor<6x4xf32>) -> !shard {
+  %r = spmd.section "s" repeat 1 -> !shard {
+    // CHECK: spmd.reduce_scatter_start %{{.*}} over ["shard"]
+    // CHECK-NEXT: %[[S:.*]] = spmd.wait %{{[a-z0-9_]*}} : tensor<2x4xf32
+    // CHECK-NEXT: spmd.all_reduce_start %[[S]] over ["tensor"]
+    %t = spmd.reduce_scatter_start %g over ["shard"] <mean> : tensor<6x4xf32> to [!shard]
+    %0 = spmd.wait %t {chained} : !shard
+    %u = spmd.all_reduce_start %0 over ["replicate"] <mean> : !shard
+    %1 = spmd.wait %u : !shard
+    %v = spmd.all_reduce_start %1 over ["tensor"] <sum> : !shard
+    %2 = spmd.wait %v : !shard
+    spmd.yield %2 : !shard
+  }
+  return %r : !shard
+}
