@@ -75,11 +75,11 @@ std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axe
 }
 
 std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape) {
-  std::uint64_t count = 1;
+  std::int64_t count = 1;
   for (std::int64_t extent : shape)
-    if (extent < 0 || __builtin_mul_overflow(count, std::uint64_t(extent), &count))
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count))
       return std::nullopt;
-  return count;
+  return std::uint64_t(count);
 }
 
 std::vector<std::int64_t> partShape(const plan::ParameterT &parameter) {

@@ -48,7 +48,7 @@ std::string_view axisBase(std::string_view name);
 /// exist.
 std::string axesName(const plan::PlanT &plan, std::span<const std::uint32_t> axes);
 
-/// Number of elements of a shape; nullopt where a dim is negative or the product overflows.
+/// Number of elements of a shape; nullopt where a dim is negative, or the product overflows 63 bits, as indices do.
 std::optional<std::uint64_t> elementCount(std::span<const std::int64_t> shape);
 
 /// The extents of the part that a rank computes with: those of the parameter, unless ranks divide operations.

@@ -90,6 +90,12 @@ const Bad code[] = {
        h.launch("h").inputs[0]->shape = {2};
        h.launch("h").inputs[0]->strides = {std::int64_t(1) << 62};
      }},
+    // One element that is read often.
+    {"RepeatedElementsOverflow", 1, "its view 2x9223372036854775807 of 'x' is negative or overflows",
+     [](HandPlan &h) {
+       h.launch("h").inputs[0]->shape = {2, std::numeric_limits<std::int64_t>::max()};
+       h.launch("h").inputs[0]->strides = {0, 0};
+     }},
     // The last element is the ninth of eight.
     {"StridesBeyondBuffer", 1, "expected its view within the 32 bytes of 'x'",
      [](HandPlan &h) {
