@@ -17,6 +17,9 @@ namespace sluice::model {
 /// Fusions into the matrix product: bias, then residual. In the backward the sum of two cotangents.
 void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns, bool inBackward);
 
+/// The sum of two cotangents into the gradient of a norm that computes one of them, in the backward.
+void populateNormFusionPatterns(mlir::RewritePatternSet &patterns);
+
 /// multiply(silu(gate), up) into swiglu.
 void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
 

@@ -21,6 +21,7 @@ struct FuseBackwardPass : sluice::impl::FuseBackwardBase<FuseBackwardPass> {
   void runOnOperation() override {
     RewritePatternSet set(&getContext());
     model::populateMatmulFusionPatterns(set, /*inBackward=*/true);
+    model::populateNormFusionPatterns(set);
     model::populateBackwardFusionPatterns(set);
     model::populateCastFusionPatterns(set);
     FrozenRewritePatternSet patterns(std::move(set));

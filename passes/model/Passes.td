@@ -163,7 +163,8 @@ def FuseBackward : Pass<"model-fuse-backward", "::mlir::ModuleOp"> {
     In train functions a product and its `gelu` (tanh form) become one op with both as results, if no other op reads the
     product and backward ops read both, so that the fusion keeps no additional value. A product whose only use is the
     cotangent of a `gelu_grad` is fused with it. Before `model-recompute`, so that a recomputed value has the same bits.
-    A product of the backward adds an older cotangent to which only its result is added (its residual).
+    A product of the backward adds an older cotangent to which only its result is added (its residual); so does the gradient
+    of a norm (its addend).
     In the backward an op that rounds its result once (a product, a sum, the gradients of a norm's vectors and of an
     embedding) has it in f32 if a cast to f32 is its only use: the gradient of a parameter has the type
     `precision.reduce` without a cast.

@@ -281,4 +281,9 @@ bool sharesScope(Operation *a, Operation *b) {
          a->getAttr(checkpointName) == b->getAttr(checkpointName);
 }
 
+bool isBefore(Value value, Operation *op) {
+  Operation *producer = value.getDefiningOp();
+  return !producer || producer->getBlock() != op->getBlock() || producer->isBeforeInBlock(op);
+}
+
 } // namespace sluice::model

@@ -169,6 +169,8 @@ void printInitializer(mlir::OpAsmPrinter &printer, mlir::Operation *op, Initiali
 /// True if both ops are in the same outermost module and checkpoint: a module's parameters are gathered only for the
 /// module's ops.
 bool sharesScope(mlir::Operation *a, mlir::Operation *b);
+/// True if the value is defined before the op, of the same block, or outside of the block.
+bool isBefore(mlir::Value value, mlir::Operation *op);
 
 } // namespace sluice::model
 

@@ -245,12 +245,6 @@ MatmulOp soleProduct(Value value) {
   return product && value.hasOneUse() ? product : MatmulOp();
 }
 
-/// True if the value is defined before the op, of the same block.
-bool isBefore(Value value, Operation *op) {
-  Operation *producer = value.getDefiningOp();
-  return !producer || producer->getBlock() != op->getBlock() || producer->isBeforeInBlock(op);
-}
-
 /// add(matmul(a, b), bias[n]) ==> matmul(a, b) bias(bias), and add(matmul(a, b) .., r) ==> matmul(a, b) .. residual(r)
 /// where r has the product's shape; in either order of the operands. In the backward r is older than the product, which
 /// stays in its place: its operands live no longer.

@@ -1,6 +1,9 @@
 //===- Normalization.cpp - norms ------------------------------------------------------===//
 
+#include "dialect/model/Patterns.h"
 #include "dialect/model/ops/Helpers.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 
@@ -28,6 +31,9 @@ LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 }
 
 LogicalResult LayerNormGradOp::verify() {
+  // layer_norm_grad_c1
+  if (getAddend() && failed(expectLike(*this, "addend", getAddend(), getX())))
+    return failure();
   // layer_norm_grad_c2
   if (failed(expectShape(*this, "weight", getWeight(), {shapeOf(getX()).back()})))
     return failure();
@@ -69,7 +75,7 @@ FailureOrValues LayerNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Va
     return emitOpError("has no derivative through its mean and rstd, expected a use of y only");
   Type vector = getWeight().getType();
   auto grad = LayerNormGradOp::create(builder, TypeRange{getX().getType(), vector, vector}, cotangents[0], getX(),
-                                      getWeight(), getMean(), getRstd());
+                                      getWeight(), getMean(), getRstd(), /*addend=*/Value());
   return SmallVector<Value>(grad->getResults());
 }
 
@@ -104,6 +110,8 @@ ShardingRule LayerNormOp::getShardingRule() {
 ShardingRule LayerNormGradOp::getShardingRule() {
   RowFactors f(getX());
   f.rule.operands.append({f.x, f.x, f.columns, f.rows, f.rows});
+  if (getAddend())
+    f.rule.operands.push_back(f.x);
   f.rule.results.append({f.x, f.columns, f.columns});
   f.rule.reduction = PartialReduction::sum;
   return f.rule;
@@ -116,6 +124,42 @@ ShardingRule LayerNormGradOp::getShardingRule() {
 // Per element: mean 1, variance 3, normalize 2, weight and bias 2.
 OpCost LayerNormOp::getCost() { return streamingCost(*this, 8 * elementsOf(getX())); }
 // Per element: normalized x 2, dweight 2, dbias 1, the two row sums 4, dx 5.
-OpCost LayerNormGradOp::getCost() { return streamingCost(*this, 14 * elementsOf(getX())); }
+OpCost LayerNormGradOp::getCost() { return streamingCost(*this, (getAddend() ? 15 : 14) * elementsOf(getX())); }
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// add(r, dx), with dx of the gradient of a norm and r defined before it ==> dx of the gradient with r as addend.
+template <typename GradOp> struct FuseIntoNormGradient : OpRewritePattern<AddOp> {
+  using OpRewritePattern<AddOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp add, PatternRewriter &rewriter) const override {
+    if (!isOfPhase(add, Phase::backward))
+      return failure();
+    for (unsigned side = 0; side < 2; ++side) {
+      Value dx = add.getOperand(side), other = add.getOperand(1 - side);
+      auto gradient = dx.getDefiningOp<GradOp>();
+      if (!gradient || dx != gradient.getDx() || !dx.hasOneUse() || gradient.getAddend() ||
+          !sharesScope(gradient, add) || !typeAgrees(other.getType(), dx.getType()) ||
+          !typeAgrees(add.getType(), dx.getType()) || !isBefore(other, gradient))
+        continue;
+      rewriter.modifyOpInPlace(gradient, [&] {
+        gradient.getAddendMutable().assign(other);
+        gradient->setLoc(rewriter.getFusedLoc({gradient.getLoc(), add.getLoc()}));
+      });
+      rewriter.replaceOp(add, dx);
+      return success();
+    }
+    return failure();
+  }
+};
+
+} // namespace
+
+void populateNormFusionPatterns(RewritePatternSet &patterns) {
+  patterns.add<FuseIntoNormGradient<LayerNormGradOp>, FuseIntoNormGradient<RmsNormGradOp>>(patterns.getContext());
+}
 
 } // namespace sluice::model

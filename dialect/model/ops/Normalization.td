@@ -23,9 +23,11 @@ def Model_LayerNormOp : Model_Op<"layer_norm", [DeclareOpInterfaceMethods<ScaleO
 
     #### layer_norm_grad
 
-    With `xn = (x - mean) rstd` and `g = dy weight`: `dx = rstd (g - mean(g) - xn mean(g xn))`, `dweight = sum(dy xn)`, `dbias = sum(dy)` over rows, in a fixed order. Inactive.
+    With `xn = (x - mean) rstd` and `g = dy weight`: `dx = rstd (g - mean(g) - xn mean(g xn)) (+ addend)`, `dweight = sum(dy xn)`, `dbias = sum(dy)` over rows, in a fixed order. Inactive.
 
-    **Constraints.** (layer_norm_grad_c1) x has at least one dim; `dy` and `dx` are as x. (layer_norm_grad_c2) `weight` is `[C]`. (layer_norm_grad_c3) `mean` and `rstd` are `[...]` in the statistics type. (layer_norm_grad_c4) `dweight` and `dbias` are `[C]` of weight's element type or in the statistics type.
+    **Constraints.** (layer_norm_grad_c1) x has at least one dim; `dy` and `dx` are as x, and so is the optional `addend`. (layer_norm_grad_c2) `weight` is `[C]`. (layer_norm_grad_c3) `mean` and `rstd` are `[...]` in the statistics type. (layer_norm_grad_c4) `dweight` and `dbias` are `[C]` of weight's element type or in the statistics type.
+
+    **Fusion.** In the backward, `add(r, dx)` with r older than the op becomes the addend r, where `dx` has no other use and both ops are in one outermost block: the gradient of a residual stream is one op.
 
     ```mlir
     %dx, %dw, %db = model.layer_norm_grad %dy, %x, %w, %mean, %rstd : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -37,7 +39,8 @@ def Model_LayerNormOp : Model_Op<"layer_norm", [DeclareOpInterfaceMethods<ScaleO
 }
 def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>]> {
   let summary = "VJP of layer_norm: dx, dweight, dbias";
-  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd,
+                       Optional<Model_FloatTensor>:$addend);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
   let widensResults = 1;
   let hasVerifier = 1;

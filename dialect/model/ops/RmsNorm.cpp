@@ -25,6 +25,9 @@ LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location>
 }
 
 LogicalResult RmsNormGradOp::verify() {
+  // rms_norm_grad_c1
+  if (getAddend() && failed(expectLike(*this, "addend", getAddend(), getX())))
+    return failure();
   // rms_norm_grad_c2
   if (failed(expectType(*this, "weight", getWeight(), shapeOf(getX()).back(), elementOf(getX()))))
     return failure();
@@ -61,7 +64,7 @@ FailureOrValues RmsNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Valu
   if (cotangents[1])
     return emitOpError("has no derivative through its rstd, expected a use of y only");
   auto grad = RmsNormGradOp::create(builder, TypeRange{getX().getType(), getWeight().getType()}, cotangents[0], getX(),
-                                    getWeight(), getRstd());
+                                    getWeight(), getRstd(), /*addend=*/Value());
   return SmallVector<Value>(grad->getResults());
 }
 
@@ -94,6 +97,8 @@ ShardingRule RmsNormOp::getShardingRule() {
 ShardingRule RmsNormGradOp::getShardingRule() {
   RowFactors f(getX());
   f.rule.operands.append({f.x, f.x, f.columns, f.rows});
+  if (getAddend())
+    f.rule.operands.push_back(f.x);
   f.rule.results.append({f.x, f.columns});
   f.rule.reduction = PartialReduction::sum;
   return f.rule;
@@ -106,6 +111,6 @@ ShardingRule RmsNormGradOp::getShardingRule() {
 // Per element: mean of squares 2, normalize 1, weight 1.
 OpCost RmsNormOp::getCost() { return streamingCost(*this, 4 * elementsOf(getX())); }
 // Per element: normalized x 1, dy weight 1, the row sum 2, dx 3, dweight 2.
-OpCost RmsNormGradOp::getCost() { return streamingCost(*this, 9 * elementsOf(getX())); }
+OpCost RmsNormGradOp::getCost() { return streamingCost(*this, (getAddend() ? 10 : 9) * elementsOf(getX())); }
 
 } // namespace sluice::model

@@ -21,9 +21,11 @@ def Model_RmsNormOp : Model_Op<"rms_norm", [DeclareOpInterfaceMethods<ScaleOrBia
 
     #### rms_norm_grad
 
-    With `xn = x rstd` and `g = dy weight`: `dx = rstd (g - xn mean(g xn))`, `dweight = sum(dy xn)` over rows, in a fixed order. Inactive.
+    With `xn = x rstd` and `g = dy weight`: `dx = rstd (g - xn mean(g xn)) (+ addend)`, `dweight = sum(dy xn)` over rows, in a fixed order. Inactive.
 
-    **Constraints.** (rms_norm_grad_c1) x has at least one dim; `dy` and `dx` are as x. (rms_norm_grad_c2) `weight` is `[C]` of x's element type. (rms_norm_grad_c3) `rstd` is `[...]` in the statistics type. (rms_norm_grad_c4) `dweight` is `[C]` of weight's element type or in the statistics type.
+    **Constraints.** (rms_norm_grad_c1) x has at least one dim; `dy` and `dx` are as x, and so is the optional `addend`. (rms_norm_grad_c2) `weight` is `[C]` of x's element type. (rms_norm_grad_c3) `rstd` is `[...]` in the statistics type. (rms_norm_grad_c4) `dweight` is `[C]` of weight's element type or in the statistics type.
+
+    **Fusion.** As layer_norm_grad.
 
     ```mlir
     %dx, %dw = model.rms_norm_grad %dy, %x, %w, %rstd : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<4xf32>, tensor<2x3xf32>) -> (tensor<2x3x4xf32>, tensor<4xf32>)
@@ -35,7 +37,8 @@ def Model_RmsNormOp : Model_Op<"rms_norm", [DeclareOpInterfaceMethods<ScaleOrBia
 }
 def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>]> {
   let summary = "VJP of rms_norm: dx, dweight";
-  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$rstd);
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$rstd,
+                       Optional<Model_FloatTensor>:$addend);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let widensResults = 1;
   let hasVerifier = 1;

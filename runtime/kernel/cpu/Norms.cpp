@@ -37,10 +37,16 @@ template <bool centred, typename T> Bound forwardOf(const KernelRequest &request
   });
 }
 
-/// (dy, x, weight, statistics...) -> (dx, gradients of the vectors...)
+/// Statistics of a norm.
+template <bool centred> constexpr std::size_t statisticsCount = centred ? 2 : 1;
+
+/// (dy, x, weight, statistics... (, addend)) -> (dx, gradients of the vectors...)
 template <bool centred, typename T> Bound backwardOf(const KernelRequest &request) {
   return makeKernel(request, [&l = loops().of<T>()](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
+    const std::size_t optional = 3 + statisticsCount<centred>;
+    const bool adds = call.inputs.size() > optional;
+    const Rows addend(call.inputs[adds ? optional : 0]);
     std::int64_t columns = x.columns, vectors = std::ssize(call.outputs) - 1, each = vectors * columns;
     std::int64_t run = (x.rows + normRuns - 1) / normRuns;
     float *sums = static_cast<float *>(call.workspace);
@@ -52,11 +58,12 @@ template <bool centred, typename T> Bound backwardOf(const KernelRequest &reques
       std::memset(dweight, 0, static_cast<std::size_t>(each) * sizeof(float));
       for (std::int64_t row = r * run; row < std::min(x.rows, (r + 1) * run); ++row) {
         float statistic = *rowStatistic(call.inputs[3], row);
+        const T *added = adds ? addend.at<T>(row) : nullptr;
         if constexpr (centred)
-          l.layerNormGradRow(dy.at<T>(row), x.at<T>(row), weight, statistic, *rowStatistic(call.inputs[4], row),
+          l.layerNormGradRow(dy.at<T>(row), x.at<T>(row), weight, statistic, *rowStatistic(call.inputs[4], row), added,
                              dx.at<T>(row), dweight, dweight + columns, columns);
         else
-          l.rmsNormGradRow(dy.at<T>(row), x.at<T>(row), weight, statistic, dx.at<T>(row), dweight, columns);
+          l.rmsNormGradRow(dy.at<T>(row), x.at<T>(row), weight, statistic, added, dx.at<T>(row), dweight, columns);
       }
     });
     for (std::int64_t r = 1; r < normRuns; ++r)
@@ -82,10 +89,11 @@ template <bool centred> Bound forward(const KernelRequest &request) {
 
 template <bool centred> Bound backward(const KernelRequest &request) {
   const Operand &dy = request.inputs[0], &x = request.inputs[1], &weight = request.inputs[2];
-  if (!allContiguousRows(request) || !haveType(DType::f32, request.inputs.subspan(3)))
+  const std::span<const Operand> addend = request.inputs.subspan(3 + statisticsCount<centred>);
+  if (!allContiguousRows(request) || !haveType(DType::f32, request.inputs.subspan(3, statisticsCount<centred>)))
     return useReference();
   SLUICE_RETURN_IF_ERROR(Check(request).workspace(normGradWorkspace(request.outputs.size() - 1, x.extent[x.rank - 1])));
-  if (!hasLoops(x.dtype) || !allOf(x.dtype, dy, weight, request.outputs[0]))
+  if (!hasLoops(x.dtype) || !allOf(x.dtype, dy, weight, request.outputs[0]) || !haveType(x.dtype, addend))
     return useReference();
   return withLoops(x.dtype, [&]<typename T>() { return backwardOf<centred, T>(request); });
 }

@@ -118,7 +118,9 @@ Bound denseNormOf(const KernelRequest &request, double epsilon, bool centred) {
 Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
-  DenseNorm norm(in[1], {&in[0], &in[1], &in[2], &out[0]}, {&in[3], &in[in.size() - 1]});
+  const std::size_t rstd = centred ? 4 : 3;
+  const bool adds = in.size() > rstd + 1;
+  DenseNorm norm(in[1], {&in[0], &in[1], &in[2], &out[0], &in[adds ? rstd + 1 : 0]}, {&in[3], &in[rstd]});
   if (!norm.fits() || out[1].dtype == DType::f64 || out[out.size() - 1].dtype == DType::f64)
     return std::unique_ptr<BoundKernel>();
   DenseNormArgs &args = norm.args;
@@ -126,12 +128,13 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   args.dweight = viewOf(out[1]);
   if (centred)
     args.dbias = viewOf(out[2]);
-  const auto bind = [centred](DenseNormArgs &args, const RunAddresses &run) {
+  const auto bind = [centred, rstd, adds](DenseNormArgs &args, const RunAddresses &run) {
     args.dy = run.inputs[0];
     args.x = run.inputs[1];
     args.weight = run.inputs[2];
     args.mean = centred ? static_cast<float *>(run.inputs[3]) : nullptr;
-    args.rstd = static_cast<float *>(run.inputs[centred ? 4 : 3]);
+    args.rstd = static_cast<float *>(run.inputs[rstd]);
+    args.addend = adds ? run.inputs[rstd + 1] : nullptr;
     args.y = run.outputs[0];
     args.dweight.data = run.outputs[1];
     if (centred)
@@ -151,14 +154,15 @@ Bound normGradOf(const KernelRequest &request, bool mean) {
   const auto &in = request.inputs;
   RowArgs args = rowArgs(request, in[1]);
   args.mean = mean;
+  args.adds = in.size() > (mean ? 5 : 4);
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(normGradWorkspace(args.rows, args.columns)));
   LaunchList list(*request.cuda);
   constexpr int threads = 128;
   const auto tiles = static_cast<std::uint64_t>((args.columns + threads - 1) / threads);
   addRows(list, symbol("normVectors", {&in[0], &in[1]}), {tiles * normRuns, threads, reduceBytes}, args);
   addRows(list, "sluice_normVectorsEnd", {tiles, threads, reduceBytes}, args);
-  addRows(list, symbol("normGrad", {&in[0], &in[1], &in[2], &request.outputs[0]}), rowGrid(args.rows, args.columns),
-          args);
+  addRows(list, symbol("normGrad", {&in[0], &in[1], &in[2], &request.outputs[0], &in[args.adds ? in.size() - 1 : 0]}),
+          rowGrid(args.rows, args.columns), args);
   return whereAligned(denseNormGradOf(request, mean), std::move(list).finish());
 }
 

@@ -56,6 +56,15 @@ func.func @f(%dy: tensor<f32>, %x: tensor<f32>, %w: tensor<4xf32>, %m: tensor<2x
 
 // -----
 
+// layer_norm_grad_c1: an addend of a different shape
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %a: tensor<4xf32>) {
+  // expected-error @below {{'model.layer_norm_grad' op addend has the wrong shape, expected 2x4 but got 4}}
+  %0:3 = model.layer_norm_grad %x, %x, %w, %m, %m, %a : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
 // layer_norm_grad_c2: a weight of the wrong length
 func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<3xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
   // expected-error @below {{'model.layer_norm_grad' op weight has the wrong shape, expected 4 but got 3}}

@@ -61,3 +61,12 @@ func.func @f(%dy: tensor<2x4xbf16>, %x: tensor<2x4xbf16>, %w: tensor<4xbf16>, %r
   %0:2 = model.rms_norm_grad %dy, %x, %w, %r : (tensor<2x4xbf16>, tensor<2x4xbf16>, tensor<4xbf16>, tensor<2xf32>) -> (tensor<2x4xbf16>, tensor<4xf16>)
   return
 }
+
+// -----
+
+// rms_norm_grad_c1: an addend of a different type
+func.func @f(%x: tensor<2x4xbf16>, %w: tensor<4xbf16>, %r: tensor<2xf32>, %a: tensor<2x4xf32>) {
+  // expected-error @below {{'model.rms_norm_grad' op addend has the wrong element type, expected 'bf16' but got 'f32'}}
+  %0:2 = model.rms_norm_grad %x, %x, %w, %r, %a : (tensor<2x4xbf16>, tensor<2x4xbf16>, tensor<4xbf16>, tensor<2xf32>, tensor<2x4xf32>) -> (tensor<2x4xbf16>, tensor<4xbf16>)
+  return
+}

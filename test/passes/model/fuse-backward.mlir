@@ -192,3 +192,37 @@ func.func @separate_sums(%a: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x
   %6 = model.add %1, %3 {model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
   return %2, %4, %5, %6 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
 }
+
+// The gradient of a norm adds an older cotangent to dx, and stays in its place.
+// CHECK-LABEL: func.func @norms
+// CHECK-SAME: (%[[G:[a-z0-9]*]]: tensor<3x5xf32>, %[[X:[a-z0-9]*]]: tensor<3x5xf32>, %[[W:[a-z0-9]*]]: tensor<5xf32>, %[[S:[a-z0-9]*]]: tensor<3xf32>, %[[R:[a-z0-9]*]]: tensor<3x5xf32>)
+// CHECK-NEXT: %[[FIRST:.*]], %[[DW:.*]], %{{.*}} = model.layer_norm_grad %[[G]], %[[X]], %[[W]], %[[S]], %[[S]], %[[R]] {
+// CHECK-NEXT: %[[E:.*]] = model.exp %[[DW]]
+// CHECK-NEXT: %[[SECOND:.*]], %{{.*}} = model.rms_norm_grad %[[G]], %[[X]], %[[W]], %[[S]], %[[FIRST]] {
+// CHECK-NEXT: return %[[SECOND]], %[[E]]
+func.func @norms(%g: tensor<3x5xf32>, %x: tensor<3x5xf32>, %w: tensor<5xf32>, %s: tensor<3xf32>, %r: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0:3 = model.layer_norm_grad %g, %x, %w, %s, %s {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3x5xf32>, tensor<5xf32>, tensor<5xf32>)
+  %1 = model.exp %0#1 {model.phase = #model.phase<backward>} : tensor<5xf32>
+  %2 = model.add %r, %0#0 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %3:2 = model.rms_norm_grad %g, %x, %w, %s {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>, tensor<3xf32>) -> (tensor<3x5xf32>, tensor<5xf32>)
+  %4 = model.add %3#0, %2 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %4, %1 : tensor<3x5xf32>, tensor<5xf32>
+}
+
+// A younger addend, dx with another use, another block, an addend that broadcasts, a gradient of the weight.
+// CHECK-LABEL: func.func @separate_norms
+// CHECK-COUNT-5: model.add
+// CHECK-NEXT: return
+func.func @separate_norms(%g: tensor<3x5xf32>, %w: tensor<5xf32>, %s: tensor<3xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>) attributes {model.entry = #model.entry<train>} {
+  %0:2 = model.rms_norm_grad %g, %g, %w, %s {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>, tensor<3xf32>) -> (tensor<3x5xf32>, tensor<5xf32>)
+  %1:2 = model.rms_norm_grad %g, %g, %w, %s {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>, tensor<3xf32>) -> (tensor<3x5xf32>, tensor<5xf32>)
+  %2:2 = model.rms_norm_grad %g, %g, %w, %s {model.block = "h.0", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>, tensor<3xf32>) -> (tensor<3x5xf32>, tensor<5xf32>)
+  %3:2 = model.rms_norm_grad %g, %g, %w, %s {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>, tensor<3xf32>) -> (tensor<3x5xf32>, tensor<5xf32>)
+  %4 = model.exp %g {model.phase = #model.phase<backward>} : tensor<3x5xf32>
+  %5 = model.add %0#0, %4 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %6 = model.add %g, %1#0 {model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %7 = model.add %g, %2#0 {model.block = "h.1", model.phase = #model.phase<backward>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %8 = model.add %w, %3#0 {model.phase = #model.phase<backward>} : (tensor<5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %9 = model.add %w, %3#1 {model.phase = #model.phase<backward>} : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+  return %1#0, %5, %6, %7, %8, %9 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>
+}

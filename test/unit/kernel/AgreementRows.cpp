@@ -60,6 +60,11 @@ TEST(Agreement, LayerNorm) {
                        {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)},
                        // The mean is saved in f32: its rounding is the f32 kernels' common error.
                        60 + (mean != 0 ? 1e5 : 0), what);
+               compare({"layer_norm_grad"},
+                       {Tensor(dtype, shape, layout).normal(20), x, weight, means, rstds,
+                        Tensor(dtype, shape, layout).normal(21)},
+                       {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)},
+                       60 + (mean != 0 ? 1e5 : 0), what + ", addend");
              }
            });
 }
@@ -102,7 +107,24 @@ TEST(Agreement, RmsNorm) {
     double terms = magnitude(dy.values()) * magnitude(weight.values()) * magnitude(rstds.values());
     compare({"rms_norm_grad"}, {dy, x, weight, rstds}, {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 60,
             what, {shape.back() == 1 ? terms : 0});
+    compare({"rms_norm_grad"}, {dy, x, weight, rstds, Tensor(dtype, shape, layout).normal(56)},
+            {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 60, what + ", addend",
+            {shape.back() == 1 ? terms : 0});
   });
+}
+
+/// The addend's memory may be that of dx.
+TEST(Agreement, GradientsOfNormsInTheAddend) {
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
+      Tensor dy = Tensor(dtype, {5, 33}).normal(1), x = Tensor(dtype, {5, 33}).normal(2);
+      Tensor weight = Tensor(dtype, {33}).normal(3), rstd = Tensor(DType::f32, {5}).fill({1, 2, 0.5, 1, 3});
+      Tensor separate(dtype, {5, 33}), dweight(dtype, {33});
+      Tensor inPlace = Tensor(dtype, {5, 33}).normal(4), addend = inPlace;
+      mustRun({"rms_norm_grad", flavour}, {&dy, &x, &weight, &rstd, &addend}, {&separate, &dweight});
+      mustRun({"rms_norm_grad", flavour}, {&dy, &x, &weight, &rstd, &inPlace}, {&inPlace, &dweight});
+      EXPECT_EQ(inPlace.values(), separate.values());
+    }
 }
 
 TEST(Agreement, Rope) {
@@ -114,6 +136,9 @@ TEST(Agreement, Rope) {
   for (const auto &attributes : forms)
     forCases({{2, 7, 3, 8}, {1, 3, 2, 2}, {2, 5, 1, 40}, {1, 9, 2, 128}},
              [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+               compare({"rope", {}, 1, attributes},
+                       {Tensor(dtype, shape, layout).normal(57), Tensor(dtype, {1, 3, 2, 6}).normal(58)},
+                       {Tensor(dtype, shape, layout), Tensor(dtype, {1, 3, 2, 6})}, 1, what + ", list");
                compare({"rope", {}, 1, attributes}, {Tensor(dtype, shape, layout).normal(56)},
                        {Tensor(dtype, shape, layout)}, 4, what);
              });

@@ -43,9 +43,12 @@ const std::vector<Example> &examples() {
       {KernelId::matmul_gelu_grad, {{6, 8}, {8, 5}, {6, 5}}, {{6, 5}}},
       {KernelId::layer_norm, {{3, 5, 8}, {8}, {8}}, {{3, 5, 8}, {3, 5}, {3, 5}}},
       {KernelId::layer_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5}}, {{3, 5, 8}, {8}, {8}}},
+      {KernelId::layer_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5}, {3, 5, 8}}, {{3, 5, 8}, {8}, {8}}},
       {KernelId::rms_norm, {{3, 5, 8}, {8}}, {{3, 5, 8}, {3, 5}}},
       {KernelId::rms_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}}, {{3, 5, 8}, {8}}},
+      {KernelId::rms_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5, 8}}, {{3, 5, 8}, {8}}},
       {KernelId::rope, {q}, {q}, {number("theta", 10000)}},
+      {KernelId::rope, {q, k}, {q, k}, {number("theta", 10000)}},
       {KernelId::cross_entropy, {{6, 16}, {6}}, {{}, {6}}},
       {KernelId::cross_entropy_grad, {{}, {6, 16}, {6}, {6}}, {{6, 16}}},
       {KernelId::sgd, {{3, 5}, {3, 5}, {3, 5}, {}, {}, {}, {}}, {{3, 5}, {3, 5}}, {number("momentum", 0.5)}},
@@ -125,7 +128,8 @@ private:
   void change(const Example &example) {
     const auto add = [&](const std::vector<Shape> &shapes, const auto &records, std::vector<Operand> &operands) {
       for (std::size_t i = 0; i < shapes.size(); ++i) {
-        Operand made = operandOf(records.begin()[i]);
+        // The record of a list is that of each tensor.
+        Operand made = operandOf(records.begin()[i % records.size()]);
         made.rank = int(shapes[i].size());
         std::ranges::copy(shapes[i], made.shape.begin());
         finish(made);

@@ -1,7 +1,7 @@
 //===- Norms.cpp - norms over the last dim, with a mean or without -------------===//
 //
 //   y = h weight (+ bias),   h = (x - mean) rstd,   rstd = 1 / sqrt(mean((x - mean)^2) + epsilon)
-//   with g = dy weight:   dx = rstd (g - mean(g) - h mean(g h)),   dweight = sum dy h,   dbias = sum dy
+//   with g = dy weight:   dx = rstd (g - mean(g) - h mean(g h)) (+ addend),   dweight = sum dy h,   dbias = sum dy
 //
 // A norm without a mean (rms_norm) has no mean, mean(g), bias and dbias: they are 0 and omitted.
 //
@@ -65,16 +65,21 @@ template <bool centred> Bound norm(const KernelRequest &request) {
   });
 }
 
-/// (dy, x, weight (, means), rstds) -> (dx, dweight (, dbias))
+/// (dy, x, weight (, means), rstds (, addend)) -> (dx, dweight (, dbias))
 template <bool centred> Bound normGrad(const KernelRequest &request) {
   Check check(request);
   const Operand &x = request.inputs[1];
+  constexpr std::size_t statistics = centred ? 2 : 1, optional = 3 + statistics;
   SLUICE_RETURN_IF_ERROR(checkNorm(check, x, {&request.inputs[0], &request.outputs[0]}, request.inputs.subspan(2, 1),
-                                   request.inputs.subspan(3)));
+                                   request.inputs.subspan(3, statistics)));
+  if (request.inputs.size() > optional)
+    SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[optional], x));
   SLUICE_RETURN_IF_ERROR(checkNorm(check, x, {}, request.outputs.subspan(1), {}));
   return makeKernel(request, [](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
-    const Operand &weight = call.inputs[2], &rstds = call.inputs.back(), &dweight = call.outputs[1];
+    const Operand &weight = call.inputs[2], &rstds = call.inputs[optional - 1], &dweight = call.outputs[1];
+    const bool adds = call.inputs.size() > optional;
+    const Rows addend(call.inputs[adds ? optional : 0]);
     auto meanOf = [&](std::int64_t row) { return centred ? loadAt(call.inputs[3], row) : 0; };
     auto rstdOf = [&](std::int64_t row) { return loadAt(rstds, row); };
     // Computes the vectors first, because dx may have the memory of dy.
@@ -100,7 +105,7 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
       for (std::int64_t c = 0; c < x.columns; ++c) {
         double g = dy.load(row, c) * load(weight, c * weight.strides[0]);
         double h = (x.load(row, c) - mean) * rstd;
-        dx.store(row, c, rstd * (g - sum / columns - h * dot / columns));
+        dx.store(row, c, rstd * (g - sum / columns - h * dot / columns) + (adds ? addend.load(row, c) : 0));
       }
     }
     return Status::ok();

@@ -75,16 +75,16 @@ template <typename T> struct TypedLoops {
   void (*softmaxScaledRow)(const T *x, T *dx, std::int64_t count, double logSum, float factor, float less);
   void (*layerNormRow)(const T *x, const T *weight, const T *bias, T *y, float *mean, float *rstd, std::int64_t count,
                        double epsilon);
-  /// Adds to dweight and dbias, in the order of T's pairs (orderPairs).
-  void (*layerNormGradRow)(const T *dy, const T *x, const T *weight, float mean, float rstd, T *dx, float *dweight,
-                           float *dbias, std::int64_t count);
+  /// Adds to dweight and dbias, in the order of T's pairs (orderPairs); `addend`, unless null, to dx.
+  void (*layerNormGradRow)(const T *dy, const T *x, const T *weight, float mean, float rstd, const T *addend, T *dx,
+                           float *dweight, float *dbias, std::int64_t count);
   void (*silu)(const T *x, T *y, std::int64_t count);
   void (*siluGrad)(const T *dy, const T *x, T *dx, std::int64_t count);
   void (*swiglu)(const T *gate, const T *up, T *y, std::int64_t count);
   void (*swigluGrad)(const T *dy, const T *gate, const T *up, T *dgate, T *dup, std::int64_t count);
   void (*rmsNormRow)(const T *x, const T *weight, T *y, float *rstd, std::int64_t count, double epsilon);
-  /// Adds to dweight, in the order of T's pairs (orderPairs).
-  void (*rmsNormGradRow)(const T *dy, const T *x, const T *weight, float rstd, T *dx, float *dweight,
+  /// Adds to dweight, in the order of T's pairs (orderPairs); `addend`, unless null, to dx.
+  void (*rmsNormGradRow)(const T *dy, const T *x, const T *weight, float rstd, const T *addend, T *dx, float *dweight,
                          std::int64_t count);
   /// Moves sums by columns from the order of T's pairs to that of the columns.
   void (*orderPairs)(float *sums, std::int64_t count);

@@ -16,8 +16,8 @@
 namespace sluice::cuda {
 
 struct DenseNormArgs {
-  /// dy, x, weight, bias -> y or dx.
-  const void *dy = nullptr, *x = nullptr, *weight = nullptr, *bias = nullptr;
+  /// dy, x, weight, bias -> y or dx. `addend`, unless null, is added to dx.
+  const void *dy = nullptr, *x = nullptr, *weight = nullptr, *bias = nullptr, *addend = nullptr;
   void *y = nullptr;
   /// Of each row; written by the norm, read by its gradient.
   float *mean = nullptr, *rstd = nullptr;
@@ -161,7 +161,7 @@ SLUICE_DEVICE unsigned columnOfTerm(unsigned term, unsigned columns, unsigned n)
   return term / 4 % count * n + term / 4 / count * 4 + term % 4;
 }
 
-/// dy, x, weight, [mean,] rstd -> dx, and the run's part of dweight and dbias
+/// dy, x, weight, [mean,] rstd, [addend] -> dx, and the run's part of dweight and dbias
 template <typename S, int vectors, bool centred>
 SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
   using Part = RowPart<S, vectors>;
@@ -194,6 +194,13 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
     for (int v = 0; v < vectors; ++v)
       for (int k = 0; k < Part::n; ++k)
         x.of[v][k] = rstd * (dy.of[v][k] * weight.of[v][k] - sum - (x.of[v][k] - mean) * rstd * dot);
+    if (args.addend) {
+      // In the registers of dy.
+      dy.load(rowOf<S>(args.addend, row, args.columns), count, lane);
+      for (int v = 0; v < vectors; ++v)
+        for (int k = 0; k < Part::n; ++k)
+          x.of[v][k] += dy.of[v][k];
+    }
     x.store(rowOf<S>(args.y, row, args.columns), count, lane);
   }
   float *partial = args.partial + std::uint64_t(run) * args.columns;

@@ -21,12 +21,12 @@ struct Row {
 
 struct RowArgs {
   /// Inputs and outputs in the kernel's order.
-  View in[5];
+  View in[6];
   View out[3];
   Index rows = 0, columns = 0;
   double epsilon = 0, smoothing = 0;
   Index ignore = 0;
-  int mean = 0;
+  int mean = 0, adds = 0;
   /// Of a loss: the number of all classes, and the first local one.
   Index classes = 0, firstClass = 0;
   /// Scratch memory.
@@ -129,10 +129,12 @@ template <typename E> SLUICE_DEVICE void rmsNorm(const RowArgs &args, Lane lane)
     writeAny(args.out[1], offsetIn(args.out[1], args.out[1].rank, lane.block()), rstd);
 }
 
-/// dy, x, weight, [mean,] rstd -> dx, the first output. `mean` 0: rms norm.
+/// dy, x, weight, [mean,] rstd, [addend] -> dx, the first output. `mean` 0: rms norm.
 template <typename E> SLUICE_DEVICE void normGrad(const RowArgs &args, Lane lane) {
   using T = typename E::Real;
   const View &weight = args.in[2], &means = args.in[3], &rstds = args.in[args.mean ? 4 : 3];
+  const View &addend = args.in[args.mean ? 5 : 4];
+  const Row added(addend, lane.block());
   const Row dy(args.in[0], lane.block()), x(args.in[1], lane.block()), dx(args.out[0], lane.block());
   const T mean = args.mean ? static_cast<T>(readAny(means, offsetIn(means, means.rank, lane.block()))) : T(0);
   const T rstd = static_cast<T>(readAny(rstds, offsetIn(rstds, rstds.rank, lane.block())));
@@ -147,7 +149,8 @@ template <typename E> SLUICE_DEVICE void normGrad(const RowArgs &args, Lane lane
   for (Index c = lane.thread(); c < args.columns; c += lane.threads()) {
     const T g = E::read(args.in[0], dy(c)) * E::read(weight, c * weight.strides[0]);
     const T h = (E::read(args.in[1], x(c)) - mean) * rstd;
-    E::write(args.out[0], dx(c), rstd * (g - sum - h * dot));
+    const T more = args.adds ? E::read(addend, added(c)) : T(0);
+    E::write(args.out[0], dx(c), rstd * (g - sum - h * dot) + more);
   }
 }
 

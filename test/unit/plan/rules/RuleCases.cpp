@@ -141,8 +141,10 @@ void addNorms(std::vector<RuleCase> &cases) {
   cases.push_back({"model.count_up", "->", "t", "t"});
   cases.push_back({"model.layer_norm", "abc,c,c->abc,ab,ab", "", "", 0, epsilon});
   cases.push_back({"model.layer_norm_grad", "abc,abc,c,ab,ab->abc,c,c", "nnnnp"});
+  cases.push_back({"model.layer_norm_grad", "abc,abc,c,ab,ab,abc->abc,c,c", "nnnnp"});
   cases.push_back({"model.rms_norm", "abc,c->abc,ab", "", "", 0, epsilon});
   cases.push_back({"model.rms_norm_grad", "abc,abc,c,ab->abc,c", "nnnp"});
+  cases.push_back({"model.rms_norm_grad", "abc,abc,c,ab,abc->abc,c", "nnnp"});
   cases.push_back({"model.rope", "bth4->bth4", "", "", 0, {number("theta", 100)}});
 }
 
