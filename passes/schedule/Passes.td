@@ -119,6 +119,13 @@ def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
     ```
     launch k outs [@a]; launch copy ins [@a] outs [@b offset 128]  ==>  launch k outs [@b offset 128]
     ```
+    A product that is only accumulated over repetitions is computed into the sum: it is the sum's first value, and then has
+    the sum as its residual.
+    ```
+    launch matmul outs [@a]; launch accumulate first ins [@a] outs [@b] {first}; launch accumulate ins [@a] outs [@b] {not_first}
+    ==>
+    launch matmul outs [@b] {first}; launch matmul residual [@b] outs [@b] {not_first}
+    ```
   }];
 }
 

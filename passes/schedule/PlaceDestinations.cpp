@@ -1,11 +1,13 @@
 //===- PlaceDestinations.cpp - plan-place-destinations ------------------------------===//
 //
-// Replaces a launch and a copy of its result into a window by a launch that writes the window.
+// Replaces a launch and a copy of its result into a window by a launch that writes the window, and a product and its
+// accumulation by a product that adds to the sum.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"
 
 #include "dialect/plan/Accesses.h"
+#include "dialect/rules/KernelCall.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_PLACEDESTINATIONS
@@ -13,6 +15,7 @@ namespace sluice {
 } // namespace sluice
 
 using namespace mlir;
+using namespace sluice;
 using namespace sluice::plan_ir;
 
 namespace {
@@ -95,6 +98,13 @@ struct PlaceDestinations : sluice::impl::PlaceDestinationsBase<PlaceDestinations
       });
       for (LaunchOp copy : copies)
         forward(copy, uses, symbols);
+      llvm::SmallVector<LaunchOp> accumulations;
+      entry.walk([&](LaunchOp op) {
+        if (op.getKernel() == "accumulate" && isSet(op, "first"))
+          accumulations.push_back(op);
+      });
+      for (LaunchOp begin : accumulations)
+        addInProduct(begin, uses, symbols);
     }
   }
 
@@ -125,6 +135,74 @@ struct PlaceDestinations : sluice::impl::PlaceDestinationsBase<PlaceDestinations
     uses.erase(source.getBuffer().getAttr());
     symbols.erase(buffer);
     copy.erase();
+  }
+
+  static bool isSet(LaunchOp launch, llvm::StringRef flag) {
+    auto setting = launch.getSettings().getAs<IntegerAttr>(flag);
+    return setting && !setting.getValue().isZero();
+  }
+
+  /// A launch without residual of a kernel that can have one.
+  static bool takesResidual(LaunchOp launch) {
+    const KernelRecord *record = findKernelRecord(launch.getKernel());
+    return record &&
+           llvm::any_of(record->inputs, [](const OperandRecord &input) { return input.name == "residual"; }) &&
+           !isSet(launch, "residual");
+  }
+
+  /// `begin`: the accumulation in the repetitions in which the sum begins.
+  void addInProduct(LaunchOp begin, Uses &uses, SymbolTable &symbols) {
+    auto source = cast<ViewAttr>(begin.getInputs()[0]);
+    auto sum = cast<ViewAttr>(begin.getOutputs()[0]);
+    const auto &ofSource = uses[source.getBuffer().getAttr()];
+    auto buffer = symbols.lookup<BufferOp>(source.getBuffer().getAttr());
+    if (ofSource.size() != 3 || !ofSource[0].writes || ofSource[1].op != begin || !buffer.getEntry() ||
+        buffer.getCarried())
+      return;
+    auto product = dyn_cast<LaunchOp>(ofSource[0].op), later = dyn_cast<LaunchOp>(ofSource[2].op);
+    const ViewAttr written = ofSource[0].view;
+    if (!product || !takesResidual(product) || !later || later.getKernel() != "accumulate" ||
+        later.getInputs() != begin.getInputs() || later.getOutputs() != begin.getOutputs() ||
+        product->getBlock() != begin->getBlock() || product->getBlock() != later->getBlock() ||
+        streamOf(product) != streamOf(begin) || !isSameRange(written, source) ||
+        source.getElementType() != sum.getElementType() || product.getOutputs().size() != 1)
+      return;
+    // Each repetition of the product is in the sum, once.
+    const int64_t repeat = product->getParentOfType<SectionOp>().getRepeat();
+    for (int64_t repetition = 0; repetition < repeat; ++repetition)
+      if (whenOf(product).includes(repetition, repeat) !=
+          (whenOf(begin).includes(repetition, repeat) != whenOf(later).includes(repetition, repeat)))
+        return;
+    const ViewAttr target = reshaped(sum, written.getShape());
+    const auto &ofSum = uses[sum.getBuffer().getAttr()];
+    if (!target || !windowIsFree(ofSum, sum, target, ofSource[0].position, ofSource[1].position) ||
+        !windowIsFree(ofSum, sum, target, ofSource[1].position + 1, ofSource[2].position))
+      return;
+    Builder builder(product.getContext());
+    auto adding = cast<LaunchOp>(product->clone());
+    product->getBlock()->getOperations().insertAfter(product->getIterator(), adding);
+    product.setOutputsAttr(builder.getArrayAttr({target}));
+    product.setWhen(whenOf(begin));
+    adding.setOutputsAttr(builder.getArrayAttr({target}));
+    adding.setWhen(whenOf(later));
+    NamedAttrList settings(adding.getSettings());
+    settings.set("residual", builder.getI64IntegerAttr(1));
+    adding.setSettingsAttr(settings.getDictionary(adding.getContext()));
+    llvm::SmallVector<Attribute> inputs(adding.getInputs().begin(), adding.getInputs().end());
+    llvm::SmallVector<int64_t> values(adding.getInputValues());
+    const auto residual = static_cast<int64_t>(inputs.size());
+    inputs.push_back(target);
+    values.push_back(0);
+    adding.setInputsAttr(builder.getArrayAttr(inputs));
+    adding.setInputValues(values);
+    adding.setMayAlias({residual, 0});
+    adding.setFlops(adding.getFlops() + static_cast<std::uint64_t>(target.elements()));
+    adding.setTraffic(adding.getTraffic() +
+                      static_cast<std::uint64_t>(target.elements() * ViewAttr::elementBytes(target.getElementType())));
+    uses.erase(source.getBuffer().getAttr());
+    symbols.erase(buffer);
+    begin.erase();
+    later.erase();
   }
 };
 

@@ -120,6 +120,10 @@ private:
   /// The destination holds the source times the factor.
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
+  /// Adds `term`, the next repetition, to a sum; `before` is the sum of those before it, nullopt if nothing is known.
+  Verdict addRepetition(const plan::ViewT &sum, Reading term, std::optional<Reading> before, std::uint32_t i);
+  /// A product whose residual is the sum that it adds the next repetition to; nullopt if the launch is none.
+  std::optional<Verdict> accumulateProduct(const plan::LaunchT &launch, std::uint32_t i);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
   /// True if the launch has no id and implements an addition of the program.
   bool addOps(const plan::LaunchT &launch, std::uint32_t i);

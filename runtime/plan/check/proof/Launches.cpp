@@ -7,6 +7,7 @@
 #include "runtime/plan/check/proof/EntryProof.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/LaunchAttributes.h"
 
 #include <algorithm>
@@ -26,6 +27,24 @@ Views viewsOf(const std::vector<std::unique_ptr<plan::ViewT>> &views) {
 
 std::uint32_t idAt(const std::vector<std::uint32_t> &ids, std::size_t index) {
   return index < ids.size() ? ids[index] : 0;
+}
+
+bool isSameView(const plan::ViewT &a, const plan::ViewT &b) {
+  return a.buffer == b.buffer && a.dtype == b.dtype && a.offset == b.offset && a.shape == b.shape &&
+         a.strides == b.strides && a.repetition_stride == b.repetition_stride;
+}
+
+/// The launch for tensor `k` of a list. No tensor of the list is memory that another writes.
+plan::LaunchT launchOf(const plan::LaunchT &list, std::size_t k) {
+  plan::LaunchT one;
+  one.kernel = list.kernel;
+  for (const auto &attribute : list.attributes)
+    one.attributes.push_back(std::make_unique<plan::AttributeT>(*attribute));
+  one.inputs.push_back(std::make_unique<plan::ViewT>(*list.inputs[k]));
+  one.outputs.push_back(std::make_unique<plan::ViewT>(*list.outputs[k]));
+  one.input_values = {idAt(list.input_values, k)};
+  one.output_values = {idAt(list.output_values, k)};
+  return one;
 }
 
 } // namespace
@@ -53,6 +72,12 @@ void EntryProof::loseOutputs(const plan::LaunchT &launch, const std::string &rea
 
 Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
   const std::string &kernel = plan.kernels[launch.kernel];
+  if (launch.outputs.size() > 1 && launch.inputs.size() == launch.outputs.size())
+    if (const KernelRecord *record = findKernelRecord(kernel); record && computesEach(*record)) {
+      for (std::size_t k = 0; k < launch.outputs.size(); ++k)
+        SLUICE_CHECK(this->launch(launchOf(launch, k), i));
+      return {};
+    }
   ++facts;
   const bool keeps = kernel == "copy" || (kernel == "cast" && isFloatType(launch.inputs[0]->dtype) &&
                                           isFloatType(launch.outputs[0]->dtype));
@@ -90,6 +115,9 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
     return {};
   if (isUpdateKernel(kernel))
     return update(launch, i);
+  if (kernel == "matmul")
+    if (const std::optional<Verdict> done = accumulateProduct(launch, i))
+      return *done;
   return compute(launch, i);
 }
 
@@ -132,31 +160,61 @@ Verdict EntryProof::accumulate(const plan::LaunchT &launch, std::uint32_t i) {
     write(sum, std::move(*term));
     return {};
   }
-  std::optional<Reading> before = read(sum);
+  return addRepetition(sum, std::move(*term), read(sum), i);
+}
+
+Verdict EntryProof::addRepetition(const plan::ViewT &sum, Reading term, std::optional<Reading> before,
+                                  std::uint32_t i) {
   if (!before || !before->meaning.unproved.empty()) {
     lose(sum,
          before ? before->meaning.unproved : "the content of '" + plan.buffers[sum.buffer]->name + "' is not known");
     return {};
   }
-  Meaning expected = term->meaning;
+  Meaning expected = term.meaning;
   expected.first = before->meaning.first;
   expected.last = before->meaning.last;
   expected.zeros = before->meaning.zeros;
-  std::erase_if(term->meaning.zeros, [&](std::int64_t end) {
+  std::erase_if(term.meaning.zeros, [&](std::int64_t end) {
     return std::ranges::find(before->meaning.zeros, end) == before->meaning.zeros.end();
   });
-  if (!(before->meaning == expected) || before->at != term->at)
-    return refuseAt(i, before->meaning.root == term->meaning.root ? 7 : 9,
-                    "adds " + describe(term->meaning) + " to " + describe(before->meaning));
-  if (term->meaning.first != before->meaning.last + 1)
+  if (!(before->meaning == expected) || before->at != term.at)
+    return refuseAt(i, before->meaning.root == term.meaning.root ? 7 : 9,
+                    "adds " + describe(term.meaning) + " to " + describe(before->meaning));
+  if (term.meaning.first != before->meaning.last + 1)
     return refuseAt(i, 7,
-                    concat("adds ", describe(term->meaning), " to ", describe(before->meaning), ": ",
-                           term->meaning.first <= before->meaning.last ? "micro-batch " : "it misses micro-batch ",
-                           std::min(term->meaning.first, before->meaning.last + 1),
-                           term->meaning.first <= before->meaning.last ? " counts twice" : ""));
-  term->meaning.first = before->meaning.first;
-  write(sum, std::move(*term));
+                    concat("adds ", describe(term.meaning), " to ", describe(before->meaning), ": ",
+                           term.meaning.first <= before->meaning.last ? "micro-batch " : "it misses micro-batch ",
+                           std::min(term.meaning.first, before->meaning.last + 1),
+                           term.meaning.first <= before->meaning.last ? " counts twice" : ""));
+  term.meaning.first = before->meaning.first;
+  write(sum, std::move(term));
   return {};
+}
+
+std::optional<Verdict> EntryProof::accumulateProduct(const plan::LaunchT &launch, std::uint32_t i) {
+  const plan::ViewT &sum = *launch.outputs[0];
+  if (launch.inputs.size() < 3 || numberOf(launch, "residual", 0) == 0 || !isSameView(*launch.inputs.back(), sum))
+    return std::nullopt;
+  plan::LaunchT product = launch;
+  product.inputs.pop_back();
+  std::erase_if(product.attributes, [](const auto &attribute) { return attribute->name == "residual"; });
+  // The program has the product with this residual, or the product alone.
+  const std::uint32_t id = idAt(launch.output_values, 0);
+  const std::int64_t named = id != 0 && id < numbering.valueCount() ? numbering.definition(id).first : -1;
+  if (named >= 0 ? numbering.operandsOf(std::uint32_t(named)).size() != product.inputs.size()
+                 : opsOn(product).empty() || !opsOn(launch).empty())
+    return std::nullopt;
+  std::optional<Reading> before = read(sum);
+  if (Verdict verdict = compute(product, i); verdict)
+    return verdict;
+  std::optional<Reading> term = read(sum);
+  if (!term || !term->meaning.unproved.empty())
+    return Verdict();
+  term->meaning.isSum = true;
+  // A product that began the sum is the sum of one repetition.
+  if (before && before->meaning.first == before->meaning.last)
+    before->meaning.isSum = true;
+  return addRepetition(sum, std::move(*term), std::move(before), i);
 }
 
 Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
