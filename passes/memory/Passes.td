@@ -32,6 +32,18 @@ def CarryEvents : Pass<"plan-carry-events", "::mlir::ModuleOp"> {
   let options = [RecipeOption<"overlapSteps", "schedule.overlap_steps">];
 }
 
+def MergeLaunches : Pass<"plan-merge-launches", "::mlir::ModuleOp"> {
+  let summary = "merges consecutive launches of one kernel over a list of tensors";
+  let description = [{
+    Kernels that compute one output from one input (`cast`, `rope`) take a list. Consecutive launches of such a kernel with
+    the same attributes, types, stream and unit become one: the casts of a unit's parameters, the rotations of queries and
+    keys. The inputs are in persistent buffers or overwritten by their outputs, so no buffer is live for longer.
+    ```
+    launch cast ins [@a] outs [@x]; launch cast ins [@b] outs [@y]  ==>  launch cast ins [@a, @b] outs [@x, @y]
+    ```
+  }];
+}
+
 def ComputeLifespans : Pass<"plan-compute-lifespans", "::mlir::ModuleOp"> {
   let summary = "computes the lifespan of each buffer, a half-open range of instructions";
   let description = [{

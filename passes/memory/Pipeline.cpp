@@ -5,6 +5,7 @@
 void sluice::buildMemory(mlir::OpPassManager &manager) {
   manager.addPass(createReuseInPlace());
   manager.addPass(createCarryEvents());
+  manager.addPass(createMergeLaunches());
   manager.addPass(createComputeLifespans());
   manager.addPass(createPlaceBuffers());
   manager.addPass(createCheckBudget());

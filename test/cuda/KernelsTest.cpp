@@ -67,6 +67,28 @@ TEST_F(CudaKernels, Broadcasting) {
     compare({"cast"}, {Tensor(from, {4}).fill({0, 0.5, -0.25, std::nan("")})}, {Tensor(DType::u8, {4})}, 1, "booleans");
 }
 
+TEST_F(CudaKernels, Lists) {
+  const auto drawn = [](DType type, const Shape &shape, Layout layout = Layout::dense) {
+    return Tensor(type, shape, layout).normal(7, 30);
+  };
+  const DType f32 = DType::f32, bf16 = DType::bf16;
+  compare({"cast"}, {drawn(f32, {3, 37}), drawn(f32, {0}), drawn(f32, {5}), drawn(f32, {64, 65})},
+          {Tensor(bf16, {3, 37}), Tensor(bf16, {0}), Tensor(bf16, {5}), Tensor(bf16, {64, 65})}, 1, "dense");
+  std::vector<Tensor> many, narrow;
+  for (std::int64_t i = 0; i < 70; ++i) {
+    many.push_back(drawn(f32, {i % 7 + 1, 9}));
+    narrow.push_back(Tensor(bf16, {i % 7 + 1, 9}));
+  }
+  compare({"cast"}, many, narrow, 1, "more than the arguments of a launch hold");
+  compare({"cast"}, {drawn(f32, {3, 37}), drawn(bf16, {5})}, {Tensor(bf16, {3, 37}), Tensor(f32, {5})}, 1,
+          "of different types");
+  const std::vector<Attributes::Item> theta = {number("theta", 1e4)};
+  compare({"rope", {}, 1, theta}, {drawn(bf16, {2, 7, 3, 16}), drawn(bf16, {2, 7, 1, 16})},
+          {Tensor(bf16, {2, 7, 3, 16}), Tensor(bf16, {2, 7, 1, 16})}, 4, "queries and keys");
+  compare({"rope", {}, 1, theta}, {drawn(bf16, {2, 7, 3, 16}), drawn(f32, {2, 5, 1, 8})},
+          {Tensor(bf16, {2, 7, 3, 16}), Tensor(f32, {2, 5, 1, 8})}, 4, "of different types");
+}
+
 TEST_F(CudaKernels, Movement) {
   for (DType dtype : {DType::f32, DType::bf16, DType::i64, DType::u8}) {
     const Tensor a = Tensor(dtype, {3, 2, 5}, Layout::padded).below(1, 90), b = Tensor(dtype, {3, 4, 5}).below(2, 90);
@@ -142,10 +164,16 @@ TEST_F(CudaKernels, Norms) {
              mustRun({"layer_norm", KernelFlavour::reference}, {&x, &weight, &bias}, {&y, &means, &rstds});
              compare({"layer_norm_grad"}, {dy, x, weight, means, rstds},
                      {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)}, 4000, what);
+             const Tensor addend = Tensor(dtype, shape, layout).normal(21);
+             compare({"layer_norm_grad"}, {dy, x, weight, means, rstds, addend},
+                     {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)}, 4000,
+                     what + ", addend");
              compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 64, what);
              mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
              compare({"rms_norm_grad"}, {dy, x, weight, rstds},
                      {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 4000, what);
+             compare({"rms_norm_grad"}, {dy, x, weight, rstds, addend},
+                     {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 4000, what + ", addend");
            });
 }
 

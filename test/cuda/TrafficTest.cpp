@@ -124,6 +124,11 @@ Tensor drawn(DType type, const Shape &shape, unsigned seed = 1) { return Tensor(
 TEST_F(CudaTraffic, Casts) {
   hold("cast, f32 to bf16", 256,
        [](std::int64_t n) { return Case{{"cast"}, {drawn(f32, {n, 768})}, {Tensor(bf16, {n, 768})}}; });
+  hold("cast of a list, f32 to bf16", 256, [](std::int64_t n) {
+    return Case{{"cast"},
+                {drawn(f32, {n, 768}), drawn(f32, {768}), drawn(f32, {n, 256})},
+                {Tensor(bf16, {n, 768}), Tensor(bf16, {768}), Tensor(bf16, {n, 256})}};
+  });
   hold("cast, bf16 to f32", 256,
        [](std::int64_t n) { return Case{{"cast"}, {drawn(bf16, {n, 768})}, {Tensor(f32, {n, 768})}}; });
 }
@@ -173,6 +178,12 @@ TEST_F(CudaTraffic, Norms) {
                 {drawn(bf16, {n, 768}), drawn(bf16, {n, 768}), drawn(bf16, {768}), drawn(f32, {n}), drawn(f32, {n})},
                 {Tensor(bf16, {n, 768}), Tensor(bf16, {768}), Tensor(bf16, {768})}};
   });
+  hold("layer_norm_grad with an addend", 2048, [](std::int64_t n) {
+    return Case{{"layer_norm_grad"},
+                {drawn(bf16, {n, 768}), drawn(bf16, {n, 768}), drawn(bf16, {768}), drawn(f32, {n}), drawn(f32, {n}),
+                 drawn(bf16, {n, 768})},
+                {Tensor(bf16, {n, 768}), Tensor(bf16, {768}), Tensor(bf16, {768})}};
+  });
   hold("rms_norm", 256, [](std::int64_t n) {
     return Case{{"rms_norm", {}, 1, {number("epsilon", 1e-5)}},
                 {drawn(bf16, {n, 4096}), drawn(bf16, {4096})},
@@ -182,6 +193,12 @@ TEST_F(CudaTraffic, Norms) {
     return Case{{"rms_norm_grad"},
                 {drawn(bf16, {n, 4096}), drawn(bf16, {n, 4096}), drawn(bf16, {4096}), drawn(f32, {n})},
                 {Tensor(bf16, {n, 4096}), Tensor(bf16, {4096})}};
+  });
+  hold("rms_norm_grad with an addend", 1024, [](std::int64_t n) {
+    return Case{
+        {"rms_norm_grad"},
+        {drawn(bf16, {n, 4096}), drawn(bf16, {n, 4096}), drawn(bf16, {4096}), drawn(f32, {n}), drawn(bf16, {n, 4096})},
+        {Tensor(bf16, {n, 4096}), Tensor(bf16, {4096})}};
   });
 }
 
@@ -224,6 +241,11 @@ TEST_F(CudaTraffic, Embeddings) {
 TEST_F(CudaTraffic, Rope) {
   hold("rope", 64, [](std::int64_t n) {
     return Case{{"rope", {}, 1, {number("theta", 1e4)}}, {drawn(bf16, {2, n, 8, 128})}, {Tensor(bf16, {2, n, 8, 128})}};
+  });
+  hold("rope of queries and keys", 64, [](std::int64_t n) {
+    return Case{{"rope", {}, 1, {number("theta", 1e4)}},
+                {drawn(bf16, {2, n, 8, 128}), drawn(bf16, {2, n, 2, 128})},
+                {Tensor(bf16, {2, n, 8, 128}), Tensor(bf16, {2, n, 2, 128})}};
   });
 }
 

@@ -20,7 +20,7 @@ TYPES = "(f32|bf16|f16)"
 # Kernel, threads, bytes of shared memory, least number of threads on an SM.
 LISTED = [
     (rf"(unary|binary|swigluGrad)Dense_{TYPES}", 256, 256, 1024),
-    (rf"(cast|accumulate)Dense_{TYPES}_{TYPES}", 256, 256, 1536),
+    (rf"((cast|accumulate)Dense|castList)_{TYPES}_{TYPES}", 256, 256, 1536),
     (rf"columnSums_{TYPES}", 256, 8320, 1536),
     (rf"dense(Layer|Rms)Norm[12]_{TYPES}", 256, 512, 768),
     (rf"dense(Layer|Rms)NormGrad[12]_{TYPES}", 256, 512, 512),

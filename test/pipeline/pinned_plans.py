@@ -24,6 +24,9 @@ from sluice import *
 # Those of plans in bf16 are newer, because the gradient of a parameter has no cast to precision.reduce, and so are those of plans in which
 # products of the backward add up (Llama, Mistral, Qwen, several zoo models): a product adds the cotangents before it.
 # Those of gpt2-block-recompute, llama-cuda and qwen2-tensor are newer: their arenas are smaller.
+# Those of plans with norms are newer: the gradient of a norm adds the cotangent of the residual stream. So are those with micro-batches,
+# of which a product adds the gradient of a weight to the sum of the micro-batches before it, and those of plans in bf16 or with rope: the
+# casts of a unit's parameters are one launch, and the rotations of queries and keys another.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.

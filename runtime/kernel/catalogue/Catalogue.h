@@ -38,6 +38,9 @@ std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, cons
 std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, const Attributes &attributes,
                                                  std::size_t outputs);
 
+/// True for a kernel that computes one output from one input, for each tensor of a list.
+bool computesEach(const KernelRecord &record);
+
 /// (input, output) indices of a launch's operands by the record's alias pairs.
 using AliasPairs = std::vector<std::pair<unsigned, unsigned>>;
 AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,

@@ -130,6 +130,10 @@ std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, con
   return expand(record.outputs, attributes, outputs);
 }
 
+bool computesEach(const KernelRecord &record) {
+  return record.inputs.size() == 1 && record.inputs.begin()->count == OperandCount::each && record.outputs.size() == 1;
+}
+
 AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
                          std::size_t outputs) {
   return pairsOf(record.mayAlias, record, attributes, inputs, outputs);

@@ -57,7 +57,7 @@ enum class OperandCount : std::uint8_t {
   /// Present by the attribute `given`, else by the number of inputs.
   optional,
   oneOrMore,
-  /// One per parameter of an update; the operands of one parameter are neighbours, before all others.
+  /// One per parameter of an update, or per tensor of a list; the operands of one are neighbours, before all others.
   each,
 };
 

@@ -14,7 +14,10 @@ template <PrepareFunction fast, PrepareFunction reference> Bound fastOrReference
 }
 
 template <KernelId id, PrepareFunction form, PrepareFunction reference> Bound prepareAs(const KernelRequest &request) {
-  return prepareByRecord(kernelRecord(id), form == reference ? reference : fastOrReference<form, reference>, request);
+  constexpr PrepareFunction one = form == reference ? reference : fastOrReference<form, reference>;
+  const KernelRecord &record = kernelRecord(id);
+  return prepareByRecord(
+      record, computesEach(record) ? [](const KernelRequest &list) { return prepareEach(one, list); } : one, request);
 }
 
 struct Forms {

@@ -4,6 +4,8 @@
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/device/DenseRope.h"
 
+#include <optional>
+
 namespace sluice::cuda {
 namespace {
 
@@ -31,27 +33,41 @@ Bound randomOf(const KernelRequest &request, bool normal, double offset, double 
                    });
 }
 
-/// By the kernel of dense heads, a block for each position; null if the operands do not fit it.
-Bound ropeOfVectors(const KernelRequest &request, const cpu::RopeShape &shape) {
-  const Operand &x = request.inputs[0], &y = request.outputs[0];
-  const bool stored = x.dtype == y.dtype && (x.dtype == DType::f32 || x.dtype == DType::bf16 || x.dtype == DType::f16);
-  const auto width = static_cast<std::int64_t>(vectorBytes / dtypeBytes(x.dtype));
-  if (!stored || shape.size / 2 % width != 0 || shape.position < 0 ||
-      shape.position + shape.rows > std::int64_t(denseRopePositions))
-    return std::unique_ptr<BoundKernel>();
-  DenseRopeArgs args;
+/// The tensor as a list of DenseRope.h has it, if its heads are dense.
+std::optional<RotatedHeads> rotatedHeads(const Operand &x, const Operand &y, std::int64_t width) {
+  RotatedHeads heads;
   for (const Operand *operand : {&x, &y}) {
     if (operand->strides[3] != 1 && operand->extent[3] != 1)
-      return std::unique_ptr<BoundKernel>();
+      return std::nullopt;
     for (int d = 0; d < 3; ++d) {
       const std::int64_t stride = operand->extent[d] == 1 ? 0 : operand->strides[d];
       if (stride % width != 0 || stride * operand->extent[d] >= std::int64_t(1) << 31)
-        return std::unique_ptr<BoundKernel>();
-      (operand == &x ? args.xStrides : args.yStrides)[d] = static_cast<unsigned>(stride / width);
+        return std::nullopt;
+      (operand == &x ? heads.xStrides : heads.yStrides)[d] = static_cast<unsigned>(stride / width);
     }
   }
-  args.batches = static_cast<unsigned>(shape.batch);
-  args.heads = static_cast<unsigned>(shape.heads);
+  heads.batches = static_cast<unsigned>(x.extent[0]);
+  heads.heads = static_cast<unsigned>(x.extent[2]);
+  return heads;
+}
+
+/// By the kernel of dense heads, a block for each position; null if the operands do not fit it.
+Bound ropeOfVectors(const KernelRequest &request, const cpu::RopeShape &shape) {
+  const DType type = request.inputs[0].dtype;
+  const bool stored = type == DType::f32 || type == DType::bf16 || type == DType::f16;
+  const auto width = static_cast<std::int64_t>(vectorBytes / dtypeBytes(type));
+  if (!stored || shape.size / 2 % width != 0 || shape.position < 0 ||
+      shape.position + shape.rows > std::int64_t(denseRopePositions) || request.outputs.size() > listedRopes)
+    return std::unique_ptr<BoundKernel>();
+  DenseRopeArgs args;
+  for (std::size_t i = 0; i < request.outputs.size(); ++i) {
+    const Operand &x = request.inputs[i], &y = request.outputs[i];
+    const bool isAlike = x.dtype == type && y.dtype == type && x.extent[1] == shape.rows && x.extent[3] == shape.size;
+    const std::optional<RotatedHeads> heads = isAlike ? rotatedHeads(x, y, width) : std::nullopt;
+    if (!heads)
+      return std::unique_ptr<BoundKernel>();
+    args.of[args.count++] = *heads;
+  }
   args.half = static_cast<unsigned>(shape.size / 2);
   args.position = static_cast<unsigned>(shape.position);
   args.inverse = shape.inverse;
@@ -60,13 +76,25 @@ Bound ropeOfVectors(const KernelRequest &request, const cpu::RopeShape &shape) {
     args.turns[i] = static_cast<float>(turns);
     args.turnsRest[i] = static_cast<float>(turns - static_cast<double>(args.turns[i]));
   }
-  const std::string type(dtypeName(x.dtype));
-  return oneLaunch(request, "sluice_denseRope_" + type,
+  return oneLaunch(request, "sluice_denseRope_" + std::string(dtypeName(type)),
                    {static_cast<std::uint64_t>(shape.rows), 256, static_cast<int>(shape.size) * 4}, args,
                    [](DenseRopeArgs &args, const RunAddresses &run) {
-                     args.x = run.inputs[0];
-                     args.y = run.outputs[0];
+                     for (std::size_t i = 0; i < run.outputs.size(); ++i) {
+                       args.of[i].x = run.inputs[i];
+                       args.of[i].y = run.outputs[i];
+                     }
                    });
+}
+
+/// Of one tensor, with any strides.
+Bound generalRope(const KernelRequest &request) {
+  SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
+  RopeArgs args;
+  const auto bind = bindViews(args, request, {&RopeArgs::x}, {&RopeArgs::y});
+  args.position = shape.position;
+  args.inverse = shape.inverse;
+  std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
+  return oneLaunch(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args, bind);
 }
 
 } // namespace
@@ -107,18 +135,12 @@ Bound kernels::dropout(const KernelRequest &request) {
 }
 
 Bound kernels::rope(const KernelRequest &request) {
+  for (const Operand &x : request.inputs)
+    if (x.extent[3] / 2 > ropeFrequencies)
+      return cpu::Check(request).refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) +
+                                        " on cuda but got " + std::to_string(x.extent[3]));
   SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
-  if (shape.size / 2 > ropeFrequencies)
-    return cpu::Check(request).refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) +
-                                      " on cuda but got " + std::to_string(shape.size));
-  RopeArgs args;
-  const auto bind = bindViews(args, request, {&RopeArgs::x}, {&RopeArgs::y});
-  args.position = shape.position;
-  args.inverse = shape.inverse;
-  std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
-  return whereAligned(
-      ropeOfVectors(request, shape),
-      oneLaunch(request, "sluice_rope", gridFor(*request.cuda, request.inputs[0].elements() / 2), args, bind));
+  return whereAligned(ropeOfVectors(request, shape), prepareEach(generalRope, request));
 }
 
 } // namespace sluice::cuda

@@ -161,14 +161,63 @@ Bound kernels::compare(const KernelRequest &request) {
   return pointwise(request, "sluice_compare", static_cast<int>(request.attributes->integer("predicate")));
 }
 Bound kernels::select(const KernelRequest &request) { return pointwise(request, "sluice_select"); }
+namespace {
+
 /// Types that are computed in f32 are cast through f32.
-Bound kernels::cast(const KernelRequest &request) {
+Bound castOne(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   if (const std::string pair = storedPair(x, y); !pair.empty() && cpu::sameExtent(x, y))
     return dense(request, "castDense_" + pair);
   if (isFloat(x.dtype) && isFloat(y.dtype) && policyOf({&x, &y}) != "wide")
     return unary(request, Unary::identity);
   return pointwise(request, "sluice_cast");
+}
+
+/// A launch for each `listedCasts` dense tensors of a list, if all have the same two types; null if one does not fit.
+Bound castAll(const KernelRequest &request) {
+  const std::string pair = storedPair(request.inputs[0], request.outputs[0]);
+  for (std::size_t i = 0; i < request.outputs.size(); ++i)
+    if (pair.empty() || storedPair(request.inputs[i], request.outputs[i]) != pair ||
+        !cpu::sameExtent(request.inputs[i], request.outputs[i]))
+      return std::unique_ptr<BoundKernel>();
+  LaunchList list(*request.cuda);
+  for (std::size_t begin = 0; begin < request.outputs.size(); begin += listedCasts) {
+    const auto some =
+        request.outputs.subspan(begin, std::min<std::size_t>(listedCasts, request.outputs.size() - begin));
+    std::int64_t elements = 0;
+    for (const Operand &y : some)
+      elements += y.elements();
+    LaunchShape shape = gridFor(*request.cuda, (elements + 3) / 4);
+    const auto wanted = std::max<std::int64_t>(static_cast<std::int64_t>(shape.blocks), 1);
+    // Whole vectors of each thread.
+    const std::int64_t threads = shape.threads * std::int64_t(vectorBytes / 2);
+    CastListArgs args;
+    args.count = static_cast<int>(some.size());
+    args.span = static_cast<unsigned>(((elements + wanted - 1) / wanted + threads - 1) / threads * threads);
+    shape.blocks = 0;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      args.casts[i].count = static_cast<unsigned>(some[i].elements());
+      args.casts[i].firstBlock = static_cast<int>(shape.blocks);
+      shape.blocks += (args.casts[i].count + std::uint64_t(args.span) - 1) / args.span;
+    }
+    list.add("sluice_castList_" + pair, shape, args,
+             [begin, count = some.size()](CastListArgs &args, const RunAddresses &run) {
+               for (std::size_t i = 0; i < count; ++i) {
+                 args.casts[i].x = run.inputs[begin + i];
+                 args.casts[i].y = run.outputs[begin + i];
+               }
+             });
+  }
+  return std::move(list).finish();
+}
+
+} // namespace
+
+Bound kernels::cast(const KernelRequest &request) {
+  if (request.outputs.size() == 1)
+    return castOne(request);
+  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<BoundKernel> all, castAll(request));
+  return all ? Bound(std::move(all)) : prepareEach(castOne, request);
 }
 Bound kernels::copy(const KernelRequest &request) { return pointwise(request, "sluice_strided"); }
 Bound kernels::constant(const KernelRequest &request) {

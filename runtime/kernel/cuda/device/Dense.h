@@ -104,6 +104,43 @@ template <typename X, typename Y> SLUICE_DEVICE void castDense(const DenseArgs &
   mapDense<X, X, X, Y, 1, 1>(args, lane, [](float x, float, float, float &y, float &) { y = x; });
 }
 
+/// Dense tensors that one launch casts, as many as the launch needs separate blocks for: `span` elements each.
+inline constexpr int listedCasts = 64;
+struct ListedCast {
+  void *y = nullptr;
+  const void *x = nullptr;
+  unsigned count = 0;
+  int firstBlock = 0;
+};
+struct CastListArgs {
+  ListedCast casts[listedCasts];
+  int count = 0;
+  /// A multiple of a vector.
+  unsigned span = 0;
+};
+static_assert(sizeof(CastListArgs) <= 4096);
+
+template <typename X, typename Y> SLUICE_DEVICE void castList(const CastListArgs &args, Lane lane) {
+  constexpr int n = vectorWidth<X, Y>;
+  const int block = static_cast<int>(lane.block());
+  int at = 0;
+  while (at + 1 < args.count && args.casts[at + 1].firstBlock <= block)
+    ++at;
+  const ListedCast &listed = args.casts[at];
+  const auto thread = static_cast<unsigned>(lane.thread()), threads = static_cast<unsigned>(lane.threads());
+  const unsigned begin = static_cast<unsigned>(block - listed.firstBlock) * args.span;
+  const unsigned end = listed.count - begin < args.span ? listed.count : begin + args.span;
+  const bool aligned = isVectorAligned(listed.x) && isVectorAligned(listed.y);
+  const unsigned vectorsEnd = aligned ? end / n : begin / n;
+  for (unsigned v = begin / n + thread; v < vectorsEnd; v += threads) {
+    float x[n];
+    loadVector<X>(listed.x, v, x);
+    storeVector<Y>(listed.y, v, x);
+  }
+  for (unsigned i = vectorsEnd * n + thread; i < end; i += threads)
+    storeStored<Y>(listed.y, i, loadStored<X>(listed.x, i));
+}
+
 /// x, y -> y + x
 template <typename X, typename Y> SLUICE_DEVICE void accumulateDense(const DenseArgs &args, Lane lane) {
   mapDense<X, Y, Y, Y, 2, 1>(args, lane, [](float x, float old, float, float &y, float &) { y = x + old; });
@@ -116,6 +153,7 @@ template <typename X, typename Y> SLUICE_DEVICE void accumulateDense(const Dense
   SLUICE_STORED(X, binaryDense, DenseArgs)                                                                             \
   SLUICE_STORED(X, swigluGradDense, DenseArgs)                                                                         \
   SLUICE_STORED_PAIRS(X, castDense, DenseArgs)                                                                         \
+  SLUICE_STORED_PAIRS(X, castList, CastListArgs)                                                                       \
   SLUICE_STORED_PAIRS(X, accumulateDense, DenseArgs)
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSE_H

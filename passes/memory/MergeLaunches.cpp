@@ -1,0 +1,114 @@
+//===- MergeLaunches.cpp - plan-merge-launches ----------------------------------------===//
+//
+// A GPU needs some microseconds to start a kernel, longer than the kernel of a bias runs. Only launches that follow one
+// another are merged, and only where no operand of one is memory that another writes: their order has no effect.
+//
+//===----------------------------------------------------------------------===//
+#include "passes/memory/Passes.h"
+
+#include "dialect/plan/Accesses.h"
+#include "dialect/rules/KernelCall.h"
+
+namespace sluice {
+#define GEN_PASS_DEF_MERGELAUNCHES
+#include "passes/memory/Passes.h.inc"
+} // namespace sluice
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::plan_ir;
+
+namespace {
+
+/// Attributes of a launch without those that differ between the tensors of a list.
+DictionaryAttr commonAttributes(LaunchOp launch) {
+  NamedAttrList attributes(launch->getAttrDictionary());
+  for (StringRef own : {"inputs", "outputs", "input_values", "output_values", "flops", "traffic", "may_alias"})
+    attributes.erase(own);
+  return attributes.getDictionary(launch.getContext());
+}
+
+struct MergeLaunches : sluice::impl::MergeLaunchesBase<MergeLaunches> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    getOperation().walk([&](SectionOp section) {
+      SmallVector<LaunchOp> group;
+      for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
+        auto launch = dyn_cast<LaunchOp>(op);
+        if (launch && !isMergeable(launch, symbols))
+          launch = {};
+        if (!group.empty() && (!launch || !canJoin(group, launch))) {
+          merge(group);
+          group.clear();
+        }
+        if (launch)
+          group.push_back(launch);
+      }
+      merge(group);
+    });
+  }
+
+  /// A kernel over a list, whose tensor is in memory that is used after the launch: so a later launch of the list
+  /// cannot reuse it.
+  static bool isMergeable(LaunchOp launch, SymbolTable &symbols) {
+    const KernelRecord *record = findKernelRecord(launch.getKernel());
+    if (!record || !computesEach(*record))
+      return false;
+    auto input = cast<ViewAttr>(launch.getInputs()[0]), output = cast<ViewAttr>(launch.getOutputs()[0]);
+    auto buffer = symbols.lookup<BufferOp>(input.getBuffer().getAttr());
+    return !buffer.getEntry() || input.getBuffer() == output.getBuffer();
+  }
+
+  static bool canJoin(ArrayRef<LaunchOp> group, LaunchOp next) {
+    LaunchOp first = group.front();
+    if (commonAttributes(first) != commonAttributes(next))
+      return false;
+    const auto type = [](ArrayAttr views) { return cast<ViewAttr>(views[0]).getElementType(); };
+    if (type(first.getInputs()) != type(next.getInputs()) || type(first.getOutputs()) != type(next.getOutputs()))
+      return false;
+    return llvm::all_of(group, [&](LaunchOp launch) {
+      const auto accesses = accessesOf(launch);
+      return llvm::all_of(accessesOf(next), [&](const Access &b) {
+        return llvm::all_of(accesses, [&](const Access &a) {
+          return (!a.writes && !b.writes) || a.view.getBuffer() != b.view.getBuffer() ||
+                 windowsDisjoint(a.view, b.view);
+        });
+      });
+    });
+  }
+
+  static void merge(ArrayRef<LaunchOp> group) {
+    if (group.size() < 2)
+      return;
+    LaunchOp first = group.front();
+    SmallVector<Location> locations;
+    SmallVector<Attribute> inputs, outputs;
+    SmallVector<int64_t> inputValues, outputValues, mayAlias;
+    std::uint64_t flops = 0, traffic = 0;
+    for (auto [index, op] : llvm::enumerate(group)) {
+      LaunchOp launch = op;
+      locations.push_back(launch.getLoc());
+      inputs.push_back(launch.getInputs()[0]);
+      outputs.push_back(launch.getOutputs()[0]);
+      inputValues.push_back(launch.getInputValues().empty() ? 0 : launch.getInputValues()[0]);
+      outputValues.push_back(launch.getOutputValues().empty() ? 0 : launch.getOutputValues()[0]);
+      if (!launch.getMayAlias().empty())
+        mayAlias.append(2, static_cast<int64_t>(index));
+      flops += launch.getFlops();
+      traffic += launch.getTraffic();
+      if (index != 0)
+        launch.erase();
+    }
+    Builder builder(first.getContext());
+    first->setLoc(builder.getFusedLoc(locations));
+    first.setInputsAttr(builder.getArrayAttr(inputs));
+    first.setOutputsAttr(builder.getArrayAttr(outputs));
+    first.setInputValues(inputValues);
+    first.setOutputValues(outputValues);
+    first.setMayAlias(mayAlias);
+    first.setFlops(flops);
+    first.setTraffic(traffic);
+  }
+};
+
+} // namespace
