@@ -1,0 +1,103 @@
+//===- ProductProofTest.cpp - products that accumulate, norms that add, lists of casts (P7, P9) ---===//
+#include "runtime/plan/check/Check.h"
+#include "test/unit/plan/proof/SpoiledPlan.h"
+
+namespace sluice::test {
+namespace {
+
+const Recipe
+    accumulation = {"Accumulation", "zoo linear-relu-linear", "--set mesh.shard=2 --set gradient.microbatches=5"},
+    repeatedSums =
+        {"RepeatedSums", "zoo linear-relu-linear",
+         "--set mesh.shard=2 --set gradient.microbatches=5 --set 'gradient.sync=[false, false, true, false, true]'"},
+    norms = {"Norms", "zoo transformer", "--set mesh.shard=2 --set precision.compute=bf16"},
+    rotations = {"Rotations", "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
+                 "--set precision.compute=bf16"};
+
+TEST(Proof, OfProducts) {
+  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &rotations})
+    expectProved(*recipe);
+}
+
+/// The product that adds its gradient to the sum of the micro-batches before.
+plan::InstructionT &addingProduct(plan::PlanT &plan) {
+  return find(plan, [&](const plan::InstructionT &at) {
+    const plan::LaunchT *launch = at.operation.AsLaunch();
+    return launch && plan.kernels[launch->kernel] == "matmul" && at.when == plan::When::not_first;
+  });
+}
+plan::LaunchT &listOf(plan::PlanT &plan, const std::string &kernel) {
+  return *find(plan, [&](const plan::InstructionT &at) {
+            const plan::LaunchT *launch = at.operation.AsLaunch();
+            return launch && plan.kernels[launch->kernel] == kernel && launch->outputs.size() > 1;
+          }).operation.AsLaunch();
+}
+plan::LaunchT &normWithAddend(plan::PlanT &plan) {
+  return *find(plan, [&](const plan::InstructionT &at) {
+            const plan::LaunchT *launch = at.operation.AsLaunch();
+            return launch && plan.kernels[launch->kernel] == "layer_norm_grad" && launch->inputs.size() == 6;
+          }).operation.AsLaunch();
+}
+
+struct WrongProduct {
+  const Recipe &recipe;
+  Wrong wrong;
+};
+void PrintTo(const WrongProduct &product, std::ostream *out) { *out << product.wrong.name; }
+
+const WrongProduct wrongProducts[] = {
+    {accumulation,
+     {"ReplacedSum", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = *addingProduct(plan).operation.AsLaunch();
+        attributeOf(launch, "residual").integer = 0;
+        launch.inputs.pop_back();
+        launch.input_values.pop_back();
+      }}},
+    {accumulation,
+     {"MissingMicrobatch", "", 7, "misses micro-batch 1",
+      [](plan::PlanT &plan) {
+        plan::InstructionT &product = addingProduct(plan);
+        product.when = plan::When::list;
+        product.repetitions = {2, 3, 4};
+      }}},
+    {accumulation,
+     {"SumOfOtherProduct", "", 9, "operand 1 holds",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = *addingProduct(plan).operation.AsLaunch();
+        *launch.inputs[1] = *launch.inputs[0];
+      }}},
+    {norms,
+     {"ExchangedAddend", "", 9, "operand",
+      [](plan::PlanT &plan) { std::swap(*normWithAddend(plan).inputs[5], *normWithAddend(plan).inputs[1]); }}},
+    {norms,
+     {"MissingAddend", "", 9, "expected 6 operands",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = normWithAddend(plan);
+        launch.inputs.pop_back();
+        launch.input_values.pop_back();
+      }}},
+    {rotations,
+     {"OtherRotations", "", 9, "expected 'theta'",
+      [](plan::PlanT &plan) { attributeOf(listOf(plan, "rope"), "theta").number = 2; }}},
+    {rotations,
+     {"ExchangedCasts", "", 9, "operand",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &list = listOf(plan, "cast");
+        for (std::size_t a = 0; a < list.outputs.size(); ++a)
+          for (std::size_t b = a + 1; b < list.outputs.size(); ++b)
+            if (list.outputs[a]->shape == list.outputs[b]->shape && list.outputs[a]->shape.size() == 2)
+              return std::swap(*list.outputs[a], *list.outputs[b]);
+        throw std::runtime_error("no casts of one shape");
+      }}},
+};
+
+class ProductRefused : public testing::TestWithParam<WrongProduct> {};
+
+TEST_P(ProductRefused, Plan) { expectRefused(GetParam().recipe, GetParam().wrong); }
+
+INSTANTIATE_TEST_SUITE_P(Proof, ProductRefused, testing::ValuesIn(wrongProducts),
+                         [](const auto &info) { return std::string(info.param.wrong.name); });
+
+} // namespace
+} // namespace sluice::test
