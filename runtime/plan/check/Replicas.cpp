@@ -143,6 +143,11 @@ private:
   Verdict visit(const plan::InstructionT &instruction, std::uint32_t i) {
     if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
       SLUICE_CHECK(checkScalars(*launch, i));
+      if (computesEach(*findKernelRecord(plan.kernels[launch->kernel]))) {
+        for (std::size_t k = 0; k < launch->outputs.size(); ++k)
+          SLUICE_CHECK(write(*launch->outputs[k], read(*launch->inputs[k]) | validAxes(*launch->outputs[k]), i));
+        return {};
+      }
       Axes axes = 0;
       for (const auto &view : launch->inputs)
         axes |= read(*view);

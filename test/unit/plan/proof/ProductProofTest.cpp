@@ -14,8 +14,12 @@ const Recipe
     rotations = {"Rotations", "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
                  "--set precision.compute=bf16"};
 
+const Recipe tensorParallel = {"TensorParallel",
+                               "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
+                               "--set mesh.tensor=2 --set precision.compute=bf16 --set sharding.tensor=megatron"};
+
 TEST(Proof, OfProducts) {
-  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &rotations})
+  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &rotations, &tensorParallel})
     expectProved(*recipe);
 }
 
