@@ -12,31 +12,39 @@
 
 namespace sluice::check::proof {
 
-bool EntryProof::recognizeConcatenation(const plan::ViewT &view) {
+bool EntryProof::holdsConcatenation(plan::ViewT window, std::int64_t elements, std::uint32_t id) {
+  window.valid.clear();
+  window.strides.clear();
+  const Shape shape = numbering.type(id).shape;
+  // Ranks may divide one dim.
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::int64_t others = elementsOf(shape) / shape[d];
+    window.shape = shape;
+    window.shape[d] = elements / others;
+    Mismatch ignored;
+    if (elements > 0 && elements % others == 0 && matchConcatenation(window, id, ignored))
+      return true;
+  }
+  return false;
+}
+
+bool EntryProof::recognizeConcatenation(const plan::ViewT &view, RootId wanted) {
   if (view.repetition_stride != 0)
     return false;
-  // All elements from the first one of the view to its last.
   const std::uint64_t bytes = dtypeBytes(baseType(view.dtype));
-  const auto offset = std::int64_t(view.offset / bytes), elements = std::int64_t(viewBytes(view).value_or(0) / bytes);
-  std::vector<RootId> roots;
+  const auto offset = std::int64_t(view.offset / bytes), end = std::int64_t(plan.buffers[view.buffer]->bytes / bytes);
+  // The first operand, and the elements from it to the last one of the view; or of the buffer, of which it is a part.
+  std::vector<std::pair<RootId, std::int64_t>> first;
   for (const Fact &fact : contents.of(view.buffer))
-    if (fact.offset == offset && fact.meaning.unproved.empty())
-      roots.push_back(fact.meaning.root);
-  for (RootId root : roots)
+    if (fact.meaning.unproved.empty() && (fact.offset == offset || wanted != 0))
+      first.push_back({fact.meaning.root, fact.offset});
+  for (const auto &[root, begin] : first)
     for (std::uint32_t id : numbering.concatenationsOf(root)) {
-      plan::ViewT full(view);
-      full.valid.clear();
-      full.strides.clear();
-      const Shape shape = numbering.type(id).shape;
-      // Ranks may divide one dim.
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        const std::int64_t others = elementsOf(shape) / shape[d];
-        full.shape = shape;
-        full.shape[d] = elements / others;
-        Mismatch ignored;
-        if (elements > 0 && elements % others == 0 && matchConcatenation(full, id, ignored))
-          return true;
-      }
+      plan::ViewT window(view);
+      window.offset = std::uint64_t(begin) * bytes;
+      if (wanted == 0 ? holdsConcatenation(window, std::int64_t(viewBytes(view).value_or(0) / bytes), id)
+                      : numbering.value(id).root == wanted && holdsConcatenation(window, end - begin, id))
+        return true;
     }
   return false;
 }

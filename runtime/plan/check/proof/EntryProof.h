@@ -111,8 +111,11 @@ private:
   std::string describe(const Meaning &meaning) const;
 
   // Concatenations.cpp
-  /// Relates the view's bytes to a concatenation whose operands they hold. True if there is one.
-  bool recognizeConcatenation(const plan::ViewT &view);
+  /// Relates the view's bytes to a concatenation whose operands they hold; with `wanted`, those of a window of its
+  /// buffer to this one. True if there is one.
+  bool recognizeConcatenation(const plan::ViewT &view, RootId wanted = 0);
+  /// The same for one concatenation, and so many elements from the first one of the window.
+  bool holdsConcatenation(plan::ViewT window, std::int64_t elements, std::uint32_t concatenation);
   std::optional<Match> matchConcatenation(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
 
   // Launches.cpp

@@ -353,8 +353,13 @@ std::optional<Match> EntryProof::match(const plan::ViewT &view, std::uint32_t id
   };
   if (reading && (reading->meaning.root == numbering.value(id).root || !reading->meaning.unproved.empty()))
     return matched(std::move(*reading));
-  if (isConcatenation)
-    return matchConcatenation(view, id, mismatch);
+  if (isConcatenation) {
+    std::optional<Match> found = matchConcatenation(view, id, mismatch);
+    // The view may be a part of it.
+    if (found || !recognizeConcatenation(view, numbering.value(id).root) || !(reading = read(view, /*padding=*/false)))
+      return found;
+    return matched(std::move(*reading));
+  }
   if (!reading) {
     mismatch = {9, "the content of '" + plan.buffers[view.buffer]->name + "' is not known", true};
     return std::nullopt;
