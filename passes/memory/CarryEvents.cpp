@@ -30,7 +30,8 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-/// A gather with the instructions that only compute its operands: casts, and copies from the host.
+/// A gather with the instructions that only compute its operands: casts, and copies from the host; and those on its
+/// streams that copy parameters which are not gathered.
 struct Group {
   CollectiveOp gather;
   /// In order; launches among them may be on compute.
@@ -132,7 +133,8 @@ private:
       const bool feeds = llvm::any_of(accessesOf(op), [&](const Access &access) {
         return access.writes && llvm::is_contained(wanted, access.view.getBuffer().getAttr());
       });
-      if (!feeds)
+      // Copies of parameters that are not gathered start as early as the gather, which is after them on its streams.
+      if (!feeds && !isEarly(streamOf(op)))
         rest.push_back(op);
       else if (!note(op))
         return false;

@@ -89,6 +89,13 @@ def same_bits_for_units_and_entry_points():
 
 
 @test
+def same_bits_with_copies_between_gathers():
+    """Replicated parameters are copied from the host without a gather, between the gathers of two units."""
+    for settings in ([], ["gradient.microbatches=2"], ["schedule.forward_prefetch=3"]):
+        expect_same_bits_with_offload(zoo("mlp-sequence", "count=3"), ["mesh.shard=2", 'sharding.replicated=["*.bias"]', *settings, *SGD])
+
+
+@test
 def parameters_or_optimizer_states():
     # Only states on the host: parameters are copied there for the update, and back. Only parameters on the host: the device updates.
     for mesh in ([], ["mesh.shard=2"], ["mesh.replicate=2", "mesh.shard=2"]):
