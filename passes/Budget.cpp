@@ -24,7 +24,8 @@ constexpr std::int64_t closeEnough = 256;
 constexpr int mostSolves = 10;
 
 constexpr const char *policyKey = "recompute.policy", *saveKey = "recompute.save",
-                     *reshardKey = "sharding.reshard_after_forward";
+                     *reshardKey = "sharding.reshard_after_forward", *attentionKey = "kernels.attention";
+const ChosenValues withoutDnn = {{attentionKey, std::string("own")}};
 
 /// The settings of a choice; without stages those of the base plan, in which nothing is recomputed.
 ChosenValues valuesOf(const Recipe &recipe, const PlanStages &stages, const std::vector<std::uint32_t> &chosen) {
@@ -142,14 +143,26 @@ Result<std::optional<BudgetChoice>>
 makeChoices(mlir::ModuleOp module, const Machine *machine,
             llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
-  if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget))
+  // With cuDNN if a plan with it is within the budget.
+  const bool choosesAttention = recipe.choosesAttention() && recipe.memory.budget;
+  if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget)) {
+    if (choosesAttention) {
+      SLUICE_ASSIGN_OR_RETURN(const Trial trial, compileTrial(module, {}, /*printsRemarks=*/false));
+      if (trial.deviceBytes > *recipe.memory.budget)
+        SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
+    }
     return std::optional<BudgetChoice>();
+  }
   const PipelinePhase *const before = findPhase("optimize");
   if (const PipelinePhase *done = findPhase(compiledTo(module)); done && done > before)
     return std::optional<BudgetChoice>();
   SLUICE_RETURN_IF_ERROR(recipe.resolve());
   SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
   SLUICE_ASSIGN_OR_RETURN(BudgetChoice choice, chooseWithinBudget(module, recipe, machine));
+  if (choosesAttention && !choice.isFeasible) {
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
+    SLUICE_ASSIGN_OR_RETURN(choice, chooseWithinBudget(module, recipe, machine));
+  }
   SLUICE_RETURN_IF_ERROR(setRecipeValues(module, valuesOf(recipe, choice.stages, choice.solution.chosen)));
   return std::optional(std::move(choice));
 }

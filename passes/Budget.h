@@ -28,9 +28,12 @@ struct BudgetChoice {
   CompiledPlan trial;
 };
 
-/// If the recipe of the module leaves choices to the planner: runs the phases before them, chooses, and replaces
-/// "budget" and "auto" in the recipe by the choice, so that the remaining phases give its plan. Time is predicted for
-/// `machine`, or is FLOPs where it is null. `afterPhase` as for runPhases. Nothing if there is nothing to choose.
+/// With kernels.attention = "auto" and a budget that a plan with cuDNN's attention exceeds, it becomes "own".
+///
+/// If the recipe of the module leaves choices of recomputation to the planner: runs the phases before them, chooses,
+/// and replaces "budget" and "auto" in the recipe by the choice, so that the remaining phases give its plan. Time is
+/// predicted for `machine`, or is FLOPs where it is null. `afterPhase` as for runPhases. Nothing if there is nothing to
+/// choose.
 Result<std::optional<BudgetChoice>>
 makeChoices(mlir::ModuleOp module, const Machine *machine,
             llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});

@@ -74,9 +74,12 @@ compile "$work/conv.mlir" conv --set target.device=cuda --set 'optimizer.name="s
 compile "$work/conv.mlir" conv-cpu --set target.isa=avx2 --set 'optimizer.name="sgd"'
 # The models of the benchmarks (test/bench/models): name, rows, tokens of a row, further settings. One GPU has all
 # parameters, so reshard_after_forward would only free their bf16 values and cast them again in the backward.
+# With attention by Sluice, for every GPU, and where cuDNN has it, for sm_90.
 model() {
   "$tools/bin/sluice-import" hf "$root/test/bench/models/$1.json" --train-only --batch "$2" --sequence "$3" -o "$work/$1.mlir"
-  compile "$work/$1.mlir" "$1" --set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0 --set sharding.reshard_after_forward=false "${@:4}"
+  local settings=(--set target.device=cuda --set precision.compute=bf16 --set gradient.clip_norm=1.0 --set sharding.reshard_after_forward=false "${@:4}")
+  compile "$work/$1.mlir" "$1" "${settings[@]}"
+  compile "$work/$1.mlir" "$1-cudnn" "${settings[@]}" --set target.arch=sm_90
 }
 model gpt2-124m 32 1024
 model gpt2-1.5b 8 1024

@@ -323,6 +323,11 @@ Status Recipe::resolve() {
   if (!memory.offload.empty() && target.device == TargetDevice::cuda && !memory.pinned)
     return conflict("memory.pinned", " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");
 
+  if (kernels.attention == AttentionKernels::cudnn && target.device != TargetDevice::cuda)
+    return conflict("kernels.attention", " requires 'target.device' = \"cuda\"");
+  if (kernels.attention == AttentionKernels::cudnn && target.arch != GpuArchitecture::sm_90)
+    return conflict("kernels.attention", " requires 'target.arch' = \"sm_90\"");
+
   if (auto *mode = std::get_if<BackwardPrefetch>(&schedule.backwardPrefetch); mode && *mode != BackwardPrefetch::post)
     schedule.backwardPrefetch = std::int64_t(*mode == BackwardPrefetch::pre);
   if (!target.isa) {

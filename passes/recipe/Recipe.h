@@ -126,6 +126,10 @@ struct Recipe {
     bool copyEngines = false;
   } collective;
 
+  struct Kernels {
+    AttentionKernels attention = AttentionKernels::automatic;
+  } kernels;
+
   struct Target {
     TargetDevice device = TargetDevice::cpu;
     std::int64_t threads = 1;
@@ -133,6 +137,12 @@ struct Recipe {
     std::optional<InstructionSet> isa = {};
     std::optional<GpuArchitecture> arch = {};
   } target;
+
+  /// Whether the compiler chooses the library of each attention: cuDNN or Sluice.
+  bool choosesAttention() const {
+    return kernels.attention == AttentionKernels::automatic && target.device == TargetDevice::cuda &&
+           target.arch == GpuArchitecture::sm_90;
+  }
 
   /// Reads a TOML file. Errors name file and line.
   Status addFile(const std::string &path);

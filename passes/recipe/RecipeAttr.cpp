@@ -83,8 +83,8 @@ void sluice::attachRecipe(mlir::ModuleOp module, const Recipe &recipe) {
   llvm::SmallVector<mlir::NamedAttribute> origins;
   for (const auto &[key, value] : recipe.given()) {
     std::string origin = recipe.origin(key);
-    constexpr llvm::StringLiteral reported[] = {"sharding.", "gradient.",  "schedule.",   "statistics.", "memory.",
-                                                "loss.",     "precision.", "mesh.expert", "recompute."};
+    constexpr llvm::StringLiteral reported[] = {"sharding.", "gradient.", "schedule.",  "statistics.", "memory.",
+                                                "kernels.",  "loss.",     "precision.", "mesh.expert", "recompute."};
     if (origin != model::recipeName &&
         llvm::any_of(reported, [&](llvm::StringRef part) { return llvm::StringRef(key).starts_with(part); }))
       origins.push_back(builder.getNamedAttr(key, builder.getStringAttr(origin)));

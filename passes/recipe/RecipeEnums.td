@@ -41,6 +41,10 @@ def Recipe_ScheduleOrder : Recipe_Enum<"ScheduleOrder", "the order of micro-batc
 def Recipe_BackwardPrefetch : Recipe_Enum<"BackwardPrefetch", "the backward prefetch modes of PyTorch FSDP",
                                           ["none", "pre", "post"]>;
 def Recipe_Offloaded : Recipe_Enum<"Offloaded", "tensors that can be kept in host memory", ["parameters", "optimizer"]>;
+def Recipe_AttentionKernels : I32Enum<"AttentionKernels", "the library whose kernels compute attention on a GPU",
+    [I32EnumCase<"automatic", 0, "auto">, I32EnumCase<"cudnn", 1>, I32EnumCase<"own", 2>]> {
+  let cppNamespace = "::sluice";
+}
 def Recipe_TargetDevice : Recipe_Enum<"TargetDevice", "the device of a plan", ["cpu", "cuda"]>;
 def Recipe_InstructionSet : Recipe_Enum<"InstructionSet", "a CPU instruction set", ["avx512", "avx2"]>;
 def Recipe_GpuArchitecture : Recipe_Enum<"GpuArchitecture", "a GPU architecture", ["sm_80", "sm_90", "sm_100"]>;

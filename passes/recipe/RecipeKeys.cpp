@@ -331,6 +331,11 @@ std::vector<RecipeKey> makeKeys() {
   add(flag("collective.copy_engines", "NCCL gathers within a node by copy engines, without SMs"),
       FIELD(collective.copyEngines));
 
+  add(choice<AttentionKernels>(
+          "kernels.attention",
+          "library of attention on a GPU: cuDNN, Sluice, or with `target.arch = \"sm_90\"` cuDNN where it supports the "
+          "shapes and `memory.budget` has room for its workspace"),
+      FIELD(kernels.attention));
   add(choice<TargetDevice>("target.device", "the device of the plan"), FIELD(target.device));
   add(withMost(size("target.threads", "threads per rank"), 1024), FIELD(target.threads));
   add({.name = "target.isa",

@@ -4,6 +4,7 @@
 #include "dialect/plan/Accesses.h"
 #include "dialect/rules/KernelCall.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/schedule/LaunchOperands.h"
 
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,25 +23,10 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-sluice::Operand operandOf(ViewAttr view) {
-  sluice::Operand operand;
-  operand.dtype = dtypeOf(view.getElementType());
-  operand.rank = view.getShape().size();
-  for (auto [d, extent, stride] : llvm::enumerate(view.getShape(), view.getOrComputeStrides())) {
-    operand.shape[d] = operand.extent[d] = operand.global[d] = extent;
-    operand.strides[d] = stride;
-  }
-  return operand;
-}
-
 uint64_t workspaceOf(LaunchOp op, const sluice::KernelTarget &target) {
-  std::vector<sluice::Operand> inputs, outputs;
-  for (ViewAttr view : op.getInputs().getAsRange<ViewAttr>())
-    inputs.push_back(operandOf(view));
-  for (ViewAttr view : op.getOutputs().getAsRange<ViewAttr>())
-    outputs.push_back(operandOf(view));
-  return sluice::workspaceCap(op.getKernel(), inputs, outputs, sluice::launchAttributes(op.getSettings().getValue()),
-                              target);
+  return sluice::workspaceCap(op.getKernel(), sluice::launchOperands(op.getInputs()),
+                              sluice::launchOperands(op.getOutputs()),
+                              sluice::launchAttributes(op.getSettings().getValue()), target);
 }
 
 /// Collectives that use SMs, from their start to their await in issue order.
@@ -100,7 +86,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
               workspaceOf(launch, {stream == StreamKind::host ? std::string_view("cpu") : device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
-          if (recipe->target.device == TargetDevice::cuda && findKernelRecord(launch.getKernel())->takesSmMargin)
+          if (recipe->target.device == TargetDevice::cuda && findKernelRecord(launch.getKernel())->isLibraryProduct)
             launch.setSmMargin(inFlight.smMargin());
         }
       });

@@ -79,8 +79,7 @@ LogicalResult BufferAssignment::placeArguments() {
   return success();
 }
 
-/// Only kernels and views read such a value: collectives and outputs are dense. The products of a library are the
-/// kernels that take an SM margin.
+/// Only kernels and views read such a value: collectives and outputs are dense.
 void BufferAssignment::findAlignedRows() {
   const auto align = [&](Value value) {
     const int64_t columns = typeOf(value).getRank() < 2 ? 0 : typeOf(value).getShape().back();
@@ -100,7 +99,7 @@ void BufferAssignment::findAlignedRows() {
   };
   entry.walk([&](KernelOpInterface op) {
     if (isa<ViewOpInterface>(*op) || !op->getParentOfType<spmd::SectionOp>() ||
-        !kernelRecord(op.getKernelCall().kernel).takesSmMargin)
+        !kernelRecord(op.getKernelCall().kernel).isLibraryProduct)
       return;
     for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector(op->getResults())))
       align(value);

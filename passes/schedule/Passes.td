@@ -133,6 +133,22 @@ def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
 // Phase streams: on which stream, after which event
 //===----------------------------------------------------------------------===//
 
+def ChooseKernels : Pass<"plan-choose-kernels", "::mlir::ModuleOp"> {
+  let summary = "chooses the library of attention";
+  let description = [{
+    For `target.device = "cuda"` and `target.arch = "sm_90"`, launches of `attention` and `attention_grad` get the
+    attribute `cudnn` unless `kernels.attention` is `"own"`. Operands that cuDNN does not support are an error for
+    `"cudnn"`, and keep Sluice's kernel for `"auto"`. `rows` of `attention_grad` is the largest divisor of the batch whose
+    workspace is at most 256 MiB.
+    ```
+    launch attention ins [..] outs [..] {causal = 1}  ==>  launch attention ins [..] outs [..] {causal = 1, cudnn = 1}
+    ```
+  }];
+  let options = [RecipeOption<"attention", "kernels.attention">,
+                 RecipeOption<"deviceKind", "target.device">,
+                 RecipeOption<"architecture", "target.arch">];
+}
+
 def AssignStreams : Pass<"plan-assign-streams", "::mlir::ModuleOp"> {
   let summary = "assigns a stream to each instruction and a workspace to each launch";
   let description = [{

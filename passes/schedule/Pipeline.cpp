@@ -19,6 +19,7 @@ void sluice::buildLower(mlir::OpPassManager &manager) {
 }
 
 void sluice::buildStreams(mlir::OpPassManager &manager) {
+  manager.addPass(createChooseKernels());
   manager.addPass(createAssignStreams());
   manager.addPass(createInsertEvents());
   manager.addPass(createElideEvents());

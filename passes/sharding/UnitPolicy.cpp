@@ -175,6 +175,8 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   remarkIf(memory.offload == std::vector{Offloaded::optimizer} &&
                recipe.optimizer.info()->states(recipe.optimizer.settings).empty(),
            "memory.offload", "on an optimizer without state");
+  remarkIf(recipe.kernels.attention == AttentionKernels::own && recipe.target.device == TargetDevice::cpu,
+           "kernels.attention", "without 'target.device' = \"cuda\"");
   const bool gathers = recipe.mesh.shard > 1 && sharding.strategy != ShardingStrategy::no_shard;
   const bool gathersOrCopies = gathers || memory.offloads(Offloaded::parameters);
   constexpr llvm::StringLiteral unsharded = "where nothing is sharded", ungathered = "where nothing is gathered";

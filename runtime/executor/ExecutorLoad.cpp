@@ -159,8 +159,12 @@ Status PlanExecutor::makeEntry(std::uint32_t e) {
     issued.range.begin = index;
     for (const auto &instruction : section->instructions) {
       const InstructionPlace place{e, index++, instruction.get(), section->repeat};
-      if (Status status = addItem(source, place, issued); !status.isOk())
-        return Status(status.code(), describe(plan(), place) + ": " + status.message());
+      if (Status status = addItem(source, place, issued); !status.isOk()) {
+        Status located(status.code(), describe(plan(), place) + ": " + status.message());
+        for (const std::string &note : status.notes())
+          located.addNote(note);
+        return located;
+      }
     }
     issued.range.end = index;
   }

@@ -4,6 +4,7 @@
 
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/kernel/Kernel.h"
+#include "runtime/kernel/catalogue/DnnAttention.h"
 #include "runtime/kernel/cuda/KernelContext.h"
 #include "test/cuda/Fake.h"
 
@@ -22,6 +23,8 @@ using Shape = std::vector<std::int64_t>;
 inline double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+inline Attributes::Item integer(std::string_view name, std::int64_t value) { return {name, value, 0, {}}; }
 
 /// The device, its one allocation, and the used bytes of that.
 struct Bench {
@@ -186,8 +189,14 @@ struct Bench {
               double flops = 0, bool dnn = false) {
     if (title.find(only) != std::string::npos) {
       show(title, time(title, *kernels, name, in, out, items), bytes, flops);
-      if (dnn && byDnn)
-        show(title + ", cudnn", time(title + ", cudnn", *byDnn, name, in, out, items), bytes, flops);
+      if (dnn && byDnn) {
+        // The attributes by which a plan states cuDNN.
+        std::vector<Attributes::Item> stated = items;
+        stated.push_back(integer("cudnn", 1));
+        if (name == "attention_grad")
+          stated.push_back(integer("rows", cuda::dnnAttentionGradRows(in[1], in[2])));
+        show(title + ", cudnn", time(title + ", cudnn", *byDnn, name, in, out, stated), bytes, flops);
+      }
       if (Status status = fill(std::min(taken, size)); !status.isOk())
         failed = true;
     }
@@ -195,8 +204,6 @@ struct Bench {
   }
   bool failed = false;
 };
-
-inline Attributes::Item integer(std::string_view name, std::int64_t value) { return {name, value, 0, {}}; }
 
 inline std::int64_t bytesOf(const Operand &operand) {
   return operand.elements() * static_cast<std::int64_t>(dtypeBytes(operand.dtype));

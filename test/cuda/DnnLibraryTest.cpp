@@ -6,6 +6,7 @@
 // declares. The results of engines are not tested here. Skipped if there is no library.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/DnnAttention.h"
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "test/unit/kernel/Harness.h"
 
@@ -27,11 +28,14 @@ using namespace cuda;
 struct Gpu {
   const char *name;
   int version, multiprocessors, sharedMemory, threads, blocks;
+  long long gigabytes = 80;
 };
 /// A100, H100, B200: compute capability, and the properties that cuDNN requires.
 const Gpu gpus[] = {{"sm_80", 800, 108, 166912, 2048, 32},
                     {"sm_90", 900, 132, 232448, 2048, 32},
                     {"sm_100", 1000, 148, 232448, 2048, 32}};
+
+const Gpu h200 = {"h200", 900, 132, 232448, 2048, 32, 141};
 
 /// The properties as the library writes them.
 std::string propertiesOf(const Gpu &gpu) {
@@ -45,7 +49,7 @@ std::string propertiesOf(const Gpu &gpu) {
          number("maxThreadsPerSM", gpu.threads) + number("memClockRateKHz", 2619000) +
          number("multiProcessorCount", gpu.multiprocessors) + number("pciDeviceId", 0) + number("regsPerBlock", 65536) +
          number("reservedSharedMemoryPerBlock", 1024) + number("smClockRateKHz", 1755000) +
-         number("supportCoopLaunch", 1) + number("totalGlobalMem", 80LL << 30) + number("warpSize", 32) +
+         number("supportCoopLaunch", 1) + number("totalGlobalMem", gpu.gigabytes << 30) + number("warpSize", 32) +
          R"("deviceName":"NVIDIA","maxBlockSize":[1024,1024,64],"maxGridSize":[2147483647,65535,65535]})";
 }
 
@@ -100,31 +104,36 @@ protected:
   };
   static Operand operand(DType dtype, const Shape &shape) { return Operand::dense(dtype, shape); }
 
-  /// The chosen engine for each GPU, with the workspace that a plan declares.
-  Status choose(const Case &c, const Gpu &gpu, std::int64_t &engine, bool tf32 = false) {
+  struct Chosen {
+    Status status;
+    std::int64_t engine = -1;
+    std::uint64_t workspace = 0, declared = 0;
+    std::vector<int> notes;
+  };
+  /// The chosen engine for a GPU, with the workspace that a plan declares.
+  Chosen choose(const Case &c, const Gpu &gpu, bool tf32 = false) {
     const Attributes attributes(c.attributes);
     KernelRequest request{c.inputs, c.outputs, &attributes, 1, 0, nullptr};
     request.workspace = workspaceCap(c.kernel, c.inputs, c.outputs, attributes, {"cuda"});
     const auto form = std::ranges::find(dnnForms(), std::string_view(c.kernel), &DnnForm::kernel);
     DnnGraph graph = DnnGraph::forDescription(*dnn, propertiesOf(gpu));
     Status status = chooseDnn(*form, request, tf32, graph);
-    engine = graph.engine();
     if (status.isOk() && graph.workspaceBytes() > request.workspace)
-      return internalError("more workspace than declared");
-    return status;
+      status = internalError("more workspace than declared");
+    return {std::move(status), graph.engine(), graph.workspaceBytes(), request.workspace, graph.notes()};
   }
   void expectEngines(const Case &c, const std::string &what, bool tf32 = false) {
     for (const Gpu &gpu : gpus) {
-      std::int64_t engine = -1, again = -1;
-      const Status status = choose(c, gpu, engine, tf32);
-      EXPECT_TRUE(status.isOk()) << c.kernel << " " << what << " on " << gpu.name << ": " << status.message();
+      const Chosen chosen = choose(c, gpu, tf32);
+      EXPECT_TRUE(chosen.status.isOk()) << c.kernel << " " << what << " on " << gpu.name << ": "
+                                        << chosen.status.message();
       // The choice is deterministic.
-      EXPECT_TRUE(!status.isOk() || &gpu != gpus || !c.kernel.starts_with("conv2d_") ||
-                  (choose(c, gpu, again, tf32).isOk() && again == engine))
+      EXPECT_TRUE(!chosen.status.isOk() || &gpu != gpus || !c.kernel.starts_with("conv2d_") ||
+                  choose(c, gpu, tf32).engine == chosen.engine)
           << c.kernel << " " << what;
       std::string name = gpu.name + std::string(" ") + what;
       std::ranges::replace(name, ' ', '_');
-      RecordProperty(c.kernel + "_" + name, std::to_string(engine));
+      RecordProperty(c.kernel + "_" + name, std::to_string(chosen.engine));
     }
   }
 
@@ -176,14 +185,87 @@ TEST_F(DnnLibrary, HasEnginesForAttention) {
       const Operand q = operand(dtype, {c.batch, c.queries, c.heads, c.size}),
                     k = operand(dtype, {c.batch, c.keys, c.keyHeads, c.size});
       const Operand lse = operand(DType::f32, {c.batch, c.heads, c.queries});
-      expectEngines({"attention",
-                     {q, k, k},
-                     {q, lse},
-                     {integer("causal", c.causal), number("scale", 0.125), integer("window", c.window)}},
-                    std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " " + std::to_string(c.keys) +
-                        " " + std::to_string(c.heads) + " " + std::to_string(c.keyHeads) + " " +
-                        std::to_string(c.size) + " " + std::to_string(c.causal) + " " + std::to_string(c.window));
+      expectEngines(
+          {"attention",
+           {q, k, k},
+           {q, lse},
+           {integer("causal", c.causal), number("scale", 0.125), integer("window", c.window), integer("cudnn", 1)}},
+          std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " " + std::to_string(c.keys) + " " +
+              std::to_string(c.heads) + " " + std::to_string(c.keyHeads) + " " + std::to_string(c.size) + " " +
+              std::to_string(c.causal) + " " + std::to_string(c.window));
     }
+}
+
+struct DnnAttentionCase {
+  std::int64_t batch, queries, keys, heads, keyHeads, size, causal, window;
+  /// By cuDNN 9.19 for all rows of the batch.
+  std::uint64_t gradientWorkspace;
+};
+/// Of the two models of docs/benchmarks.md.
+const DnnAttentionCase benchmarkAttention[] = {{32, 1024, 1024, 12, 12, 64, 1, 0, 806879488},
+                                               {2, 4096, 4096, 32, 32, 128, 1, 0, 2148532480}};
+/// Heads that share keys, windows, lengths that are no multiple of a tile.
+const DnnAttentionCase otherAttention[] = {
+    {2, 4096, 4096, 32, 8, 128, 1, 0, 2282750208}, {1, 8192, 8192, 32, 8, 128, 1, 1024, 4430233856},
+    {1, 1000, 1100, 3, 1, 128, 1, 0, 8779776},     {2, 512, 1024, 16, 4, 64, 1, 256, 42008832},
+    {4, 65, 65, 1, 1, 64, 1, 0, 132608},           {4, 1, 1, 1, 1, 8, 0, 0, 66048},
+    {2, 512, 384, 16, 16, 72, 0, 0, 12648704}};
+
+// Tests the plans of an H200, by the numbers in docs/cuda-kernels.md: the gradient's engine writes the gradients of the
+// scores, and its workspace is the declared one, with all rows of the batch and with those of a plan.
+TEST_F(DnnLibrary, HasEnginesForTheGradientOfAttention) {
+  const bool isKnown = dnn->version() / 100 == 919;
+  const auto check = [&](const DnnAttentionCase &c) {
+    const Operand q = operand(DType::bf16, {c.batch, c.queries, c.heads, c.size}),
+                  k = operand(DType::bf16, {c.batch, c.keys, c.keyHeads, c.size});
+    const Operand lse = operand(DType::f32, {c.batch, c.heads, c.queries});
+    const std::int64_t divided = dnnAttentionGradRows(q, k);
+    for (const std::int64_t rows : {std::int64_t(0), divided}) {
+      const Chosen chosen = choose({"attention_grad",
+                                    {q, q, k, k, q, lse},
+                                    {q, k, k},
+                                    {integer("causal", c.causal), number("scale", 0.125), integer("window", c.window),
+                                     integer("cudnn", 1), integer("rows", rows)}},
+                                   h200);
+      const std::string what = std::to_string(c.batch) + "x" + std::to_string(c.queries) + "x" +
+                               std::to_string(c.keys) + "x" + std::to_string(c.heads) + "x" + std::to_string(c.size) +
+                               "_rows_" + std::to_string(rows);
+      ASSERT_TRUE(chosen.status.isOk()) << what << ": " << chosen.status.message();
+      if (isKnown) {
+        EXPECT_EQ(chosen.engine, 6) << what;
+        EXPECT_EQ(chosen.notes, std::vector<int>{dnn::tensorCores}) << what;
+        EXPECT_EQ(chosen.workspace, chosen.declared) << what;
+      }
+      if (isKnown && rows == 0) {
+        EXPECT_EQ(chosen.workspace, c.gradientWorkspace) << what;
+      }
+      RecordProperty("attention_grad_" + what, std::to_string(chosen.workspace));
+    }
+    EXPECT_TRUE(divided == 1 || DnnAttentionGrad(q, k, divided).workspace() <= std::uint64_t(256) << 20) << divided;
+  };
+  for (const DnnAttentionCase &c : benchmarkAttention)
+    check(c);
+  for (const DnnAttentionCase &c : otherAttention)
+    check(c);
+}
+
+TEST_F(DnnLibrary, HasTheRecordedEnginesForAttention) {
+  if (dnn->version() / 100 != 919)
+    GTEST_SKIP() << "the numbers are those of cuDNN 9.19";
+  for (const DnnAttentionCase &c : benchmarkAttention) {
+    const Operand q = operand(DType::bf16, {c.batch, c.queries, c.heads, c.size});
+    const Operand lse = operand(DType::f32, {c.batch, c.heads, c.queries});
+    const Chosen chosen =
+        choose({"attention",
+                {q, q, q},
+                {q, lse},
+                {integer("causal", 1), number("scale", 0.125), integer("window", 0), integer("cudnn", 1)}},
+               h200);
+    ASSERT_TRUE(chosen.status.isOk()) << chosen.status.message();
+    EXPECT_EQ(chosen.engine, 2);
+    EXPECT_EQ(chosen.notes, std::vector<int>{dnn::tensorCores});
+    EXPECT_EQ(chosen.workspace, 256U);
+  }
 }
 
 // ResNet's: the maxima after the stem, means of full images, and windows with padding counted and not.
@@ -239,6 +321,7 @@ TEST(DnnApi, MatchesTheToolkit) {
   SLUICE_SAME(resample, BACKEND_RESAMPLE_DESCRIPTOR);
   SLUICE_SAME(resampleForward, BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR);
   SLUICE_SAME(resampleGrad, BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR);
+  SLUICE_SAME(reshapeOperation, BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
   SLUICE_SAME(deviceProperties, BACKEND_DEVICEPROP_DESCRIPTOR);
   SLUICE_SAME(handleValue, TYPE_HANDLE);
   SLUICE_SAME(typeValue, TYPE_DATA_TYPE);
@@ -339,6 +422,8 @@ TEST(DnnApi, MatchesTheToolkit) {
   SLUICE_SAME(resampleGradX, ATTR_OPERATION_RESAMPLE_BWD_DXDESC);
   SLUICE_SAME(resampleGradY, ATTR_OPERATION_RESAMPLE_BWD_DYDESC);
   SLUICE_SAME(resampleGradDescriptor, ATTR_OPERATION_RESAMPLE_BWD_DESC);
+  SLUICE_SAME(reshapeX, ATTR_OPERATION_RESHAPE_XDESC);
+  SLUICE_SAME(reshapeY, ATTR_OPERATION_RESHAPE_YDESC);
   SLUICE_SAME(deviceJson, ATTR_DEVICEPROP_JSON_REPRESENTATION);
   SLUICE_SAME(add, POINTWISE_ADD);
   SLUICE_SAME(multiply, POINTWISE_MUL);

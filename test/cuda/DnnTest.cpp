@@ -1,5 +1,6 @@
 //===- DnnTest.cpp - kernels by cuDNN's graphs against the references
 //----------------------------------------------------===//
+#include "runtime/kernel/catalogue/DnnAttention.h"
 #include "runtime/kernel/cuda/DnnKernels.h"
 #include "test/cuda/FakeDnn.h"
 #include "test/cuda/KernelHarness.h"
@@ -89,45 +90,132 @@ struct DnnHeads {
   std::int64_t batch, queries, keys, heads, keyHeads, size, causal, window;
 };
 
+const DnnHeads dnnHeads[] = {{2, 16, 16, 2, 2, 64, 1, 0}, {1, 24, 24, 4, 2, 64, 1, 0}, {1, 16, 40, 4, 1, 128, 1, 0},
+                             {2, 8, 24, 2, 2, 16, 0, 0},  {1, 40, 8, 2, 2, 8, 0, 0},   {1, 32, 32, 2, 1, 64, 1, 5},
+                             {1, 16, 40, 2, 2, 64, 1, 9}, {1, 16, 16, 1, 1, 64, 1, 40}};
+
+/// Attributes of a launch for which the plan states cuDNN.
+std::vector<Attributes::Item> statedDnn(const DnnHeads &c) {
+  return {integer("causal", c.causal), number("scale", 0.3), integer("window", c.window), integer("cudnn", 1)};
+}
+
 // Tests groups of heads, lengths that differ, windows. Weights are rounded to the operands' type before they are
 // multiplied.
 TEST_F(CudaDnn, Attention) {
-  const DnnHeads cases[] = {{2, 16, 16, 2, 2, 64, 1, 0}, {1, 24, 24, 4, 2, 64, 1, 0}, {1, 16, 40, 4, 1, 128, 1, 0},
-                            {2, 8, 24, 2, 2, 16, 0, 0},  {1, 40, 8, 2, 2, 8, 0, 0},   {1, 32, 32, 2, 1, 64, 1, 5},
-                            {1, 16, 40, 2, 2, 64, 1, 9}, {1, 16, 16, 1, 1, 64, 1, 40}};
   for (DType dtype : {DType::bf16, DType::f16})
-    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
-      for (const DnnHeads &c : cases) {
+    for (const DnnHeads &c : dnnHeads) {
+      const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+      compareDnn({"attention", {}, 1, statedDnn(c)},
+                 {Tensor(dtype, q).normal(25), Tensor(dtype, k).normal(26), Tensor(dtype, k).normal(27)},
+                 {Tensor(dtype, q), Tensor(DType::f32, {c.batch, c.heads, c.queries})}, 400,
+                 std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " + std::to_string(c.keys) +
+                     " window " + std::to_string(c.window),
+                 (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45);
+    }
+}
+
+// The same for the gradient, with all rows of the batch at once, and with one at a time.
+TEST_F(CudaDnn, AttentionGrad) {
+  for (DType dtype : {DType::bf16, DType::f16})
+    for (const std::int64_t rows : {0, 1})
+      for (const DnnHeads &c : dnnHeads) {
         const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
-        compareDnn(
-            {"attention", {}, 1, {integer("causal", c.causal), number("scale", 0.3), integer("window", c.window)}},
-            {Tensor(dtype, q, layout).normal(25), Tensor(dtype, k, layout).normal(26),
-             Tensor(dtype, k, layout).normal(27)},
-            {Tensor(dtype, q, layout), Tensor(DType::f32, {c.batch, c.heads, c.queries})}, 400,
-            std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " + std::to_string(c.keys) +
-                " window " + std::to_string(c.window),
-            (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45);
+        std::vector<Attributes::Item> attributes = statedDnn(c);
+        Tensor query = Tensor(dtype, q).normal(25), key = Tensor(dtype, k).normal(26),
+               value = Tensor(dtype, k).normal(27);
+        Tensor out(dtype, q), lse(DType::f32, {c.batch, c.heads, c.queries});
+        mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value}, {&out, &lse});
+        attributes.push_back(integer("rows", rows));
+        FakeCuda::takeCalls();
+        compare({"attention_grad", {}, 1, attributes}, {Tensor(dtype, q).normal(28), query, key, value, out, lse},
+                {Tensor(dtype, q), Tensor(dtype, k), Tensor(dtype, k)}, 1600,
+                std::string(dtypeName(dtype)) + " " + std::to_string(c.queries) + " by " + std::to_string(c.keys) +
+                    " window " + std::to_string(c.window) + " rows " + std::to_string(rows),
+                (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) / 45);
+        const std::vector<FakeCall> calls = FakeCuda::takeCalls();
+        EXPECT_EQ(calls.size(), rows == 0 ? 2U : 2U * static_cast<unsigned>(c.batch));
+        for (const FakeCall &call : calls)
+          EXPECT_EQ(call.name, "cudnn engine 45");
       }
 }
 
-// Tests that Sluice's kernels compute attention that the graph does not support, with the reason.
-TEST_F(CudaDnn, FallsBackForOtherAttention) {
-  const auto reasonOf = [&](DType dtype, const DnnHeads &c) {
-    setMode(cuda::DnnMode::automatic);
+// Tests that a launch without the attribute never runs by cuDNN, and that one with it never runs without.
+TEST_F(CudaDnn, ThePlanChoosesAttention) {
+  const auto run = [&](const char *kernel, DType dtype, const DnnHeads &c, std::vector<Attributes::Item> attributes) {
     const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
-    compare({"attention", {}, 1, {integer("causal", c.causal), number("scale", 0.3), integer("window", c.window)}},
-            {Tensor(dtype, q).normal(25), Tensor(dtype, k).normal(26), Tensor(dtype, k).normal(27)},
-            {Tensor(dtype, q), Tensor(dtype == DType::f64 ? DType::f64 : DType::f32, {c.batch, c.heads, c.queries})},
-            400, "other", dtype == DType::bf16 ? 0x1p-8 / 45 : 0);
-    const std::string why = reasons();
-    return why.substr(why.find(": ") + 2);
+    Tensor query = Tensor(dtype, q).normal(25), key = Tensor(dtype, k).normal(26),
+           lse(dtype == DType::f64 ? DType::f64 : DType::f32, {c.batch, c.heads, c.queries});
+    std::vector<Tensor> in = {query, key, key}, out = {query, lse};
+    if (std::string_view(kernel) == "attention_grad") {
+      in = {query, query, key, key, query, lse};
+      out = {query, key, key};
+    }
+    return runOnDevice({kernel, {}, 1, std::move(attributes)}, in, out).message();
   };
-  EXPECT_EQ(reasonOf(DType::f32, {1, 8, 8, 2, 2, 64, 1, 0}),
-            "element types of attention, expected bf16 or f16 throughout and statistics in f32\n");
-  EXPECT_EQ(reasonOf(DType::bf16, {1, 8, 8, 2, 2, 136, 1, 0}),
-            "head size, expected a multiple of 8 of at most 128 but got 136\n");
-  EXPECT_EQ(reasonOf(DType::bf16, {1, 8, 8, 2, 2, 12, 1, 0}),
-            "head size, expected a multiple of 8 of at most 128 but got 12\n");
+  const auto refusal = [](const std::string &kernel, const std::string &why) {
+    return "kernel '" + kernel + "', which the plan computes by cuDNN: " + why;
+  };
+  const DnnHeads plain = {2, 16, 16, 2, 2, 64, 1, 0};
+  std::vector<Attributes::Item> attributes = statedDnn(plain);
+  attributes.back().integer = 0;
+  setMode(cuda::DnnMode::on);
+  FakeCuda::takeCalls();
+  EXPECT_EQ(run("attention", DType::bf16, plain, attributes), "");
+  EXPECT_EQ(FakeCuda::takeCalls().back().name, "sluice_attentionTensor64_bf16");
+  EXPECT_EQ(reasons(), "");
+  EXPECT_EQ(run("attention", DType::f32, plain, statedDnn(plain)),
+            refusal("attention", "element types of attention, expected bf16 or f16 throughout and statistics in f32"));
+  const auto sizes = [&](std::int64_t size) {
+    const DnnHeads c = {1, 8, 8, 2, 2, size, 1, 0};
+    return run("attention", DType::bf16, c, statedDnn(c));
+  };
+  EXPECT_EQ(sizes(136), refusal("attention", "head size, expected a multiple of 8 of at most 128 but got 136"));
+  EXPECT_EQ(sizes(12), refusal("attention", "head size, expected a multiple of 8 of at most 128 but got 12"));
+  attributes = statedDnn(plain);
+  attributes.push_back(integer("rows", 3));
+  EXPECT_EQ(run("attention_grad", DType::bf16, plain, attributes),
+            refusal("attention_grad", "rows at a time, expected a divisor of 2 but got 3"));
+  fakeDnn.preferred = {{12, {cuda::dnn::nondeterministic}, 0}};
+  fakeDnn.fallback.clear();
+  EXPECT_EQ(run("attention", DType::bf16, plain, statedDnn(plain)),
+            refusal("attention",
+                    "cudnn, expected an engine for the graph but engine 12: its results differ from run to run"));
+  auto without = cuda::KernelContext::create(device->functions(), 0, false);
+  ASSERT_TRUE(without.isOk());
+  kernels = std::move(*without);
+  EXPECT_EQ(run("attention", DType::bf16, plain, statedDnn(plain)),
+            refusal("attention", "cudnn is off ('--cudnn off')"));
+}
+
+// Tests that NVIDIA states the determinism of the gradient for Hopper only.
+TEST_F(CudaDnn, RefusesTheGradientOnOtherDevices) {
+  cuda::Table ampere = device->functions();
+  ampere.driver.deviceAttribute = [](int *value, int attribute, int) -> cuda::Code {
+    return *value = attribute == cuda::attributeMajor ? 8 : 4, 0;
+  };
+  auto older = cuda::KernelContext::create(ampere, 0, false);
+  ASSERT_TRUE(older.isOk());
+  kernels = std::move(*older);
+  ASSERT_TRUE(kernels->useDnn(use).isOk());
+  Tensor q(DType::bf16, {1, 8, 1, 64}), lse(DType::f32, {1, 1, 8});
+  std::vector<Tensor> in = {q, q, q, q, q, lse}, out = {q, q, q};
+  EXPECT_EQ(runOnDevice({"attention_grad", {}, 1, statedDnn({1, 8, 8, 1, 1, 64, 1, 0})}, in, out).message(),
+            "kernel 'attention_grad', which the plan computes by cuDNN: compute capability, expected 9.x but got 8.x");
+  kernels.reset();
+}
+
+// Tests that heads are contiguous and rows begin at multiples of 16 bytes.
+TEST_F(CudaDnn, RefusesStridesOfAttention) {
+  Tensor row(DType::bf16, {1, 8, 2, 8}), lse(DType::f32, {1, 2, 8});
+  std::vector<Operand> in = {row.bound(), row.bound(), row.bound()}, out = {row.bound(), lse.bound()};
+  EXPECT_EQ(cuda::dnnAttentionProblem(in, out), "");
+  in[1].strides[1] = 20;
+  EXPECT_EQ(cuda::dnnAttentionProblem(in, out),
+            "strides of attention, expected 1 within a head and multiples of 8 elsewhere");
+  in[1].strides[1] = 24;
+  EXPECT_EQ(cuda::dnnAttentionProblem(in, out), "");
+  in[1].strides[3] = 8;
+  EXPECT_NE(cuda::dnnAttentionProblem(in, out), "");
 }
 
 // Tests that positions have 32 bits; no tensor of that size is in memory.

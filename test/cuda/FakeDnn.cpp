@@ -88,6 +88,7 @@ Slot slotOf(int kind, int attribute) {
   case dnn::matmulOperation:
   case dnn::resampleForward:
   case dnn::resampleGrad:
+  case dnn::reshapeOperation:
     return descriptor;
   case dnn::resample:
     return attribute == dnn::resampleMode          ? Slot{dnn::resampleModeValue, 4}

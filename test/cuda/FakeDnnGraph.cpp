@@ -21,9 +21,9 @@ using namespace cuda;
 bool isOperation(int kind) {
   return kind == dnn::convolutionForward || kind == dnn::convolutionInputGrad || kind == dnn::convolutionWeightGrad ||
          kind == dnn::pointwiseOperation || kind == dnn::reductionOperation || kind == dnn::matmulOperation ||
-         kind == dnn::resampleForward || kind == dnn::resampleGrad;
+         kind == dnn::resampleForward || kind == dnn::resampleGrad || kind == dnn::reshapeOperation;
 }
-/// The attribute with the parameters of an operation.
+/// The attribute with the parameters of an operation; a reshape has none, only its operand.
 int modeOf(int kind) {
   switch (kind) {
   case dnn::convolutionForward:
@@ -40,6 +40,8 @@ int modeOf(int kind) {
     return dnn::matmulDescriptor;
   case dnn::resampleForward:
     return dnn::resampleForwardDescriptor;
+  case dnn::reshapeOperation:
+    return dnn::reshapeX;
   default:
     return dnn::resampleGradDescriptor;
   }
@@ -61,6 +63,8 @@ int resultOf(int kind) {
     return dnn::matmulC;
   case dnn::resampleForward:
     return dnn::resampleForwardY;
+  case dnn::reshapeOperation:
+    return dnn::reshapeY;
   default:
     return dnn::resampleGradX;
   }
@@ -283,6 +287,14 @@ void FakeGraphRun::compute() const {
           out[in(i)] += left[in(positionOf(a, leftFrame, leftAt))] * right[in(positionOf(b, rightFrame, rightAt))];
         }
       });
+    } else if (kind == dnn::reshapeOperation) {
+      // Elements at the same distance from the first one are equal.
+      const FakeTensor &from = tensors.at(operation.tensors.at(dnn::reshapeX));
+      const auto &x = read(operation, dnn::reshapeX);
+      std::map<std::int64_t, double> byOffset;
+      forElements(from.extent, [&](std::int64_t i, const Longs &at) { byOffset[offsetOf(from, at)] = x[in(i)]; });
+      forElements(result.extent,
+                  [&](std::int64_t i, const Longs &at) { out[in(i)] = byOffset.at(offsetOf(result, at)); });
     } else {
       const bool forward = kind == dnn::resampleForward;
       const Longs &x = extent(forward ? dnn::resampleForwardX : dnn::resampleGradX),

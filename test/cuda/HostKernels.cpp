@@ -8,6 +8,7 @@
 #include "runtime/kernel/cuda/device/DenseLosses.h"
 #include "runtime/kernel/cuda/device/DenseNorms.h"
 #include "runtime/kernel/cuda/device/DenseRope.h"
+#include "runtime/kernel/cuda/device/DenseSoftmax.h"
 #include "runtime/kernel/cuda/device/Indexed.h"
 #include "runtime/kernel/cuda/device/Numbered.h"
 #include "runtime/kernel/cuda/device/Optimizer.h"
@@ -36,6 +37,7 @@ using namespace cuda;
   SLUICE_DENSE_NORM_KERNELS(X)                                                                                         \
   SLUICE_DENSE_LOSS_KERNELS(X)                                                                                         \
   SLUICE_DENSE_ROPE_KERNELS(X)                                                                                         \
+  SLUICE_DENSE_SOFTMAX_KERNELS(X)                                                                                      \
   SLUICE_SORTED_ROWS_KERNELS(X)                                                                                        \
   SLUICE_ROWS_KERNELS(X)                                                                                               \
   SLUICE_ATTENTION_KERNELS(X)                                                                                          \

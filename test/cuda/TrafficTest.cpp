@@ -202,6 +202,14 @@ TEST_F(CudaTraffic, Norms) {
   });
 }
 
+TEST_F(CudaTraffic, Softmax) {
+  hold("softmax", 256,
+       [](std::int64_t n) { return Case{{"softmax"}, {drawn(bf16, {n, 1024})}, {Tensor(bf16, {n, 1024})}}; });
+  hold("softmax_grad", 256, [](std::int64_t n) {
+    return Case{{"softmax_grad"}, {drawn(bf16, {n, 1024}), drawn(bf16, {n, 1024}, 2)}, {Tensor(bf16, {n, 1024})}};
+  });
+}
+
 TEST_F(CudaTraffic, Losses) {
   for (std::int64_t classes : {5025, 3200}) {
     const std::string width = ", " + std::to_string(classes) + " classes";
@@ -232,6 +240,14 @@ TEST_F(CudaTraffic, Embeddings) {
       "embedding_grad", 512,
       [](std::int64_t n) {
         return Case{{"embedding_grad", {}, 1, {integer("padding", -1)}},
+                    {drawn(bf16, {n, 768}), Tensor(DType::i32, {n}).below(3, rows)},
+                    {Tensor(bf16, {rows, 768})}};
+      },
+      anyDigits);
+  hold(
+      "scatter_add", 512,
+      [](std::int64_t n) {
+        return Case{{"scatter_add"},
                     {drawn(bf16, {n, 768}), Tensor(DType::i32, {n}).below(3, rows)},
                     {Tensor(bf16, {rows, 768})}};
       },

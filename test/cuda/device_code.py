@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 ROOT = os.environ.get("SLUICE_ROOT") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-FILES = ["Columns", "Dense", "DenseLosses", "DenseNorms", "DenseRope", "SortedRows"]
+FILES = ["Columns", "Dense", "DenseLosses", "DenseNorms", "DenseRope", "DenseSoftmax", "SortedRows"]
 TYPES = "(f32|bf16|f16)"
 # Kernel, threads, bytes of shared memory, least number of threads on an SM.
 LISTED = [
@@ -26,6 +26,7 @@ LISTED = [
     (rf"dense(Layer|Rms)NormGrad[12]_{TYPES}", 256, 512, 512),
     (rf"denseCrossEntropyGrad_{TYPES}", 512, 256, 1536),
     (rf"denseRope_{TYPES}", 256, 512, 1536),
+    (rf"denseSoftmax(Grad)?[12]_{TYPES}", 256, 256, 1024),
     (rf"sumTilesDense_{TYPES}_{TYPES}", 256, 528, 768),
     (r"takeRowsDense", 256, 256, 1536),
 ]

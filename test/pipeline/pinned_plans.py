@@ -41,7 +41,7 @@ RENAMED = {
 
 # Lines of keys that were added to the recipe since, where they have their defaults.
 ADDED = (r"""^(?:recipe | *")(?:collective\.(?:max_ctas = 0|copy_engines = false)|loss\.per_rank = false|gradient\.reduce_per_pass = false|lr_schedule\.decay_steps = (?:none|20)|"""
-         r"""optimizer\.in_backward = false)"?,?\n""")
+         r"""optimizer\.in_backward = false|kernels\.attention = \\?"auto\\?")"?,?\n""")
 
 GPT2 = ["hf", ROOT / "test/reference/gpt2-tiny/config.json", "--batch", "2", "--sequence", "16"]
 LLAMA = ["hf", ROOT / "test/reference/llama-tiny/config.json", "--batch", "2", "--sequence", "16"]

@@ -3,7 +3,7 @@
 #
 #   ./run-benchmarks.sh     0: done    1: a run failed    77: the CPU's are done, those of the GPU were skipped
 #
-# The time of a step is the median without the first ten steps. A model too large for the GPU's memory is skipped with its reason. Where
+# The time of a step is the median without the first ten steps. A model too large for the GPU's memory, or whose plan requires cuDNN where it cannot run, is skipped with its reason. Where
 # python3 has PyTorch, the same models and attention by it. The share of the product's rate is that of the flops that a step needs
 # (6 per token and parameter of its products, and causal attention; recomputation is not counted) at the rate
 # of a large product, which bench-cuda measures first.
@@ -22,7 +22,7 @@ measure() {
   local title=$1 steps=$2 flops=$3 log=$logs/benchmark.jsonl
   shift 3
   if ! "$here/bin/sluice-train" "$@" --steps "$steps" --log "$log" --quiet 2> "$logs/benchmark.err"; then
-    if grep -q 'cannot get .* bytes of device memory .* bytes free' "$logs/benchmark.err"; then
+    if grep -q -e 'cannot get .* bytes of device memory .* bytes free' -e 'which the plan computes by cuDNN' "$logs/benchmark.err"; then
       echo "skipped: $title: $(sed -n 's/^error: //p' "$logs/benchmark.err" | head -1)"
     else
       cat "$logs/benchmark.err" >&2
@@ -68,10 +68,12 @@ for ranks in 1 2 4; do
 done
 measure "gpt2-tiny, bf16" 100 0 gpt2-tiny-bf16.plan --data tokens.bin
 measure "gpt2 124M, bf16, B 32, T 1024" 30 797.8e6 gpt2-124m.plan --data random:1
+measure "gpt2 124M, the same, attention by cudnn" 30 797.8e6 gpt2-124m-cudnn.plan --data random:1
 measure "gpt2 124M, the same, algorithms measured" 30 797.8e6 gpt2-124m.plan --data random:1 --algorithms "$logs/gpt2-124m.algorithms"
 measure "gpt2 1.5B, bf16, B 8, T 1024" 20 9.802e9 gpt2-1.5b.plan --data random:1
 measure "llama 1B, bf16, B 4, T 4096" 20 8.219e9 llama-1b.plan --data random:1
 measure "llama 7B, bf16, B 2, T 4096, block recompute" 15 42.86e9 llama-7b.plan --data random:1
+measure "llama 7B, the same, attention by cudnn" 15 42.86e9 llama-7b-cudnn.plan --data random:1
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2> /dev/null; then
   python3 "$here/compare.py" || code=1
 else

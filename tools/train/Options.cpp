@@ -179,9 +179,9 @@ static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &laun
   app.add_option("--algorithms", ranks.algorithms,
                  "on a GPU: a file of measured algorithms of matrix products, written if it does not exist (default: "
                  "the library's choice)");
-  app.add_option(
-         "--cudnn", ranks.cudnn,
-         "on a GPU: cuDNN computes convolutions, pooling and attention; auto: if it is installed and has an engine")
+  app.add_option("--cudnn", ranks.cudnn,
+                 "on a GPU: cuDNN computes convolutions and pooling; auto: if it is installed and has an engine. The "
+                 "plan states whether it computes attention")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
 }

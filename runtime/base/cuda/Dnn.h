@@ -41,6 +41,7 @@ enum Kind : int {
   resample = 24,
   resampleForward = 25,
   resampleGrad = 26,
+  reshapeOperation = 31,
   deviceProperties = 38,
 };
 
@@ -135,6 +136,8 @@ enum Attribute : int {
   resampleGradX = 1720,
   resampleGradY = 1721,
   resampleGradDescriptor = 1725,
+  reshapeX = 2200,
+  reshapeY = 2201,
   deviceJson = 2702,
 };
 

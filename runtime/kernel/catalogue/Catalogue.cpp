@@ -31,6 +31,10 @@ constexpr AttributeRecord number(std::string_view name, double fallback = 0) {
   return {.name = name, .kind = AttributeKind::number, .fallback = fallback};
 }
 constexpr AttributeRecord list(std::string_view name) { return {.name = name, .kind = AttributeKind::list}; }
+constexpr AttributeRecord implementation(AttributeRecord attribute) {
+  attribute.isImplementation = true;
+  return attribute;
+}
 /// The kernel computes the default from the operands.
 constexpr AttributeRecord computed(AttributeRecord attribute) {
   attribute.absence = AttributeAbsence::computed;

@@ -78,9 +78,6 @@ constexpr std::uint64_t dnnConvolutionWorkspace(std::uint64_t weightBytes) {
   return (std::uint64_t(32) << 20) + (weightBytes + 255) / 256 * 256;
 }
 
-/// Workspace of cuDNN for attention: counters of its blocks.
-inline constexpr std::uint64_t dnnAttentionWorkspace = std::uint64_t(64) << 10;
-
 /// Workspace of a loss with its projection: a chunk of logits, in rows at a distance of `pitch` elements, and one
 /// number a row, or one factor on all. In addition to that of the products.
 struct LinearLossWorkspace {

@@ -1,5 +1,6 @@
 //===- CudaWorkspaceCaps.cpp - scratch memory of the CUDA kernels ----------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
+#include "runtime/kernel/catalogue/DnnAttention.h"
 #include "runtime/kernel/catalogue/WorkspaceCaps.h"
 
 #include <algorithm>
@@ -14,10 +15,14 @@ std::uint64_t bytesOf(const Operand &operand) {
 } // namespace
 
 std::uint64_t matmulCap(const LaunchDescription &) { return blasWorkspace; }
-std::uint64_t attentionCap(const LaunchDescription &) { return dnnAttentionWorkspace; }
+std::uint64_t attentionCap(const LaunchDescription &launch) {
+  return launch.attributes.integer("cudnn") != 0 ? dnnAttentionWorkspace : 0;
+}
 
 std::uint64_t attentionGradCap(const LaunchDescription &launch) {
-  const Operand &dout = launch.inputs[0];
+  const Operand &dout = launch.inputs[0], &k = launch.inputs[2];
+  if (launch.attributes.integer("cudnn") != 0)
+    return dout.rank == 4 && k.rank == 4 ? DnnAttentionGrad(dout, k, launch.attributes.integer("rows")).workspace() : 0;
   return dout.rank == 4 ? attentionGradWorkspace(dout.shape[0], dout.shape[2], dout.shape[1]) : 0;
 }
 

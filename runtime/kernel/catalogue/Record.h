@@ -81,6 +81,8 @@ struct AttributeRecord {
   AttributeAbsence absence = AttributeAbsence::fallback;
   /// The value of an absent integer, flag, choice or number; an absent list is empty.
   double fallback = 0;
+  /// It chooses an implementation for a target, and does not change the function: no op has it.
+  bool isImplementation = false;
   /// The names of the values of a choice, from 0.
   std::span<const std::string_view> choices = {};
 };
@@ -127,7 +129,7 @@ struct KernelRecord {
   RecordList<AliasRecord, 3> mustAlias = {};
   DeviceWorkspace workspace = {};
   /// The CUDA kernel is a matrix product of a library, which can leave SMs to other kernels.
-  bool takesSmMargin = false;
+  bool isLibraryProduct = false;
 };
 
 } // namespace sluice

@@ -1,8 +1,8 @@
 //===- Attention.cpp - attention on a GPU ------------------------------------------------------------===//
 //
-// cuDNN computes the forward if it is enabled and has an engine (DnnKernels.h). Otherwise Sluice's kernels do: on
+// cuDNN computes the launches for which the plan states it (DnnKernels.h). Sluice's kernels compute the others: on
 // tensor cores if q, k, v and the results are all bf16 or all f16 and heads have at most 256 elements, else on plain
-// cores. The gradient is always Sluice's.
+// cores.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
@@ -78,8 +78,8 @@ LaunchShape tensorShape(const HeadForm &form, Index rows, Index heads, int share
 
 Bound kernels::attention(const KernelRequest &request) {
   using A = AttentionArgs;
-  if (Bound other = byDnn(request); !other.isOk() || *other)
-    return other;
+  if (request.attributes->integer("cudnn") != 0)
+    return requiredDnn(request);
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofForward(request));
@@ -101,6 +101,8 @@ Bound kernels::attention(const KernelRequest &request) {
 /// Queries first: they store dout.out for the keys.
 Bound kernels::attention_grad(const KernelRequest &request) {
   using A = AttentionArgs;
+  if (request.attributes->integer("cudnn") != 0)
+    return requiredDnn(request);
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofGradient(request));

@@ -32,16 +32,16 @@ DnnGraph::DnnGraph(const Dnn &dnn, dnn::Handle handle, std::string_view json) : 
 
 DnnGraph::DnnGraph(DnnGraph &&other) noexcept
     : dnn(other.dnn), handle(other.handle), device(other.device), graph(other.graph), plan(other.plan),
-      pack(other.pack), owned(std::exchange(other.owned, {})), operations(std::move(other.operations)),
-      failure(std::move(other.failure)), nextNumber(other.nextNumber), arguments(std::move(other.arguments)),
-      constants(std::move(other.constants)), chosenEngine(other.chosenEngine), chosenWorkspace(other.chosenWorkspace),
-      packed(std::move(other.packed)) {
-  other.pack = nullptr;
-}
+      owned(std::exchange(other.owned, {})), operations(std::move(other.operations)), failure(std::move(other.failure)),
+      nextNumber(other.nextNumber), arguments(std::move(other.arguments)), constants(std::move(other.constants)),
+      chosenEngine(other.chosenEngine), chosenNotes(std::move(other.chosenNotes)),
+      chosenWorkspace(other.chosenWorkspace), scratchBytes(other.scratchBytes), packs(std::exchange(other.packs, {})),
+      bytesOfRepetition(std::move(other.bytesOfRepetition)) {}
 
 DnnGraph::~DnnGraph() {
-  if (pack)
-    dnn->release(pack);
+  for (const Pack &pack : packs)
+    if (pack.descriptor)
+      dnn->release(pack.descriptor);
   for (auto last = owned.rbegin(); last != owned.rend(); ++last)
     dnn->release(*last);
 }
@@ -110,6 +110,16 @@ DnnTensor DnnGraph::between(int type, DnnDims extent) {
 }
 DnnTensor DnnGraph::between(int type, DnnDims extent, DnnDims strides) {
   return tensor(nextNumber++, type, std::move(extent), std::move(strides), true, false);
+}
+
+DnnTensor DnnGraph::scratch(DnnDims extent) {
+  DnnDims strides(extent.size(), 1);
+  for (std::size_t d = extent.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * extent[d];
+  arguments.push_back({nextNumber, -1, nullptr, scratchBytes});
+  scratchBytes += static_cast<std::uint64_t>(strides[0] * extent[0]) * 4;
+  scratchBytes = (scratchBytes + 255) / 256 * 256;
+  return tensor(nextNumber++, dnn::f32, std::move(extent), std::move(strides), false, false);
 }
 
 template <typename T> DnnTensor DnnGraph::constant(int type, T value) {
@@ -186,6 +196,11 @@ void DnnGraph::multiply(const DnnTensor &a, const DnnTensor &b, const DnnTensor 
                 {dnn::matmulC, c.descriptor}});
 }
 
+void DnnGraph::reshape(const DnnTensor &x, const DnnTensor &y) {
+  addOperation(make(dnn::reshapeOperation), "a reshape",
+               {{dnn::reshapeX, x.descriptor}, {dnn::reshapeY, y.descriptor}});
+}
+
 void DnnGraph::resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x,
                         const DnnTensor &y) {
   const dnn::Descriptor made = make(dnn::resample);
@@ -215,8 +230,8 @@ std::optional<std::string> DnnGraph::unfit(dnn::Descriptor engine, const DnnLimi
   std::int64_t count = 0;
   if (dnn->get(engine, dnn::engineNumericalNotes, dnn::numericalNoteValue, 32, &count, notes) != 0)
     return "it does not say how it computes";
-  for (std::int64_t n = 0; n < std::min<std::int64_t>(count, 32); ++n) {
-    const int note = notes[n];
+  chosenNotes.assign(notes, notes + std::clamp<std::int64_t>(count, 0, 32));
+  for (const int note : chosenNotes) {
     if (note == dnn::nondeterministic)
       return "its results differ from run to run";
     if (note == dnn::roundsInputs || note == dnn::roundsSums || note == dnn::fourier ||
@@ -263,9 +278,9 @@ bool DnnGraph::tryConfig(dnn::Descriptor config, const DnnLimits &limits, std::s
         "cudnnBackendGetAttribute of a plan");
   if (!failure.isOk())
     return false;
-  if (workspace < 0 || static_cast<std::uint64_t>(workspace) > limits.workspace)
-    return passOver("it needs " + std::to_string(workspace) + " bytes of workspace, the plan has " +
-                    std::to_string(limits.workspace));
+  if (workspace < 0 || scratchBytes + static_cast<std::uint64_t>(workspace) > limits.workspace)
+    return passOver("it needs " + std::to_string(scratchBytes + static_cast<std::uint64_t>(workspace)) +
+                    " bytes of workspace, the plan has " + std::to_string(limits.workspace));
   plan = made;
   chosenEngine = index;
   chosenWorkspace = static_cast<std::uint64_t>(workspace);
@@ -321,35 +336,52 @@ Status DnnGraph::choose(const DnnLimits &limits) {
   return failure;
 }
 
+void DnnGraph::repeat(std::int64_t count, std::vector<std::int64_t> bytes) {
+  packs.resize(static_cast<std::size_t>(count));
+  bytesOfRepetition = std::move(bytes);
+}
+
 Status DnnGraph::run(Stream stream, std::span<void *const> addresses, void *workspace) {
+  SLUICE_RETURN_IF_ERROR(dnnStatus(*dnn, dnn->setStream(handle, stream), "cudnnSetStream"));
+  for (std::size_t i = 0; i < packs.size(); ++i)
+    SLUICE_RETURN_IF_ERROR(runOnce(packs[i], addresses, static_cast<std::int64_t>(i), workspace));
+  return {};
+}
+
+Status DnnGraph::runOnce(Pack &pack, std::span<void *const> addresses, std::int64_t repetition, void *workspace) {
   std::vector<void *> now;
   std::vector<std::int64_t> numbers;
   for (const Argument &argument : arguments) {
-    void *const address = argument.place < 0 ? const_cast<void *>(argument.constant)
-                                             : addresses[static_cast<std::size_t>(argument.place)];
+    const auto place = static_cast<std::size_t>(argument.place);
+    void *address = argument.place >= 0 ? addresses[place]
+                    : argument.constant ? const_cast<void *>(argument.constant)
+                                        : static_cast<char *>(workspace) + argument.offset;
+    if (argument.place >= 0 && repetition > 0)
+      address = static_cast<char *>(address) + repetition * bytesOfRepetition[place];
     if (argument.place >= 0 && reinterpret_cast<std::uintptr_t>(address) % 16 != 0)
       return internalError("an address of a cudnn graph, expected a multiple of 16");
     now.push_back(address);
     numbers.push_back(argument.number);
   }
-  now.push_back(workspace);
-  if (!pack || now != packed) {
-    if (pack)
-      dnn->release(std::exchange(pack, nullptr));
+  void *const own = static_cast<char *>(workspace) + scratchBytes;
+  now.push_back(own);
+  if (!pack.descriptor || now != pack.addresses) {
+    if (pack.descriptor)
+      dnn->release(std::exchange(pack.descriptor, nullptr));
     SLUICE_RETURN_IF_ERROR(
-        dnnStatus(*dnn, dnn->make(dnn::variantPack, &pack), "cudnnBackendCreateDescriptor of a pack"));
+        dnnStatus(*dnn, dnn->make(dnn::variantPack, &pack.descriptor), "cudnnBackendCreateDescriptor of a pack"));
     const auto count = static_cast<std::int64_t>(numbers.size());
     const auto put = [&](dnn::Attribute attribute, dnn::ValueType type, std::int64_t count, const void *values) {
-      return dnnStatus(*dnn, dnn->set(pack, attribute, type, count, values), "cudnnBackendSetAttribute of a pack");
+      return dnnStatus(*dnn, dnn->set(pack.descriptor, attribute, type, count, values),
+                       "cudnnBackendSetAttribute of a pack");
     };
     SLUICE_RETURN_IF_ERROR(put(dnn::packNumbers, dnn::int64Value, count, numbers.data()));
     SLUICE_RETURN_IF_ERROR(put(dnn::packPointers, dnn::pointerValue, count, now.data()));
-    SLUICE_RETURN_IF_ERROR(put(dnn::packWorkspace, dnn::pointerValue, 1, &workspace));
-    SLUICE_RETURN_IF_ERROR(dnnStatus(*dnn, dnn->finalize(pack), "cudnnBackendFinalize of a pack"));
-    packed = now;
+    SLUICE_RETURN_IF_ERROR(put(dnn::packWorkspace, dnn::pointerValue, 1, &own));
+    SLUICE_RETURN_IF_ERROR(dnnStatus(*dnn, dnn->finalize(pack.descriptor), "cudnnBackendFinalize of a pack"));
+    pack.addresses = std::move(now);
   }
-  SLUICE_RETURN_IF_ERROR(dnnStatus(*dnn, dnn->setStream(handle, stream), "cudnnSetStream"));
-  return dnnStatus(*dnn, dnn->execute(handle, plan, pack), "cudnnBackendExecute");
+  return dnnStatus(*dnn, dnn->execute(handle, plan, pack.descriptor), "cudnnBackendExecute");
 }
 
 } // namespace sluice::cuda

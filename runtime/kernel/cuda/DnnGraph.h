@@ -59,6 +59,8 @@ public:
   /// The result of one operation that another reads; never in memory.
   DnnTensor between(int type, DnnDims extent);
   DnnTensor between(int type, DnnDims extent, DnnDims strides);
+  /// Dense f32 numbers at the begin of the workspace.
+  DnnTensor scratch(DnnDims extent);
   /// A number stored in the graph.
   DnnTensor constant(float value) { return constant(dnn::f32, value); }
   DnnTensor constant(std::int32_t value) { return constant(dnn::i32, value); }
@@ -71,21 +73,35 @@ public:
                  const DnnTensor &y, int axis = -1);
   void reduce(dnn::ReductionMode mode, const DnnTensor &x, const DnnTensor &y);
   void multiply(const DnnTensor &a, const DnnTensor &b, const DnnTensor &c);
+  /// y has the elements of x with other extents and strides.
+  void reshape(const DnnTensor &x, const DnnTensor &y);
   /// One of dnn::resampleForward, resampleGrad.
   void resample(dnn::Kind kind, dnn::ResampleMode mode, const DnnWindow &window, const DnnTensor &x,
                 const DnnTensor &y);
+
+  /// Runs the engine `count` times; the address of a place moves by its number of bytes each time.
+  void repeat(std::int64_t count, std::vector<std::int64_t> bytes);
 
   /// Ends the graph and chooses an engine; refused with the reasons if no engine fits.
   Status choose(const DnnLimits &limits);
   const Status &status() const { return failure; }
   std::int64_t engine() const { return chosenEngine; }
-  std::uint64_t workspaceBytes() const { return chosenWorkspace; }
+  /// The engine's numerical notes (dnn::Note).
+  const std::vector<int> &notes() const { return chosenNotes; }
+  /// Bytes of the engine and of scratch().
+  std::uint64_t workspaceBytes() const { return scratchBytes + chosenWorkspace; }
 
   /// Enqueues the engine's work on a stream. `addresses` are in the order of the places of memory().
   Status run(Stream stream, std::span<void *const> addresses, void *workspace);
 
 private:
   DnnGraph(const Dnn &dnn, dnn::Handle handle, std::string_view json);
+
+  /// The addresses of a repetition, and their descriptor.
+  struct Pack {
+    dnn::Descriptor descriptor = nullptr;
+    std::vector<void *> addresses;
+  };
 
   /// A new descriptor, owned by the graph; null after a failure.
   dnn::Descriptor make(dnn::Kind kind);
@@ -103,26 +119,29 @@ private:
   /// Takes the first engine of a heuristic that fits; false if none fits.
   bool tryHeuristic(dnn::HeuristicMode mode, const DnnLimits &limits, std::string &why);
   bool tryConfig(dnn::Descriptor config, const DnnLimits &limits, std::string &why);
+  Status runOnce(Pack &pack, std::span<void *const> addresses, std::int64_t repetition, void *workspace);
   std::optional<std::string> unfit(dnn::Descriptor engine, const DnnLimits &limits);
 
   const Dnn *dnn;
   dnn::Handle handle;
-  dnn::Descriptor device = nullptr, graph = nullptr, plan = nullptr, pack = nullptr;
+  dnn::Descriptor device = nullptr, graph = nullptr, plan = nullptr;
   std::vector<dnn::Descriptor> owned, operations;
   Status failure;
   std::int64_t nextNumber = 1000;
   struct Argument {
     std::int64_t number;
-    /// The number of an address; -1: the memory of the constant.
+    /// The number of an address; -1: the memory of the constant, or at the offset in the workspace.
     int place;
     const void *constant;
+    std::uint64_t offset = 0;
   };
   std::vector<Argument> arguments;
   std::deque<std::uint64_t> constants;
   std::int64_t chosenEngine = -1;
-  std::uint64_t chosenWorkspace = 0;
-  /// The addresses in `pack`.
-  std::vector<void *> packed;
+  std::vector<int> chosenNotes;
+  std::uint64_t chosenWorkspace = 0, scratchBytes = 0;
+  std::vector<Pack> packs = {{}};
+  std::vector<std::int64_t> bytesOfRepetition;
 };
 
 } // namespace sluice::cuda

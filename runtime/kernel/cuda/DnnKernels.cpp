@@ -1,5 +1,6 @@
 //===- DnnKernels.cpp - kernels of the catalogue as cuDNN graphs ---------------------------===//
 #include "runtime/kernel/cuda/DnnKernels.h"
+#include "runtime/kernel/catalogue/DnnAttention.h"
 #include "runtime/kernel/cuda/Prepare.h"
 
 #include <algorithm>
@@ -52,6 +53,7 @@ std::span<const DnnForm> dnnForms() {
                                       {"conv2d_input_grad", dnnConvolutionInputGrad},
                                       {"conv2d_weight_grad", dnnConvolutionWeightGrad},
                                       {"attention", dnnAttention, checkDnnAttention},
+                                      {"attention_grad", dnnAttentionGrad, checkDnnAttentionGrad},
                                       {"max_pool2d", dnnMaxPool, checkDnnPool},
                                       {"avg_pool2d", dnnMeanPool, checkDnnPool},
                                       {"avg_pool2d_grad", dnnMeanPoolGrad, checkDnnPoolGrad}};
@@ -70,29 +72,53 @@ Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, D
   return graph.choose({request.workspace, products && !tf32 && request.inputs[0].dtype == DType::f32});
 }
 
-Bound byDnn(const KernelRequest &request) {
-  const std::string_view kernel = request.record->name;
-  DnnUse *const use = request.cuda->dnnUse();
-  const auto form = std::ranges::find(dnnForms(), kernel, &DnnForm::kernel);
-  if (!use || form == dnnForms().end())
-    return std::unique_ptr<BoundKernel>();
-  const auto leave = [&](const Status &why) -> Bound {
-    use->left(kernel, why.message());
-    if (use->mode() == DnnMode::on)
-      return refusedError("kernel '" + std::string(kernel) + "' with --cudnn on: " + why.message());
-    return std::unique_ptr<BoundKernel>();
-  };
+namespace {
+
+/// The kernel with cuDNN, or the reason against it.
+Bound prepareDnn(const DnnForm &form, const KernelRequest &request) {
   // A handle takes device memory, so it is created only for a request that cuDNN may take.
-  if (const Status checked = checkDnn(*form, request); !checked.isOk())
-    return leave(checked);
-  const Result<dnn::Handle> handle = request.cuda->dnnHandle();
-  if (!handle.isOk())
-    return leave(handle.status());
-  DnnGraph graph = DnnGraph::forHandle(request.cuda->table().dnn, *handle);
-  if (const Status chosen = chooseDnn(*form, request, request.cuda->usesTf32(), graph); !chosen.isOk())
-    return leave(chosen);
-  use->took(kernel, graph.engine(), dnnVersionText(request.cuda->table().dnn.version()));
+  SLUICE_RETURN_IF_ERROR(checkDnn(form, request));
+  SLUICE_ASSIGN_OR_RETURN(const dnn::Handle handle, request.cuda->dnnHandle());
+  DnnGraph graph = DnnGraph::forHandle(request.cuda->table().dnn, handle);
+  SLUICE_RETURN_IF_ERROR(chooseDnn(form, request, request.cuda->usesTf32(), graph));
+  request.cuda->dnnUse()->took(form.kernel, graph.engine(), dnnVersionText(request.cuda->table().dnn.version()));
   return std::unique_ptr<BoundKernel>(std::make_unique<DnnKernel>(std::move(graph)));
+}
+
+const DnnForm *formOf(const KernelRequest &request) {
+  const auto form = std::ranges::find(dnnForms(), request.record->name, &DnnForm::kernel);
+  return form == dnnForms().end() ? nullptr : &*form;
+}
+
+} // namespace
+
+Bound byDnn(const KernelRequest &request) {
+  DnnUse *const use = request.cuda->dnnUse();
+  const DnnForm *form = formOf(request);
+  if (!use || !form)
+    return std::unique_ptr<BoundKernel>();
+  Bound kernel = prepareDnn(*form, request);
+  if (kernel.isOk())
+    return kernel;
+  const std::string why = kernel.status().message();
+  use->left(form->kernel, why);
+  if (use->mode() == DnnMode::on)
+    return refusedError("kernel '" + std::string(form->kernel) + "' with --cudnn on: " + why);
+  return std::unique_ptr<BoundKernel>();
+}
+
+Bound requiredDnn(const KernelRequest &request) {
+  const auto refuse = [&](const std::string &why) {
+    return refusedError("kernel '" + std::string(request.record->name) + "', which the plan computes by cuDNN: " + why)
+        .withNote("'kernels.attention' = \"own\" compiles a plan without cuDNN");
+  };
+  if (!request.cuda->dnnUse())
+    return refuse("cudnn is off ('--cudnn off')");
+  const bool isGradient = request.record->id == KernelId::attention_grad;
+  if (const int major = request.cuda->computeCapability(); isGradient && !hasDnnAttentionGrad(major))
+    return refuse("compute capability, expected 9.x but got " + std::to_string(major) + ".x");
+  Bound kernel = prepareDnn(*formOf(request), request);
+  return kernel.isOk() ? std::move(kernel) : Bound(refuse(kernel.status().message()));
 }
 
 } // namespace sluice::cuda

@@ -30,6 +30,8 @@ Status chooseDnn(const DnnForm &form, const KernelRequest &request, bool tf32, D
 /// The kernel with cuDNN; null if there is no form of it, if cuDNN is disabled, or if it is not required and has no
 /// engine for the request. The CPU reference has accepted the request.
 Result<std::unique_ptr<BoundKernel>> byDnn(const KernelRequest &request);
+/// The same for a kernel that the plan requires of cuDNN: every reason against it is a refusal.
+Result<std::unique_ptr<BoundKernel>> requiredDnn(const KernelRequest &request);
 
 /// An image [N, H, W, C] in memory.
 DnnTensor dnnImage(DnnGraph &graph, int place, const Operand &image);
@@ -38,7 +40,9 @@ Status dnnConvolution(const KernelRequest &request, DnnGraph &graph);
 Status dnnConvolutionInputGrad(const KernelRequest &request, DnnGraph &graph);
 Status dnnConvolutionWeightGrad(const KernelRequest &request, DnnGraph &graph);
 Status dnnAttention(const KernelRequest &request, DnnGraph &graph);
+Status dnnAttentionGrad(const KernelRequest &request, DnnGraph &graph);
 Status checkDnnAttention(const KernelRequest &request);
+Status checkDnnAttentionGrad(const KernelRequest &request);
 Status dnnMaxPool(const KernelRequest &request, DnnGraph &graph);
 Status dnnMeanPool(const KernelRequest &request, DnnGraph &graph);
 Status dnnMeanPoolGrad(const KernelRequest &request, DnnGraph &graph);

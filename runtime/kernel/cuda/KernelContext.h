@@ -28,6 +28,8 @@ public:
   blas::Handle blasHandle() const { return handle; }
   bool usesTf32() const { return tf32; }
   int multiprocessors() const { return count; }
+  /// Its major number.
+  int computeCapability() const { return major; }
   /// Null if the library's heuristic chooses.
   Algorithms *algorithms() const { return chosen.get(); }
 
@@ -43,7 +45,7 @@ private:
   std::shared_ptr<DnnUse> dnn;
   dnn::Handle openedDnn = nullptr;
   std::string name;
-  int count = 1;
+  int count = 1, major = 0;
   bool tf32 = false;
 };
 

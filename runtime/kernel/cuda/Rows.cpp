@@ -5,6 +5,7 @@
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/device/DenseLosses.h"
+#include "runtime/kernel/cuda/device/DenseSoftmax.h"
 
 namespace sluice::cuda {
 namespace {
@@ -149,6 +150,31 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   return std::move(list).finish();
 }
 
+/// softmax or its gradient by the dense kernel; null if the operands do not fit it.
+Bound denseSoftmaxOf(const KernelRequest &request, std::initializer_list<const Operand *> operands) {
+  const Operand &x = request.inputs[0];
+  const std::string stored = storedAlike(operands);
+  if (stored.empty())
+    return std::unique_ptr<BoundKernel>();
+  DenseSoftmaxArgs args;
+  args.columns = static_cast<unsigned>(x.rank ? x.extent[x.rank - 1] : 1);
+  args.rows = static_cast<unsigned>(x.rank ? cpu::extentOf(x, 0, x.rank - 1) : 1);
+  const RowTeam team(args.columns, vectorBytes / dtypeBytes(x.dtype));
+  if (team.threads == 0)
+    return std::unique_ptr<BoundKernel>();
+  const bool isGradient = request.inputs.size() == 2;
+  const std::uint64_t most = static_cast<std::uint64_t>(request.cuda->multiprocessors()) * 8;
+  return oneLaunch(request,
+                   (isGradient ? "sluice_denseSoftmaxGrad" : "sluice_denseSoftmax") + std::to_string(team.vectors) +
+                       "_" + stored,
+                   {std::min<std::uint64_t>(args.rows, most), team.threads, reduceBytes}, args,
+                   [isGradient](DenseSoftmaxArgs &args, const RunAddresses &run) {
+                     args.first = run.inputs[0];
+                     args.second = isGradient ? run.inputs[1] : nullptr;
+                     args.result = run.outputs[0];
+                   });
+}
+
 /// The gradients of the vectors first: dx may be in dy's memory.
 Bound normGradOf(const KernelRequest &request, bool mean) {
   const auto &in = request.inputs;
@@ -207,10 +233,12 @@ std::pair<DenseLossArgs, std::string> denseLoss(const RowArgs &args, const Opera
 } // namespace
 
 Bound kernels::softmax(const KernelRequest &request) {
-  return perRow("softmax", request, {&request.inputs[0], &request.outputs[0]});
+  const auto operands = {&request.inputs[0], &request.outputs[0]};
+  return whereAligned(denseSoftmaxOf(request, operands), perRow("softmax", request, operands));
 }
 Bound kernels::softmax_grad(const KernelRequest &request) {
-  return perRow("softmaxGrad", request, {&request.inputs[0], &request.inputs[1], &request.outputs[0]});
+  const auto operands = {&request.inputs[0], &request.inputs[1], &request.outputs[0]};
+  return whereAligned(denseSoftmaxOf(request, operands), perRow("softmaxGrad", request, operands));
 }
 Bound kernels::logsumexp(const KernelRequest &request) {
   const RowArgs args = rowArgs(request, request.inputs[0]);

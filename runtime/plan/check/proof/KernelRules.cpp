@@ -251,6 +251,8 @@ std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const S
     return "the kernel has no record";
   const Attributes attributes = attributesOf(launch);
   for (const AttributeRecord &attribute : record->attributes) {
+    if (attribute.isImplementation)
+      continue;
     const std::optional<plan::AttributeT> recorded = expectedAttribute(kind, operands, attribute.name);
     const Setting expected = recorded ? recordedSetting(attribute, *recorded) : absentSetting(attribute),
                   found = launchSetting(attribute, attributes);
