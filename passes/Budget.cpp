@@ -143,18 +143,20 @@ Result<std::optional<BudgetChoice>>
 makeChoices(mlir::ModuleOp module, const Machine *machine,
             llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
+  const PipelinePhase *const done = findPhase(compiledTo(module));
   // With cuDNN if a plan with it is within the budget.
-  const bool choosesAttention = recipe.choosesAttention() && recipe.memory.budget;
+  const bool choosesAttention =
+      recipe.choosesAttention() && recipe.memory.budget && (!done || done < findPhase("streams"));
   if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget)) {
     if (choosesAttention) {
-      SLUICE_ASSIGN_OR_RETURN(const Trial trial, compileTrial(module, {}, /*printsRemarks=*/false));
-      if (trial.deviceBytes > *recipe.memory.budget)
+      SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan, compileTrial(module, {}));
+      if (!plan.overBudget.empty())
         SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
     }
     return std::optional<BudgetChoice>();
   }
   const PipelinePhase *const before = findPhase("optimize");
-  if (const PipelinePhase *done = findPhase(compiledTo(module)); done && done > before)
+  if (done && done > before)
     return std::optional<BudgetChoice>();
   SLUICE_RETURN_IF_ERROR(recipe.resolve());
   SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
