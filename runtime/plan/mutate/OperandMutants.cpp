@@ -292,7 +292,7 @@ std::vector<MutantKind> operandKinds() {
       {"fill-value", "bytes are filled with a different number", {7, 8, 9}, fillValue},
       {"other-scalar", "a launch reads a different scalar of the step", {1, 2, 3, 9, 10, 14}, otherScalar},
       {"swap-attributes", "the attributes of two launches of a kernel are exchanged", {1, 2, 9, 14}, swapAttributes},
-      {"other-kernel", "a launch runs a different kernel", {1, 2, 4, 7, 9}, otherKernel},
+      {"other-kernel", "a launch runs a different kernel", {1, 2, 4, 7, 9, 14}, otherKernel},
       {"repeat-launch", "a launch runs twice", {2, 7, 9, 10}, [](Mutation &m) { return m.repeat(isLaunch); }},
       {"drop-in-place-launch",
        "a launch that works in place is left out",

@@ -96,14 +96,14 @@ bool programType(Mutation &m) {
 std::vector<MutantKind> programKinds() {
   return {
       {"other-value", "a launch names a different value of the recorded program", {1, 9, 14}, otherValue},
-      {"program-attribute", "an attribute of the recorded program is different", {1, 9, 10}, programAttribute},
+      {"program-attribute", "an attribute of the recorded program is different", {1, 9, 10, 14}, programAttribute},
       {"program-operands", "two operands of the recorded program are exchanged", {1, 9, 10, 15}, programOperands},
       {"program-op", "an op of the recorded program is different", {1, 7, 9, 10, 15}, programKind},
       {"other-output-value", "a launch names a different value as its result", {1, 9, 14}, otherOutputValue},
       {"hide-change", "a launch that names no values computes a different number", {1, 7, 9, 10}, hideChange},
       {"program-results",
        "two results of the recorded program are exchanged",
-       {1, 9, 10},
+       {1, 7, 9, 10},
        [](Mutation &m) { return swapNeighbours(m, m.plan.program->results); }},
       {"program-outputs",
        "two outputs of the recorded program are exchanged",
