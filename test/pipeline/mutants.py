@@ -31,9 +31,6 @@ MODES = (
     (("moe",), 2, ["mesh.expert=2", 'sharding.expert=["*.experts.*"]']),
 )
 
-# The share of the mutants that survive only decreases.
-LARGEST_SHARE = 0.01
-
 Counts = collections.namedtuple("Counts", "made refused expected equivalent rounding stopped survived")
 totals = collections.defaultdict(lambda: [0] * len(Counts._fields))
 # Of each kind: the change, and the numbers of the properties that it violates.
@@ -94,9 +91,7 @@ def mutants_of_random_plans():
             totals[row["kind"]] = [a + row[field] for a, field in zip(totals[row["kind"]], Counts._fields)]
             changes[row["kind"]] = row["summary"], row["properties"]
         for one in report["survivors"]:
-            what = f"plan {number}: mutant {one['mutant']}, {one['kind']}"
-            expect(one["reason"] == "other numbers", f"{what}, {one['reason']}")
-            expect(one["not_proved"], f"{what}, is proved but computes other numbers")
+            expect(False, f"plan {number}: mutant {one['mutant']}, {one['kind']}, survived: {one['reason']}")
         for one in report["unexpected"]:
             expect(False, f"plan {number}: mutant {one['mutant']}, {one['kind']}, is refused for {one['reason']}")
 
@@ -108,7 +103,6 @@ def kinds_and_counts():
     counts = Counts(*map(sum, zip(*totals.values())))
     expect(counts.made >= PLANS * MUTANTS, f"expected at least {PLANS * MUTANTS} mutants but got {counts.made}")
     expect(len(totals) >= min(90, counts.made // 3), f"expected mutants of at least 90 kinds but got {len(totals)}")
-    expect(counts.survived <= LARGEST_SHARE * counts.made, f"{counts.survived} of {counts.made} mutants survived")
     expect(counts.refused >= counts.made * 0.7, f"expected most of {counts.made} mutants refused but got {counts.refused}")
     if "SLUICE_MUTANT_REPORT" in os.environ:
         write_report(os.environ["SLUICE_MUTANT_REPORT"])
