@@ -157,6 +157,10 @@ TABLE = {
     "memory": {
         "plan-reuse-in-place": (ONE_RANK, shows(lambda complete, plan: complete.arena()["bytes"] < plan.arena()["bytes"])),
         "plan-carry-events": (BASE, shows(lambda complete, plan: " carried" in complete.text and " carried" not in plan.text)),
+        # One launch for the casts of a unit's parameters, with no more memory; training has the same bits.
+        "plan-merge-launches": (NARROW, shows(
+            lambda complete, plan: complete.count_instructions("cast") < plan.count_instructions("cast") and
+            complete.arena()["bytes"] <= plan.arena()["bytes"] and trained_weights(complete) == trained_weights(plan))),
         "plan-compute-lifespans": (BASE, refused),
         "plan-place-buffers": (BASE, refused),
         "plan-check-budget": (BASE, checks),
