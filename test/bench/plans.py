@@ -6,8 +6,7 @@
                                           products in half precision must begin at multiples of 16 bytes
 
 Bytes are those of the operands, each once; of a table with rows by index only as many rows as there are indices. A product of m x k and k x n has 2 m k n
-flops; causal attention half of two products forward, and of seven backward (Sluice's kernel computes the scores twice; cuDNN's does five, and writes and reads the
-gradients of the scores). Other kernels are limited by memory.
+flops; causal attention half of two products forward, and of seven backward (Sluice's kernel computes the scores twice). Other kernels are limited by memory.
 The least time of a kernel is the longer of both at the rates of tools/machines/h200-sxm-141gb.toml.
 """
 import math
@@ -62,19 +61,14 @@ def flops(kernel, inputs, outputs, attributes):
         batch, queries, heads, width = inputs[0][1]
         keys = inputs[1 if kernel == "attention" else 2][1][1]
         product = 2 * batch * heads * queries * keys * width
-        backward = 5 if "cudnn = 1" in attributes else 7
-        return product * (2 if kernel == "attention" else backward) // (2 if "causal = 1" in attributes else 1)
+        return product * (2 if kernel == "attention" else 7) // (2 if "causal = 1" in attributes else 1)
     return 0
 
 
-def moved(kernel, inputs, outputs, attributes):
+def moved(kernel, inputs, outputs):
     if kernel in ("embedding", "gather"):
         return size(inputs[1]) + 2 * size(outputs[0])
-    scores = 0
-    if kernel == "attention_grad" and "cudnn = 1" in attributes:
-        batch, queries, heads, _ = inputs[0][1]
-        scores = 2 * 2 * batch * heads * queries * inputs[2][1][1] // (2 if "causal = 1" in attributes else 1)
-    return sum(map(size, inputs + outputs)) + scores
+    return sum(map(size, inputs + outputs))
 
 
 def misaligned(text):
@@ -92,8 +86,7 @@ def launches(text):
         if match:
             kernel, left, right, attributes = match.groups()
             inputs, outputs = operands(left), operands(right)
-            attributes = attributes or ""
-            found.append((kernel, moved(kernel, inputs, outputs, attributes), flops(kernel, inputs, outputs, attributes)))
+            found.append((kernel, moved(kernel, inputs, outputs), flops(kernel, inputs, outputs, attributes or "")))
     return found
 
 
@@ -103,32 +96,13 @@ def rates():
     return figures["memory_bytes_per_second"]["value"], figures["bf16_flops_per_second"]["value"]
 
 
-def sums(found):
-    """Launches, bytes, flops and least milliseconds of each kernel."""
+def table(name, rows, tokens, found, goal):
     memory, peak = rates()
     kernels = {}
     for kernel, bytes_, operations in found:
         row = kernels.setdefault(kernel, [0, 0, 0, 0.0])
         for i, value in enumerate((1, bytes_, operations, max(bytes_ / memory, operations / peak) * 1e3)):
             row[i] += value
-    return kernels
-
-
-def attention_table(folder):
-    """Attention of both models by Sluice and by cuDNN, with the workspace of the compute stream."""
-    lines = ["| model | kernel | by | MB | GFLOP | least time, ms | workspace of the stream, bytes |", "|---|---|---|---|---|---|---|"]
-    for name, rows, tokens, settings, _ in MODELS:
-        for title, more in (("Sluice", []), ("cuDNN", ["target.arch=sm_90"])):
-            plan = compiled(folder, name, rows, tokens, settings + more)
-            workspace = re.search(r"^arena device .*workspace (\d+)", plan, re.M).group(1)
-            for kernel in ("attention", "attention_grad"):
-                _, bytes_, operations, time = sums(launches(plan))[kernel]
-                lines.append(f"| {name} | `{kernel}` | {title} | {bytes_ / 1e6:,.1f} | {operations / 1e9:,.1f} | {time:,.3f} | {int(workspace):,} |")
-    return "\n".join(lines)
-
-
-def table(name, rows, tokens, found, goal):
-    kernels = sums(found)
     lines = [f"`{name}`, {rows} x {tokens:,} tokens:", "", "| kernel | launches | MB | GFLOP | least time, ms |", "|---|---|---|---|---|"]
     total = [sum(row[i] for row in kernels.values()) for i in range(4)]
     ordered = sorted(kernels.items(), key=lambda item: (-item[1][3], item[0]))
@@ -162,11 +136,6 @@ def main():
                          + ("" if larger else "; they have decreased: write them to MOST in test/bench/plans.py"))
         if text not in page:
             wrong.append(f"docs/benchmarks.md differs from the table of {name} that test/bench/plans.py prints")
-    text = attention_table(folder)
-    if not check:
-        print(text)
-    elif text not in page:
-        wrong.append("docs/benchmarks.md differs from the table of attention that test/bench/plans.py prints")
     for line in wrong:
         print(f"error: {line}", file=sys.stderr)
     sys.exit(1 if wrong else 0)

@@ -15,9 +15,7 @@ std::uint64_t bytesOf(const Operand &operand) {
 } // namespace
 
 std::uint64_t matmulCap(const LaunchDescription &) { return blasWorkspace; }
-std::uint64_t attentionCap(const LaunchDescription &launch) {
-  return launch.attributes.integer("cudnn") != 0 ? dnnAttentionWorkspace : 0;
-}
+std::uint64_t attentionCap(const LaunchDescription &) { return dnnAttentionWorkspace; }
 
 std::uint64_t attentionGradCap(const LaunchDescription &launch) {
   const Operand &dout = launch.inputs[0], &k = launch.inputs[2];

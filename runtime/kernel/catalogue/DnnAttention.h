@@ -18,7 +18,7 @@ namespace sluice::cuda {
 /// `attention` or of `attention_grad`, in their order.
 std::string dnnAttentionProblem(std::span<const Operand> inputs, std::span<const Operand> outputs);
 
-/// Workspace of the forward: counters of its blocks.
+/// Workspace of the forward: counters of its blocks. Launches of Sluice's kernel, which needs none, declare it too.
 inline constexpr std::uint64_t dnnAttentionWorkspace = std::uint64_t(64) << 10;
 
 /// Compute capabilities on which NVIDIA states that the gradient with this workspace gives the same bits in each run.
