@@ -27,7 +27,7 @@ const RecipeKey &sluice::nearestRecipeKey(std::string_view name) {
   const RecipeKey *nearest = nullptr;
   unsigned least = 0;
   for (const RecipeKey &key : recipeKeys()) {
-    // Zero as the bound means that there is none.
+    // A bound of zero: the distance has no bound.
     const unsigned distance = llvm::StringRef(name).edit_distance(key.name, true, least);
     if (!nearest || distance < least) {
       nearest = &key;
