@@ -164,8 +164,8 @@ bool EntryProof::isMeanOfRanks(const plan::ViewT &view, std::uint32_t id, Mismat
   const Meaning &own = reading->meaning;
   const double ranks = double(groupSize(plan, plan.data_axes));
   mismatch = {9, "holds " + describe(own), false};
-  if (own.root != expected.root || own.first != repetition || own.last != repetition || own.summed != dataAxes ||
-      own.partial != 0 || !areClose(own.coefficient * ranks, expected.coefficient) || reading->at != expected.at)
+  if (own.root != expected.root || own.first != repetition || own.summed != dataAxes || own.partial != 0 ||
+      !areClose(own.coefficient * ranks, expected.coefficient) || reading->at != expected.at)
     return false;
   mismatch = {};
   return true;
@@ -181,15 +181,13 @@ std::set<std::uint32_t> EntryProof::specialRepetitions(const plan::SectionT &sec
 
 bool EntryProof::advance(const std::vector<std::vector<Fact>> &before, std::uint32_t from, std::uint32_t to) {
   std::vector<std::vector<Fact>> &now = contents.all();
-  const auto moved = [&](std::uint32_t earlier, std::uint32_t later) { return earlier == from - 1 && later == from; };
   for (std::size_t b = 0; b < now.size(); ++b) {
     if (now[b].size() != before[b].size())
       return false;
     for (std::size_t k = 0; k < now[b].size(); ++k) {
       Fact same = before[b][k];
       const Meaning &later = now[b][k].meaning, &earlier = before[b][k].meaning;
-      if ((later.first != earlier.first && !moved(earlier.first, later.first)) ||
-          (later.last != earlier.last && !moved(earlier.last, later.last)))
+      if ((later.first != earlier.first && later.first != from) || (later.last != earlier.last && later.last != from))
         return false;
       same.meaning.first = later.first;
       same.meaning.last = later.last;
@@ -304,13 +302,8 @@ Verdict EntryProof::checkPersistent() {
       return {};
     }
     Mismatch mismatch;
-    if (!means(reading->meaning, expected, mismatch)) {
-      if (mismatch.isUnknown) {
-        notProved = mismatch.text;
-        return {};
-      }
+    if (!means(reading->meaning, expected, mismatch))
       return refuse(mismatch.property == 9 ? 10 : mismatch.property, what() + mismatch.text);
-    }
     if (((reading->at.dims != own->at.dims && flattened(reading->at) != flattened(own->at)) ||
          reading->at.base != own->at.base || reading->meaning.steps != own->meaning.steps ||
          reading->meaning.bounds != own->meaning.bounds || reading->meaning.part != own->meaning.part) &&
@@ -355,7 +348,7 @@ Verdict EntryProof::checkOutputs() {
 bool EntryProof::isRankLoss(const plan::ViewT &view) {
   const Value &loss = numbering.value(plan.program->outputs[function->firstOutput]);
   const std::optional<Reading> reading = read(view);
-  if (!reading || !reading->meaning.unproved.empty())
+  if (!reading)
     return false;
   const Meaning &own = reading->meaning;
   const double ranks = double(groupSize(plan, plan.data_axes));

@@ -65,7 +65,7 @@ bool Forms::number(std::uint32_t number) {
   const auto ownOperands = numbering.operandsOf(op), ownResults = numbering.resultsOf(op);
   operands.assign(ownOperands.begin(), ownOperands.end());
   results.assign(ownResults.begin(), ownResults.end());
-  if (std::ranges::any_of(operands, [&](Id id) { return id == 0 || numbering.value(id).root == 0; }) ||
+  if (std::ranges::any_of(operands, [&](Id id) { return numbering.value(id).root == 0; }) ||
       std::ranges::find(results, Id(0)) != results.end())
     return false;
   if (kind->op == "model.logsumexp" && results.size() == 1) {

@@ -215,7 +215,7 @@ bool passTerms(const plan::ProgramKindT &kind, std::span<const Match> operands, 
   else if (isAlike && first.terms == Terms::logSumExp && kind.op == "model.exp")
     terms = Terms::sum;
   for (ResultPart &result : results) {
-    if (!terms || (result.partial != 0 && result.terms != *terms)) {
+    if (!terms) {
       mismatch = {9, "'" + kind.op + "' of terms that are not reduced"};
       return false;
     }

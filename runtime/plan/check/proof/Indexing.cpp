@@ -108,7 +108,7 @@ std::optional<Indexing> transposed(const Indexing &indexing, std::span<const std
   result.base = indexing.base;
   std::vector<bool> isTaken(permutation.size());
   for (std::int64_t dim : permutation) {
-    if (dim < 0 || std::size_t(dim) >= isTaken.size() || isTaken[dim])
+    if (std::size_t(dim) >= isTaken.size() || isTaken[dim])
       return std::nullopt;
     isTaken[dim] = true;
     result.dims.push_back(indexing.dims[dim]);

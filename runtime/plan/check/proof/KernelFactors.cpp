@@ -71,8 +71,8 @@ std::optional<Factors> pointwise(Shapes operands, Shapes results) {
 /// c[b.., m, n] = op(a)[b.., m, k] op(b)[b.., k, n]; k is summed over. Addends are added by each rank.
 std::optional<Factors> product(const plan::ProgramKindT &kind, Shapes operands, Shapes results) {
   const Shape &all = results.front();
-  if (operands.size() < 2 || operands[0].size() < 2 || operands[1].size() < 2 || all.size() < 2 ||
-      operands[0].size() > all.size() || operands[1].size() > all.size())
+  if (operands.size() < 2 || operands[0].size() < 2 || operands[1].size() < 2 || operands[0].size() > all.size() ||
+      operands[1].size() > all.size())
     return std::nullopt;
   Rule rule;
   const Dims dims = rule.each(all.size());

@@ -237,8 +237,8 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
     Mismatch mismatch;
     const std::uint32_t id = idAt(launch.input_values, k);
     // The id leads to a better message, and to the root of a total.
-    if (id != 0 && id < numbering.valueCount() && numbering.value(id).root != 0 &&
-        !means(reading->meaning, numbering.value(id), mismatch) && !mismatch.isUnknown)
+    if (id < numbering.valueCount() && numbering.value(id).root != 0 &&
+        !means(reading->meaning, numbering.value(id), mismatch))
       return refuseAt(i, mismatch.property, concat("operand ", k, " ", mismatch.text));
     Multiple term = multipleOf(reading->meaning);
     if (term.first == 0) {
@@ -286,21 +286,18 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
 
 bool EntryProof::addOps(const plan::LaunchT &launch, std::uint32_t i) {
   const Views inputs = viewsOf(launch.inputs), outputs = viewsOf(launch.outputs);
-  return idAt(launch.output_values, 0) == 0 && std::ranges::any_of(opsOn(launch), [&](std::uint32_t op) {
-           return !implement(launch, op, inputs, outputs, i);
-         });
+  return std::ranges::any_of(opsOn(launch),
+                             [&](std::uint32_t op) { return !implement(launch, op, inputs, outputs, i); });
 }
 
 bool EntryProof::addSums(const plan::LaunchT &launch) {
   const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
   // Terms of two sums over the same ranks are terms of their sum.
-  if (!a || !b || !a->meaning.unproved.empty() || a->meaning.terms != Terms::sum ||
-      (!a->meaning.isSum && idAt(launch.output_values, 0) != 0))
+  if (!a || !b || a->meaning.terms != Terms::sum || (!a->meaning.isSum && idAt(launch.output_values, 0) != 0))
     return false;
   Meaning like = b->meaning;
   like.root = a->meaning.root;
-  if (!(like == a->meaning) || a->at != b->at ||
-      numbering.root(a->meaning.root).elements != numbering.root(b->meaning.root).elements)
+  if (!(like == a->meaning) || a->at != b->at)
     return false;
   Reading result = *a;
   result.meaning.root = numbering.sumOf({a->meaning.root, 1}, {b->meaning.root, 1});
@@ -312,8 +309,8 @@ std::optional<Verdict> EntryProof::addPowers(const plan::LaunchT &launch, bool i
   const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
   const auto isPowers = [&](RootId root) { return !numbering.root(root).powers.empty(); };
   const std::uint32_t id = idAt(launch.output_values, 0);
-  if (!(id != 0 && id < numbering.valueCount() && isPowers(numbering.value(id).root)) &&
-      !(a && isPowers(a->meaning.root)) && !(b && isPowers(b->meaning.root)))
+  if (!(id < numbering.valueCount() && isPowers(numbering.value(id).root)) && !(a && isPowers(a->meaning.root)) &&
+      !(b && isPowers(b->meaning.root)))
     return std::nullopt;
   for (const std::optional<Reading> &term : {a, b})
     if (!term || !term->meaning.unproved.empty()) {

@@ -57,7 +57,7 @@ bool EntryProof::isTotal(const Meaning &meaning, double coefficient, bool overRe
                       first = isOfOne ? repetition : meaning.first, last = isOfOne ? repetition : meaning.last;
   if (first > wantedFirst || last < wantedLast) {
     mismatch.text = concat("misses micro-batch ", first > wantedFirst ? wantedFirst : wantedLast, " of ", of);
-  } else if (first < wantedFirst || last > wantedLast)
+  } else if (first < wantedFirst)
     mismatch.text = concat("has more than micro-batch ", repetition, " of ", of);
   else if (const AxisSet missing = dataAxes & ~meaning.summed)
     mismatch.text = "misses the ranks along " + namesOf(missing) + " of the sum of " + of;
@@ -73,10 +73,6 @@ bool EntryProof::isTotal(const Meaning &meaning, double coefficient, bool overRe
 
 bool EntryProof::means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const {
   const Root &root = numbering.root(expected.root);
-  if (!root.unproved.empty()) {
-    mismatch = {9, root.unproved, true};
-    return false;
-  }
   if (meaning.root == root.totalOf && root.totalOf != 0)
     return isTotal(meaning, expected.coefficient, /*overRepetitions=*/true, mismatch);
   if (meaning.root == root.rankTotalOf && root.rankTotalOf != 0)
@@ -86,7 +82,7 @@ bool EntryProof::means(const Meaning &meaning, const Value &expected, Mismatch &
   else if (meaning.isSum || meaning.partial != 0)
     mismatch = {meaning.partial != 0 ? 9 : 7,
                 "holds " + describe(meaning) + ", expected " + numbering.describe(expected.root)};
-  else if (root.varies && (meaning.first != repetition || meaning.last != repetition))
+  else if (root.varies && meaning.last != repetition)
     mismatch = {9, concat("holds micro-batch ", meaning.last, " of ", numbering.describe(meaning.root),
                           ", expected micro-batch ", repetition)};
   else if (!areClose(meaning.coefficient, expected.coefficient))

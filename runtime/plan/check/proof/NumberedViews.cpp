@@ -11,7 +11,7 @@ namespace sluice::check::proof {
 
 bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
   const auto operands = operandsOf(op), results = resultsOf(op);
-  if (operands.size() != 1 || results.empty() || operands[0] == 0)
+  if (operands.size() != 1 || results.empty())
     return false;
   const Value source = values[operands[0]];
   if (source.root == 0)
@@ -79,11 +79,11 @@ bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
 
 bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {
   const auto operands = operandsOf(op), results = resultsOf(op);
-  if (operands.size() != 1 || results.size() != 1 || operands[0] == 0 || results[0] == 0)
+  if (operands.size() != 1 || results.size() != 1 || results[0] == 0)
     return false;
   const Value source = values[operands[0]];
   const std::int64_t ranks = std::int64_t(dataRanks);
-  if (source.root == 0 || source.at.dims.empty())
+  if (source.at.dims.empty())
     return false;
   if (kind.op == "model.all_gather") {
     // The index of an element is that of its rank times the elements of a rank, plus the index on the rank.

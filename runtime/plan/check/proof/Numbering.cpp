@@ -262,9 +262,7 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
     const Value &left = values[operands[0]], &right = values[operands[1]];
     const Indexing full = denseIndexing(type(results[0]).shape);
     const std::int64_t elements = elementsOf(type(results[0]).shape);
-    const auto isFull = [&](const Value &value) {
-      return value.root != 0 && value.at == full && roots[value.root].elements == elements;
-    };
+    const auto isFull = [&](const Value &value) { return value.at == full && roots[value.root].elements == elements; };
     if (isFull(left) && isFull(right)) {
       // A sum of totals is the total of the sum.
       const RootId a = roots[left.root].totalOf, b = roots[right.root].totalOf;

@@ -58,8 +58,6 @@ struct Root {
   std::size_t dim = 0;
   /// Running statistics of one rank.
   bool isVariable = false;
-  /// Why nothing can be proved about the value; empty if it can.
-  std::string unproved;
   /// The first value of the program with this root; 0: none.
   std::uint32_t value = 0;
 };

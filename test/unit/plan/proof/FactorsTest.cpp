@@ -74,6 +74,7 @@ const Case withoutFactors[] = {
     {"ProductOfOne", "model.matmul", {{2, 3}}, {{2, 3}}},
     {"ProductOfAVector", "model.matmul", {{3}, {3, 4}}, {{1, 4}}},
     {"ProductWithAVector", "model.matmul", {{2, 3}, {3}}, {{2, 1}}},
+    {"ProductOfVectors", "model.matmul", {{3}, {3}}, {{1}}},
     {"ProductToAVector", "model.matmul", {{1, 3}, {3, 4}}, {{4}}},
     {"ProductOfMoreDims", "model.matmul", {{5, 2, 3}, {3, 4}}, {{2, 4}}},
     {"ProductWithMoreDims", "model.matmul", {{2, 3}, {5, 3, 4}}, {{2, 4}}},

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/unit/plan/proof/ProofPlan.h"
 
+#include <cmath>
 #include <limits>
 
 namespace sluice::test {
@@ -28,12 +29,12 @@ public:
     plan::EntryT &entry = step();
     powersOfA = &compute("power_sum", {view(a)}, {view(ofA)}, {}, {}, {number("p", p)});
     powersOfB = &compute("power_sum", {view(b)}, {view(ofB)}, {}, {}, {number("p", p)});
-    reduce = collective(0, plan::CollectiveKind::all_reduce, {0}, p == 2 ? plan::ReduceOp::sum : plan::ReduceOp::max,
-                        {{view(ofA), view(ofA)}})
+    reduce = collective(0, plan::CollectiveKind::all_reduce, {0},
+                        std::isfinite(p) ? plan::ReduceOp::sum : plan::ReduceOp::max, {{view(ofA), view(ofA)}})
                  .operation.AsCollective();
     if (before)
       before(*this);
-    add = &compute(p == 2 ? "add" : "maximum", {view(ofA), view(ofB)}, {view(total)});
+    add = &compute(std::isfinite(p) ? "add" : "maximum", {view(ofA), view(ofB)}, {view(total)});
     compute("norm_root", {view(total)}, {view(norm)}, {}, {}, {number("p", p)});
     PlanBuilder::port(entry.outputs, "norm", view(norm));
   }
@@ -58,10 +59,11 @@ TEST(NormProof, SumsOfPowersAreAdded) {
   expectText(proofOf(largestOfSums), "P9", "expected sums of powers");
 
   for (std::uint32_t Norm::*operand : {&Norm::ofA, &Norm::ofB}) {
-    Norm notPowers;
-    notPowers.add->inputs[operand == &Norm::ofA ? 0 : 1] =
-        std::make_unique<plan::ViewT>(notPowers.view(notPowers.b, {}, 0));
-    EXPECT_NE(proofOf(notPowers), "");
+    for (double p : {2, 0}) {
+      Norm notPowers(nullptr, p);
+      *notPowers.add->inputs[operand == &Norm::ofA ? 0 : 1] = notPowers.view(notPowers.b, {});
+      expectText(proofOf(notPowers), "P9: instruction", "expected sums of powers");
+    }
   }
 
   Norm doubled([](Norm &p) {
@@ -97,9 +99,16 @@ TEST(NormProof, PowersAreThoseOfTheValueThatIsNamed) {
   other.powersOfA->input_values = {2};
   expectText(proofOf(other), "P9", "operand 0 holds value 1");
 
-  Norm none;
-  none.powersOfA->input_values = {1000};
-  EXPECT_EQ(proofOf(none), "");
+  // Values that do not exist, and one that nothing defines.
+  for (const std::uint32_t more : {1, 1000}) {
+    Norm none;
+    none.powersOfA->input_values = {std::uint32_t(none.program().values.size()) + more};
+    none.add->output_values = none.powersOfA->input_values;
+    EXPECT_EQ(proofOf(none), "");
+  }
+  Norm undefined;
+  undefined.powersOfA->input_values = {undefined.value({8, 6})};
+  EXPECT_EQ(proofOf(undefined), "");
 }
 } // namespace
 } // namespace sluice::test

@@ -156,16 +156,24 @@ TEST_F(NumberingTest, OperandsOfSomeOpsMayBeExchanged) {
 
 /// A sum of elements in another order, or of a part, is another one.
 TEST_F(NumberingTest, SumsOfViewsAreNotThoseOfTheirOperands) {
-  const auto turn = [&](std::uint32_t of) {
-    return plan.op("model.reshape", {plan.op("model.transpose", {of}, {6, 4}, {list("permutation", {1, 0})})}, {4, 6});
-  };
-  const std::uint32_t sum = plan.op("model.add", {x, y}, {4, 6}), ofTurned = plan.op("model.add", {turn(x), y}, {4, 6});
+  const std::uint32_t a = plan.input("a", {4, 4}), b = plan.input("b", {4, 4}),
+                      turned = plan.op("model.transpose", {a}, {4, 4}, {list("permutation", {1, 0})}),
+                      ofSquares = plan.op("model.add", {a, b}, {4, 4}),
+                      ofTurned = plan.op("model.add", {turned, b}, {4, 4}), sum = plan.op("model.add", {x, y}, {4, 6});
   const auto rows = [&](std::uint32_t of) {
     return plan.op("model.slice", {of}, {2, 6}, {list("start", {0, 0}), list("limit", {2, 6})});
   };
   const std::uint32_t ofRows = plan.op("model.add", {rows(x), rows(y)}, {2, 6});
-  EXPECT_NE(rootOf(ofTurned), rootOf(sum));
+  EXPECT_NE(rootOf(ofTurned), rootOf(ofSquares));
   EXPECT_NE(rootOf(ofRows), rootOf(sum));
+}
+
+/// A view of a value that nothing defines is equal to nothing.
+TEST_F(NumberingTest, ViewsOfUndefinedScalarsAreDifferent) {
+  const std::uint32_t undefined = plan.value({}), reshaped = plan.op("model.reshape", {undefined}, {}),
+                      again = plan.op("model.reshape", {undefined}, {});
+  EXPECT_NE(rootOf(reshaped), 0u);
+  EXPECT_NE(rootOf(reshaped), rootOf(again));
 }
 
 TEST_F(NumberingTest, OnlyScalarsOfTheStepAreEqualOnAllRanks) {
@@ -196,7 +204,9 @@ TEST_F(NumberingOfRanks, GathersOfRowsHaveTheRowsOfAllRanks) {
   const std::uint32_t rows = plan.op("model.all_gather", {x}, {8, 6}),
                       wrong = plan.op("model.all_gather", {y}, {4, 12}),
                       two = plan.op("model.all_gather", {x, y}, {8, 6}),
-                      scalar = plan.op("model.all_gather", {plan.input("s", {})}, {2});
+                      scalar = plan.op("model.all_gather", {plan.input("s", {})}, {2}),
+                      ofOneRank = plan.op("model.all_gather", {x}, {4, 6});
+  EXPECT_NE(rootOf(ofOneRank), rootOf(x));
   EXPECT_EQ(valueOf(rows).at, (Indexing{0, {{{2, 24}, {4, 6}}, {{6, 1}}}}));
   EXPECT_EQ(numbering->root(rootOf(x)).ofAllRanks, rootOf(rows));
   EXPECT_EQ(numbering->root(rootOf(rows)).elements, 48);

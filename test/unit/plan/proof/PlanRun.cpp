@@ -54,8 +54,11 @@ std::vector<Shape> coordinatesOf(const Shape &shape) {
 
 double numberAt(const Tensor &tensor, const Shape &at) {
   std::int64_t index = 0;
-  for (std::size_t d = 0; d < tensor.shape.size(); ++d)
+  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
+    if (at.size() != tensor.shape.size() || at[d] >= tensor.shape[d])
+      throw NotKnown("an element outside of its tensor");
     index = index * tensor.shape[d] + at[d];
+  }
   return tensor.numbers[std::size_t(index)];
 }
 

@@ -86,6 +86,76 @@ TEST(ShardProof, ReductionsAddValuesOfEqualElements) {
   expectText(proofOf(uneven), "P9: ", "the content of 'full' is not known");
 }
 
+/// The first rank has the only row, and the others have padding.
+TEST(ShardProof, OneRowIsNotOnAllRanks) {
+  const auto make = [](bool isGathered) {
+    ProofPlan p({{"tensor", 2}});
+    p.unit("u");
+    const std::uint32_t w = p.buffer("w", {1, 6}), relu = p.buffer("relu", {1, 6}), all = p.buffer("all", {2, 6});
+    p.parameter("w", {1, 6}, {0}, w);
+    p.end({p.op("model.relu", {p.op("model.read", {}, {1, 6}, {}, "w")}, {1, 6})});
+    plan::EntryT &entry = p.step();
+    p.launch(0, "relu", {p.view(w)}, {p.view(relu)});
+    p.collective(0, all_gather, {0}, none, {{p.view(relu), p.view(all)}});
+    p.port(entry.outputs, "y", isGathered ? p.view(all, {1, 6}) : p.view(relu));
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(true), "");
+  expectText(make(false), "P9", "output 'y' of 'train_step' is a shard of value 2");
+}
+
+TEST(ShardProof, OperandsHaveOneShard) {
+  const auto make = [](std::uint32_t axis, std::uint32_t otherAxis) {
+    ProofPlan p({{"tensor", 2}, {"expert", 2}});
+    p.unit("u");
+    const std::uint32_t a = p.buffer("a", {4, 6}), b = p.buffer("b", {4, 6}), sum = p.buffer("sum", {4, 6}),
+                        all = p.buffer("all", {8, 6});
+    p.parameter("a", {8, 6}, {axis}, a);
+    p.parameter("b", {8, 6}, {otherAxis}, b);
+    const std::uint32_t result = p.op(
+        "model.subtract", {p.op("model.read", {}, {8, 6}, {}, "a"), p.op("model.read", {}, {8, 6}, {}, "b")}, {8, 6});
+    p.end({result});
+    plan::EntryT &entry = p.step();
+    p.launch(0, "subtract", {p.view(a), p.view(b)}, {p.view(sum)});
+    p.collective(0, all_gather, {otherAxis}, none, {{p.view(sum), p.view(all)}});
+    p.port(entry.outputs, "y", p.view(all));
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(1, 1), "");
+  expectText(make(0, 1), "P9", "expected operand 1 to be sharded as the other operands");
+}
+
+/// A parameter of eight rows, of which three segments are no part.
+TEST(ShardProof, SegmentsOfAParameterAreEqual) {
+  Gathered segments;
+  plan::ParameterT &own = *segments.plan.parameters[0];
+  own.split = std::make_unique<plan::TensorSplitT>();
+  own.split->dim = 0;
+  own.split->axes = {0};
+  own.split->segments = 3;
+  own.split->extent = 3;
+  expectText(proofOf(segments), "?", "the shards of parameter 'w'");
+}
+
+/// A pad that moves elements is not one that clears the padding.
+TEST(ShardProof, APadKeepsTheElements) {
+  const auto make = [](std::vector<plan::AttributeT> attributes, Shape shape = {2, 6}) {
+    Gathered p;
+    const std::uint32_t padded = p.buffer("padded", {2, 6});
+    auto &instructions = p.plan.entries[0]->sections[0]->instructions;
+    p.ProofPlan::compute("pad", {p.view(p.relu)}, {p.view(padded, std::move(shape))}, {}, {}, std::move(attributes));
+    std::rotate(instructions.begin() + 1, instructions.end() - 1, instructions.end());
+    p.gather->segments[0]->source->buffer = padded;
+    return proofOf(p);
+  };
+  EXPECT_EQ(make({}), "");
+  EXPECT_EQ(make({list("low", {0, 0}), list("high", {0, 0}), list("step", {1, 1})}), "");
+  EXPECT_NE(make({list("low", {1, 0})}), "");
+  EXPECT_NE(make({list("high", {1, 0})}), "");
+  EXPECT_NE(make({list("step", {1, 2})}), "");
+  EXPECT_NE(make({}, {6, 2}), "");
+}
+
 /// Nothing holds for views without elements, and nothing is divided by their extents.
 TEST(ShardProof, EmptyViewsHoldNothing) {
   Gathered empty;

@@ -93,6 +93,11 @@ const Change changes[] = {
     {"RankMeanWithoutTheFirst", "P9: ", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.x, {1, 2}); }},
     {"RankMeanWithoutTheLast", "P9: ", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.x, {0, 1}); }},
     {"RankMeanOfAnotherInput", "P9: ", notInProgram, useOther, [](MeanOfSteps &p) { addOther(p, p.y, {0, 1, 2}); }},
+    {"RankMeanOfSomeRanks", "P9: ", notInProgram,
+     [](MeanOfSteps &p) {
+       p.collective(0, all_reduce, {0}, plan::ReduceOp::sum, {{p.view(p.rank), p.view(p.other)}});
+       p.useForRank(p.view(p.other));
+     }},
     {"UnknownRankMean", "P9: ", notInProgram, [](MeanOfSteps &p) { p.useForRank(p.view(p.other)); }},
     {"RankMeanOfNoOp", "P9: ", notInProgram,
      [](MeanOfSteps &p) {
@@ -197,6 +202,74 @@ TEST(RepetitionsProof, EachOneMovesTheFacts) {
     expectText(doubled(factor), "P9", "times 256, expected times");
 }
 
+/// What a repetition copies from the one before moves two repetitions late.
+TEST(RepetitionsProof, FactsOfEarlierRepetitions) {
+  // Each repetition: after = middle, middle = first; then `first` gets the term or the sum of this repetition.
+  const auto twoLate = [](bool isSum, bool isContinued) {
+    ProofPlan plan({{"shard", 2}});
+    const std::uint32_t x = plan.buffer("x", {8, 4}, f32, host), first = plan.buffer("first", {4}),
+                        middle = plan.buffer("middle", {4}), after = plan.buffer("after", {4});
+    const std::uint32_t inputX = plan.input("x", {4});
+    plan.end({isSum ? plan.op("model.step_mean", {inputX}, {4}) : plan.op("model.relu", {inputX}, {4})});
+    plan::EntryT &entry = plan.step(8);
+    plan::ViewT slice = plan.view(x, {4});
+    slice.repetition_stride = 16;
+    plan.port(entry.inputs, "x", slice).per_repetition = true;
+    const auto accumulate = [&](std::uint32_t into, bool isFirst, plan::When when) {
+      plan.compute("accumulate", {slice}, {plan.view(into)}, {}, {}, {integer("first", isFirst)});
+      plan.plan.entries[0]->sections[0]->instructions.back()->when = when;
+    };
+    plan.copy(0, plan.view(middle), plan.view(after)).when = plan::When::not_last;
+    plan.copy(0, plan.view(first), plan.view(middle)).when = plan::When::not_last;
+    if (isSum) {
+      accumulate(first, true, plan::When::first);
+      accumulate(first, false, plan::When::not_first);
+      if (isContinued)
+        accumulate(after, false, plan::When::last);
+    } else {
+      plan.launch(0, "relu", {slice}, {plan.view(first)});
+    }
+    plan.port(entry.outputs, "y", plan.view(after));
+    return proofOf(plan);
+  };
+  expectText(twoLate(false, false), "P9", "holds micro-batch 4 of value 2");
+  expectText(twoLate(true, false), "P7", "misses micro-batch 7");
+  expectText(twoLate(true, true), "P7", "it misses micro-batch 5");
+}
+
+/// Each repetition one more buffer holds the value.
+TEST(RepetitionsProof, FactsAreAdded) {
+  ProofPlan plan({{"shard", 2}});
+  plan.unit("u");
+  std::vector<std::uint32_t> buffers{plan.buffer("w", {4})};
+  plan.parameter("w", {4}, {}, buffers[0]);
+  plan.end({plan.op("model.relu", {plan.op("model.read", {}, {4}, {}, "w")}, {4})});
+  for (int k = 0; k < 6; ++k)
+    buffers.push_back(plan.buffer("copy", {4}));
+  const std::uint32_t y = plan.buffer("y", {4});
+  plan::EntryT &entry = plan.step(9);
+  for (std::size_t k = buffers.size() - 1; k > 0; --k)
+    plan.copy(0, plan.view(buffers[k - 1]), plan.view(buffers[k])).when = plan::When::not_last;
+  plan.launch(0, "relu", {plan.view(buffers.back())}, {plan.view(y)}).when = plan::When::last;
+  plan.port(entry.outputs, "y", plan.view(y));
+  EXPECT_EQ(proofOf(plan), "");
+}
+
+/// An output that the program does not have, of which nothing is known.
+TEST(StepProof, AnUnknownOutputIsNoMean) {
+  ProofPlan plan({{"tensor", 2}});
+  plan.unit("u");
+  const std::uint32_t w = plan.buffer("w", {4}), y = plan.buffer("y", {4}), other = plan.buffer("other", {4});
+  plan.parameter("w", {4}, {}, w);
+  plan.end({plan.op("model.relu", {plan.op("model.read", {}, {4}, {}, "w")}, {4})});
+  plan::EntryT &entry = plan.step();
+  plan.launch(0, "relu", {plan.view(w)}, {plan.view(y)});
+  plan.launch(0, "exp", {plan.view(y)}, {plan.view(other)});
+  plan.port(entry.outputs, "y", plan.view(y));
+  plan.port(entry.outputs, "rank_loss", plan.view(other));
+  expectText(proofOf(plan), "P9: ", notInProgram);
+}
+
 /// Running statistics v [2, 2] of six micro-batches: v + relu(x), and after the last one the mean over two axes.
 class Statistics : public ProofPlan {
 public:
@@ -241,6 +314,25 @@ TEST(StatisticsProof, TheyAreAveragedAfterTheLastMicrobatch) {
   always.average->when = plan::When::all;
   expectText(proofOf(always), "P9", "running statistics 'v' after micro-batch 0");
 
+  // With the coefficient of the mean.
+  Statistics someRanks;
+  someRanks.average->operation.AsCollective()->axes = {1};
+  someRanks.average->operation.AsCollective()->op = plan::ReduceOp::premul_sum;
+  someRanks.average->operation.AsCollective()->scale = 0.25;
+  expectText(proofOf(someRanks), "P9", "expected the mean over the ranks");
+
+  // Of a sum over micro-batches.
+  Statistics ofAll;
+  for (const bool isFirst : {true, false}) {
+    ofAll.ProofPlan::compute("accumulate", {ofAll.view(ofAll.v)}, {ofAll.view(ofAll.other)}, {}, {},
+                             {integer("first", isFirst)});
+    auto &instructions = ofAll.plan.entries[0]->sections[0]->instructions;
+    instructions.back()->when = isFirst ? plan::When::first : plan::When::not_first;
+    std::rotate(instructions.begin() + 2, instructions.end() - 1, instructions.end());
+  }
+  ofAll.average->operation.AsCollective()->segments[0]->source->buffer = ofAll.other;
+  expectText(proofOf(ofAll), "P9", "expected the mean over the ranks");
+
   Statistics otherValue;
   otherValue.average->operation.AsCollective()->segments[0]->source->buffer = otherValue.relu;
   expectText(proofOf(otherValue), "P9", "expected the mean over the ranks");
@@ -265,7 +357,7 @@ TEST(StatisticsProof, EachMicrobatchUpdatesThem) {
 
 /// Statistics that an entry point only reads stay as they are.
 TEST(StatisticsProof, AnEntryPointThatOnlyReadsThemKeepsThem) {
-  const auto make = [](bool isScaled, bool isLost) {
+  const auto make = [](bool isScaled, bool isLost, bool isSum = false, bool isOther = false) {
     ProofPlan plan({{"shard", 2}});
     const std::uint32_t v = plan.buffer("v", {4}), w = plan.buffer("w", {4}), y = plan.buffer("y", {4});
     for (const auto &[name, buffer] : {std::pair("v", v), std::pair("w", w)}) {
@@ -280,6 +372,10 @@ TEST(StatisticsProof, AnEntryPointThatOnlyReadsThemKeepsThem) {
     plan.launch(0, "relu", {plan.view(v)}, {plan.view(y)});
     if (isScaled)
       PlanBuilder::attribute(plan.launch(0, "scale", {plan.view(v)}, {plan.view(v)}), "factor", 2);
+    if (isSum)
+      plan.compute("accumulate", {plan.view(v)}, {plan.view(v)}, {}, {}, {integer("first", 1)});
+    if (isOther)
+      plan.copy(0, plan.view(w), plan.view(v));
     for (std::uint32_t buffer : {v, w})
       if (isLost)
         plan.launch(0, "exp", {plan.view(buffer)}, {plan.view(buffer)});
@@ -288,6 +384,8 @@ TEST(StatisticsProof, AnEntryPointThatOnlyReadsThemKeepsThem) {
   };
   EXPECT_EQ(make(false, false), "");
   expectText(make(true, false), "P9", "running statistics 'v' after micro-batch 0 of 'train_step': hold 2 times");
+  expectText(make(false, false, true), "P9", "running statistics 'v' after micro-batch 0 of 'train_step': hold ");
+  expectText(make(false, false, false, true), "P9", "hold value 2 (model.read 'w'), expected value 1");
   expectText(make(false, true), "P9: ", "running statistics 'v' after micro-batch 0 of 'train_step': is not known");
 }
 

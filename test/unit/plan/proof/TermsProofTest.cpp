@@ -13,6 +13,16 @@ namespace {
 
 using enum plan::CollectiveKind;
 
+/// A parameter of which ranks along an axis have parts of a dim, in `buffer`.
+void addPart(ProofPlan &p, const char *name, Shape shape, std::uint32_t dim, std::uint32_t axis, std::uint32_t buffer) {
+  plan::ParameterT &own = p.parameter(name, std::move(shape), {}, buffer);
+  own.chunk = 0;
+  own.split = std::make_unique<plan::TensorSplitT>();
+  own.split->dim = dim;
+  own.split->axes = {axis};
+  own.split->extent = p.plan.buffers[buffer]->shape[dim];
+}
+
 /// relu(a b) of parameters a [3, 8] and b [8, 6], whose columns and rows the ranks along `tensor` divide.
 class Product : public ProofPlan {
 public:
@@ -23,8 +33,8 @@ public:
   /// `before` adds instructions before the reduction.
   explicit Product(void (*before)(Product &) = nullptr) : ProofPlan({{"tensor", 2}, {"shard", 2}}) {
     unit("u");
-    addPart("a", {3, 8}, 1, a);
-    addPart("b", {8, 6}, 0, b);
+    addPart(*this, "a", {3, 8}, 1, 0, a);
+    addPart(*this, "b", {8, 6}, 0, 0, b);
     const std::uint32_t product =
         op("model.matmul", {op("model.read", {}, {3, 8}, {}, "a"), op("model.read", {}, {8, 6}, {}, "b")}, {3, 6});
     end({op("model.relu", {product}, {3, 6})});
@@ -37,16 +47,6 @@ public:
     PlanBuilder::port(entry.outputs, "y", view(d));
   }
   plan::CollectiveT &reduction() { return *reduce->operation.AsCollective(); }
-
-private:
-  void addPart(const char *name, Shape shape, std::uint32_t dim, std::uint32_t part) {
-    plan::ParameterT &own = parameter(name, shape, {}, part);
-    own.chunk = 0;
-    own.split = std::make_unique<plan::TensorSplitT>();
-    own.split->dim = dim;
-    own.split->axes = {0};
-    own.split->extent = plan.buffers[part]->shape[dim];
-  }
 };
 
 TEST(TermsProof, TermsOfAProductAreAdded) {
@@ -75,6 +75,86 @@ TEST(TermsProof, TermsOfAProductAreAdded) {
   output.plan.entries[0]->outputs[0]->view->buffer = output.c;
   output.reduction().segments[0]->destination->buffer = output.d;
   EXPECT_NE(proofOf(output), "");
+}
+
+/// The output of a product, or of its sum over ranks with other rows, without the reduction along `tensor`.
+TEST(TermsProof, OutputsAreNoTerms) {
+  for (const bool isSum : {false, true}) {
+    ProofPlan p({{"tensor", 2}, {"shard", 2}});
+    p.unit("u");
+    const std::uint32_t x = p.buffer("x", {3, 8}, f32, host), columns = p.buffer("columns", {3, 4}),
+                        w = p.buffer("w", {4, 6}), y = p.buffer("y", {3, 6}), sum = p.buffer("sum", {3, 6});
+    addPart(p, "w", {8, 6}, 0, 0, w);
+    const std::uint32_t product =
+        p.op("model.matmul", {p.input("x", {3, 8}), p.op("model.read", {}, {8, 6}, {}, "w")}, {3, 6});
+    p.end({isSum ? p.op("model.all_reduce", {product}, {3, 6}, {text("reduction", "sum")}) : product});
+    plan::EntryT &entry = p.step();
+    p.port(entry.inputs, "x", p.view(x));
+    p.compute("slice", {p.view(x)}, {PlanBuilder::padded(p.view(columns), 1, {0}, 4, 8)}, {}, {}, {integer("dim", 1)});
+    p.launch(0, "matmul", {p.view(columns), p.view(w)}, {p.view(y)});
+    if (isSum)
+      p.collective(0, all_reduce, {1}, plan::ReduceOp::sum, {{p.view(y), p.view(sum)}});
+    p.port(entry.outputs, "y", p.view(isSum ? sum : y));
+    if (isSum)
+      expectText(proofOf(p), "P7", "is a term, not reduced along 'tensor', of value 3");
+    else
+      expectText(proofOf(p), "P9", "holds terms along 'tensor' of value 3");
+  }
+}
+
+/// The sum of two results, of which ranks have terms; one reduction completes both.
+class SumOfTerms : public ProofPlan {
+public:
+  /// Of w [4, 6] each rank along an axis has some of the columns, which `kernels` reduce.
+  SumOfTerms(const char *first, const char *second, std::uint32_t firstAxis, std::uint32_t secondAxis,
+             std::vector<std::uint32_t> axes, plan::ReduceOp reduction)
+      : ProofPlan({{"tensor", 2}, {"expert", 2}}) {
+    unit("u");
+    const std::uint32_t a = buffer("a", {4, 3}), b = buffer("b", {4, 3}), ofA = buffer("ofA", {4}),
+                        ofB = buffer("ofB", {4}), sum = buffer("sum", {4});
+    addPart(*this, "a", {4, 6}, 1, firstAxis, a);
+    addPart(*this, "b", {4, 6}, 1, secondAxis, b);
+    const auto reduced = [&](const char *kernel, const char *name) {
+      return op(std::string("model.") + kernel, {op("model.read", {}, {4, 6}, {}, name)}, {4}, {list("dims", {1})});
+    };
+    const std::uint32_t ids[]{reduced(first, "a"), reduced(second, "b")};
+    end({op("model.add", {ids[0], ids[1]}, {4})});
+    plan::EntryT &entry = step();
+    compute(first, {view(a)}, {view(ofA)}, {}, {}, {list("dims", {1})});
+    compute(second, {view(b)}, {view(ofB)}, {}, {}, {list("dims", {1})});
+    launch(0, "add", {view(ofA), view(ofB)}, {view(sum)});
+    collective(0, all_reduce, std::move(axes), reduction, {{view(sum), view(sum)}});
+    PlanBuilder::port(entry.outputs, "y", view(sum));
+  }
+};
+
+TEST(TermsProof, TermsAreAddedIfTheyAreAlike) {
+  constexpr auto sum = plan::ReduceOp::sum, max = plan::ReduceOp::max;
+  EXPECT_EQ(proofOf(SumOfTerms("reduce_sum", "reduce_sum", 0, 0, {0}, sum)), "");
+  // A term of one is equal on the ranks that have terms of the other.
+  EXPECT_NE(proofOf(SumOfTerms("reduce_sum", "reduce_sum", 0, 1, {0, 1}, sum)), "");
+  // The largest of sums, and sums of the largest.
+  for (const plan::ReduceOp reduction : {sum, max})
+    for (const auto &[first, second] : {std::pair("reduce_sum", "reduce_max"), std::pair("reduce_max", "reduce_sum"),
+                                        std::pair("reduce_max", "reduce_max")})
+      EXPECT_NE(proofOf(SumOfTerms(first, second, 0, 0, {0}, reduction)), "") << first << " " << second;
+}
+
+/// relu(w) does not change between micro-batches, and is no sum over them.
+TEST(TermsProof, ASumOverMicrobatchesIsNotTheValue) {
+  ProofPlan p({{"shard", 2}});
+  p.unit("u");
+  const std::uint32_t w = p.buffer("w", {4}), y = p.buffer("y", {4}), sum = p.buffer("sum", {4});
+  p.parameter("w", {4}, {}, w);
+  p.end({p.op("model.relu", {p.op("model.read", {}, {4}, {}, "w")}, {4})});
+  plan::EntryT &entry = p.step(3);
+  p.launch(0, "relu", {p.view(w)}, {p.view(y)});
+  for (const bool isFirst : {true, false}) {
+    p.compute("accumulate", {p.view(y)}, {p.view(sum)}, {}, {}, {integer("first", isFirst)});
+    p.plan.entries[0]->sections[0]->instructions.back()->when = isFirst ? plan::When::first : plan::When::not_first;
+  }
+  p.port(entry.outputs, "y", p.view(sum));
+  expectText(proofOf(p), "P7", "holds the sum over micro-batches 0 to 2 of value 2");
 }
 
 TEST(TermsProof, OperandsAreDividedTogether) {
@@ -147,6 +227,8 @@ TEST(TermsProof, CoefficientsMayDifferByRounding) {
   EXPECT_TRUE(areClose(infinity, infinity));
   EXPECT_FALSE(areClose(1, 1 + 1e-9));
   EXPECT_FALSE(areClose(0, 1e-300));
+  // The last one that is close.
+  EXPECT_TRUE(areClose(1e12, 1e12 - 1));
 }
 
 /// The mean of x + y over two micro-batches and two ranks, as the sum of two sums.
@@ -211,6 +293,10 @@ TEST(TermsProof, SumsOfEqualMicrobatchesAreAdded) {
   EXPECT_NE(proofOf(doubled), "");
 
   for (const std::size_t operand : {0, 1}) {
+    SumOfMeans named;
+    named.add->output_values = {5};
+    EXPECT_EQ(proofOf(named), "");
+
     SumOfMeans unknown;
     unknown.add->inputs[operand]->buffer = unknown.other;
     expectText(proofOf(unknown), "P9", "(launch add on stream 'compute') of 'train_step' is not related");

@@ -14,7 +14,8 @@ public:
   std::vector<std::uint32_t> weights, gradients, momenta;
   plan::LaunchT *update = nullptr;
 
-  Updated() : ProofPlan({{"shard", 2}}) {
+  /// `before` adds instructions before the update.
+  explicit Updated(void (*before)(Updated &) = nullptr) : ProofPlan({{"shard", 2}}) {
     unit("u");
     Ids scalars;
     const std::vector<plan::AttributeT> ofM{text("state", "momentum_buffer")};
@@ -55,6 +56,8 @@ public:
         inputs.push_back(view(operand));
       results.insert(results.end(), {view(weights[p]), view(momenta[p])});
     }
+    if (before)
+      before(*this);
     inputs.insert(inputs.end(), last.begin(), last.end());
     update = &compute("sgd", std::move(inputs), std::move(results), {}, outputs, {number("momentum", 0.5)});
   }
@@ -98,7 +101,7 @@ TEST(UpdateProof, ItHasTheOperandsOfEachParameter) {
 
   Updated exchanged;
   std::swap(exchanged.update->inputs[1], exchanged.update->inputs[4]);
-  expectText(proofOf(exchanged), "P9", "operand 1 holds value");
+  expectText(proofOf(exchanged), "P9: instruction", "operand 1 holds value");
 
   Updated noIds;
   noIds.update->output_values.clear();
@@ -125,9 +128,57 @@ TEST(UpdateProof, ItHasOneShardOfAllTensors) {
     flat.update->outputs[k]->shape = {24};
   EXPECT_EQ(proofOf(flat), "");
 
+  // The rows of the first rank on all ranks.
+  Updated firstRows([](Updated &p) {
+    const std::uint32_t all = p.buffer("all", {8, 6});
+    p.collective(0, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none,
+                 {{p.view(p.gradients[0]), p.view(all)}});
+    p.copy(0, p.view(all, {4, 6}), p.view(p.gradients[0]));
+  });
+  firstRows.update->inputs[1]->shape = {24};
+  expectText(proofOf(firstRows), "P9: instruction", "holds other elements of value");
+
   Updated flatGradient;
   flatGradient.update->inputs[1]->shape = {24};
   EXPECT_EQ(proofOf(flatGradient), "");
 }
+/// w' = w - relu(w) of a parameter w [8, 6] by elements, and relu(w) in another order of the elements: ranks divide it
+/// again after it was turned, or by the axes in another order.
+TEST(UpdateProof, ElementsAreInOneOrder) {
+  const auto make = [](std::uint32_t replicas, std::uint32_t shards, bool isTurned, std::vector<std::uint32_t> axes) {
+    ProofPlan p({{"replicate", replicas}, {"shard", shards}});
+    const std::int64_t rows = 8 / std::int64_t(replicas * shards), count = rows * 6;
+    const std::uint32_t w = p.buffer("w", {rows, 6}), relu = p.buffer("relu", {rows, 6}), all = p.buffer("all", {8, 6}),
+                        turned = p.buffer("turned", {6, 8}), gradient = p.buffer("gradient", {count});
+    p.unit("u");
+    p.parameter("w", {8, 6}, {0, 1}, w);
+    const Ids scalars{p.input("lr", {}), p.input("step", {}, plan::DType::i64), p.input("clip", {}),
+                      p.input("guard", {})};
+    const std::uint32_t read = p.op("model.read", {}, {8, 6}, {}, "w"), g = p.op("model.relu", {read}, {8, 6}),
+                        result = p.op("model.sgd", {read, g, scalars[0], scalars[1], scalars[2], scalars[3]}, {8, 6});
+    p.define("model.write", {result}, {}, {}, "w");
+    p.end();
+    plan::EntryT &entry = p.step();
+    std::vector<plan::ViewT> operands{p.view(w, {count}), p.view(gradient)};
+    for (const char *name : {"lr", "step", "clip", "guard"}) {
+      const std::uint32_t scalar = p.buffer(name, {}, name == std::string("step") ? plan::DType::i64 : f32, host);
+      p.port(entry.inputs, name, p.view(scalar));
+      operands.push_back(p.view(scalar));
+    }
+    p.launch(0, "relu", {p.view(w)}, {p.view(relu)});
+    p.collective(0, plan::CollectiveKind::all_gather, {0, 1}, plan::ReduceOp::none, {{p.view(relu), p.view(all)}});
+    p.copy(0, p.view(all, {6, 8}, 0, {1, 6}), p.view(turned));
+    p.collective(0, plan::CollectiveKind::reduce_scatter, std::move(axes), plan::ReduceOp::mean,
+                 {{p.view(isTurned ? turned : all, {48}), p.view(gradient)}});
+    p.compute("sgd", std::move(operands), {p.view(w, {count})}, {}, {result});
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(1, 4, false, {0, 1}), "");
+  EXPECT_EQ(make(2, 2, false, {0, 1}), "");
+  expectText(make(2, 2, false, {1, 0}), "P9: instruction", "expected operand 1 to hold the shard of operand 0");
+  // The six columns are no multiple of four ranks.
+  expectText(make(1, 4, true, {0, 1}), "P9: ", "expected operand 1 to hold the shard of operand 0");
+}
+
 } // namespace
 } // namespace sluice::test
