@@ -5,9 +5,6 @@
 #include "passes/solver/choose/BudgetChecker.h"
 #include "passes/solver/choose/BudgetSolver.h"
 
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -24,11 +21,11 @@ constexpr std::int64_t closeEnough = 256;
 constexpr int mostSolves = 10;
 
 constexpr const char *policyKey = "recompute.policy", *saveKey = "recompute.save",
-                     *reshardKey = "sharding.reshard_after_forward", *attentionKey = "kernels.attention";
-const ChosenValues withoutDnn = {{attentionKey, std::string("own")}};
+                     *reshardKey = "sharding.reshard_after_forward";
 
 /// The settings of a choice; without stages those of the base plan, in which nothing is recomputed.
-ChosenValues valuesOf(const Recipe &recipe, const PlanStages &stages, const std::vector<std::uint32_t> &chosen) {
+ChosenValues valuesOf(const Recipe &recipe, const ChosenValues &fixed, const PlanStages &stages,
+                      const std::vector<std::uint32_t> &chosen) {
   RecipeTable policy, save, reshard;
   const RecipeValue given = recipe.value(reshardKey);
   if (auto *table = std::get_if<RecipeTable>(&given))
@@ -55,7 +52,8 @@ ChosenValues valuesOf(const Recipe &recipe, const PlanStages &stages, const std:
     std::ranges::sort(table.entries, {}, &RecipeTableEntry::name);
     return table.entries.empty() ? RecipeValue(std::string(ifEmpty)) : RecipeValue(std::move(table));
   };
-  ChosenValues values = {{policyKey, valueOf(policy, "none")}};
+  ChosenValues values = fixed;
+  values.emplace_back(policyKey, valueOf(policy, "none"));
   if (!save.entries.empty())
     values.push_back({saveKey, valueOf(save, "")});
   if (isAutomatic)
@@ -77,13 +75,15 @@ std::int64_t bytesOf(const CompiledPlan &trial, std::int64_t budget) {
   return trial.liveBytes > budget ? trial.liveBytes : trial.deviceBytes;
 }
 
-/// For a module after the phase `optimize`.
-Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine) {
+} // namespace
+
+Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine,
+                                        const ChosenValues &fixed) {
   const std::int64_t budget = *recipe.memory.budget;
   BudgetChoice best;
   best.budget = budget;
   best.hasMachine = machine != nullptr;
-  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, {}, {}), /*isQuiet=*/false));
+  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, fixed, {}, {}), /*isQuiet=*/false));
   const plan::PlanT &base = best.trial.file.plan;
   SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, automaticUnits(recipe, base), machine));
   BudgetProblem &problem = best.stages.problem;
@@ -108,7 +108,7 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
       break;
     std::optional<CompiledPlan> trial;
     if (isNew) {
-      SLUICE_ASSIGN_OR_RETURN(trial, compileTrial(module, valuesOf(recipe, best.stages, solution.chosen)));
+      SLUICE_ASSIGN_OR_RETURN(trial, compileTrial(module, valuesOf(recipe, fixed, best.stages, solution.chosen)));
       known->second = bytesOf(*trial, budget);
     }
     const bool isFeasible = known->second <= budget;
@@ -134,42 +134,11 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   }
   problem.budget = budget - othersOfBest;
   best.bound = std::min(boundBudget(problem).value_or(best.solution.cost), best.solution.cost);
+  best.values = valuesOf(recipe, fixed, best.stages, best.solution.chosen);
   return best;
 }
 
-} // namespace
-
-Result<std::optional<BudgetChoice>>
-makeChoices(mlir::ModuleOp module, const Machine *machine,
-            llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
-  SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
-  const PipelinePhase *const done = findPhase(compiledTo(module));
-  // With cuDNN if a plan with it is within the budget.
-  const bool choosesAttention =
-      recipe.choosesAttention() && recipe.memory.budget && (!done || done < findPhase("streams"));
-  if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget)) {
-    if (choosesAttention) {
-      SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan, compileTrial(module, {}));
-      if (!plan.overBudget.empty())
-        SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
-    }
-    return std::optional<BudgetChoice>();
-  }
-  const PipelinePhase *const before = findPhase("optimize");
-  if (done && done > before)
-    return std::optional<BudgetChoice>();
-  SLUICE_RETURN_IF_ERROR(recipe.resolve());
-  SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
-  SLUICE_ASSIGN_OR_RETURN(BudgetChoice choice, chooseWithinBudget(module, recipe, machine));
-  if (choosesAttention && !choice.isFeasible) {
-    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
-    SLUICE_ASSIGN_OR_RETURN(choice, chooseWithinBudget(module, recipe, machine));
-  }
-  SLUICE_RETURN_IF_ERROR(setRecipeValues(module, valuesOf(recipe, choice.stages, choice.solution.chosen)));
-  return std::optional(std::move(choice));
-}
-
-std::string decisionsText(const BudgetChoice &choice) {
+llvm::json::Object decisionsJson(const BudgetChoice &choice) {
   const char *unit = choice.hasMachine ? "s" : "flops";
   const auto timeJson = [&](std::int64_t time) {
     return choice.hasMachine ? llvm::json::Value(static_cast<double>(time) * 1e-12) : llvm::json::Value(time);
@@ -194,12 +163,10 @@ std::string decisionsText(const BudgetChoice &choice) {
     decisions.push_back(llvm::json::Object{
         {"block", stage.block}, {"choice", choice.solution.chosen[s]}, {"alternatives", std::move(alternatives)}});
   }
-  llvm::json::Object all{{"budget", choice.budget},         {"peak", choice.trial.deviceBytes},
-                         {"feasible", choice.isFeasible},   {"cost", costJson(choice.solution.cost)},
-                         {"bound", costJson(choice.bound)}, {"decisions", std::move(decisions)}};
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << "\n";
-  return text;
+  return llvm::json::Object{{"budget", choice.budget},
+                            {"cost", costJson(choice.solution.cost)},
+                            {"bound", costJson(choice.bound)},
+                            {"decisions", std::move(decisions)}};
 }
 
 } // namespace sluice

@@ -9,9 +9,10 @@
 #define SLUICE_PASSES_BUDGET_H
 
 #include "passes/CompiledPlan.h"
-#include "passes/Pipeline.h"
 #include "passes/solver/choose/BudgetProblem.h"
 #include "passes/solver/choose/PlanStages.h"
+
+#include "llvm/Support/JSON.h"
 
 namespace sluice {
 
@@ -24,22 +25,18 @@ struct BudgetChoice {
   BudgetCost bound;
   std::int64_t budget = 0;
   bool hasMachine = false;
-  /// The plan of the choices.
+  /// The fixed settings and those of the choice, and the plan that they give.
+  ChosenValues values;
   CompiledPlan trial;
 };
 
-/// With kernels.attention = "auto" and a budget that a plan with cuDNN's attention exceeds, it becomes "own".
-///
-/// If the recipe of the module leaves choices of recomputation to the planner: runs the phases before them, chooses,
-/// and replaces "budget" and "auto" in the recipe by the choice, so that the remaining phases give its plan. Time is
-/// predicted for `machine`, or is FLOPs where it is null. `afterPhase` as for runPhases. Nothing if there is nothing to
-/// choose.
-Result<std::optional<BudgetChoice>>
-makeChoices(mlir::ModuleOp module, const Machine *machine,
-            llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
+/// For a module after the phase `optimize`, whose recipe has a budget. `fixed`: settings of each plan. Time is
+/// predicted for `machine`, or is FLOPs where it is null.
+Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine,
+                                        const ChosenValues &fixed);
 
-/// The choice with all alternatives as JSON: the file of --decisions.
-std::string decisionsText(const BudgetChoice &choice);
+/// Budget, cost, bound, and each decision with its alternatives.
+llvm::json::Object decisionsJson(const BudgetChoice &choice);
 
 } // namespace sluice
 

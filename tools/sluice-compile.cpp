@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Budget.h"
 #include "passes/Pipeline.h"
+#include "passes/Planner.h"
 #include "passes/emit/Emit.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/RecipeKeys.h"
@@ -68,8 +68,9 @@ static Status prepareOutputs(const CompileOptions &options) {
 static Result<std::optional<Machine>> machineOf(const CompileOptions &options, const Recipe &recipe) {
   if (options.machine.empty())
     return std::optional<Machine>();
-  if (!recipe.memory.budget)
-    return Status(StatusCode::usage, "--machine requires 'memory.budget'").withNote("or --what-if, --pareto or --fit");
+  if (!recipe.memory.budget && !leavesChoices(recipe))
+    return Status(StatusCode::usage, "--machine requires 'memory.budget' or a value \"auto\"")
+        .withNote("or --what-if, --pareto or --fit");
   SLUICE_ASSIGN_OR_RETURN(Machine machine, readMachine(options.machine));
   return std::optional(std::move(machine));
 }
@@ -79,18 +80,18 @@ static Result<std::optional<Machine>> machineOf(const CompileOptions &options, c
 static Status choose(mlir::ModuleOp module, const CompileOptions &options, const Machine *machine,
                      llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase, PlanBytes &plan,
                      std::vector<std::string> &remedies) {
-  std::optional<BudgetChoice> choice;
+  std::optional<PlanChoice> choice;
   if (!options.last || options.last > findPhase("optimize")) {
     SLUICE_ASSIGN_OR_RETURN(choice, makeChoices(module, machine, afterPhase));
   }
   if (!choice)
     return options.decisions.empty()
                ? Status::ok()
-               : Status(StatusCode::usage, "--decisions requires 'recompute.policy' = \"budget\"");
+               : Status(StatusCode::usage, "--decisions requires 'recompute.policy' = \"budget\", or a value \"auto\"");
   if (choice->isFeasible)
-    plan = std::move(choice->trial.bytes);
+    plan = std::move(choice->plan.bytes);
   else
-    remedies.push_back("memory.budget = " + formatBytesExact(static_cast<std::uint64_t>(choice->trial.deviceBytes)) +
+    remedies.push_back("memory.budget = " + formatBytesExact(static_cast<std::uint64_t>(choice->plan.deviceBytes)) +
                        " is enough for the choice that needs the least memory");
   return options.decisions.empty() ? Status::ok() : writeOutput(options.decisions, decisionsText(*choice));
 }

@@ -103,9 +103,7 @@ struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
     if (recipe->recompute.policy.isEverywhere(RecomputePolicy::none))
       return;
     if (recipe->recompute.policy.isEverywhere(RecomputePolicy::budget)) {
-      emitError(UnknownLoc::get(&getContext()))
-          << recipe->origin("recompute.policy")
-          << ": 'recompute.policy' = \"budget\" requires the choices of sluice-compile, which replace it";
+      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("recompute.policy").message();
       return signalPassFailure();
     }
     // A group's regions are created once: their ops are not backward ops of another group.

@@ -220,6 +220,11 @@ Status Recipe::refuse(llvm::StringRef key, const std::string &owner, const std::
   return inputError(origin(key) + ": value of '" + key.str() + "' for " + owner + text);
 }
 
+Status Recipe::refuseOpenChoice(std::string_view key) const {
+  return inputError(origin(key) + ": '" + std::string(key) + "' = " + printRecipeValue(value(key)) +
+                    " requires the choices of sluice-compile, which replace it");
+}
+
 Status Recipe::resolve() {
   // A printed recipe has all keys, so a key with its default value cannot be a contradiction.
   auto isGiven = [&](std::string_view key) { return value(key) != findRecipeKey(key)->defaultValue; };
@@ -278,6 +283,16 @@ Status Recipe::resolve() {
   if (!choosesByBudget &&
       (reshard.table ? llvm::any_of(*reshard.table, isAutomatic) : Sharding::isAutomatic(reshard.value)))
     return conflict("sharding.reshard_after_forward", " requires 'recompute.policy' = \"budget\"");
+
+  for (const auto &[key, other] : {std::pair("schedule.forward_prefetch", "schedule.backward_prefetch"),
+                                   std::pair("schedule.backward_prefetch", "schedule.forward_prefetch")})
+    if (value(key) == RecipeValue("auto") && value(other) != RecipeValue("auto"))
+      return conflict(key, ", expected '" + std::string(other) + "' = \"auto\" too but got " +
+                               printRecipeValue(value(other)));
+  if (sharding.choosesUnits())
+    for (std::string_view key : {"precision.compute", "precision.reduce", "precision.output"})
+      if (std::holds_alternative<RecipeTable>(value(key)))
+        return conflict("sharding.units", " cannot be combined with a table by unit in '" + std::string(key) + "'");
 
   // Each of these needs a value of the full step before the first update.
   if (optimizer.inBackward) {

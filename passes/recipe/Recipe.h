@@ -32,7 +32,7 @@ struct Recipe {
     std::variant<Strings, TensorSplit, NamedValues<TensorSplit>> tensor = {};
     Strings expert = {};
     bool sequence = false;
-    /// "block", "root" or "bytes:N", or for each unit a glob or globs.
+    /// "block", "root", "bytes:N" or "auto", or for each unit a glob or globs.
     std::variant<std::string, NamedValues<std::variant<Strings, std::string>>> units = "block";
     Strings replicated = {};
     ShardingStrategy strategy = ShardingStrategy::full_shard;
@@ -41,6 +41,7 @@ struct Recipe {
     ByName<Reshard> reshardAfterForward = {};
     /// Whether the planner chooses.
     static bool isAutomatic(const Reshard &setting) { return setting == Reshard(ReshardRule::automatic); }
+    bool choosesUnits() const { return units == decltype(units)("auto"); }
     bool reshardBeforeBackward = false;
     ByName<ReshardAfterBackward> reshardAfterBackward = {};
     ByName<bool> unshardInBackward = {true};
@@ -102,8 +103,10 @@ struct Recipe {
     std::int64_t reduceBuffers = 1;
     bool overlapSteps = true;
     /// A number of units, or for each unit the units that its use prefetches.
-    std::variant<std::int64_t, NamedValues<Strings>> forwardPrefetch = std::int64_t(1);
-    std::variant<std::int64_t, BackwardPrefetch, NamedValues<Strings>> backwardPrefetch = std::int64_t(1);
+    std::variant<std::int64_t, PrefetchRule, NamedValues<Strings>> forwardPrefetch = std::int64_t(1);
+    std::variant<std::int64_t, BackwardPrefetch, PrefetchRule, NamedValues<Strings>> backwardPrefetch = std::int64_t(1);
+    /// Whether the planner chooses.
+    bool choosesPrefetch() const { return std::holds_alternative<PrefetchRule>(forwardPrefetch); }
   } schedule;
 
   struct Recompute {
@@ -174,6 +177,8 @@ struct Recipe {
                                         llvm::ArrayRef<std::string> names) const;
   /// An error in the value that a key gives to `owner`, such as "unit 'h.0'". `text` continues the sentence.
   Status refuse(llvm::StringRef key, const std::string &owner, const std::string &text) const;
+  /// The error of a pass that reads a value which the planner replaces.
+  Status refuseOpenChoice(std::string_view key) const;
   /// The values that differ from the table's defaults, by key.
   std::map<std::string, RecipeValue> given() const;
   /// All values as TOML, each with its origin as a comment.

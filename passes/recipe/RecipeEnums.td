@@ -40,6 +40,10 @@ def Recipe_RecomputePolicy : Recipe_Enum<"RecomputePolicy", "the forward ops tha
 def Recipe_ScheduleOrder : Recipe_Enum<"ScheduleOrder", "the order of micro-batches", ["loop"]>;
 def Recipe_BackwardPrefetch : Recipe_Enum<"BackwardPrefetch", "the backward prefetch modes of PyTorch FSDP",
                                           ["none", "pre", "post"]>;
+def Recipe_PrefetchRule : I32Enum<"PrefetchRule", "a rule that decides which units are prefetched",
+                                  [I32EnumCase<"automatic", 0, "auto">]> {
+  let cppNamespace = "::sluice";
+}
 def Recipe_Offloaded : Recipe_Enum<"Offloaded", "tensors that can be kept in host memory", ["parameters", "optimizer"]>;
 def Recipe_AttentionKernels : I32Enum<"AttentionKernels", "the library whose kernels compute attention on a GPU",
     [I32EnumCase<"automatic", 0, "auto">, I32EnumCase<"cudnn", 1>, I32EnumCase<"own", 2>]> {

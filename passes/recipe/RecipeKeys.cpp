@@ -109,9 +109,9 @@ std::vector<RecipeKey> makeKeys() {
        .kinds = recipeChoice | recipeTable,
        .doc = "parameters that are gathered together: those of each outermost block, and the rest as `root`; all as "
               "one unit; parameters in order of use up to N bytes; or lists of globs over blocks or parameters (the "
-              "rest is `root`)",
-       .choices = {"block", "root", "bytes:"},
-       .laterChoices = {"auto"},
+              "rest is `root`). `auto` makes the parameters before the first block and those after the last one units, "
+              "if that is better than `block`",
+       .choices = {"block", "root", "bytes:", "auto"},
        .tableKinds = recipeStrings | recipeText,
        .tableOf = "unit names"},
       FIELD(sharding.units));
@@ -287,20 +287,22 @@ std::vector<RecipeKey> makeKeys() {
            "the first gathers of a step wait for the updates of their operands, not for all of the previous step"),
       FIELD(schedule.overlapSteps));
   add({.name = "schedule.forward_prefetch",
-       .kinds = recipeInteger | recipeTable,
+       .kinds = recipeInteger | recipeChoice | recipeTable,
        .doc = "number of units that are gathered before their use in forward; in a table, the units whose gathers are "
-              "issued at the use of a unit",
-       .laterChoices = {"auto"},
+              "issued at the use of a unit. `auto` chooses the table for the machine of `sluice-compile --machine`, "
+              "within `memory.budget`",
+       .choices = enumCases<PrefetchRule>(),
        .most = 1 << 20,
        .tableKinds = recipeStrings,
        .tableOf = "units"},
       FIELD(schedule.forwardPrefetch));
+  Texts prefetchModes = enumCases<BackwardPrefetch>();
+  prefetchModes.push_back(stringifyEnum(PrefetchRule::automatic).str());
   add({.name = "schedule.backward_prefetch",
        .kinds = recipeInteger | recipeChoice | recipeTable,
        .doc = "number of units that are gathered before their use in backward; `none` is 0, `pre` 1; `post` gathers "
-              "the next unit when the previous one is resharded",
-       .choices = enumCases<BackwardPrefetch>(),
-       .laterChoices = {"auto"},
+              "the next unit when the previous one is resharded; `auto` as in forward",
+       .choices = prefetchModes,
        .most = 1 << 20,
        .tableKinds = recipeStrings,
        .tableOf = "units"},

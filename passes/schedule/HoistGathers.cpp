@@ -300,6 +300,10 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
     if (failed(recipe))
       return signalPassFailure();
     const Recipe::Schedule &schedule = recipe->schedule;
+    if (schedule.choosesPrefetch()) {
+      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("schedule.forward_prefetch").message();
+      return signalPassFailure();
+    }
     const spmd::UnitBlocks units(getOperation());
     const ArrayRef<std::string> names = units.getNames();
     PrefetchDistance distance{depthOf(schedule.forwardPrefetch), depthOf(schedule.backwardPrefetch),

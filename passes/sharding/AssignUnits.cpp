@@ -223,6 +223,10 @@ void AssignUnits::runOnOperation() {
       reshardBeforeBackward, reshardAfterBackward, unshardInBackward, microbatches, gradientSync, gradientDivide);
   if (failed(recipe))
     return signalPassFailure();
+  if (recipe->sharding.choosesUnits()) {
+    emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("sharding.units").message();
+    return signalPassFailure();
+  }
   for (const std::string &remark : ineffectiveSettings(*recipe))
     emitRemark(UnknownLoc::get(&getContext())) << remark;
   if (failed(UnitAssignment(module, *recipe).run()))

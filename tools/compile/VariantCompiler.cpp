@@ -2,8 +2,8 @@
 #include "tools/compile/VariantCompiler.h"
 
 #include "dialect/model/Attributes.h"
-#include "passes/Budget.h"
 #include "passes/Pipeline.h"
+#include "passes/Planner.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Profile.h"
 #include "tools/compile/CompileRecipe.h"
@@ -120,9 +120,9 @@ Result<CompiledPlan> VariantCompiler::emit(const Variant &variant) {
   FirstError error(module->getContext());
   if (Result<Recipe> recipe = mergeRecipe(model.get(), optionsOf(options, variant)); !recipe.isOk())
     return recipe.takeStatus();
-  Result<std::optional<BudgetChoice>> choice = makeChoices(model.get(), machine);
+  Result<std::optional<PlanChoice>> choice = makeChoices(model.get(), machine);
   if (choice.isOk() && *choice)
-    return std::move((*choice)->trial);
+    return std::move((*choice)->plan);
   Result<CompiledPlan> plan =
       choice.isOk() ? compilePlan(model.get(), /*isQuiet=*/true) : Result<CompiledPlan>(choice.takeStatus());
   if (!plan.isOk() && !error.text.empty())

@@ -21,24 +21,6 @@ constexpr std::size_t mostNames = 6;
 
 std::int64_t picoseconds(double seconds) { return std::llround(seconds * 1e12); }
 
-/// The entry point with a backward that has the most live bytes.
-std::optional<std::uint32_t> trainedEntry(const plan::PlanT &plan) {
-  std::optional<std::uint32_t> best;
-  std::uint64_t most = 0;
-  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
-    bool hasBackward = false;
-    forEachInstruction(*plan.entries[e], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
-      hasBackward = hasBackward || instruction.phase == plan::Phase::backward;
-    });
-    const std::uint64_t bytes = hasBackward ? profileEntry(plan, e, plan::Space::device).peakBytes : 0;
-    if (bytes > most) {
-      best = e;
-      most = bytes;
-    }
-  }
-  return best;
-}
-
 /// What stages keep, and the launches that recomputing them repeats.
 class Recomputation {
 public:
@@ -249,6 +231,23 @@ std::vector<std::size_t> nestedBlocks(const std::vector<BlockOps> &blocks) {
 }
 
 } // namespace
+
+std::optional<std::uint32_t> trainedEntry(const plan::PlanT &plan) {
+  std::optional<std::uint32_t> best;
+  std::uint64_t most = 0;
+  for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
+    bool hasBackward = false;
+    forEachInstruction(*plan.entries[e], [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+      hasBackward = hasBackward || instruction.phase == plan::Phase::backward;
+    });
+    const std::uint64_t bytes = hasBackward ? profileEntry(plan, e, plan::Space::device).peakBytes : 0;
+    if (bytes > most) {
+      best = e;
+      most = bytes;
+    }
+  }
+  return best;
+}
 
 Result<PlanStages> readStages(const plan::PlanT &plan, const std::set<std::string> &mayStayGathered,
                               const Machine *machine) {

@@ -17,6 +17,7 @@
 #include "passes/solver/choose/BudgetProblem.h"
 #include "runtime/plan/MachineFile.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,7 +47,10 @@ struct PlanStages {
   std::vector<PlanStage> stages;
 };
 
-/// Of the entry point with a backward that has the most live bytes. `mayStayGathered`: units that may. Without a
+/// The entry point with a backward that has the most live bytes; nullopt: none has a backward.
+std::optional<std::uint32_t> trainedEntry(const plan::PlanT &plan);
+
+/// Of the trained entry point. `mayStayGathered`: units that may. Without a
 /// machine, time is in FLOPs. Errors: those of the machine's predictions (predictStep), and rates that it does not
 /// have.
 Result<PlanStages> readStages(const plan::PlanT &plan, const std::set<std::string> &mayStayGathered,

@@ -208,9 +208,7 @@ TEST(RecipeErrors, WrongTypesAndSizes) {
 TEST(RecipeErrors, UnsupportedValues) {
   EXPECT_EQ(errorOf("mesh.context = 2"),
             "r.toml:1: value of 'mesh.context' that this version does not support, expected 1 but got 2");
-  for (const char *recipe :
-       {"sharding.units = \"auto\"", "memory.offload = [\"activations\"]", "schedule.forward_prefetch = \"auto\"",
-        "schedule.backward_prefetch = \"auto\"", "target.arch = \"sm_70\""})
+  for (const char *recipe : {"memory.offload = [\"activations\"]", "target.arch = \"sm_70\""})
     EXPECT_NE(errorOf(recipe).find("' that this version does not support, expected "), std::string::npos)
         << recipe << ": " << errorOf(recipe);
 }

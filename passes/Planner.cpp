@@ -1,0 +1,283 @@
+//===- Planner.cpp - settings that the compiler chooses -------------------------------------===//
+#include "passes/Planner.h"
+
+#include "passes/UnitChoice.h"
+#include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/choose/PlanScopes.h"
+#include "passes/solver/simulate/Prediction.h"
+#include "runtime/base/Text.h"
+
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace sluice {
+namespace {
+
+const ChosenValues withoutDnn = {{"kernels.attention", std::string("own")}};
+constexpr const char *unitsKey = "sharding.units", *forwardKey = "schedule.forward_prefetch",
+                     *backwardKey = "schedule.backward_prefetch";
+/// Plans with a prefetch schedule that are compiled at most: each one over the budget reduces the room of the next.
+constexpr int mostSchedules = 4;
+/// More than any plan needs: a plan within its budget is not placed as low as possible, which takes longest.
+constexpr std::int64_t largeBudget = std::int64_t(1) << 50;
+/// Each distance up to this one is compiled, then each power of two up to the number of units.
+constexpr std::int64_t mostDistance = 8;
+
+/// Predicted seconds of the training step.
+Result<double> secondsOf(const plan::PlanT &plan, const Machine &machine) {
+  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, trainedEntry(plan).value_or(0)));
+  if (step.isComplete)
+    return step.seconds;
+  return inputError(concat("machine '", machine.name, "' has no value for: ",
+                           join(step.unknown, ", ", [](const auto &missing) { return missing.first; })));
+}
+
+/// The values of the two keys of prefetch.
+struct Prefetch {
+  RecipeValue forward, backward;
+  ChosenValues addTo(ChosenValues values) const {
+    values.emplace_back(forwardKey, forward);
+    values.emplace_back(backwardKey, backward);
+    return values;
+  }
+};
+
+/// The tables by unit of a schedule.
+Prefetch prefetchTables(const PlanScopes &scopes, const PrefetchIssue &issue) {
+  RecipeTable tables[2];
+  for (std::size_t j = 0; j < issue.size(); ++j) {
+    if (issue[j] == j)
+      continue;
+    std::vector<RecipeTableEntry> &entries = tables[scopes.problem.scopes[j].backward].entries;
+    const std::string &unit = scopes.units[issue[j]];
+    auto found = std::ranges::find(entries, unit, &RecipeTableEntry::name);
+    if (found == entries.end())
+      found = entries.insert(found, {unit, Strings()});
+    std::get<Strings>(found->value).push_back(scopes.units[j]);
+  }
+  const auto valueOf = [](RecipeTable &table) {
+    std::ranges::sort(table.entries, {}, &RecipeTableEntry::name);
+    return table.entries.empty() ? RecipeValue(std::int64_t(0)) : RecipeValue(std::move(table));
+  };
+  return {valueOf(tables[0]), valueOf(tables[1])};
+}
+
+/// The choice for one division into units.
+class Planner {
+public:
+  Planner(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine)
+      : module(module), recipe(recipe), machine(machine) {}
+
+  Result<PlanChoice> choose(const ChosenValues &units, bool isQuiet) {
+    PlanChoice choice;
+    // Room for one unit is left until the schedule is known.
+    const bool choosesPrefetch = recipe.schedule.choosesPrefetch();
+    const ChosenValues fixed = choosesPrefetch ? Prefetch{std::int64_t(1), std::int64_t(1)}.addTo(units) : units;
+    ChosenValues withoutPrefetch = units;
+    if (recipe.recompute.policy.isEverywhere(RecomputePolicy::budget)) {
+      SLUICE_ASSIGN_OR_RETURN(choice.budget, chooseWithinBudget(module, recipe, machine, fixed));
+      choice.values = choice.budget->values;
+      choice.plan = std::move(choice.budget->trial);
+      withoutPrefetch.insert(withoutPrefetch.end(), choice.values.begin() + static_cast<std::ptrdiff_t>(fixed.size()),
+                             choice.values.end());
+    } else {
+      choice.values = fixed;
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, compileTrial(module, fixed, isQuiet));
+    }
+    choice.isFeasible = isWithin(choice.plan);
+    if (machine) {
+      SLUICE_ASSIGN_OR_RETURN(choice.seconds, secondsOf(choice.plan.file.plan, *machine));
+    }
+    if (choosesPrefetch)
+      SLUICE_RETURN_IF_ERROR(choosePrefetch(withoutPrefetch, choice));
+    return choice;
+  }
+
+  /// True if plan `a` is to be preferred to plan `b`, the choice so far.
+  static bool isBetter(const PlanChoice &a, const PlanChoice &b) {
+    if (a.isFeasible != b.isFeasible)
+      return a.isFeasible;
+    const auto cost = [](const PlanChoice &choice) {
+      return choice.budget ? choice.budget->solution.cost : BudgetCost();
+    };
+    if (!a.isFeasible || (!a.seconds && cost(a) == cost(b)))
+      return a.plan.deviceBytes < b.plan.deviceBytes;
+    return a.seconds ? std::tuple(*a.seconds, a.plan.deviceBytes) < std::tuple(*b.seconds, b.plan.deviceBytes)
+                     : cost(a) < cost(b);
+  }
+
+private:
+  bool isWithin(const CompiledPlan &plan) const {
+    return !recipe.memory.budget || plan.deviceBytes <= *recipe.memory.budget;
+  }
+
+  /// Replaces the plan with a distance of 1 by a better one: with the schedule of the solver, or another distance.
+  Status choosePrefetch(const ChosenValues &values, PlanChoice &choice) {
+    mlir::OwningOpRef<mlir::ModuleOp> partitioned = module.clone();
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(*partitioned, Prefetch{std::int64_t(1), std::int64_t(1)}.addTo(values)));
+    SLUICE_RETURN_IF_ERROR(runPhases(*partitioned, findPhase("partition")));
+    Prefetch best{std::int64_t(1), std::int64_t(1)};
+    const auto compile = [&](const Prefetch &prefetch) -> Result<PlanChoice> {
+      PlanChoice compiled;
+      compiled.values = prefetch.addTo(values);
+      ChosenValues changed = prefetch.addTo({});
+      if (!recipe.memory.budget)
+        changed.emplace_back("memory.budget", largeBudget);
+      SLUICE_ASSIGN_OR_RETURN(compiled.plan, compileTrial(*partitioned, changed));
+      return compiled;
+    };
+    const auto consider = [&](PlanChoice compiled, const Prefetch &prefetch) -> Status {
+      compiled.isFeasible = isWithin(compiled.plan);
+      SLUICE_ASSIGN_OR_RETURN(compiled.seconds, secondsOf(compiled.plan.file.plan, *machine));
+      if (!isBetter(compiled, choice))
+        return Status::ok();
+      best = prefetch;
+      compiled.budget = std::move(choice.budget);
+      choice = std::move(compiled);
+      return Status::ok();
+    };
+
+    const Prefetch atUse{std::int64_t(0), std::int64_t(0)};
+    SLUICE_ASSIGN_OR_RETURN(PlanChoice compiled, compile(atUse));
+    PlanScopes scopes;
+    if (const std::optional<std::uint32_t> entry = trainedEntry(compiled.plan.file.plan))
+      scopes = readScopes(compiled.plan.file.plan, *entry, *machine);
+    // Workspace and gaps between buffers need room too.
+    if (recipe.memory.budget)
+      scopes.problem.room =
+          *recipe.memory.budget - (compiled.plan.deviceBytes - prefetchPeak(scopes.problem, atUses(scopes)));
+    SLUICE_RETURN_IF_ERROR(consider(std::move(compiled), atUse));
+    for (int schedules = 0; scopes.isByUnit && schedules < mostSchedules; ++schedules) {
+      const PrefetchIssue issue = solvePrefetch(scopes.problem);
+      const Prefetch tables = prefetchTables(scopes, issue);
+      SLUICE_ASSIGN_OR_RETURN(compiled, compile(tables));
+      compiled.prefetch = decisionsOf(scopes, issue);
+      const std::int64_t excess = recipe.memory.budget ? compiled.plan.deviceBytes - *recipe.memory.budget : 0;
+      SLUICE_RETURN_IF_ERROR(consider(std::move(compiled), tables));
+      if (excess <= 0)
+        break;
+      *scopes.problem.room -= excess;
+    }
+    // The schedule does not know reductions and the step before.
+    for (RecipeValue Prefetch::*direction : {&Prefetch::forward, &Prefetch::backward})
+      for (std::int64_t distance = 0; distance <= static_cast<std::int64_t>(scopes.units.size());
+           distance = distance < mostDistance ? distance + 1 : 2 * distance) {
+        Prefetch changed = best;
+        changed.*direction = distance;
+        SLUICE_ASSIGN_OR_RETURN(compiled, compile(changed));
+        SLUICE_RETURN_IF_ERROR(consider(std::move(compiled), changed));
+      }
+    if (!recipe.memory.budget) {
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, compileTrial(*partitioned, best.addTo({})));
+    }
+    return Status::ok();
+  }
+
+  static PrefetchIssue atUses(const PlanScopes &scopes) {
+    PrefetchIssue issue;
+    while (issue.size() < scopes.units.size())
+      issue.push_back(issue.size());
+    return issue;
+  }
+
+  static std::vector<PrefetchDecision> decisionsOf(const PlanScopes &scopes, const PrefetchIssue &issue) {
+    std::vector<PrefetchDecision> decisions;
+    for (std::size_t j = 0; j < issue.size(); ++j)
+      if (const PrefetchScope &scope = scopes.problem.scopes[j]; scope.bytes > 0)
+        decisions.push_back({scopes.units[j], scope.backward, scopes.units[issue[j]], scope.bytes, scope.gather});
+    return decisions;
+  }
+
+  mlir::ModuleOp module;
+  const Recipe &recipe;
+  const Machine *machine;
+};
+
+} // namespace
+
+/// The best choice over the divisions into units, for a module after the phase `optimize`.
+static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine) {
+  std::vector<ChosenValues> divisions(1);
+  if (recipe.sharding.choosesUnits()) {
+    divisions[0].emplace_back(unitsKey, std::string("block"));
+    if (std::optional<RecipeTable> split = splitRootUnit(module))
+      divisions.push_back({{unitsKey, std::move(*split)}});
+  }
+  Planner planner(module, recipe, machine);
+  std::optional<PlanChoice> best;
+  for (const ChosenValues &units : divisions) {
+    SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, planner.choose(units, /*isQuiet=*/best.has_value()));
+    if (!best || Planner::isBetter(choice, *best))
+      best = std::move(choice);
+  }
+  best->choosesUnits = recipe.sharding.choosesUnits();
+  return std::move(*best);
+}
+
+bool leavesChoices(const Recipe &recipe) {
+  return recipe.recompute.policy.isEverywhere(RecomputePolicy::budget) || recipe.schedule.choosesPrefetch() ||
+         recipe.sharding.choosesUnits();
+}
+
+Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machine *machine,
+                                              llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase) {
+  SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
+  const PipelinePhase *const done = findPhase(compiledTo(module));
+  // With cuDNN if a plan with it is within the budget.
+  const bool choosesAttention =
+      recipe.choosesAttention() && recipe.memory.budget && (!done || done < findPhase("streams"));
+  if (!leavesChoices(recipe)) {
+    if (choosesAttention) {
+      SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan, compileTrial(module, {}));
+      if (!plan.overBudget.empty())
+        SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
+    }
+    return std::optional<PlanChoice>();
+  }
+  const PipelinePhase *const before = findPhase("optimize");
+  if (done && done > before)
+    return std::optional<PlanChoice>();
+  SLUICE_RETURN_IF_ERROR(recipe.resolve());
+  if (recipe.schedule.choosesPrefetch() && !machine)
+    return inputError(recipe.origin(forwardKey) + ": '" + forwardKey + "' = \"auto\" requires the times of a machine")
+        .withNote("give --machine FILE, such as a file of tools/machines");
+  SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
+  SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, chooseDivision(module, recipe, machine));
+  if (choosesAttention && !choice.isFeasible) {
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
+    SLUICE_ASSIGN_OR_RETURN(choice, chooseDivision(module, recipe, machine));
+  }
+  SLUICE_RETURN_IF_ERROR(setRecipeValues(module, choice.values));
+  return std::optional(std::move(choice));
+}
+
+std::string decisionsText(const PlanChoice &choice) {
+  llvm::json::Object all =
+      choice.budget ? decisionsJson(*choice.budget) : llvm::json::Object{{"decisions", llvm::json::Array()}};
+  all["peak"] = choice.plan.deviceBytes;
+  all["feasible"] = choice.isFeasible;
+  if (choice.seconds)
+    all["step_s"] = *choice.seconds;
+  for (const auto &[key, value] : choice.values)
+    if (key == unitsKey && choice.choosesUnits)
+      all["units"] = std::holds_alternative<std::string>(value) ? "block" : "embedding and head";
+  llvm::json::Array prefetch;
+  for (const PrefetchDecision &decision : choice.prefetch)
+    prefetch.push_back(llvm::json::Object{{"unit", decision.unit},
+                                          {"phase", decision.isBackward ? "backward" : "forward"},
+                                          {"issued_at", decision.issuedAt},
+                                          {"bytes", decision.bytes},
+                                          {"s", decision.seconds}});
+  all["prefetch"] = std::move(prefetch);
+  for (const auto &[key, value] : choice.values)
+    if (key == forwardKey || key == backwardKey)
+      all[key] = printRecipeValue(value);
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << "\n";
+  return text;
+}
+
+} // namespace sluice

@@ -1,0 +1,57 @@
+//===- Planner.h - settings that the compiler chooses ---------------------------------------===//
+//
+// Replaces "budget" and "auto" in a recipe by the settings of the best plan that was compiled: what blocks recompute
+// and which units stay gathered (Budget.h), the boundaries of units, and when gathers are issued.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_PLANNER_H
+#define SLUICE_PASSES_PLANNER_H
+
+#include "passes/Budget.h"
+#include "passes/Pipeline.h"
+
+namespace sluice {
+
+/// A gather of the step.
+struct PrefetchDecision {
+  std::string unit;
+  bool isBackward = false;
+  /// The unit whose use issues the gather; its own for a gather at its use.
+  std::string issuedAt;
+  std::int64_t bytes = 0;
+  double seconds = 0;
+};
+
+struct PlanChoice {
+  /// The settings that replace "budget" and "auto", and their plan.
+  ChosenValues values;
+  CompiledPlan plan;
+  /// The plan is within the budget, if there is one; otherwise it is the one with the least memory.
+  bool isFeasible = false;
+  /// Predicted step; nullopt without a machine.
+  std::optional<double> seconds;
+  /// If the recipe leaves the choice to the planner. `prefetch` is empty where distances were better in a direction.
+  std::optional<BudgetChoice> budget;
+  std::vector<PrefetchDecision> prefetch;
+  bool choosesUnits = false;
+};
+
+/// True if the recipe has a value that makeChoices replaces.
+bool leavesChoices(const Recipe &recipe);
+
+/// With kernels.attention = "auto" and a budget that a plan with cuDNN's attention exceeds, it becomes "own".
+///
+/// If the recipe of the module leaves choices to the planner: runs the phases before them, chooses, and sets the recipe
+/// to the choice, so that the remaining phases give its plan. Time is predicted for `machine`; where it is null, plans
+/// are compared by FLOPs and bytes, and a choice of prefetch is an error. `afterPhase` as for runPhases. Nothing if
+/// there is nothing to choose.
+Result<std::optional<PlanChoice>>
+makeChoices(mlir::ModuleOp module, const Machine *machine,
+            llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
+
+/// The choice with all alternatives as JSON: the file of --decisions.
+std::string decisionsText(const PlanChoice &choice);
+
+} // namespace sluice
+
+#endif // SLUICE_PASSES_PLANNER_H

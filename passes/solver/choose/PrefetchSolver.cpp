@@ -1,0 +1,162 @@
+//===- PrefetchSolver.cpp - when the gathers of a step are issued ----------------------------===//
+#include "passes/solver/choose/PrefetchProblem.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sluice {
+namespace {
+
+/// Times of a schedule.
+struct Times {
+  /// By scope: when the scope before it has ended, when its wait has, and its gather.
+  std::vector<double> reached, begin, gathered;
+  double end = 0;
+};
+
+Times simulate(const PrefetchProblem &problem, const PrefetchIssue &issue) {
+  const std::size_t count = problem.scopes.size();
+  Times times{std::vector<double>(count), std::vector<double>(count), std::vector<double>(count), 0};
+  // A gather is simulated where it is issued: its begin is known there.
+  std::vector<std::vector<std::size_t>> issuedAt(count);
+  for (std::size_t j = 0; j < count; ++j)
+    if (issue[j] < j)
+      issuedAt[issue[j]].push_back(j);
+  double stream = 0, compute = 0;
+  const auto gather = [&](std::size_t j) {
+    if (problem.scopes[j].bytes == 0)
+      return;
+    compute += problem.scopes[j].prepare;
+    times.gathered[j] = stream = std::max(stream, compute) + problem.scopes[j].gather;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    times.reached[i] = compute;
+    if (issue[i] == i)
+      gather(i);
+    times.begin[i] = compute = std::max(compute, times.gathered[i]);
+    for (std::size_t j : issuedAt[i])
+      gather(j);
+    compute += problem.scopes[i].compute;
+  }
+  times.end = compute;
+  return times;
+}
+
+/// Live bytes by scope.
+std::vector<std::int64_t> liveBytes(const PrefetchProblem &problem, const PrefetchIssue &issue) {
+  std::vector<std::int64_t> live;
+  for (const PrefetchScope &scope : problem.scopes)
+    live.push_back(scope.live);
+  for (std::size_t j = 0; j < issue.size(); ++j)
+    for (std::size_t i = issue[j]; i < j; ++i)
+      live[i] += problem.scopes[j].bytes;
+  return live;
+}
+
+/// The first scope of the direction of scope j. A gather is not issued before one of an earlier scope.
+std::size_t earliestScope(const PrefetchProblem &problem, const PrefetchIssue &issue, std::size_t j) {
+  std::size_t first = j;
+  while (first > 0 && problem.scopes[first - 1].backward == problem.scopes[j].backward)
+    --first;
+  for (std::size_t k = first; k < j; ++k)
+    if (problem.scopes[k].bytes > 0)
+      first = std::max(first, issue[k]);
+  return first;
+}
+
+void hoist(const PrefetchProblem &problem, PrefetchIssue &issue) {
+  std::vector<std::int64_t> live = liveBytes(problem, issue);
+  for (std::size_t j = 0; j < issue.size(); ++j) {
+    const PrefetchScope &scope = problem.scopes[j];
+    if (scope.bytes == 0)
+      continue;
+    const std::size_t earliest = earliestScope(problem, issue, j);
+    while (issue[j] > earliest && (!problem.room || live[issue[j] - 1] + scope.bytes <= *problem.room))
+      live[--issue[j]] += scope.bytes;
+    // A later gather is not issued before this one.
+    for (std::size_t k = j + 1; k < issue.size(); ++k)
+      if (problem.scopes[k].bytes > 0 && problem.scopes[k].backward == scope.backward)
+        while (issue[k] < issue[j])
+          live[issue[k]++] -= problem.scopes[k].bytes;
+  }
+}
+
+/// Moves each gather to the last scope from which it ends in time, by the times of the given schedule.
+void sink(const PrefetchProblem &problem, PrefetchIssue &issue) {
+  const Times times = simulate(problem, issue);
+  double latestEnd = times.end;
+  for (std::size_t j = issue.size(); j-- > 0;) {
+    const PrefetchScope &scope = problem.scopes[j];
+    if (scope.bytes == 0)
+      continue;
+    latestEnd = std::min(latestEnd, times.begin[j]) - scope.gather;
+    const double latest = latestEnd - scope.prepare;
+    std::size_t place = issue[j];
+    for (std::size_t i = issue[j]; i <= j; ++i)
+      if ((i < j ? times.begin[i] : times.reached[i]) <= latest)
+        place = i;
+    issue[j] = place;
+  }
+}
+
+} // namespace
+
+double prefetchSeconds(const PrefetchProblem &problem, const PrefetchIssue &issue) {
+  return simulate(problem, issue).end;
+}
+
+std::int64_t prefetchPeak(const PrefetchProblem &problem, const PrefetchIssue &issue) {
+  const std::vector<std::int64_t> live = liveBytes(problem, issue);
+  return live.empty() ? 0 : std::ranges::max(live);
+}
+
+PrefetchIssue distancePrefetch(const PrefetchProblem &problem, std::size_t distance, bool backward,
+                               PrefetchIssue issue) {
+  std::size_t first = 0;
+  for (std::size_t j = 0; j < issue.size(); ++j) {
+    if (j > 0 && problem.scopes[j - 1].backward != problem.scopes[j].backward)
+      first = j;
+    if (problem.scopes[j].backward == backward && problem.scopes[j].bytes > 0)
+      issue[j] = std::max(first, j - std::min(j, distance));
+  }
+  return issue;
+}
+
+PrefetchIssue solvePrefetch(const PrefetchProblem &problem) {
+  PrefetchIssue best(problem.scopes.size());
+  std::iota(best.begin(), best.end(), std::size_t(0));
+  double seconds = prefetchSeconds(problem, best);
+  const auto consider = [&](PrefetchIssue issue) {
+    const double changed = prefetchSeconds(problem, issue);
+    const bool isBetter = changed < seconds && (!problem.room || prefetchPeak(problem, issue) <= *problem.room);
+    if (isBetter) {
+      best = std::move(issue);
+      seconds = changed;
+    }
+    return isBetter;
+  };
+  for (const bool backward : {false, true}) {
+    const PrefetchIssue others = best;
+    for (std::size_t distance = 1; distance < problem.scopes.size(); ++distance)
+      consider(distancePrefetch(problem, distance, backward, others));
+  }
+  PrefetchIssue hoisted(best.size());
+  std::iota(hoisted.begin(), hoisted.end(), std::size_t(0));
+  for (PrefetchIssue issue : {hoisted, best}) {
+    bool isBetter = true;
+    for (std::size_t round = 0; isBetter && round < problem.scopes.size(); ++round) {
+      hoist(problem, issue);
+      isBetter = consider(issue);
+      sink(problem, issue);
+      isBetter |= consider(issue);
+    }
+  }
+  // Less memory in the same time.
+  PrefetchIssue sunk = best;
+  sink(problem, sunk);
+  if (prefetchSeconds(problem, sunk) <= seconds)
+    best = std::move(sunk);
+  return best;
+}
+
+} // namespace sluice
