@@ -28,28 +28,54 @@ DictionaryAttr commonAttributes(LaunchOp launch) {
   return attributes.getDictionary(launch.getContext());
 }
 
+/// Launches that one launch can replace, with their accesses by buffer.
+struct Group {
+  SmallVector<LaunchOp> launches;
+  llvm::DenseMap<Attribute, SmallVector<Access, 2>> accesses;
+
+  bool canJoin(LaunchOp next) const {
+    if (launches.empty())
+      return true;
+    LaunchOp first = launches.front();
+    const auto type = [](ArrayAttr views) { return cast<ViewAttr>(views[0]).getElementType(); };
+    if (commonAttributes(first) != commonAttributes(next) || type(first.getInputs()) != type(next.getInputs()) ||
+        type(first.getOutputs()) != type(next.getOutputs()))
+      return false;
+    return llvm::all_of(accessesOf(next), [&](const Access &b) {
+      const auto found = accesses.find(b.view.getBuffer());
+      return found == accesses.end() || llvm::all_of(found->second, [&](const Access &a) {
+               return (!a.writes && !b.writes) || windowsDisjoint(a.view, b.view);
+             });
+    });
+  }
+  void add(LaunchOp launch) {
+    launches.push_back(launch);
+    for (const Access &access : accessesOf(launch))
+      accesses[access.view.getBuffer()].push_back(access);
+  }
+};
+
 struct MergeLaunches : sluice::impl::MergeLaunchesBase<MergeLaunches> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     getOperation().walk([&](SectionOp section) {
-      SmallVector<LaunchOp> group;
+      Group group;
       for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
         auto launch = dyn_cast<LaunchOp>(op);
         if (launch && !isMergeable(launch, symbols))
           launch = {};
-        if (!group.empty() && (!launch || !canJoin(group, launch))) {
-          merge(group);
-          group.clear();
+        if (!launch || !group.canJoin(launch)) {
+          merge(group.launches);
+          group = {};
         }
         if (launch)
-          group.push_back(launch);
+          group.add(launch);
       }
-      merge(group);
+      merge(group.launches);
     });
   }
 
-  /// A kernel over a list, whose tensor is in memory that is used after the launch: so a later launch of the list
-  /// cannot reuse it.
+  /// True for a launch of a kernel over a list whose input stays live after it: its buffer persists, or has the output.
   static bool isMergeable(LaunchOp launch, SymbolTable &symbols) {
     const KernelRecord *record = findKernelRecord(launch.getKernel());
     if (!record || !computesEach(*record))
@@ -57,24 +83,6 @@ struct MergeLaunches : sluice::impl::MergeLaunchesBase<MergeLaunches> {
     auto input = cast<ViewAttr>(launch.getInputs()[0]), output = cast<ViewAttr>(launch.getOutputs()[0]);
     auto buffer = symbols.lookup<BufferOp>(input.getBuffer().getAttr());
     return !buffer.getEntry() || input.getBuffer() == output.getBuffer();
-  }
-
-  static bool canJoin(ArrayRef<LaunchOp> group, LaunchOp next) {
-    LaunchOp first = group.front();
-    if (commonAttributes(first) != commonAttributes(next))
-      return false;
-    const auto type = [](ArrayAttr views) { return cast<ViewAttr>(views[0]).getElementType(); };
-    if (type(first.getInputs()) != type(next.getInputs()) || type(first.getOutputs()) != type(next.getOutputs()))
-      return false;
-    return llvm::all_of(group, [&](LaunchOp launch) {
-      const auto accesses = accessesOf(launch);
-      return llvm::all_of(accessesOf(next), [&](const Access &b) {
-        return llvm::all_of(accesses, [&](const Access &a) {
-          return (!a.writes && !b.writes) || a.view.getBuffer() != b.view.getBuffer() ||
-                 windowsDisjoint(a.view, b.view);
-        });
-      });
-    });
   }
 
   static void merge(ArrayRef<LaunchOp> group) {

@@ -150,6 +150,18 @@ struct PlaceDestinations : sluice::impl::PlaceDestinationsBase<PlaceDestinations
            !isSet(launch, "residual");
   }
 
+  /// True if each repetition of the product is in the sum, once.
+  static bool isSummedOnce(LaunchOp product, LaunchOp begin, LaunchOp later) {
+    const When all = whenOf(product), first = whenOf(begin), next = whenOf(later);
+    if (all.isAll() && first == When(WhenKind::first) && next == When(WhenKind::not_first))
+      return true;
+    const int64_t repeat = product->getParentOfType<SectionOp>().getRepeat();
+    return llvm::all_of(llvm::seq<int64_t>(0, repeat), [&](int64_t repetition) {
+      return all.includes(repetition, repeat) ==
+             (first.includes(repetition, repeat) != next.includes(repetition, repeat));
+    });
+  }
+
   /// `begin`: the accumulation in the repetitions in which the sum begins.
   void addInProduct(LaunchOp begin, Uses &uses, SymbolTable &symbols) {
     auto source = cast<ViewAttr>(begin.getInputs()[0]);
@@ -167,12 +179,8 @@ struct PlaceDestinations : sluice::impl::PlaceDestinationsBase<PlaceDestinations
         streamOf(product) != streamOf(begin) || !isSameRange(written, source) ||
         source.getElementType() != sum.getElementType() || product.getOutputs().size() != 1)
       return;
-    // Each repetition of the product is in the sum, once.
-    const int64_t repeat = product->getParentOfType<SectionOp>().getRepeat();
-    for (int64_t repetition = 0; repetition < repeat; ++repetition)
-      if (whenOf(product).includes(repetition, repeat) !=
-          (whenOf(begin).includes(repetition, repeat) != whenOf(later).includes(repetition, repeat)))
-        return;
+    if (!isSummedOnce(product, begin, later))
+      return;
     const ViewAttr target = reshaped(sum, written.getShape());
     const auto &ofSum = uses[sum.getBuffer().getAttr()];
     if (!target || !windowIsFree(ofSum, sum, target, ofSource[0].position, ofSource[1].position) ||
