@@ -60,7 +60,9 @@ using PrepareFunction = Result<std::unique_ptr<BoundKernel>> (*)(const KernelReq
 Result<std::unique_ptr<BoundKernel>> prepareByRecord(const KernelRecord &record, PrepareFunction implementation,
                                                      const KernelRequest &request);
 
-/// Prepares the tensors of a list (computesEach) one by one; they run in their order.
+/// The request for tensor `index` of a list (computesEach).
+KernelRequest requestOf(const KernelRequest &list, std::size_t index);
+/// Prepares the tensors of a list one by one; they run in their order.
 Result<std::unique_ptr<BoundKernel>> prepareEach(PrepareFunction implementation, const KernelRequest &list);
 
 /// The implementation of a kernel.

@@ -26,15 +26,14 @@ private:
   const std::vector<std::unique_ptr<BoundKernel>> kernels;
 };
 
-/// The request for tensor `index` of a list.
+} // namespace
+
 KernelRequest requestOf(const KernelRequest &list, std::size_t index) {
   KernelRequest one = list;
   one.inputs = list.inputs.subspan(index, 1);
   one.outputs = list.outputs.subspan(index, 1);
   return one;
 }
-
-} // namespace
 
 Result<std::unique_ptr<BoundKernel>> prepareEach(PrepareFunction implementation, const KernelRequest &list) {
   if (list.outputs.size() == 1)

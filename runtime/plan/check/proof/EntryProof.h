@@ -118,15 +118,17 @@ private:
   bool holdsConcatenation(plan::ViewT window, std::int64_t elements, std::uint32_t concatenation);
   std::optional<Match> matchConcatenation(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
 
-  // Launches.cpp
-  Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
-  /// The destination holds the source times the factor.
-  void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
+  // Accumulations.cpp
   Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
   /// Adds `term`, the next repetition, to a sum; `before` is the sum of those before it, nullopt if nothing is known.
   Verdict addRepetition(const plan::ViewT &sum, Reading term, std::optional<Reading> before, std::uint32_t i);
   /// A product whose residual is the sum that it adds the next repetition to; nullopt if the launch is none.
   std::optional<Verdict> accumulateProduct(const plan::LaunchT &launch, std::uint32_t i);
+
+  // Launches.cpp
+  Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
+  /// The destination holds the source times the factor.
+  void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
   /// True if the launch has no id and implements an addition of the program.
   bool addOps(const plan::LaunchT &launch, std::uint32_t i);
@@ -214,6 +216,10 @@ private:
 /// declared initializer.
 Result initializes(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e);
 
+/// The id of an operand; 0 without one.
+inline std::uint32_t idAt(const std::vector<std::uint32_t> &ids, std::size_t index) {
+  return index < ids.size() ? ids[index] : 0;
+}
 /// An attribute of a launch as its kernel reads it.
 double numberOf(const plan::LaunchT &launch, std::string_view name, double absent);
 
