@@ -29,7 +29,7 @@ DictionaryAttr commonAttributes(LaunchOp launch) {
 }
 
 /// Launches that one launch can replace, with their accesses by buffer.
-struct Group {
+struct LaunchList {
   SmallVector<LaunchOp> launches;
   llvm::DenseMap<Attribute, SmallVector<Access, 2>> accesses;
 
@@ -59,7 +59,7 @@ struct MergeLaunches : sluice::impl::MergeLaunchesBase<MergeLaunches> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     getOperation().walk([&](SectionOp section) {
-      Group group;
+      LaunchList group;
       for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
         auto launch = dyn_cast<LaunchOp>(op);
         if (launch && !isMergeable(launch, symbols))
