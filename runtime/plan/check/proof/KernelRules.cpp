@@ -22,7 +22,8 @@ struct OpRule {
   bool isPointwise = false;
 };
 
-// Casts, copies, scales, accumulations and constants are in Launches.cpp and Accumulations.cpp: they keep or multiply their operand.
+// Casts, copies, scales, accumulations and constants are in Launches.cpp and Accumulations.cpp: they keep or multiply
+// their operand.
 constexpr OpRule opRules[] = {
     {"model.add", "add", true},
     {"model.subtract", "subtract", true},
