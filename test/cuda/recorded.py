@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sluice import *
 
-CUDA = ["target.device=cuda", "target.arch=sm_90"]
+# The device that records has no cuDNN.
+CUDA = ["target.device=cuda", "target.arch=sm_90", "kernels.attention=own"]
 MEGATRON = "sharding.tensor=megatron"
 # Axes that no plan has yet, and a key of the CPU.
 EXCLUDED = {"mesh.context", "mesh.pipeline", "target.isa"}

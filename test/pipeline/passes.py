@@ -13,6 +13,7 @@ TENSOR_NORM = TENSOR + ("mesh.shard=2", "gradient.clip_norm=1.0")
 IN_HOST = BASE + ('memory.offload=["parameters", "optimizer"]',)
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
+GPU = ("mesh.shard=2", "precision.compute=bf16", "target.device=cuda", "target.arch=sm_90")
 FROZEN = ("mesh.shard=2", 'parameters.frozen=["wpe.weight"]')
 IN_BACKWARD = ("mesh.shard=2", "optimizer.in_backward=true")
 RANK_LOSSES = ("mesh.shard=2", "loss.per_rank=true")
@@ -148,6 +149,7 @@ TABLE = {
                                                 plan.count_instructions("copy", phase="backward"))),
     },
     "streams": {
+        "plan-choose-kernels": (GPU, shows(lambda complete, plan: "cudnn = 1" in complete.text and "cudnn = 1" not in plan.text)),
         "plan-assign-streams": (BASE, refused),
         "plan-insert-events": (BASE, refused),
         "plan-elide-events": (BASE, shows(lambda complete, plan: complete.count_instructions("wait") < plan.count_instructions("wait") and
