@@ -14,10 +14,18 @@
 
 namespace sluice {
 
-/// A module path of the source, as the importer names locations; empty if there is no path.
+/// A module path of the source, as the importer names locations, the first one of an op that computes several; empty if
+/// there is no path.
 static std::string pathOf(mlir::Location location) {
-  auto name = mlir::dyn_cast<mlir::NameLoc>(location);
-  return name && name.getName() != "model" ? " (at " + name.getName().str() + ")" : std::string();
+  std::string path;
+  location->walk([&](mlir::Location inner) {
+    auto name = mlir::dyn_cast<mlir::NameLoc>(inner);
+    if (!name || name.getName() == "model")
+      return mlir::WalkResult::advance();
+    path = " (at " + name.getName().str() + ")";
+    return mlir::WalkResult::interrupt();
+  });
+  return path;
 }
 
 static bool hasFile(mlir::Location location) {

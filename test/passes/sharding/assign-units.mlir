@@ -97,7 +97,7 @@ module attributes {model.recipe = {mesh.context = 2 : i64}} {
 // -----
 
 // A value that the key does not have.
-// expected-error @below {{model.recipe: value of 'sharding.units', expected "block", "root", "bytes:N" or a table from unit names to a list of strings or a string but got "blocks"}}
+// expected-error @below {{model.recipe: value of 'sharding.units', expected "block", "root", "bytes:N", "auto" or a table from unit names to a list of strings or a string but got "blocks"}}
 module attributes {model.recipe = {sharding.units = "blocks"}} {
 }
 
