@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t runtimeBytes = 6048 << 10;
 /// Kernels that the library generates at the first product that packs, for all layouts.
 constexpr std::uint64_t packingCodeBytes(bool avx512, plan::DType dtype) {
-  return (avx512 && dtype != plan::DType::bf16 ? 5600 : 3360) << 10;
+  return (!avx512 ? 3360 : dtype == plan::DType::bf16 ? 4480 : 5600) << 10;
 }
 /// A thread's touched stack, its ring of commands, its allocator arena.
 constexpr std::uint64_t threadBytes = 56 << 10;

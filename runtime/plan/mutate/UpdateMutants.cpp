@@ -264,7 +264,10 @@ bool gatherAfterUpdate(Mutation &m) {
 std::vector<MutantKind> updateKinds() {
   return {
       {"drop-update", "an update is left out", {2, 10}, [](Mutation &m) { return dropUpdates(m, false, false); }},
-      {"drop-all-updates", "all updates are left out", {2, 10}, [](Mutation &m) { return dropUpdates(m, true, false); }},
+      {"drop-all-updates",
+       "all updates are left out",
+       {2, 10},
+       [](Mutation &m) { return dropUpdates(m, true, false); }},
       {"freeze-one",
        "an update is left out and its parameters are declared frozen",
        {1, 10},
