@@ -27,7 +27,8 @@ from sluice import *
 # Those of plans with norms are newer: the gradient of a norm adds the cotangent of the residual stream. So are those with micro-batches,
 # of which a product adds the gradient of a weight to the sum of the micro-batches before it, and those of plans in bf16 or with rope: the
 # casts of a unit's parameters are one launch, and the rotations of queries and keys another.
-# The one of gpt2-cuda-bf16 is newer: cuDNN computes attention on sm_90, and the plan says so.
+# The one of gpt2-cuda-bf16 is newer: cuDNN computes attention on sm_90, and the plan says so; and that of llama-cuda (describe): the
+# predicted code of oneDNN's products in bf16 is larger.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.
