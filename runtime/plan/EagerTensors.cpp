@@ -41,7 +41,7 @@ private:
         const EagerStorage *storage = operand == 0 ? nullptr : &program.storage(operand);
         if (!storage || !storage->bytes || storage->phase != Phase::forward || !visited.insert(storage).second)
           continue;
-        // A sum in another element type than the loss is a part of the loss.
+        // One number is a part of the loss, such as a sum before its cast.
         if (storage->elements == 1)
           pending.push_back(&program.ops[storage->begin]);
         else
