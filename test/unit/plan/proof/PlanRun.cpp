@@ -1,4 +1,4 @@
-//===- PlanRun.cpp - the numbers of a small plan, and of its program, on all ranks ---------===//
+//===- PlanRun.cpp - the numbers of a small plan on all ranks ------------------------------===//
 //
 // See PlanRun.h.
 //
@@ -7,244 +7,39 @@
 
 #include "runtime/base/ShardMath.h"
 #include "runtime/plan/LaunchAttributes.h"
-#include "runtime/plan/check/proof/Numbering.h"
+#include "test/unit/plan/proof/ProgramNumbers.h"
 
 #include <cmath>
-#include <functional>
-#include <limits>
-#include <map>
-#include <stdexcept>
 
 namespace sluice::test {
 namespace {
 
-using Numbers = std::vector<double>;
 using Shape = std::vector<std::int64_t>;
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
-struct Tensor {
-  Shape shape;
-  Numbers numbers;
-};
-
-/// What the functions do not know ends the run.
-struct NotKnown : std::runtime_error {
-  using runtime_error::runtime_error;
-};
-
-std::int64_t countOf(const Shape &shape) { return std::int64_t(*elementCount(shape)); }
-
-double function(double x) { return x * x / 4 + 1; }
-
-/// The coordinates of all elements in row-major order.
-std::vector<Shape> coordinatesOf(const Shape &shape) {
-  std::vector<Shape> all{{}};
-  for (std::int64_t extent : shape) {
-    std::vector<Shape> next;
-    for (const Shape &outer : all)
-      for (std::int64_t k = 0; k < extent; ++k) {
-        next.push_back(outer);
-        next.back().push_back(k);
-      }
-    all = std::move(next);
-  }
-  return all;
-}
-
-double numberAt(const Tensor &tensor, const Shape &at) {
-  std::int64_t index = 0;
-  for (std::size_t d = 0; d < tensor.shape.size(); ++d) {
-    if (at.size() != tensor.shape.size() || at[d] >= tensor.shape[d])
-      throw NotKnown("an element outside of its tensor");
-    index = index * tensor.shape[d] + at[d];
-  }
-  return tensor.numbers[std::size_t(index)];
-}
-
-/// Trailing dims align, and a dim of extent 1 repeats.
-Tensor broadcasted(const Tensor &from, const Shape &shape) {
-  Tensor result{shape, {}};
-  const std::size_t missing = shape.size() - from.shape.size();
-  if (from.shape.size() > shape.size())
-    throw NotKnown("a broadcast to fewer dims");
-  for (const Shape &at : coordinatesOf(shape)) {
-    Shape own;
-    for (std::size_t d = 0; d < from.shape.size(); ++d) {
-      if (from.shape[d] != 1 && from.shape[d] != shape[missing + d])
-        throw NotKnown("a broadcast to another extent");
-      own.push_back(from.shape[d] == 1 ? 0 : at[missing + d]);
-    }
-    result.numbers.push_back(numberAt(from, own));
-  }
-  return result;
-}
-
-Tensor map(Tensor tensor, auto of) {
-  for (double &number : tensor.numbers)
-    number = of(number);
-  return tensor;
-}
-
-Tensor combine(const Tensor &a, const Tensor &b, const Shape &shape, auto of) {
-  Tensor left = broadcasted(a, shape);
-  const Tensor right = broadcasted(b, shape);
-  for (std::size_t k = 0; k < left.numbers.size(); ++k)
-    left.numbers[k] = of(left.numbers[k], right.numbers[k]);
-  return left;
-}
-
-/// An op, or a kernel of the same name, of numbers alone; nullopt if it is none.
-std::optional<Tensor> pointwise(std::string_view name, const std::vector<Tensor> &operands, const Shape &shape,
-                                double factor) {
-  if (name == "relu")
-    return map(broadcasted(operands[0], shape), function);
-  if (name == "copy" || name == "cast" || name == "broadcast")
-    return broadcasted(operands[0], shape);
-  if (name == "scale")
-    return map(broadcasted(operands[0], shape), [&](double x) { return x * factor; });
-  if (name == "add")
-    return combine(operands[0], operands[1], shape, [](double a, double b) { return a + b; });
-  if (name == "subtract")
-    return combine(operands[0], operands[1], shape, [](double a, double b) { return a - b; });
-  return std::nullopt;
-}
-
-/// Different numbers for each tensor, rank with other rows, and repetition.
-double given(const std::string &name, std::int64_t index, std::uint32_t rank, std::uint32_t repetition) {
-  const double seed = double(std::hash<std::string>()(name) % 97);
-  return 0.01 * seed + 0.37 * double(index + 1) + 0.011 * double((index * index) % 13) + 5.3 * rank + 1.9 * repetition;
-}
 
 class Run {
 public:
   explicit Run(const plan::PlanT &plan)
-      : plan(plan), program(*plan.program), entry(*plan.entries[0]), sizes(meshSizes(plan)),
-        ranks(std::uint32_t(meshSize(plan))), repeat(entry.sections.front()->repeat) {}
+      : plan(plan), program(plan), entry(*plan.entries[0]), ranks(std::uint32_t(meshSize(plan))),
+        repeat(entry.sections.front()->repeat) {}
 
   bool isRight() {
-    runProgram();
     runPlan();
-    const auto &function = *program.functions[0];
+    const auto &function = *plan.program->functions[0];
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       for (std::size_t k = 0; k < function.outputs_end; ++k) {
         const Tensor found = load(*entry.outputs[k]->view, rank, 0),
-                     expected = values[program.outputs[k]][rank][repeat - 1];
+                     expected = program.value(plan.program->outputs[k], rank, repeat - 1);
         if (!areClose(found.numbers, expected.numbers))
           return false;
       }
-      for (const auto &parameter : plan.parameters) {
-        const auto written = writes.find(parameter->name);
-        const Tensor global = written == writes.end() ? parameterOf(*parameter) : values[written->second][rank][0];
-        if (!holdsShard(*parameter, global, rank))
+      for (const auto &parameter : plan.parameters)
+        if (!holdsShard(*parameter, program.written(*parameter, rank), rank))
           return false;
-      }
     }
     return true;
   }
 
 private:
-  using OfRanks = std::vector<std::vector<Tensor>>;
-
-  std::uint32_t dataRank(std::uint32_t rank) const { return coordinateAlong(plan, rank, plan.data_axes); }
-
-  Tensor parameterOf(const plan::ParameterT &parameter) const {
-    Tensor result{parameter.shape, {}};
-    for (std::int64_t k = 0; k < countOf(parameter.shape); ++k)
-      result.numbers.push_back(given(parameter.name, k, 0, 0));
-    return result;
-  }
-
-  // The program.
-  const plan::AttributeT *attributeOf(std::uint32_t op, std::string_view name) const {
-    return check::proof::attributeOf(*program.kinds[program.op_kinds[op]], name);
-  }
-  double numberIn(std::uint32_t op, std::string_view name) const {
-    const plan::AttributeT *attribute = attributeOf(op, name);
-    return attribute ? attribute->number : 1;
-  }
-  void runProgram() {
-    values.assign(program.values.size() + 1, OfRanks(ranks, std::vector<Tensor>(repeat)));
-    for (std::size_t k = 0; k < program.inputs.size(); ++k) {
-      const std::uint32_t id = program.inputs[k];
-      const std::string &name = program.names[program.input_names[k]];
-      forEach(id, [&](Tensor &own, std::uint32_t rank, std::uint32_t r) {
-        for (std::int64_t i = 0; i < countOf(own.shape); ++i)
-          own.numbers.push_back(given(name, i, dataRank(rank), r));
-      });
-    }
-    std::uint32_t operand = 0, result = 0;
-    for (std::uint32_t op = 0; op < program.op_kinds.size(); ++op) {
-      std::vector<std::uint32_t> operands, results;
-      for (; operand < program.operand_ends[op]; ++operand)
-        operands.push_back(program.operands[operand]);
-      for (; result < program.result_ends[op]; ++result)
-        results.push_back(program.results[result]);
-      runOp(op, operands, results);
-    }
-  }
-  void forEach(std::uint32_t id, auto visit) {
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      for (std::uint32_t r = 0; r < repeat; ++r) {
-        values[id][rank][r].shape = program.types[program.values[id - 1]]->shape;
-        visit(values[id][rank][r], rank, r);
-      }
-  }
-  void runOp(std::uint32_t op, const std::vector<std::uint32_t> &operands, const std::vector<std::uint32_t> &results) {
-    const plan::ProgramKindT &kind = *program.kinds[program.op_kinds[op]];
-    const std::string name = kind.op.substr(6), &symbol = program.names[program.op_symbols[op]];
-    if (name == "write") {
-      writes[symbol] = operands[0];
-      return;
-    }
-    forEach(results[0], [&](Tensor &own, std::uint32_t rank, std::uint32_t r) {
-      const auto of = [&](std::size_t k) -> const Tensor & { return values[operands[k]][rank][r]; };
-      if (name == "read") {
-        for (const auto &parameter : plan.parameters)
-          if (parameter->name == symbol)
-            own = parameterOf(*parameter);
-      } else if (name == "reshape") {
-        own.numbers = of(0).numbers;
-      } else if (name == "transpose") {
-        const std::span<const std::int64_t> permutation = check::proof::listOf(kind, "permutation");
-        for (const Shape &at : coordinatesOf(own.shape)) {
-          Shape source(at.size());
-          for (std::size_t d = 0; d < at.size(); ++d)
-            source[std::size_t(permutation[d])] = at[d];
-          own.numbers.push_back(numberAt(of(0), source));
-        }
-      } else if (name == "concat") {
-        const std::size_t dim = std::size_t(attributeOf(op, "dim")->integer);
-        for (Shape at : coordinatesOf(own.shape)) {
-          std::size_t k = 0;
-          for (; at[dim] >= of(k).shape[dim]; ++k)
-            at[dim] -= of(k).shape[dim];
-          own.numbers.push_back(numberAt(of(k), at));
-        }
-      } else if (name == "all_reduce" || name == "step_mean" || name == "gradient") {
-        const bool isOfStep = name != "all_reduce";
-        const double all = double(groupSize(plan, plan.data_axes));
-        own.numbers.assign(std::size_t(countOf(own.shape)), 0);
-        // Each rank with other rows is as often among the ranks.
-        for (std::uint32_t other = 0; other < ranks; ++other)
-          for (std::uint32_t micro = 0; micro < repeat; ++micro)
-            for (std::size_t i = 0; i < own.numbers.size() && (isOfStep || micro == r); ++i)
-              own.numbers[i] += values[operands[0]][other][micro].numbers[i] * all / ranks;
-        const bool isMean = name == "step_mean" || check::proof::textOf(kind, "reduction") == "mean";
-        const double divisor = name == "gradient" || isMean ? all * (name == "step_mean" ? repeat : 1) : 1;
-        own = map(own, [&](double x) { return x / divisor; });
-      } else {
-        std::vector<Tensor> inputs;
-        for (std::size_t k = 0; k < operands.size(); ++k)
-          inputs.push_back(of(k));
-        std::optional<Tensor> computed = pointwise(name, inputs, own.shape, numberIn(op, "factor"));
-        if (!computed)
-          throw NotKnown("op " + kind.op);
-        own = std::move(*computed);
-      }
-    });
-  }
-
   // The plan.
   struct Cell {
     double number = unknown;
@@ -303,12 +98,12 @@ private:
         own.emplace_back(buffer->bytes);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       for (const auto &parameter : plan.parameters)
-        storeShard(*parameter, parameterOf(*parameter), rank);
+        storeShard(*parameter, ProgramNumbers::parameterOf(*parameter), rank);
       for (const auto &port : entry.inputs)
         for (std::uint32_t r = 0; r < (port->per_repetition ? repeat : 1); ++r) {
           Numbers numbers;
           for (std::int64_t i = 0; i < countOf(port->view->shape); ++i)
-            numbers.push_back(given(port->name, i, dataRank(rank), r));
+            numbers.push_back(given(port->name, i, program.dataRank(rank), r));
           store(*port->view, numbers, rank, r);
         }
     }
@@ -347,8 +142,7 @@ private:
       const Tensor before = load(output, rank, r);
       const bool isFirst = attributes.integer("first", 0) != 0;
       store(output,
-            isFirst ? broadcasted(inputs[0], output.shape).numbers
-                    : combine(inputs[0], before, output.shape, [](double a, double b) { return a + b; }).numbers,
+            isFirst ? broadcasted(inputs[0], output.shape).numbers : sumOf(inputs[0], before, output.shape).numbers,
             rank, r);
     } else if (kernel == "pad") {
       // What the valid extent of the source leaves out.
@@ -459,13 +253,9 @@ private:
   }
 
   const plan::PlanT &plan;
-  const plan::ProgramT &program;
+  const ProgramNumbers program;
   const plan::EntryT &entry;
-  std::vector<std::uint32_t> sizes;
   std::uint32_t ranks, repeat;
-  /// By value of the program, rank and repetition.
-  std::vector<OfRanks> values;
-  std::map<std::string, std::uint32_t> writes;
   /// By rank and buffer.
   std::vector<std::vector<std::vector<Cell>>> memory;
 };

@@ -1,7 +1,7 @@
 //===- PlanRun.h - the numbers of a small plan, and of its program, on all ranks -----------===//
 //
 // The instructions run in issue order. A number that nothing wrote, and one outside of a valid extent, is unknown, and
-// so is everything that is computed from it. Each function of one number is x^2 / 4 + 1, so that no op keeps a number.
+// so is everything that is computed from it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_UNIT_PLAN_PROOF_PLANRUN_H
@@ -9,10 +9,7 @@
 
 #include "runtime/plan/Plan.h"
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace sluice::test {
 
