@@ -18,6 +18,12 @@ using namespace sluice::plan_ir;
 
 namespace {
 
+/// True if the kernel has an attribute of this name.
+bool hasAttribute(LaunchOp launch, std::string_view name) {
+  const KernelRecord *record = findKernelRecord(launch.getKernel());
+  return record && llvm::any_of(record->attributes, [&](const AttributeRecord &own) { return own.name == name; });
+}
+
 /// The reason why cuDNN does not compute the launch, or empty.
 std::string problemOf(LaunchOp launch) {
   for (ArrayAttr views : {launch.getInputs(), launch.getOutputs()})
@@ -45,7 +51,7 @@ struct ChooseKernels : sluice::impl::ChooseKernelsBase<ChooseKernels> {
     for (auto entry : getOperation().getOps<EntryOp>())
       forEachInstruction(entry, [&](Operation *op, int64_t, SectionOp) {
         auto launch = dyn_cast<LaunchOp>(op);
-        if (!launch || !launch.getKernel().starts_with("attention"))
+        if (!launch || !hasAttribute(launch, "cudnn"))
           return;
         if (const std::string problem = problemOf(launch); problem.empty()) {
           useDnn(launch);
@@ -62,7 +68,7 @@ struct ChooseKernels : sluice::impl::ChooseKernelsBase<ChooseKernels> {
     Builder builder(launch.getContext());
     NamedAttrList settings(launch.getSettings());
     settings.set("cudnn", builder.getI64IntegerAttr(1));
-    if (launch.getKernel().ends_with("_grad")) {
+    if (hasAttribute(launch, "rows")) {
       const std::vector<sluice::Operand> inputs = launchOperands(launch.getInputs());
       settings.set("rows", builder.getI64IntegerAttr(cuda::dnnAttentionGradRows(inputs[1], inputs[2])));
     }
