@@ -119,6 +119,12 @@ def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
     ```
     launch k outs [@a]; launch copy ins [@a] outs [@b offset 128]  ==>  launch k outs [@b offset 128]
     ```
+  }];
+}
+
+def AccumulateInProducts : Pass<"plan-accumulate-in-products", "::mlir::ModuleOp"> {
+  let summary = "computes products directly in the sums of which they are terms";
+  let description = [{
     A product that is only accumulated over repetitions is computed into the sum: it is the sum's first value, and then has
     the sum as its residual.
     ```

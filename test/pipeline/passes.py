@@ -147,6 +147,8 @@ TABLE = {
         "plan-lower": (BASE, refused),
         "plan-place-destinations": (BASE, shows(lambda complete, plan: complete.count_instructions("copy", phase="backward") <
                                                 plan.count_instructions("copy", phase="backward"))),
+        "plan-accumulate-in-products": (BASE, shows(lambda complete, plan: complete.count_instructions("accumulate") <
+                                                    plan.count_instructions("accumulate"))),
     },
     "streams": {
         "plan-choose-kernels": (GPU, shows(lambda complete, plan: "cudnn = 1" in complete.text and "cudnn = 1" not in plan.text)),
