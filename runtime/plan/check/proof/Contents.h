@@ -10,6 +10,7 @@
 #define SLUICE_RUNTIME_PLAN_CHECK_PROOF_CONTENTS_H
 
 #include "runtime/plan/Plan.h"
+#include "runtime/plan/check/proof/Loops.h"
 #include "runtime/plan/check/proof/Numbering.h"
 #include "runtime/plan/check/proof/Parts.h"
 
@@ -48,12 +49,6 @@ struct Meaning {
   bool operator==(const Meaning &) const = default;
 };
 
-/// `extent` elements of the buffer at distance `stride`, whose indices in the root are at distance `step`.
-struct Loop {
-  std::int64_t extent = 1, stride = 0, step = 0;
-  bool operator==(const Loop &) const = default;
-};
-
 struct Fact {
   Meaning meaning;
   plan::DType dtype = plan::DType::f32;
@@ -82,9 +77,6 @@ struct Reading {
     meaning.bounds = std::move(shard.bounds);
   }
 };
-
-/// Facts leave out loops of one repetition. Adds one that `like` has, if that is all that is missing.
-void completeLoops(std::vector<Loop> &loops, const std::vector<Loop> &like);
 
 class Contents {
 public:
