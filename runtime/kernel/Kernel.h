@@ -41,8 +41,8 @@ struct KernelRequest {
 class BoundKernel {
 public:
   virtual ~BoundKernel() = default;
-  /// The data pointers are those of the current repetition, in the order of the request. `workspace` is 64-byte aligned
-  /// and holds at least the cap.
+  /// The data pointers are those of the current repetition, in the order of the request. `workspace` holds at least the
+  /// cap and is aligned to 64 bytes, on a GPU to 256, which cuBLASLt requires.
   virtual Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) = 0;
   /// The same as work of a stream. A CPU kernel runs immediately, on the stream's thread; a GPU kernel is enqueued.
   virtual Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,

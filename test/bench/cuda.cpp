@@ -66,6 +66,23 @@ void products(Bench &b) {
   }
 }
 
+/// The products of a loss over classes whose number is odd, in rows of the pitch that a plan chooses.
+void logitsProducts(Bench &b) {
+  const std::int64_t rows = b.emulated ? 32 : 32768, classes = b.emulated ? 117 : 50257, k = b.emulated ? 24 : 768;
+  const double flops = 2. * static_cast<double>(rows * classes * k);
+  const auto matrix = [&](std::int64_t m, std::int64_t n) { return b.tensor(DType::bf16, {m, n}); };
+  const auto logits = [&] {
+    Operand made = matrix(rows, alignedPitch(classes));
+    made.shape[1] = made.extent[1] = made.global[1] = classes;
+    return made;
+  };
+  b.kernel("matmul logits, bf16", "matmul", {matrix(rows, k), matrix(classes, k)}, {logits()},
+           {integer("transpose_b", 1)}, 0, flops);
+  b.kernel("matmul logits' gradient, bf16", "matmul", {logits(), matrix(classes, k)}, {matrix(rows, k)}, {}, 0, flops);
+  b.kernel("matmul logits' weight gradient, bf16", "matmul", {logits(), matrix(rows, k)},
+           {b.tensor(DType::f32, {classes, k})}, {integer("transpose_a", 1)}, 0, flops);
+}
+
 void attention(Bench &b) {
   for (std::int64_t size : {64, 128})
     for (std::int64_t tokens : {1024, 2048, 4096, 8192}) {
@@ -217,6 +234,7 @@ int main(int argc, char **argv) {
   }
   floors(b);
   products(b);
+  logitsProducts(b);
   attention(b);
   norms(b);
   pointwise(b);

@@ -29,6 +29,7 @@ inline std::set<std::string> compared;
 
 class CudaKernels : public testing::Test {
 protected:
+  static constexpr std::size_t workspaceAlignment = 256;
   /// True if tensors are copied to memory of the device, which is aligned as in a plan.
   bool copies = !where().empty();
   /// True if runs are checked for races, with 44 bytes for each byte of the operands.
@@ -106,11 +107,11 @@ protected:
     auto kernel = prepare(request);
     if (!kernel.isOk())
       return kernel.takeStatus();
-    std::vector<char> memory(request.workspace + 128, Tensor::pattern);
+    std::vector<char> memory(request.workspace + 2 * workspaceAlignment, Tensor::pattern);
     char *scratch = place(memory, taken);
     if (!scratch)
       return internalError("no room on the device for the workspace of " + run.kernel);
-    const std::size_t shift = 64 - reinterpret_cast<std::uintptr_t>(scratch) % 64;
+    const std::size_t shift = workspaceAlignment - reinterpret_cast<std::uintptr_t>(scratch) % workspaceAlignment;
     Races races;
     if (checksRaces && Traffic::isAvailable() && !onGpu()) {
       for (std::size_t i = 0; i < places.size(); ++i)

@@ -6,6 +6,8 @@
 #include "test/cuda/KernelHarness.h"
 #include "test/unit/kernel/Products.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 namespace sluice::test {
@@ -38,6 +40,45 @@ TEST_F(CudaKernels, Matmul) {
                     inputs, {Tensor(to, c.c, layout)}, 100,
                     std::string(dtypeName(dtype)) + " extras " + std::to_string(extras));
           }
+}
+
+// Tests that a dim that is dense in aligned rows, but has an extent of no multiple of 16 bytes, is divided: the library
+// computes two products, and their results are those of one.
+TEST_F(CudaKernels, MatmulInParts) {
+  const struct {
+    const char *dim;
+    Product product;
+    Layout a, c;
+  } cases[] = {{"n", {{40, 64}, {69, 64}, {40, 69}, false, true}, Layout::dense, Layout::padded},
+               {"k", {{40, 69}, {69, 64}, {40, 64}, false, false}, Layout::padded, Layout::dense},
+               {"k", {{3, 8, 69}, {64, 69}, {3, 8, 64}, false, true}, Layout::padded, Layout::dense},
+               {"m", {{40, 69}, {40, 64}, {69, 64}, true, false}, Layout::padded, Layout::dense}};
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const auto &[dim, c, aLayout, cLayout] : cases)
+      for (int extras = 0; extras < 4; ++extras) {
+        const bool bias = extras & 1, residual = extras & 2;
+        std::vector<Tensor> inputs = {Tensor(dtype, c.a, aLayout).normal(33), Tensor(dtype, c.b).normal(34)};
+        if (bias)
+          inputs.push_back(Tensor(dtype, {c.c.back()}).normal(35));
+        if (residual)
+          inputs.push_back(Tensor(dtype, c.c, cLayout).normal(36));
+        const std::string what = std::string(dtypeName(dtype)) + " " + dim + " extras " + std::to_string(extras);
+        if (!onGpu())
+          FakeCuda::takeCalls();
+        // The sum of the remainder is rounded once more.
+        compare({"matmul",
+                 {},
+                 1,
+                 {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB), integer("bias", bias),
+                  integer("residual", residual)}},
+                inputs, {Tensor(dtype, c.c, cLayout)}, 100, what,
+                *dim == 'k' ? (dtype == DType::bf16 ? 0x1p-8 : 0x1p-11) : 0);
+        if (onGpu())
+          continue;
+        const std::vector<FakeCall> calls = FakeCuda::takeCalls();
+        // compare() runs each kernel twice.
+        EXPECT_EQ(std::ranges::count(calls, FakeCall::Kind::matmul, &FakeCall::kind), 4) << what;
+      }
 }
 
 // Tests that products, also those within a chunked loss, leave SMs free, and that one SM is always used.
@@ -165,7 +206,7 @@ TEST_F(CudaMatmulGelu, IsASeparateLaunchIfUnaligned) {
     ASSERT_TRUE(kernel.isOk()) << kernel.status().message();
     std::vector<void *> addresses = {in[0].data, in[1].data, in[2].data};
     void *const result = out.data;
-    std::vector<char> workspace(4096);
+    alignas(workspaceAlignment) std::array<char, 4096> workspace;
     FakeCuda::takeCalls();
     ASSERT_TRUE((*kernel)->enqueue(device->stream(0), addresses, {&result, 1}, workspace.data()).isOk());
     ASSERT_TRUE(device->synchronize().isOk());

@@ -8,6 +8,7 @@
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/MatmulShape.h"
 #include "runtime/kernel/cuda/BlasProduct.h"
+#include "runtime/kernel/cuda/ProductParts.h"
 #include "runtime/kernel/cuda/device/Product.h"
 
 #include <algorithm>
@@ -201,6 +202,9 @@ Bound withGelu(const KernelRequest &request, bool isGrad) {
 
 Bound kernels::matmul(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(const MatmulShape s, MatmulShape::of(request));
+  SLUICE_ASSIGN_OR_RETURN(auto parts, productInParts(request));
+  if (parts)
+    return Bound(std::move(parts));
   SLUICE_ASSIGN_OR_RETURN(auto kernel, libraryProduct(request, s, nullptr));
   return kernel ? Bound(std::move(kernel)) : plainProduct(request, s);
 }
