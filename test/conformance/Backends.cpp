@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <thread>
@@ -28,6 +29,8 @@ private:
   std::function<Status(std::uint32_t)> body;
 };
 
+Status passed(Gate &gate) { return gate.pass() ? Status() : failedError("the gate stayed shut"); }
+
 class CpuBackend final : public DeviceBackend {
 public:
   std::string name() const override { return "cpu"; }
@@ -37,6 +40,9 @@ public:
   std::unique_ptr<Command> command(std::uint32_t instruction,
                                    std::function<Status(std::uint32_t)> body) const override {
     return std::make_unique<HostCommand>(instruction, std::move(body));
+  }
+  std::unique_ptr<Command> wait(std::uint32_t instruction, Gate &gate) const override {
+    return command(instruction, [&gate](std::uint32_t) { return passed(gate); });
   }
   bool sharesMemory() const override { return true; }
 };
@@ -73,6 +79,36 @@ private:
   std::function<Status(std::uint32_t)> body;
 };
 
+/// The stream waits for a number in pinned memory. A function that waits would stop those of all streams, because a
+/// driver calls one at a time.
+class GateCommand final : public Command {
+public:
+  GateCommand(std::uint32_t index, Gate &gate, bool emulated) : index(index), gate(gate), emulated(emulated) {}
+  Status execute(void *nativeStream, std::uint32_t) override {
+    const cuda::Table &table = StreamCommand::device->functions();
+    if (emulated)
+      return cuda::driverStatus(table, fakeEnqueue(nativeStream, {}, [this] { EXPECT_TRUE(gate.pass()); }), "wait");
+    // The runtime has no use for it.
+    using WaitValue = cuda::Code (*)(void *, cuda::DevicePointer, std::uint32_t, unsigned);
+    static const auto waitValue =
+        reinterpret_cast<WaitValue>(dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamWaitValue32_v2"));
+    if (!waitValue)
+      return failedError("the driver has no cuStreamWaitValue32");
+    SLUICE_ASSIGN_OR_RETURN(void *memory, StreamCommand::device->allocate(MemorySpace::host, sizeof(int), "a gate"));
+    auto *const word = static_cast<std::uint32_t *>(memory);
+    gate.set(*word);
+    constexpr unsigned equal = 1;
+    return cuda::driverStatus(table, waitValue(nativeStream, reinterpret_cast<cuda::DevicePointer>(word), 1, equal),
+                              "cuStreamWaitValue32");
+  }
+  std::uint32_t instruction() const override { return index; }
+
+private:
+  std::uint32_t index;
+  Gate &gate;
+  bool emulated;
+};
+
 /// A GPU of this machine, or the one that is emulated (test/cuda).
 class CudaBackend final : public DeviceBackend {
 public:
@@ -93,6 +129,9 @@ public:
   std::unique_ptr<Command> command(std::uint32_t instruction,
                                    std::function<Status(std::uint32_t)> body) const override {
     return std::make_unique<StreamCommand>(instruction, std::move(body));
+  }
+  std::unique_ptr<Command> wait(std::uint32_t instruction, Gate &gate) const override {
+    return std::make_unique<GateCommand>(instruction, gate, emulated);
   }
   bool sharesMemory() const override { return emulated; }
 

@@ -10,10 +10,44 @@
 #include "runtime/collective/Communicator.h"
 #include "runtime/device/Device.h"
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <string>
 
 namespace sluice::test {
+
+/// A gate at which streams and the test wait until the test or a command opens it.
+class Gate {
+public:
+  void open() {
+    std::lock_guard lock(mutex);
+    isOpen = true;
+    changed.notify_all();
+    if (word)
+      std::atomic_ref(*word).store(1);
+  }
+  /// False after a minute: a deadlock is a failure, not a hang.
+  bool pass() {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, std::chrono::minutes(1), [&] { return isOpen; });
+  }
+  /// open() also sets `to` to 1, for a stream that waits for memory.
+  void set(std::uint32_t &to) {
+    std::lock_guard lock(mutex);
+    word = &to;
+    if (isOpen)
+      std::atomic_ref(to).store(1);
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool isOpen = false;
+  std::uint32_t *word = nullptr;
+};
 
 class DeviceBackend {
 public:
@@ -23,6 +57,8 @@ public:
   /// A command that runs `body` on the stream.
   virtual std::unique_ptr<Command> command(std::uint32_t instruction,
                                            std::function<Status(std::uint32_t repetition)> body) const = 0;
+  /// A command at which the stream waits for a gate, while commands of other streams run.
+  virtual std::unique_ptr<Command> wait(std::uint32_t instruction, Gate &gate) const = 0;
   /// True if the host can read and write the memory of the device.
   virtual bool sharesMemory() const = 0;
 };

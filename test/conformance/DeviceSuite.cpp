@@ -3,33 +3,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <gtest/gtest.h>
 #include <mutex>
 #include <thread>
 
 namespace sluice::test {
 namespace {
-
-/// A gate at which commands wait until the test or a different command opens it.
-class Gate {
-public:
-  void open() {
-    std::lock_guard lock(mutex);
-    isOpen = true;
-    changed.notify_all();
-  }
-  /// False after a minute: a deadlock is a failure, not a hang.
-  bool pass() {
-    std::unique_lock lock(mutex);
-    return changed.wait_for(lock, std::chrono::minutes(1), [&] { return isOpen; });
-  }
-
-private:
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool isOpen = false;
-};
 
 class DeviceSuite : public testing::TestWithParam<const DeviceBackend *> {
 protected:
@@ -61,7 +40,8 @@ protected:
     });
   }
   Command &waitAt(Gate &gate) {
-    return command([&gate](std::uint32_t) { return gate.pass() ? Status() : failedError("the gate stayed shut"); });
+    commands.push_back(GetParam()->wait(static_cast<std::uint32_t>(commands.size()), gate));
+    return *commands.back();
   }
 
   std::vector<std::unique_ptr<Command>> commands;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 namespace sluice::test {
 
@@ -252,8 +253,11 @@ void fillFakeStreams(Driver &d) {
     FakeCall call;
     call.kind = FakeCall::Kind::host;
     call.addresses = {data, reinterpret_cast<const void *>(function)};
-    // A host function is run in the stream's order, on a thread of the driver, and calls nothing of CUDA.
+    // A host function is run in the stream's order, on the one thread that a driver has for those of all streams, and
+    // calls nothing of CUDA.
     return fakeEnqueue(stream, std::move(call), [=] {
+      static std::mutex one;
+      std::lock_guard lock(one);
       inHostFunction = true;
       function(data);
       inHostFunction = false;
