@@ -30,7 +30,7 @@ done
 command -v zstd > /dev/null || { echo "error: zstd is missing, expected it to pack the bundle" >&2; exit 1; }
 tools=${SLUICE_BUILD:-$root/build}
 [[ -x $tools/bin/sluice-compile && -x $tools/bin/sluice-import ]] || "$root/tools/setup.sh" bin/sluice-compile bin/sluice-import
-programs=(sluice-train sluice-plan conformance unit-cuda unit-cuda-kernels unit-cuda-dnn cuda-plans numeric bench-cuda)
+programs=(sluice-train sluice-plan conformance unit-cuda unit-cuda-kernels cuda-plans numeric bench-cuda)
 
 if [[ $builds ]]; then
   echo "bundle: configuring and building $build (some minutes the first time)"

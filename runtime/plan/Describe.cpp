@@ -180,7 +180,8 @@ Json describeMemory(const plan::PlanT &plan) {
   Json memory = {{"points", pointsJson(plan)}};
   if (!plan.entries.empty())
     memory["peak"] = peakJson(plan, findPeak(plan, plan::Space::device));
-  memory["predicted_process"] = predictedProcess(plan);
+  const auto process = predictedProcess(plan);
+  memory["predicted_process"] = process ? Json(*process) : Json();
   return memory;
 }
 
@@ -310,8 +311,9 @@ std::string describePlanText(const plan::PlanT &plan) {
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + formatBytesExact(arena->bytes) + " arena, " +
            formatBytesExact(arena->persistent) + " persist, " + formatBytesExact(arena->peak_live) + " live at most, " +
            formatBytesExact(arena->workspace) + " workspace" + (arena->pinned ? ", pinned" : "") + "\n";
-  out += concat("  all ", meshSize(plan), " ranks in one process: ", formatBytesExact(predictedProcess(plan)),
-                "\n\nunits\n");
+  if (const auto process = predictedProcess(plan))
+    out += concat("  all ", meshSize(plan), " ranks in one process: ", formatBytesExact(*process), "\n");
+  out += "\nunits\n";
   for (const auto &unit : plan.units) {
     std::uint64_t unsharded = 0, shard = 0;
     for (std::uint32_t p : unit->parameters) {

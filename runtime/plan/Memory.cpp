@@ -123,6 +123,7 @@ Json memoryJson(const plan::PlanT &plan, bool writesCheckpoints) {
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
     entries.push_back(
         {{"entry", plan.entries[e]->name}, {"peak", peakJson(plan, findPeak(plan, e, plan::Space::device))}});
+  const auto predicted = predictedProcess(plan, meshSize(plan), writesCheckpoints);
   Json json = {{"name", plan.name},
                {"world", meshSize(plan)},
                {"spaces", spaces},
@@ -130,7 +131,7 @@ Json memoryJson(const plan::PlanT &plan, bool writesCheckpoints) {
                {"peak", plan.entries.empty() ? Json() : peakJson(plan, findPeak(plan, plan::Space::device))},
                {"entries", entries},
                {"rank", rankBytes(plan)},
-               {"predicted_process", predictedProcess(plan, meshSize(plan), writesCheckpoints)},
+               {"predicted_process", predicted ? Json(*predicted) : Json()},
                {"process", process}};
   if (const CheckpointMemory memory = checkpointMemory(plan, 0); writesCheckpoints)
     json["checkpoint"] = {{"copy", memory.copy}, {"block", memory.block}, {"bytes", memory.bytes()}};
@@ -176,8 +177,9 @@ std::string memoryText(const plan::PlanT &plan, bool unicode, bool writesCheckpo
   if (const CheckpointMemory memory = checkpointMemory(plan, 0); writesCheckpoints)
     out += "  host    checkpoints " + formatBytesExact(memory.bytes()) + ", copy " + formatBytesExact(memory.copy) +
            ", write block " + formatBytesExact(memory.block) + "\n";
-  out += concat("  process of all ", meshSize(plan), " ranks grows by ",
-                formatBytesExact(predictedProcess(plan, meshSize(plan), writesCheckpoints)), "\n");
+  const auto process = predictedProcess(plan, meshSize(plan), writesCheckpoints);
+  out += process ? concat("  process of all ", meshSize(plan), " ranks grows by ", formatBytesExact(*process), "\n")
+                 : "  process: the host memory of the GPU's driver and libraries is not predicted\n";
   for (const ProcessTerm &term : processTerms(plan, meshSize(plan), writesCheckpoints))
     out += "    " + padRight(std::string(term.name), 10) + padLeft(formatBytes(term.bytes), 11) + "  " +
            std::string(term.what) + "\n";

@@ -109,6 +109,8 @@ Counts count(const plan::PlanT &plan) {
 } // namespace
 
 std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints) {
+  if (plan.target && plan.target->device != "cpu")
+    return {};
   const Counts counts = count(plan);
   std::uint64_t mapped = 0;
   for (const auto &arena : plan.arenas)
@@ -132,13 +134,16 @@ std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ran
   return terms;
 }
 
-std::uint64_t predictedProcess(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints) {
+std::optional<std::uint64_t> predictedProcess(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints) {
+  const std::vector<ProcessTerm> terms = processTerms(plan, ranks, writesCheckpoints);
+  if (terms.empty())
+    return std::nullopt;
   std::uint64_t bytes = 0;
-  for (const ProcessTerm &term : processTerms(plan, ranks, writesCheckpoints))
+  for (const ProcessTerm &term : terms)
     bytes += term.bytes;
   return bytes;
 }
 
-std::uint64_t predictedProcess(const plan::PlanT &plan) { return predictedProcess(plan, meshSize(plan)); }
+std::optional<std::uint64_t> predictedProcess(const plan::PlanT &plan) { return predictedProcess(plan, meshSize(plan)); }
 
 } // namespace sluice

@@ -12,6 +12,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,13 +27,15 @@ struct ProcessTerm {
   std::uint64_t bytes = 0;
 };
 
-/// In the order of the list above, for a process that holds `ranks` of the plan's ranks.
+/// In the order of the list above, for a process that holds `ranks` of the plan's ranks. Empty for a plan of a GPU: the
+/// host memory of its driver and libraries, some hundred MiB, is not predicted.
 std::vector<ProcessTerm> processTerms(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints = false);
 
 /// Their sum: bytes that the process grows by, from before the plan is read to its largest.
-std::uint64_t predictedProcess(const plan::PlanT &plan, std::uint64_t ranks, bool writesCheckpoints = false);
+std::optional<std::uint64_t> predictedProcess(const plan::PlanT &plan, std::uint64_t ranks,
+                                              bool writesCheckpoints = false);
 /// Of a process that holds all ranks and writes no checkpoints.
-std::uint64_t predictedProcess(const plan::PlanT &plan);
+std::optional<std::uint64_t> predictedProcess(const plan::PlanT &plan);
 
 } // namespace sluice
 

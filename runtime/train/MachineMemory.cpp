@@ -36,14 +36,12 @@ std::uint64_t machineMemory() {
 }
 
 Status checkFitsMachine(const plan::PlanT &plan, std::uint64_t ranks, std::uint64_t limit, bool writesCheckpoints) {
-  if (limit == 0 || (plan.target && plan.target->device != "cpu"))
-    return Status::ok();
-  const std::uint64_t needed = predictedProcess(plan, ranks, writesCheckpoints);
-  if (needed <= limit)
+  const std::optional<std::uint64_t> needed = predictedProcess(plan, ranks, writesCheckpoints);
+  if (limit == 0 || !needed || *needed <= limit)
     return Status::ok();
   return refusedError(concat("memory of the ", ranks, (ranks == 1 ? " rank" : " ranks"),
                              " in this process, expected at most this machine's ", formatBytesExact(limit), " but got ",
-                             formatBytesExact(needed)))
+                             formatBytesExact(*needed)))
       .withNote("sluice-plan memory lists the largest buffers; with memory.budget in the recipe the compiler reports "
                 "this error");
 }

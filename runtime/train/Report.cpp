@@ -82,7 +82,8 @@ std::string jsonLine(const RunSummary &summary) {
   }
   return fmt::format(R"({{"summary": {{"predicted_peak": {}, "measured_peak": {}, "predicted_process": {}, )"
                      R"("measured_process": {}{}}}}})",
-                     jsonObject(summary.predictedPeak), jsonObject(summary.measuredPeak), summary.predictedProcess,
+                     jsonObject(summary.predictedPeak), jsonObject(summary.measuredPeak),
+                     summary.predictedProcess ? fmt::to_string(*summary.predictedProcess) : "null",
                      summary.measuredProcess, pages);
 }
 
@@ -157,10 +158,12 @@ std::string progressBar(const StepReport &report, double elapsed, int columns) {
   return head + bar + tail;
 }
 
-/// "\nprocess:  4096 (4.00 KiB) resident, 8192 (8.00 KiB) predicted", and the pages of arenas if they were measured.
+/// "\nprocess:  4096 (4.00 KiB) resident, 8192 (8.00 KiB) predicted" or without a prediction, and the pages of arenas if
+/// they were measured.
 static std::string residentLines(const RunSummary &summary) {
-  std::string text = fmt::format("\nprocess:  {} resident, {} predicted", formatBytesExact(summary.measuredProcess),
-                                 formatBytesExact(summary.predictedProcess));
+  std::string text = fmt::format("\nprocess:  {} resident", formatBytesExact(summary.measuredProcess));
+  if (summary.predictedProcess)
+    text += fmt::format(", {} predicted", formatBytesExact(*summary.predictedProcess));
   bool isFirst = true;
   for (const auto &[space, bytes] : summary.pages) {
     text += fmt::format("{}  {} at most {} of {} with live bytes", isFirst ? "\nresident pages:" : "", space,

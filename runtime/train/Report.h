@@ -84,8 +84,8 @@ struct RunSummary {
   std::map<std::string, std::uint64_t> measuredPeak;
   /// Resident pages and pages with live bytes, where they were measured.
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> pages;
-  /// Growth of the process in bytes.
-  std::uint64_t predictedProcess = 0;
+  /// Growth of the process in bytes; on a GPU it is not predicted.
+  std::optional<std::uint64_t> predictedProcess;
   std::uint64_t measuredProcess = 0;
 };
 

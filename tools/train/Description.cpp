@@ -44,14 +44,14 @@ std::string describeRun(const TrainCommand &command, const plan::PlanT &plan, co
   if (command.generate.count != 0)
     text += line("generation", quantity(command.generate.count, "token") +
                                    (command.prompts.empty() ? "" : " for each prompt of '" + command.prompts + "'"));
+  const auto process = predictedProcess(plan, launched ? 1 : ranks, !command.checkpoint.folder.empty());
   text +=
       line("memory", join(plan.arenas, ", ",
                           [](const auto &arena) {
                             return concat(plan::EnumNameSpace(arena->space), " ",
                                           formatBytes(arena->bytes + arena->workspace));
                           }) +
-                         " on each rank; this process about " +
-                         formatBytes(predictedProcess(plan, launched ? 1 : ranks, !command.checkpoint.folder.empty())));
+                         " on each rank" + (process ? "; this process about " + formatBytes(*process) : ""));
   for (const auto &[name, path] : {std::pair("log", &train.log), std::pair("tensorboard", &train.tensorboard),
                                    std::pair("save", &train.save), std::pair("trace", &command.trace)})
     if (!path->empty())

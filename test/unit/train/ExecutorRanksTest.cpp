@@ -214,7 +214,7 @@ TEST_F(ExecutorRanksTest, MoreMemoryThanTheMachineHasIsRefused) {
   auto file = readCheckedPlan(write());
   ASSERT_TRUE(file.isOk()) << file.status().message();
   const plan::PlanT &plan = file->plan;
-  const std::uint64_t needed = predictedProcess(plan, 2);
+  const std::uint64_t needed = *predictedProcess(plan, 2);
   EXPECT_TRUE(checkFitsMachine(plan, 2, needed, false).isOk());
   EXPECT_TRUE(checkFitsMachine(plan, 1, needed - 1, false).isOk());
   EXPECT_TRUE(checkFitsMachine(plan, 2, 0, false).isOk());

@@ -127,6 +127,10 @@ TEST(Report, SummaryLineComparesPeaks) {
   EXPECT_EQ(summaryLine(summary),
             "predicted peak and measured peak differ:  device predicted 2048 (2.00 KiB) requested 2049 (2.00 KiB)" +
                 process);
+  EXPECT_NE(jsonLine(summary).find("\"predicted_process\": 8192"), std::string::npos);
+  summary.predictedProcess.reset();
+  EXPECT_TRUE(summaryLine(summary).ends_with("\nprocess:  4096 (4.00 KiB) resident"));
+  EXPECT_NE(jsonLine(summary).find("\"predicted_process\": null"), std::string::npos);
 }
 
 TEST(Report, UtilizationAndTime) {
