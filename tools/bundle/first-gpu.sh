@@ -70,11 +70,7 @@ model() {
   echo "losses ${issued//$'\n'/ }"
 }
 source "$here/world.sh"
-numericOnGpu() {
-  SLUICE_TOOLS=$here/kept/tools SLUICE_KEPT=$here/kept SLUICE_DEVICE=cuda SLUICE_REFERENCE=$here/reference numeric --gtest_brief=1 \
-    --gtest_filter="$(cat "$here/kept/filter")"
-}
-export -f losses model world numericOnGpu
+export -f losses model world numericOn
 export here logs
 
 cd "$here/plans" || exit 1
@@ -112,7 +108,7 @@ else
     lowest=$(awk '/% of the/ { share = $0; sub(/ % of the.*/, "", share); sub(/.* /, "", share); print share, $0 }' "$logs/floor.log" | sort -n | head -3 |
       sed 's/^[^ ]* //; s/  */ /g')
   fi
-  try numeric 180 bash -c numericOnGpu
+  try numeric 240 bash -c 'numericOn cuda'
 fi
 
 printf '%-24s %-8s %6s  %s\n' step result seconds detail

@@ -59,12 +59,6 @@ checkLog() {
     NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=COLL,REG NCCL_DEBUG_FILE="$logs/$1.nccl.%h.%p" world 2 train "$2" --cuda-graph off &&
     python3 "$here/nccl_log.py" "$logs/$1.json" "$logs/$1".nccl.* --runs train_step:10
 }
-# numericOn DEVICE: the numeric tests, with the plans that were kept for it.
-numericOn() {
-  SLUICE_TOOLS=$here/kept/tools SLUICE_KEPT=$here/kept SLUICE_DEVICE=$1 SLUICE_REFERENCE=$here/reference numeric --gtest_brief=1 \
-    --gtest_filter="$(cat "$here/kept/filter")"
-}
-
 cd "$here/plans" || exit 1
 for ranks in 1 2 4; do
   try "cpu-$ranks" train "gpt2-tiny-$ranks-cpu.plan"
