@@ -95,8 +95,9 @@ template <typename S> SLUICE_DEVICE void binaryDense(const DenseArgs &args, Lane
 /// dy, gate, up -> dgate, dup
 template <typename S> SLUICE_DEVICE void swigluGradDense(const DenseArgs &args, Lane lane) {
   mapDense<S, S, S, S, 3, 2>(args, lane, [](float dy, float gate, float up, float &dgate, float &dup) {
-    dgate = dy * up * siluSlope(gate);
-    dup = dy * siluOf(gate);
+    const Silu<float> silu(gate);
+    dgate = dy * up * silu.slope;
+    dup = dy * silu.value;
   });
 }
 

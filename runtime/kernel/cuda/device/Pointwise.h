@@ -56,9 +56,9 @@ struct PointwiseArgs {
   double p = 0, q = 0;
 };
 
-template <typename T> SLUICE_DEVICE T sigmoidOf(T x) { return 1 / (1 + expOf(-x)); }
+template <typename T> SLUICE_DEVICE T sigmoidOf(T x) { return inverseOf(1 + expOf(-x)); }
 template <typename T> SLUICE_DEVICE T geluGate(T x) {
-  return 1 / (1 + expOf(T(-2 * 0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
+  return inverseOf(1 + expOf(x * (T(-2 * 0.79788456080286535588) + T(-2 * 0.79788456080286535588 * 0.044715) * x * x)));
 }
 
 template <typename T> SLUICE_DEVICE T siluOf(T x) { return x == -infinityOf(x) ? T(-0.0) : x * sigmoidOf(x); }
@@ -104,11 +104,18 @@ template <typename T> SLUICE_DEVICE T unaryOf(Unary operation, T x, T p) {
   }
 }
 
-/// Slope of silu: s + x s (1 - s); the second term is 0 at infinity.
-template <typename T> SLUICE_DEVICE T siluSlope(T x) {
-  const T s = sigmoidOf(x), rest = s * sigmoidOf(-x);
-  return s + (rest == 0 ? T(0) : x * rest);
-}
+/// silu and its slope: x s and s + x s (1 - s), whose second term is 0 at infinity.
+template <typename T> struct Silu {
+  T value, slope;
+  SLUICE_DEVICE explicit Silu(T x) {
+    // s and 1 - s, each without a difference.
+    const T e = expOf(-sizeOf(x)), larger = inverseOf(1 + e), smaller = e * larger;
+    const T s = x < 0 ? smaller : larger, rest = smaller * larger;
+    value = x == -infinityOf(x) ? T(-0.0) : x * s;
+    slope = s + (rest == 0 ? T(0) : x * rest);
+  }
+};
+template <typename T> SLUICE_DEVICE T siluSlope(T x) { return Silu<T>(x).slope; }
 
 template <typename T> SLUICE_DEVICE T binaryOf(Binary operation, T a, T b, T p, T q) {
   switch (operation) {
