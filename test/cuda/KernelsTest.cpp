@@ -253,8 +253,8 @@ TEST_F(CudaKernels, Indexed) {
     }
 }
 
-// Tests sums of many rows: several blocks sort the positions by both bytes of an index, one index is named by a tenth of
-// the positions, and most rows by none.
+// Tests sums of many rows: several blocks sort the positions by both bytes of an index, one index is named by a tenth
+// of the positions, and most rows by none.
 TEST_F(CudaKernels, IndexedByBlocks) {
   for (DType dtype : {DType::f32, DType::bf16, DType::f64})
     for (std::int64_t rows : {1500, 5000}) {

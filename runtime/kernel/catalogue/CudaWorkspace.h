@@ -40,7 +40,8 @@ constexpr std::uint64_t normGradWorkspace(std::int64_t rows, std::int64_t column
 }
 
 /// Of rows that are added by index (device/SortedRows.h): two lists of the positions with 8 bytes each, counts of
-/// the sort in a byte for each row of the table, and two parts for each 64 positions. `bytes`: of an element of a part, 4 or 8.
+/// the sort in a byte for each row of the table, and two parts for each 64 positions. `bytes`: of an element of a part,
+/// 4 or 8.
 struct SortedRowsWorkspace {
   std::uint64_t list = 0, counts = 0, parts = 0;
   constexpr SortedRowsWorkspace(std::int64_t positions, std::int64_t rows, std::int64_t elements, std::uint64_t bytes)

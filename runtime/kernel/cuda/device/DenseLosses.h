@@ -53,8 +53,8 @@ template <typename S> struct Aligned {
   }
 };
 
-/// e^x for x of at most 0. The error relative to the result is 2^-22 + |x| 2^-24, so that of a sum of n exponentials with
-/// 1 among them is below 2^-22 + log(n) 2^-24.
+/// e^x for x of at most 0. The error relative to the result is 2^-22 + |x| 2^-24, so that of a sum of n exponentials
+/// with 1 among them is below 2^-22 + log(n) 2^-24.
 SLUICE_DEVICE float exponentialOf(float x) { return powerOfTwo(x * 1.4426950408889634f); }
 
 /// The largest of some numbers, ignoring NaN, and the sum of their exponentials relative to it.
@@ -140,23 +140,10 @@ template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &
   args.scratch[row] = loss;
 }
 
-template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossArgs &args, Lane lane) {
+/// slope(logit, column) of each element of a row.
+template <typename S, typename Slope>
+SLUICE_DEVICE void mapLogits(const void *x, void *dx, unsigned columns, Slope slope, Lane lane) {
   constexpr int n = vectorWidth<S>;
-  const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
-  const void *x = rowOf<S>(args.logits, row, args.pitch);
-  void *dx = rowOf<S>(args.dlogits, row, args.dpitch);
-  const Index target = args.target(row);
-  const float total = args.lse[row];
-  float factor = static_cast<float>(*args.scratch);
-  const bool ignored = target == args.ignore;
-  if (!ignored && (target < 0 || target >= args.classes))
-    factor = floatOfBits(0x7fc00000u);
-  const Index local = target - args.firstClass;
-  const unsigned place = local >= 0 && local < columns ? static_cast<unsigned>(local) : columns;
-  const float share = static_cast<float>(args.share), rest = 1 - static_cast<float>(args.smoothing);
-  const auto slope = [&](float value, unsigned column) {
-    return ignored ? 0.0f : (expOf(value - total) - (share + (column == place ? rest : 0.0f))) * factor;
-  };
   // Vectors in flight.
   constexpr unsigned together = 2;
   Aligned<S> parts(x, columns);
@@ -188,6 +175,27 @@ template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossAr
   }
   for (unsigned column = parts.tail + thread; column < columns; column += threads)
     storeStored<S>(dx, column, slope(loadStored<S>(x, column), column));
+}
+
+template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossArgs &args, Lane lane) {
+  const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
+  const void *x = rowOf<S>(args.logits, row, args.pitch);
+  void *dx = rowOf<S>(args.dlogits, row, args.dpitch);
+  const Index target = args.target(row);
+  if (target == args.ignore) {
+    mapLogits<S>(x, dx, columns, [](float, unsigned) { return 0.0f; }, lane);
+    return;
+  }
+  const float total = args.lse[row];
+  const float factor =
+      target < 0 || target >= args.classes ? floatOfBits(0x7fc00000u) : static_cast<float>(*args.scratch);
+  const Index local = target - args.firstClass;
+  const unsigned place = local >= 0 && local < columns ? static_cast<unsigned>(local) : columns;
+  const float share = static_cast<float>(args.share), ofTarget = share + (1 - static_cast<float>(args.smoothing));
+  const auto slope = [=](float value, unsigned column) {
+    return (expOf(value - total) - (column == place ? ofTarget : share)) * factor;
+  };
+  mapLogits<S>(x, dx, columns, slope, lane);
 }
 
 } // namespace sluice::cuda

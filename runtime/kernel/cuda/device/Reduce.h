@@ -65,8 +65,8 @@ template <typename E> SLUICE_DEVICE void powerSum(const ReduceArgs &args, Lane l
 }
 
 /// One launch reduces many dense tensors, as many as fit the 4 KB of a launch's arguments. Each tensor has separate
-/// blocks, `powerElements` of its elements or more for each. A thread adds its vectors in order, then its elements after
-/// the last vector.
+/// blocks, `powerElements` of its elements or more for each. A thread adds its vectors in order, then its elements
+/// after the last vector.
 inline constexpr int listedTensors = 96;
 inline constexpr int powerThreads = 512;
 inline constexpr Index powerElements = 16384;

@@ -85,8 +85,8 @@ struct WarpShare {
       : args(args), list(args.step == 0 ? nullptr : args.listAfter(args.step - 1)),
         inWarp(static_cast<unsigned>(lane.thread()) % warpSize) {
     const unsigned length = args.share / sortWarps;
-    const unsigned at = static_cast<unsigned>(lane.block()) * args.share +
-                        static_cast<unsigned>(lane.thread()) / warpSize * length;
+    const unsigned at =
+        static_cast<unsigned>(lane.block()) * args.share + static_cast<unsigned>(lane.thread()) / warpSize * length;
     begin = at < args.count ? at : args.count;
     end = args.count - begin < length ? args.count : begin + length;
   }
@@ -405,7 +405,7 @@ SLUICE_DEVICE void takeRowsDense(const TakeRowsArgs &args, Lane lane) {
 } // namespace sluice::cuda
 
 #define SLUICE_SORTED_ROWS_KERNELS(X)                                                                                  \
-  X(sluice_countPositions, countPositions, SortedRowsArgs) \
+  X(sluice_countPositions, countPositions, SortedRowsArgs)                                                             \
   X(sluice_sortPositions, sortPositions, SortedRowsArgs)                                                               \
   X(sluice_takeRowsDense, takeRowsDense, TakeRowsArgs)                                                                 \
   SLUICE_POLICIES(X, sumTiles, SortedRowsArgs)                                                                         \
