@@ -181,6 +181,24 @@ SLUICE_DEVICE float powerOf(float x, float y) { return powf(x, y); }
 SLUICE_DEVICE double powerOf(double x, double y) { return pow(x, y); }
 SLUICE_DEVICE float sizeOf(float x) { return fabsf(x); }
 SLUICE_DEVICE double sizeOf(double x) { return fabs(x); }
+#ifdef __CUDACC__
+/// 2^x by the hardware: relative error 2^-22, results below 2^-126 are 0 (PTX ISA, ex2.approx.ftz).
+SLUICE_DEVICE float powerOfTwo(float x) {
+  float result;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+/// 1 / x by the hardware: to one unit of the last place, results below 2^-126 are 0 (PTX ISA, rcp.approx.ftz).
+SLUICE_DEVICE float inverseOf(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+#else
+inline float powerOfTwo(float x) { return exp2f(x); }
+inline float inverseOf(float x) { return 1 / x; }
+#endif
+SLUICE_DEVICE double inverseOf(double x) { return 1 / x; }
 SLUICE_DEVICE float infinityOf(float) { return floatOfBits(0x7f800000u); }
 SLUICE_DEVICE double infinityOf(double) { return static_cast<double>(floatOfBits(0x7f800000u)); }
 template <typename T> SLUICE_DEVICE bool isFinite(T x) { return x - x == T(0); }

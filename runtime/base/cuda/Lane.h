@@ -164,6 +164,23 @@ template <typename T, typename Op> SLUICE_DEVICE T blockReduce(Lane lane, T valu
   return result;
 }
 
+/// Combines load(0), load(1), .. over the block: thread t has every threads-th number from the t-th on, in order, then
+/// blockReduce. Eight loads of a thread are in flight together.
+template <typename T, typename Op, typename Load>
+SLUICE_DEVICE T blockReduceOf(Lane lane, Index count, T identity, Op op, Load load) {
+  constexpr int together = 8;
+  const Index step = lane.threads();
+  T result = identity;
+  for (Index first = lane.thread(); first < count; first += together * step) {
+    T values[together];
+    for (int i = 0; i < together; ++i)
+      values[i] = first + i * step < count ? load(first + i * step) : identity;
+    for (int i = 0; i < together; ++i)
+      result = op(result, values[i]);
+  }
+  return blockReduce(lane, result, op);
+}
+
 } // namespace sluice::cuda
 
 #endif // SLUICE_RUNTIME_BASE_CUDA_LANE_H

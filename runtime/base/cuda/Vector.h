@@ -11,7 +11,8 @@
 
 namespace sluice::cuda {
 
-/// Stored types of elements that kernels compute in float.
+/// Stored types of elements that kernels compute in float. A word has two neighbours, the first in its lower half; on a
+/// GPU one instruction rounds both, with the result of Half.h except for the bits of NaN.
 struct StoredF32 {
   using Memory = float;
   SLUICE_DEVICE static float widen(Memory stored) { return stored; }
@@ -21,11 +22,43 @@ struct StoredBf16 {
   using Memory = std::uint16_t;
   SLUICE_DEVICE static float widen(Memory stored) { return bf16ToFloat(stored); }
   SLUICE_DEVICE static Memory narrow(float value) { return floatToBf16(value); }
+  SLUICE_DEVICE static void widenWord(unsigned word, float &first, float &second) {
+    first = floatOfBits(word << 16);
+    second = floatOfBits(word & 0xffff0000u);
+  }
+  SLUICE_DEVICE static unsigned narrowWord(float first, float second) {
+#ifdef __CUDACC__
+    unsigned word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+#else
+    return static_cast<unsigned>(narrow(second)) << 16 | narrow(first);
+#endif
+  }
 };
 struct StoredF16 {
   using Memory = std::uint16_t;
   SLUICE_DEVICE static float widen(Memory stored) { return f16ToFloat(stored); }
   SLUICE_DEVICE static Memory narrow(float value) { return floatToF16(value); }
+  SLUICE_DEVICE static void widenWord(unsigned word, float &first, float &second) {
+#ifdef __CUDACC__
+    asm("{ .reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high; }"
+        : "=f"(first), "=f"(second)
+        : "r"(word));
+#else
+    first = widen(static_cast<Memory>(word));
+    second = widen(static_cast<Memory>(word >> 16));
+#endif
+  }
+  SLUICE_DEVICE static unsigned narrowWord(float first, float second) {
+#ifdef __CUDACC__
+    unsigned word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(second), "f"(first));
+    return word;
+#else
+    return static_cast<unsigned>(narrow(second)) << 16 | narrow(first);
+#endif
+  }
 };
 
 /// How all operands of a policy are stored, where the policy has one type.
@@ -59,32 +92,44 @@ template <> struct RawVector<16> {
   using Type = uint4;
 };
 #else
+// Of 16 bits: GCC splits a vector whose own elements are all that is used into loads of one element.
 template <> struct RawVector<8> {
-  using Type = unsigned __attribute__((vector_size(8), may_alias));
+  using Type = unsigned short __attribute__((vector_size(8), may_alias));
 };
 template <> struct RawVector<16> {
-  using Type = unsigned __attribute__((vector_size(16), may_alias));
+  using Type = unsigned short __attribute__((vector_size(16), may_alias));
 };
 #endif
 
+/// n elements as they are stored.
+template <typename S, int n> using RawOf = typename RawVector<n * bytesOfStored<S>>::Type;
+template <typename S, int n> SLUICE_DEVICE void widenVector(RawOf<S, n> from, float (&to)[n]) {
+  struct Words {
+    unsigned of[n * bytesOfStored<S> / 4];
+  };
+  const Words words = __builtin_bit_cast(Words, from);
+  if constexpr (bytesOfStored<S> == 4)
+    for (int k = 0; k < n; ++k)
+      to[k] = floatOfBits(words.of[k]);
+  else
+    for (int k = 0; k < n; k += 2)
+      S::widenWord(words.of[k / 2], to[k], to[k + 1]);
+}
 /// The `number`-th vector of n elements; its address is aligned to its size.
 template <typename S, int n> SLUICE_DEVICE void loadVector(const void *data, unsigned number, float (&to)[n]) {
-  using Raw = typename RawVector<n * bytesOfStored<S>>::Type;
-  struct Elements {
-    typename S::Memory of[n];
-  };
-  const Elements elements = __builtin_bit_cast(Elements, static_cast<const Raw *>(data)[number]);
-  for (int k = 0; k < n; ++k)
-    to[k] = S::widen(elements.of[k]);
+  widenVector<S>(static_cast<const RawOf<S, n> *>(data)[number], to);
 }
 template <typename S, int n> SLUICE_DEVICE void storeVector(void *data, unsigned number, const float (&from)[n]) {
-  using Raw = typename RawVector<n * bytesOfStored<S>>::Type;
-  struct Elements {
-    typename S::Memory of[n];
-  } elements;
-  for (int k = 0; k < n; ++k)
-    elements.of[k] = S::narrow(from[k]);
-  static_cast<Raw *>(data)[number] = __builtin_bit_cast(Raw, elements);
+  struct Words {
+    unsigned of[n * bytesOfStored<S> / 4];
+  } words;
+  if constexpr (bytesOfStored<S> == 4)
+    for (int k = 0; k < n; ++k)
+      words.of[k] = __builtin_bit_cast(unsigned, from[k]);
+  else
+    for (int k = 0; k < n; k += 2)
+      words.of[k / 2] = S::narrowWord(from[k], from[k + 1]);
+  static_cast<RawOf<S, n> *>(data)[number] = __builtin_bit_cast(RawOf<S, n>, words);
 }
 
 template <typename S> SLUICE_DEVICE float loadStored(const void *data, unsigned at) {

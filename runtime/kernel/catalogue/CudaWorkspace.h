@@ -39,15 +39,16 @@ constexpr std::uint64_t normGradWorkspace(std::int64_t rows, std::int64_t column
          std::max<std::uint64_t>(64 * 2 * 8, static_cast<std::uint64_t>(normGradRuns(rows)) * 2 * 4);
 }
 
-/// Of rows that are added by index (device/SortedRows.h): two lists of the positions with 8 bytes each, a byte for each
-/// row of the table, and two parts for each 64 positions. `bytes`: of an element of a part, 4 or 8.
+/// Of rows that are added by index (device/SortedRows.h): two lists of the positions with 8 bytes each, counts of
+/// the sort in a byte for each row of the table, and two parts for each 64 positions. `bytes`: of an element of a part,
+/// 4 or 8.
 struct SortedRowsWorkspace {
-  std::uint64_t list = 0, marks = 0, parts = 0;
+  std::uint64_t list = 0, counts = 0, parts = 0;
   constexpr SortedRowsWorkspace(std::int64_t positions, std::int64_t rows, std::int64_t elements, std::uint64_t bytes)
       : list((static_cast<std::uint64_t>(positions) * 8 + 255) / 256 * 256),
-        marks((static_cast<std::uint64_t>(rows) + 255) / 256 * 256),
+        counts((static_cast<std::uint64_t>(rows) + 255) / 256 * 256),
         parts(static_cast<std::uint64_t>((positions + 63) / 64 * 2 * elements) * bytes) {}
-  constexpr std::uint64_t bytes() const { return 2 * list + marks + parts; }
+  constexpr std::uint64_t bytes() const { return 2 * list + counts + parts; }
 };
 
 constexpr std::uint64_t crossEntropyWorkspace(std::int64_t rows) { return static_cast<std::uint64_t>(rows) * 8; }

@@ -77,7 +77,7 @@ Bound ropeOfVectors(const KernelRequest &request, const cpu::RopeShape &shape) {
     args.turnsRest[i] = static_cast<float>(turns - static_cast<double>(args.turns[i]));
   }
   return oneLaunch(request, "sluice_denseRope_" + std::string(dtypeName(type)),
-                   {static_cast<std::uint64_t>(shape.rows), 256, static_cast<int>(shape.size) * 4}, args,
+                   {static_cast<std::uint64_t>(shape.rows), ropeThreads, static_cast<int>(shape.size) * 4}, args,
                    [](DenseRopeArgs &args, const RunAddresses &run) {
                      for (std::size_t i = 0; i < run.outputs.size(); ++i) {
                        args.of[i].x = run.inputs[i];

@@ -119,17 +119,25 @@ Bound addRowsOf(std::int64_t padding, const KernelRequest &request, const std::s
     char *memory = static_cast<char *>(run.workspace);
     args.sorted = reinterpret_cast<SortedPosition *>(memory);
     args.other = reinterpret_cast<SortedPosition *>(memory + space.list);
-    args.marks = reinterpret_cast<unsigned char *>(memory + 2 * space.list);
-    args.parts = memory + 2 * space.list + space.marks;
+    args.counts = reinterpret_cast<unsigned *>(memory + 2 * space.list);
+    args.parts = memory + 2 * space.list + space.counts;
   };
   const std::int64_t vectors = launch.args.rowElements / (pair.empty() ? 1 : widthOf(values, table));
   const int threads =
       static_cast<int>(std::clamp<std::int64_t>((vectors + warpSize - 1) / warpSize * warpSize, 32, 256));
   LaunchList list(*request.cuda);
-  list.add("sluice_sortPositions", {1, sortThreads, sortShared}, args, bind);
-  list.add(rowsSymbol("clearUnmarked", pair, request), gridFor(list.owner(), std::int64_t(args.rows) * warpSize), args,
-           bind);
-  list.add(rowsSymbol("sumTiles", pair, request), {args.tiles, threads, sumTilesShared}, args, bind);
+  // A position for each thread of the sort, unless the counts of as many blocks need too much memory.
+  const auto most = static_cast<unsigned>(space.counts / (sortDigits * 4));
+  const unsigned wanted = std::clamp((args.count + sortThreads - 1) / sortThreads, 1u, std::max(most, 1u));
+  args.share = ((args.count + wanted - 1) / wanted + sortThreads - 1) / sortThreads * sortThreads;
+  args.shares = args.share == 0 ? 1 : (args.count + args.share - 1) / args.share;
+  for (; args.step < args.digits; ++args.step) {
+    if (args.shares > 1)
+      list.add("sluice_countPositions", {args.shares, sortThreads, sortShared}, args, bind);
+    list.add("sluice_sortPositions", {args.shares, sortThreads, sortShared}, args, bind);
+  }
+  const unsigned clearing = (args.rows + static_cast<unsigned>(threads) - 1) / static_cast<unsigned>(threads);
+  list.add(rowsSymbol("sumTiles", pair, request), {args.tiles + clearing, threads, sumTilesShared}, args, bind);
   list.add(rowsSymbol("sumParts", pair, request), {args.tiles, threads, 0}, args, bind);
   return std::move(list).finish();
 }

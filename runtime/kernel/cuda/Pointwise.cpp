@@ -24,6 +24,14 @@ std::int64_t periodOf(const Operand &x, const Operand &frame) {
   return period;
 }
 
+/// Four vectors of a thread, or fewer on a device that is not full: blocks that are short leave no long rest when the
+/// last of them run, whatever the number that run at once.
+LaunchShape gridOfVectors(const KernelContext &context, std::int64_t vectors) {
+  LaunchShape shape = gridFor(context, vectors);
+  shape.blocks = std::max(shape.blocks, exactGrid(vectors, 4 * shape.threads).blocks);
+  return shape;
+}
+
 /// A launch of a kernel of dense operands.
 Bound dense(const KernelRequest &request, const std::string &function, int operation = 0, double p = 0, double q = 0,
             std::int64_t period = 0) {
@@ -35,8 +43,8 @@ Bound dense(const KernelRequest &request, const std::string &function, int opera
   args.p = static_cast<float>(p);
   args.q = static_cast<float>(q);
   const auto width = static_cast<std::int64_t>(vectorBytes / dtypeBytes(y.dtype));
-  return oneLaunch(request, "sluice_" + function, gridFor(*request.cuda, (y.elements() + width - 1) / width), args,
-                   [](DenseArgs &args, const RunAddresses &run) {
+  return oneLaunch(request, "sluice_" + function, gridOfVectors(*request.cuda, (y.elements() + width - 1) / width),
+                   args, [](DenseArgs &args, const RunAddresses &run) {
                      for (std::size_t i = 0; i < run.outputs.size(); ++i)
                        args.y[i] = run.outputs[i];
                      for (std::size_t i = 0; i < run.inputs.size(); ++i)
@@ -49,8 +57,8 @@ Bound accumulateDense(const KernelRequest &request, const std::string &pair) {
   const Operand &y = request.outputs[0];
   DenseArgs args;
   args.count = args.period = static_cast<unsigned>(y.elements());
-  return oneLaunch(request, "sluice_accumulateDense_" + pair, gridFor(*request.cuda, (y.elements() + 3) / 4), args,
-                   [](DenseArgs &args, const RunAddresses &run) {
+  return oneLaunch(request, "sluice_accumulateDense_" + pair, gridOfVectors(*request.cuda, (y.elements() + 3) / 4),
+                   args, [](DenseArgs &args, const RunAddresses &run) {
                      args.x[0] = run.inputs[0];
                      args.x[1] = args.y[0] = run.outputs[0];
                    });

@@ -108,7 +108,7 @@ void addList(LaunchList &list, const std::string &policy, PowerList &pending) {
   if (pending.inputs.empty())
     return;
   pending.args.count = static_cast<int>(pending.inputs.size());
-  list.add("sluice_powerSumOfList_" + policy, {pending.blocks, 256, reduceBytes}, pending.args,
+  list.add("sluice_powerSumOfList_" + policy, {pending.blocks, powerThreads, reduceBytes}, pending.args,
            [inputs = pending.inputs](PowerListArgs &args, const RunAddresses &run) {
              for (std::size_t i = 0; i < inputs.size(); ++i)
                args.tensors[i].data = run.inputs[inputs[i]];
@@ -138,7 +138,7 @@ Bound kernels::power_sum(const KernelRequest &request) {
   std::int64_t partials = 0;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     const Operand &x = request.inputs[i];
-    LaunchShape shape = exactGrid(x.elements());
+    LaunchShape shape = exactGrid(x.elements(), x.isDense() ? static_cast<int>(powerElements) : 256);
     shape.blocks = std::min<std::uint64_t>(shape.blocks, powerBlocks);
     const std::int64_t first = partials;
     partials += static_cast<std::int64_t>(shape.blocks);
@@ -173,7 +173,7 @@ Bound kernels::power_sum(const KernelRequest &request) {
   const auto bind = bindViews(args, request, {}, {&ReduceArgs::y}, &ReduceArgs::partial);
   args.terms = partials;
   args.largest = std::isinf(p);
-  list.add("sluice_powerSumEnd", {1, 256, reduceBytes}, args, bind);
+  list.add("sluice_powerSumEnd", {1, 1024, reduceBytes}, args, bind);
   return std::move(list).finish();
 }
 

@@ -213,6 +213,15 @@ void setLoss(const KernelRequest &request, RowArgs &args) {
   args.smoothing = request.attributes->number("label_smoothing");
 }
 
+/// Several vectors of a thread are in flight, so that 256 threads are enough for a row.
+LaunchShape lossGrid(const RowArgs &args) {
+  LaunchShape shape = rowGrid(args.rows, args.columns);
+  shape.threads = std::min(shape.threads, 256);
+  return shape;
+}
+/// Of the block that combines the rows.
+int lossThreads(Index rows) { return rows <= 4096 ? 512 : 1024; }
+
 /// The arguments of the dense kernels with these operands, and the kernels' type; empty if the operands do not fit.
 std::pair<DenseLossArgs, std::string> denseLoss(const RowArgs &args, const Operand &logits, const Operand &targets,
                                                 const Operand &lse) {
@@ -271,14 +280,14 @@ Bound kernels::cross_entropy(const KernelRequest &request) {
   if (stored.empty())
     addRows(list, symbol("crossEntropy", {&request.inputs[0]}), rowGrid(args.rows, args.columns), args);
   else
-    list.add("sluice_denseCrossEntropy_" + stored, rowGrid(args.rows, args.columns), dense,
+    list.add("sluice_denseCrossEntropy_" + stored, lossGrid(args), dense,
              [](DenseLossArgs &args, const RunAddresses &run) {
                args.logits = run.inputs[0];
                args.targets = run.inputs[1];
                args.lse = static_cast<float *>(run.outputs[1]);
                args.scratch = static_cast<double *>(run.workspace);
              });
-  addRows(list, "sluice_crossEntropyEnd", {1, 512, reduceBytes}, args);
+  addRows(list, "sluice_crossEntropyEnd", {1, lossThreads(args.rows), reduceBytes}, args);
   return std::move(list).finish();
 }
 
@@ -292,13 +301,13 @@ Bound kernels::cross_entropy_grad(const KernelRequest &request) {
   args.firstClass = shape.first;
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyGradWorkspace));
   LaunchList list(*request.cuda);
-  addRows(list, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args);
+  addRows(list, "sluice_crossEntropyFactor", {1, lossThreads(args.rows), reduceBytes}, args);
   auto [dense, stored] = denseLoss(args, in[1], in[2], in[3]);
   if (stored.empty() || storedRows(request.outputs[0], dense.dpitch) != stored)
     addRows(list, symbol("crossEntropyGrad", {&request.inputs[1], &request.outputs[0]}),
             rowGrid(args.rows, args.columns), args);
   else
-    list.add("sluice_denseCrossEntropyGrad_" + stored, rowGrid(args.rows, args.columns), dense,
+    list.add("sluice_denseCrossEntropyGrad_" + stored, lossGrid(args), dense,
              [](DenseLossArgs &args, const RunAddresses &run) {
                args.logits = run.inputs[1];
                args.targets = run.inputs[2];

@@ -36,18 +36,30 @@ SLUICE_DEVICE void mapDense(const DenseArgs &args, Lane lane, F f) {
   if constexpr (outputs > 1)
     aligned = aligned && isVectorAligned(args.y[1]);
   const unsigned vectors = aligned ? args.count / n : 0, vectorPeriod = args.period / n;
-  for (unsigned v = first; v < vectors; v += step) {
-    float x[3][n] = {}, y[2][n];
-    loadVector<X0>(args.x[0], v, x[0]);
-    if constexpr (inputs > 1)
-      loadVector<X1>(args.x[1], args.period == args.count ? v : v % vectorPeriod, x[1]);
-    if constexpr (inputs > 2)
-      loadVector<X2>(args.x[2], v, x[2]);
-    for (int k = 0; k < n; ++k)
-      f(x[0][k], x[1][k], x[2][k], y[0][k], y[1][k]);
-    storeVector<Y>(args.y[0], v, y[0]);
-    if constexpr (outputs > 1)
-      storeVector<Y>(args.y[1], v, y[1]);
+  // Vectors of a single input in flight.
+  constexpr unsigned together = inputs == 1 ? 2 : 1;
+  const auto *data = static_cast<const RawOf<X0, n> *>(args.x[0]);
+  for (unsigned begin = first; begin < vectors; begin += together * step) {
+    RawOf<X0, n> raw[together] = {};
+    for (unsigned i = 0; i < together; ++i)
+      if (begin + i * step < vectors)
+        raw[i] = data[begin + i * step];
+    for (unsigned i = 0; i < together; ++i) {
+      const unsigned v = begin + i * step;
+      if (v >= vectors)
+        break;
+      float x[3][n] = {}, y[2][n];
+      widenVector<X0>(raw[i], x[0]);
+      if constexpr (inputs > 1)
+        loadVector<X1>(args.x[1], args.period == args.count ? v : v % vectorPeriod, x[1]);
+      if constexpr (inputs > 2)
+        loadVector<X2>(args.x[2], v, x[2]);
+      for (int k = 0; k < n; ++k)
+        f(x[0][k], x[1][k], x[2][k], y[0][k], y[1][k]);
+      storeVector<Y>(args.y[0], v, y[0]);
+      if constexpr (outputs > 1)
+        storeVector<Y>(args.y[1], v, y[1]);
+    }
   }
   for (unsigned i = vectors * n + first; i < args.count; i += step) {
     float x[3] = {loadStored<X0>(args.x[0], i), 0, 0}, y[2];
@@ -95,8 +107,9 @@ template <typename S> SLUICE_DEVICE void binaryDense(const DenseArgs &args, Lane
 /// dy, gate, up -> dgate, dup
 template <typename S> SLUICE_DEVICE void swigluGradDense(const DenseArgs &args, Lane lane) {
   mapDense<S, S, S, S, 3, 2>(args, lane, [](float dy, float gate, float up, float &dgate, float &dup) {
-    dgate = dy * up * siluSlope(gate);
-    dup = dy * siluOf(gate);
+    const Silu<float> silu(gate);
+    dgate = dy * up * silu.slope;
+    dup = dy * silu.value;
   });
 }
 

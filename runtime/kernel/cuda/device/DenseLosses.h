@@ -53,36 +53,48 @@ template <typename S> struct Aligned {
   }
 };
 
-/// The largest of some numbers and the sum of their exponentials relative to it.
+/// e^x for x of at most 0. The error relative to the result is 2^-22 + |x| 2^-24, so that of a sum of n exponentials
+/// with 1 among them is below 2^-22 + log(n) 2^-24.
+SLUICE_DEVICE float exponentialOf(float x) { return powerOfTwo(x * 1.4426950408889634f); }
+
+/// The largest of some numbers, ignoring NaN, and the sum of their exponentials relative to it.
 struct ExponentialSum {
   float largest, sum;
 
   SLUICE_DEVICE ExponentialSum() : largest(-infinityOf(0.0f)), sum(0) {}
+  /// Exponentials are relative to 0 if all numbers are -inf.
+  SLUICE_DEVICE static float originOf(float largest) { return largest == -infinityOf(0.0f) ? 0 : largest; }
   template <int n> SLUICE_DEVICE void add(const float (&x)[n]) {
     float most = x[0];
     for (int k = 1; k < n; ++k)
-      most = maxOf(most, x[k]);
-    if (most > largest || most != most) {
-      sum *= expOf(largest - most);
-      largest = most;
-    }
-    // All are -inf so far: nothing to add.
-    if (largest == -infinityOf(0.0f)) {
-      for (int k = 0; k < n; ++k)
-        sum += x[k] != x[k] ? x[k] : 0;
-      return;
-    }
+      most = fmaxf(most, x[k]);
+    most = fmaxf(largest, most);
+    const float origin = originOf(most);
+    float more = 0;
     for (int k = 0; k < n; ++k)
-      sum += expOf(x[k] - largest);
+      more += exponentialOf(x[k] - origin);
+    sum = fmaf(sum, exponentialOf(largest - origin), more);
+    largest = most;
   }
 };
 
 template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>;
+  // Vectors in flight.
+  constexpr unsigned together = 4;
   const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
   const void *x = rowOf<S>(args.logits, row, args.pitch);
   const Aligned<S> parts(x, columns);
   const auto thread = static_cast<unsigned>(lane.thread()), threads = static_cast<unsigned>(lane.threads());
+  const bool smooths = args.smoothing != 0;
+  // The target and its logit are loaded first: the sums do not wait for them.
+  Index target = args.ignore;
+  float chosen = 0;
+  if (thread == 0) {
+    target = args.target(row);
+    if (target >= 0 && target < columns)
+      chosen = loadStored<S>(x, static_cast<unsigned>(target));
+  }
   ExponentialSum of;
   float all = 0;
   const auto addOne = [&](unsigned column) {
@@ -92,52 +104,48 @@ template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &
   };
   if (thread < parts.head)
     addOne(thread);
-  for (unsigned v = thread; v < parts.vectors; v += threads) {
-    float eight[n];
-    loadVector<S>(parts.body, v, eight);
-    of.add(eight);
-    for (int k = 0; k < n; ++k)
-      all += eight[k];
+  const auto *body = static_cast<const RawOf<S, n> *>(parts.body);
+  for (unsigned first = thread; first < parts.vectors; first += together * threads) {
+    RawOf<S, n> raw[together] = {};
+    for (unsigned i = 0; i < together; ++i)
+      if (first + i * threads < parts.vectors)
+        raw[i] = body[first + i * threads];
+    for (unsigned i = 0; i < together; ++i) {
+      if (first + i * threads >= parts.vectors)
+        break;
+      float values[n];
+      widenVector<S>(raw[i], values);
+      of.add(values);
+      if (smooths)
+        for (int k = 0; k < n; ++k)
+          all += values[k];
+    }
   }
   if (parts.tail + thread < columns)
     addOne(parts.tail + thread);
   const float largest = blockReduce(lane, of.largest, MaxOf());
-  float sum = of.largest == -infinityOf(0.0f) ? of.sum : of.sum * expOf(of.largest - largest);
-  sum = blockReduce(lane, sum, Add());
-  if (args.smoothing != 0)
+  const float sum = blockReduce(lane, of.sum * exponentialOf(of.largest - ExponentialSum::originOf(largest)), Add());
+  if (smooths)
     all = blockReduce(lane, all, Add());
   if (lane.thread() != 0)
     return;
-  const float total = isFinite(largest) ? largest + logOf(sum) : largest;
+  const float total = isFinite(largest) ? largest + logOf(sum) : largest < 0 && sum != sum ? sum : largest;
   args.lse[row] = total;
-  const Index target = args.target(row);
   double loss = 0;
   if (target != args.ignore)
     loss = target < 0 || target >= columns
                ? static_cast<double>(floatOfBits(0x7fc00000u))
-               : static_cast<double>(total) -
-                     (1 - args.smoothing) * static_cast<double>(loadStored<S>(x, static_cast<unsigned>(target))) -
+               : static_cast<double>(total) - (1 - args.smoothing) * static_cast<double>(chosen) -
                      args.share * static_cast<double>(all);
   args.scratch[row] = loss;
 }
 
-template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossArgs &args, Lane lane) {
+/// slope(logit, column) of each element of a row.
+template <typename S, typename Slope>
+SLUICE_DEVICE void mapLogits(const void *x, void *dx, unsigned columns, Slope slope, Lane lane) {
   constexpr int n = vectorWidth<S>;
-  const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
-  const void *x = rowOf<S>(args.logits, row, args.pitch);
-  void *dx = rowOf<S>(args.dlogits, row, args.dpitch);
-  const Index target = args.target(row);
-  const float total = args.lse[row];
-  float factor = static_cast<float>(*args.scratch);
-  const bool ignored = target == args.ignore;
-  if (!ignored && (target < 0 || target >= args.classes))
-    factor = floatOfBits(0x7fc00000u);
-  const Index local = target - args.firstClass;
-  const unsigned place = local >= 0 && local < columns ? static_cast<unsigned>(local) : columns;
-  const float share = static_cast<float>(args.share), rest = 1 - static_cast<float>(args.smoothing);
-  const auto slope = [&](float value, unsigned column) {
-    return ignored ? 0.0f : (expOf(value - total) - (share + (column == place ? rest : 0.0f))) * factor;
-  };
+  // Vectors in flight.
+  constexpr unsigned together = 2;
   Aligned<S> parts(x, columns);
   // Vectors need both addresses to be aligned at the same columns.
   if (Aligned<S>(dx, columns).head != parts.head) {
@@ -148,15 +156,46 @@ template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossAr
   const auto thread = static_cast<unsigned>(lane.thread()), threads = static_cast<unsigned>(lane.threads());
   if (thread < parts.head)
     storeStored<S>(dx, thread, slope(loadStored<S>(x, thread), thread));
-  for (unsigned v = thread; v < parts.vectors; v += threads) {
-    float eight[n];
-    loadVector<S>(parts.body, v, eight);
-    for (int k = 0; k < n; ++k)
-      eight[k] = slope(eight[k], parts.head + v * n + static_cast<unsigned>(k));
-    storeVector<S>(body, v, eight);
+  const auto *from = static_cast<const RawOf<S, n> *>(parts.body);
+  for (unsigned first = thread; first < parts.vectors; first += together * threads) {
+    RawOf<S, n> raw[together] = {};
+    for (unsigned i = 0; i < together; ++i)
+      if (first + i * threads < parts.vectors)
+        raw[i] = from[first + i * threads];
+    for (unsigned i = 0; i < together; ++i) {
+      const unsigned v = first + i * threads, column = parts.head + v * n;
+      if (v >= parts.vectors)
+        break;
+      float values[n];
+      widenVector<S>(raw[i], values);
+      for (int k = 0; k < n; ++k)
+        values[k] = slope(values[k], column + static_cast<unsigned>(k));
+      storeVector<S>(body, v, values);
+    }
   }
   for (unsigned column = parts.tail + thread; column < columns; column += threads)
     storeStored<S>(dx, column, slope(loadStored<S>(x, column), column));
+}
+
+template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossArgs &args, Lane lane) {
+  const unsigned row = static_cast<unsigned>(lane.block()), columns = args.columns;
+  const void *x = rowOf<S>(args.logits, row, args.pitch);
+  void *dx = rowOf<S>(args.dlogits, row, args.dpitch);
+  const Index target = args.target(row);
+  if (target == args.ignore) {
+    mapLogits<S>(x, dx, columns, [](float, unsigned) { return 0.0f; }, lane);
+    return;
+  }
+  const float total = args.lse[row];
+  const float factor =
+      target < 0 || target >= args.classes ? floatOfBits(0x7fc00000u) : static_cast<float>(*args.scratch);
+  const Index local = target - args.firstClass;
+  const unsigned place = local >= 0 && local < columns ? static_cast<unsigned>(local) : columns;
+  const float share = static_cast<float>(args.share), ofTarget = share + (1 - static_cast<float>(args.smoothing));
+  const auto slope = [=](float value, unsigned column) {
+    return (expOf(value - total) - (column == place ? ofTarget : share)) * factor;
+  };
+  mapLogits<S>(x, dx, columns, slope, lane);
 }
 
 } // namespace sluice::cuda

@@ -15,6 +15,10 @@
 namespace sluice::cuda {
 
 inline constexpr unsigned denseRopePositions = 1u << 24;
+/// Of a block, at least the vectors of half a head. The sines and cosines of a thread are in its registers, so that an
+/// SM runs 1,280 threads: as ten blocks, so that those of 1,024 positions run at once.
+inline constexpr int ropeThreads = 128;
+static_assert(ropeFrequencies / 4 <= ropeThreads);
 
 /// One tensor of a list: queries and keys, say.
 struct RotatedHeads {
@@ -47,16 +51,17 @@ inline float cosineOfTurns(float turns) { return cosf(6.2831853071795864769f * t
 inline float sineOfTurns(float turns) { return sinf(6.2831853071795864769f * turns); }
 #endif
 
-/// The heads of the block's position.
+/// The heads of the block's position: a thread has one vector of a head, of every `each`-th head of a batch.
 template <typename S>
 SLUICE_DEVICE void rotateHeads(const RotatedHeads &own, const float *cosines, const float *sines, unsigned vectors,
                                Lane lane) {
   constexpr unsigned n = vectorWidth<S>;
   const auto t = static_cast<unsigned>(lane.block());
-  const unsigned items = own.batches * own.heads * vectors;
-  for (unsigned item = static_cast<unsigned>(lane.thread()); item < items;
-       item += static_cast<unsigned>(lane.threads())) {
-    const unsigned v = item % vectors, h = item / vectors % own.heads, b = item / vectors / own.heads;
+  const auto thread = static_cast<unsigned>(lane.thread());
+  const unsigned each = static_cast<unsigned>(lane.threads()) / vectors, v = thread % vectors;
+  const unsigned heads = thread < each * vectors ? own.batches * own.heads : 0;
+  for (unsigned head = thread / vectors; head < heads; head += each) {
+    const unsigned b = head / own.heads, h = head - b * own.heads;
     const unsigned from = b * own.xStrides[0] + t * own.xStrides[1] + h * own.xStrides[2] + v,
                    to = b * own.yStrides[0] + t * own.yStrides[1] + h * own.yStrides[2] + v;
     float low[n], high[n], first[n], second[n];

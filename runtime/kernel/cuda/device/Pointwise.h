@@ -56,12 +56,16 @@ struct PointwiseArgs {
   double p = 0, q = 0;
 };
 
-template <typename T> SLUICE_DEVICE T sigmoidOf(T x) { return 1 / (1 + expOf(-x)); }
+template <typename T> SLUICE_DEVICE T sigmoidOf(T x) { return inverseOf(1 + expOf(-x)); }
 template <typename T> SLUICE_DEVICE T geluGate(T x) {
-  return 1 / (1 + expOf(T(-2 * 0.79788456080286535588) * (x + T(0.044715) * x * x * x)));
+  return inverseOf(1 + expOf(x * (T(-2 * 0.79788456080286535588) + T(-2 * 0.79788456080286535588 * 0.044715) * x * x)));
 }
 
-template <typename T> SLUICE_DEVICE T siluOf(T x) { return x == -infinityOf(x) ? T(-0.0) : x * sigmoidOf(x); }
+/// x with a finite value for an infinity, in a product with a factor that is 0 from some finite x on. It is a select: a
+/// branch around a product would keep the elements of a vector from being computed together.
+template <typename T> SLUICE_DEVICE T finiteOf(T x) { return x < T(-1e4) ? T(-1e4) : x > T(1e4) ? T(1e4) : x; }
+
+template <typename T> SLUICE_DEVICE T siluOf(T x) { return (x < T(-1e4) ? T(-1e4) : x) * sigmoidOf(x); }
 
 template <typename T> SLUICE_DEVICE T unaryOf(Unary operation, T x, T p) {
   switch (operation) {
@@ -104,11 +108,18 @@ template <typename T> SLUICE_DEVICE T unaryOf(Unary operation, T x, T p) {
   }
 }
 
-/// Slope of silu: s + x s (1 - s); the second term is 0 at infinity.
-template <typename T> SLUICE_DEVICE T siluSlope(T x) {
-  const T s = sigmoidOf(x), rest = s * sigmoidOf(-x);
-  return s + (rest == 0 ? T(0) : x * rest);
-}
+/// silu and its slope, x s and s + x s (1 - s).
+template <typename T> struct Silu {
+  T value, slope;
+  SLUICE_DEVICE explicit Silu(T x) {
+    // s and 1 - s, each without a difference.
+    const T e = expOf(-sizeOf(x)), larger = inverseOf(1 + e), smaller = e * larger;
+    const T s = x < 0 ? smaller : larger;
+    value = (x < T(-1e4) ? T(-1e4) : x) * s;
+    slope = s + finiteOf(x) * (smaller * larger);
+  }
+};
+template <typename T> SLUICE_DEVICE T siluSlope(T x) { return Silu<T>(x).slope; }
 
 template <typename T> SLUICE_DEVICE T binaryOf(Binary operation, T a, T b, T p, T q) {
   switch (operation) {
@@ -128,8 +139,8 @@ template <typename T> SLUICE_DEVICE T binaryOf(Binary operation, T a, T b, T p, 
     return a * (T(0.5) * erfcOf(-b * T(0.70710678118654752440)) +
                 (isFinite(b) ? b * T(0.39894228040143267794) * expOf(T(-0.5) * b * b) : b - b));
   case Binary::geluTanhGrad: {
-    const T g = geluGate(b), rest = 2 * g * (1 - g);
-    return a * (g + (rest == 0 ? T(0) : b * rest * T(0.79788456080286535588) * (1 + T(3 * 0.044715) * b * b)));
+    const T g = geluGate(b), rest = 2 * g * (1 - g), near = finiteOf(b);
+    return a * (g + near * rest * T(0.79788456080286535588) * (1 + T(3 * 0.044715) * near * near));
   }
   case Binary::siluGrad:
     return a * siluSlope(b);

@@ -65,8 +65,11 @@ template <typename E> SLUICE_DEVICE void powerSum(const ReduceArgs &args, Lane l
 }
 
 /// One launch reduces many dense tensors, as many as fit the 4 KB of a launch's arguments. Each tensor has separate
-/// blocks. A thread adds its vectors in order, then its elements after the last vector.
+/// blocks, `powerElements` of its elements or more for each. A thread adds its vectors in order, then its elements
+/// after the last vector.
 inline constexpr int listedTensors = 96;
+inline constexpr int powerThreads = 512;
+inline constexpr Index powerElements = 16384;
 struct ListedTensor {
   void *data = nullptr;
   Index count = 0;
@@ -82,44 +85,70 @@ struct PowerListArgs {
 };
 static_assert(sizeof(PowerListArgs) <= 4096);
 
-template <typename E> SLUICE_DEVICE void powerSumOfList(const PowerListArgs &args, Lane lane) {
-  const int block = static_cast<int>(lane.block());
-  int at = 0;
-  while (at + 1 < args.count && args.tensors[at + 1].firstBlock <= block)
-    ++at;
-  const ListedTensor &tensor = args.tensors[at];
-  const int end = at + 1 < args.count ? args.tensors[at + 1].firstBlock : static_cast<int>(lane.blocks());
-  const int own = block - tensor.firstBlock;
-  View view;
-  view.data = tensor.data;
-  view.type = tensor.type;
+/// add(sum, value) over the elements of thread `first` of `step` threads.
+template <typename E, typename AddTo>
+SLUICE_DEVICE double sumOfListed(const ListedTensor &tensor, Index first, Index step, AddTo add) {
   double result = 0;
   Index done = 0;
-  const Index first = own * lane.threads() + lane.thread(), step = Index(end - tensor.firstBlock) * lane.threads();
   if constexpr (isStored<E>) {
     using S = StoredAs<E>;
     constexpr int n = vectorWidth<S>;
+    // Loads in flight, 64 bytes a thread: the f64 sums take less time than one load after the other would.
+    constexpr int together = 4;
     const Index vectors = isVectorAligned(tensor.data) ? tensor.count / n : 0;
-    for (Index v = first; v < vectors; v += step) {
-      float x[n];
-      loadVector<S>(static_cast<const typename S::Memory *>(tensor.data) + v * n, 0, x);
-      for (int k = 0; k < n; ++k)
-        result = addPower(result, static_cast<double>(x[k]), args.p, args.largest != 0);
+    const auto *data = static_cast<const RawOf<S, n> *>(tensor.data);
+    for (Index v = first; v < vectors; v += together * step) {
+      RawOf<S, n> raw[together] = {};
+      for (int i = 0; i < together; ++i)
+        if (v + i * step < vectors)
+          raw[i] = data[v + i * step];
+      for (int i = 0; i < together; ++i) {
+        if (v + i * step >= vectors)
+          break;
+        float x[n];
+        widenVector<S>(raw[i], x);
+        for (int k = 0; k < n; ++k)
+          result = add(result, static_cast<double>(x[k]));
+      }
     }
     done = vectors * n;
   }
+  View view;
+  view.data = tensor.data;
+  view.type = tensor.type;
   for (Index i = done + first; i < tensor.count; i += step)
-    result = addPower(result, E::read(view, i), args.p, args.largest != 0);
+    result = add(result, E::read(view, i));
+  return result;
+}
+
+template <typename E> SLUICE_DEVICE void powerSumOfList(const PowerListArgs &args, Lane lane) {
+  const int block = static_cast<int>(lane.block());
+  // The last tensor whose first block is not after this one: at least `at`, before `after`.
+  int at = 0, after = args.count;
+  while (at + 1 < after) {
+    const int middle = (at + after) / 2;
+    (args.tensors[middle].firstBlock <= block ? at : after) = middle;
+  }
+  const ListedTensor &tensor = args.tensors[at];
+  const int end = at + 1 < args.count ? args.tensors[at + 1].firstBlock : static_cast<int>(lane.blocks());
+  const int own = block - tensor.firstBlock;
+  const Index first = own * lane.threads() + lane.thread(), step = Index(end - tensor.firstBlock) * lane.threads();
+  // One loop for each operation: its choice is outside of the loop.
+  const auto over = [&](auto add) { return sumOfListed<E>(tensor, first, step, add); };
+  const double p = args.p;
+  double result = args.largest ? over([](double sum, double x) { return addPower(sum, x, 0, true); })
+                  : p == 2     ? over([](double sum, double x) { return addPower(sum, x, 2, false); })
+                  : p == 1     ? over([](double sum, double x) { return addPower(sum, x, 1, false); })
+                               : over([p](double sum, double x) { return addPower(sum, x, p, false); });
   result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
   if (lane.thread() == 0)
     args.partial[tensor.firstPartial + own] = result;
 }
 /// Combines `terms` partial results to y. One block.
 SLUICE_DEVICE void powerSumEnd(const ReduceArgs &args, Lane lane) {
-  double result = 0;
-  for (Index i = lane.thread(); i < args.terms; i += lane.threads())
-    result = args.largest ? Largest()(result, args.partial[i]) : result + args.partial[i];
-  result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
+  const auto load = [&](Index i) { return args.partial[i]; };
+  const double result = args.largest ? blockReduceOf(lane, args.terms, 0.0, Largest(), load)
+                                     : blockReduceOf(lane, args.terms, 0.0, Add(), load);
   if (lane.thread() == 0)
     writeAny(args.y, 0, result);
 }

@@ -223,19 +223,15 @@ template <typename E> SLUICE_DEVICE void crossEntropy(const RowArgs &args, Lane 
 
 /// The number of rows that count. One block.
 SLUICE_DEVICE double countedTargets(const View &targets, Index rows, Index ignore, Lane lane) {
-  Index counted = 0;
-  for (Index row = lane.thread(); row < rows; row += lane.threads())
-    counted += readInteger(targets, offsetIn(targets, targets.rank, row)) != ignore;
-  return static_cast<double>(blockReduce(lane, counted, Add()));
+  return static_cast<double>(blockReduceOf(lane, rows, Index(0), Add(), [&](Index row) {
+    return Index(readInteger(targets, offsetIn(targets, targets.rank, row)) != ignore);
+  }));
 }
 
 /// Adds up the rows' losses. One block.
 SLUICE_DEVICE void crossEntropyEnd(const RowArgs &args, Lane lane) {
   const double *losses = static_cast<const double *>(args.scratch);
-  double sum = 0;
-  for (Index row = lane.thread(); row < args.rows; row += lane.threads())
-    sum += losses[row];
-  sum = blockReduce(lane, sum, Add());
+  const double sum = blockReduceOf(lane, args.rows, 0.0, Add(), [&](Index row) { return losses[row]; });
   const double counted = args.mean ? countedTargets(args.in[1], args.rows, args.ignore, lane) : 1;
   if (lane.thread() == 0)
     writeAny(args.out[0], 0, sum / counted);

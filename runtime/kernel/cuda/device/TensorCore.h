@@ -108,13 +108,6 @@ template <int pending> SLUICE_DEVICE void waitForCopies(Lane) {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/// 2^x, to 2 units of the last place; denormal results are 0.
-SLUICE_DEVICE float powerOfTwo(float x) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
 #else
 
 using TileAddress = std::uintptr_t;
@@ -181,8 +174,6 @@ inline void copyWord(void *to, const void *from, bool real, Lane lane) {
 }
 inline void commitCopies(Lane lane) { lane.emulator().commitCopies(lane.thread()); }
 template <int pending> void waitForCopies(Lane lane) { lane.emulator().waitForCopies(lane.thread(), pending); }
-
-inline float powerOfTwo(float x) { return exp2f(x); }
 
 #endif
 
