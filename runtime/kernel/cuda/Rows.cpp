@@ -62,23 +62,19 @@ struct RowTeam {
     rowBytes = static_cast<int>(count) * vectorBytes;
   }
   int warps() const { return threads / warpSize; }
-  /// Blocks with `teams` teams.
-  LaunchShape shape(std::uint64_t blocks, int teams, int weights, int operands) const {
-    return {blocks, teams * threads, teamsShared(teams, rowBytes, weights, operands)};
-  }
-  /// Any division of the rows gives the same bits. Blocks of 4 warps or one team; 32 warps a multiprocessor, or as many
-  /// as have 128 KiB for rows.
+  /// Any division of the rows gives the same bits. 28 warps a multiprocessor, which have 72 registers a thread and 112
+  /// KiB for rows, half as many with two operands; blocks of 4 warps, or one team.
   LaunchShape shapeOf(const KernelContext &context, std::uint64_t rows, int weights, int operands) const {
-    const int teams = std::max(4 / warps(), 1), blocks = 32 / operands / (teams * warps());
+    const int teams = std::max(4 / warps(), 1), blocks = 28 / operands / (teams * warps());
     const auto most = static_cast<std::uint64_t>(context.multiprocessors() * blocks);
-    return shape(std::min((rows + teams - 1) / teams, most), teams, weights, operands);
+    return {std::min((rows + teams - 1) / teams, most), teams * threads,
+            teamsShared(teams, rowBytes, weights, 2 * operands)};
   }
   /// A block for each run, whose sums depend on the number of teams, so not on the device: 2,048 warps in all, at most
-  /// 8 warps and 99 KiB in a block.
-  LaunchShape shapeOfRuns(std::uint64_t runs, int weights, int operands) const {
-    const int room = ((99 << 10) - teamsShared(0, rowBytes, weights, operands)) / (2 * operands * rowBytes);
-    const int wanted = static_cast<int>(2048 / runs) / warps();
-    return shape(runs, std::max(std::min({wanted, teamWarps / warps(), room}), 1), weights, operands);
+  /// 8 warps, with at most 97 KiB, in a block.
+  LaunchShape shapeOfRuns(std::uint64_t runs, bool adds) const {
+    const int teams = std::clamp(static_cast<int>(2048 / runs) / warps(), 1, teamWarps / warps());
+    return {runs, teams * threads, teamsShared(teams, rowBytes, 1, adds ? 5 : 4)};
   }
 
 private:
@@ -165,8 +161,8 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   };
   const auto tiles = static_cast<std::uint64_t>((args.columns + warpSize - 1) / warpSize);
   LaunchList list(*request.cuda);
-  list.add(norm.function(centred ? "denseLayerNormGrad" : "denseRmsNormGrad"),
-           norm.team.shapeOfRuns(args.runs, 1, adds ? 3 : 2), args, bind);
+  list.add(norm.function(centred ? "denseLayerNormGrad" : "denseRmsNormGrad"), norm.team.shapeOfRuns(args.runs, adds),
+           args, bind);
   list.add("sluice_denseNormGradEnd", {centred ? 2 * tiles : tiles, runsThreads, runsShared}, args, bind);
   return std::move(list).finish();
 }

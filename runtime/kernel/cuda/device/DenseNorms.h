@@ -36,7 +36,7 @@ struct DenseNormArgs {
 template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(const DenseNormArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>;
   const Team team(args.team, lane);
-  const float size = static_cast<float>(args.columns);
+  const float share = 1 / static_cast<float>(args.columns);
   const TeamRows<S, 1, centred ? 2 : 1> rows(team, args.columns, {args.x});
   rows.fetchWeight(0, args.weight);
   if (centred)
@@ -44,31 +44,34 @@ template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(co
   const unsigned step = static_cast<unsigned>(lane.blocks()) * team.teams;
   rows.template forRows<vectors>(
       static_cast<unsigned>(lane.block()) * team.teams, args.rows, step, [&](unsigned row, bool real, unsigned turn) {
-        float x[vectors][n], mean[1] = {}, sums[2] = {};
-        team.forVectors<vectors>(rows.count, [&](int v, unsigned at) { loadVector<S>(rows.row(0, turn), at, x[v]); });
-        if (centred) {
-          team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
-            for (int k = 0; k < n; ++k)
-              mean[0] += x[v][k];
-          });
+        // Squares; of differences also their sum.
+        float x[vectors][n], mean[1] = {}, sums[centred ? 2 : 1] = {}, shift = 0;
+        team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
+          loadVector<S>(rows.row(0, turn), at, x[v]);
+          for (int k = 0; k < n; ++k)
+            mean[0] += x[v][k];
+        });
+        if constexpr (centred) {
           team.reduce(mean, Add(), 0);
-          mean[0] /= size;
+          mean[0] *= share;
+          team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
+            for (int k = 0; k < n; ++k) {
+              x[v][k] -= mean[0];
+              sums[1] += x[v][k];
+            }
+          });
         }
         team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
-          for (int k = 0; k < n; ++k) {
-            const float difference = x[v][k] - mean[0];
-            sums[0] += difference;
-            sums[1] += difference * difference;
-          }
+          for (int k = 0; k < n; ++k)
+            sums[0] += x[v][k] * x[v][k];
         });
         team.reduce(sums, Add(), centred ? 1 : turn);
-        if (centred) {
+        if constexpr (centred) {
           // The mean of the differences corrects the rounding of a mean far above the deviation.
-          const float shift = sums[0] / size;
-          mean[0] += shift;
-          sums[1] -= shift * shift * size;
+          shift = sums[1] * share;
+          sums[0] -= shift * sums[1];
         }
-        const float rstd = 1 / rootOf(sums[1] / size + args.epsilon);
+        const float rstd = 1 / rootOf(sums[0] * share + args.epsilon);
         if (!real)
           return;
         team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
@@ -77,12 +80,12 @@ template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(co
           if (centred)
             loadVector<S>(rows.weight(1), at, bias);
           for (int k = 0; k < n; ++k)
-            x[v][k] = centred ? (x[v][k] - mean[0]) * rstd * weight[k] + bias[k] : x[v][k] * rstd * weight[k];
+            x[v][k] = centred ? (x[v][k] * rstd - shift * rstd) * weight[k] + bias[k] : x[v][k] * rstd * weight[k];
           storeVector<S>(rowOf<S>(args.y, row, args.columns), at, x[v]);
         });
         if (team.thread == 0) {
           if (centred)
-            args.mean[row] = mean[0];
+            args.mean[row] = mean[0] + shift;
           args.rstd[row] = rstd;
         }
       });
@@ -112,9 +115,9 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
   const unsigned run = static_cast<unsigned>(lane.block());
   const unsigned length = (args.rows + args.runs - 1) / args.runs, begin = run * length;
   const unsigned end = begin + length < args.rows ? begin + length : args.rows;
-  const float size = static_cast<float>(args.columns);
+  const float share = 1 / static_cast<float>(args.columns);
   const Team team(args.team, lane);
-  const TeamRows<S, 3, 1> rows(team, args.columns, {args.dy, args.x, args.addend});
+  const TeamRows<S, 2, 1> rows(team, args.columns, {args.dy, args.x}, args.addend);
   rows.fetchWeight(0, args.weight);
   // Of the next row, loaded while a row is computed.
   float nextMean = 0, nextRstd = 0;
@@ -127,7 +130,8 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
   rows.template forRows<vectors>(begin, end, team.teams, [&](unsigned row, bool real, unsigned turn) {
     const float mean = nextMean, rstd = nextRstd;
     loadStatistics(row + team.teams);
-    float of[2] = {};
+    // dy * weight by h; their sum.
+    float of[centred ? 2 : 1] = {};
     team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
       float dy[n], x[n], weight[n];
       loadVector<S>(rows.row(0, turn), at, dy);
@@ -137,14 +141,20 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
         const float h = (x[k] - mean) * rstd, g = dy[k] * weight[k];
         ofWeight[v][k] += dy[k] * h;
         ofBias[v][k] += dy[k];
-        of[0] += g;
-        of[1] += g * h;
+        of[0] += g * h;
+        if constexpr (centred)
+          of[1] += g;
       }
     });
     team.reduce(of, Add(), turn);
-    const float sum = centred ? of[0] / size : 0, dot = of[1] / size;
+    const float slope = of[0] * share * rstd * rstd;
+    float offset = 0;
+    if constexpr (centred)
+      offset = of[1] * share * rstd;
     if (!real)
       return;
+    if (args.addend)
+      rows.waitForLate();
     // Loaded again: the registers are for the terms of dweight and dbias.
     team.forVectors<vectors>(rows.count, [&](int, unsigned at) {
       float dy[n], x[n], weight[n];
@@ -152,9 +162,9 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
       loadVector<S>(rows.row(1, turn), at, x);
       loadVector<S>(rows.weight(0), at, weight);
       for (int k = 0; k < n; ++k)
-        x[k] = rstd * (dy[k] * weight[k] - sum - (x[k] - mean) * rstd * dot);
+        x[k] = dy[k] * weight[k] * rstd - ((x[k] - mean) * slope + offset);
       if (args.addend) {
-        loadVector<S>(rows.row(2, turn), at, dy);
+        loadVector<S>(rows.late(), at, dy);
         for (int k = 0; k < n; ++k)
           x[k] += dy[k];
       }

@@ -22,6 +22,11 @@ struct DenseSoftmaxArgs {
   unsigned padding = 0;
 };
 
+/// Leaves NaN to the sum of the row.
+struct LargestNumber {
+  SLUICE_DEVICE float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
 template <typename S, int vectors> SLUICE_DEVICE void denseSoftmax(const DenseSoftmaxArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>;
   const Team team(args.team, lane);
@@ -33,9 +38,9 @@ template <typename S, int vectors> SLUICE_DEVICE void denseSoftmax(const DenseSo
                                    team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
                                      loadVector<S>(rows.row(0, turn), at, x[v]);
                                      for (int k = 0; k < n; ++k)
-                                       largest[0] = maxOf(largest[0], x[v][k]);
+                                       largest[0] = fmaxf(largest[0], x[v][k]);
                                    });
-                                   team.reduce(largest, MaxOf(), 0);
+                                   team.reduce(largest, LargestNumber(), 0);
                                    team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
                                      for (int k = 0; k < n; ++k) {
                                        x[v][k] = expOf(x[v][k] - largest[0]);

@@ -6,7 +6,8 @@
 // next row is copied to shared memory: the copies need no registers, and memory is busy also while the threads
 // compute. A thread reads the vectors that it copied, so a team of one warp needs no barrier.
 //
-// Shared memory: sums of the warps, the weights that all teams use, then for each team two rows of each operand.
+// Shared memory: sums of the warps, the weights that all teams use, then for each team two rows of each operand, and
+// one of an operand that is used late.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ROWTEAMS_H
@@ -21,9 +22,9 @@ namespace sluice::cuda {
 /// so that one barrier per sum is enough.
 inline constexpr int teamVectors = 4, teamWarps = 8, teamSumsBytes = 2 * 2 * teamWarps * 4;
 
-/// Bytes of shared memory of a block. `weights`, `operands`: how many rows of `rowBytes`.
-constexpr int teamsShared(int teams, int rowBytes, int weights, int operands) {
-  return teamSumsBytes + (weights + teams * operands * 2) * rowBytes;
+/// Bytes of shared memory of a block with `weights` rows of weights and `rows` of each team.
+constexpr int teamsShared(int teams, int rowBytes, int weights, int rows) {
+  return teamSumsBytes + (weights + teams * rows) * rowBytes;
 }
 
 /// The address of a row.
@@ -72,28 +73,32 @@ struct Team {
   }
 };
 
-/// The rows of up to `most` operands, absent ones last, and `weights` rows that all teams use.
-template <typename S, int most, int weights> class TeamRows {
+/// The rows of `operands`, `weights` rows that all teams use, and unless null the rows of an operand that the body of
+/// forRows uses late.
+template <typename S, int operands, int weights> class TeamRows {
 public:
   const unsigned columns, count, rowBytes;
 
-  SLUICE_DEVICE TeamRows(Team team, unsigned columns, const void *const (&data)[most])
-      : columns(columns), count(columns / vectorWidth<S>), rowBytes(count * vectorBytes), team(team) {
-    for (int o = 0; o < most; ++o) {
+  SLUICE_DEVICE TeamRows(Team team, unsigned columns, const void *const (&data)[operands], const void *late = nullptr)
+      : columns(columns), count(columns / vectorWidth<S>), rowBytes(count * vectorBytes), team(team), lateData(late) {
+    for (int o = 0; o < operands; ++o)
       of[o] = data[o];
-      teamBytes += data[o] ? 2 * rowBytes : 0;
-    }
   }
 
   SLUICE_DEVICE unsigned char *weight(int w) const {
     return team.lane.shared<unsigned char>() + teamSumsBytes + static_cast<unsigned>(w) * rowBytes;
   }
   /// The memory of a team.
-  SLUICE_DEVICE unsigned char *ofTeam(unsigned index) const { return weight(weights) + index * teamBytes; }
+  SLUICE_DEVICE unsigned char *ofTeam(unsigned index) const {
+    return weight(weights) + index * (2 * operands + (lateData ? 1 : 0)) * rowBytes;
+  }
   /// The copy of a row.
-  SLUICE_DEVICE const unsigned char *row(int operand, unsigned turn) const {
+  SLUICE_DEVICE unsigned char *row(int operand, unsigned turn) const {
     return ofTeam(team.index) + (static_cast<unsigned>(operand) * 2 + turn) * rowBytes;
   }
+  SLUICE_DEVICE unsigned char *late() const { return row(operands, 0); }
+  /// Before a body reads late().
+  SLUICE_DEVICE void waitForLate() const { waitForCopies<1>(team.lane); }
 
   /// Begins to copy a weight, for forRows.
   SLUICE_DEVICE void fetchWeight(int w, const void *data) const {
@@ -107,14 +112,17 @@ public:
   template <int vectors, typename Body>
   SLUICE_DEVICE void forRows(unsigned begin, unsigned end, unsigned step, Body body) const {
     fetch<vectors>(begin, end, 0);
+    fetchLate<vectors>(begin, end);
     fetch<vectors>(begin + step, end, 1);
-    waitForCopies<1>(team.lane);
+    waitForCopies<2>(team.lane);
     team.lane.sync();
     unsigned turn = 0;
     for (unsigned first = begin; first < end; first += step) {
       body(first + team.index, first + team.index < end, turn);
+      fetchLate<vectors>(first + step, end);
       fetch<vectors>(first + 2 * step, end, turn);
-      waitForCopies<1>(team.lane);
+      // All but these two.
+      waitForCopies<2>(team.lane);
       turn ^= 1;
     }
   }
@@ -125,22 +133,28 @@ private:
               team.lane);
   }
   /// Begins to copy the team's row, unless all teams are after the end.
-  template <int vectors> SLUICE_DEVICE void fetch(unsigned first, unsigned end, unsigned turn) const {
-    const unsigned row = first + team.index;
-    const bool real = row < end;
+  template <int vectors>
+  SLUICE_DEVICE void fetch(unsigned char *to, const void *data, unsigned first, unsigned end) const {
+    const bool real = first + team.index < end;
     if (first < end)
-      for (int o = 0; o < most; ++o)
-        if (of[o])
-          team.forVectors<vectors>(count, [&](int, unsigned at) {
-            fetchVector(ofTeam(team.index) + (static_cast<unsigned>(o) * 2 + turn) * rowBytes,
-                        rowOf<S>(of[o], real ? row : first, columns), at, real);
-          });
+      team.forVectors<vectors>(count, [&](int, unsigned at) {
+        fetchVector(to, rowOf<S>(data, real ? first + team.index : first, columns), at, real);
+      });
+  }
+  template <int vectors> SLUICE_DEVICE void fetch(unsigned first, unsigned end, unsigned turn) const {
+    for (int o = 0; o < operands; ++o)
+      fetch<vectors>(row(o, turn), of[o], first, end);
+    commitCopies(team.lane);
+  }
+  template <int vectors> SLUICE_DEVICE void fetchLate(unsigned first, unsigned end) const {
+    if (lateData)
+      fetch<vectors>(late(), lateData, first, end);
     commitCopies(team.lane);
   }
 
   Team team;
-  const void *of[most];
-  unsigned teamBytes = 0;
+  const void *of[operands];
+  const void *lateData;
 };
 
 } // namespace sluice::cuda
