@@ -22,15 +22,16 @@ LISTED = [
     (rf"(unary|binary|swigluGrad)Dense_{TYPES}", 256, 256, 1024),
     (rf"((cast|accumulate)Dense|castList)_{TYPES}_{TYPES}", 256, 256, 1536),
     (rf"columnSums_{TYPES}", 256, 8320, 1536),
-    (rf"dense(Layer|Rms)Norm[12]_{TYPES}", 256, 512, 768),
-    (rf"dense(Layer|Rms)NormGrad[12]_{TYPES}", 256, 512, 512),
+    (rf"dense(Layer|Rms)Norm[234]_{TYPES}", 128, 20608, 896),
+    (rf"dense(Layer|Rms)NormGrad[234]_{TYPES}", 256, 98432, 512),
     (rf"denseCrossEntropyGrad_{TYPES}", 256, 256, 1536),
     (rf"denseRope_{TYPES}", 128, 512, 1280),
-    (rf"denseSoftmax(Grad)?[12]_{TYPES}", 256, 256, 1024),
+    (rf"denseSoftmax[234]_{TYPES}", 128, 16512, 896),
+    (rf"denseSoftmaxGrad[234]_{TYPES}", 128, 32896, 512),
     (rf"sumTilesDense_{TYPES}_{TYPES}", 256, 528, 768),
     (r"takeRowsDense", 256, 256, 1536),
 ]
-WIDE = {"ld": re.compile(r"\bld(\.global|\.nc|\.L\S+)*\.(v[24]\.[bfu](32|64)|v4\.[bu]16)\b"), "st": re.compile(r"\bst(\.global)?\.(v[24]\.[bfu](32|64)|v4\.[bu]16)\b")}
+WIDE = {"ld": re.compile(r"\bld(\.global|\.shared|\.nc|\.L\S+)*\.(v[24]\.[bfu](32|64)|v4\.[bu]16)\b"), "st": re.compile(r"\bst(\.global)?\.(v[24]\.[bfu](32|64)|v4\.[bu]16)\b")}
 DOUBLE = re.compile(r"\b(add|sub|mul|fma|div|sqrt|rcp)(\.\w+)*\.f64\b")
 DIVISION = re.compile(r"\b(div|rem)\.[su]64\b")
 

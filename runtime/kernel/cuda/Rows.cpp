@@ -49,19 +49,36 @@ Bound perRow(std::string_view function, const KernelRequest &request, std::initi
   return oneLaunch(request, symbol(function, operands), rowGrid(args.rows, args.columns), args, bindRow);
 }
 
-/// How many threads have a row in registers, and how many vectors each; no threads if the row is too long.
+/// How the kernels of RowTeams.h divide rows: the threads of a team and their vectors, none if the rows do not fit.
 struct RowTeam {
   int threads = 0, vectors = 0;
+  /// `width`: elements of a vector.
   RowTeam(std::int64_t columns, std::int64_t width) {
-    const std::int64_t count = columns / width;
-    if (columns == 0 || columns % width != 0)
+    const std::int64_t count = columns / width, most = teamVectors * warpSize;
+    if (columns == 0 || columns % width != 0 || count > teamWarps * most)
       return;
-    for (const int of : {1, 2, 4})
-      if (threads == 0 && count <= of * 256) {
-        vectors = of;
-        threads = static_cast<int>((count + of * warpSize - 1) / (of * warpSize) * warpSize);
-      }
+    threads = static_cast<int>((count + most - 1) / most) * warpSize;
+    vectors = std::max(static_cast<int>((count + threads - 1) / threads), 2);
+    rowBytes = static_cast<int>(count) * vectorBytes;
   }
+  int warps() const { return threads / warpSize; }
+  /// Any division of the rows gives the same bits. 28 warps a multiprocessor, which have 72 registers a thread and 112
+  /// KiB for rows, half as many with two operands; blocks of 4 warps, or one team.
+  LaunchShape shapeOf(const KernelContext &context, std::uint64_t rows, int weights, int operands) const {
+    const int teams = std::max(4 / warps(), 1), blocks = 28 / operands / (teams * warps());
+    const auto most = static_cast<std::uint64_t>(context.multiprocessors() * blocks);
+    return {std::min((rows + teams - 1) / teams, most), teams * threads,
+            teamsShared(teams, rowBytes, weights, 2 * operands)};
+  }
+  /// A block for each run, whose sums depend on the number of teams, so not on the device: 2,048 warps in all, at most
+  /// 8 warps, with at most 97 KiB, in a block.
+  LaunchShape shapeOfRuns(std::uint64_t runs, bool adds) const {
+    const int teams = std::clamp(static_cast<int>(2048 / runs) / warps(), 1, teamWarps / warps());
+    return {runs, teams * threads, teamsShared(teams, rowBytes, 1, adds ? 5 : 4)};
+  }
+
+private:
+  int rowBytes = 0;
 };
 
 /// A norm or its gradient over dense rows.
@@ -80,6 +97,7 @@ struct DenseNorm {
     args.rows = static_cast<unsigned>(x.rank ? cpu::extentOf(x, 0, x.rank - 1) : 1);
     args.width = static_cast<unsigned>(vectorBytes / dtypeBytes(x.dtype));
     team = RowTeam(args.columns, args.width);
+    args.team = static_cast<unsigned>(team.threads);
   }
   bool fits() const { return team.threads != 0; }
   std::string function(std::string_view name) const {
@@ -102,9 +120,8 @@ Bound denseNormOf(const KernelRequest &request, double epsilon, bool centred) {
   if (!norm.fits())
     return std::unique_ptr<BoundKernel>();
   norm.args.epsilon = static_cast<float>(epsilon);
-  const std::uint64_t most = static_cast<std::uint64_t>(request.cuda->multiprocessors()) * 8;
   return oneLaunch(request, norm.function(centred ? "denseLayerNorm" : "denseRmsNorm"),
-                   {std::min<std::uint64_t>(norm.args.rows, most), norm.team.threads, denseNormShared}, norm.args,
+                   norm.team.shapeOf(*request.cuda, norm.args.rows, centred ? 2 : 1, 1), norm.args,
                    [centred](DenseNormArgs &args, const RunAddresses &run) {
                      args.x = run.inputs[0];
                      args.weight = run.inputs[1];
@@ -144,8 +161,8 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   };
   const auto tiles = static_cast<std::uint64_t>((args.columns + warpSize - 1) / warpSize);
   LaunchList list(*request.cuda);
-  list.add(norm.function(centred ? "denseLayerNormGrad" : "denseRmsNormGrad"),
-           {args.runs, norm.team.threads, denseNormShared}, args, bind);
+  list.add(norm.function(centred ? "denseLayerNormGrad" : "denseRmsNormGrad"), norm.team.shapeOfRuns(args.runs, adds),
+           args, bind);
   list.add("sluice_denseNormGradEnd", {centred ? 2 * tiles : tiles, runsThreads, runsShared}, args, bind);
   return std::move(list).finish();
 }
@@ -162,12 +179,12 @@ Bound denseSoftmaxOf(const KernelRequest &request, std::initializer_list<const O
   const RowTeam team(args.columns, vectorBytes / dtypeBytes(x.dtype));
   if (team.threads == 0)
     return std::unique_ptr<BoundKernel>();
+  args.team = static_cast<unsigned>(team.threads);
   const bool isGradient = request.inputs.size() == 2;
-  const std::uint64_t most = static_cast<std::uint64_t>(request.cuda->multiprocessors()) * 8;
   return oneLaunch(request,
                    (isGradient ? "sluice_denseSoftmaxGrad" : "sluice_denseSoftmax") + std::to_string(team.vectors) +
                        "_" + stored,
-                   {std::min<std::uint64_t>(args.rows, most), team.threads, reduceBytes}, args,
+                   team.shapeOf(*request.cuda, args.rows, 0, isGradient ? 2 : 1), args,
                    [isGradient](DenseSoftmaxArgs &args, const RunAddresses &run) {
                      args.first = run.inputs[0];
                      args.second = isGradient ? run.inputs[1] : nullptr;

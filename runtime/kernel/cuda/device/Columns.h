@@ -75,9 +75,18 @@ SLUICE_DEVICE float sumOfRuns(const float *partial, unsigned runs, unsigned pitc
   const unsigned warp = static_cast<unsigned>(lane.thread()) / warpSize,
                  inWarp = static_cast<unsigned>(lane.thread()) % warpSize;
   float sum = 0;
+  // Loads that are in flight together.
+  constexpr unsigned together = 16;
   if (real)
-    for (unsigned run = warp; run < runs; run += runsWarps)
-      sum += partial[run * pitch + column];
+    for (unsigned first = warp; first < runs; first += together * runsWarps) {
+      float of[together];
+      for (unsigned i = 0; i < together; ++i) {
+        const unsigned run = first + i * runsWarps;
+        of[i] = run < runs ? partial[run * pitch + column] : 0;
+      }
+      for (unsigned i = 0; i < together; ++i)
+        sum += of[i];
+    }
   float *shared = lane.shared<float>();
   shared[warp * warpSize + inWarp] = sum;
   lane.sync();

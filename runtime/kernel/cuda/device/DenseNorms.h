@@ -1,17 +1,17 @@
 //===- DenseNorms.h - norms over dense rows ------------------------------------------------------===//
 //
-// The fast form of the norms of Rows.h. A block computes one row after another with the row in registers: thread t of T
-// has the vectors t, t + T, .. (at most `vectors`), and adds their elements in order; sums over the block are those of
-// blockReduce. The weights are read once per block.
+// The fast form of the norms of Rows.h, by teams of threads (RowTeams.h).
 //
-// Gradients: block r computes run r of the rows (CudaWorkspace.h), whose terms of dweight and dbias each thread adds in
-// order of rows in float; the runs are added as by the second stage of Columns.h.
+// Gradients: block r computes run r of the rows (CudaWorkspace.h). Team t of T has rows t, t + T, .. of the run, whose
+// terms of dweight and dbias each thread adds in order of rows in float; then the teams are added in order, and the
+// runs as by the second stage of Columns.h.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSENORMS_H
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSENORMS_H
 
 #include "runtime/kernel/cuda/device/Columns.h"
+#include "runtime/kernel/cuda/device/RowTeams.h"
 
 namespace sluice::cuda {
 
@@ -28,133 +28,80 @@ struct DenseNormArgs {
   /// Elements of a vector.
   unsigned width = 0;
   float epsilon = 0;
-  /// No byte of the arguments is left without a value: tests compare them.
-  unsigned padding = 0;
+  /// Threads of a team (RowTeams.h).
+  unsigned team = 0;
 };
-
-/// Two numbers of each warp, twice, so that one barrier per sum is enough.
-inline constexpr int denseNormShared = 2 * 2 * 32 * 4;
-
-/// Sums of two numbers over the block, in blockReduce's order. `turn` alternates between 0 and 1.
-SLUICE_DEVICE void blockSums(Lane lane, float &a, float &b, int turn) {
-  a = lane.warpReduce(a, Add());
-  b = lane.warpReduce(b, Add());
-  const int warps = lane.threads() / warpSize;
-  if (warps == 1)
-    return;
-  float *shared = lane.shared<float>() + turn * 2 * 32;
-  if (lane.thread() % warpSize == 0) {
-    shared[lane.thread() / warpSize] = a;
-    shared[32 + lane.thread() / warpSize] = b;
-  }
-  lane.sync();
-  a = shared[0];
-  b = shared[32];
-  for (int w = 1; w < warps; ++w) {
-    a += shared[w];
-    b += shared[32 + w];
-  }
-}
-
-/// The vectors of a thread in one row; vectors after the row are 0.
-template <typename S, int vectors> struct RowPart {
-  static constexpr int n = vectorWidth<S>;
-  float of[vectors][n];
-
-  SLUICE_DEVICE void load(const void *row, unsigned count, Lane lane) {
-    for (int v = 0; v < vectors; ++v) {
-      const unsigned at = static_cast<unsigned>(v * lane.threads() + lane.thread());
-      if (at < count)
-        loadVector<S>(row, at, of[v]);
-      else
-        for (int k = 0; k < n; ++k)
-          of[v][k] = 0;
-    }
-  }
-  SLUICE_DEVICE void store(void *row, unsigned count, Lane lane) const {
-    for (int v = 0; v < vectors; ++v) {
-      const unsigned at = static_cast<unsigned>(v * lane.threads() + lane.thread());
-      if (at < count)
-        storeVector<S>(row, at, of[v]);
-    }
-  }
-};
-
-/// The address of a row.
-template <typename S> SLUICE_DEVICE const void *rowOf(const void *data, unsigned row, unsigned columns) {
-  return static_cast<const typename S::Memory *>(data) + std::uint64_t(row) * columns;
-}
-template <typename S> SLUICE_DEVICE void *rowOf(void *data, unsigned row, unsigned columns) {
-  return static_cast<typename S::Memory *>(data) + std::uint64_t(row) * columns;
-}
 
 /// x, weight, [bias] -> y, [mean], rstd
 template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(const DenseNormArgs &args, Lane lane) {
-  using Part = RowPart<S, vectors>;
-  const unsigned count = args.columns / Part::n;
-  const float size = static_cast<float>(args.columns);
-  Part weight, bias;
-  weight.load(args.weight, count, lane);
+  constexpr int n = vectorWidth<S>;
+  const Team team(args.team, lane);
+  const float share = 1 / static_cast<float>(args.columns);
+  const TeamRows<S, 1, centred ? 2 : 1> rows(team, args.columns, {args.x});
+  rows.fetchWeight(0, args.weight);
   if (centred)
-    bias.load(args.bias, count, lane);
-  int turn = 0;
-  for (unsigned row = static_cast<unsigned>(lane.block()); row < args.rows;
-       row += static_cast<unsigned>(lane.blocks())) {
-    Part x;
-    x.load(rowOf<S>(args.x, row, args.columns), count, lane);
-    float mean = 0, shift = 0, squares = 0;
-    if (centred) {
-      float none = 0;
-      for (int v = 0; v < vectors; ++v)
-        for (int k = 0; k < Part::n; ++k)
-          mean += x.of[v][k];
-      blockSums(lane, mean, none, turn);
-      turn ^= 1;
-      mean /= size;
-    }
-    for (int v = 0; v < vectors; ++v)
-      if (static_cast<unsigned>(v * lane.threads() + lane.thread()) < count)
-        for (int k = 0; k < Part::n; ++k) {
-          const float difference = x.of[v][k] - mean;
-          shift += difference;
-          squares += difference * difference;
+    rows.fetchWeight(1, args.bias);
+  const unsigned step = static_cast<unsigned>(lane.blocks()) * team.teams;
+  rows.template forRows<vectors>(
+      static_cast<unsigned>(lane.block()) * team.teams, args.rows, step, [&](unsigned row, bool real, unsigned turn) {
+        // Squares; of differences also their sum.
+        float x[vectors][n], mean[1] = {}, sums[centred ? 2 : 1] = {}, shift = 0;
+        team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
+          loadVector<S>(rows.row(0, turn), at, x[v]);
+          for (int k = 0; k < n; ++k)
+            mean[0] += x[v][k];
+        });
+        if constexpr (centred) {
+          team.reduce(mean, Add(), 0);
+          mean[0] *= share;
+          team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
+            for (int k = 0; k < n; ++k) {
+              x[v][k] -= mean[0];
+              sums[1] += x[v][k];
+            }
+          });
         }
-    blockSums(lane, shift, squares, turn);
-    turn ^= 1;
-    if (centred) {
-      // The mean of the differences corrects the rounding of a mean far above the deviation.
-      shift /= size;
-      mean += shift;
-      squares -= shift * shift * size;
-    }
-    const float rstd = 1 / rootOf(squares / size + args.epsilon);
-    Part y;
-    for (int v = 0; v < vectors; ++v)
-      for (int k = 0; k < Part::n; ++k)
-        y.of[v][k] = centred ? (x.of[v][k] - mean) * rstd * weight.of[v][k] + bias.of[v][k]
-                             : x.of[v][k] * rstd * weight.of[v][k];
-    y.store(rowOf<S>(args.y, row, args.columns), count, lane);
-    if (lane.thread() == 0) {
-      if (centred)
-        args.mean[row] = mean;
-      args.rstd[row] = rstd;
-    }
-  }
+        team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
+          for (int k = 0; k < n; ++k)
+            sums[0] += x[v][k] * x[v][k];
+        });
+        team.reduce(sums, Add(), centred ? 1 : turn);
+        if constexpr (centred) {
+          // The mean of the differences corrects the rounding of a mean far above the deviation.
+          shift = sums[1] * share;
+          sums[0] -= shift * sums[1];
+        }
+        const float rstd = 1 / rootOf(sums[0] * share + args.epsilon);
+        if (!real)
+          return;
+        team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
+          float weight[n], bias[n];
+          loadVector<S>(rows.weight(0), at, weight);
+          if (centred)
+            loadVector<S>(rows.weight(1), at, bias);
+          for (int k = 0; k < n; ++k)
+            x[v][k] = centred ? (x[v][k] * rstd - shift * rstd) * weight[k] + bias[k] : x[v][k] * rstd * weight[k];
+          storeVector<S>(rowOf<S>(args.y, row, args.columns), at, x[v]);
+        });
+        if (team.thread == 0) {
+          if (centred)
+            args.mean[row] = mean[0] + shift;
+          args.rstd[row] = rstd;
+        }
+      });
 }
 
-/// The terms of a run: the first four elements of all vectors, then the next four, so that neighbours are stored
-/// together.
+/// The terms of a row's columns: the first four elements of all vectors, then the next four, so that neighbours are
+/// stored together.
 template <int vectors, int n>
-SLUICE_DEVICE void storeTerms(float *partial, const float (&terms)[vectors][n], unsigned count, Lane lane) {
-  for (int v = 0; v < vectors; ++v) {
-    const unsigned at = static_cast<unsigned>(v * lane.threads() + lane.thread());
-    if (at < count)
-      for (int part = 0; part < n / 4; ++part) {
-        const float *from = terms[v] + 4 * part;
-        const float four[4] = {from[0], from[1], from[2], from[3]};
-        storeVector<StoredF32>(partial, static_cast<unsigned>(part) * count + at, four);
-      }
-  }
+SLUICE_DEVICE void storeTerms(float *to, const float (&terms)[vectors][n], unsigned count, Team team) {
+  team.forVectors<vectors>(count, [&](int v, unsigned at) {
+    for (int part = 0; part < n / 4; ++part) {
+      const float *from = terms[v] + 4 * part;
+      const float four[4] = {from[0], from[1], from[2], from[3]};
+      storeVector<StoredF32>(to, static_cast<unsigned>(part) * count + at, four);
+    }
+  });
 }
 SLUICE_DEVICE unsigned columnOfTerm(unsigned term, unsigned columns, unsigned n) {
   const unsigned count = columns / n;
@@ -164,49 +111,85 @@ SLUICE_DEVICE unsigned columnOfTerm(unsigned term, unsigned columns, unsigned n)
 /// dy, x, weight, [mean,] rstd, [addend] -> dx, and the run's part of dweight and dbias
 template <typename S, int vectors, bool centred>
 SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
-  using Part = RowPart<S, vectors>;
-  const unsigned count = args.columns / Part::n, run = static_cast<unsigned>(lane.block());
+  constexpr int n = vectorWidth<S>, sums = centred ? 2 : 1;
+  const unsigned run = static_cast<unsigned>(lane.block());
   const unsigned length = (args.rows + args.runs - 1) / args.runs, begin = run * length;
   const unsigned end = begin + length < args.rows ? begin + length : args.rows;
-  const float size = static_cast<float>(args.columns);
-  Part weight;
-  weight.load(args.weight, count, lane);
-  float ofWeight[vectors][Part::n] = {}, ofBias[vectors][Part::n] = {};
-  int turn = 0;
-  for (unsigned row = begin; row < end; ++row) {
-    Part dy, x;
-    dy.load(rowOf<S>(args.dy, row, args.columns), count, lane);
-    x.load(rowOf<S>(args.x, row, args.columns), count, lane);
-    const float mean = centred ? args.mean[row] : 0, rstd = args.rstd[row];
-    float sum = 0, dot = 0;
-    for (int v = 0; v < vectors; ++v)
-      for (int k = 0; k < Part::n; ++k) {
-        const float h = (x.of[v][k] - mean) * rstd, g = dy.of[v][k] * weight.of[v][k];
-        ofWeight[v][k] += dy.of[v][k] * h;
-        ofBias[v][k] += dy.of[v][k];
-        sum += g;
-        dot += g * h;
+  const float share = 1 / static_cast<float>(args.columns);
+  const Team team(args.team, lane);
+  const TeamRows<S, 2, 1> rows(team, args.columns, {args.dy, args.x}, args.addend);
+  rows.fetchWeight(0, args.weight);
+  // Of the next row, loaded while a row is computed.
+  float nextMean = 0, nextRstd = 0;
+  const auto loadStatistics = [&](unsigned row) {
+    nextMean = centred && row < end ? args.mean[row] : 0;
+    nextRstd = row < end ? args.rstd[row] : 0;
+  };
+  loadStatistics(begin + team.index);
+  float ofWeight[vectors][n] = {}, ofBias[vectors][n] = {};
+  rows.template forRows<vectors>(begin, end, team.teams, [&](unsigned row, bool real, unsigned turn) {
+    const float mean = nextMean, rstd = nextRstd;
+    loadStatistics(row + team.teams);
+    // dy * weight by h; their sum.
+    float of[centred ? 2 : 1] = {};
+    team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
+      float dy[n], x[n], weight[n];
+      loadVector<S>(rows.row(0, turn), at, dy);
+      loadVector<S>(rows.row(1, turn), at, x);
+      loadVector<S>(rows.weight(0), at, weight);
+      for (int k = 0; k < n; ++k) {
+        const float h = (x[k] - mean) * rstd, g = dy[k] * weight[k];
+        ofWeight[v][k] += dy[k] * h;
+        ofBias[v][k] += dy[k];
+        of[0] += g * h;
+        if constexpr (centred)
+          of[1] += g;
       }
-    blockSums(lane, sum, dot, turn);
-    turn ^= 1;
-    sum = centred ? sum / size : 0;
-    dot /= size;
-    for (int v = 0; v < vectors; ++v)
-      for (int k = 0; k < Part::n; ++k)
-        x.of[v][k] = rstd * (dy.of[v][k] * weight.of[v][k] - sum - (x.of[v][k] - mean) * rstd * dot);
-    if (args.addend) {
-      // In the registers of dy.
-      dy.load(rowOf<S>(args.addend, row, args.columns), count, lane);
-      for (int v = 0; v < vectors; ++v)
-        for (int k = 0; k < Part::n; ++k)
-          x.of[v][k] += dy.of[v][k];
-    }
-    x.store(rowOf<S>(args.y, row, args.columns), count, lane);
-  }
-  float *partial = args.partial + std::uint64_t(run) * args.columns;
-  storeTerms<vectors, Part::n>(partial, ofWeight, count, lane);
+    });
+    team.reduce(of, Add(), turn);
+    const float slope = of[0] * share * rstd * rstd;
+    float offset = 0;
+    if constexpr (centred)
+      offset = of[1] * share * rstd;
+    if (!real)
+      return;
+    if (args.addend)
+      rows.waitForLate();
+    // Loaded again: the registers are for the terms of dweight and dbias.
+    team.forVectors<vectors>(rows.count, [&](int, unsigned at) {
+      float dy[n], x[n], weight[n];
+      loadVector<S>(rows.row(0, turn), at, dy);
+      loadVector<S>(rows.row(1, turn), at, x);
+      loadVector<S>(rows.weight(0), at, weight);
+      for (int k = 0; k < n; ++k)
+        x[k] = dy[k] * weight[k] * rstd - ((x[k] - mean) * slope + offset);
+      if (args.addend) {
+        loadVector<S>(rows.late(), at, dy);
+        for (int k = 0; k < n; ++k)
+          x[k] += dy[k];
+      }
+      storeVector<S>(rowOf<S>(args.y, row, args.columns), at, x);
+    });
+  });
+  // The teams' terms in the memory of their rows, then their sums.
+  const auto termsOf = [&](unsigned index) { return reinterpret_cast<float *>(rows.ofTeam(index)); };
+  lane.sync();
+  storeTerms<vectors, n>(termsOf(team.index), ofWeight, rows.count, team);
   if (centred)
-    storeTerms<vectors, Part::n>(partial + std::uint64_t(args.runs) * args.columns, ofBias, count, lane);
+    storeTerms<vectors, n>(termsOf(team.index) + args.columns, ofBias, rows.count, team);
+  lane.sync();
+  const unsigned fours = args.columns / 4;
+  for (int s = 0; s < sums; ++s)
+    for (unsigned at = static_cast<unsigned>(lane.thread()); at < fours; at += team.threads * team.teams) {
+      float total[4], of[4];
+      loadVector<StoredF32>(termsOf(0), static_cast<unsigned>(s) * fours + at, total);
+      for (unsigned t = 1; t < team.teams; ++t) {
+        loadVector<StoredF32>(termsOf(t), static_cast<unsigned>(s) * fours + at, of);
+        for (int k = 0; k < 4; ++k)
+          total[k] += of[k];
+      }
+      storeVector<StoredF32>(args.partial + (std::uint64_t(s) * args.runs + run) * args.columns, at, total);
+    }
 }
 
 /// dweight and dbias; a second set of blocks adds dbias.
@@ -239,13 +222,13 @@ template <typename S, int vectors> SLUICE_DEVICE void denseRmsNormGrad(const Den
 
 /// One kernel for each type and number of vectors per thread.
 #define SLUICE_ROW_PARTS(X, name, Args)                                                                                \
-  X(sluice_##name##1_f32, name<StoredF32 SLUICE_COMMA 1>, Args)                                                        \
+  X(sluice_##name##3_f32, name<StoredF32 SLUICE_COMMA 3>, Args)                                                        \
   X(sluice_##name##2_f32, name<StoredF32 SLUICE_COMMA 2>, Args)                                                        \
   X(sluice_##name##4_f32, name<StoredF32 SLUICE_COMMA 4>, Args)                                                        \
-  X(sluice_##name##1_bf16, name<StoredBf16 SLUICE_COMMA 1>, Args)                                                      \
+  X(sluice_##name##3_bf16, name<StoredBf16 SLUICE_COMMA 3>, Args)                                                      \
   X(sluice_##name##2_bf16, name<StoredBf16 SLUICE_COMMA 2>, Args)                                                      \
   X(sluice_##name##4_bf16, name<StoredBf16 SLUICE_COMMA 4>, Args)                                                      \
-  X(sluice_##name##1_f16, name<StoredF16 SLUICE_COMMA 1>, Args)                                                        \
+  X(sluice_##name##3_f16, name<StoredF16 SLUICE_COMMA 3>, Args)                                                        \
   X(sluice_##name##2_f16, name<StoredF16 SLUICE_COMMA 2>, Args)                                                        \
   X(sluice_##name##4_f16, name<StoredF16 SLUICE_COMMA 4>, Args)
 #define SLUICE_DENSE_NORM_KERNELS(X)                                                                                   \
