@@ -49,6 +49,8 @@ TEST(CudaApi, MatchesTheToolkit) {
   EXPECT_EQ(blas::computeTf32, CUBLAS_COMPUTE_32F_FAST_TF32);
   EXPECT_EQ(blas::operationN, CUBLAS_OP_N);
   EXPECT_EQ(blas::operationT, CUBLAS_OP_T);
+  EXPECT_EQ(blas::descPointerMode, CUBLASLT_MATMUL_DESC_POINTER_MODE);
+  EXPECT_EQ(blas::pointersOnDevice, CUBLASLT_POINTER_MODE_DEVICE);
   EXPECT_EQ(blas::descTransposeA, CUBLASLT_MATMUL_DESC_TRANSA);
   EXPECT_EQ(blas::descTransposeB, CUBLASLT_MATMUL_DESC_TRANSB);
   EXPECT_EQ(blas::descEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);

@@ -25,6 +25,7 @@ using namespace cuda;
 
 struct FakeDesc {
   int compute = 0, scale = 0;
+  std::int32_t pointerMode = 0;
   std::int32_t transposeA = 0, transposeB = 0;
   std::uint32_t epilogue = blas::epilogueDefault;
   const void *bias = nullptr;
@@ -81,8 +82,18 @@ double geluSlope(double x) {
   return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.79788456080286535588 * (1 + 3 * 0.044715 * x * x);
 }
 
+/// `value` rounded to a type of the library.
+double asStored(double value, int type) {
+  double bits = 0;
+  cpu::storeNumber(&bits, dtypeOf(type), 0, value);
+  return cpu::loadNumber(&bits, dtypeOf(type), 0);
+}
+
 void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alpha, double beta, const Matrix &c,
               void *d, const FakeLayout &dLayout) {
+  // As the library on Hopper: what is added in place is rounded first, where beta is known to be 1.
+  const bool addsRounded = beta == 1 && desc.pointerMode == 0 && c.data == d &&
+                           (dLayout.type == blas::typeBf16 || dLayout.type == blas::typeF16);
   for (std::int64_t batch = 0; batch < dLayout.batches; ++batch)
     for (std::uint64_t column = 0; column < dLayout.columns; ++column)
       for (std::uint64_t row = 0; row < dLayout.rows; ++row) {
@@ -90,11 +101,11 @@ void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alp
         for (std::uint64_t k = 0; k < a.columns(); ++k)
           sum += a.at(batch, row, k) * b.at(batch, k, column);
         double value = alpha * sum;
-        if (beta != 0)
-          value += beta * c.at(batch, row, column);
         if (desc.usesBias())
           value += cpu::loadNumber(desc.bias, dtypeOf(desc.biasType < 0 ? dLayout.type : desc.biasType),
                                    static_cast<std::int64_t>(row));
+        if (beta != 0)
+          value = (addsRounded ? asStored(value, dLayout.type) : value) + beta * c.at(batch, row, column);
         const std::int64_t beside =
             static_cast<std::int64_t>(row) + static_cast<std::int64_t>(column) * desc.auxLeading;
         if (desc.epilogue == blas::epilogueGeluGrad) {
@@ -143,6 +154,7 @@ void fillFakeBlas(cuda::Blas &b) {
     auto &set = *static_cast<FakeDesc *>(desc);
     void *to = attribute == blas::descTransposeA      ? static_cast<void *>(&set.transposeA)
                : attribute == blas::descTransposeB    ? static_cast<void *>(&set.transposeB)
+               : attribute == blas::descPointerMode   ? static_cast<void *>(&set.pointerMode)
                : attribute == blas::descEpilogue      ? static_cast<void *>(&set.epilogue)
                : attribute == blas::descBiasType      ? static_cast<void *>(&set.biasType)
                : attribute == blas::descBiasPointer   ? static_cast<void *>(&set.bias)

@@ -90,6 +90,50 @@ TEST_F(CudaKernels, MatmulInParts) {
       }
 }
 
+// Tests that a residual in the memory of the result gives the bits of one elsewhere.
+TEST_F(CudaKernels, AResidualInPlaceChangesNoBit) {
+  for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+    for (const bool bias : {false, true}) {
+      const Tensor residual = Tensor(dtype, {64, 72}).normal(36);
+      std::vector<Tensor> inputs = {Tensor(dtype, {64, 256}).normal(33), Tensor(dtype, {256, 72}).normal(34)};
+      if (bias)
+        inputs.push_back(Tensor(dtype, {72}).normal(35));
+      const Attributes attributes({integer("bias", bias), integer("residual", 1)});
+      const auto run = [&](bool inPlace) {
+        std::uint64_t taken = 0;
+        const auto bound = [&](Tensor &tensor) {
+          Operand operand = tensor.bound();
+          operand.data = place(tensor.memory, taken) + (static_cast<char *>(operand.data) - tensor.memory.data());
+          return operand;
+        };
+        Tensor added = residual, result = residual;
+        std::vector<Operand> in;
+        for (Tensor &tensor : inputs)
+          in.push_back(bound(tensor));
+        const Operand out = bound(result);
+        in.push_back(inPlace ? out : bound(added));
+        KernelRequest request{in, {&out, 1}, &attributes, 1, 4096, kernels.get()};
+        std::vector<char> memory(request.workspace + workspaceAlignment);
+        char *scratch = place(memory, taken);
+        scratch += workspaceAlignment - reinterpret_cast<std::uintptr_t>(scratch) % workspaceAlignment;
+        auto kernel = findCudaKernel("matmul")(request);
+        EXPECT_TRUE(kernel.isOk()) << kernel.status().message();
+        std::vector<void *> addresses;
+        for (const Operand &operand : in)
+          addresses.push_back(operand.data);
+        void *const to = out.data;
+        EXPECT_TRUE((*kernel)->enqueue(device->stream(0), addresses, {&to, 1}, scratch).isOk());
+        EXPECT_TRUE(device->synchronize().isOk());
+        if (arena) {
+          const std::size_t bytes = static_cast<std::size_t>(result.size()) * dtypeBytes(dtype);
+          EXPECT_TRUE(device->read(result.bound().data, to, bytes).isOk());
+        }
+        return result.values();
+      };
+      EXPECT_EQ(run(true), run(false)) << dtypeName(dtype) << (bias ? " with a bias" : "");
+    }
+}
+
 // Tests that products, also those within a chunked loss, leave SMs free, and that one SM is always used.
 TEST_F(CudaKernels, ProductsHaveAnSmMargin) {
   if (onGpu())

@@ -57,6 +57,9 @@ using Preference = void *;
 inline constexpr int typeF32 = 0, typeF64 = 1, typeF16 = 2, typeBf16 = 14;
 inline constexpr int computeF32 = 68, computeF64 = 70, computeTf32 = 77;
 inline constexpr std::int32_t operationN = 0, operationT = 1;
+/// Where alpha and beta are.
+inline constexpr int descPointerMode = 2;
+inline constexpr std::int32_t pointersOnDevice = 1;
 inline constexpr int descTransposeA = 3, descTransposeB = 4, descEpilogue = 7, descBiasPointer = 8, descBiasType = 26;
 /// The number of SMs that a product should use.
 inline constexpr int descSmCountTarget = 15;

@@ -55,6 +55,19 @@ Result<Function> DeviceCode::find(const std::string &name) {
   return internalError("device code has no function '" + name + "'");
 }
 
+Result<DevicePointer> DeviceCode::global(const std::string &name) const {
+  for (Module module : modules) {
+    DevicePointer address = 0;
+    std::size_t bytes = 0;
+    const Code result = functions.driver.moduleGlobal(&address, &bytes, module, name.c_str());
+    if (result == notFound)
+      continue;
+    SLUICE_RETURN_IF_ERROR(driverStatus(functions, result, "cuModuleGetGlobal of " + name));
+    return address;
+  }
+  return internalError("device code has no variable '" + name + "'");
+}
+
 Status DeviceCode::launch(Function function, const LaunchShape &shape, const void *arguments, Stream stream) const {
   if (shape.blocks == 0)
     return {};

@@ -32,6 +32,8 @@ public:
   ~DeviceCode();
 
   Result<Function> find(const std::string &name);
+  /// The address of a global variable.
+  Result<DevicePointer> global(const std::string &name) const;
   /// Launches with one parameter, the kernel's struct of arguments.
   Status launch(Function function, const LaunchShape &shape, const void *arguments, Stream stream) const;
   const Table &table() const { return functions; }

@@ -133,6 +133,14 @@ Result<bool> BlasProduct::make(const KernelRequest &request, const Stored &first
                                                                : blas::computeF32;
   SLUICE_RETURN_IF_ERROR(
       blasStatus(blas.descCreate(&desc, compute, wide ? blas::typeF64 : blas::typeF32), "cublasLtMatmulDescCreate"));
+  // With a beta of 1 on the host and C and D at one address, the library (13.1, Hopper) rounds the product to bf16 or
+  // f16 and then adds it to D. It rounds once if C and D have two addresses, or if it does not know beta; bits must not
+  // depend on where a plan places the residual.
+  if (residualData && dtypeBytes(out) == 2) {
+    SLUICE_ASSIGN_OR_RETURN(const DevicePointer one, context.code().global("sluice_one"));
+    factors = reinterpret_cast<const void *>(one);
+    SLUICE_RETURN_IF_ERROR(set(blas::descPointerMode, blas::pointersOnDevice));
+  }
   SLUICE_RETURN_IF_ERROR(set(blas::descTransposeA, first.operation));
   SLUICE_RETURN_IF_ERROR(set(blas::descTransposeB, second.operation));
   SLUICE_RETURN_IF_ERROR(setEpilogue(request, bias, gelu, geluStored));
@@ -193,10 +201,10 @@ Status BlasProduct::run(const Addresses &at, void *workspace, Stream stream) {
     SLUICE_RETURN_IF_ERROR(set(blas::descAuxPointer, at.gelu));
   const float one = 1, keep = at.residual ? 1 : 0;
   const double wideOne = 1, wideKeep = keep;
-  return blasStatus(table.blas.matmul(context.blasHandle(), desc, wide ? static_cast<const void *>(&wideOne) : &one,
-                                      at.first, layouts[0], at.second, layouts[1],
-                                      wide ? static_cast<const void *>(&wideKeep) : &keep,
-                                      at.residual ? at.residual : at.result, at.residual ? layouts[2] : layouts[3],
+  const void *const alpha = factors ? factors : wide ? static_cast<const void *>(&wideOne) : &one;
+  const void *const beta = factors ? factors : wide ? static_cast<const void *>(&wideKeep) : &keep;
+  return blasStatus(table.blas.matmul(context.blasHandle(), desc, alpha, at.first, layouts[0], at.second, layouts[1],
+                                      beta, at.residual ? at.residual : at.result, at.residual ? layouts[2] : layouts[3],
                                       at.result, layouts[3], &algorithm, workspace, workspaceBytes, stream),
                     "cublasLtMatmul");
 }

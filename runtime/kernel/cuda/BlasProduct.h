@@ -71,6 +71,8 @@ private:
 
   KernelContext &context;
   blas::MatmulDesc desc = nullptr;
+  /// 1 in device memory if alpha and beta are there, else null.
+  const void *factors = nullptr;
   blas::Layout layouts[4] = {};
   blas::Algorithm algorithm{};
   std::size_t workspaceBytes = 0;
