@@ -7,7 +7,8 @@
 namespace sluice::cuda {
 namespace {
 
-constexpr std::uint64_t mostWorkspace = std::uint64_t(256) << 20;
+/// 2 GiB of scores, as of 2 x 4,096 tokens with 32 heads, and a little for the rest.
+constexpr std::uint64_t mostWorkspace = std::uint64_t(2064) << 20;
 /// Tiles of queries and keys of the engine for sm_90.
 constexpr std::uint64_t queryTile = 64, keyTile = 128;
 /// A counter of the engine, rounded up.

@@ -39,7 +39,7 @@ struct DnnAttentionGrad {
 /// Whether the gradient can be computed for `rows` rows of the batch at a time: they divide it, and the statistics of
 /// each part begin at a multiple of 16 bytes.
 bool canDivideDnnAttentionGrad(const Operand &q, std::int64_t rows);
-/// The number of rows at a time that a plan states: the largest one with a workspace of at most 256 MiB, else the
+/// The number of rows at a time that a plan states: the largest one with a workspace of at most 2,064 MiB, else the
 /// smallest one. So many rows occupy a GPU several times over.
 std::int64_t dnnAttentionGradRows(const Operand &q, const Operand &k);
 

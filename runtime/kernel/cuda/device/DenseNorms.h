@@ -112,6 +112,8 @@ SLUICE_DEVICE unsigned columnOfTerm(unsigned term, unsigned columns, unsigned n)
 template <typename S, int vectors, bool centred>
 SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>, sums = centred ? 2 : 1;
+  // The rounding of the mean is corrected where x has as many digits.
+  constexpr bool corrects = centred && n == vectorWidth<StoredF32>;
   const unsigned run = static_cast<unsigned>(lane.block());
   const unsigned length = (args.rows + args.runs - 1) / args.runs, begin = run * length;
   const unsigned end = begin + length < args.rows ? begin + length : args.rows;
@@ -130,8 +132,8 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
   rows.template forRows<vectors>(begin, end, team.teams, [&](unsigned row, bool real, unsigned turn) {
     const float mean = nextMean, rstd = nextRstd;
     loadStatistics(row + team.teams);
-    // dy * weight by h; their sum.
-    float of[centred ? 2 : 1] = {};
+    // dy * weight by h; their sum; the differences to the mean.
+    float of[corrects ? 3 : sums] = {};
     team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
       float dy[n], x[n], weight[n];
       loadVector<S>(rows.row(0, turn), at, dy);
@@ -144,25 +146,34 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
         of[0] += g * h;
         if constexpr (centred)
           of[1] += g;
+        if constexpr (corrects)
+          of[2] += x[k] - mean;
       }
     });
     team.reduce(of, Add(), turn);
+    float shift = 0, offset = 0;
+    if constexpr (corrects) {
+      shift = of[2] * share;
+      of[0] -= shift * rstd * of[1];
+    }
     const float slope = of[0] * share * rstd * rstd;
-    float offset = 0;
     if constexpr (centred)
-      offset = of[1] * share * rstd;
+      offset = of[1] * share * rstd - shift * slope;
     if (!real)
       return;
     if (args.addend)
       rows.waitForLate();
     // Loaded again: the registers are for the terms of dweight and dbias.
-    team.forVectors<vectors>(rows.count, [&](int, unsigned at) {
+    team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
       float dy[n], x[n], weight[n];
       loadVector<S>(rows.row(0, turn), at, dy);
       loadVector<S>(rows.row(1, turn), at, x);
       loadVector<S>(rows.weight(0), at, weight);
-      for (int k = 0; k < n; ++k)
+      for (int k = 0; k < n; ++k) {
+        if constexpr (corrects)
+          ofWeight[v][k] -= dy[k] * (shift * rstd);
         x[k] = dy[k] * weight[k] * rstd - ((x[k] - mean) * slope + offset);
+      }
       if (args.addend) {
         loadVector<S>(rows.late(), at, dy);
         for (int k = 0; k < n; ++k)

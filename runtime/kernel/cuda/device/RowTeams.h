@@ -18,9 +18,9 @@
 
 namespace sluice::cuda {
 
-/// Most vectors of a thread in a row, most warps of a block, and bytes for the sums of its warps: two numbers, twice,
-/// so that one barrier per sum is enough.
-inline constexpr int teamVectors = 4, teamWarps = 8, teamSumsBytes = 2 * 2 * teamWarps * 4;
+/// Most vectors of a thread in a row, most warps of a block, most numbers that are added together, and bytes for the
+/// sums of the warps: twice, so that one barrier per sum is enough.
+inline constexpr int teamVectors = 4, teamWarps = 8, teamSums = 3, teamSumsBytes = 2 * teamSums * teamWarps * 4;
 
 /// Bytes of shared memory of a block with `weights` rows of weights and `rows` of each team.
 constexpr int teamsShared(int teams, int rowBytes, int weights, int rows) {
@@ -46,12 +46,13 @@ struct Team {
 
   /// Over the team; `turn` alternates between 0 and 1. Teams of several warps: all threads of the block call it.
   template <typename Op, int count> SLUICE_DEVICE void reduce(float (&values)[count], Op op, unsigned turn) const {
+    static_assert(count <= teamSums);
     for (float &value : values)
       value = lane.warpReduce(value, op);
     const unsigned warps = threads / warpSize;
     if (warps == 1)
       return;
-    float *shared = lane.shared<float>() + turn * 2 * teamWarps;
+    float *shared = lane.shared<float>() + turn * teamSums * teamWarps;
     if (lane.thread() % warpSize == 0)
       for (int i = 0; i < count; ++i)
         shared[i * teamWarps + lane.thread() / warpSize] = values[i];

@@ -90,23 +90,23 @@ template <typename E> SLUICE_DEVICE void layerNorm(const RowArgs &args, Lane lan
   T sum = 0, squares = 0;
   for (Index c = lane.thread(); c < args.columns; c += lane.threads())
     sum += E::read(in, x(c));
-  T mean = blockReduce(lane, sum, Add()) / count;
+  const T mean = blockReduce(lane, sum, Add()) / count;
   // The mean of the differences corrects the rounding of a mean far above the deviation.
   sum = 0;
   for (Index c = lane.thread(); c < args.columns; c += lane.threads())
     sum += E::read(in, x(c)) - mean;
-  mean += blockReduce(lane, sum, Add()) / count;
+  const T shift = blockReduce(lane, sum, Add()) / count;
   for (Index c = lane.thread(); c < args.columns; c += lane.threads()) {
-    const T difference = E::read(in, x(c)) - mean;
+    const T difference = E::read(in, x(c)) - mean - shift;
     squares += difference * difference;
   }
   const T rstd = 1 / rootOf(blockReduce(lane, squares, Add()) / count + static_cast<T>(args.epsilon));
   for (Index c = lane.thread(); c < args.columns; c += lane.threads())
     E::write(args.out[0], y(c),
-             (E::read(in, x(c)) - mean) * rstd * E::read(weight, c * weight.strides[0]) +
+             (E::read(in, x(c)) - mean - shift) * rstd * E::read(weight, c * weight.strides[0]) +
                  E::read(bias, c * bias.strides[0]));
   if (lane.thread() == 0) {
-    writeAny(args.out[1], offsetIn(args.out[1], args.out[1].rank, lane.block()), mean);
+    writeAny(args.out[1], offsetIn(args.out[1], args.out[1].rank, lane.block()), mean + shift);
     writeAny(args.out[2], offsetIn(args.out[2], args.out[2].rank, lane.block()), rstd);
   }
 }
@@ -129,6 +129,17 @@ template <typename E> SLUICE_DEVICE void rmsNorm(const RowArgs &args, Lane lane)
     writeAny(args.out[1], offsetIn(args.out[1], args.out[1].rank, lane.block()), rstd);
 }
 
+/// The rounding of a row's stored mean: the mean of the differences to it. 0 for rms norm. All threads call it.
+template <typename E, typename T> SLUICE_DEVICE T lostOfMean(const RowArgs &args, Index row, T mean, Lane lane) {
+  if (!args.mean)
+    return 0;
+  T sum = 0;
+  const Row x(args.in[1], row);
+  for (Index c = lane.thread(); c < args.columns; c += lane.threads())
+    sum += E::read(args.in[1], x(c)) - mean;
+  return blockReduce(lane, sum, Add()) / static_cast<T>(args.columns);
+}
+
 /// dy, x, weight, [mean,] rstd, [addend] -> dx, the first output. `mean` 0: rms norm.
 template <typename E> SLUICE_DEVICE void normGrad(const RowArgs &args, Lane lane) {
   using T = typename E::Real;
@@ -138,17 +149,18 @@ template <typename E> SLUICE_DEVICE void normGrad(const RowArgs &args, Lane lane
   const Row dy(args.in[0], lane.block()), x(args.in[1], lane.block()), dx(args.out[0], lane.block());
   const T mean = args.mean ? static_cast<T>(readAny(means, offsetIn(means, means.rank, lane.block()))) : T(0);
   const T rstd = static_cast<T>(readAny(rstds, offsetIn(rstds, rstds.rank, lane.block())));
+  const T lost = lostOfMean<E>(args, lane.block(), mean, lane);
   T sum = 0, dot = 0;
   for (Index c = lane.thread(); c < args.columns; c += lane.threads()) {
     const T g = E::read(args.in[0], dy(c)) * E::read(weight, c * weight.strides[0]);
     sum += g;
-    dot += g * (E::read(args.in[1], x(c)) - mean) * rstd;
+    dot += g * (E::read(args.in[1], x(c)) - mean - lost) * rstd;
   }
   sum = args.mean ? blockReduce(lane, sum, Add()) / static_cast<T>(args.columns) : T(0);
   dot = blockReduce(lane, dot, Add()) / static_cast<T>(args.columns);
   for (Index c = lane.thread(); c < args.columns; c += lane.threads()) {
     const T g = E::read(args.in[0], dy(c)) * E::read(weight, c * weight.strides[0]);
-    const T h = (E::read(args.in[1], x(c)) - mean) * rstd;
+    const T h = (E::read(args.in[1], x(c)) - mean - lost) * rstd;
     const T more = args.adds ? E::read(addend, added(c)) : T(0);
     E::write(args.out[0], dx(c), rstd * (g - sum - h * dot) + more);
   }
@@ -165,16 +177,23 @@ template <typename E> SLUICE_DEVICE void normVectors(const RowArgs &args, Lane l
   const Index run = lane.block() / tiles, column = lane.block() % tiles * lane.threads() + lane.thread();
   const Index length = (args.rows + normRuns - 1) / normRuns;
   const Index begin = run * length, end = begin + length < args.rows ? begin + length : args.rows;
-  if (column >= args.columns)
-    return;
+  const bool real = column < args.columns;
   T ofWeight = 0, ofBias = 0;
-  for (Index row = begin; row < end; ++row) {
-    const T g = E::read(args.in[0], Row(args.in[0], row)(column));
+  // Of all runs the same number of rows: each has barriers.
+  for (Index i = 0; i < length; ++i) {
+    const bool isInside = begin + i < end;
+    const Index row = isInside ? begin + i : 0;
     const T mean = args.mean ? static_cast<T>(readAny(means, offsetIn(means, means.rank, row))) : T(0);
+    const T lost = lostOfMean<E>(args, row, mean, lane);
+    if (!real || !isInside)
+      continue;
+    const T g = E::read(args.in[0], Row(args.in[0], row)(column));
     ofBias += g;
-    ofWeight += g * (E::read(args.in[1], Row(args.in[1], row)(column)) - mean) *
+    ofWeight += g * (E::read(args.in[1], Row(args.in[1], row)(column)) - mean - lost) *
                 static_cast<T>(readAny(rstds, offsetIn(rstds, rstds.rank, row)));
   }
+  if (!real)
+    return;
   double *partial = static_cast<double *>(args.scratch) + run * 2 * args.columns;
   partial[column] = ofWeight;
   partial[args.columns + column] = ofBias;
