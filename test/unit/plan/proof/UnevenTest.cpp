@@ -41,6 +41,11 @@ const Recipe unevenRecipes[] = {
     {"PaddingOfTwoPassesAndAxes", "zoo two-forwards --set layers=2",
      "--set mesh.tensor=3 --set mesh.shard=3 --set sharding.dim=largest --set gradient.reduce_per_pass=true --set "
      "'sharding.tensor={\"layers.1.attention.wo.weight\"=\"row\"}'"},
+    // A rank has two rows of each half of a head, and six chunks of one row: two of padding, as another half would
+    // have.
+    {"ChunksPastHalves", "hf " SLUICE_SOURCE_DIR "/test/reference/families/stablelm/config.json --batch 2 --sequence 8",
+     "--set mesh.shard=6 --set mesh.tensor=3 --set "
+     "'sharding.tensor={\"model.layers.1.self_attn.k_proj.weight\"=\"column\"}'"},
     // Four heads over three ranks.
     {"Heads", "zoo transformer --set dropout=0.1",
      "--set mesh.tensor=3 --set 'sharding.tensor={\"layers.0.attention.wk.weight\"=\"column\", "
