@@ -31,4 +31,14 @@ def norms_over_shard_and_tensor():
         expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=2"] + clip)), 1e-5, f"p = {p}", weights=1e-5)
 
 
+@test
+def sums_of_padded_gradients():
+    """Two heads over three ranks: the gradients of two passes, of which the last rank has padding, are added and squared."""
+    model = zoo("two-forwards", "layers=2", "dropout=0")
+    padded = ['sharding.tensor={"layers.1.attention.wo.weight"="row"}', "gradient.reduce_per_pass=true", "gradient.clip_norm=0.05"]
+    for mesh, microbatches in ([], 1), (["mesh.shard=3", "sharding.dim=largest"], 3), (["mesh.shard=2", "gradient.microbatches=2"], 4):
+        expect_near_runs(train(Plan(model, ["mesh.tensor=3"] + mesh + padded), steps=5),
+                         train(Plan(model, [f"gradient.microbatches={microbatches}", "gradient.clip_norm=0.05"]), steps=5), 1e-5, f"{mesh}", weights=1e-3)
+
+
 main()

@@ -48,6 +48,8 @@ private:
   /// Sets positions, and notes operands whose padding must be cleared. Types are global.
   LogicalResult inspect(Operation *op);
   void notePadding(Operation *op, const ShardingRule &rule, const FactorSharding &factor);
+  /// True where the padding of the results is zeros since that of all operands is.
+  bool keepsZeros(Operation *op, const ShardingRule &rule, const FactorSharding &factor) const;
   void setLocalTypes();
   void clear(const ClearedOperand &cleared);
 
@@ -56,6 +58,8 @@ private:
   const Axis &axis;
   /// Shards that the ranks compute of replicated values: only their position differs between ranks.
   llvm::DenseSet<Value> computedShards;
+  /// All padding of these is zeros: of gradients, and of the sums of gradients of several passes.
+  llvm::DenseSet<Value> zeroPadded;
   SmallVector<ClearedOperand> toClear;
 };
 
@@ -89,11 +93,21 @@ void Localization::notePadding(Operation *op, const ShardingRule &rule, const Fa
   }
 }
 
+/// An operand without the factor would be repeated into the padding of the results.
+bool Localization::keepsZeros(Operation *op, const ShardingRule &rule, const FactorSharding &factor) const {
+  return rule.linear && !rule.factors[factor.index].positioned &&
+         llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
+           return zeroPadded.contains(use.get()) && hasFactor(rule.operands[use.getOperandNumber()], factor.index);
+         });
+}
+
 LogicalResult Localization::inspect(Operation *op) {
   if (auto gradient = dyn_cast<model::GradientOp>(op)) {
-    if (AxisSharding sharding = of(gradient->getResult(0)); sharding.isSharded())
+    if (AxisSharding sharding = of(gradient->getResult(0)); sharding.isSharded()) {
       toClear.push_back({&gradient->getOpOperand(0), cast<RankedTensorType>(gradient.getType()), sharding,
                          /*isBeforeReader=*/false});
+      zeroPadded.insert(gradient.getMean());
+    }
     return success();
   }
   std::optional<ShardingRule> rule = ruleOf(op);
@@ -102,6 +116,11 @@ LogicalResult Localization::inspect(Operation *op) {
   std::optional<FactorSharding> factor = shardedFactorOf(op, *rule);
   if (!factor)
     return success();
+  // The update reads padding as zeros, so the kernel must compute it.
+  if (keepsZeros(op, *rule, *factor)) {
+    zeroPadded.insert_range(op->getResults());
+    return success();
+  }
   if (chunksOf(*rule, *factor, axis.ranks) == Chunks::paddedInside)
     notePadding(op, *rule, *factor);
   bool isComputed = true;

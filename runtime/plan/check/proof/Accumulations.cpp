@@ -70,11 +70,13 @@ std::optional<Verdict> EntryProof::accumulateProduct(const plan::LaunchT &launch
   plan::LaunchT product = launch;
   product.inputs.pop_back();
   std::erase_if(product.attributes, [](const auto &attribute) { return attribute->name == "residual"; });
-  // The program has the product with this residual, or the product alone.
+  // The program has the product with this residual, or the product alone. That of a form has the id of the op whose
+  // form it ends.
   const std::uint32_t id = idAt(launch.output_values, 0);
   const std::int64_t named = id != 0 && id < numbering.valueCount() ? numbering.definition(id).first : -1;
-  if (named >= 0 ? numbering.operandsOf(std::uint32_t(named)).size() != product.inputs.size()
-                 : opsOn(product).empty() || !opsOn(launch).empty())
+  const bool isNamed = named >= 0 && kernelOfOp(numbering.kindOf(std::uint32_t(named)).op) == "matmul";
+  if (isNamed ? numbering.operandsOf(std::uint32_t(named)).size() != product.inputs.size()
+              : opsOn(product).empty() || !opsOn(launch).empty())
     return std::nullopt;
   std::optional<Reading> before = read(sum);
   if (Verdict verdict = compute(product, i); verdict)

@@ -142,14 +142,15 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
   for (std::size_t s = 0; s < collective.segments.size(); ++s) {
     ++facts;
     const plan::ViewT &source = *collective.segments[s]->source, &destination = *collective.segments[s]->destination;
-    if (collective.kind == plan::CollectiveKind::reduce_scatter && !contents.read(source, /*padding=*/false))
+    if (collective.kind == plan::CollectiveKind::reduce_scatter && !contents.read(source, /*padding=*/false)) {
       if (std::optional<Chunks> chunks = readChunks(source, ranks)) {
         SLUICE_CHECK(reduce(chunks->first.meaning, collective, i, s));
         writeChunk(std::move(*chunks), collective.axes, destination);
         continue;
       }
-    if (collective.kind == plan::CollectiveKind::reduce_scatter && !sources[s])
-      if (std::optional<Reading> prefix = readPrefix(source)) {
+      const bool hasDigits =
+          sources[s] && (!sources[s]->isKnown() || chunked(digitsOf(*sources[s]), ranks).has_value());
+      if (std::optional<Reading> prefix = hasDigits ? std::nullopt : readPrefix(source)) {
         // Chunks of the part, the last ones with padding past its end.
         SLUICE_CHECK(reduce(prefix->meaning, collective, i, s));
         const std::int64_t length = elementsOf(source.shape) / ranks, end = contents.elementsOf(prefix->meaning);
@@ -157,6 +158,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         writeChunk({std::move(*prefix), length, end}, collective.axes, destination);
         continue;
       }
+    }
     if (!sources[s] || !sources[s]->meaning.unproved.empty()) {
       lose(destination, sources[s] ? sources[s]->meaning.unproved
                                    : "the content of '" + plan.buffers[source.buffer]->name + "' is not known");

@@ -155,7 +155,8 @@ private:
   std::optional<Match> matchByElements(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);
   /// The results have the sharding of the operands. Nothing if the launch is not by shards that its op allows.
   bool writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const Shape> shapes,
-                    std::span<const plan::ViewT *const> outputs, Mismatch &mismatch);
+                    std::span<const plan::ViewT *const> inputs, std::span<const plan::ViewT *const> outputs,
+                    Mismatch &mismatch);
 
   // Collectives.cpp
   /// A rank's rows as its shard of those of all data ranks, if the program gathers them.
@@ -168,6 +169,9 @@ private:
   void sliceChunk(const plan::LaunchT &launch);
   /// Zeros in place of the padding, which the valid extent of the source leaves out. True if the pad does that.
   bool clearPadding(const plan::LaunchT &launch);
+  /// The padding of a result of an op that computes sums by elements, where that of all operands is zeros.
+  void keepZeros(const plan::ProgramKindT &kind, std::span<const Match> operands,
+                 std::span<const plan::ViewT *const> inputs, Reading &result) const;
   /// Chunks of a tensor for the ranks of a collective, of which the last ones have padding.
   struct Chunks {
     /// What the first chunk holds.

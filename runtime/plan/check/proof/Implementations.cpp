@@ -292,7 +292,7 @@ std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::
     matches.push_back(std::move(*found));
   }
   Mismatch mismatch;
-  if (writeResults(op, matches, shapes, outputs, mismatch))
+  if (writeResults(op, matches, shapes, inputs, outputs, mismatch))
     return std::nullopt;
   return mismatch.isUnknown ? unknown(mismatch.text, mismatch.lacksRule)
                             : Mismatch{9, "computes " + of() + ": " + mismatch.text};
@@ -319,7 +319,8 @@ std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::u
 }
 
 bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands, std::span<const Shape> shapes,
-                              std::span<const plan::ViewT *const> outputs, Mismatch &mismatch) {
+                              std::span<const plan::ViewT *const> inputs, std::span<const plan::ViewT *const> outputs,
+                              Mismatch &mismatch) {
   const plan::ProgramKindT &kind = numbering.kindOf(op);
   const auto results = numbering.resultsOf(op);
   std::vector<Shape> resultShapes;
@@ -398,6 +399,8 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     reading.meaning.root = value.root;
     reading.meaning.coefficient = value.coefficient;
     reading.meaning.first = reading.meaning.last = repetition;
+    if (!isByElements)
+      keepZeros(kind, operands, inputs, reading);
     if (const Shape local = shapeOf(reading.at); local != outputs[r]->shape) {
       mismatch = {9, concat("expected result ", r, " of shape ", formatShape(local), " but got ",
                             formatShape(outputs[r]->shape))};

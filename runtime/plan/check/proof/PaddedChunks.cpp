@@ -2,7 +2,7 @@
 //
 // Before a reduce_scatter a tensor is copied to one chunk for each rank. The dim that is divided may end within a
 // chunk: then one fact has the complete chunks, and a second one the begin of the next chunk. A rank also slices its
-// chunk of a tensor that all ranks have, and fills the padding of a chunk.
+// chunk of a tensor that all ranks have, fills the padding of a chunk, and adds chunks with padding.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
@@ -243,6 +243,24 @@ bool EntryProof::clearPadding(const plan::LaunchT &launch) {
       reading->meaning.zeros.push_back(end);
   write(destination, std::move(*reading));
   return true;
+}
+
+void EntryProof::keepZeros(const plan::ProgramKindT &kind, std::span<const Match> operands,
+                           std::span<const plan::ViewT *const> inputs, Reading &result) const {
+  if (!isPointwiseOp(kind.op) || !isLinear(kind) || operands.front().reading.meaning.zeros.empty())
+    return;
+  simplify(result);
+  std::vector<std::int64_t> zeros = operands.front().reading.meaning.zeros;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Reading &own = operands[k].reading;
+    if (own.meaning.part != 0 || own.shard() != result.shard())
+      return;
+    // What a view leaves out is not computed.
+    std::erase_if(zeros, [&](std::int64_t end) {
+      return std::ranges::find(own.meaning.zeros, end) == own.meaning.zeros.end() || leavesOut(*inputs[k], own, end);
+    });
+  }
+  result.meaning.zeros = std::move(zeros);
 }
 
 } // namespace sluice::check::proof

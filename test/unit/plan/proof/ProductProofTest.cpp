@@ -16,10 +16,14 @@ const Recipe
 
 const Recipe tensorParallel = {"TensorParallel",
                                "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
-                               "--set mesh.tensor=2 --set precision.compute=bf16 --set sharding.tensor=megatron"};
+                               "--set mesh.tensor=2 --set precision.compute=bf16 --set sharding.tensor=megatron"},
+             // The loss in chunks becomes products, of which the last one adds to the gradient of the projection.
+    splitLoss = {"SplitLoss", "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
+                 "--set mesh.tensor=2 --set sharding.tensor=megatron --set loss.chunk_rows=4 --set "
+                 "gradient.microbatches=3"};
 
 TEST(Proof, OfProducts) {
-  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &rotations, &tensorParallel})
+  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &rotations, &tensorParallel, &splitLoss})
     expectProved(*recipe);
 }
 
@@ -64,6 +68,19 @@ const WrongProduct wrongProducts[] = {
         plan::InstructionT &product = addingProduct(plan);
         product.when = plan::When::list;
         product.repetitions = {2, 3, 4};
+      }}},
+    {splitLoss,
+     {"MissingMicrobatchOfTheLoss", "", 7, "misses micro-batch 1",
+      [](plan::PlanT &plan) {
+        plan::InstructionT &product = addingProduct(plan);
+        product.when = plan::When::list;
+        product.repetitions = {2};
+      }}},
+    {splitLoss,
+     {"SumOfOtherProductOfTheLoss", "", 9, "expected kernel 'linear_cross_entropy_grad'",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = *addingProduct(plan).operation.AsLaunch();
+        *launch.inputs[0] = *launch.inputs[1];
       }}},
     {accumulation,
      {"SumOfOtherProduct", "", 9, "operand 1 holds",

@@ -33,6 +33,19 @@ const Recipe unevenRecipes[] = {
     {"ChunksOfOneSize",
      "hf " SLUICE_SOURCE_DIR "/test/reference/families/opt-post-norm/config.json --batch 2 --sequence 8",
      "--set mesh.shard=6 --set mesh.expert=2 --set loss.chunk_rows=8"},
+    // The gradients of two passes are added, of which ranks have padding.
+    {"PaddingOfTwoPasses", "zoo two-forwards --set layers=2",
+     "--set mesh.tensor=3 --set gradient.reduce_per_pass=true --set "
+     "'sharding.tensor={\"layers.1.attention.wo.weight\"=\"row\"}'"},
+    // The columns have padding along one axis, and the rows along the other one.
+    {"PaddingOfTwoPassesAndAxes", "zoo two-forwards --set layers=2",
+     "--set mesh.tensor=3 --set mesh.shard=3 --set sharding.dim=largest --set gradient.reduce_per_pass=true --set "
+     "'sharding.tensor={\"layers.1.attention.wo.weight\"=\"row\"}'"},
+    // A rank has two rows of each half of a head, and six chunks of one row: two of padding, as another half would
+    // have.
+    {"ChunksPastHalves", "hf " SLUICE_SOURCE_DIR "/test/reference/families/stablelm/config.json --batch 2 --sequence 8",
+     "--set mesh.shard=6 --set mesh.tensor=3 --set "
+     "'sharding.tensor={\"model.layers.1.self_attn.k_proj.weight\"=\"column\"}'"},
     // Four heads over three ranks.
     {"Heads", "zoo transformer --set dropout=0.1",
      "--set mesh.tensor=3 --set 'sharding.tensor={\"layers.0.attention.wk.weight\"=\"column\", "
@@ -45,6 +58,15 @@ TEST_P(Uneven, PlanIsProved) { expectProved(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Proof, Uneven, testing::ValuesIn(unevenRecipes),
                          [](const auto &info) { return std::string(info.param.name); });
+
+/// The launch that adds to the first gradient whose padding was cleared.
+plan::LaunchT &sumOfCleared(plan::PlanT &plan) {
+  const std::uint32_t cleared = findLaunch(plan, "pad").outputs[0]->buffer;
+  return *find(plan, [&](const plan::InstructionT &at) {
+            const plan::LaunchT *launch = at.operation.AsLaunch();
+            return launch && plan.kernels[launch->kernel] == "add" && launch->inputs[0]->buffer == cleared;
+          }).operation.AsLaunch();
+}
 
 const Wrong wrongUneven[] = {
     {"PaddingIsAdded", "NormOfTwoAxes", 8, "",
@@ -60,6 +82,27 @@ const Wrong wrongUneven[] = {
                             if (launch && plan.kernels[launch->kernel] == "pad")
                               attributeOf(const_cast<plan::LaunchT &>(*launch), "value").number = 1;
                           });
+     }},
+    {"PaddingOfOneTermIsOne", "PaddingOfTwoPasses", 9, "a sum of powers of the padding of",
+     [](plan::PlanT &plan) { attributeOf(findLaunch(plan, "pad"), "value").number = 1; }},
+    {"PaddingOfTheOtherTermIsOne", "PaddingOfTwoPasses", 9, "a sum of powers of the padding of",
+     [](plan::PlanT &plan) {
+       const std::uint32_t other = sumOfCleared(plan).inputs[1]->buffer;
+       attributeOf(*find(plan,
+                         [&](const plan::InstructionT &at) {
+                           const plan::LaunchT *launch = at.operation.AsLaunch();
+                           return launch && plan.kernels[launch->kernel] == "pad" &&
+                                  launch->outputs[0]->buffer == other;
+                         })
+                        .operation.AsLaunch(),
+                   "value")
+           .number = 1;
+     }},
+    {"PaddingIsNotRead", "PaddingOfTwoPasses", 9, "a sum of powers of the padding of",
+     [](plan::PlanT &plan) {
+       plan::LaunchT &sum = sumOfCleared(plan);
+       for (const auto &valid : findLaunch(plan, "pad").inputs[0]->valid)
+         sum.inputs[1]->valid.push_back(std::make_unique<plan::ValidT>(*valid));
      }},
 };
 

@@ -195,6 +195,26 @@ TEST_P(Rules, HoldOnShards) {
 INSTANTIATE_TEST_SUITE_P(Rules, Rules, testing::ValuesIn(ruleCases()),
                          [](const auto &test) { return test.param.op.substr(6) + "_" + std::to_string(test.index); });
 
+/// So zeros in the padding of all operands are zeros in that of the result.
+TEST(LinearRules, HaveZerosForZeros) {
+  int count = 0;
+  for (const RuleCase &rule : ruleCases()) {
+    RuleSample made = sample(rule, DType::f64, 1);
+    if (!check::proof::isPointwiseOp(rule.op) || !check::proof::isLinear(made.kind))
+      continue;
+    ++count;
+    for (Tensor &operand : made.operands)
+      for (std::int64_t i = 0; i < operand.size(); ++i)
+        operand.set(i, 0);
+    Result<std::vector<Tensor>> found = runKernel(made, made.operands, made.results);
+    ASSERT_TRUE(found.isOk()) << found.status().message();
+    for (const Tensor &result : *found)
+      for (std::int64_t i = 0; i < result.size(); ++i)
+        EXPECT_EQ(result.at(i), 0) << rule.op;
+  }
+  EXPECT_GT(count, 0);
+}
+
 /// A rule that lets ranks divide the dim over which softmax adds is found.
 TEST(WrongRules, HaveOtherResults) {
   const RuleSample made = sample({"model.softmax", "ab->ab"}, DType::f64, 1);
