@@ -117,7 +117,8 @@ def sharded(model):
         os.environ.setdefault("MASTER_PORT", str(20000 + os.getpid() % 20000))
         torch.distributed.init_process_group("gloo" if SMOKE else "nccl", rank=0, world_size=1)
     mesh = torch.distributed.device_mesh.init_device_mesh(DEVICE, (1,))
-    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    # Without casts of inputs: a recomputed block would get the rotations in f32.
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32, cast_forward_inputs=False)
     for block in model.blocks:
         fully_shard(block, mesh=mesh, mp_policy=policy)
     return fully_shard(model, mesh=mesh, mp_policy=policy)
