@@ -144,6 +144,8 @@ std::optional<std::uint64_t> predictedProcess(const plan::PlanT &plan, std::uint
   return bytes;
 }
 
-std::optional<std::uint64_t> predictedProcess(const plan::PlanT &plan) { return predictedProcess(plan, meshSize(plan)); }
+std::optional<std::uint64_t> predictedProcess(const plan::PlanT &plan) {
+  return predictedProcess(plan, meshSize(plan));
+}
 
 } // namespace sluice

@@ -158,8 +158,8 @@ std::string progressBar(const StepReport &report, double elapsed, int columns) {
   return head + bar + tail;
 }
 
-/// "\nprocess:  4096 (4.00 KiB) resident, 8192 (8.00 KiB) predicted" or without a prediction, and the pages of arenas if
-/// they were measured.
+/// "\nprocess:  4096 (4.00 KiB) resident, 8192 (8.00 KiB) predicted" or without a prediction, and the pages of arenas
+/// if they were measured.
 static std::string residentLines(const RunSummary &summary) {
   std::string text = fmt::format("\nprocess:  {} resident", formatBytesExact(summary.measuredProcess));
   if (summary.predictedProcess)

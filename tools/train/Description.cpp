@@ -45,13 +45,12 @@ std::string describeRun(const TrainCommand &command, const plan::PlanT &plan, co
     text += line("generation", quantity(command.generate.count, "token") +
                                    (command.prompts.empty() ? "" : " for each prompt of '" + command.prompts + "'"));
   const auto process = predictedProcess(plan, launched ? 1 : ranks, !command.checkpoint.folder.empty());
-  text +=
-      line("memory", join(plan.arenas, ", ",
-                          [](const auto &arena) {
-                            return concat(plan::EnumNameSpace(arena->space), " ",
-                                          formatBytes(arena->bytes + arena->workspace));
-                          }) +
-                         " on each rank" + (process ? "; this process about " + formatBytes(*process) : ""));
+  text += line("memory", join(plan.arenas, ", ",
+                              [](const auto &arena) {
+                                return concat(plan::EnumNameSpace(arena->space), " ",
+                                              formatBytes(arena->bytes + arena->workspace));
+                              }) +
+                             " on each rank" + (process ? "; this process about " + formatBytes(*process) : ""));
   for (const auto &[name, path] : {std::pair("log", &train.log), std::pair("tensorboard", &train.tensorboard),
                                    std::pair("save", &train.save), std::pair("trace", &command.trace)})
     if (!path->empty())

@@ -204,8 +204,9 @@ Status BlasProduct::run(const Addresses &at, void *workspace, Stream stream) {
   const void *const alpha = factors ? factors : wide ? static_cast<const void *>(&wideOne) : &one;
   const void *const beta = factors ? factors : wide ? static_cast<const void *>(&wideKeep) : &keep;
   return blasStatus(table.blas.matmul(context.blasHandle(), desc, alpha, at.first, layouts[0], at.second, layouts[1],
-                                      beta, at.residual ? at.residual : at.result, at.residual ? layouts[2] : layouts[3],
-                                      at.result, layouts[3], &algorithm, workspace, workspaceBytes, stream),
+                                      beta, at.residual ? at.residual : at.result,
+                                      at.residual ? layouts[2] : layouts[3], at.result, layouts[3], &algorithm,
+                                      workspace, workspaceBytes, stream),
                     "cublasLtMatmul");
 }
 

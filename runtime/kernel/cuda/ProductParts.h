@@ -2,8 +2,8 @@
 //
 // cuBLASLt's fast kernels for bf16 and f16 need an extent of a multiple of 16 bytes along the dense dim of each matrix,
 // also where the rows begin at such multiples: with 50,257 classes in rows of 50,304 elements, the products of GPT-2's
-// logits were 1.4 to 8 times slower than with 50,256 (cuBLASLt 13.1, H200). Such a product is computed in two parts, the
-// multiple and the remainder of at most 7 elements.
+// logits were 1.4 to 8 times slower than with 50,256 (cuBLASLt 13.1, H200). Such a product is computed in two parts,
+// the multiple and the remainder of at most 7 elements.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_PRODUCTPARTS_H
