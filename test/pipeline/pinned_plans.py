@@ -29,6 +29,7 @@ from sluice import *
 # casts of a unit's parameters are one launch, and the rotations of queries and keys another.
 # The one of gpt2-cuda-bf16 is newer: cuDNN computes attention on sm_90, and the plan says so; and that of llama-cuda (describe): the
 # predicted code of oneDNN's products in bf16 is larger.
+# Those of describe of the plans for CUDA are newer: the memory of a GPU's libraries in the process is not predicted.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.
