@@ -81,6 +81,12 @@ public:
 private:
   using Place = std::pair<std::uint32_t, std::uint64_t>;
 
+  /// Of the input that a scalar holds; empty for others.
+  std::string nameAt(const plan::ViewT &view) const {
+    const auto found = inputs.find({view.buffer, view.offset});
+    return found == inputs.end() ? std::string() : found->second;
+  }
+
   Verdict visit(const plan::InstructionT &instruction, std::uint32_t i) {
     const plan::LaunchT *launch = instruction.operation.AsLaunch();
     if (const KernelRecord *record = launch ? findKernelRecord(plan.kernels[launch->kernel]) : nullptr;
@@ -91,8 +97,7 @@ private:
     const plan::ViewT *source = copy                                               ? copy->source.get()
                                 : launch && plan.kernels[launch->kernel] == "copy" ? launch->inputs[0].get()
                                                                                    : nullptr;
-    const auto from = source ? inputs.find({source->buffer, source->offset}) : inputs.end();
-    const std::string name = from == inputs.end() ? std::string() : from->second;
+    const std::string name = source ? nameAt(*source) : std::string();
     forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
       if (!isWrite)
         return;
@@ -111,8 +116,7 @@ private:
       const std::string name(operands[k]->name);
       if (name != "seed" && name != "step" && name != "row")
         continue;
-      const auto found = inputs.find({launch.inputs[k]->buffer, launch.inputs[k]->offset});
-      if (found == inputs.end() || found->second != name)
+      if (nameAt(*launch.inputs[k]) != name)
         return bad(i, concat("draws with '", plan.buffers[launch.inputs[k]->buffer]->name, "' as ", name,
                              ", which is not the input '", name, "'"));
     }

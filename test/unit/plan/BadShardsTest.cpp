@@ -1,8 +1,10 @@
 //===- BadShardsTest.cpp - ranks that disagree, shards, replicas and splits (P5, P6, P7, P8) ---===//
 #include "BadPlan.h"
+#include "SmallPlan.h"
 
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/check/Access.h"
+#include "runtime/plan/check/Check.h"
 
 namespace sluice::test {
 namespace {
@@ -178,6 +180,24 @@ const Bad replicas[] = {
      }},
 };
 INSTANTIATE_TEST_SUITE_P(P7, BadPlan, testing::ValuesIn(replicas), nameOf);
+
+/// A launch casts two tensors, one of them to a parameter.
+TEST(Checker, CastsToAParameterAreEqualOnItsRanks) {
+  for (const bool isInput : {true, false}) {
+    SmallPlan p({{"shard", 2}});
+    const std::uint32_t x = p.buffer("x", {4}), same = p.buffer("same", {4}), w = p.buffer("w", {4}),
+                        other = p.buffer("other", {4});
+    p.parameter("w", {4}, {}, w);
+    p.section();
+    p.port(p.plan.entries[0]->inputs, "x", p.view(x));
+    p.fill(compute, p.view(same), 1);
+    p.launch(compute, "cast", {p.view(x), p.view(isInput ? x : same)}, {p.view(other), p.view(w)});
+    check::Findings findings;
+    const check::Verdict refusal = check::replicasAgree(p.plan, findings);
+    ASSERT_EQ(refusal.has_value(), isInput);
+    EXPECT_TRUE(!isInput || refusal->message.find("writes 'w' of parameter 'w'") != std::string::npos);
+  }
+}
 
 /// The clip coefficient is computed from the shards of a gradient, which differ along 'shard'.
 void clipByShard(HandPlan &h) {

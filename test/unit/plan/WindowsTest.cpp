@@ -334,5 +334,22 @@ TEST(Windows, AnOutputNeedsAllColumns) {
   }
 }
 
+// Three times three elements at a distance of 5, twice: the two parts overlap, so their windows are in no order.
+TEST(Windows, WindowsThatInterleaveNeedAllElements) {
+  for (std::int64_t missing : {32, 46}) {
+    SmallPlan plan;
+    const std::uint32_t all = plan.buffer("all", {48}), out = plan.buffer("out", {2, 3, 3});
+    plan.section();
+    plan.fill(compute, plan.view(all, {missing}), 1);
+    if (missing < 46)
+      plan.fill(compute, plan.view(all, {45 - missing}, std::uint64_t(missing + 1) * 4), 1);
+    plan.copy(compute, plan.view(all, {2, 3, 3}, 0, {13, 11, 5}), plan.view(out));
+    if (missing == 46)
+      plan.expectAccepted();
+    else
+      plan.expectRefused(2, "reads bytes of buffer 'all' that no instruction has written");
+  }
+}
+
 } // namespace
 } // namespace sluice::test

@@ -29,8 +29,6 @@ bool EntryProof::holdsConcatenation(plan::ViewT window, std::int64_t elements, s
 }
 
 bool EntryProof::recognizeConcatenation(const plan::ViewT &view, RootId wanted) {
-  if (view.repetition_stride != 0)
-    return false;
   const std::uint64_t bytes = dtypeBytes(baseType(view.dtype));
   const auto offset = std::int64_t(view.offset / bytes), end = std::int64_t(plan.buffers[view.buffer]->bytes / bytes);
   // The first operand, and the elements from it to the last one of the view; or of the buffer, of which it is a part.

@@ -10,13 +10,9 @@
 namespace sluice::check::proof {
 namespace {
 
-/// Facts that are read as one tensor with padding, at most.
-constexpr std::size_t maxParts = 64;
-
-/// Joins `next` to `fact` if they are neighbours along one loop.
+/// Joins `next` to `fact`, which has no repetitions, if they are neighbours along one loop.
 bool join(Fact &fact, const Fact &next) {
-  if (fact.dtype != next.dtype || fact.repetitionStride != 0 || next.repetitionStride != 0 ||
-      !(fact.meaning == next.meaning))
+  if (fact.dtype != next.dtype || next.repetitionStride != 0 || !(fact.meaning == next.meaning))
     return false;
   const Fact &low = fact.offset <= next.offset ? fact : next, &high = fact.offset <= next.offset ? next : fact;
   const std::int64_t distance = high.offset - low.offset, indices = high.base - low.base;
@@ -102,7 +98,7 @@ public:
     if (k > 0 && extent * stride > fact.loops[k - 1].stride) {
       // The elements continue in the next outer loop.
       const std::int64_t outer = fact.loops[k - 1].stride, count = outer / stride;
-      if (outer % stride != 0 || extent % count != 0 || used[k] != 0)
+      if (outer % stride != 0 || extent % count != 0)
         return false;
       return add(extent / count, outer, digits) && add(count, stride, digits);
     }
@@ -205,6 +201,9 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
       return std::nullopt;
   if (!locator.fits(padding))
     return std::nullopt;
+  // Past the end of the fact there may be any numbers.
+  if (!locator.fits(/*padding=*/false))
+    reading.meaning.zeros.clear();
   reading.at.base = locator.base;
   return reading;
 }
@@ -216,7 +215,7 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
         fact.meaning.unproved.empty() && fact.meaning.bounds.empty() &&
         (own.empty() || fact.meaning.root == own.front().meaning.root))
       own.push_back(fact);
-  if (own.empty() || own.size() > maxParts)
+  if (own.empty())
     return std::nullopt;
   // A chunk of one element has a loop less than the others.
   const std::vector<Loop> longest = std::ranges::max(own, {}, [](const Fact &fact) { return fact.loops.size(); }).loops;
@@ -245,22 +244,25 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
   const auto endsRow = [&](const Fact &fact, const Loop &loop) {
     return loop.step < row && fact.base % row + loop.extent * loop.step >= row;
   };
-  for (Fact &fact : own)
+  for (Fact &fact : own) {
     for (std::size_t k = 1; k < fact.loops.size(); ++k)
       if (Loop &loop = fact.loops[k]; endsRow(fact, loop) && fact.loops[k - 1].stride % loop.stride == 0)
         loop.extent = std::max(loop.extent, fact.loops[k - 1].stride / loop.stride);
+    // With the bound only chunks whose rows end at the same place are joined.
+    fact.meaning.bounds = {{row, 0}};
+    fact.meaning.zeros.clear();
+  }
   std::ranges::sort(own, {}, &Fact::offset);
   Fact &all = own.front();
   for (std::size_t k = 1; k < own.size(); ++k)
     if (!join(all, own[k]))
       return std::nullopt;
-  if (all.base % row != 0 || all.loops.empty())
+  if (all.loops.empty())
     return std::nullopt;
   if (Loop &outermost = all.loops.front(); endsRow(all, outermost)) {
     const std::int64_t end = std::int64_t(view.offset + viewBytes(view).value_or(0)) / bytesOf(view.dtype) - all.offset;
     outermost.extent = std::max(outermost.extent, (end + outermost.stride - 1) / outermost.stride);
   }
-  all.meaning.bounds = {{row, 0}};
   return readFrom(all, view, /*padding=*/true);
 }
 
@@ -268,7 +270,8 @@ bool Contents::joinFacts(Fact &fact, const Fact &next) const {
   if (fact.meaning.root != next.meaning.root || fact.meaning.bounds == next.meaning.bounds)
     return join(fact, next);
   Fact a = fact, b = next;
-  if (!uniteBounds(a, b) || !join(a, b))
+  uniteBounds(a, b);
+  if (!join(a, b))
     return false;
   fact = std::move(a);
   return true;

@@ -54,7 +54,7 @@ public:
     for (std::size_t j = 0; j < k; ++j)
       if (digits[j].root.step < inRoot)
         return std::nullopt;
-    if (k == 0 || lastInside(k, inRoot) >= step)
+    if (lastInside(k, inRoot) >= step)
       return std::nullopt;
     digits[k].isBounded = true;
     return inRoot;
@@ -70,8 +70,6 @@ public:
   }
   /// Appends the digits of the root.
   bool add(const Digit &digit, Digits &result) {
-    if (digit.extent == 1)
-      return true;
     if (digit.step == 0) {
       result.push_back(digit);
       return true;
@@ -86,7 +84,7 @@ public:
     if (own != digits.begin() && !own->isBounded && own->last + multiple * (digit.extent - 1) >= own->root.extent) {
       // The elements continue in the next outer digit.
       const std::int64_t count = own->root.extent / multiple;
-      if (own->last != 0 || own->root.extent % multiple != 0 || count == 0 || digit.extent % count != 0)
+      if (own->last != 0 || own->root.extent % multiple != 0 || digit.extent % count != 0)
         return false;
       const Digit outer{digit.extent / count, std::prev(own)->distance};
       return add(outer, result) && add({count, digit.step}, result);
@@ -99,12 +97,6 @@ public:
     return true;
   }
   /// Elements past the last one of the part are padding: of the outermost digit, at whose end `end` is in the root.
-  bool isInside() const {
-    for (std::size_t k = 1; k < digits.size(); ++k)
-      if (digits[k].last >= digits[k].root.extent && !digits[k].isBounded)
-        return false;
-    return true;
-  }
   bool isPadded() const { return !digits.empty() && digits[0].last >= digits[0].root.extent; }
   /// 0: the inner digits pass a step of the outermost one.
   std::int64_t end() const {
@@ -202,7 +194,7 @@ std::optional<Shard> Parts::inRoot(PartId id, const Shard &shard, std::int64_t e
       return std::nullopt;
     result.steps.push_back({step.axis, digits.front().step});
   }
-  if (!mapping.isInside() || (mapping.isPadded() && mapping.end() == 0))
+  if (mapping.isPadded() && mapping.end() == 0)
     return std::nullopt;
   if (mapping.isPadded() || outermost != 0) {
     endsInRoot[partElements] = mapping.end();

@@ -241,5 +241,35 @@ TEST(ConcatenationProof, AChunkPastTheEndOfARowIsNotTheNextRow) {
   expectText(proofOf(ChunksPastTheEnd(reduce_scatter)), "P9", "the content of 'full' is not known");
 }
 
+/// The output is the sum of the rows of x [2, 6]. Ranks along `a` gather it with two rows of zeros to the first rows of
+/// [8, 6]; then each rank has two of the eight rows, and all ranks add them.
+class RowsPastTheZeros : public ProofPlan {
+public:
+  explicit RowsPastTheZeros(double last) : ProofPlan({{"a", 2}, {"b", 2}}) {
+    const std::uint32_t x = buffer("x", {2, 6}, f32, host), row = buffer("row", {2, 6}), rows = buffer("rows", {8, 6}),
+                        y = buffer("y", {6});
+    end({op("model.reduce_sum", {input("x", {2, 6})}, {6}, {list("dims", {0})})});
+    plan::EntryT &entry = step();
+    PlanBuilder::port(entry.inputs, "x", view(x));
+    fill(0, view(rows), last);
+    const plan::ViewT first = padded(view(row), 0, {0}, 2, 2);
+    compute("slice", {view(x)}, {first}, {}, {}, {integer("dim", 0)});
+    launch(0, "pad", {first}, {view(row)});
+    collective(0, all_gather, {0}, none, {{view(row), view(rows, {4, 6})}});
+    compute("slice", {view(rows)}, {padded(view(row), 0, {0, 1}, 2, 8)}, {}, {}, {integer("dim", 0)});
+    compute("reduce_sum", {view(row)}, {view(y)}, {}, {}, {list("dims", {0})});
+    collective(0, all_reduce, {0, 1}, plan::ReduceOp::sum, {{view(y), view(y)}});
+    PlanBuilder::port(entry.outputs, "y", view(y));
+  }
+};
+
+TEST(ConcatenationProof, RowsPastPaddingOfZerosAreNotZeros) {
+  expectText(proofOf(RowsPastTheZeros(3)), "P9", "a sum over padding that is not zeros");
+}
+
+TEST(ConcatenationProof, AnEmptyWindowIsNoConcatenation) {
+  EXPECT_NE(proofOf(Concatenated("", {4, 8}, {}, window({0, 8}))), "");
+}
+
 } // namespace
 } // namespace sluice::test

@@ -171,5 +171,95 @@ TEST_F(BufferContents, SlicesOfAPortRemainSlices) {
   EXPECT_FALSE(contents->read(port, false));
 }
 
+/// Of rows of three elements, at a distance of four.
+TEST_F(BufferContents, PaddingIsNotJoinedWithElements) {
+  const auto writeRows = [&](std::int64_t offset, std::int64_t base) {
+    Reading reading;
+    reading.meaning.root = root;
+    reading.meaning.bounds = {{3, 0}};
+    reading.at = {base, {{{2, 4}}, {{2, 1}}}};
+    contents->write(viewOf({offset, {2, 2}, {2, 1}}), reading);
+  };
+  writeRows(0, 0);
+  // Element 8 is the last one of its row: element 9 is padding.
+  writeRows(4, 8);
+  EXPECT_TRUE(isKnown({4, {2, 2}, {2, 1}}));
+  EXPECT_FALSE(isKnown({0, {4, 2}, {2, 1}}));
+}
+
+TEST_F(BufferContents, AWindowPastAllElementsIsUnknown) {
+  write({0, {64}, {1}});
+  const auto isRead = [&](std::int64_t offset, std::int64_t count) {
+    return contents->read(viewOf({offset, {count}, {1}}), /*padding=*/true).has_value();
+  };
+  EXPECT_TRUE(isRead(60, 8));
+  EXPECT_FALSE(isRead(64, 4));
+  EXPECT_FALSE(isRead(70, 4));
+}
+
+TEST_F(BufferContents, OnlyWrittenPaddingIsZeros) {
+  Reading reading;
+  reading.meaning.root = root;
+  reading.meaning.zeros = {64};
+  reading.at = denseIndexing(Shape{72});
+  contents->write(viewOf({0, {72}, {1}}), reading);
+  const auto zerosOf = [&](std::int64_t count) {
+    return contents->read(viewOf({0, {count}, {1}}), /*padding=*/true)->meaning.zeros;
+  };
+  EXPECT_EQ(zerosOf(72), reading.meaning.zeros);
+  EXPECT_EQ(zerosOf(73), Shape());
+}
+
+/// After three rows of three elements there is a place without an element.
+TEST_F(BufferContents, ASequenceMayNotPassAGap) {
+  Reading reading;
+  reading.meaning.root = root;
+  reading.at = {0, {{{3, 20}}, {{3, 4}}, {{3, 1}}}};
+  contents->write(viewOf({0, {3, 3, 3}, {10, 3, 1}}), reading);
+  EXPECT_TRUE(isKnown({0, {9}, {1}}));
+  EXPECT_FALSE(isKnown({0, {12}, {1}}));
+  EXPECT_FALSE(isKnown({1, {9}, {1}}));
+}
+
+TEST_F(BufferContents, ASequenceMayContinueInTheNextRow) {
+  Reading reading;
+  reading.meaning.root = root;
+  reading.at = {0, {{{3, 10}}, {{4, 1}}}};
+  contents->write(viewOf({0, {3, 4}, {4, 1}}), reading);
+  const std::optional<Reading> odd = contents->read(viewOf({1, {6}, {2}}), /*padding=*/false);
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->at, (Indexing{1, {{{3, 10}, {2, 2}}}}));
+  EXPECT_FALSE(isKnown({3, {6}, {2}}));
+}
+
+TEST_F(BufferContents, BoundsThatExcludeElementsAreNotUnited) {
+  const auto fact = [&](std::int64_t extent, std::vector<Bound> bounds) {
+    Fact made;
+    made.meaning.root = root;
+    made.meaning.bounds = std::move(bounds);
+    made.loops = {{extent, 1, 1}};
+    return made;
+  };
+  const auto areUnited = [&](Fact a, Fact b) { return contents->uniteBounds(a, b) && a.meaning == b.meaning; };
+  const std::vector<Bound> rows{{3, 0}};
+  EXPECT_TRUE(areUnited(fact(3, {}), fact(4, rows)));
+  EXPECT_TRUE(areUnited(fact(4, rows), fact(3, {})));
+  EXPECT_TRUE(areUnited(fact(2, rows), fact(3, rows))) << "equal bounds that exclude nothing";
+  EXPECT_FALSE(areUnited(fact(4, {}), fact(4, rows)));
+  EXPECT_FALSE(areUnited(fact(4, rows), fact(4, {})));
+}
+
+/// Blocks of two rows of three elements, in places of eight; the blocks begin 4 elements apart, the rows 3. The last
+/// two blocks have one element of each row: what follows it is not known.
+TEST_F(BufferContents, RowsThatEndAtOtherPlacesAreNotJoined) {
+  Reading reading;
+  reading.meaning.root = root;
+  reading.at = {0, {{{2, 4}}, {{2, 3}}, {{3, 1}}}};
+  contents->write(viewOf({0, {2, 2, 3}, {16, 8, 1}}), reading);
+  reading.at = {8, {{{2, 4}}, {{2, 3}}}};
+  contents->write(viewOf({32, {2, 2}, {16, 8}}), reading);
+  EXPECT_FALSE(contents->read(viewOf({0, {4, 2, 3}, {16, 8, 1}}), /*padding=*/true));
+}
+
 } // namespace
 } // namespace sluice::check::proof

@@ -96,5 +96,48 @@ TEST(PartIndices, AChunkAcrossSegmentsIsNotInTheRoot) {
   EXPECT_FALSE(parts.inRoot(id, {denseIndexing(Shape{3}), {{0, 3}}, {}}, 12, sizes));
 }
 
+/// The elements of a window on all ranks, or nothing if no digits describe them.
+void expectElements(const Shard &own, const Shard &window, const std::vector<std::uint32_t> &sizes, bool isFound) {
+  Parts parts;
+  const PartId id = parts.of(own);
+  const std::optional<Shard> inRoot = parts.inRoot(id, window, 1000, sizes);
+  ASSERT_EQ(inRoot.has_value(), isFound) << describe(window);
+  if (!isFound)
+    return;
+  for (const auto &rank : ranksOf(sizes)) {
+    const std::vector<std::int64_t> part = enumerate(own, rank, 1000);
+    std::vector<std::int64_t> expected = enumerate(window, rank, std::int64_t(part.size()));
+    for (std::int64_t &index : expected)
+      index = index == padding ? padding : part[std::size_t(index)];
+    EXPECT_EQ(enumerate(*inRoot, rank, 1000), expected) << describe(window);
+  }
+}
+
+TEST(PartIndices, WindowsWithBounds) {
+  const std::vector<std::uint32_t> sizes{2, 3};
+  const auto dense = [](std::int64_t elements) { return Shard{denseIndexing(Shape{elements}), {}, {}}; };
+  // Three rows of four elements, along axis 1; of each, two chunks of three along axis 0.
+  expectElements(dense(12), {denseIndexing(Shape{3}), {{0, 3}, {1, 4}}, {{4, 1}}}, sizes, true);
+  // The same rows of a part at other distances.
+  const Shard rows{{0, {{{3, 102}, {4, 1}}}}, {}, {}};
+  expectElements(rows, {denseIndexing(Shape{3}), {{0, 3}, {1, 4}}, {{4, 1}}}, sizes, true);
+  // Without the bound the second chunk ends in the next row.
+  expectElements(rows, {denseIndexing(Shape{3}), {{0, 3}}, {{4, 0}}}, sizes, false);
+  // Rows of eight elements, of which the part has two and a half.
+  expectElements(dense(20), {{0, {{{3, 8}, {4, 1}}}}, {}, {{8, 0}}}, sizes, false);
+  // From the third element of the second row.
+  expectElements(rows, {{6, {{{3, 1}}}}, {}, {{4, 0}}}, sizes, false);
+  expectElements(rows, {{6, {{{2, 1}}}}, {}, {}}, sizes, true);
+}
+
+/// Two ranks have elements of each row.
+TEST(PartIndices, AnAxisHasOneDigit) {
+  const std::vector<std::uint32_t> sizes{1, 4};
+  const Shard window{{0, {{}}}, {{1, 2}}, {}};
+  expectElements({{0, {{{2, 12}, {4, 1}}}}, {}, {}}, window, sizes, false);
+  // Only the first two elements of a row are no padding.
+  expectElements({{0, {{{2, 12}, {4, 1}}}}, {}, {{2, 0}}}, window, sizes, false);
+}
+
 } // namespace
 } // namespace sluice::check::proof
