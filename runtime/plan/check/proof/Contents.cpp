@@ -10,6 +10,9 @@
 namespace sluice::check::proof {
 namespace {
 
+/// Facts that are read as one tensor with padding, at most: a limit of the time of a read.
+constexpr std::size_t maxParts = 64;
+
 /// Joins `next` to `fact`, which has no repetitions, if they are neighbours along one loop.
 bool join(Fact &fact, const Fact &next) {
   if (fact.dtype != next.dtype || next.repetitionStride != 0 || !(fact.meaning == next.meaning))
@@ -98,7 +101,7 @@ public:
     if (k > 0 && extent * stride > fact.loops[k - 1].stride) {
       // The elements continue in the next outer loop.
       const std::int64_t outer = fact.loops[k - 1].stride, count = outer / stride;
-      if (outer % stride != 0 || extent % count != 0)
+      if (outer % stride != 0 || extent % count != 0 || used[k] != 0)
         return false;
       return add(extent / count, outer, digits) && add(count, stride, digits);
     }
@@ -215,7 +218,7 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
         fact.meaning.unproved.empty() && fact.meaning.bounds.empty() &&
         (own.empty() || fact.meaning.root == own.front().meaning.root))
       own.push_back(fact);
-  if (own.empty())
+  if (own.empty() || own.size() > maxParts)
     return std::nullopt;
   // A chunk of one element has a loop less than the others.
   const std::vector<Loop> longest = std::ranges::max(own, {}, [](const Fact &fact) { return fact.loops.size(); }).loops;
@@ -257,7 +260,7 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
   for (std::size_t k = 1; k < own.size(); ++k)
     if (!join(all, own[k]))
       return std::nullopt;
-  if (all.loops.empty())
+  if (all.base % row != 0 || all.loops.empty())
     return std::nullopt;
   if (Loop &outermost = all.loops.front(); endsRow(all, outermost)) {
     const std::int64_t end = std::int64_t(view.offset + viewBytes(view).value_or(0)) / bytesOf(view.dtype) - all.offset;
