@@ -275,7 +275,7 @@ TEST(ChunkProof, SlicesAlongOneAxisAreNotAllElements) {
 /// on all ranks is wrong, also if they are a part of the root with padding.
 TEST(ChunkProof, ElementsOfRanksAreNotReduced) {
   const auto make = [](plan::CollectiveKind kind) {
-    ProofPlan p({{"tensor", 2}});
+    ProofPlan p({{"tensor", 2}, {"expert", 2}});
     const std::uint32_t v = p.buffer("v", {4}), relu = p.buffer("relu", {4}), chunks = p.buffer("chunks", {4}),
                         own = p.buffer("own", {2}), result = p.buffer("result", {4}), all = p.buffer("all", {8});
     p.unit("u");
@@ -284,19 +284,21 @@ TEST(ChunkProof, ElementsOfRanksAreNotReduced) {
     plan::EntryT &entry = p.step();
     p.launch(0, "relu", {p.view(v)}, {p.view(relu)});
     p.copy(0, p.view(relu, {3}, 4), p.view(chunks, {3}));
-    if (kind == reduce_scatter) {
-      p.collective(0, reduce_scatter, {0}, mean, {{p.view(chunks), p.view(own)}});
-      p.collective(0, all_gather, {0}, plan::ReduceOp::none, {{p.view(own), p.view(chunks)}});
-    } else {
-      p.collective(0, kind, {0}, kind == broadcast ? plan::ReduceOp::none : mean,
-                   {{p.view(chunks, {3}), p.view(chunks, {3})}});
-    }
+    const auto scatter = [&](std::uint32_t axis) {
+      p.collective(0, reduce_scatter, {axis}, mean, {{p.view(chunks), p.view(own)}});
+      p.collective(0, all_gather, {axis}, plan::ReduceOp::none, {{p.view(own), p.view(chunks)}});
+    };
+    // Ranks along `expert` have equal elements.
+    scatter(kind == reduce_scatter ? 0 : 1);
+    if (kind == all_reduce || kind == broadcast)
+      p.collective(0, kind, {0}, kind == broadcast ? plan::ReduceOp::none : mean, {{p.view(chunks), p.view(chunks)}});
     p.copy(0, p.view(relu, {1}), p.view(result, {1}));
     p.copy(0, p.view(chunks, {3}), p.view(result, {3}, 4));
     p.collective(0, all_gather, {0}, plan::ReduceOp::none, {{p.view(result), p.view(all)}});
     p.port(entry.outputs, "y", p.view(all));
     return proofOf(p);
   };
+  EXPECT_EQ(make(all_gather), "");
   expectText(make(reduce_scatter), "P9", "reduces different shards of value 2");
   expectText(make(all_reduce), "P9", "reduces different shards of value 2");
   expectText(make(broadcast), "P7", "by that of one rank");
