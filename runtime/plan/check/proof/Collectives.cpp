@@ -123,7 +123,7 @@ RootId EntryProof::rankPartOf(const Reading &reading, const plan::CollectiveT &c
   const Meaning &meaning = reading.meaning;
   const auto isDivided = [&](std::uint32_t axis) { return sizes[axis] > 1; };
   if (meaning.first != repetition || meaning.last != repetition || meaning.summed != dataAxes || meaning.partial != 0 ||
-      !meaning.steps.empty() ||
+      !axesOf(meaning).empty() ||
       !std::ranges::equal(collective.axes | std::views::filter(isDivided),
                           plan.data_axes | std::views::filter(isDivided)))
     return 0;
