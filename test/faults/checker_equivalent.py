@@ -29,6 +29,7 @@ EQUIVALENT = {
     ("runtime/plan/check/GatheredBuffers.cpp", "limit", "record.unit >= 0"): GATHERED,
     ("runtime/plan/check/State.cpp", "refusal",
      'SLUICE_CHECK(add({parameter->name, ""}, {parameter->dtype, parameter->shape, parameter->buffer}))'): "names of parameters are distinct (P1)",
+    ("runtime/plan/check/proof/PaddedChunks.cpp", "operand", "!contents.uniteBounds(a, b)"): "bounds that are not united are different, so the meanings are",
     ("runtime/plan/check/WellFormedCode.cpp", "refusal", 'return site.bad("unknown operation")'): "an unknown operation of a file has no value",
     ("runtime/plan/check/proof/Contents.cpp", "exit", "!normalize(a, fact.meaning.bounds)) return false"):
         "facts do not overlap, so neighbours with the same strides are in one step of each outer loop",

@@ -53,6 +53,7 @@ Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective
   const Root root = numbering.root(meaning.root);
   const bool isTerm = meaning.isSum || root.varies || root.total != 0 || root.rankTotalOf != 0;
   const bool isMaximum = collective.op == plan::ReduceOp::max;
+  const std::vector<std::uint32_t> divided = axesOf(meaning);
   double ranks = 1;
   if (isMaximum && meaning.partial != 0 && meaning.terms == Terms::logSumExp &&
       meaning.partial == setOf(collective.axes)) {
@@ -66,7 +67,7 @@ Verdict EntryProof::reduce(Meaning &meaning, const plan::CollectiveT &collective
     ranks *= sizes[axis];
     if (sizes[axis] == 1)
       continue;
-    const bool isStep = std::ranges::any_of(meaning.steps, [&](const AxisStep &step) { return step.axis == axis; });
+    const bool isStep = std::ranges::find(divided, axis) != divided.end();
     if (meaning.partial & bit) {
       if (meaning.terms != (isMaximum ? Terms::maximum : Terms::sum))
         return refuseAt(i, 9,
@@ -122,7 +123,7 @@ RootId EntryProof::rankPartOf(const Reading &reading, const plan::CollectiveT &c
   const Meaning &meaning = reading.meaning;
   const auto isDivided = [&](std::uint32_t axis) { return sizes[axis] > 1; };
   if (meaning.first != repetition || meaning.last != repetition || meaning.summed != dataAxes || meaning.partial != 0 ||
-      !meaning.steps.empty() ||
+      !axesOf(meaning).empty() ||
       !std::ranges::equal(collective.axes | std::views::filter(isDivided),
                           plan.data_axes | std::views::filter(isDivided)))
     return 0;
@@ -247,7 +248,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
     default:
       // The numbers of one rank replace those of the others: nothing changes if they are equal.
       const bool differs = reading.meaning.partial != 0 || numbering.root(reading.meaning.root).varies ||
-                           reading.meaning.isSum || !steps.empty();
+                           reading.meaning.isSum || !axesOf(reading.meaning).empty();
       if (collective.kind != plan::CollectiveKind::broadcast || differs) {
         const std::string what =
             concat(plan::EnumNameCollectiveKind(collective.kind), " of ", describe(reading.meaning));

@@ -23,7 +23,8 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
   chunk.strides.clear();
   chunk.shape = {length};
   std::optional<Reading> first = contents.read(chunk, /*padding=*/false);
-  if (!first || !first->isKnown())
+  // What is not known of a chunk is not known of the view.
+  if (!first)
     return std::nullopt;
   const std::vector<Fact> &facts = contents.of(view.buffer);
   const auto found =
@@ -34,22 +35,21 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
   std::vector<Loop> loops = found->loops;
   Chunks result{*first, 0, 0};
   std::int64_t complete = 1;
-  // The bound counts from the first element of the level.
+  // The bounds count from the first elements of their levels.
   const auto isAtStart = [&] {
-    return found->base == 0 || (found->meaning.bounds.empty() && found->base % result.end == 0);
+    std::vector<Bound> levels = found->meaning.bounds;
+    levels.push_back({result.end, 0});
+    return std::ranges::all_of(levels, [&](const Bound &level) { return found->base % level.end == 0; });
   };
   if (!loops.empty() && loops.front().stride < length && loops.front().stride * loops.front().extent > length) {
     // The outermost loop goes on in the next chunks.
     const Loop outer = loops.front();
     result.distance = length / outer.stride * outer.step;
     result.end = outer.extent * outer.step;
-    const bool isInside = std::ranges::none_of(std::span(loops).subspan(1), [&](const Loop &loop) {
-      return loop.step >= outer.step && loop.step < result.end;
-    });
     // Chunks past the end of a bound have padding of the level in which the loop is.
     const bool isInLevels = std::ranges::none_of(
         found->meaning.bounds, [&](const Bound &bound) { return bound.separates(result.distance, outer.step); });
-    return length % outer.stride == 0 && result.distance > 0 && isInside && isInLevels && isAtStart()
+    return length % outer.stride == 0 && result.distance > 0 && isInLevels && isAtStart()
                ? std::optional(std::move(result))
                : std::nullopt;
   }
@@ -80,8 +80,7 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
     for (std::size_t k = 0; k < loops.size(); ++k) {
       if (rest[k] == loops[k])
         continue;
-      if (shorter || rest[k].stride != loops[k].stride || rest[k].step != loops[k].step ||
-          rest[k].extent > loops[k].extent)
+      if (shorter || rest[k].stride != loops[k].stride || rest[k].step != loops[k].step)
         return std::nullopt;
       shorter = &rest[k];
     }
@@ -89,10 +88,7 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
       return std::nullopt;
     const std::int64_t used = shorter->extent * shorter->step;
     result.end = complete * result.distance + used;
-    // The other digits are inside of it, or past the end of the dim.
-    for (const Loop &loop : rest)
-      if (&loop != shorter && loop.step >= shorter->step && loop.step < result.end)
-        return std::nullopt;
+    // All elements of the chunks after it are past the end.
     if (used > result.distance)
       return std::nullopt;
   }
@@ -164,6 +160,9 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
   const std::vector<std::uint32_t> axes = validShardings(destination)[dim].axes;
   // The chunk is a number of the outermost digit of the dim, of which the inner digits are complete.
   const auto divide = [&](Reading &own) {
+    // The indices of a part count from the first element.
+    if (own.at.base != 0)
+      return false;
     Digits digits = joined(own.at.dims[dim]);
     // The elements of a part are dense, also if the dim has one element.
     if (digits.empty() && own.meaning.part != 0)
@@ -177,17 +176,11 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
     std::int64_t step = chunk / inner * outer.step, rows = chunk / inner;
     AxisSet taken = 0;
     const std::int64_t end = outer.step * outer.extent;
-    if (std::ranges::find(own.meaning.bounds, end, &Bound::end) != own.meaning.bounds.end())
-      return false;
     for (std::size_t a = axes.size(); a-- > 0; step *= sizes[axes[a]]) {
-      if (std::ranges::find(own.meaning.steps, axes[a], &AxisStep::axis) != own.meaning.steps.end())
-        return false;
       own.meaning.steps.push_back({axes[a], step});
       taken |= AxisSet(1) << axes[a];
       rows *= sizes[axes[a]];
     }
-    if (rows > outer.extent && own.at.base != 0 && (!own.meaning.bounds.empty() || own.at.base % end != 0))
-      return false;
     if (rows > outer.extent && end != contents.elementsOf(own.meaning))
       own.meaning.bounds.push_back({end, taken});
     // The elements of a rank's chunk are in the levels of the digit that is divided.
@@ -205,6 +198,11 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
     write(destination, std::move(divided));
     return;
   }
+  // Ranks would have other chunks of other chunks, which are not all elements together.
+  for (std::uint32_t axis : axesOf(reading->meaning))
+    if (std::ranges::find(axes, axis) != axes.end())
+      return leaveOpen(destination, "a second chunk along '" + plan.mesh[axis]->name + "' of " +
+                                        numbering.describe(reading->meaning.root));
   const Digits all = flattened(reading->at);
   const bool isUniform = all.empty() || (all.size() == 1 && all[0].step == 0);
   if (isUniform && reading->meaning.steps.empty()) {

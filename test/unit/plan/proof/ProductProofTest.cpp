@@ -1,5 +1,6 @@
 //===- ProductProofTest.cpp - products that accumulate, norms that add, lists of casts (P7, P9) ---===//
 #include "runtime/plan/check/Check.h"
+#include "test/unit/plan/proof/ProofPlan.h"
 #include "test/unit/plan/proof/SpoiledPlan.h"
 
 namespace sluice::test {
@@ -119,6 +120,69 @@ TEST_P(ProductRefused, Plan) { expectRefused(GetParam().recipe, GetParam().wrong
 
 INSTANTIATE_TEST_SUITE_P(Proof, ProductRefused, testing::ValuesIn(wrongProducts),
                          [](const auto &info) { return std::string(info.param.wrong.name); });
+
+/// The mean over two micro-batches of the product of two inputs. The second product adds to the first one.
+class SumOfProducts : public ProofPlan {
+public:
+  std::uint32_t sum = buffer("sum", {2, 2, 2}), other = buffer("other", {2, 2}), mean = buffer("mean", {2, 2});
+  plan::LaunchT *product = nullptr;
+
+  SumOfProducts() : ProofPlan({{"shard", 2}}) {
+    const Ids operands{input("a", {2, 2}), input("b", {2, 2})};
+    const std::uint32_t result = op("model.matmul", operands, {2, 2});
+    end({op("model.step_mean", {result}, {2, 2})});
+    plan::EntryT &entry = step(2);
+    std::vector<plan::ViewT> inputs;
+    for (const char *name : {"a", "b"}) {
+      inputs.push_back(view(buffer(name, {2, 2, 2}, f32, host), {2, 2}));
+      inputs.back().repetition_stride = 16;
+      PlanBuilder::port(entry.inputs, name, inputs.back()).per_repetition = true;
+    }
+    compute("matmul", inputs, {view(sum, {2, 2})}, operands, {result});
+    entry.sections[0]->instructions.back()->when = plan::When::first;
+    inputs.push_back(view(sum, {2, 2}));
+    product = &compute("matmul", inputs, {view(sum, {2, 2})}, operands, {result}, {integer("residual", 1)});
+    entry.sections[0]->instructions.back()->when = plan::When::not_first;
+    section();
+    PlanBuilder::attribute(launch(0, "scale", {view(sum, {2, 2})}, {view(sum, {2, 2})}), "factor", 0.5);
+    collective(0, plan::CollectiveKind::all_reduce, {0}, plan::ReduceOp::mean, {{view(sum, {2, 2}), view(mean)}});
+    PlanBuilder::port(entry.outputs, "y", view(mean));
+  }
+  /// The view that the second product adds.
+  plan::ViewT &added() { return *product->inputs.back(); }
+};
+
+struct OtherSum {
+  const char *name;
+  void (*change)(SumOfProducts &);
+};
+void PrintTo(const OtherSum &sum, std::ostream *out) { *out << sum.name; }
+
+const OtherSum otherSums[] = {
+    {"Buffer", [](SumOfProducts &p) { p.added().buffer = p.other; }},
+    {"Type", [](SumOfProducts &p) { p.added().dtype = plan::DType::bf16; }},
+    {"Offset", [](SumOfProducts &p) { p.added().offset = 16; }},
+    {"Strides", [](SumOfProducts &p) { p.added().strides = {1, 2}; }},
+    {"Repetition", [](SumOfProducts &p) { p.added().repetition_stride = 16; }},
+    {"NoResidual", [](SumOfProducts &p) { p.product->attributes.clear(); }},
+    {"NoOperands",
+     [](SumOfProducts &p) {
+       p.product->inputs.clear();
+       p.product->input_values.clear();
+     }},
+};
+
+class ProductWithOtherSum : public testing::TestWithParam<OtherSum> {};
+
+TEST_P(ProductWithOtherSum, IsNotProved) {
+  SumOfProducts good, wrong;
+  EXPECT_EQ(proofOf(good), "");
+  GetParam().change(wrong);
+  EXPECT_NE(proofOf(wrong), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Proof, ProductWithOtherSum, testing::ValuesIn(otherSums),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
 } // namespace sluice::test

@@ -186,6 +186,13 @@ void ProgramNumbers::runOp(std::uint32_t op, const std::vector<std::uint32_t> &o
           source[std::size_t(permutation[d])] = at[d];
         own.numbers.push_back(numberAt(of(0), source));
       }
+    } else if (name == "slice") {
+      const std::span<const std::int64_t> start = check::proof::listOf(kind, "start");
+      for (Shape at : coordinatesOf(own.shape)) {
+        for (std::size_t d = 0; d < at.size(); ++d)
+          at[d] += start[d];
+        own.numbers.push_back(numberAt(of(0), at));
+      }
     } else if (name == "concat") {
       const std::size_t dim = std::size_t(attributeOf(op, "dim")->integer);
       for (Shape at : coordinatesOf(own.shape)) {

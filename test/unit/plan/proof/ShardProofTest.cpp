@@ -154,6 +154,12 @@ TEST(ShardProof, APadKeepsTheElements) {
   EXPECT_NE(make({list("high", {1, 0})}), "");
   EXPECT_NE(make({list("step", {1, 2})}), "");
   EXPECT_NE(make({}, {6, 2}), "");
+  // The valid extent is of a dim that the source does not have.
+  Gathered p;
+  const std::uint32_t more = p.buffer("more", {2, 3, 2});
+  p.launch(0, "pad", {p.view(p.relu)}, {p.padded(p.view(more), 2, {0}, 2, 3)});
+  *p.output->view = p.view(more, {2, 6});
+  EXPECT_NE(proofOf(p), "");
 }
 
 /// Nothing holds for views without elements, and nothing is divided by their extents.
