@@ -187,7 +187,8 @@ bool EntryProof::advance(const std::vector<std::vector<Fact>> &before, std::uint
     for (std::size_t k = 0; k < now[b].size(); ++k) {
       Fact same = before[b][k];
       const Meaning &later = now[b][k].meaning, &earlier = before[b][k].meaning;
-      if ((later.first != earlier.first && later.first != from) || (later.last != earlier.last && later.last != from))
+      const auto follows = [&](std::uint32_t own, std::uint32_t last) { return own == last || own == from; };
+      if (!follows(later.first, earlier.first) || !follows(later.last, earlier.last))
         return false;
       same.meaning.first = later.first;
       same.meaning.last = later.last;

@@ -149,7 +149,7 @@ private:
       dim.local /= factor.outer;
       return dim;
     }
-    if (dim.chunk() % factor.inner != 0 || (dim.isSharded() && dim.extent % factor.inner != 0))
+    if (dim.chunk() % factor.inner != 0)
       return std::nullopt;
     dim.local /= factor.inner;
     dim.extent /= factor.inner;
@@ -161,9 +161,10 @@ private:
     if (dim.innerFactor < 0)
       return own;
     const std::optional<DimSharding> &inner = divided[std::size_t(dim.innerFactor)].sharding;
-    if (inner && inner->isSharded() && own && own->isSharded())
+    // Only a sharding is that of the inner factor.
+    if (inner && own && own->isSharded())
       return std::nullopt;
-    if (inner && inner->isSharded()) {
+    if (inner) {
       own = inner;
       own->segments *= dim.outer;
       own->local *= dim.outer;
@@ -225,12 +226,14 @@ bool passTerms(const plan::ProgramKindT &kind, std::span<const Match> operands, 
   return true;
 }
 
-/// An update by elements: parameter, gradient, states and results have the same part.
-bool haveOnePart(std::span<const Match> operands, Mismatch &mismatch) {
+/// An update by elements: parameter, gradient, states and results have the same part, in the order of the elements of
+/// the values.
+bool haveOnePart(const Numbering &numbering, std::span<const std::uint32_t> ids, std::span<const Match> operands,
+                 Mismatch &mismatch) {
   const Match &first = operands.front();
   for (std::size_t k = 0; k + updateScalars < operands.size(); ++k)
     if (flattened(operands[k].reading.at) != flattened(first.reading.at) ||
-        operands[k].reading.at.base != first.reading.at.base ||
+        numbering.value(ids[k]).at != denseIndexing(numbering.type(ids[k]).shape) ||
         operands[k].reading.meaning.steps != first.reading.meaning.steps ||
         operands[k].reading.meaning.bounds != first.reading.meaning.bounds ||
         operands[k].reading.meaning.part != first.reading.meaning.part) {
@@ -311,7 +314,7 @@ std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::u
   if (!means(reading->meaning, expected, mismatch))
     return std::nullopt;
   const Indexing all{0, {joined({{numbering.root(expected.root).elements, 1}})}};
-  if (expected.at != denseIndexing(numbering.type(id).shape) || elementsOfAll(*reading) != all) {
+  if (elementsOfAll(*reading) != all) {
     mismatch = {9, "holds other elements of " + numbering.describeValue(id) + " than a shard by elements has"};
     return std::nullopt;
   }
@@ -345,7 +348,7 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
       mismatch = {9, "a part by elements of " + kind.op, true};
       return false;
     }
-    if (!haveOnePart(operands, mismatch))
+    if (!haveOnePart(numbering, numbering.operandsOf(op), operands, mismatch))
       return false;
   } else if (isSharded) {
     const std::optional<Factors> factors = factorsOf(kind, shapes, resultShapes);

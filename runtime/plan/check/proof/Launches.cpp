@@ -263,7 +263,7 @@ Verdict EntryProof::update(const plan::LaunchT &launch, std::uint32_t i) {
     }
     const std::size_t own = numbering.operandsOf(std::uint32_t(op)).size(),
                       results = numbering.resultsOf(std::uint32_t(op)).size();
-    if (own < updateScalars || next + own > launch.inputs.size() || result + results > launch.outputs.size())
+    if (own <= updateScalars || next + own > launch.inputs.size() || result + results > launch.outputs.size())
       return refuseAt(i, 9, concat("has too few operands for ", numbering.describeValue(id)));
     Views inputs, outputs;
     for (std::size_t k = 0; k < own - updateScalars; ++k)

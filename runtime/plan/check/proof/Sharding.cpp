@@ -86,12 +86,12 @@ struct Rest {
     if (bound != bounds.end()) {
       // The other axes divide inner dims.
       const bool isAll = (taken & ~bound->axes) == 0 && std::ranges::all_of(all, [&](const AxisStep &own) {
-                           return (taken >> own.axis & 1) || !bound->has(own) || own.step < step;
+                           return (taken >> own.axis & 1) || !bound->has(own) || own.step <= step;
                          });
       bounds.erase(bound);
       return isAll && ranks * chunk > length;
     }
-    return ranks * chunk == length || (ranks * chunk > length && isOutermost);
+    return isOutermost ? ranks * chunk >= length : ranks * chunk == length;
   }
 };
 
@@ -110,10 +110,8 @@ std::optional<DimSharding> shardingOfDim(const Digits &localDigits, const Digits
     std::int64_t outer = 1;
     for (std::size_t k = 0; k < global.size() && !rest.steps.empty(); outer *= global[k++].extent) {
       const auto [length, step] = global[k];
-      const auto bound = std::ranges::find_if(rest.bounds, [&](const Bound &own) {
-        return own.end > step && own.end % step == 0 && length % (own.end / step) == 0 &&
-               std::ranges::any_of(rest.steps, [&](const AxisStep &at) { return own.has(at) && at.step == own.end; });
-      });
+      const auto bound = std::ranges::find_if(
+          rest.bounds, [&](const Bound &own) { return own.end > step && length % (own.end / step) == 0; });
       const bool isOutermost = k == 0 && step * length == rest.elements &&
                                std::ranges::find(rest.steps, rest.elements, &AxisStep::step) != rest.steps.end();
       if (bound == rest.bounds.end() && !isOutermost)
@@ -178,7 +176,7 @@ bool DimSharding::isPadded(std::span<const std::uint32_t> sizes) const {
   std::int64_t rows = chunk();
   for (std::uint32_t axis : axes)
     rows *= sizes[axis];
-  return isSharded() && rows > extent;
+  return rows > extent;
 }
 
 std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, const Indexing &global,
@@ -220,8 +218,11 @@ std::optional<Indexing> elementsOfAll(const Shard &shard, std::int64_t elements,
   std::int64_t span = 1;
   const auto cut = [&](std::int64_t end) {
     Digit &outer = digits.front();
+    if (outer.extent * outer.step < end || end % outer.step != 0)
+      return false;
+    outer.extent = end / outer.step;
     span = end;
-    return outer.extent * outer.step >= end && end % outer.step == 0 && (outer.extent = end / outer.step, true);
+    return true;
   };
   const auto take = [&](std::ptrdiff_t bound, std::int64_t end, std::int64_t &first) {
     for (const Level &level : levels) {
@@ -242,7 +243,7 @@ std::optional<Indexing> elementsOfAll(const Shard &shard, std::int64_t elements,
     const std::int64_t end = shard.bounds[b].end;
     if (levelBase(shard.bounds, end, shard.at.base) != 0)
       return std::nullopt;
-    if (!take(std::ptrdiff_t(b), end, first) || (first != 0 && (digits.front().step > first || !cut(end))))
+    if (!take(std::ptrdiff_t(b), end, first) || (first != 0 && !cut(end)))
       return std::nullopt;
   }
   std::int64_t first = 0;

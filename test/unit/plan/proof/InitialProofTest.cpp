@@ -91,6 +91,14 @@ TEST(InitialProof, RandomNumbersAreAtTheElementsOfTheShard) {
   Initialized none;
   none.draw->outputs[0]->valid[0]->total = 3;
   expectText(proofOf(none), "?", "the elements of the random initial values of parameter 'w'");
+
+  // Three segments of eight rows are no part.
+  Initialized segments;
+  segments.own->split = std::make_unique<plan::TensorSplitT>();
+  segments.own->split->axes = {0};
+  segments.own->split->segments = 3;
+  segments.own->split->extent = 3;
+  expectText(proofOf(segments), "?", "the elements of the random initial values of parameter 'w'");
 }
 
 /// Drawn in a buffer, and copied from there in another order.

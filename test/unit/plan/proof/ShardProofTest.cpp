@@ -137,6 +137,132 @@ TEST(ShardProof, SegmentsOfAParameterAreEqual) {
   expectText(proofOf(segments), "?", "the shards of parameter 'w'");
 }
 
+/// The valid extents of a launch are those of its operands and results.
+TEST(ShardProof, AValidExtentIsThatOfTheShard) {
+  const auto make = [](std::vector<std::uint32_t> axes, std::int64_t total) {
+    Gathered p;
+    *p.compute->inputs[0] = p.padded(p.view(p.shard), 0, std::move(axes), 2, total);
+    return proofOf(p);
+  };
+  EXPECT_EQ(make({0, 1}, 8), "");
+  expectText(make({1, 0}, 8), "", "has a valid extent that is not that of its shard");
+  expectText(make({0, 1}, 9), "", "has a valid extent that is not that of its shard");
+
+  Gathered noDim;
+  *noDim.compute->outputs[0] = noDim.padded(noDim.view(noDim.relu, {2, 6, 1}), 2, {0}, 1, 2);
+  expectText(proofOf(noDim), "", "the valid extent of result 0 is not that of its shard");
+
+  // Two segments of four rows, of which a rank has two rows each.
+  ProofPlan segments({{"tensor", 2}});
+  segments.unit("u");
+  const std::uint32_t w = segments.buffer("w", {4, 6}), relu = segments.buffer("relu", {4, 6});
+  auto &split = segments.parameter("w", {8, 6}, {}, w).split;
+  split = std::make_unique<plan::TensorSplitT>();
+  split->dim = 0;
+  split->axes = {0};
+  split->segments = 2;
+  split->extent = 4;
+  segments.end({segments.op("model.relu", {segments.op("model.read", {}, {8, 6}, {}, "w")}, {8, 6})});
+  plan::EntryT &entry = segments.step();
+  segments.launch(0, "relu", {segments.padded(segments.view(w), 0, {0}, 4, 8)}, {segments.view(relu)});
+  segments.port(entry.outputs, "y", segments.view(relu));
+  expectText(proofOf(segments), "", "has a valid extent that is not that of its shard");
+}
+
+/// A copy of the rows that a valid extent leaves.
+TEST(ShardProof, AValidExtentLeavesOutPaddingOnly) {
+  const auto make = [](std::vector<std::uint32_t> axes, std::int64_t total) {
+    Gathered p;
+    const std::uint32_t copied = p.buffer("copied", {2, 6});
+    auto &instructions = p.plan.entries[0]->sections[0]->instructions;
+    p.copy(0, p.padded(p.view(p.relu), 0, std::move(axes), 2, total), p.view(copied));
+    std::rotate(instructions.begin() + 1, instructions.end() - 1, instructions.end());
+    p.gather->segments[0]->source->buffer = copied;
+    return proofOf(p);
+  };
+  EXPECT_EQ(make({0, 1}, 8), "");
+  expectText(make({0, 1}, 7), "", "a valid extent leaves out elements");
+  // The rows of the last rank, by the order of the ranks.
+  expectText(make({1, 0}, 6), "", "a valid extent leaves out elements");
+  // Without a rank: the axis has one coordinate only.
+  expectText(make({}, 1), "", "a valid extent leaves out elements");
+
+  // The columns have padding along one axis, and the rows are left out along the other one.
+  ProofPlan p({{"tensor", 2}, {"shard", 2}});
+  p.unit("u");
+  const std::uint32_t w = p.buffer("w", {2, 2}), copied = p.buffer("copied", {2, 2});
+  plan::ParameterT &own = p.parameter("w", {4, 3}, {1}, w);
+  own.dim = 1;
+  own.split = std::make_unique<plan::TensorSplitT>();
+  own.split->dim = 0;
+  own.split->axes = {0};
+  own.split->segments = 1;
+  own.split->extent = 2;
+  p.end({p.op("model.read", {}, {4, 3}, {}, "w")});
+  plan::EntryT &entry = p.step();
+  p.copy(0, p.padded(p.view(w), 0, {0}, 2, 1), p.view(copied));
+  p.port(entry.outputs, "y", p.view(copied));
+  expectText(proofOf(p), "", "a valid extent leaves out elements");
+}
+
+/// The heads of queries over ranks, with those of keys that they use.
+TEST(ShardProof, HeadsOfQueriesNeedThoseOfTheirKeys) {
+  struct Heads {
+    std::int64_t all, local;
+    bool isSplit = false, isUniform = false;
+  };
+  const auto make = [](const Heads &ofQ, const Heads &ofK, std::uint32_t ranks) {
+    ProofPlan p({{"tensor", ranks}, {"expert", 2}});
+    p.unit("u");
+    Ids values;
+    std::vector<plan::ViewT> views;
+    for (const Heads *own : {&ofQ, &ofK}) {
+      const std::string name = own == &ofQ ? "q" : "k";
+      const Shape shape{1, 2, own->all, 4};
+      views.push_back(p.view(p.buffer(name, {1, 2, own->local, 4})));
+      if (own->isUniform) {
+        values.push_back(p.op("model.constant", {}, shape, {number("value", 1)}));
+        continue;
+      }
+      const bool isSharded = own->local != own->all;
+      plan::ParameterT &added = p.parameter(name, shape, {}, views.back().buffer);
+      if (isSharded && own->isSplit) {
+        added.split = std::make_unique<plan::TensorSplitT>();
+        added.split->dim = 2;
+        added.split->axes = {0};
+        added.split->segments = 2;
+        added.split->extent = own->local;
+      } else if (isSharded) {
+        // Those of keys along the other axis if each rank has a part of all groups.
+        added.axes = {ofQ.isSplit ? 1u : 0u};
+        added.dim = 2;
+        added.chunk = own->local;
+      }
+      values.push_back(p.op("model.read", {}, shape, {}, name));
+    }
+    const Ids results{p.value({1, 2, ofQ.all, 4}), p.value({1, ofQ.all, 2})};
+    p.define("model.attention", {values[0], values[1], values[1]}, results);
+    p.end({results[0]});
+    plan::EntryT &entry = p.step();
+    if (ofK.isUniform)
+      PlanBuilder::attribute(p.launch(0, "constant", {}, {views[1]}), "value", 1);
+    const std::uint32_t y = p.buffer("y", {1, 2, ofQ.local, 4}), lse = p.buffer("lse", {1, ofQ.local, 2});
+    p.compute("attention", {views[0], views[1], views[1]}, {p.view(y), p.view(lse)}, {values[0], values[1], values[1]},
+              results);
+    p.port(entry.outputs, "y", p.view(y));
+    return proofOf(p);
+  };
+  const std::string isShard = "output 'y' of 'train_step' is a shard of value";
+  expectText(make({4, 2}, {2, 1}, 2), "P9", isShard);
+  expectText(make({4, 2}, {1, 1}, 2), "P9", isShard);
+  expectText(make({4, 2, true}, {2, 2}, 2), "P9", isShard);
+  expectText(make({4, 2, true}, {2, 2, false, true}, 2), "P9", isShard);
+  // Half of the heads of each key, and half of the keys.
+  expectText(make({4, 2, true}, {2, 1}, 2), "P9", "expected result 0 of shape");
+  // A rank has half of the heads of its key.
+  expectText(make({8, 2}, {2, 2}, 4), "P9", "divides elements that 'model.attention' needs together");
+}
+
 /// A pad that moves elements is not one that clears the padding.
 TEST(ShardProof, APadKeepsTheElements) {
   const auto make = [](std::vector<plan::AttributeT> attributes, Shape shape = {2, 6}) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace sluice::check::proof {
@@ -118,6 +119,54 @@ TEST(Parts, ChunksOfPartsAreThoseOfTheRoot) {
   EXPECT_GT(nested, 100);
 }
 
+TEST(Sharding, ChunksOfTwoDimsAreFound) {
+  const auto found = [](const Shape &shape, const std::vector<DimSharding> &dims,
+                        const std::vector<std::uint32_t> &sizes, bool isTransposed = false) {
+    const std::optional<Shard> shard = shardOf(shape, dims, sizes);
+    ASSERT_TRUE(shard);
+    Shard local = *shard;
+    Indexing global = denseIndexing(shape);
+    std::vector<DimSharding> expected = dims;
+    if (isTransposed) {
+      std::ranges::reverse(local.at.dims);
+      std::ranges::reverse(global.dims);
+      std::ranges::reverse(expected);
+    }
+    const auto own = shardingBetween(local, global, elementsOf(shape), sizes);
+    ASSERT_TRUE(own) << testing::PrintToString(shape);
+    for (std::size_t d = 0; d < expected.size(); ++d)
+      EXPECT_TRUE((*own)[d].isSame(expected[d])) << testing::PrintToString(shape) << ", dim " << d;
+  };
+  for (const bool isTransposed : {false, true}) {
+    // Ranks without a column: the distance of the chunks of rows is that of the next chunk of columns.
+    found({4, 2}, {divided(0, 4, 2), divided(1, 2, 1)}, {2, 4}, isTransposed);
+    // The chunks of columns are in the rows, of which the last chunk has padding.
+    found({2, 3, 4}, {{{}, 1, 2}, divided(0, 3, 2), divided(1, 4, 2)}, {2, 2}, isTransposed);
+    // The first rank has all columns, the others padding: their distance is that of the rows.
+    found({2, 3, 2}, {{{}, 1, 2}, divided(0, 3, 1), divided(1, 2, 2)}, {4, 2}, isTransposed);
+    // The first rank has all rows.
+    found({2, 3, 4}, {{{}, 1, 2}, divided(0, 3, 3), {{}, 1, 4}}, {2, 1}, isTransposed);
+  }
+}
+
+TEST(Sharding, OtherDigitsAreNoChunks) {
+  const std::vector<std::uint32_t> sizes{2, 4};
+  const auto isShard = [&](const Shard &local, const Indexing &global, std::int64_t elements) {
+    return shardingBetween(local, global, elements, sizes).has_value();
+  };
+  EXPECT_TRUE(isShard({{0, {{}}}, {{1, 1}}, {}}, denseIndexing(Shape{4}), 4));
+  EXPECT_FALSE(isShard({{0, {{{2, 9}, {2, 3}, {2, 1}}}}, {{1, 1}}, {}}, denseIndexing(Shape{4}), 4)) << "three digits";
+  EXPECT_FALSE(isShard({{0, {{{3, 1}}}}, {{0, 0}}, {}}, {0, {{{2, 0}, {3, 1}}}}, 3)) << "a repeated dim has no chunks";
+  EXPECT_FALSE(isShard({{0, {{{2, 5}, {3, 1}}}}, {}, {}}, {0, {{{2, 0}, {3, 1}}}}, 13)) << "nor segments";
+  EXPECT_FALSE(isShard({denseIndexing(Shape{6}), {}, {}}, denseIndexing(Shape{2, 3}), 6)) << "a dim is missing";
+  EXPECT_FALSE(isShard({denseIndexing(Shape{2, 3}), {}, {}}, denseIndexing(Shape{6}), 6)) << "a dim too many";
+  // Two segments of three columns, all on the first rank, and two of four rows.
+  const Indexing local{0, {{{2, 6}}, {{2, 3}, {3, 1}}}};
+  EXPECT_TRUE(isShard({local, {{0, 3}, {1, 12}}, {{3, 1}}}, denseIndexing(Shape{8, 6}), 48));
+  EXPECT_FALSE(isShard({local, {{0, 3}, {1, 12}}, {{3, 3}}}, denseIndexing(Shape{8, 6}), 48))
+      << "the ranks along the rows have padding";
+}
+
 TEST(Sharding, ShardsOfAllRanksAreAPart) {
   // Elements 12 to 23, in three chunks of 5 of which the last has padding.
   const std::vector<std::uint32_t> sizes{3};
@@ -128,6 +177,8 @@ TEST(Sharding, ShardsOfAllRanksAreAPart) {
   EXPECT_FALSE(elementsOfAll({shard.at, shard.steps, {}}, 24, sizes));
   // Two ranks have one element.
   EXPECT_FALSE(elementsOfAll({shard.at, {{0, 4}}, {}}, 30, sizes));
+  // Two of every four elements, of which the third chunk is past the end.
+  EXPECT_EQ(elementsOfAll({{0, {{{2, 1}}}}, {{0, 4}}, {{8, 1}}}, 24, sizes), (Indexing{0, {{{2, 4}, {2, 1}}}}));
   // Every second element.
   EXPECT_EQ(elementsOfAll({{1, {{{4, 2}}}}, {{0, 8}}, {}}, 24, sizes), (Indexing{1, {{{12, 2}}}}));
   EXPECT_EQ(elementsOfAll({{0, {{{5, 0}}, {{7, 0}}}}, {{0, 0}}, {}}, 1, sizes), (Indexing{0, {{{105, 0}}}}));

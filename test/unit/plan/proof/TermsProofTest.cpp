@@ -305,5 +305,45 @@ TEST(TermsProof, SumsOfEqualMicrobatchesAreAdded) {
   expectText(proofOf(ofNoOp), "P9", "(launch exp on stream 'compute') of 'train_step' is not related");
 }
 
+/// An op of a file may have an operand or a result that is no value.
+TEST(TermsProof, AnOpWithoutAValueHasNoForm) {
+  const auto make = [](bool hasOperand, bool hasResult) {
+    ProofPlan p({{"tensor", 2}});
+    const std::uint32_t a = p.input("a", {2, 3}), b = p.input("b", {3, 4}), bias = p.input("bias", {4}),
+                        result = p.value({2, 4});
+    p.define("model.matmul", {hasOperand ? a : 0, b, bias}, {hasResult ? result : 0});
+    p.end({result});
+    p.step();
+    return proofOf(p);
+  };
+  for (const auto &[hasOperand, hasResult] : {std::pair(true, true), std::pair(false, true), std::pair(true, false)})
+    expectText(make(hasOperand, hasResult), "P9", "'train_step' has 0 outputs, expected 1");
+}
+
+/// The gradient of x has another shape than x.
+TEST(TermsProof, AFormHasTheShapesOfTheResults) {
+  ProofPlan p({{"tensor", 2}});
+  const Ids operands{p.input("dy", {}), p.input("x", {4, 6}), p.input("weight", {5, 6}),
+                     p.input("targets", {4}, plan::DType::i64), p.input("lse", {4})},
+      results{p.value({6, 4}), p.value({5, 6})};
+  p.define("model.linear_cross_entropy_grad", operands, results);
+  p.end();
+  const check::proof::Numbering numbering(p.plan);
+  EXPECT_EQ(check::proof::shapeOf(numbering.value(results[0]).at), (Shape{6, 4}));
+  EXPECT_EQ(check::proof::shapeOf(numbering.value(results[1]).at), (Shape{5, 6}));
+}
+
+TEST(TermsProof, ALaunchMayNameTheFirstOp) {
+  ProofPlan p({{"tensor", 2}});
+  const std::uint32_t in = p.buffer("x", {2}, f32, host), out = p.buffer("y", {2}), x = p.input("x", {2}),
+                      y = p.op("model.relu", {x}, {2});
+  p.end({y});
+  plan::EntryT &entry = p.step();
+  p.port(entry.inputs, "x", p.view(in));
+  p.compute("relu", {p.view(in)}, {p.view(out)}, {x}, {y});
+  p.port(entry.outputs, "y", p.view(out));
+  EXPECT_EQ(proofOf(p), "");
+}
+
 } // namespace
 } // namespace sluice::test

@@ -85,19 +85,22 @@ TEST(UpdateProof, ItHasTheOperandsOfEachParameter) {
   fewerResults.update->outputs.pop_back();
   expectText(proofOf(fewerResults), "P9", "has too few operands for value");
 
-  Updated noScalars;
-  for (auto kind = noScalars.program().kinds.begin(); kind != noScalars.program().kinds.end(); ++kind)
-    if ((*kind)->op == "model.sgd") {
-      // An op of three operands, of which four are scalars.
+  for (const std::uint32_t missing : {3, 4}) {
+    Updated noScalars;
+    for (auto kind = noScalars.program().kinds.begin(); kind != noScalars.program().kinds.end(); ++kind) {
+      if ((*kind)->op != "model.sgd")
+        continue;
+      // An op of four or three operands, of which four are scalars.
       plan::ProgramT &program = noScalars.program();
       const std::size_t op = std::size_t(kind - program.kinds.begin());
-      program.operands.resize(program.operand_ends[op] - 4);
+      program.operands.resize(program.operand_ends[op] - missing);
       const std::uint32_t end = std::uint32_t(program.operands.size());
       for (std::size_t k = op; k < program.operand_ends.size(); ++k)
         program.operand_ends[k] = end;
       break;
     }
-  expectText(proofOf(noScalars), "P9", "has too few operands for value");
+    expectText(proofOf(noScalars), "P9", "has too few operands for value");
+  }
 
   Updated exchanged;
   std::swap(exchanged.update->inputs[1], exchanged.update->inputs[4]);
@@ -110,6 +113,41 @@ TEST(UpdateProof, ItHasTheOperandsOfEachParameter) {
   Updated unknown;
   unknown.update->output_values[0] = 1000;
   expectText(proofOf(unknown), "P9: ", "an update that is not related to the unsharded program");
+}
+
+/// A rank has a column of the parameter, as a list of elements, and the row of the transposed gradient with the same
+/// elements.
+TEST(UpdateProof, ElementsAreInTheOrderOfTheParameter) {
+  const auto make = [](bool isTransposed) {
+    ProofPlan p({{"shard", 2}});
+    p.unit("u");
+    const std::uint32_t weight = p.buffer("w", {2, 1}), relu = p.buffer("relu", {2, 1});
+    plan::ParameterT &own = p.parameter("w", {2, 2}, {0}, weight);
+    own.dim = 1;
+    own.chunk = 1;
+    const std::uint32_t w = p.op("model.read", {}, {2, 2}, {}, "w");
+    std::uint32_t g = p.op("model.relu", {w}, {2, 2});
+    if (isTransposed)
+      g = p.op("model.transpose", {g}, {2, 2}, {list("permutation", {1, 0})});
+    Ids operands{w, g};
+    std::vector<plan::ViewT> inputs{p.view(weight, {2}), isTransposed ? p.view(relu, {1, 2}) : p.view(relu, {2, 1})};
+    plan::EntryT &entry = p.step();
+    p.launch(0, "relu", {p.view(weight)}, {p.view(relu)});
+    for (const char *name : {"lr", "step", "clip", "guard"}) {
+      const plan::DType dtype = name == std::string("step") ? plan::DType::i64 : plan::DType::f32;
+      operands.push_back(p.input(name, {}, dtype));
+      inputs.push_back(p.view(p.buffer(name, {}, dtype, host)));
+      p.PlanBuilder::port(entry.inputs, name, inputs.back());
+    }
+    const std::uint32_t result = p.value({2, 2});
+    p.define("model.sgd", operands, {result});
+    p.define("model.write", {result}, {}, {}, "w");
+    p.end();
+    p.compute("sgd", std::move(inputs), {p.view(weight, {2})}, {}, {result});
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(false), "");
+  EXPECT_NE(make(true), "");
 }
 
 /// The rows of the gradient are those of another rank, or in another order.

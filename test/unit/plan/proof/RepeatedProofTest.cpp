@@ -1,0 +1,34 @@
+//===- RepeatedProofTest.cpp - repetitions that are followed together (P9) -----------------===//
+#include "test/unit/plan/proof/ProofPlan.h"
+
+namespace sluice::test {
+namespace {
+
+/// `own` has the micro-batch of a repetition, and `old` the one before it. Repetitions are followed one by one only up
+/// to a limit: the parameter does not change, and the other buffers change in the same way.
+TEST(StepProof, AnEarlierMicroBatchIsNotTheLast) {
+  const auto make = [](bool isOld, std::uint32_t repeat) {
+    ProofPlan p({{"shard", 2}});
+    p.unit("u");
+    const std::uint32_t x = p.buffer("x", {repeat, 2}, f32, host), own = p.buffer("own", {2}),
+                        old = p.buffer("old", {2});
+    p.parameter("w", {4}, {0}, p.buffer("w", {2}));
+    p.op("model.read", {}, {4}, {}, "w");
+    p.end({p.input("x", {2})});
+    plan::EntryT &entry = p.step(repeat);
+    plan::ViewT slice = p.view(x, {2});
+    slice.repetition_stride = 8;
+    p.port(entry.inputs, "x", slice).per_repetition = true;
+    if (isOld)
+      p.copy(0, p.view(own), p.view(old));
+    p.copy(0, slice, p.view(own));
+    p.port(entry.outputs, "y", p.view(isOld ? old : own));
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(false, 8), "");
+  EXPECT_EQ(make(false, 5000), "");
+  expectText(make(true, 8), "P9", "holds micro-batch 6 of");
+}
+
+} // namespace
+} // namespace sluice::test
