@@ -101,7 +101,7 @@ public:
     if (k > 0 && extent * stride > fact.loops[k - 1].stride) {
       // The elements continue in the next outer loop.
       const std::int64_t outer = fact.loops[k - 1].stride, count = outer / stride;
-      if (outer % stride != 0 || extent % count != 0 || used[k] != 0)
+      if (outer % stride != 0 || extent % count != 0)
         return false;
       return add(extent / count, outer, digits) && add(count, stride, digits);
     }
