@@ -163,6 +163,11 @@ TEST(Sharding, OtherDigitsAreNoChunks) {
   EXPECT_FALSE(isShard({denseIndexing(Shape{6, 1}), {}, {}}, denseIndexing(Shape{6}), 6)) << "a dim of one element";
   EXPECT_FALSE(isShard({{0, {{{6, 1}}, {{2, 6}}}}, {{0, 12}}, {{3, 0}}}, {0, {{{6, 1}}, {{4, 6}}}}, 24))
       << "the last three columns are padding on all ranks";
+  EXPECT_TRUE(isShard({{0, {{{2, 3}, {3, 1}}}}, {{0, 3}}, {{3, 1}}}, denseIndexing(Shape{6}), 6));
+  EXPECT_FALSE(isShard({denseIndexing(Shape{6}), {{0, 3}}, {{3, 1}}}, denseIndexing(Shape{6}), 6))
+      << "the last three elements are padding";
+  EXPECT_TRUE(isShard({{0, {{{2, 4}}, {{2, 1}}}}, {{0, 2}}, {{4, 1}}}, denseIndexing(Shape{2, 4}), 8))
+      << "the bound excludes no element";
   // Two segments of three columns, all on the first rank, and two of four rows.
   const Indexing local{0, {{{2, 6}}, {{2, 3}, {3, 1}}}};
   EXPECT_TRUE(isShard({local, {{0, 3}, {1, 12}}, {{3, 1}}}, denseIndexing(Shape{8, 6}), 48));
