@@ -44,7 +44,6 @@ EXCEPTIONS = [
     ("a different rank of the collective failed", OTHER),
     ("cuda device code, expected it in this build but", GPU),
     ("a sum over padding that is not zeros", PADDING),
-    ("the result has no valid extent, which gives the position", "P14 refuses such a dropout before"),
     ("rank ... was lost during the rendezvous:", GONE),
 ]
 

@@ -89,7 +89,7 @@ struct Rest {
                            return (taken >> own.axis & 1) || !bound->has(own) || own.step <= step;
                          });
       bounds.erase(bound);
-      return isAll && ranks * chunk > length;
+      return isAll && ranks * chunk >= length;
     }
     return isOutermost ? ranks * chunk >= length : ranks * chunk == length;
   }
@@ -110,8 +110,13 @@ std::optional<DimSharding> shardingOfDim(const Digits &localDigits, const Digits
     std::int64_t outer = 1;
     for (std::size_t k = 0; k < global.size() && !rest.steps.empty(); outer *= global[k++].extent) {
       const auto [length, step] = global[k];
-      const auto bound = std::ranges::find_if(
-          rest.bounds, [&](const Bound &own) { return own.end > step && length % (own.end / step) == 0; });
+      const auto bound = std::ranges::find_if(rest.bounds, [&](const Bound &own) {
+        return own.end > step && length % (own.end / step) == 0 &&
+               // The elements of a digit that passes the end are padding.
+               std::ranges::none_of(localDigits, [&](const Digit &digit) {
+                 return own.has(digit) && digit.step * digit.extent > own.end;
+               });
+      });
       const bool isOutermost = k == 0 && step * length == rest.elements &&
                                std::ranges::find(rest.steps, rest.elements, &AxisStep::step) != rest.steps.end();
       if (bound == rest.bounds.end() && !isOutermost)

@@ -92,6 +92,11 @@ TEST(InitialProof, RandomNumbersAreAtTheElementsOfTheShard) {
   none.draw->outputs[0]->valid[0]->total = 3;
   expectText(proofOf(none), "?", "the elements of the random initial values of parameter 'w'");
 
+  // Two of the four rows of a rank.
+  Initialized half;
+  *half.draw->outputs[0] = half.padded(half.view(half.shard, {2, 6}), 0, {1}, 2, 8);
+  EXPECT_NE(proofOf(half), "");
+
   // Three segments of eight rows are no part.
   Initialized segments;
   segments.own->split = std::make_unique<plan::TensorSplitT>();
@@ -138,6 +143,33 @@ TEST(InitialProof, EachBufferIsInitialized) {
   Initialized undeclared;
   undeclared.own->initializer.reset();
   expectText(proofOf(undeclared), "P9", "which declares no initializer");
+}
+
+/// The random numbers of a shard are those at its position, which the valid extent of the result states.
+TEST(InitialProof, DropoutOfAShardHasItsPosition) {
+  const auto make = [](bool isStated) {
+    ProofPlan p({{"tensor", 2}});
+    p.unit("u");
+    const std::uint32_t w = p.buffer("w", {4, 6}), y = p.buffer("y", {4, 6});
+    p.parameter("w", {8, 6}, {0}, w);
+    Ids operands{p.op("model.read", {}, {8, 6}, {}, "w")};
+    std::vector<plan::ViewT> inputs{p.view(w)};
+    plan::EntryT &entry = p.step();
+    for (const char *name : {"seed", "step", "microbatch"}) {
+      operands.push_back(p.input(name, {}, plan::DType::i64));
+      inputs.push_back(p.view(p.buffer(name, {}, plan::DType::i64, host)));
+      p.port(entry.inputs, name, inputs.back());
+    }
+    const std::vector<plan::AttributeT> attributes{number("rate", 0.3), integer("key", 11)};
+    const std::uint32_t result = p.op("model.dropout", operands, {8, 6}, attributes);
+    p.end({result});
+    p.compute("dropout", std::move(inputs), {isStated ? p.padded(p.view(y), 0, {0}, 4, 8) : p.view(y)}, operands,
+              {result}, attributes);
+    p.port(entry.outputs, "y", p.view(y));
+    return proofOf(p);
+  };
+  expectText(make(true), "P9", "output 'y' of 'train_step' is a shard of value");
+  expectText(make(false), "P9", "the result has no valid extent, which gives the position of its shard");
 }
 
 } // namespace

@@ -66,6 +66,13 @@ TEST(NormProof, SumsOfPowersAreAdded) {
     }
   }
 
+  // The launch names the sum of powers that it should compute.
+  Norm named;
+  for (const auto &input : named.add->inputs)
+    *input = named.view(named.b, {});
+  named.add->output_values = {3};
+  expectText(proofOf(named), "P9: instruction", "expected sums of powers");
+
   Norm doubled([](Norm &p) {
     for (std::uint32_t powers : {p.ofA, p.ofB})
       PlanBuilder::attribute(p.launch(0, "scale", {p.view(powers)}, {p.view(powers)}), "factor", 2);
@@ -110,5 +117,29 @@ TEST(NormProof, PowersAreThoseOfTheValueThatIsNamed) {
   undefined.powersOfA->input_values = {undefined.value({8, 6})};
   EXPECT_EQ(proofOf(undefined), "");
 }
+/// The last of four ranks has a chunk of padding, which a pad clears if the valid extent of its source leaves out all
+/// of it.
+TEST(NormProof, APadClearsAllOfThePadding) {
+  const auto make = [](Shape shape, std::uint32_t dim, std::int64_t total) {
+    ProofPlan p({{"tensor", 4}});
+    const std::uint32_t w = p.buffer("w", {1, 2, 2}), cleared = p.buffer("cleared", {1, 2, 2}),
+                        powers = p.buffer("powers", {});
+    p.unit("u");
+    p.parameter("w", {3, 2, 2}, {0}, w);
+    p.end({p.op("model.power_sum", {p.op("model.read", {}, {3, 2, 2}, {}, "w")}, {}, {number("p", 2)})});
+    plan::EntryT &entry = p.step();
+    const std::int64_t chunk = shape[dim];
+    p.compute("pad", {p.padded(p.view(w, shape), dim, {0}, chunk, total)}, {p.view(cleared, shape)});
+    p.compute("power_sum", {p.view(cleared)}, {p.view(powers)}, {}, {}, {number("p", 2)});
+    p.collective(0, plan::CollectiveKind::all_reduce, {0}, plan::ReduceOp::sum, {{p.view(powers), p.view(powers)}});
+    p.port(entry.outputs, "powers", p.view(powers));
+    return proofOf(p);
+  };
+  EXPECT_EQ(make({1, 2, 2}, 0, 3), "");
+  EXPECT_EQ(make({2, 2}, 1, 6), "");
+  // Of the last rank one column.
+  EXPECT_NE(make({2, 2}, 1, 7), "");
+}
+
 } // namespace
 } // namespace sluice::test

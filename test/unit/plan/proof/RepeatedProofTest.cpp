@@ -30,5 +30,23 @@ TEST(StepProof, AnEarlierMicroBatchIsNotTheLast) {
   expectText(make(true, 8), "P9", "holds micro-batch 6 of");
 }
 
+/// A sum of each micro-batch and the one before it, copied in the last repetition before the sum changes.
+TEST(StepProof, ASumOfTwoMicroBatchesIsNotThatOfTheLast) {
+  ProofPlan p({{"shard", 2}});
+  const std::uint32_t x = p.buffer("x", {8, 2}, f32, host), own = p.buffer("own", {2}), sum = p.buffer("sum", {2}),
+                      copied = p.buffer("copied", {2});
+  p.end({p.input("x", {2})});
+  plan::EntryT &entry = p.step(8);
+  plan::ViewT slice = p.view(x, {2});
+  slice.repetition_stride = 8;
+  p.port(entry.inputs, "x", slice).per_repetition = true;
+  p.copy(0, p.view(sum), p.view(copied)).when = plan::When::last;
+  p.compute("accumulate", {p.view(own)}, {p.view(sum)}, {}, {}, {integer("first", 1)});
+  p.compute("accumulate", {slice}, {p.view(sum)}, {}, {}, {integer("first", 0)});
+  p.copy(0, slice, p.view(own));
+  p.port(entry.outputs, "y", p.view(copied));
+  expectText(proofOf(p), "P", "the sum over micro-batches 5 to 6 of");
+}
+
 } // namespace
 } // namespace sluice::test

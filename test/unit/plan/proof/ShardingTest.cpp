@@ -160,6 +160,14 @@ TEST(Sharding, OtherDigitsAreNoChunks) {
   EXPECT_FALSE(isShard({{0, {{{2, 5}, {3, 1}}}}, {}, {}}, {0, {{{2, 0}, {3, 1}}}}, 13)) << "nor segments";
   EXPECT_FALSE(isShard({denseIndexing(Shape{6}), {}, {}}, denseIndexing(Shape{2, 3}), 6)) << "a dim is missing";
   EXPECT_FALSE(isShard({denseIndexing(Shape{2, 3}), {}, {}}, denseIndexing(Shape{6}), 6)) << "a dim too many";
+  EXPECT_FALSE(isShard({denseIndexing(Shape{6, 1}), {}, {}}, denseIndexing(Shape{6}), 6)) << "a dim of one element";
+  EXPECT_FALSE(isShard({{0, {{{6, 1}}, {{2, 6}}}}, {{0, 12}}, {{3, 0}}}, {0, {{{6, 1}}, {{4, 6}}}}, 24))
+      << "the last three columns are padding on all ranks";
+  EXPECT_TRUE(isShard({{0, {{{2, 3}, {3, 1}}}}, {{0, 3}}, {{3, 1}}}, denseIndexing(Shape{6}), 6));
+  EXPECT_FALSE(isShard({denseIndexing(Shape{6}), {{0, 3}}, {{3, 1}}}, denseIndexing(Shape{6}), 6))
+      << "the last three elements are padding";
+  EXPECT_TRUE(isShard({{0, {{{2, 4}}, {{2, 1}}}}, {{0, 2}}, {{4, 1}}}, denseIndexing(Shape{2, 4}), 8))
+      << "the bound excludes no element";
   // Two segments of three columns, all on the first rank, and two of four rows.
   const Indexing local{0, {{{2, 6}}, {{2, 3}, {3, 1}}}};
   EXPECT_TRUE(isShard({local, {{0, 3}, {1, 12}}, {{3, 1}}}, denseIndexing(Shape{8, 6}), 48));
@@ -179,6 +187,8 @@ TEST(Sharding, ShardsOfAllRanksAreAPart) {
   EXPECT_FALSE(elementsOfAll({shard.at, {{0, 4}}, {}}, 30, sizes));
   // Two of every four elements, of which the third chunk is past the end.
   EXPECT_EQ(elementsOfAll({{0, {{{2, 1}}}}, {{0, 4}}, {{8, 1}}}, 24, sizes), (Indexing{0, {{{2, 4}, {2, 1}}}}));
+  EXPECT_FALSE(elementsOfAll({{0, {{{2, 1}}}}, {{0, 4}}, {{10, 1}}}, 24, std::vector<std::uint32_t>{4}))
+      << "half of the last two are padding";
   // Every second element.
   EXPECT_EQ(elementsOfAll({{1, {{{4, 2}}}}, {{0, 8}}, {}}, 24, sizes), (Indexing{1, {{{12, 2}}}}));
   EXPECT_EQ(elementsOfAll({{0, {{{5, 0}}, {{7, 0}}}}, {{0, 0}}, {}}, 1, sizes), (Indexing{0, {{{105, 0}}}}));
