@@ -224,7 +224,8 @@ std::optional<Bound> EntryProof::boundOf(const plan::ValidT &valid, const Readin
   }
   const bool isChunk = !digits.empty() && digits.front().step == step;
   const std::int64_t inner = local / (isChunk ? digits.front().extent : 1);
-  if (valid.total % inner != 0)
+  // A view without elements has no bound.
+  if (inner == 0 || valid.total % inner != 0)
     return std::nullopt;
   bound.end = valid.total / inner * step;
   return bound;
