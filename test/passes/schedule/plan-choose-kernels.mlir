@@ -6,7 +6,7 @@
 // RUN: sluice-opt %s -plan-choose-kernels="target.device=cuda target.arch=sm_90" -plan-assign-streams="target.device=cuda" | FileCheck %s --check-prefix=BYTES
 // RUN: not sluice-opt %s -plan-choose-kernels="target.device=cuda target.arch=sm_90 kernels.attention=cudnn" 2>&1 | FileCheck %s --check-prefix=REFUSED
 
-// Tests that attention in bf16 is by cuDNN, with the rows that 256 MiB of workspace suffice for, and attention in f32, of
+// Tests that attention in bf16 is by cuDNN, with the rows that 2,064 MiB of workspace suffice for, and attention in f32, of
 // padded operands and at odd addresses by Sluice's kernels.
 
 // OWN-NOT: cudnn
@@ -32,9 +32,9 @@ plan.entry @f {
     // BYTES-SAME: workspace = 201720064 : i64
     plan.launch "attention_grad" ins [#plan.view<@o : 8x1024x12x64xbf16>, #plan.view<@q : 8x1024x12x64xbf16>, #plan.view<@q : 8x1024x12x64xbf16>, #plan.view<@q : 8x1024x12x64xbf16>, #plan.view<@o : 8x1024x12x64xbf16>, #plan.view<@l : 8x12x1024xf32>] outs [#plan.view<@g : 8x1024x12x64xbf16>, #plan.view<@g : 8x1024x12x64xbf16 offset 12582912>, #plan.view<@g : 8x1024x12x64xbf16 offset 25165824>] {causal = 1 : i64} {phase = #plan.phase<backward>}
     // AUTO: plan.launch "attention_grad"
-    // AUTO-SAME: {cudnn = 1 : i64, rows = 1 : i64}
+    // AUTO-SAME: {cudnn = 1 : i64, rows = 2 : i64}
     // BYTES: plan.launch "attention_grad"
-    // BYTES-SAME: workspace = 1074266368 : i64
+    // BYTES-SAME: workspace = 2148532480 : i64
     plan.launch "attention_grad" ins [#plan.view<@big : 4x4096x32x128xbf16>, #plan.view<@big : 4x4096x32x128xbf16>, #plan.view<@big : 4x4096x32x128xbf16>, #plan.view<@big : 4x4096x32x128xbf16>, #plan.view<@big : 4x4096x32x128xbf16>, #plan.view<@bigl : 4x32x4096xf32>] outs [#plan.view<@big : 4x4096x32x128xbf16>, #plan.view<@big : 4x4096x32x128xbf16>, #plan.view<@big : 4x4096x32x128xbf16>] {} {phase = #plan.phase<backward>}
     // AUTO: plan.launch "attention"
     // AUTO-NOT: cudnn
