@@ -1,6 +1,7 @@
 //===- KernelsTest.cpp - the CUDA kernels' source, run on the host, against the references ----------------------===//
 //
-// Over types, layouts and odd sizes. KernelImagesTest.cpp has those of images, KernelHarness.h runs a case.
+// Over types, layouts and odd sizes. KernelImagesTest.cpp has those of images, KernelNormsTest.cpp those of norms,
+// KernelHarness.h runs a case.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/KernelHarness.h"
@@ -151,68 +152,6 @@ TEST_F(CudaKernels, Softmax) {
                      {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)}, {y}, 400,
                      what);
            });
-}
-
-TEST_F(CudaKernels, Norms) {
-  // The last three are dense rows of one warp and of several, that runs and the teams of a block do not divide.
-  forCases({{7}, {3, 5, 17}, {4, 65}, {90, 129}, {0, 4}, {131, 72}, {5, 1608}, {3, 4096}},
-           [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
-             const Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
-             const DType statistics = statisticsOf(dtype);
-             Tensor x = Tensor(dtype, shape, layout).normal(17, 1, 3), weight = Tensor(dtype, columns).normal(18),
-                    bias = Tensor(dtype, columns).normal(19);
-             Tensor means(statistics, rows), rstds(statistics, rows), y(dtype, shape, layout);
-             const Tensor dy = Tensor(dtype, shape, layout).normal(20);
-             compare({"layer_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight, bias}, {y, means, rstds}, 64, what);
-             mustRun({"layer_norm", KernelFlavour::reference}, {&x, &weight, &bias}, {&y, &means, &rstds});
-             compare({"layer_norm_grad"}, {dy, x, weight, means, rstds},
-                     {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)}, 4000, what);
-             const Tensor addend = Tensor(dtype, shape, layout).normal(21);
-             compare({"layer_norm_grad"}, {dy, x, weight, means, rstds, addend},
-                     {Tensor(dtype, shape, layout), Tensor(statistics, columns), Tensor(dtype, columns)}, 4000,
-                     what + ", addend");
-             compare({"rms_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight}, {y, rstds}, 64, what);
-             mustRun({"rms_norm", KernelFlavour::reference}, {&x, &weight}, {&y, &rstds});
-             compare({"rms_norm_grad"}, {dy, x, weight, rstds},
-                     {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 4000, what);
-             compare({"rms_norm_grad"}, {dy, x, weight, rstds, addend},
-                     {Tensor(dtype, shape, layout), Tensor(statistics, columns)}, 4000, what + ", addend");
-           });
-}
-
-// Tests that the rounding of a mean far above the deviation costs no digits, by the general form and by the dense one.
-// The gradient is compared with that of the mean in f64.
-TEST_F(CudaKernels, NormsOfALargeMean) {
-  for (const Shape &shape : {Shape{20, 7}, Shape{20, 8}, Shape{70, 136}, Shape{5, 1608}}) {
-    const Shape rows = {shape[0]}, columns = {shape[1]};
-    const std::string what = "of a large mean, " + std::to_string(shape[1]);
-    const auto wide = [](const Tensor &from, const Shape &shape) {
-      Tensor to(DType::f64, shape);
-      for (std::int64_t i = 0; i < to.size(); ++i)
-        to.set(i, from.at(i));
-      return to;
-    };
-    Tensor x = Tensor(DType::f32, shape).normal(17, 1, 1000), dy = Tensor(DType::f32, shape).normal(20),
-           weight = Tensor(DType::f32, columns).normal(18), bias = Tensor(DType::f32, columns).normal(19);
-    Tensor means(DType::f32, rows), rstds(DType::f32, rows), y(DType::f32, shape);
-    compare({"layer_norm", {}, 1, {number("epsilon", 1e-5)}}, {x, weight, bias}, {y, means, rstds}, 64, what);
-    mustRun({"layer_norm", KernelFlavour::reference}, {&x, &weight, &bias}, {&y, &means, &rstds});
-
-    Tensor wideX = wide(x, shape), wideDy = wide(dy, shape), wideWeight = wide(weight, columns),
-           wideBias = wide(bias, columns), wideMeans(DType::f64, rows), wideRstds(DType::f64, rows);
-    Tensor want[] = {Tensor(DType::f64, shape), Tensor(DType::f64, columns), Tensor(DType::f64, columns)};
-    mustRun({"layer_norm", KernelFlavour::reference}, {&wideX, &wideWeight, &wideBias},
-            {&want[0], &wideMeans, &wideRstds});
-    mustRun({"layer_norm_grad", KernelFlavour::reference}, {&wideDy, &wideX, &wideWeight, &wideMeans, &wideRstds},
-            {&want[0], &want[1], &want[2]});
-    std::vector<Tensor> in = {dy, x, weight, means, rstds},
-                        got = {Tensor(DType::f32, shape), Tensor(DType::f32, columns), Tensor(DType::f32, columns)};
-    const Status status = runOnDevice({"layer_norm_grad"}, in, got);
-    ASSERT_TRUE(status.isOk()) << status.message();
-    for (int i = 0; i < 3; ++i)
-      expectNear(got[static_cast<std::size_t>(i)], want[i].values(), 4 * 0x1p-23,
-                 0x1p-23 * magnitude(want[i].values()) * 64, what + " gradient " + std::to_string(i));
-  }
 }
 
 TEST_F(CudaKernels, CrossEntropy) {
