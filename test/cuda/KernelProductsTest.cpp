@@ -134,6 +134,11 @@ TEST_F(CudaKernels, AResidualInPlaceChangesNoBit) {
     }
 }
 
+// Tests that a variable which no device code has is an error with its name.
+TEST_F(CudaKernels, AMissingVariableIsAnError) {
+  EXPECT_EQ(kernels->code().global("sluice_none").status().message(), "device code has no variable 'sluice_none'");
+}
+
 // Tests that products, also those within a chunked loss, leave SMs free, and that one SM is always used.
 TEST_F(CudaKernels, ProductsHaveAnSmMargin) {
   if (onGpu())
