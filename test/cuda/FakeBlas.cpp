@@ -91,7 +91,7 @@ double asStored(double value, int type) {
 
 void multiply(const FakeDesc &desc, const Matrix &a, const Matrix &b, double alpha, double beta, const Matrix &c,
               void *d, const FakeLayout &dLayout) {
-  // As the library on Hopper: what is added in place is rounded first, where beta is known to be 1.
+  // The library on Hopper rounds the product before it adds it to D in place, if beta is 1 and in host memory.
   const bool addsRounded = beta == 1 && desc.pointerMode == 0 && c.data == d &&
                            (dLayout.type == blas::typeBf16 || dLayout.type == blas::typeF16);
   for (std::int64_t batch = 0; batch < dLayout.batches; ++batch)

@@ -23,7 +23,7 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
   chunk.strides.clear();
   chunk.shape = {length};
   std::optional<Reading> first = contents.read(chunk, /*padding=*/false);
-  // What is not known of a chunk is not known of the view.
+  // If this fact is unproved, the content of the view is unproved as well.
   if (!first)
     return std::nullopt;
   const std::vector<Fact> &facts = contents.of(view.buffer);
