@@ -293,7 +293,7 @@ std::vector<MutantKind> declarationKinds() {
       {"buffer-dtype", "a buffer has a different element type", {1, 2, 8, 9, 15}, bufferDType},
       {"parameter-dtype", "a parameter has a different element type", {1, 8, 9, 15}, parameterDType},
       {"swap-axes", "two axes of the mesh are exchanged", {1, 5, 7, 8, 9}, swapAxes},
-      {"input-name", "an input has a different name", {1, 9}, inputName},
+      {"input-name", "an input has a different name", {1, 9, 14}, inputName},
       {"output-name", "an output has a different name", {1, 9, 15}, outputName},
       {"drop-output", "an output is not declared", {1, 9, 12, 15}, dropOutput},
       {"change-per-repetition",

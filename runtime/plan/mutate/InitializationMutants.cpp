@@ -118,7 +118,7 @@ std::vector<MutantKind> initializationKinds() {
       {"parameter-key", "a parameter declares a different key of its random numbers", {9, 14}, parameterKey},
       {"same-key", "two parameters have the same random numbers", {9, 14}, sameKey},
       {"declared-initializer", "a parameter declares a different initializer", {1, 9}, declaredInitializer},
-      {"swap-initial-tensors", "the initial values of two tensors are exchanged", {1, 8, 9, 14}, swapInitialTensors},
+      {"swap-initial-tensors", "the initial values of two tensors are exchanged", {1, 2, 8, 9, 14}, swapInitialTensors},
       {"initial-zeros", "the first initial values of a tensor are zeros", {9, 14}, initialZeros},
   };
 }

@@ -96,7 +96,7 @@ std::string_view Mutation::kernel(const plan::InstructionT &instruction) const {
 
 bool Mutation::isUpdate(const plan::InstructionT &instruction) const {
   const KernelRecord *record = isLaunch(instruction) ? findKernelRecord(kernel(instruction)) : nullptr;
-  return record && !record->outputs.empty() && record->outputs.begin()->count == OperandCount::each;
+  return record && !record->outputs.empty() && record->outputs.begin()->name == "parameter";
 }
 
 } // namespace sluice

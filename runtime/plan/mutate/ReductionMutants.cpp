@@ -225,7 +225,7 @@ bool halveCollective(Mutation &m) {
 
 std::vector<MutantKind> reductionKinds() {
   return {
-      {"wrong-axes", "a collective is over random axes", {1, 5, 7, 8}, wrongAxes},
+      {"wrong-axes", "a collective is over random axes", {1, 5, 7, 8, 9}, wrongAxes},
       {"drop-axis", "a collective is over one axis less", {1, 5, 7, 8, 9}, dropAxis},
       {"reverse-axes", "the axes of a collective are in the reverse order", {4, 5, 7, 8, 9}, reverseAxes},
       {"other-collective", "a collective is of a different kind", {1, 2, 4, 5, 7, 8, 9, 13}, otherKind},
@@ -305,7 +305,7 @@ std::vector<MutantKind> reductionKinds() {
        [](Mutation &m) { return swapViews(m, CollectiveKind::reduce_scatter, &plan::SegmentT::destination); }},
       {"swap-reduce-scatter-inputs",
        "the inputs of two reduced tensors are exchanged",
-       {2, 3, 7, 8, 9, 10},
+       {2, 3, 4, 7, 8, 9, 10},
        [](Mutation &m) { return swapViews(m, CollectiveKind::reduce_scatter, &plan::SegmentT::source); }},
       {"repeat-reduce-scatter",
        "a reduce_scatter runs twice",

@@ -70,6 +70,31 @@ TEST(Mutant, IsAFunctionOfTheSeed) {
   EXPECT_GE(kinds, 80u);
 }
 
+/// A cast has a list of outputs, as an update has.
+TEST(Mutant, CastsAreNoUpdates) {
+  HandPlan hand;
+  plan::LaunchT cast;
+  cast.kernel = std::uint32_t(hand.plan.kernels.size());
+  hand.plan.kernels.push_back("cast");
+  cast.inputs.push_back(hand.view("shard.b"));
+  cast.outputs.push_back(hand.view("shard.b"));
+  hand.insertAfter("update b", std::move(cast));
+  hand.seal();
+  for (std::string_view name : {"drop-update", "update-other-gradient"}) {
+    SCOPED_TRACE(name);
+    int made = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed)
+      if (const std::optional<plan::PlanT> mutant = makeMutant(hand.plan, kindNamed(name), seed)) {
+        ++made;
+        EXPECT_TRUE(std::ranges::any_of(mutant->entries[0]->sections[1]->instructions, [&](const auto &each) {
+          const plan::LaunchT *launch = each->operation.AsLaunch();
+          return launch && mutant->kernels[launch->kernel] == "cast";
+        }));
+      }
+    EXPECT_GT(made, 0);
+  }
+}
+
 /// Changes that are wrong at each place of each plan.
 TEST(Mutant, IsRefusedForItsProperty) {
   const plan::PlanT plan = goodPlan();
