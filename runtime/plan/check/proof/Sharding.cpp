@@ -62,13 +62,16 @@ struct Rest {
   std::vector<Bound> bounds;
   std::int64_t elements;
   std::span<const std::uint32_t> sizes;
-  const std::vector<AxisStep> &all;
+  const Shard &all;
 
   /// Takes the axes of chunks of `chunk` elements, the first at `step`, that cover `length`; the elements of all
   /// segments are the root up to `end`. A chunk of all elements is also divided if there are steps.
   bool take(std::int64_t step, std::int64_t chunk, std::int64_t length, bool isOutermost,
             std::vector<std::uint32_t> &axes) {
     const auto bound = std::ranges::find(bounds, step * length, &Bound::end);
+    // From within a level fewer elements are before its end.
+    if (bound != bounds.end() && levelBase(all.bounds, bound->end, all.at.base) != 0)
+      return false;
     std::int64_t ranks = 1, next = step * chunk;
     AxisSet taken = 0;
     while (true) {
@@ -85,7 +88,7 @@ struct Rest {
     }
     if (bound != bounds.end()) {
       // The other axes divide inner dims.
-      const bool isAll = (taken & ~bound->axes) == 0 && std::ranges::all_of(all, [&](const AxisStep &own) {
+      const bool isAll = (taken & ~bound->axes) == 0 && std::ranges::all_of(all.steps, [&](const AxisStep &own) {
                            return (taken >> own.axis & 1) || !bound->has(own) || own.step <= step;
                          });
       bounds.erase(bound);
@@ -200,7 +203,7 @@ std::optional<std::vector<DimSharding>> shardingBetween(const Shard &local, cons
     }
     return result;
   }
-  Rest rest{local.steps, local.bounds, elements, sizes, local.steps};
+  Rest rest{local.steps, local.bounds, elements, sizes, local};
   for (std::size_t d = 0; d < global.dims.size(); ++d) {
     std::optional<DimSharding> sharding = shardingOfDim(local.at.dims[d], global.dims[d], rest);
     if (!sharding)
