@@ -6,6 +6,7 @@
 #include "runtime/plan/check/proof/Contents.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace sluice::check::proof {
 namespace {
@@ -156,6 +157,13 @@ Shape stridesOf(const plan::ViewT &view) {
 
 } // namespace
 
+bool Reading::hasElementsOf(const Reading &other) const {
+  const auto places = [](const Reading &own) {
+    return std::tie(own.meaning.part, own.at.base, own.meaning.steps, own.meaning.bounds);
+  };
+  return places(*this) == places(other) && (at.dims == other.at.dims || flattened(at) == flattened(other.at));
+}
+
 bool Contents::uniteBounds(Fact &a, Fact &b) const {
   if (a.meaning.bounds == b.meaning.bounds)
     return true;
@@ -260,8 +268,6 @@ std::optional<Reading> Contents::readChunks(const plan::ViewT &view) const {
   for (std::size_t k = 1; k < own.size(); ++k)
     if (!join(all, own[k]))
       return std::nullopt;
-  if (all.base % row != 0 || all.loops.empty())
-    return std::nullopt;
   if (Loop &outermost = all.loops.front(); endsRow(all, outermost)) {
     const std::int64_t end = std::int64_t(view.offset + viewBytes(view).value_or(0)) / bytesOf(view.dtype) - all.offset;
     outermost.extent = std::max(outermost.extent, (end + outermost.stride - 1) / outermost.stride);

@@ -70,6 +70,8 @@ struct Reading {
   bool isKnown() const { return meaning.unproved.empty(); }
   /// The elements of the root, or of the part, that each rank has.
   Shard shard() const { return {at, meaning.steps, meaning.bounds}; }
+  /// True if both have the same elements in the same order on each rank.
+  bool hasElementsOf(const Reading &other) const;
   void setShard(Shard shard) {
     shard.sort();
     at = std::move(shard.at);

@@ -181,21 +181,17 @@ std::set<std::uint32_t> EntryProof::specialRepetitions(const plan::SectionT &sec
 
 bool EntryProof::advance(const std::vector<std::vector<Fact>> &before, std::uint32_t from, std::uint32_t to) {
   std::vector<std::vector<Fact>> &now = contents.all();
-  for (std::size_t b = 0; b < now.size(); ++b) {
-    if (now[b].size() != before[b].size())
+  const auto follows = [&](const Fact &later, const Fact &earlier) {
+    const auto isNext = [&](std::uint32_t own, std::uint32_t last) { return own == last || own == from; };
+    Fact same = earlier;
+    same.meaning.first = later.meaning.first;
+    same.meaning.last = later.meaning.last;
+    return isNext(later.meaning.first, earlier.meaning.first) && isNext(later.meaning.last, earlier.meaning.last) &&
+           same == later;
+  };
+  for (std::size_t b = 0; b < now.size(); ++b)
+    if (!std::ranges::equal(now[b], before[b], follows))
       return false;
-    for (std::size_t k = 0; k < now[b].size(); ++k) {
-      Fact same = before[b][k];
-      const Meaning &later = now[b][k].meaning, &earlier = before[b][k].meaning;
-      const auto follows = [&](std::uint32_t own, std::uint32_t last) { return own == last || own == from; };
-      if (!follows(later.first, earlier.first) || !follows(later.last, earlier.last))
-        return false;
-      same.meaning.first = later.first;
-      same.meaning.last = later.last;
-      if (!(same == now[b][k]))
-        return false;
-    }
-  }
   for (std::size_t b = 0; b < now.size(); ++b)
     for (std::size_t k = 0; k < now[b].size(); ++k) {
       Meaning &meaning = now[b][k].meaning;
@@ -284,7 +280,7 @@ Verdict EntryProof::checkPersistent() {
     Value expected{old, 1, {}};
     if (written != function->writes.end()) {
       expected = numbering.value(written->second);
-      if (expected.root == 0 || expected.at != denseIndexing(numbering.type(written->second).shape)) {
+      if (expected.root == 0 || !isRowMajor(expected.at, numbering.type(written->second).shape)) {
         notProved = "the value that is written to '" + parameter.name + "'";
         lacksRule = true;
         return {};
@@ -305,10 +301,7 @@ Verdict EntryProof::checkPersistent() {
     Mismatch mismatch;
     if (!means(reading->meaning, expected, mismatch))
       return refuse(mismatch.property == 9 ? 10 : mismatch.property, what() + mismatch.text);
-    if (((reading->at.dims != own->at.dims && flattened(reading->at) != flattened(own->at)) ||
-         reading->at.base != own->at.base || reading->meaning.steps != own->meaning.steps ||
-         reading->meaning.bounds != own->meaning.bounds || reading->meaning.part != own->meaning.part) &&
-        notProved.empty())
+    if (!reading->hasElementsOf(*own) && notProved.empty())
       notProved = what() + "has other elements of " + numbering.describe(expected.root) + " than its shard";
     return {};
   };

@@ -100,13 +100,12 @@ bool Forms::number(std::uint32_t number) {
   return true;
 }
 
-Forms::Id Forms::newValue(plan::DType dtype, const Shape &shape) {
-  const auto known = std::ranges::find_if(
-      program.types, [&](const auto &type) { return type->dtype == dtype && type->shape == shape; });
+Forms::Id Forms::newValue(const Shape &shape) {
+  // Only casts depend on element types, and no form has one.
+  const auto known = std::ranges::find(program.types, shape, &plan::ProgramTypeT::shape);
   std::uint32_t index = std::uint32_t(known - program.types.begin());
   if (known == program.types.end()) {
     auto type = std::make_unique<plan::ProgramTypeT>();
-    type->dtype = dtype;
     type->shape = shape;
     program.types.push_back(std::move(type));
   }
@@ -117,7 +116,7 @@ Forms::Id Forms::newValue(plan::DType dtype, const Shape &shape) {
 }
 
 Forms::Ids Forms::addResults(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &own,
-                             const std::vector<std::pair<plan::DType, Shape>> &types) {
+                             const std::vector<Shape> &shapes) {
   auto form = std::make_unique<plan::ProgramKindT>();
   form->op = name;
   form->phase = kind->phase;
@@ -126,8 +125,8 @@ Forms::Ids Forms::addResults(const std::string &name, std::vector<plan::Attribut
   program.kinds.push_back(std::move(form));
   numbering.numberKinds();
   Ids added;
-  for (const auto &[dtype, shape] : types)
-    added.push_back(newValue(dtype, shape));
+  for (const Shape &shape : shapes)
+    added.push_back(newValue(shape));
   const std::uint32_t number = std::uint32_t(program.op_kinds.size());
   program.op_kinds.push_back(std::uint32_t(program.kinds.size() - 1));
   program.op_blocks.push_back(program.op_blocks[op]);
@@ -140,21 +139,19 @@ Forms::Ids Forms::addResults(const std::string &name, std::vector<plan::Attribut
   return added;
 }
 
-Forms::Id Forms::reshape(Id value, Shape shape) { return add("model.reshape", {}, {value}, dtypeOf(value), shape); }
+Forms::Id Forms::reshape(Id value, Shape shape) { return add("model.reshape", {}, {value}, shape); }
 
-Forms::Id Forms::constant(double number, plan::DType dtype) {
-  return add("model.constant", {numberAttribute("value", number)}, {}, dtype, {});
-}
+Forms::Id Forms::constant(double number) { return add("model.constant", {numberAttribute("value", number)}, {}, {}); }
 
 Forms::Id Forms::select(Id condition, Id a, Id b) {
-  return add("model.select", {}, {condition, a, b}, dtypeOf(b), shapeOf(condition));
+  return add("model.select", {}, {condition, a, b}, shapeOf(condition));
 }
 
 Forms::Id Forms::sumAll(Id value) {
   Shape dims;
   for (std::size_t d = 0; d < shapeOf(value).size(); ++d)
     dims.push_back(std::int64_t(d));
-  return dims.empty() ? value : add("model.reduce_sum", {listAttribute("dims", dims)}, {value}, dtypeOf(value), {});
+  return dims.empty() ? value : add("model.reduce_sum", {listAttribute("dims", dims)}, {value}, {});
 }
 
 Forms::Id Forms::matmul(Id a, Id b, bool transposeA, bool transposeB, Shape shape) {
@@ -164,7 +161,7 @@ Forms::Id Forms::matmul(Id a, Id b, bool transposeA, bool transposeB, Shape shap
     attributes.push_back(integerAttribute("transpose_lhs", 1));
   if (transposeB)
     attributes.push_back(integerAttribute("transpose_rhs", 1));
-  return add("model.matmul", std::move(attributes), {a, b}, dtypeOf(a), shape);
+  return add("model.matmul", std::move(attributes), {a, b}, shape);
 }
 
 /// a b + bias + residual: the product first.
@@ -172,7 +169,7 @@ Forms::Ids Forms::ofMatmul() {
   Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"), isFlagSet(*kind, "transpose_rhs"),
                     shapeOf(results[0]));
   for (std::size_t k = 2; k < operands.size(); ++k)
-    value = add("model.add", {}, {value, operands[k]}, dtypeOf(results[0]), shapeOf(results[0]));
+    value = add("model.add", {}, {value, operands[k]}, shapeOf(results[0]));
   return {value};
 }
 
@@ -181,16 +178,14 @@ Forms::Ids Forms::ofMatmulGelu() {
   Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"), isFlagSet(*kind, "transpose_rhs"),
                     shapeOf(results[0]));
   for (std::size_t k = 2; k < operands.size(); ++k)
-    value = add("model.add", {}, {value, operands[k]}, dtypeOf(results[0]), shapeOf(results[0]));
-  return {value, add("model.gelu", {choiceAttribute("approximate", "tanh")}, {value}, dtypeOf(results[1]),
-                     shapeOf(results[1]))};
+    value = add("model.add", {}, {value, operands[k]}, shapeOf(results[0]));
+  return {value, add("model.gelu", {choiceAttribute("approximate", "tanh")}, {value}, shapeOf(results[1]))};
 }
 
 Forms::Ids Forms::ofMatmulGeluGrad() {
   const Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"),
                           isFlagSet(*kind, "transpose_rhs"), shapeOf(results[0]));
-  return {add("model.gelu_grad", {choiceAttribute("approximate", "tanh")}, {value, operands[2]}, dtypeOf(results[0]),
-              shapeOf(results[0]))};
+  return {add("model.gelu_grad", {choiceAttribute("approximate", "tanh")}, {value, operands[2]}, shapeOf(results[0]))};
 }
 
 /// k or v [B, S, G, D] with each head repeated for the heads of q that use it: [B, S, H, D].
@@ -198,14 +193,14 @@ Forms::Id Forms::repeatHeads(Id value, std::int64_t heads) {
   const Shape &own = shapeOf(value);
   const Shape shape{own[0], own[1], own[2], 1, own[3]}, all{own[0], own[1], own[2], heads / own[2], own[3]};
   const Id groups = reshape(value, shape);
-  return reshape(add("model.broadcast", {}, {groups}, dtypeOf(value), all), {all[0], all[1], heads, all[4]});
+  return reshape(add("model.broadcast", {}, {groups}, all), {all[0], all[1], heads, all[4]});
 }
 
 /// The reverse: the sum over the heads of q that use a head.
 Forms::Id Forms::sumOfHeads(Id value, Id like) {
   const Shape own = shapeOf(value), wanted = shapeOf(like);
   const Id groups = reshape(value, {own[0], own[1], wanted[2], own[2] / wanted[2], own[3]});
-  return add("model.reduce_sum", {listAttribute("dims", {3})}, {groups}, dtypeOf(value), wanted);
+  return add("model.reduce_sum", {listAttribute("dims", {3})}, {groups}, wanted);
 }
 
 Forms::Ids Forms::ofAttention() {
@@ -214,7 +209,7 @@ Forms::Ids Forms::ofAttention() {
     return {};
   return addResults(kind->op, copiedAttributes(*kind),
                     {operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])},
-                    {{dtypeOf(results[0]), shapeOf(results[0])}, {dtypeOf(results[1]), shapeOf(results[1])}});
+                    {shapeOf(results[0]), shapeOf(results[1])});
 }
 
 Forms::Ids Forms::ofAttentionGrad() {
@@ -222,24 +217,21 @@ Forms::Ids Forms::ofAttentionGrad() {
   if (q.size() != 4 || k.size() != 4 || k[2] == 0 || q[2] % k[2] != 0 || q[2] == k[2])
     return {};
   const Shape repeated{k[0], k[1], q[2], k[3]};
-  const Ids form = addResults(
-      kind->op, copiedAttributes(*kind),
-      {operands[0], operands[1], repeatHeads(operands[2], q[2]), repeatHeads(operands[3], q[2]), operands[4],
-       operands[5]},
-      {{dtypeOf(results[0]), shapeOf(results[0])}, {dtypeOf(results[1]), repeated}, {dtypeOf(results[2]), repeated}});
+  const Ids form = addResults(kind->op, copiedAttributes(*kind),
+                              {operands[0], operands[1], repeatHeads(operands[2], q[2]), repeatHeads(operands[3], q[2]),
+                               operands[4], operands[5]},
+                              {shapeOf(results[0]), repeated, repeated});
   return {form[0], sumOfHeads(form[1], results[1]), sumOfHeads(form[2], results[2])};
 }
 
 void Forms::addShiftedSum(Id lse) {
-  const plan::DType dtype = dtypeOf(lse);
   const Shape shape = shapeOf(lse);
-  const Id largest = newValue(dtype, shape);
+  const Id largest = newValue(shape);
   numbering.setDense(largest, numbering.largestTerm(numbering.value(lse).root));
-  const Id shifted = add("model.subtract", {}, {lse, largest}, dtype, shape),
-           sum = add("model.exp", {}, {shifted}, dtype, shape);
+  const Id shifted = add("model.subtract", {}, {lse, largest}, shape), sum = add("model.exp", {}, {shifted}, shape);
   // log(exp(x - m)) is x - m, and x - m + m is x.
   const auto equal = [&](const char *name, const Ids &own, Id value) {
-    const Id result = newValue(dtype, shape);
+    const Id result = newValue(shape);
     numbering.set(result, numbering.values[value]);
     auto form = std::make_unique<plan::ProgramKindT>();
     form->op = name;
@@ -263,32 +255,29 @@ void Forms::addShiftedSum(Id lse) {
 /// lse = logsumexp(x). The loss is the sum over rows of lse - x[target], of rows whose target is not ignored; a mean
 /// divides by their number. With smoothing s, x[target] is (1 - s) x[target] + s mean(x).
 Forms::Ids Forms::ofCrossEntropy() {
-  const Id logits = operands[0], targets = operands[1], rowLse = results[1];
+  const Id logits = operands[0], targets = operands[1];
   const Shape shape = shapeOf(logits), rows(shape.begin(), shape.end() - 1);
-  const plan::DType element = dtypeOf(rowLse), index = dtypeOf(targets);
   const std::int64_t last = std::int64_t(rows.size());
-  const Id lse = add("model.logsumexp", {}, {logits}, element, rows);
+  const Id lse = add("model.logsumexp", {}, {logits}, rows);
   Shape kept = rows;
   kept.push_back(1);
   const Id column = reshape(targets, kept),
-           taken = add("model.take_along", {integerAttribute("dim", last)}, {logits, column}, element, kept);
+           taken = add("model.take_along", {integerAttribute("dim", last)}, {logits, column}, kept);
   Id picked = reshape(taken, rows);
   if (const double smoothing = numberInKind(*kind, "label_smoothing", 0); smoothing != 0) {
-    const Id sum = add("model.reduce_sum", {listAttribute("dims", {last})}, {logits}, element, rows),
-             own = add("model.scale", {numberAttribute("factor", 1 - smoothing)}, {picked}, element, rows),
-             mean = add("model.scale", {numberAttribute("factor", smoothing / double(shape.back()))}, {sum}, element,
-                        rows);
-    picked = add("model.add", {}, {own, mean}, element, rows);
+    const Id sum = add("model.reduce_sum", {listAttribute("dims", {last})}, {logits}, rows),
+             own = add("model.scale", {numberAttribute("factor", 1 - smoothing)}, {picked}, rows),
+             mean = add("model.scale", {numberAttribute("factor", smoothing / double(shape.back()))}, {sum}, rows);
+    picked = add("model.add", {}, {own, mean}, rows);
   }
-  const Id losses = add("model.subtract", {}, {lse, picked}, element, rows),
-           ignored = constant(numberInKind(*kind, "ignore_index", -100), index),
-           counts =
-               add("model.compare", {choiceAttribute("predicate", "ne")}, {targets, ignored}, plan::DType::u8, rows),
-           zero = constant(0, element);
+  const Id losses = add("model.subtract", {}, {lse, picked}, rows),
+           ignored = constant(numberInKind(*kind, "ignore_index", -100)),
+           counts = add("model.compare", {choiceAttribute("predicate", "ne")}, {targets, ignored}, rows),
+           zero = constant(0);
   Id total = sumAll(select(counts, losses, zero));
   if (textOf(*kind, "reduction") != "sum") {
-    const Id count = sumAll(select(counts, constant(1, element), zero));
-    total = add("model.divide", {}, {total, count}, element, {});
+    const Id count = sumAll(select(counts, constant(1), zero));
+    total = add("model.divide", {}, {total, count}, {});
   }
   return {total, lse};
 }
@@ -299,7 +288,7 @@ Forms::Ids Forms::ofLinearCrossEntropy() {
   shape.push_back(weight[0]);
   const Id logits = matmul(operands[0], operands[1], false, true, shape);
   return addResults("model.cross_entropy", withoutRows(*kind), {logits, operands[2]},
-                    {{dtypeOf(results[0]), shapeOf(results[0])}, {dtypeOf(results[1]), shapeOf(results[1])}});
+                    {shapeOf(results[0]), shapeOf(results[1])});
 }
 
 /// The logits again, their gradient, and the two products of the gradients of x and of the weight.
@@ -309,8 +298,8 @@ Forms::Ids Forms::ofLinearCrossEntropyGrad() {
   const std::int64_t rows = elementsOf(shape);
   shape.push_back(weight[0]);
   const Id logits = matmul(operands[1], operands[2], false, true, shape);
-  const Id dlogits = add("model.cross_entropy_grad", withoutRows(*kind),
-                         {operands[0], logits, operands[3], operands[4]}, dtypeOf(logits), shape);
+  const Id dlogits =
+      add("model.cross_entropy_grad", withoutRows(*kind), {operands[0], logits, operands[3], operands[4]}, shape);
   const Id dx = matmul(dlogits, operands[2], false, false, x);
   const Id dweight =
       matmul(reshape(dlogits, {rows, weight[0]}), reshape(operands[1], {rows, x.back()}), true, false, weight);

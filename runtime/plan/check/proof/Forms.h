@@ -41,19 +41,17 @@ private:
   Id repeatHeads(Id value, std::int64_t heads);
   Id sumOfHeads(Id value, Id like);
   Id reshape(Id value, Shape shape);
-  Id constant(double number, plan::DType dtype);
+  Id constant(double number);
   Id select(Id condition, Id a, Id b);
   Id sumAll(Id value);
 
-  Id add(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &operands, plan::DType dtype,
-         const Shape &shape) {
-    return addResults(name, std::move(attributes), operands, {{dtype, shape}}).front();
+  Id add(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &operands, const Shape &shape) {
+    return addResults(name, std::move(attributes), operands, {shape}).front();
   }
   Ids addResults(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &operands,
-                 const std::vector<std::pair<plan::DType, Shape>> &types);
-  Id newValue(plan::DType dtype, const Shape &shape);
+                 const std::vector<Shape> &shapes);
+  Id newValue(const Shape &shape);
   const Shape &shapeOf(Id value) const { return numbering.type(value).shape; }
-  plan::DType dtypeOf(Id value) const { return numbering.type(value).dtype; }
 
   Numbering &numbering;
   plan::ProgramT &program;

@@ -232,11 +232,8 @@ bool haveOnePart(const Numbering &numbering, std::span<const std::uint32_t> ids,
                  Mismatch &mismatch) {
   const Match &first = operands.front();
   for (std::size_t k = 0; k + updateScalars < operands.size(); ++k)
-    if (flattened(operands[k].reading.at) != flattened(first.reading.at) ||
-        numbering.value(ids[k]).at != denseIndexing(numbering.type(ids[k]).shape) ||
-        operands[k].reading.meaning.steps != first.reading.meaning.steps ||
-        operands[k].reading.meaning.bounds != first.reading.meaning.bounds ||
-        operands[k].reading.meaning.part != first.reading.meaning.part) {
+    if (!operands[k].reading.hasElementsOf(first.reading) ||
+        !isRowMajor(numbering.value(ids[k]).at, numbering.type(ids[k]).shape)) {
       // Digits of a part are not unique.
       const bool isPart = operands[k].reading.meaning.part != 0 || first.reading.meaning.part != 0;
       mismatch = {9, concat("expected operand ", k, " to hold the shard of operand 0"), isPart};
@@ -342,7 +339,11 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
   }
   for (std::size_t r = 0; r < results.size(); ++r)
     isSharded = isSharded || outputs[r]->shape != resultShapes[r];
-  std::vector<ResultPart> parts = unsharded(resultShapes);
+  const bool hasParts =
+      isSharded || std::ranges::any_of(outputs, [](const plan::ViewT *view) { return !view->valid.empty(); });
+  std::vector<ResultPart> parts;
+  if (hasParts)
+    parts = unsharded(resultShapes);
   if (isByElements) {
     if (!isUpdateKernel(kernelOfOp(kind.op))) {
       mismatch = {9, "a part by elements of " + kind.op, true};
@@ -374,8 +375,7 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
   }
   for (std::size_t r = 0; r < results.size(); ++r) {
     const Value &value = numbering.value(results[r]);
-    Indexing full = denseIndexing(resultShapes[r]);
-    if (value.at != full) {
+    if (!isRowMajor(value.at, resultShapes[r])) {
       mismatch = {9, "a result that is a view", true, true};
       return false;
     }
@@ -383,8 +383,8 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     if (isByElements) {
       reading = operands.front().reading;
       reading.meaning.zeros.clear();
-    } else if (!isSharded && outputs[r]->valid.empty()) {
-      reading.at = std::move(full);
+    } else if (!hasParts) {
+      reading.at = value.at;
     } else {
       std::optional<Shard> shard = shardOf(resultShapes[r], parts[r].dims, sizes);
       if (!shard) {

@@ -66,6 +66,18 @@ static Indexing indexingOf(std::span<const std::int64_t> shape, std::int64_t inn
   return result;
 }
 
+bool isRowMajor(const Indexing &at, std::span<const std::int64_t> shape) {
+  if (at.base != 0 || at.dims.size() != shape.size())
+    return false;
+  std::int64_t step = 1;
+  for (std::size_t d = shape.size(); d-- > 0; step *= shape[d]) {
+    const Digits &digits = at.dims[d];
+    if (shape[d] == 1 ? !digits.empty() : digits.size() != 1 || digits[0] != Digit{shape[d], step})
+      return false;
+  }
+  return true;
+}
+
 Indexing denseIndexing(std::span<const std::int64_t> shape) { return indexingOf(shape, 1); }
 Indexing uniformIndexing(std::span<const std::int64_t> shape) { return indexingOf(shape, 0); }
 

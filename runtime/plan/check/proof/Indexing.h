@@ -74,6 +74,8 @@ Shape shapeOf(const Indexing &indexing);
 
 /// All elements in row-major order.
 Indexing denseIndexing(std::span<const std::int64_t> shape);
+/// True if it is denseIndexing(shape).
+bool isRowMajor(const Indexing &at, std::span<const std::int64_t> shape);
 /// All elements are the root's only element.
 Indexing uniformIndexing(std::span<const std::int64_t> shape);
 

@@ -41,9 +41,7 @@ std::optional<bool> EntryProof::holdsInitialShard(const plan::ParameterT &parame
     return std::nullopt;
   if (found->meaning.root != root)
     return false;
-  if (found->meaning.part == expected->meaning.part && flattened(found->at) == flattened(expected->at) &&
-      found->at.base == expected->at.base && found->meaning.steps == expected->meaning.steps &&
-      found->meaning.bounds == expected->meaning.bounds)
+  if (found->hasElementsOf(*expected))
     return true;
   // Digits of a part with padding are not unique.
   const bool isPart = found->meaning.part != 0 || expected->meaning.part != 0 || parameter.split;

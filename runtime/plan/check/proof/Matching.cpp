@@ -224,7 +224,7 @@ std::optional<Bound> EntryProof::boundOf(const plan::ValidT &valid, const Readin
   }
   const bool isChunk = !digits.empty() && digits.front().step == step;
   const std::int64_t inner = local / (isChunk ? digits.front().extent : 1);
-  // A view without elements has no bound.
+  // A result of another shape may have fewer elements than its digits.
   if (inner == 0 || valid.total % inner != 0)
     return std::nullopt;
   bound.end = valid.total / inner * step;

@@ -261,5 +261,25 @@ TEST_F(BufferContents, RowsThatEndAtOtherPlacesAreNotJoined) {
   EXPECT_FALSE(contents->read(viewOf({0, {4, 2, 3}, {16, 8, 1}}), /*padding=*/true));
 }
 
+/// Rows of two elements in places of three: two rows, and then one after the other, every second of them with zeros in
+/// its padding.
+TEST_F(BufferContents, AReadHasALimitOfFacts) {
+  const auto isRead = [&](std::int64_t count) {
+    contents->clear(buffer);
+    for (std::int64_t row = 0, next = 2; row < count; row = next++) {
+      Reading reading;
+      reading.meaning.root = root;
+      if (row != 0 && row % 2 == 0)
+        reading.meaning.zeros = {64};
+      reading.at = denseIndexing(Shape{next - row, 2});
+      reading.at.base = row * 2;
+      contents->write(viewOf({row * 3, {next - row, 2}, {3, 1}}), reading);
+    }
+    return contents->read(viewOf({0, {count, 3}, {3, 1}}), /*padding=*/true).has_value();
+  };
+  EXPECT_TRUE(isRead(65));
+  EXPECT_FALSE(isRead(66));
+}
+
 } // namespace
 } // namespace sluice::check::proof

@@ -106,6 +106,27 @@ TEST(InitialProof, RandomNumbersAreAtTheElementsOfTheShard) {
   expectText(proofOf(segments), "?", "the elements of the random initial values of parameter 'w'");
 }
 
+/// Rows of Q, K and V, four each, of which ranks along `replicate` have two each. Those along `shard` have three of
+/// these six rows, which are rows 0 to 2 or 3 to 5 of no rank's tensor of twelve rows.
+TEST(InitialProof, RowsOfAPartAreNotThoseOfTheParameter) {
+  Initialized part;
+  part.own->shape = {12, 6};
+  part.own->split = std::make_unique<plan::TensorSplitT>();
+  part.own->split->axes = {0};
+  part.own->split->segments = 3;
+  part.own->split->extent = 6;
+  part.own->chunk = 3;
+  part.plan.buffers[part.shard]->shape = {3, 6};
+  *part.draw->outputs[0] = part.padded(part.view(part.shard), 0, {1}, 3, 12);
+  expectText(proofOf(part), "?", "the elements of the random initial values of parameter 'w'");
+}
+
+TEST(InitialProof, AReleasedShardHoldsNothing) {
+  Initialized released;
+  released.release(0, {released.shard});
+  expectText(proofOf(released), "?", "the elements of the random initial values of parameter 'w'");
+}
+
 /// Drawn in a buffer, and copied from there in another order.
 TEST(InitialProof, RandomNumbersAreInTheirOrder) {
   for (const bool isTurned : {false, true}) {

@@ -270,6 +270,42 @@ TEST(StepProof, AnUnknownOutputIsNoMean) {
   expectText(proofOf(plan), "P9: ", notInProgram);
 }
 
+/// Each rank along `tensor` sums half of the columns of x. The mean of the loss of a rank, and running statistics that
+/// are averaged over the ranks along `replicate`, need the sum along `tensor` before.
+TEST(StepProof, TermsAreNoMeans) {
+  const auto make = [](bool isLossOfTerms, bool areStatisticsOfTerms) {
+    ProofPlan plan({{"replicate", 2}, {"tensor", 2}});
+    const std::uint32_t x = plan.buffer("x", {2, 4}, f32, host), columns = plan.buffer("columns", {2, 2}),
+                        terms = plan.buffer("terms", {2}), sum = plan.buffer("sum", {2}),
+                        mean = plan.buffer("mean", {2}), v = plan.buffer("v", {2});
+    plan.plan.variables.push_back(std::make_unique<plan::VariableT>());
+    plan.plan.variables[0]->name = "v";
+    plan.plan.variables[0]->buffer = v;
+    plan.plan.variables[0]->averaged = true;
+    plan.op("model.read", {}, {2}, {}, "v");
+    const std::uint32_t sums = plan.op("model.reduce_sum", {plan.input("x", {2, 4})}, {2}, {list("dims", {1})});
+    plan.define("model.write", {sums}, {}, {}, "v");
+    plan.end({plan.op("model.step_mean", {sums}, {2})});
+    plan::EntryT &entry = plan.step();
+    plan.port(entry.inputs, "x", plan.view(x));
+    plan.compute("slice", {plan.view(x)}, {PlanBuilder::padded(plan.view(columns), 1, {1}, 2, 4)}, {}, {},
+                 {integer("dim", 1)});
+    plan.compute("reduce_sum", {plan.view(columns)}, {plan.view(terms)}, {}, {}, {list("dims", {1})});
+    plan.collective(0, all_reduce, {1}, plan::ReduceOp::sum, {{plan.view(terms), plan.view(sum)}});
+    plan.collective(0, all_reduce, {0}, plan::ReduceOp::mean, {{plan.view(sum), plan.view(mean)}});
+    plan.collective(0, all_reduce, {0}, plan::ReduceOp::mean,
+                    {{plan.view(areStatisticsOfTerms ? terms : sum), plan.view(v)}});
+    plan.port(entry.outputs, "loss", plan.view(mean));
+    plan.port(entry.outputs, "rank_loss", plan.view(isLossOfTerms ? terms : sum));
+    return proofOf(plan);
+  };
+  EXPECT_EQ(make(false, false), "");
+  expectText(make(true, false), "P9: ", notInProgram);
+  expectText(make(false, true), "P9",
+             "expected the mean over the ranks along 'replicate': holds 0.5 times "
+             "the sum over 'replicate' of terms along 'tensor' of value 3");
+}
+
 /// Running statistics v [2, 2] of six micro-batches: v + relu(x), and after the last one the mean over two axes.
 class Statistics : public ProofPlan {
 public:

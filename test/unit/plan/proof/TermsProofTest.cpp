@@ -305,6 +305,31 @@ TEST(TermsProof, SumsOfEqualMicrobatchesAreAdded) {
   expectText(proofOf(ofNoOp), "P9", "(launch exp on stream 'compute') of 'train_step' is not related");
 }
 
+/// An addition with a wrong operand is refused where it is. One whose result has fewer elements holds nothing.
+TEST(TermsProof, AnAdditionIsThatOfTheProgram) {
+  const auto make = [](bool isTwice, bool isShort) {
+    ProofPlan p({{"tensor", 2}});
+    p.unit("u");
+    const std::uint32_t a = p.buffer("a", {4}), b = p.buffer("b", {4}), result = p.buffer("sum", {4}),
+                        all = p.buffer("all", {8});
+    p.parameter("a", {8}, {0}, a);
+    p.parameter("b", {8}, {0}, b);
+    const Ids operands{p.op("model.read", {}, {8}, {}, "a"), p.op("model.read", {}, {8}, {}, "b")};
+    const std::uint32_t sum = p.op("model.add", operands, {8});
+    p.end({sum});
+    plan::EntryT &entry = p.step();
+    p.compute("add", {p.view(a), p.view(isTwice || isShort ? a : b)},
+              {isShort ? p.padded(p.view(result, {1}), 0, {0}, 1, 1) : p.view(result)}, operands,
+              isShort ? Ids() : Ids{sum});
+    p.collective(0, plan::CollectiveKind::all_gather, {0}, plan::ReduceOp::none, {{p.view(result), p.view(all)}});
+    p.port(entry.outputs, "y", p.view(all));
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(false, false), "");
+  expectText(make(true, false), "P9", "computes value 3 (model.add): operand 1 holds value 1");
+  expectText(make(false, true), "P9: ", "output 'y' of 'train_step' is not related to the program");
+}
+
 /// An op of a file may have an operand or a result that is no value.
 TEST(TermsProof, AnOpWithoutAValueHasNoForm) {
   const auto make = [](bool hasOperand, bool hasResult) {
