@@ -51,11 +51,13 @@ std::unordered_map<std::uint32_t, const plan::ParameterT *> findGradients(const 
       continue;
     if (launch->inputs.size() == 1 && launch->outputs.size() == 1)
       passOn(gradients, *launch->inputs[0], *launch->outputs[0]);
+    std::unordered_map<std::uint32_t, const plan::ParameterT *> updated;
     for (const auto &output : launch->outputs)
-      if (const auto updated = parameters.find(output->buffer); updated != parameters.end())
-        for (std::size_t k = 0; k + 1 < launch->inputs.size(); ++k)
-          if (launch->inputs[k]->buffer == output->buffer)
-            gradients.try_emplace(launch->inputs[k + 1]->buffer, updated->second);
+      if (const auto found = parameters.find(output->buffer); found != parameters.end())
+        updated.insert(*found);
+    for (std::size_t k = 0; k + 1 < launch->inputs.size() && !updated.empty(); ++k)
+      if (const auto found = updated.find(launch->inputs[k]->buffer); found != updated.end())
+        gradients.try_emplace(launch->inputs[k + 1]->buffer, found->second);
   }
   return gradients;
 }

@@ -10,13 +10,13 @@
 
 #include "runtime/base/Text.h"
 
-#include <map>
+#include <unordered_map>
 
 namespace sluice::check {
 namespace {
 
 /// The parameter whose shard a persistent buffer holds.
-using Owners = std::map<std::uint32_t, std::uint32_t>;
+using Owners = std::unordered_map<std::uint32_t, std::uint32_t>;
 
 Verdict checkShardBuffer(const plan::PlanT &plan, std::uint32_t p, std::uint32_t index, const std::string &name,
                          Owners &owners) {

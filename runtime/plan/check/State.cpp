@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 namespace sluice::check {
 namespace {
@@ -64,7 +65,7 @@ Verdict declaredState(const plan::PlanT &plan, Tensors &state) {
 
 /// Each persistent buffer holds one tensor.
 Verdict checkBuffers(const plan::PlanT &plan, const Tensors &state) {
-  std::map<std::uint32_t, const Tensors::value_type *> holders;
+  std::unordered_map<std::uint32_t, const Tensors::value_type *> holders;
   for (const auto &tensor : state)
     if (const auto [found, isNew] = holders.emplace(tensor.second.buffer, &tensor); !isNew)
       return badState("buffer '", plan.buffers[tensor.second.buffer]->name, "' holds both ",

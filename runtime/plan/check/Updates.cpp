@@ -42,11 +42,11 @@ struct Writes {
 class EntryUpdates {
 public:
   EntryUpdates(const plan::PlanT &plan, std::uint32_t e, const std::vector<bool> &trained, Finding &finding)
-      : plan(plan), e(e), trained(trained), finding(finding) {
+      : plan(plan), e(e), trained(trained), finding(finding), writes(plan.buffers.size()) {
     for (const auto &parameter : plan.parameters) {
-      writes[parameter->buffer];
+      writes[parameter->buffer].emplace();
       for (const auto &state : parameter->states)
-        writes[state->buffer];
+        writes[state->buffer].emplace();
     }
   }
 
@@ -54,12 +54,12 @@ public:
     const plan::EntryT &entry = *plan.entries[e];
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
       forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
-        const auto found = writes.find(view.buffer);
-        if (!isWrite || found == writes.end())
+        std::optional<Writes> &found = writes[view.buffer];
+        if (!isWrite || !found)
           return;
-        found->second.last = i;
-        found->second.isIrregular = found->second.isIrregular || !isDense(view) || view.repetition_stride != 0;
-        found->second.ranges.push_back(
+        found->last = i;
+        found->isIrregular = found->isIrregular || !isDense(view) || view.repetition_stride != 0;
+        found->ranges.push_back(
             {view.offset, view.offset + *viewBytes(view), timesIssued(instruction, entry.sections[s]->repeat)});
       });
     });
@@ -76,7 +76,7 @@ public:
 private:
   Verdict once(std::uint32_t buffer, const std::string &name, bool isTrained) {
     ++finding.facts;
-    Writes &found = writes.at(buffer);
+    Writes &found = *writes[buffer];
     const std::uint64_t bytes = plan.buffers[buffer]->bytes;
     const auto bad = [&](const auto &...what) {
       std::vector<std::string> notes;
@@ -110,12 +110,12 @@ private:
     Verdict verdict;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
       forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
-        const auto found = writes.find(view.buffer);
-        if (!verdict && !isWrite && found != writes.end() && !found->second.ranges.empty() && found->second.last < i)
+        const std::optional<Writes> &found = writes[view.buffer];
+        if (!verdict && !isWrite && found && !found->ranges.empty() && found->last < i)
           verdict = refuse(10,
                            place(plan, e, i) + " reads buffer '" + plan.buffers[view.buffer]->name +
                                "' after its update in the same step",
-                           {"updated by " + place(plan, e, found->second.last)});
+                           {"updated by " + place(plan, e, found->last)});
       });
     });
     return verdict;
@@ -125,8 +125,8 @@ private:
   std::uint32_t e;
   const std::vector<bool> &trained;
   Finding &finding;
-  /// By buffer, of parameters and states.
-  std::map<std::uint32_t, Writes> writes;
+  /// By buffer; nullopt: of no parameter or state.
+  std::vector<std::optional<Writes>> writes;
 };
 
 } // namespace

@@ -130,8 +130,6 @@ private:
   /// The destination holds the source times the factor.
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
-  /// True if the launch has no id and implements an addition of the program.
-  bool addOps(const plan::LaunchT &launch, std::uint32_t i);
   /// True if the launch adds values, or sums over the same ranks and micro-batches, that the program adds elsewhere.
   bool addSums(const plan::LaunchT &launch);
   /// A sum of sums of powers, or the maximum of largest powers; nullopt if the launch computes neither.
@@ -141,6 +139,8 @@ private:
   /// The axes that divide the elements, ascending.
   std::vector<std::uint32_t> axesOf(const Meaning &meaning) const;
   Verdict update(const plan::LaunchT &launch, std::uint32_t i);
+  /// True if the launch computes the op of its result's id or another one of the program; else why not the first one.
+  bool computeOp(const plan::LaunchT &launch, std::uint32_t i, std::optional<Mismatch> &mismatch);
   Verdict compute(const plan::LaunchT &launch, std::uint32_t i);
 
   // Implementations.cpp

@@ -11,7 +11,11 @@ namespace sluice::check::proof {
 /// Bytes that are equal exactly for equal parts, because each part states where it ends.
 class Key {
 public:
-  explicit Key(std::string_view kind) { add(kind); }
+  explicit Key(std::string_view kind) {
+    // Of most keys.
+    bytes.reserve(96);
+    add(kind);
+  }
   Key &add(std::string_view part) { return append(part.size()), bytes += part, *this; }
   Key &add(std::int64_t number) { return append(std::uint64_t(number)), *this; }
   Key &add(double number) {

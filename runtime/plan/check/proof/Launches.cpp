@@ -96,7 +96,8 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
   if (kernel == "add" || kernel == "maximum")
     if (const std::optional<Verdict> done = addPowers(launch, kernel == "maximum", i))
       return *done;
-  if (kernel == "add" && (addOps(launch, i) || addSums(launch)))
+  std::optional<Mismatch> ignored;
+  if (kernel == "add" && (computeOp(launch, i, ignored) || addSums(launch)))
     return {};
   if (kernel == "slice") {
     sliceChunk(launch);
@@ -202,12 +203,6 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
   return {};
 }
 
-bool EntryProof::addOps(const plan::LaunchT &launch, std::uint32_t i) {
-  const Views inputs = viewsOf(launch.inputs), outputs = viewsOf(launch.outputs);
-  return std::ranges::any_of(opsOn(launch),
-                             [&](std::uint32_t op) { return !implement(launch, op, inputs, outputs, i); });
-}
-
 bool EntryProof::addSums(const plan::LaunchT &launch) {
   const std::optional<Reading> a = read(*launch.inputs[0]), b = read(*launch.inputs[1]);
   // Terms of two sums over the same ranks are terms of their sum.
@@ -296,15 +291,14 @@ std::span<const std::uint32_t> EntryProof::opsOn(const plan::LaunchT &launch) {
   return numbering.opsOn(plan.kernels[launch.kernel], roots);
 }
 
-Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
+bool EntryProof::computeOp(const plan::LaunchT &launch, std::uint32_t i, std::optional<Mismatch> &mismatch) {
   const Views inputs = viewsOf(launch.inputs), outputs = viewsOf(launch.outputs);
   const std::uint32_t id = idAt(launch.output_values, 0);
   const std::int64_t named = id != 0 && id < numbering.valueCount() ? numbering.definition(id).first : -1;
-  std::optional<Mismatch> mismatch;
   if (named >= 0) {
     mismatch = implement(launch, std::uint32_t(named), inputs, outputs, i);
     if (!mismatch)
-      return {};
+      return true;
   }
   // The op of a form has no id, or that of the op whose form it ends.
   for (std::uint32_t op : opsOn(launch)) {
@@ -312,10 +306,17 @@ Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
       continue;
     std::optional<Mismatch> own = implement(launch, op, inputs, outputs, i);
     if (!own)
-      return {};
+      return true;
     if (!mismatch)
       mismatch = std::move(own);
   }
+  return false;
+}
+
+Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
+  std::optional<Mismatch> mismatch;
+  if (computeOp(launch, i, mismatch))
+    return {};
   // The kernel is compared before the operands.
   for (const auto &view : launch.inputs)
     if (const std::optional<Reading> reading = read(*view); reading && !reading->isKnown())

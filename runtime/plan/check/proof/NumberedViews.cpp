@@ -13,7 +13,7 @@ bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
   const auto operands = operandsOf(op), results = resultsOf(op);
   if (operands.size() != 1 || results.empty())
     return false;
-  const Value source = values[operands[0]];
+  const Value &source = values[operands[0]];
   if (source.root == 0)
     return false;
   const auto setView = [&](std::uint32_t result, std::optional<Indexing> at) {
@@ -81,7 +81,7 @@ bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {
   const auto operands = operandsOf(op), results = resultsOf(op);
   if (operands.size() != 1 || results.size() != 1 || results[0] == 0)
     return false;
-  const Value source = values[operands[0]];
+  const Value &source = values[operands[0]];
   const std::int64_t ranks = std::int64_t(dataRanks);
   if (source.at.dims.empty())
     return false;
@@ -104,14 +104,12 @@ bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {
     key.add({source.root, 1, source.at});
     if (elementsOf(type(results[0]).shape) * ranks != elementsOf(type(operands[0]).shape))
       return false;
-    const auto [found, isNew] = byKey.emplace(key.take(), RootId(roots.size()));
-    if (isNew) {
-      roots.emplace_back();
-      roots.back().elements = elementsOf(type(results[0]).shape);
-      roots.back().varies = true;
-      roots[source.root].rankParts.push_back({source.at, found->second});
+    const std::size_t before = roots.size();
+    value.root = rootOf(key.take(), elementsOf(type(results[0]).shape));
+    if (roots.size() != before) {
+      roots[value.root].varies = true;
+      roots[source.root].rankParts.push_back({source.at, value.root});
     }
-    value.root = found->second;
     set(results[0], std::move(value));
     return true;
   }

@@ -107,13 +107,15 @@ RootId Numbering::input(const NumberedFunction &function, const std::string &nam
   return 0;
 }
 
-RootId Numbering::rootOf(std::string key, std::int64_t elements) {
-  const auto [found, isNew] = byKey.try_emplace(std::move(key), RootId(roots.size()));
-  if (isNew) {
-    roots.emplace_back();
-    roots.back().elements = elements;
-  }
-  return found->second;
+RootId Numbering::rootOf(std::string_view key, std::int64_t elements) {
+  if (const auto found = byKey.find(key); found != byKey.end())
+    return found->second;
+  char *kept = static_cast<char *>(memory.allocate(key.size(), 1));
+  std::ranges::copy(key, kept);
+  const RootId id = RootId(roots.size());
+  byKey.emplace(std::string_view(kept, key.size()), id);
+  roots.emplace_back().elements = elements;
+  return id;
 }
 
 void Numbering::set(std::uint32_t id, Value value) {
@@ -260,14 +262,16 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
       return setDense(results[0], powerSum(a.p, std::move(terms)));
     }
     const Value &left = values[operands[0]], &right = values[operands[1]];
-    const Indexing full = denseIndexing(type(results[0]).shape);
-    const std::int64_t elements = elementsOf(type(results[0]).shape);
-    const auto isFull = [&](const Value &value) { return value.at == full && roots[value.root].elements == elements; };
+    const Shape &shape = type(results[0]).shape;
+    const auto isFull = [&](const Value &value) {
+      return isRowMajor(value.at, shape) && roots[value.root].elements == elementsOf(shape);
+    };
     if (isFull(left) && isFull(right)) {
       // A sum of totals is the total of the sum.
       const RootId a = roots[left.root].totalOf, b = roots[right.root].totalOf;
       if (a != 0 && b != 0 && left.coefficient == right.coefficient)
-        return set(results[0], {total("total", sumOf({a, 1}, {b, 1}), &Root::totalOf), left.coefficient, full});
+        return set(results[0],
+                   {total("total", sumOf({a, 1}, {b, 1}), &Root::totalOf), left.coefficient, denseIndexing(shape)});
       return setDense(results[0], sumOf({left.root, left.coefficient}, {right.root, right.coefficient}));
     }
   }

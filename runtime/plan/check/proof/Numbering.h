@@ -13,6 +13,7 @@
 #include "runtime/plan/check/proof/Sharding.h"
 
 #include <map>
+#include <memory_resource>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -71,12 +72,18 @@ struct Value {
 
 /// A parameter or a state that the program reads or writes.
 using Persistent = std::pair<std::string, std::string>;
+struct HashPersistent {
+  std::size_t operator()(const Persistent &name) const {
+    return std::hash<std::string>()(name.first) * 31 + std::hash<std::string>()(name.second);
+  }
+};
+template <typename T> using PersistentMap = std::unordered_map<Persistent, T, HashPersistent>;
 
 /// A function of the program with its ends.
 struct NumberedFunction {
   std::uint32_t firstInput = 0, endInput = 0, firstOutput = 0, endOutput = 0;
   /// What the function writes, by parameter and state: ids of values.
-  std::map<Persistent, std::uint32_t> writes;
+  PersistentMap<std::uint32_t> writes;
   /// Some op has no rule.
   bool lacksRule = false;
 };
@@ -142,7 +149,7 @@ private:
   bool numberView(const plan::ProgramKindT &kind, std::uint32_t op);
   bool numberRows(const plan::ProgramKindT &kind, std::uint32_t op);
   void numberResults(const plan::ProgramKindT &kind, std::uint32_t op);
-  RootId rootOf(std::string key, std::int64_t elements);
+  RootId rootOf(std::string_view key, std::int64_t elements);
   /// The root of a function of these terms in any order, which it has in `field`. Coefficients may differ by rounding.
   RootId rootOfTerms(std::string name, std::vector<Multiple> terms, std::vector<Multiple> Root::*field,
                      std::int64_t elements);
@@ -160,10 +167,12 @@ private:
   std::vector<Value> values;
   std::vector<std::pair<std::int64_t, std::uint32_t>> definitions;
   std::vector<Root> roots;
-  std::unordered_map<std::string, RootId> byKey;
+  /// Of the keys: they are freed together.
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_map<std::string_view, RootId> byKey{&memory};
   /// By a function and the roots of its terms.
   std::unordered_map<std::string, std::vector<RootId>> byTerms;
-  std::map<Persistent, RootId> persistents;
+  PersistentMap<RootId> persistents;
   std::map<std::string, NumberedFunction> functions;
   std::vector<std::uint32_t> kindNumbers;
   std::unordered_map<std::string, std::uint32_t> equalKinds;
