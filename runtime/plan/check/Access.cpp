@@ -178,6 +178,7 @@ private:
 
 Actions resolveActions(const plan::PlanT &plan, const plan::EntryT &entry, PaddingIds &paddings) {
   Actions actions;
+  actions.actions.reserve(instructionCount(entry));
   Resolver resolver(plan, entry, paddings, actions);
   forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t s) {
     resolver.resolve(instruction, i, entry.sections[s]->repeat);

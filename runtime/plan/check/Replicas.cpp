@@ -14,6 +14,7 @@
 #include "runtime/plan/LaunchAttributes.h"
 
 #include <map>
+#include <unordered_map>
 
 namespace sluice::check {
 namespace {
@@ -212,7 +213,7 @@ private:
   /// By buffer.
   std::vector<Bytes> bytes;
   /// Buffers of parameters and states.
-  std::map<std::uint32_t, ParameterAxes> held;
+  std::unordered_map<std::uint32_t, ParameterAxes> held;
 };
 
 } // namespace

@@ -135,6 +135,8 @@ Verdict checkWorkspace(const Site &site, const plan::LaunchT &launch, const Attr
     return site.bad("expected at most the ", stream.workspace, " bytes of workspace of stream '", stream.name,
                     "' but got ", launch.workspace);
   std::vector<Operand> inputs, outputs;
+  inputs.reserve(launch.inputs.size());
+  outputs.reserve(launch.outputs.size());
   for (const auto *views : {&launch.inputs, &launch.outputs})
     for (const auto &view : *views) {
       // Kernels have nothing to compute, and the extents may be of any size.

@@ -80,7 +80,7 @@ std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &paramete
 
 void EntryProof::addInputs() {
   const auto hold = [&](std::uint32_t buffer, const plan::ParameterT &parameter, const std::string &state) {
-    const RootId root = numbering.persistent({parameter.name, state});
+    const RootId root = stateRoots.emplace_back(numbering.persistent({parameter.name, state}));
     if (root == 0)
       return;
     const plan::ViewT view = fullView(buffer);
@@ -268,8 +268,9 @@ Verdict EntryProof::follow() {
 }
 
 Verdict EntryProof::checkPersistent() {
+  auto nextRoot = stateRoots.begin();
   const auto check = [&](std::uint32_t buffer, const plan::ParameterT &parameter, const std::string &state) -> Verdict {
-    const RootId old = numbering.persistent({parameter.name, state});
+    const RootId old = *nextRoot++;
     const auto written = function->writes.find({parameter.name, state});
     if (old == 0 && written == function->writes.end())
       return {};

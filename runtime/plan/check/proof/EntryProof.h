@@ -204,6 +204,8 @@ private:
   const plan::EntryT &entry;
   const NumberedFunction *function = nullptr;
   Contents contents;
+  /// Of each parameter and its states, in their order; 0: the program does not read it.
+  std::vector<RootId> stateRoots;
   std::unordered_map<const plan::ParameterT *, std::optional<ParameterShard>> parameterShards;
   std::vector<std::uint32_t> sizes;
   AxisSet dataAxes = 0;
