@@ -140,9 +140,6 @@ static bool isLater(const RecipeKey &key, const RecipeValue &value) {
     return key.laterKinds & recipeNumber;
   if (std::holds_alternative<RecipeTable>(value))
     return key.laterKinds & recipeTable;
-  if (const auto *texts = std::get_if<std::vector<std::string>>(&value))
-    return key.laterKinds & recipeStrings ||
-           llvm::any_of(*texts, [&](const std::string &text) { return llvm::is_contained(key.laterElements, text); });
   return key.laterKinds & recipeStrings;
 }
 
@@ -303,7 +300,7 @@ Status Recipe::resolve() {
       return conflict("precision.loss_scale", std::string(refused));
     if (loss.mean == LossMean::tokens)
       return conflict("loss.mean", std::string(refused));
-    if (!memory.offload.empty())
+    if (memory.offloadsState())
       return conflict("memory.offload", std::string(refused));
   }
 

@@ -121,6 +121,8 @@ struct Recipe {
     std::vector<Offloaded> offload = {};
     bool pinned = true;
     bool offloads(Offloaded tensors) const { return llvm::is_contained(offload, tensors); }
+    /// True where parameters or optimizer states are in host memory between steps.
+    bool offloadsState() const { return offloads(Offloaded::parameters) || offloads(Offloaded::optimizer); }
   } memory;
 
   struct Collective {

@@ -44,7 +44,8 @@ def Recipe_PrefetchRule : I32Enum<"PrefetchRule", "a rule that decides which uni
                                   [I32EnumCase<"automatic", 0, "auto">]> {
   let cppNamespace = "::sluice";
 }
-def Recipe_Offloaded : Recipe_Enum<"Offloaded", "tensors that can be kept in host memory", ["parameters", "optimizer"]>;
+def Recipe_Offloaded : Recipe_Enum<"Offloaded", "tensors that can be kept in host memory",
+                                    ["parameters", "optimizer", "activations"]>;
 def Recipe_AttentionKernels : I32Enum<"AttentionKernels", "the library whose kernels compute attention on a GPU",
     [I32EnumCase<"automatic", 0, "auto">, I32EnumCase<"cudnn", 1>, I32EnumCase<"own", 2>]> {
   let cppNamespace = "::sluice";

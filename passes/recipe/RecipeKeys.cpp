@@ -317,10 +317,10 @@ std::vector<RecipeKey> makeKeys() {
   add({.name = "memory.offload",
        .kinds = recipeStrings,
        .doc = "values in host memory: parameters are copied to the device before each use of their unit; with "
-              "`optimizer`, gradients are copied to the host and the update runs there",
+              "`optimizer`, gradients are copied to the host and the update runs there; with `activations`, a block's "
+              "activations are copied to the host after its forward and back before its backward",
        .laterKinds = recipeText,
-       .elements = enumCases<Offloaded>(),
-       .laterElements = {"activations"}},
+       .elements = enumCases<Offloaded>()},
       FIELD(memory.offload));
   add(flag("memory.pinned", "host memory of offloading is pinned"), FIELD(memory.pinned));
   add(flag("collective.register", "register collective buffers with communicators that support it"),

@@ -57,9 +57,8 @@ struct RecipeKey {
   unsigned tableKinds = 0;
   /// The names that a table's globs match, for messages and docs.
   std::string tableOf = "unit globs";
-  /// Values of the elements of a recipeStrings list (empty: any), and those that later versions support.
+  /// Values of the elements of a recipeStrings list (empty: any).
   std::vector<std::string> elements = {};
-  std::vector<std::string> laterElements = {};
   /// The initial value of the field. Monostate: off unless given, or decided from other keys (then `doc` says so).
   RecipeValue defaultValue = {};
   /// Sets the field of the recipe to a checked value. False if the field cannot have it.

@@ -180,11 +180,18 @@ void BufferAssignment::placeDestinationChunks(Value operand, Value value, Ranked
   bind(value, {id, denseLayout(type.getShape())});
 }
 
-/// A copy has the class of its source; a copy of a persistent tensor is named after it.
+/// A copy has the class of its source; a copy of a persistent tensor is named after it. A value that is copied to the
+/// host and back is an activation.
 void BufferAssignment::placeCopied(Value from, Value to) {
   if (auto target = targets.find(to); target != targets.end())
     return bind(to, {target->second, denseLayout(typeOf(to).getShape())});
   const int source = placeOf(from).buffer;
+  const auto isCopy = [](Operation *user) {
+    auto start = dyn_cast<spmd::CollectiveOpInterface>(user);
+    return start && start.isCopy();
+  };
+  if (!buffers[source].bufferClass && llvm::any_of(to.getUsers(), isCopy))
+    buffers[source].bufferClass = BufferClass::activation;
   const int buffer = newPlace(to, buffers[source].bufferClass).buffer;
   if (buffers[source].entry.empty())
     buffers[buffer].hint = buffers[source].hint + "." + stringifyMemorySpace(buffers[buffer].space).str();

@@ -48,10 +48,13 @@ Operation *gatherOf(spmd::WaitOp wait) {
   return wait.getStart().isUnshard() ? wait.getStart().getOperation() : nullptr;
 }
 
-/// The copy of a unit to the device that compute waits for; null if the op waits for a different collective.
+/// The copy of a unit's parameters to the device that compute waits for; null if the op waits for a different
+/// collective. Copies of activations, which are copied to the host in the same section, have their position.
 Operation *copyOf(spmd::WaitOp wait) {
   spmd::CollectiveOpInterface start = wait.getStart();
-  const bool isCopy = start.isCopy() && start.getDestinationSpace() == MemorySpace::device;
+  const auto isOfWait = [](Value value) { return value.getDefiningOp<spmd::WaitOp>() != nullptr; };
+  const bool isCopy = start.isCopy() && start.getDestinationSpace() == MemorySpace::device &&
+                      llvm::none_of(start->getOperands(), isOfWait);
   return isCopy && !spmd::unitOf(start).empty() && !wait.getChained() ? start.getOperation() : nullptr;
 }
 

@@ -336,6 +336,33 @@ def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
   let options = [RecipeOption<"offload", "memory.offload">];
 }
 
+def OffloadActivations : Pass<"spmd-offload-activations", "::mlir::ModuleOp"> {
+  let summary = "copies activations to host memory after the forward of their block, and back before its backward";
+  let description = [{
+    A value that the forward computes and a block's backward reads is copied to the host after the last block of the forward
+    that reads it, and back to the device before the block of the backward that reads it first. Views of it are repeated in
+    the backward. Compute waits for a block's copies to the host where those of the next block start, and copies to the
+    device start `schedule.backward_prefetch` blocks before their use (1 for its other forms), so the activations of a fixed
+    number of blocks are in device memory. Not copied: the values of the block whose backward is first, values that ops outside of
+    blocks read first in the backward, values of less than 1 KiB, inputs, results, gathered parameters. Does nothing without
+    `"activations"` in `memory.offload`.
+    ```mlir
+    %y = model.relu %x; ...; %dx = model.relu_grad %y, %dy
+    ==>
+    %y = model.relu %x
+    %t = spmd.copy_start %y to <host> unit "h.0"
+    ...
+    %h = spmd.wait %t
+    %u = spmd.copy_start %h to <device> unit "h.0"
+    ...
+    %z = spmd.wait %u
+    %dx = model.relu_grad %z, %dy
+    ```
+  }];
+  let options = [RecipeOption<"offload", "memory.offload">,
+                 RecipeOption<"backwardPrefetch", "schedule.backward_prefetch">];
+}
+
 def VerifySpmd : Pass<"spmd-verify", "::mlir::ModuleOp"> {
   let summary = "verifies the invariants at the end of the sharding phase";
   let description = [{

@@ -42,5 +42,6 @@ void sluice::buildPartition(mlir::OpPassManager &manager) {
   manager.addPass(createFoldUnitAxes());
   // After the fold, which removes collectives between which no copies are necessary.
   manager.addPass(createOffload());
+  manager.addPass(createOffloadActivations());
   manager.addPass(createVerifySpmd());
 }

@@ -67,7 +67,7 @@ Status setSync(spmd::UnitOp op, const Recipe &recipe, StringRef unit) {
   if (reduces.size() == 1)
     return Status::ok();
   // Such gradients are accumulated before and after their reduction, and the host does so only after it.
-  if (!recipe.memory.offload.empty())
+  if (recipe.memory.offloadsState())
     return recipe.refuse(gradientSync, ownerText(unit),
                          ": a list that reduces in some micro-batches before the last cannot be combined with "
                          "'memory.offload'");
@@ -187,7 +187,8 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   remarkIf(!gathers && !sharding.replicated.empty(), "sharding.replicated", unsharded);
   auto isOneUnit = [](const auto &distance) { return std::decay_t<decltype(distance)>(std::int64_t(1)) == distance; };
   remarkIf(!gathersOrCopies && !isOneUnit(schedule.forwardPrefetch), "schedule.forward_prefetch", ungathered);
-  remarkIf(!gathersOrCopies && !isOneUnit(schedule.backwardPrefetch), "schedule.backward_prefetch", ungathered);
+  remarkIf(!gathersOrCopies && !memory.offloads(Offloaded::activations) && !isOneUnit(schedule.backwardPrefetch),
+           "schedule.backward_prefetch", ungathered);
   remarkIf(gathers && sharding.reshardBeforeBackward && sharding.reshardAfterForward.isEverywhere(true), beforeBackward,
            "where everything is released after the forward");
   const auto isSelective = [](const auto &entry) { return entry.second == RecomputePolicy::selective; };

@@ -11,7 +11,6 @@ from sluice import set_options, try_run
 
 SETTINGS = {
     "mesh.context": ["mesh.context=2"], "mesh.pipeline": ["mesh.pipeline=2"], "1f1b": ["schedule.order=1f1b"],
-    "activations": ['memory.offload=["activations"]'],
 }
 
 

@@ -78,7 +78,7 @@ def lines_of_recipe_files():
 
 @test
 def unsupported_values():
-    for setting in ('memory.offload=["activations"]', "mesh.context=2", "mesh.pipeline=2"):
+    for setting in ("mesh.context=2", "mesh.pipeline=2"):
         key = setting.split("=")[0]
         expect_refused(gpt2_tiny(), FOUR + [setting], f"--set {setting}: value of '{key}' that this version does not support, expected ")
 

@@ -65,11 +65,13 @@ private:
     });
   }
 
+  /// Copies of activations are at fixed positions.
   bool gathers(const plan::InstructionT &instruction) const {
     if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
       return instruction.unit >= 0 && collective->kind == plan::CollectiveKind::all_gather;
     const plan::CopyT *copy = instruction.operation.AsCopy();
     return instruction.unit >= 0 && copy && plan.buffers[copy->source->buffer]->space == plan::Space::host &&
+           plan.buffers[copy->source->buffer]->class_ != plan::BufferClass::activation &&
            plan.buffers[copy->destination->buffer]->space == plan::Space::device;
   }
 
