@@ -11,6 +11,7 @@
 #include "passes/memory/Passes.h"
 
 #include "dialect/plan/Accesses.h"
+#include "dialect/plan/StreamOrder.h"
 #include "passes/memory/Arena.h"
 #include "passes/memory/Lifespans.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -259,6 +260,7 @@ private:
       }
     }
     keepOrder(last, events);
+    keepOrderOfOffload(events);
     dropRecords();
     entry.setEvents(events);
   }
@@ -302,7 +304,7 @@ private:
       if (it == last.end())
         continue;
       llvm::SmallVector<StringRef> sources = {"compute"};
-      if (llvm::any_of(module.getOps<StreamOp>(), [](StreamOp stream) { return stream.getName() == "host"; }))
+      if (hasHostStream())
         sources.push_back("host");
       // The next work of the stream, and the streams that it waits for already.
       Operation *next = it->second->getNextNode();
@@ -316,14 +318,48 @@ private:
       }
       if (!next)
         continue;
-      OpBuilder builder(next);
-      const sluice::Phase phase = phaseOf(next);
-      for (StringRef from : sources) {
-        RecordOp::create(builder, next->getLoc(), events, symbol(from), WhenAttr(), phase, StringAttr());
-        WaitOp::create(builder, next->getLoc(), events++, /*carried=*/false, symbol(stream), WhenAttr(), phase,
-                       StringAttr());
-      }
+      for (StringRef from : sources)
+        addOrder(next, from, stream, events);
     }
+  }
+
+  /// The first copy to the host can have been ordered after the host's work in the run before only by waits of gathers.
+  void keepOrderOfOffload(int64_t &events) {
+    if (!hasHostStream())
+      return;
+    auto copies = section.getBody().getOps<CopyOp>();
+    auto copy = llvm::find_if(copies, [](CopyOp op) { return streamOf(op) == "offload"; });
+    if (copy == copies.end())
+      return;
+    StreamOrder order;
+    order.beginRun();
+    for (auto each : entry.getBody().getOps<SectionOp>())
+      for (Repetition repetition : repetitionsOf(each))
+        for (Operation &op : each.getBody().front())
+          if (isIssued(&op, repetition))
+            order.issue(&op);
+    order.beginRun();
+    for (Operation &op : section.getBody().front()) {
+      if (&op == *copy)
+        break;
+      if (isIssued(&op, {0, int64_t(section.getRepeat())}))
+        order.issue(&op);
+    }
+    if (!order.isOrdered("host", "offload"))
+      addOrder(*copy, "host", "offload", events);
+  }
+
+  bool hasHostStream() {
+    return llvm::any_of(module.getOps<StreamOp>(), [](StreamOp stream) { return stream.getName() == "host"; });
+  }
+
+  /// Lets stream `after` wait before the instruction for the work that stream `before` has so far.
+  void addOrder(Operation *instruction, StringRef before, StringRef after, int64_t &events) {
+    OpBuilder builder(instruction);
+    const Location loc = instruction->getLoc();
+    const sluice::Phase phase = phaseOf(instruction);
+    RecordOp::create(builder, loc, events, symbol(before), WhenAttr(), phase, StringAttr());
+    WaitOp::create(builder, loc, events++, /*carried=*/false, symbol(after), WhenAttr(), phase, StringAttr());
   }
 
   /// By event, the stream that records it in the section.

@@ -123,8 +123,10 @@ def the_demo():
 
 
 def offloaded():
+    """The host computes nothing of a plan that only copies activations."""
     for number, what in enumerate(('["parameters"]', '["optimizer"]', '["parameters", "optimizer"]')):
         add(f"offload-{number}", zoo("transformer"), "mesh.shard=2", f"memory.offload={what}", "gradient.microbatches=2")
+    add("activations", hugging_face("gpt2-tiny", 1, 32), "mesh.shard=2", 'memory.offload=["activations"]', "gradient.microbatches=2")
     add("offload-alone", zoo("mlp"), 'memory.offload=["parameters", "optimizer"]', "memory.pinned=true")
 
 

@@ -149,6 +149,11 @@ const Behaviour behaviours[] = {
      "memory.offload = [\"parameters\", \"optimizer\"]\n"},
     {"ParametersInHostMemory", linears, "mesh.shard = 2\nmemory.offload = [\"parameters\"]\n"},
     {"StatesInHostMemory", linears, "mesh.shard = 2\nmemory.offload = [\"optimizer\"]\n"},
+    {"ActivationsInHostMemory", transformer,
+     "mesh.shard = 2\ngradient.microbatches = 2\nmemory.offload = [\"activations\"]\n"},
+    {"BlockInputsInHostMemory", transformer,
+     "mesh.shard = 2\nrecompute.policy = \"block\"\nmemory.offload = [\"parameters\", \"optimizer\", "
+     "\"activations\"]\n"},
     {"NothingShardedInHostMemory", linears,
      "mesh.shard = 2\nsharding.strategy = \"no_shard\"\nmemory.offload = [\"parameters\", \"optimizer\"]\n"},
     {"TwoEntryPoints", "zoo mlp-sequence --set count=3 --set dim=8", "mesh.shard = 2\n", "train_step,train_first"},

@@ -26,6 +26,7 @@ MODES = (
     (("mlp-stack", "dim=8"), 2, ["mesh.tensor=2", SPLIT, "gradient.clip_norm=0.5"]),
     (("nested-recompute", "layers=2", "dim=8"), 1, ["recompute.policy=marked"]),
     (("mlp-sequence", "count=3", "dim=12"), 1, ['memory.offload=["parameters", "optimizer"]']),
+    (("transformer", "layers=3", "dropout=0"), 1, ['memory.offload=["activations"]']),
     (("linear-mlps", "count=3", "dim=8"), 1, ["optimizer.in_backward=true"]),
     (("conv", "stem=4", "hidden=6", "height=16", "width=16"), 1, []),
     (("moe",), 2, ["mesh.expert=2", 'sharding.expert=["*.experts.*"]']),

@@ -11,6 +11,7 @@ NO_DECAY = BASE + ('optimizer.no_decay=["*.bias"]',)
 TENSOR = ("mesh.tensor=2", "sharding.tensor=megatron")
 TENSOR_NORM = TENSOR + ("mesh.shard=2", "gradient.clip_norm=1.0")
 IN_HOST = BASE + ('memory.offload=["parameters", "optimizer"]',)
+ACTIVATIONS = ("mesh.shard=2", 'memory.offload=["activations"]')
 ONE_RANK = ("mesh.shard=1",)
 NARROW = ("mesh.shard=2", "precision.compute=bf16")
 GPU = ("mesh.shard=2", "precision.compute=bf16", "target.device=cuda", "target.arch=sm_90")
@@ -123,6 +124,7 @@ TABLE = {
         "spmd-sync-statistics": (STATISTICS, refused),
         "spmd-fold-unit-axes": (ONE_RANK, refused),
         "spmd-offload": (IN_HOST, refused),
+        "spmd-offload-activations": (ACTIVATIONS, shows(lambda complete, plan: complete.arena("host")["bytes"] > plan.arena("host")["bytes"])),
         "spmd-verify": (BASE, checks),
     },
     "prefetch": {

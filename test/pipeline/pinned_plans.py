@@ -101,6 +101,7 @@ CASES = {
     "gpt2-offload-optimizer": (GPT2, ["mesh.shard=2", "memory.offload=['optimizer']", "gradient.microbatches=2",
                                       "gradient.sync=every", "gradient.clip_norm=1.0"]),
     "gpt2-offload-parameters": (GPT2, ["mesh.shard=4", "memory.offload=['parameters']", "memory.pinned=false"]),
+    "gpt2-offload-activations": (GPT2, ["mesh.shard=2", "memory.offload=['activations']", "gradient.microbatches=2"]),
     "gpt2-tensor": (GPT2, ["mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron"]),
     "gpt2-tensor-uneven": (GPT2, ["mesh.tensor=3", "sharding.tensor=megatron", "gradient.clip_norm=1.0"]),
     "gpt2-sequence": (GPT2, ["mesh.tensor=2", "mesh.replicate=2", "sharding.tensor=megatron", "sharding.sequence=true",

@@ -60,7 +60,7 @@ class Case:
         # Offload changes no count. Lists that reduce in some micro-batches before the last cannot be combined with it.
         mixed = self.sync == "list" and 1 < sum(self.pattern) < self.microbatches
         if r.random() < 0.3 and not mixed:
-            self.recipe.append("memory.offload=" + r.choice(['["parameters", "optimizer"]'] * 2 + ['["parameters"]', '["optimizer"]']))
+            self.recipe.append("memory.offload=" + r.choice(['["parameters", "optimizer"]', '["parameters", "optimizer", "activations"]', '["parameters"]', '["optimizer"]']))
 
     def gathers(self, unit):
         """The gathers of a unit in a step. Each use of the unit, forward or backward, gathers it unless it is still gathered. It is released after each

@@ -9,7 +9,7 @@ RECIPES = (
     ("mesh.shard=3", "recompute.policy=block", "gradient.microbatches=2", "gradient.clip_norm=1.0"),
     ("mesh.tensor=2", "mesh.shard=2", "sharding.tensor=megatron", "sharding.sequence=true", "precision.compute=bf16", "loss.mean=tokens",
      'parameters.frozen=["wpe.weight"]'),
-    ("mesh.replicate=2", "mesh.shard=2", "mesh.expert=2", 'memory.offload=["parameters", "optimizer"]'),
+    ("mesh.replicate=2", "mesh.shard=2", "mesh.expert=2", 'memory.offload=["parameters", "optimizer", "activations"]'),
 )
 
 
