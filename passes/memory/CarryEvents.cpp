@@ -323,12 +323,14 @@ private:
     }
   }
 
-  /// The first copy to the host can have been ordered after the host's work in the run before only by waits of gathers.
+  /// Only waits of early gathers may have ordered the first copy of an activation to the host after the host's work in
+  /// the run before.
   void keepOrderOfOffload(int64_t &events) {
     if (!hasHostStream())
       return;
     auto copies = section.getBody().getOps<CopyOp>();
-    auto copy = llvm::find_if(copies, [](CopyOp op) { return streamOf(op) == "offload"; });
+    auto copy = llvm::find_if(
+        copies, [](CopyOp op) { return streamOf(op) == "offload" && phaseOf(op) < sluice::Phase::backward; });
     if (copy == copies.end())
       return;
     StreamOrder order;
