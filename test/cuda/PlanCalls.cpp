@@ -70,11 +70,12 @@ std::string PlanCalls::begin() {
   if (at != memory.size())
     return differs("allocations", at, memory.size());
 
-  // After the one for calls on no stream of the plan.
+  // Between the one for calls on no stream of the plan and the one for notifications in a capture.
   streams = FakeCuda::streamsOf(rank);
-  if (streams.size() != plan.streams.size() + 1)
-    return differs("streams", plan.streams.size() + 1, streams.size());
+  if (streams.size() != plan.streams.size() + 2)
+    return differs("streams", plan.streams.size() + 2, streams.size());
   streams.erase(streams.begin());
+  streams.pop_back();
   const auto infos = FakeCuda::streams();
   for (std::size_t s = 0; s < streams.size(); ++s) {
     const FakeCuda::StreamInfo &info = infos.at(streams[s]);
@@ -352,9 +353,10 @@ std::string PlanCalls::compare(std::uint32_t entryIndex, const std::vector<FakeC
     if (call.kind == Kind::host && call.addresses[1] != runsCommand)
       continue;
     const auto stream = std::ranges::find(streams, call.stream);
-    // Events of no instruction add streams to a capture, or signal the end of a collective to the watch.
+    // Events of no instruction add streams to a capture, precede a notification, or signal the end of a collective to
+    // the watch.
     const bool ofPlan = (call.kind != Kind::record && call.kind != Kind::wait) || events.contains(call.event);
-    if (stream == streams.end() && call.kind != Kind::graph)
+    if (stream == streams.end() && call.kind != Kind::graph && ofPlan)
       return entry.name + ": call " + std::to_string(c) + " is on a stream that the plan has not";
     if (!ofPlan || call.kind == Kind::graph)
       continue;

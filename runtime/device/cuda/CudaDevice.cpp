@@ -118,6 +118,10 @@ public:
       planEvents.push_back(event);
     }
     signals.resize(count);
+    if (!notifier) {
+      SLUICE_ASSIGN_OR_RETURN(notifier, createStream("notifications", 0));
+      SLUICE_ASSIGN_OR_RETURN(notified, createEvent());
+    }
     return {};
   }
 
@@ -150,14 +154,19 @@ public:
 
   Status recordForHost(StreamId stream, EventId event) override {
     SLUICE_RETURN_IF_ERROR(use(stream, event));
-    // A capture runs nothing: the host expects the notifications of each launch of the graph.
-    if (capturing)
+    const DeviceStream *on = &streams[stream];
+    if (capturing) {
+      // A capture runs nothing: the host expects the notifications of each launch of the graph. They are a branch of
+      // the graph: a host function starts some 0.2 ms late, and no kernel waits for it.
       notifiedByCapture.push_back(event);
-    else
+      SLUICE_RETURN_IF_ERROR(streams.record(*on, notified));
+      on = &streams[*notifier];
+      SLUICE_RETURN_IF_ERROR(streams.wait(*on, notified));
+    } else {
       signals.expect(event);
-    return check(
-        table.driver.hostCall(streams[stream].stream, HostSignals::Notification::send, &signals.notificationOf(event)),
-        "cuLaunchHostFunc");
+    }
+    return check(table.driver.hostCall(on->stream, HostSignals::Notification::send, &signals.notificationOf(event)),
+                 "cuLaunchHostFunc");
   }
 
   Status await(EventId event) override {
@@ -365,6 +374,9 @@ private:
   std::vector<Event> events, planEvents;
   std::vector<GraphExec> graphs;
   HostSignals signals;
+  /// Of notifications in a capture, with the event that precedes each.
+  std::optional<StreamId> notifier;
+  Event notified = nullptr;
   bool capturing = false;
   /// Events for which the current capture, and each graph, notifies the host.
   std::vector<EventId> notifiedByCapture;
