@@ -103,12 +103,8 @@ void addListed(LaunchList &list, std::span<const Updated> listed) {
   std::int64_t elements = 0;
   for (const Updated &each : listed)
     elements += each.input(0).elements();
-  LaunchShape shape = gridFor(*first.request.cuda, elements);
-  const auto wanted = std::max<std::int64_t>(static_cast<std::int64_t>(shape.blocks), 1);
-  // Whole vectors of each thread.
-  const std::int64_t threads = shape.threads * std::int64_t(vectorBytes / 4);
-  args.span = ((elements + wanted - 1) / wanted + threads - 1) / threads * threads;
-  shape.blocks = 0;
+  LaunchShape shape{0, 256, reduceBytes};
+  args.span = spanOfBlocks(*first.request.cuda, elements, 5, vectorBytes / 4);
   std::vector<std::pair<std::size_t, std::size_t>> places;
   for (std::size_t i = 0; i < listed.size(); ++i) {
     args.parameters[i].count = listed[i].input(0).elements();

@@ -195,14 +195,10 @@ Bound castAll(const KernelRequest &request) {
     std::int64_t elements = 0;
     for (const Operand &y : some)
       elements += y.elements();
-    LaunchShape shape = gridFor(*request.cuda, (elements + 3) / 4);
-    const auto wanted = std::max<std::int64_t>(static_cast<std::int64_t>(shape.blocks), 1);
-    // Whole vectors of each thread.
-    const std::int64_t threads = shape.threads * std::int64_t(vectorBytes / 2);
+    LaunchShape shape{0, 256, reduceBytes};
     CastListArgs args;
     args.count = static_cast<int>(some.size());
-    args.span = static_cast<unsigned>(((elements + wanted - 1) / wanted + threads - 1) / threads * threads);
-    shape.blocks = 0;
+    args.span = static_cast<unsigned>(spanOfBlocks(*request.cuda, elements, 8, vectorBytes / 2));
     for (std::size_t i = 0; i < some.size(); ++i) {
       args.casts[i].count = static_cast<unsigned>(some[i].elements());
       args.casts[i].firstBlock = static_cast<int>(shape.blocks);

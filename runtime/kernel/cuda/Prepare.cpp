@@ -155,6 +155,11 @@ LaunchShape gridFor(const KernelContext &context, std::int64_t count, int thread
   return {static_cast<std::uint64_t>(std::clamp<std::int64_t>(wanted, 0, most)), threads, reduceBytes};
 }
 
+std::int64_t spanOfBlocks(const KernelContext &context, std::int64_t elements, int blocksOfSm, int threadElements) {
+  const std::int64_t blocks = std::int64_t(context.multiprocessors()) * blocksOfSm, step = 256 * threadElements;
+  return std::max<std::int64_t>(((elements + blocks - 1) / blocks + step - 1) / step, 1) * step;
+}
+
 LaunchShape exactGrid(std::int64_t count, int threads) {
   return {static_cast<std::uint64_t>((count + threads - 1) / threads), threads, reduceBytes};
 }

@@ -110,6 +110,9 @@ Bound whereAligned(Bound vectors, Bound general);
 
 /// Blocks for `count` elements, at most a few times as many as run at once; each thread then computes several elements.
 LaunchShape gridFor(const KernelContext &context, std::int64_t count, int threads = 256);
+/// Elements of a block for tensors that each have separate blocks, a multiple of `threadElements` for each of 256
+/// threads: all blocks run at once, `blocksOfSm` on a multiprocessor, so that no few of them run last.
+std::int64_t spanOfBlocks(const KernelContext &context, std::int64_t elements, int blocksOfSm, int threadElements);
 /// One thread for each of `count`.
 LaunchShape exactGrid(std::int64_t count, int threads = 256);
 /// One block for each row.

@@ -145,10 +145,21 @@ template <typename X, typename Y> SLUICE_DEVICE void castList(const CastListArgs
   const unsigned end = listed.count - begin < args.span ? listed.count : begin + args.span;
   const bool aligned = isVectorAligned(listed.x) && isVectorAligned(listed.y);
   const unsigned vectorsEnd = aligned ? end / n : begin / n;
-  for (unsigned v = begin / n + thread; v < vectorsEnd; v += threads) {
-    float x[n];
-    loadVector<X>(listed.x, v, x);
-    storeVector<Y>(listed.y, v, x);
+  // Vectors in flight.
+  constexpr unsigned together = 4;
+  const auto *data = static_cast<const RawOf<X, n> *>(listed.x);
+  for (unsigned first = begin / n + thread; first < vectorsEnd; first += together * threads) {
+    RawOf<X, n> raw[together] = {};
+    for (unsigned i = 0; i < together; ++i)
+      if (first + i * threads < vectorsEnd)
+        raw[i] = data[first + i * threads];
+    for (unsigned i = 0; i < together; ++i) {
+      if (first + i * threads >= vectorsEnd)
+        break;
+      float x[n];
+      widenVector<X>(raw[i], x);
+      storeVector<Y>(listed.y, first + i * threads, x);
+    }
   }
   for (unsigned i = vectorsEnd * n + thread; i < end; i += threads)
     storeStored<Y>(listed.y, i, loadStored<X>(listed.x, i));

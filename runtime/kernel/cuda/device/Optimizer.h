@@ -68,6 +68,16 @@ template <typename T> struct UpdateStep {
   }
 };
 
+/// The step of all threads of a block, computed by one of them: powers in f64 take longer than an element.
+template <typename T> SLUICE_DEVICE UpdateStep<T> stepOfBlock(const UpdateNumbers &args, Lane lane) {
+  static_assert(sizeof(UpdateStep<T>) <= reduceBytes);
+  auto *shared = lane.shared<UpdateStep<T>>();
+  if (lane.thread() == 0)
+    *shared = UpdateStep<T>(args);
+  lane.sync();
+  return *shared;
+}
+
 SLUICE_DEVICE bool isGuarded(const UpdateNumbers &args) {
   return static_cast<const unsigned char *>(args.guard.data)[0] != 0;
 }
@@ -82,7 +92,7 @@ template <typename E> SLUICE_DEVICE void optimizer(const OptimizerArgs &args, La
   using T = typename E::Real;
   if (!isGuarded(args.numbers))
     return;
-  const UpdateStep<T> step(args.numbers);
+  const UpdateStep<T> step = stepOfBlock<T>(args.numbers, lane);
   const Index count = countOf(args.parameter), stride = lane.blocks() * lane.threads();
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += stride) {
     T p = E::read(args.parameter, offsetIn(args.parameter, args.parameter.rank, i));
@@ -161,7 +171,7 @@ template <typename E> SLUICE_DEVICE void optimizerOfList(const OptimizerListArgs
   using T = typename E::Real;
   if (!isGuarded(args.numbers))
     return;
-  const UpdateStep<T> step(args.numbers);
+  const UpdateStep<T> step = stepOfBlock<T>(args.numbers, lane);
   const int block = static_cast<int>(lane.block());
   int at = 0;
   while (at + 1 < args.count && args.parameters[at + 1].firstBlock <= block)
