@@ -135,6 +135,20 @@ def AccumulateInProducts : Pass<"plan-accumulate-in-products", "::mlir::ModuleOp
   }];
 }
 
+def FuseLoss : Pass<"plan-fuse-loss", "::mlir::ModuleOp"> {
+  let summary = "computes a cross entropy and its gradient by one launch";
+  let description = [{
+    For `target.device = "cuda"`. The gradient takes the launch of the loss of its logits and targets, if no instruction
+    between them uses the loss or the log-sum-exp, or writes the logits or the targets: the logits are read once.
+    ```
+    launch cross_entropy ins [@x, @t] outs [@l, @s]; launch cross_entropy_grad ins [@d, @x, @t, @s] outs [@y]
+    ==>
+    launch cross_entropy_and_grad ins [@x, @t, @d] outs [@l, @s, @y]
+    ```
+  }];
+  let options = [RecipeOption<"deviceKind", "target.device">];
+}
+
 //===----------------------------------------------------------------------===//
 // Phase streams: on which stream, after which event
 //===----------------------------------------------------------------------===//

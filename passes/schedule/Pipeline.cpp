@@ -17,6 +17,7 @@ void sluice::buildLower(mlir::OpPassManager &manager) {
   manager.addPass(createLowerToPlan());
   manager.addPass(createPlaceDestinations());
   manager.addPass(createAccumulateInProducts());
+  manager.addPass(createFuseLoss());
 }
 
 void sluice::buildStreams(mlir::OpPassManager &manager) {

@@ -179,6 +179,11 @@ void losses(Bench &b) {
     Operand slope = b.tensor(DType::f32, {}), lse = b.zeros(DType::f32, {rows});
     moved(b, "cross_entropy_grad" + type, "cross_entropy_grad", {slope, x, targets, lse},
           {b.tensor(t, {rows, classes})});
+    // As a plan has it: at the pitch of its rows, and with the gradient in their place.
+    x = b.tensor(t, {rows, alignedPitch(classes)});
+    x.shape[1] = x.extent[1] = x.global[1] = classes;
+    moved(b, "cross_entropy_and_grad" + type, "cross_entropy_and_grad", {x, targets, slope},
+          {b.tensor(DType::f32, {}), lse, x});
   }
 }
 

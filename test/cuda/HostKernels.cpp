@@ -5,11 +5,11 @@
 #include "runtime/kernel/cuda/device/Columns.h"
 #include "runtime/kernel/cuda/device/Convolution.h"
 #include "runtime/kernel/cuda/device/Dense.h"
-#include "runtime/kernel/cuda/device/DenseLosses.h"
 #include "runtime/kernel/cuda/device/DenseNorms.h"
 #include "runtime/kernel/cuda/device/DenseRope.h"
 #include "runtime/kernel/cuda/device/DenseSoftmax.h"
 #include "runtime/kernel/cuda/device/Indexed.h"
+#include "runtime/kernel/cuda/device/LossAndGradient.h"
 #include "runtime/kernel/cuda/device/Numbered.h"
 #include "runtime/kernel/cuda/device/Optimizer.h"
 #include "runtime/kernel/cuda/device/Pointwise.h"
@@ -35,6 +35,7 @@ using namespace cuda;
   SLUICE_DENSE_KERNELS(X)                                                                                              \
   SLUICE_COLUMNS_KERNELS(X)                                                                                            \
   SLUICE_DENSE_NORM_KERNELS(X)                                                                                         \
+  SLUICE_LOSS_AND_GRADIENT_KERNELS(X)                                                                                  \
   SLUICE_DENSE_LOSS_KERNELS(X)                                                                                         \
   SLUICE_DENSE_ROPE_KERNELS(X)                                                                                         \
   SLUICE_DENSE_SOFTMAX_KERNELS(X)                                                                                      \

@@ -88,7 +88,10 @@ protected:
     std::uint64_t taken = 0;
     for (std::vector<Tensor> *list : {&inputs, &outputs})
       for (Tensor &tensor : *list) {
-        places.push_back(place(tensor.memory, taken));
+        const std::size_t output = places.size() - inputs.size();
+        const auto shares = [&](const auto &pair) { return list == &outputs && pair.second == output; };
+        const auto pair = std::ranges::find_if(inPlace, shares);
+        places.push_back(pair == inPlace.end() ? place(tensor.memory, taken) : places[pair->first]);
         if (!places.back())
           return internalError("no room on the device for the tensors of " + run.kernel);
         Operand operand = tensor.bound();
@@ -131,6 +134,9 @@ protected:
       for (std::size_t i = 0; i < outputs.size(); ++i)
         SLUICE_RETURN_IF_ERROR(
             device->read(outputs[i].memory.data(), places[inputs.size() + i], outputs[i].memory.size()));
+    } else {
+      for (const auto &[input, output] : inPlace)
+        outputs[output].memory = inputs[input].memory;
     }
     for (std::size_t i = shift + request.workspace; i < memory.size(); ++i)
       if (memory[i] != Tensor::pattern)
@@ -202,6 +208,8 @@ protected:
   char *arena = nullptr;
   std::unique_ptr<CudaDevice> device;
   std::unique_ptr<cuda::KernelContext> kernels;
+  /// Inputs and outputs that have one place, of equal layouts.
+  std::vector<std::pair<std::size_t, std::size_t>> inPlace;
   /// SMs that a kernel leaves free.
   std::uint32_t smMargin = 0;
 };

@@ -1,7 +1,7 @@
 //===- KernelsTest.cpp - the CUDA kernels' source, run on the host, against the references ----------------------===//
 //
 // Over types, layouts and odd sizes. KernelImagesTest.cpp has those of images, KernelNormsTest.cpp those of norms,
-// KernelHarness.h runs a case.
+// KernelLossTest.cpp those of cross entropy, KernelHarness.h runs a case.
 //
 //===----------------------------------------------------------------------===//
 #include "test/cuda/KernelHarness.h"
@@ -152,47 +152,6 @@ TEST_F(CudaKernels, Softmax) {
                      {Tensor(dtype, shape, layout).normal(11), Tensor(dtype, shape, layout).normal(12)}, {y}, 400,
                      what);
            });
-}
-
-TEST_F(CudaKernels, CrossEntropy) {
-  // The log of the sum of one exponential is the logit. The loss is the rounding of their difference in f64, so its
-  // error is relative to the logit, not to the loss.
-  const auto compareOneClass = [&](KernelRun run, std::vector<Tensor> in, const std::vector<Tensor> &out,
-                                   const std::string &what) {
-    std::vector<Tensor> want = out, got = out, back = out, again = in;
-    run.flavour = KernelFlavour::reference;
-    mustRun(run, {&in[0], &in[1]}, {&want[0], &want[1]});
-    setOrder(++seed);
-    Status status = runOnDevice(run, in, got);
-    setOrder(++seed);
-    if (status.isOk())
-      status = runOnDevice(run, again, back);
-    setOrder(0);
-    ASSERT_TRUE(status.isOk()) << what << ": " << status.message();
-    expectNear(got[0], want[0].values(), 0, 0x1p-50 * magnitude(in[0].values()), what + " loss of one class");
-    expectNear(got[1], in[0].values(), 0, 0, what + " log of one exponential");
-    for (std::size_t i = 0; i < out.size(); ++i)
-      EXPECT_EQ(got[i].memory, back[i].memory) << what << " of one class depends on the order of threads";
-  };
-  for (std::int64_t reduction : {0, 1})
-    for (double smoothing : {0.0, 0.1})
-      forCases({{9, 13}, {2, 5, 37}, {3, 1201}, {6, 1}}, [&](DType dtype, const Shape &shape, Layout layout,
-                                                             const std::string &what) {
-        const Shape rows(shape.begin(), shape.end() - 1);
-        Tensor logits = Tensor(dtype, shape, layout).normal(21, 4),
-               targets = Tensor(DType::i32, rows).below(22, shape.back());
-        Tensor lse(statisticsOf(dtype), rows), loss(statisticsOf(dtype), {});
-        targets.set(1, -100);
-        const std::vector<Attributes::Item> attributes = {integer("reduction", reduction),
-                                                          number("label_smoothing", smoothing)};
-        if (shape.back() == 1)
-          compareOneClass({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, what);
-        else
-          compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 64, what);
-        mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
-        compare({"cross_entropy_grad", {}, 1, attributes}, {scalar(DType::f32, 0.7), logits, targets, lse},
-                {Tensor(dtype, shape, layout)}, 64, what);
-      });
 }
 
 // Tests that a target that is no class gives NaN, that an index outside of the table does too, and that neither is

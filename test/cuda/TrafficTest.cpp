@@ -223,6 +223,13 @@ TEST_F(CudaTraffic, Losses) {
                   {Tensor(bf16, {n, classes})}};
     });
   }
+  // Rows at multiples of 64 elements, as in a plan.
+  hold("cross_entropy_and_grad", 64, [](std::int64_t n) {
+    const auto rows = [=] { return Tensor(bf16, {n, 5025}, Layout::aligned); };
+    return Case{{"cross_entropy_and_grad"},
+                {rows().normal(1), Tensor(DType::i32, {n}).below(2, 5025), scalar(f32, 1)},
+                {Tensor(f32, {}), Tensor(f32, {n}), rows()}};
+  });
 }
 
 TEST_F(CudaTraffic, Embeddings) {

@@ -30,6 +30,7 @@ from sluice import *
 # The one of gpt2-cuda-bf16 is newer: cuDNN computes attention on sm_90, and the plan says so; and that of llama-cuda (describe): the
 # predicted code of oneDNN's products in bf16 is larger.
 # Those of describe of the plans for CUDA are newer: the memory of a GPU's libraries in the process is not predicted.
+# Those of gpt2-cuda, gpt2-cuda-bf16, gpt2-cuda-offload and llama-cuda are newer: a launch computes the loss and its gradient.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.

@@ -42,6 +42,8 @@ inline constexpr unsigned hostAllocPortable = 1;
 inline constexpr int attributeMultiprocessors = 16;
 inline constexpr int attributeMajor = 75;
 inline constexpr int attributeMinor = 76;
+/// Bytes of shared memory that a block can have; a multiprocessor has one KiB more, which each block takes in addition.
+inline constexpr int attributeMostShared = 97;
 inline constexpr int functionMaxSharedMemory = 8;
 inline constexpr int captureThreadLocal = 1;
 /// A graph's kernels keep the priorities of the streams that they were captured from.

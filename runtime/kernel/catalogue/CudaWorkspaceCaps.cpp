@@ -62,6 +62,9 @@ std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
   return crossEntropyWorkspace(shapeElements(launch.inputs[1]));
 }
 std::uint64_t crossEntropyGradCap(const LaunchDescription &) { return crossEntropyGradWorkspace; }
+std::uint64_t crossEntropyAndGradCap(const LaunchDescription &launch) {
+  return crossEntropyCap(launch) + crossEntropyGradWorkspace;
+}
 std::uint64_t linearLossCap(const LaunchDescription &launch) {
   // The gradient has dloss before them.
   const auto in = launch.inputs.subspan(launch.inputs.size() == 3 ? 0 : 1);

@@ -44,6 +44,7 @@ std::uint64_t reduceSumCap(const LaunchDescription &launch);
 std::uint64_t sortedRowsCap(const LaunchDescription &launch);
 std::uint64_t crossEntropyCap(const LaunchDescription &launch);
 std::uint64_t crossEntropyGradCap(const LaunchDescription &launch);
+std::uint64_t crossEntropyAndGradCap(const LaunchDescription &launch);
 std::uint64_t linearLossCap(const LaunchDescription &launch);
 std::uint64_t powerSumCap(const LaunchDescription &launch);
 } // namespace cuda

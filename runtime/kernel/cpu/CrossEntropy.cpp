@@ -6,6 +6,7 @@
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
+#include "runtime/kernel/cpu/LossAndGradient.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
@@ -92,6 +93,11 @@ Bound fast::cross_entropy_grad(const KernelRequest &request) {
     return useReference();
   SLUICE_ASSIGN_OR_RETURN(CrossEntropyShape shape, CrossEntropyShape::ofGradient(request));
   return withLoops(logits.dtype, [&]<typename T>() { return backwardOf<T>(request, shape); });
+}
+
+Bound fast::cross_entropy_and_grad(const KernelRequest &request) {
+  return LossAndGradient::prepare(request, findCpuKernel(KernelId::cross_entropy),
+                                  findCpuKernel(KernelId::cross_entropy_grad));
 }
 
 } // namespace sluice::cpu

@@ -12,6 +12,8 @@ Result<std::unique_ptr<KernelContext>> KernelContext::create(const Table &table,
       table, table.driver.deviceAttribute(&context->count, attributeMultiprocessors, device), "cuDeviceGetAttribute"));
   SLUICE_RETURN_IF_ERROR(driverStatus(table, table.driver.deviceAttribute(&context->major, attributeMajor, device),
                                       "cuDeviceGetAttribute"));
+  SLUICE_RETURN_IF_ERROR(driverStatus(
+      table, table.driver.deviceAttribute(&context->mostShared, attributeMostShared, device), "cuDeviceGetAttribute"));
   char name[128] = {};
   SLUICE_RETURN_IF_ERROR(
       driverStatus(table, table.driver.deviceName(name, sizeof name - 1, device), "cuDeviceGetName"));

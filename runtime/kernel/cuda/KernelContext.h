@@ -28,6 +28,10 @@ public:
   blas::Handle blasHandle() const { return handle; }
   bool usesTf32() const { return tf32; }
   int multiprocessors() const { return count; }
+  /// Blocks with this much shared memory that a multiprocessor runs at once; 0 if a block cannot have it.
+  int blocksWith(std::int64_t sharedBytes) const {
+    return static_cast<int>((mostShared + blockShared) / (sharedBytes + blockShared));
+  }
   /// Its major number.
   int computeCapability() const { return major; }
   /// Null if the library's heuristic chooses.
@@ -39,13 +43,16 @@ public:
   Result<dnn::Handle> dnnHandle();
 
 private:
+  /// Shared memory that each block takes for the system.
+  static constexpr std::int64_t blockShared = 1024;
+
   std::shared_ptr<DeviceCode> loaded;
   blas::Handle handle = nullptr;
   std::shared_ptr<Algorithms> chosen;
   std::shared_ptr<DnnUse> dnn;
   dnn::Handle openedDnn = nullptr;
   std::string name;
-  int count = 1, major = 0;
+  int count = 1, major = 0, mostShared = 0;
   bool tf32 = false;
 };
 

@@ -3,9 +3,11 @@
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
+#include "runtime/kernel/cpu/LossAndGradient.h"
 #include "runtime/kernel/cuda/Prepare.h"
 #include "runtime/kernel/cuda/device/DenseLosses.h"
 #include "runtime/kernel/cuda/device/DenseSoftmax.h"
+#include "runtime/kernel/cuda/device/LossAndGradient.h"
 
 namespace sluice::cuda {
 namespace {
@@ -256,6 +258,53 @@ std::pair<DenseLossArgs, std::string> denseLoss(const RowArgs &args, const Opera
   return {dense, fits ? stored : ""};
 }
 
+/// Loss and gradient by one kernel; null if the operands do not fit it.
+Bound denseLossAndGradientOf(const KernelRequest &request) {
+  const auto &in = request.inputs;
+  RowArgs args = rowArgs(request, in[0]);
+  setLoss(request, args);
+  LossAndGradientArgs fused;
+  const auto [dense, stored] = denseLoss(args, in[0], in[1], request.outputs[1]);
+  fused.of = dense;
+  fused.rows = static_cast<unsigned>(args.rows);
+  const auto width = static_cast<unsigned>(vectorBytes / dtypeBytes(in[0].dtype));
+  const std::int64_t shared = lossAndGradientShared(args.columns / width);
+  // 2,048 threads on a multiprocessor.
+  const int blocks =
+      request.cuda->multiprocessors() * std::min(request.cuda->blocksWith(shared), 2048 / lossAndGradientThreads);
+  if (stored.empty() || storedRows(request.outputs[2], fused.of.dpitch) != stored || fused.of.pitch % width != 0 ||
+      fused.of.dpitch % width != 0 || blocks == 0)
+    return std::unique_ptr<BoundKernel>();
+  // The factor is after the losses of the rows.
+  SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(crossEntropyWorkspace(args.rows) + crossEntropyGradWorkspace));
+  const auto factorOf = [rows = args.rows](const RunAddresses &run) {
+    return static_cast<double *>(run.workspace) + rows;
+  };
+  RowArgs ofFactor = args;
+  ofFactor.in[0] = args.in[2];
+  ofFactor.in[2] = args.in[1];
+  LaunchList list(*request.cuda);
+  list.add("sluice_crossEntropyFactor", {1, lossThreads(args.rows), reduceBytes}, ofFactor,
+           [factorOf](RowArgs &args, const RunAddresses &run) {
+             args.in[0].data = run.inputs[2];
+             args.in[2].data = run.inputs[1];
+             args.scratch = factorOf(run);
+           });
+  list.add("sluice_crossEntropyAndGrad_" + stored,
+           {static_cast<std::uint64_t>(std::min<Index>(args.rows, blocks)), lossAndGradientThreads,
+            static_cast<int>(shared)},
+           fused, [factorOf](LossAndGradientArgs &args, const RunAddresses &run) {
+             args.of.logits = run.inputs[0];
+             args.of.targets = run.inputs[1];
+             args.of.lse = static_cast<float *>(run.outputs[1]);
+             args.of.dlogits = run.outputs[2];
+             args.of.scratch = static_cast<double *>(run.workspace);
+             args.factor = factorOf(run);
+           });
+  addRows(list, "sluice_crossEntropyEnd", {1, lossThreads(args.rows), reduceBytes}, args);
+  return std::move(list).finish();
+}
+
 } // namespace
 
 Bound kernels::softmax(const KernelRequest &request) {
@@ -333,6 +382,13 @@ Bound kernels::cross_entropy_grad(const KernelRequest &request) {
                args.scratch = static_cast<double *>(run.workspace);
              });
   return std::move(list).finish();
+}
+
+/// Rows that do not fit in shared memory are read twice, by two kernels.
+Bound kernels::cross_entropy_and_grad(const KernelRequest &request) {
+  return whereAligned(denseLossAndGradientOf(request),
+                      cpu::LossAndGradient::prepare(request, findCudaKernel(KernelId::cross_entropy),
+                                                    findCudaKernel(KernelId::cross_entropy_grad)));
 }
 
 } // namespace sluice::cuda

@@ -156,25 +156,27 @@ TEST(Agreement, RopeDivisors) {
 
 TEST(Agreement, CrossEntropy) {
   for (auto [reduction, smoothing] : {std::pair(0, 0.), {1, 0.}, {0, 0.1}, {1, 0.4}})
-    forCases({{9, 13}, {2, 5, 37}, {3, 2501}, {6, 1}, {0, 4}},
-             [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
-               Shape rows(shape.begin(), shape.end() - 1);
-               DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
-               Tensor logits(dtype, shape, layout), targets(DType::i32, rows), lse(statistics, rows);
-               logits.normal(21, 4);
-               targets.below(22, shape.back());
-               if (targets.size() > 1)
-                 targets.set(1, -100);
-               std::vector<Attributes::Item> attributes = {integer("reduction", reduction),
-                                                           number("label_smoothing", smoothing)};
-               Tensor loss(statistics, {});
-               // With one class the loss is a logit minus itself, added in one order or the other.
-               compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 8, what,
-                       {shape.back() == 1 ? magnitude(logits.values()) : 0});
-               mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
-               compare({"cross_entropy_grad", {}, 1, attributes}, {scalar(DType::f32, 0.7), logits, targets, lse},
-                       {Tensor(dtype, shape, layout)}, 8, what);
-             });
+    forCases({{9, 13}, {2, 5, 37}, {3, 2501}, {6, 1}, {0, 4}}, [&](DType dtype, const Shape &shape, Layout layout,
+                                                                   const std::string &what) {
+      Shape rows(shape.begin(), shape.end() - 1);
+      DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+      Tensor logits(dtype, shape, layout), targets(DType::i32, rows), lse(statistics, rows);
+      logits.normal(21, 4);
+      targets.below(22, shape.back());
+      if (targets.size() > 1)
+        targets.set(1, -100);
+      std::vector<Attributes::Item> attributes = {integer("reduction", reduction),
+                                                  number("label_smoothing", smoothing)};
+      Tensor loss(statistics, {});
+      // With one class the loss is a logit minus itself, added in one order or the other.
+      compare({"cross_entropy", {}, 1, attributes}, {logits, targets}, {loss, lse}, 8, what,
+              {shape.back() == 1 ? magnitude(logits.values()) : 0});
+      mustRun({"cross_entropy", KernelFlavour::reference, 1, attributes}, {&logits, &targets}, {&loss, &lse});
+      compare({"cross_entropy_grad", {}, 1, attributes}, {scalar(DType::f32, 0.7), logits, targets, lse},
+              {Tensor(dtype, shape, layout)}, 8, what);
+      compare({"cross_entropy_and_grad", {}, 1, attributes}, {logits, targets, scalar(DType::f32, 0.7)},
+              {loss, lse, Tensor(dtype, shape, layout)}, 8, what, {shape.back() == 1 ? magnitude(logits.values()) : 0});
+    });
 }
 
 TEST(Agreement, CrossEntropyGradientInPlace) {
@@ -186,6 +188,11 @@ TEST(Agreement, CrossEntropyGradientInPlace) {
   mustRun({"cross_entropy_grad"}, {&dloss, &logits, &targets, &lse}, {&separate});
   mustRun({"cross_entropy_grad"}, {&dloss, &logits, &targets, &lse}, {&logits});
   EXPECT_EQ(separate.values(), logits.values());
+
+  Tensor both = Tensor(DType::f32, {5, 33}).normal(23), bothLoss(DType::f32, {});
+  mustRun({"cross_entropy_and_grad"}, {&both, &targets, &dloss}, {&bothLoss, &lse, &both});
+  EXPECT_EQ(separate.values(), both.values());
+  EXPECT_EQ(loss.values(), bothLoss.values());
 }
 
 } // namespace

@@ -29,6 +29,8 @@ enum class Layout {
   padded,
   /// The last dim is not the innermost.
   permuted,
+  /// Rows begin at multiples of 64 elements.
+  aligned,
 };
 
 struct Tensor {
@@ -44,7 +46,7 @@ struct Tensor {
       int d = layout == Layout::permuted ? i : operand.rank - 1 - i;
       operand.shape[d] = operand.extent[d] = operand.global[d] = shape[d];
       operand.strides[d] = stride;
-      stride *= shape[d] + (layout == Layout::padded && d == operand.rank - 1 ? 3 : 0);
+      stride *= d == operand.rank - 1 ? pitchOf(shape[d], layout) : shape[d];
     }
     memory.assign(static_cast<std::size_t>(stride + 2 * guard) * dtypeBytes(dtype), pattern);
   }
@@ -92,6 +94,10 @@ struct Tensor {
       if (!inside[i / bytes] && memory[i] != pattern)
         return false;
     return true;
+  }
+
+  static std::int64_t pitchOf(std::int64_t columns, Layout layout) {
+    return layout == Layout::padded ? columns + 3 : layout == Layout::aligned ? (columns + 63) / 64 * 64 : columns;
   }
 
   static constexpr std::int64_t guard = 32;

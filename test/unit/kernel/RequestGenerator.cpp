@@ -51,6 +51,7 @@ const std::vector<Example> &examples() {
       {KernelId::rope, {q, k}, {q, k}, {number("theta", 10000)}},
       {KernelId::cross_entropy, {{6, 16}, {6}}, {{}, {6}}},
       {KernelId::cross_entropy_grad, {{}, {6, 16}, {6}, {6}}, {{6, 16}}},
+      {KernelId::cross_entropy_and_grad, {{6, 16}, {6}, {}}, {{}, {6}, {6, 16}}},
       {KernelId::sgd, {{3, 5}, {3, 5}, {3, 5}, {}, {}, {}, {}}, {{3, 5}, {3, 5}}, {number("momentum", 0.5)}},
       {KernelId::adam, {{3, 5}, {3, 5}, {3, 5}, {3, 5}, {}, {}, {}, {}}, {{3, 5}, {3, 5}, {3, 5}}},
       {KernelId::adamw, {{3, 5}, {3, 5}, {3, 5}, {3, 5}, {}, {}, {}, {}}, {{3, 5}, {3, 5}, {3, 5}}},

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/CrossEntropyShape.h"
+#include "runtime/kernel/cpu/LossAndGradient.h"
 
 #include <cmath>
 #include <limits>
@@ -65,6 +66,11 @@ Bound cross_entropy_grad(const KernelRequest &request) {
     }
     return Status::ok();
   });
+}
+
+Bound cross_entropy_and_grad(const KernelRequest &request) {
+  return LossAndGradient::prepare(request, findCpuKernel(KernelId::cross_entropy, KernelFlavour::reference),
+                                  findCpuKernel(KernelId::cross_entropy_grad, KernelFlavour::reference));
 }
 
 } // namespace sluice::cpu::reference

@@ -78,6 +78,32 @@ struct ExponentialSum {
   }
 };
 
+/// The log of a row's sum of exponentials and what its loss needs, over the threads of a block.
+struct LossOfRow {
+  float total, logits;
+
+  /// `logits`: the sum of the thread's logits, read with label smoothing only.
+  SLUICE_DEVICE LossOfRow(const DenseLossArgs &args, const ExponentialSum &of, float logits, Lane lane)
+      : logits(logits) {
+    const float largest = blockReduce(lane, of.largest, MaxOf());
+    const float sum = blockReduce(lane, of.sum * exponentialOf(of.largest - ExponentialSum::originOf(largest)), Add());
+    if (args.smoothing != 0)
+      this->logits = blockReduce(lane, logits, Add());
+    total = isFinite(largest) ? largest + logOf(sum) : largest < 0 && sum != sum ? sum : largest;
+  }
+  /// By one thread; `chosen` is the target's logit.
+  SLUICE_DEVICE void store(const DenseLossArgs &args, unsigned row, Index target, float chosen) const {
+    args.lse[row] = total;
+    double loss = 0;
+    if (target != args.ignore)
+      loss = target < 0 || target >= args.columns
+                 ? static_cast<double>(floatOfBits(0x7fc00000u))
+                 : static_cast<double>(total) - (1 - args.smoothing) * static_cast<double>(chosen) -
+                       args.share * static_cast<double>(logits);
+    args.scratch[row] = loss;
+  }
+};
+
 template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>;
   // Vectors in flight.
@@ -123,21 +149,9 @@ template <typename S> SLUICE_DEVICE void denseCrossEntropy(const DenseLossArgs &
   }
   if (parts.tail + thread < columns)
     addOne(parts.tail + thread);
-  const float largest = blockReduce(lane, of.largest, MaxOf());
-  const float sum = blockReduce(lane, of.sum * exponentialOf(of.largest - ExponentialSum::originOf(largest)), Add());
-  if (smooths)
-    all = blockReduce(lane, all, Add());
-  if (lane.thread() != 0)
-    return;
-  const float total = isFinite(largest) ? largest + logOf(sum) : largest < 0 && sum != sum ? sum : largest;
-  args.lse[row] = total;
-  double loss = 0;
-  if (target != args.ignore)
-    loss = target < 0 || target >= columns
-               ? static_cast<double>(floatOfBits(0x7fc00000u))
-               : static_cast<double>(total) - (1 - args.smoothing) * static_cast<double>(chosen) -
-                     args.share * static_cast<double>(all);
-  args.scratch[row] = loss;
+  const LossOfRow loss(args, of, all, lane);
+  if (thread == 0)
+    loss.store(args, row, target, chosen);
 }
 
 /// slope(logit, column) of each element of a row.

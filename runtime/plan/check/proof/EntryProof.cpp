@@ -6,6 +6,7 @@
 #include "runtime/plan/check/proof/EntryProof.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
 
 #include <algorithm>
 #include <set>
@@ -16,8 +17,10 @@ namespace sluice::check::proof {
 constexpr std::uint32_t maxRepetitions = 4096;
 
 EntryProof::EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e)
-    : plan(plan), numbering(numbering), e(e), entry(*plan.entries[e]), contents(plan, numbering),
+    : plan(plan), kernels(plan.kernels), numbering(numbering), e(e), entry(*plan.entries[e]), contents(plan, numbering),
       sizes(meshSizes(plan)) {
+  for (KernelId id : {KernelId::cross_entropy, KernelId::cross_entropy_grad})
+    kernels.emplace_back(kernelName(id));
   function = numbering.function(entry.name);
   lacksRule = function && function->lacksRule;
   dataAxes = setOf(plan.data_axes);

@@ -127,6 +127,9 @@ private:
 
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
+  /// A launch of `cross_entropy_and_grad` is one of each of two kernels.
+  Verdict lossAndGradient(const plan::LaunchT &launch, std::uint32_t i);
+  const std::string &kernelOf(const plan::LaunchT &launch) const { return kernels[launch.kernel]; }
   /// The destination holds the source times the factor.
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
   Verdict sumPowers(const plan::LaunchT &launch, std::uint32_t i);
@@ -199,6 +202,8 @@ private:
   std::string namesOf(AxisSet axes) const;
 
   const plan::PlanT &plan;
+  /// Those of the plan, then those of which one of its kernels consists.
+  std::vector<std::string> kernels;
   Numbering &numbering;
   std::uint32_t e;
   const plan::EntryT &entry;

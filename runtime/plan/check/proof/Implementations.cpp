@@ -247,7 +247,7 @@ bool haveOnePart(const Numbering &numbering, std::span<const std::uint32_t> ids,
 std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::uint32_t op,
                                               std::span<const plan::ViewT *const> inputs,
                                               std::span<const plan::ViewT *const> outputs, std::uint32_t i) {
-  const std::string &kernel = plan.kernels[launch.kernel];
+  const std::string &kernel = kernelOf(launch);
   const plan::ProgramKindT &kind = numbering.kindOf(op);
   const auto operands = numbering.operandsOf(op), results = numbering.resultsOf(op);
   const auto unknown = [&](const std::string &reason, bool lacksRule = true) {

@@ -25,16 +25,28 @@ Views viewsOf(const std::vector<std::unique_ptr<plan::ViewT>> &views) {
   return result;
 }
 
+/// The launch of a kernel with the attributes of `all` and no operands.
+plan::LaunchT launchLike(const plan::LaunchT &all, std::uint32_t kernel) {
+  plan::LaunchT one;
+  one.kernel = kernel;
+  for (const auto &attribute : all.attributes)
+    one.attributes.push_back(std::make_unique<plan::AttributeT>(*attribute));
+  return one;
+}
+void addInput(plan::LaunchT &launch, const plan::ViewT &view, std::uint32_t id) {
+  launch.inputs.push_back(std::make_unique<plan::ViewT>(view));
+  launch.input_values.push_back(id);
+}
+void addOutput(plan::LaunchT &launch, const plan::LaunchT &all, std::size_t k) {
+  launch.outputs.push_back(std::make_unique<plan::ViewT>(*all.outputs[k]));
+  launch.output_values.push_back(idAt(all.output_values, k));
+}
+
 /// The launch for tensor `k` of a list. No tensor of the list is memory that another writes.
 plan::LaunchT launchOf(const plan::LaunchT &list, std::size_t k) {
-  plan::LaunchT one;
-  one.kernel = list.kernel;
-  for (const auto &attribute : list.attributes)
-    one.attributes.push_back(std::make_unique<plan::AttributeT>(*attribute));
-  one.inputs.push_back(std::make_unique<plan::ViewT>(*list.inputs[k]));
-  one.outputs.push_back(std::make_unique<plan::ViewT>(*list.outputs[k]));
-  one.input_values = {idAt(list.input_values, k)};
-  one.output_values = {idAt(list.output_values, k)};
+  plan::LaunchT one = launchLike(list, list.kernel);
+  addInput(one, *list.inputs[k], idAt(list.input_values, k));
+  addOutput(one, list, k);
   return one;
 }
 
@@ -62,7 +74,7 @@ void EntryProof::loseOutputs(const plan::LaunchT &launch, const std::string &rea
 }
 
 Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
-  const std::string &kernel = plan.kernels[launch.kernel];
+  const std::string &kernel = kernelOf(launch);
   if (launch.outputs.size() > 1 && launch.inputs.size() == launch.outputs.size())
     if (const KernelRecord *record = findKernelRecord(kernel); record && computesEach(*record)) {
       for (std::size_t k = 0; k < launch.outputs.size(); ++k)
@@ -107,10 +119,31 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
     return {};
   if (isUpdateKernel(kernel))
     return update(launch, i);
+  if (kernel == kernelName(KernelId::cross_entropy_and_grad))
+    return lossAndGradient(launch, i);
   if (kernel == "matmul")
     if (const std::optional<Verdict> done = accumulateProduct(launch, i))
       return *done;
   return compute(launch, i);
+}
+
+Verdict EntryProof::lossAndGradient(const plan::LaunchT &launch, std::uint32_t i) {
+  const auto added = static_cast<std::uint32_t>(plan.kernels.size());
+  const auto addOwn = [&](plan::LaunchT &part, std::size_t k) {
+    addInput(part, *launch.inputs[k], idAt(launch.input_values, k));
+  };
+  plan::LaunchT loss = launchLike(launch, added), gradient = launchLike(launch, added + 1);
+  addOwn(loss, 0);
+  addOwn(loss, 1);
+  addOutput(loss, launch, 0);
+  addOutput(loss, launch, 1);
+  addOwn(gradient, 2);
+  addOwn(gradient, 0);
+  addOwn(gradient, 1);
+  addInput(gradient, *launch.outputs[1], idAt(launch.output_values, 1));
+  addOutput(gradient, launch, 2);
+  SLUICE_CHECK(compute(loss, i));
+  return compute(gradient, i);
 }
 
 void EntryProof::passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor) {
@@ -246,7 +279,7 @@ std::optional<Verdict> EntryProof::addPowers(const plan::LaunchT &launch, bool i
 }
 
 Verdict EntryProof::update(const plan::LaunchT &launch, std::uint32_t i) {
-  const std::string &kernel = plan.kernels[launch.kernel];
+  const std::string &kernel = kernelOf(launch);
   // The operands of one update are neighbours; those after them are shared by all.
   std::size_t result = 0, next = 0;
   while (result < launch.outputs.size()) {
@@ -288,7 +321,7 @@ std::span<const std::uint32_t> EntryProof::opsOn(const plan::LaunchT &launch) {
       return {};
     roots.push_back(reading->meaning.root);
   }
-  return numbering.opsOn(plan.kernels[launch.kernel], roots);
+  return numbering.opsOn(kernelOf(launch), roots);
 }
 
 bool EntryProof::computeOp(const plan::LaunchT &launch, std::uint32_t i, std::optional<Mismatch> &mismatch) {
