@@ -10,6 +10,7 @@
 
 #include "runtime/kernel/catalogue/Catalogue.h"
 
+#include <array>
 #include <memory>
 
 namespace sluice {
@@ -35,6 +36,8 @@ struct KernelRequest {
   bool measuresAlgorithm = true;
   /// Set by prepareByRecord.
   const KernelRecord *record = nullptr;
+  /// Set by prepareByRecord: the outputs that hold a sum, to which the kernel adds its result.
+  std::array<bool, 3> adds = {};
 };
 
 /// A kernel bound to its operands. Prepared at load, run many times, by one thread at a time.

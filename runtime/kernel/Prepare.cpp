@@ -1,6 +1,7 @@
 //===- Prepare.cpp - a request against the record of its kernel -------------------===//
 #include "runtime/kernel/Kernel.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace sluice {
@@ -53,6 +54,16 @@ Result<std::unique_ptr<BoundKernel>> prepareByRecord(const KernelRecord &record,
   KernelRequest checked = request;
   checked.attributes = &all;
   checked.record = &record;
+  for (const AliasRecord &sum : record.sums) {
+    const bool isInPlace =
+        std::ranges::find(record.mustAlias, sum.input, &AliasRecord::input) != record.mustAlias.end();
+    if (!isInPlace || all.integer(sum.input) == 0)
+      continue;
+    // It is the last input.
+    checked.inputs = checked.inputs.first(checked.inputs.size() - 1);
+    const auto output = std::ranges::find(record.outputs, sum.output, &OperandRecord::name);
+    checked.adds[static_cast<std::size_t>(output - record.outputs.begin())] = true;
+  }
   Result<std::unique_ptr<BoundKernel>> kernel = implementation(checked);
   if (kernel.isOk() && !all.undeclared().empty())
     return internalError("kernel '" + std::string(record.name) + "' reads attribute '" + std::string(all.undeclared()) +

@@ -1,5 +1,6 @@
 //===- KernelNormsTest.cpp - the CUDA kernels of norms against the references --------------------------------===//
 #include "test/cuda/KernelHarness.h"
+#include "test/unit/kernel/SumCases.h"
 
 namespace sluice::test {
 namespace {
@@ -64,6 +65,19 @@ TEST_F(CudaKernels, NormsOfALargeMean) {
       expectNear(got[static_cast<std::size_t>(i)], want[i].values(), 4 * 0x1p-23,
                  0x1p-23 * magnitude(want[i].values()) * 64, what + " gradient " + std::to_string(i));
   }
+}
+
+// Tests that gradients which are added to sums have the bits of separate additions.
+TEST_F(CudaKernels, Sums) {
+  checksRaces = false;
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16, DType::f64})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (const SumCase &one : sumCases(dtype, layout))
+        expectSums(one, dtypeName(dtype).data(),
+                   [&](const KernelRun &run, std::vector<Tensor> &inputs, std::vector<Tensor> &outputs) {
+                     setOrder(++seed);
+                     return runOnDevice(run, inputs, outputs);
+                   });
 }
 
 } // namespace

@@ -251,6 +251,21 @@ TEST_F(CudaTraffic, Embeddings) {
                     {Tensor(bf16, {rows, 768})}};
       },
       anyDigits);
+  // Rows that no index names are not moved; the others are read and written.
+  hold(
+      "embedding_grad to a sum", 512,
+      [](std::int64_t n) {
+        const Tensor indices = Tensor(DType::i32, {n}).below(3, rows), table(f32, {rows, 768});
+        std::set<double> named;
+        for (double row : indices.values())
+          named.insert(row);
+        const auto other = static_cast<std::int64_t>(sectorsOf(table)) * (rows - std::ssize(named)) / rows;
+        return Case{{"embedding_grad", {}, 1, {integer("padding", -1), integer("sum", 1)}},
+                    {drawn(bf16, {n, 768}), indices, table},
+                    {table},
+                    2 * other};
+      },
+      anyDigits);
   hold(
       "scatter_add", 512,
       [](std::int64_t n) {

@@ -28,7 +28,9 @@ bool isByCount(const OperandRecord &operand) {
 
 std::vector<const OperandRecord *> expand(std::span<const OperandRecord> operands, const Attributes &attributes,
                                           std::size_t size) {
-  const std::vector<const OperandRecord *> there = present(operands, attributes);
+  std::vector<const OperandRecord *> there = present(operands, attributes);
+  if (there.size() > size)
+    std::erase_if(there, [](const OperandRecord *operand) { return isByCount(*operand); });
   const std::size_t group = countOf(there, OperandCount::each), rest = there.size() - group;
   std::vector<const OperandRecord *> result;
   while (group > 0 && result.size() + group + rest <= size)

@@ -41,20 +41,26 @@ Bound rows(const KernelRequest &request) {
 }
 
 template <typename T> Bound addRowsOf(std::int64_t padding, const KernelRequest &request) {
-  return makeKernel(request, [&l = loops(), name = request.record->name, padding](Call &call) {
+  return makeKernel(request, [&l = loops(), name = request.record->name, padding, adds = request.adds[0]](Call &call) {
     const Operand &y = call.outputs[0];
     Rows updates(call.inputs[0]);
     SortedIndices sorted(call.workspace);
     SLUICE_RETURN_IF_ERROR(sorted.sort(name, call.inputs[1], LocalRows(y), padding));
     forEach(call.threads, y.extent[0], [&](std::int64_t row) {
       std::int64_t begin = sorted.firstOf(row), end = sorted.firstOf(row + 1);
+      // No sum of rows is -0, to which an addition of 0 would give another sign.
+      if (adds && begin == end)
+        return;
       for (std::int64_t c = 0; c < updates.columns; c += tableColumns) {
         std::int64_t count = std::min(tableColumns, updates.columns - c), at = row * y.strides[0] + c;
         float sums[tableColumns];
         std::memset(sums, 0, static_cast<std::size_t>(count) * sizeof(float));
         for (std::int64_t i = begin; i < end; ++i)
           l.of<T>().addTo(updates.at<T>(sorted.position(i)) + c, sums, count);
-        withLoops(y.dtype, [&]<typename R>() { l.of<R>().narrow(sums, y.as<R>() + at, count); });
+        if (adds)
+          l.f32.addTo(sums, y.as<float>() + at, count);
+        else
+          withLoops(y.dtype, [&]<typename R>() { l.of<R>().narrow(sums, y.as<R>() + at, count); });
       }
     });
     return Status::ok();

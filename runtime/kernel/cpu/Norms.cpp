@@ -42,11 +42,11 @@ template <bool centred> constexpr std::size_t statisticsCount = centred ? 2 : 1;
 
 /// (dy, x, weight, statistics... (, addend)) -> (dx, gradients of the vectors...)
 template <bool centred, typename T> Bound backwardOf(const KernelRequest &request) {
-  return makeKernel(request, [&l = loops().of<T>()](Call &call) {
+  return makeKernel(request, [&l = loops().of<T>(), adds = request.adds](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
     const std::size_t optional = 3 + statisticsCount<centred>;
-    const bool adds = call.inputs.size() > optional;
-    const Rows addend(call.inputs[adds ? optional : 0]);
+    const bool hasAddend = call.inputs.size() > optional;
+    const Rows addend(call.inputs[hasAddend ? optional : 0]);
     std::int64_t columns = x.columns, vectors = std::ssize(call.outputs) - 1, each = vectors * columns;
     std::int64_t run = (x.rows + normRuns - 1) / normRuns;
     float *sums = static_cast<float *>(call.workspace);
@@ -58,7 +58,7 @@ template <bool centred, typename T> Bound backwardOf(const KernelRequest &reques
       std::memset(dweight, 0, static_cast<std::size_t>(each) * sizeof(float));
       for (std::int64_t row = r * run; row < std::min(x.rows, (r + 1) * run); ++row) {
         float statistic = *rowStatistic(call.inputs[3], row);
-        const T *added = adds ? addend.at<T>(row) : nullptr;
+        const T *added = hasAddend ? addend.at<T>(row) : nullptr;
         if constexpr (centred)
           l.layerNormGradRow(dy.at<T>(row), x.at<T>(row), weight, statistic, *rowStatistic(call.inputs[4], row), added,
                              dx.at<T>(row), dweight, dweight + columns, columns);
@@ -73,7 +73,7 @@ template <bool centred, typename T> Bound backwardOf(const KernelRequest &reques
       const Operand &gradient = call.outputs[static_cast<std::size_t>(1 + v)];
       l.orderPairs(sum, columns);
       for (std::int64_t c = 0; c < columns; ++c)
-        store(gradient, c * gradient.strides[0], sum[c]);
+        storeResult(gradient, c * gradient.strides[0], sum[c], adds[static_cast<std::size_t>(1 + v)]);
     }
     return Status::ok();
   });

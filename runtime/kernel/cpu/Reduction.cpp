@@ -27,7 +27,7 @@ void columnSums(const T *x, std::int64_t rows, std::int64_t pitch, std::int64_t 
 
 template <typename T> Bound leadingOf(const KernelRequest &request, std::int64_t rows, std::int64_t columns) {
   double divisor = request.attributes->integer("mean") ? static_cast<double>(rows) : 1;
-  return makeKernel(request, [rows, columns, divisor](Call &call) {
+  return makeKernel(request, [rows, columns, divisor, adds = request.adds[0]](Call &call) {
     const T *x = call.inputs[0].as<T>();
     const Operand &y = call.outputs[0];
     forEach(call.threads, (columns + columnBlock - 1) / columnBlock, [&](std::int64_t block) {
@@ -35,7 +35,7 @@ template <typename T> Bound leadingOf(const KernelRequest &request, std::int64_t
       float sums[columnBlock];
       columnSums(x + begin, rows, columns, count, sums);
       for (std::int64_t c = 0; c < count; ++c)
-        store(y, begin + c, sums[c] / divisor);
+        storeResult(y, begin + c, sums[c] / divisor, adds);
     });
     return Status::ok();
   });

@@ -19,6 +19,13 @@ inline double load(const Operand &operand, std::int64_t offset) {
 inline void store(const Operand &operand, std::int64_t offset, double value) {
   storeNumber(operand.data, operand.dtype, offset, value);
 }
+/// Stores the value; with `adds` then adds the element that was there, with the bits of a separate `accumulate`.
+inline void storeResult(const Operand &operand, std::int64_t offset, double value, bool adds) {
+  const double before = adds ? load(operand, offset) : 0;
+  store(operand, offset, value);
+  if (adds)
+    store(operand, offset, before + load(operand, offset));
+}
 
 /// Strides of `operand` over the dims of `frame`, aligned at the last one; 0 where the operand repeats.
 inline Dims broadcastStrides(const Operand &operand, const Operand &frame) {

@@ -108,6 +108,7 @@ Bound addRowsOf(std::int64_t padding, const KernelRequest &request, const std::s
   args.rows = static_cast<unsigned>(table.rank ? table.extent[0] : 0);
   args.elements = static_cast<unsigned>(launch.args.rowElements);
   args.tiles = (args.count + tilePositions - 1) / tilePositions;
+  args.adds = request.adds[0];
   while (args.digits < 4 && args.rows >> (8 * args.digits) != 0)
     ++args.digits;
   const bool wide = pair.empty() && policyOf({&values, &table}) == "wide";
@@ -136,7 +137,9 @@ Bound addRowsOf(std::int64_t padding, const KernelRequest &request, const std::s
       list.add("sluice_countPositions", {args.shares, sortThreads, sortShared}, args, bind);
     list.add("sluice_sortPositions", {args.shares, sortThreads, sortShared}, args, bind);
   }
-  const unsigned clearing = (args.rows + static_cast<unsigned>(threads) - 1) / static_cast<unsigned>(threads);
+  // No sum of rows is -0, to which an addition of 0 would give another sign.
+  const unsigned clearing =
+      args.adds ? 0 : (args.rows + static_cast<unsigned>(threads) - 1) / static_cast<unsigned>(threads);
   list.add(rowsSymbol("sumTiles", pair, request), {args.tiles + clearing, threads, sumTilesShared}, args, bind);
   list.add(rowsSymbol("sumParts", pair, request), {args.tiles, threads, 0}, args, bind);
   return std::move(list).finish();

@@ -43,6 +43,7 @@ Bound reduce(const KernelRequest &request, bool largest) {
   args.terms = countOf(args.inner);
   if (request.attributes->integer("mean", 0) != 0)
     args.divisor = static_cast<double>(args.terms);
+  args.adds = request.adds[0];
   const bool byThread = args.outputs >= manyResults || args.terms <= 32;
   return oneLaunch(
       request, symbol(byThread ? "reduceByThread" : "reduceByBlock", {&x}),
@@ -83,6 +84,7 @@ Bound columnSumsOf(const KernelRequest &request) {
   args.y.strides[0] = 1;
   if (request.attributes->integer("mean", 0) != 0)
     args.factor = 1 / static_cast<float>(rows);
+  args.adds = request.adds[0];
   const auto bind = [](ColumnsArgs &args, const RunAddresses &run) {
     args.x = run.inputs[0];
     args.y.data = run.outputs[0];

@@ -32,7 +32,8 @@ RowArgs rowArgs(const KernelRequest &request, const Operand &frame) {
 }
 
 void bindRow(RowArgs &args, const RunAddresses &run) {
-  for (std::size_t i = 0; i < run.inputs.size(); ++i)
+  // Those after them are sums, which the outputs have.
+  for (std::size_t i = 0; i < std::min(run.inputs.size(), std::size(args.in)); ++i)
     args.in[i].data = run.inputs[i];
   for (std::size_t i = 0; i < run.outputs.size(); ++i)
     args.out[i].data = run.outputs[i];
@@ -148,6 +149,8 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   args.dweight = viewOf(out[1]);
   if (centred)
     args.dbias = viewOf(out[2]);
+  args.addsWeight = request.adds[1];
+  args.addsBias = request.adds[2];
   const auto bind = [centred, rstd, adds](DenseNormArgs &args, const RunAddresses &run) {
     args.dy = run.inputs[0];
     args.x = run.inputs[1];
@@ -200,6 +203,7 @@ Bound normGradOf(const KernelRequest &request, bool mean) {
   RowArgs args = rowArgs(request, in[1]);
   args.mean = mean;
   args.adds = in.size() > (mean ? 5 : 4);
+  std::ranges::copy(request.adds, args.isSum);
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(normGradWorkspace(args.rows, args.columns)));
   LaunchList list(*request.cuda);
   constexpr int threads = 128;

@@ -66,7 +66,7 @@ Bound addRows(std::int64_t padding, const KernelRequest &request) {
   const Operand &updates = request.inputs[0], &indices = request.inputs[1], &y = request.outputs[0];
   SLUICE_RETURN_IF_ERROR(checkRows(check, y, indices, updates));
   SLUICE_RETURN_IF_ERROR(check.workspace(SortedIndices::bytes(indices.elements())));
-  return makeKernel(request, [name = request.record->name, padding](Call &call) {
+  return makeKernel(request, [name = request.record->name, padding, adds = request.adds[0]](Call &call) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;
     SortedIndices sorted(call.workspace);
@@ -80,7 +80,7 @@ Bound addRows(std::int64_t padding, const KernelRequest &request) {
         double sum = 0;
         for (std::int64_t i = begin; i < at; ++i)
           sum += load(updates, offsetOf(updates, 0, lead, sorted.position(i)) + in[0]);
-        store(y, row * y.strides[0] + in[1], sum);
+        storeResult(y, row * y.strides[0] + in[1], sum, adds);
       });
     }
     return Status::ok();

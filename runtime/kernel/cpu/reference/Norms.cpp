@@ -75,11 +75,11 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
   if (request.inputs.size() > optional)
     SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[optional], x));
   SLUICE_RETURN_IF_ERROR(checkNorm(check, x, {}, request.outputs.subspan(1), {}));
-  return makeKernel(request, [](Call &call) {
+  return makeKernel(request, [adds = request.adds](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
     const Operand &weight = call.inputs[2], &rstds = call.inputs[optional - 1], &dweight = call.outputs[1];
-    const bool adds = call.inputs.size() > optional;
-    const Rows addend(call.inputs[adds ? optional : 0]);
+    const bool hasAddend = call.inputs.size() > optional;
+    const Rows addend(call.inputs[hasAddend ? optional : 0]);
     auto meanOf = [&](std::int64_t row) { return centred ? loadAt(call.inputs[3], row) : 0; };
     auto rstdOf = [&](std::int64_t row) { return loadAt(rstds, row); };
     // Computes the vectors first, because dx may have the memory of dy.
@@ -90,9 +90,9 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
         ofBias += g;
         ofWeight += g * (x.load(row, c) - meanOf(row)) * rstdOf(row);
       }
-      store(dweight, c * dweight.strides[0], ofWeight);
+      storeResult(dweight, c * dweight.strides[0], ofWeight, adds[1]);
       if constexpr (centred)
-        store(call.outputs[2], c * call.outputs[2].strides[0], ofBias);
+        storeResult(call.outputs[2], c * call.outputs[2].strides[0], ofBias, adds[2]);
     }
     for (std::int64_t row = 0; row < x.rows && x.columns; ++row) {
       double mean = meanOf(row), rstd = rstdOf(row), sum = 0, dot = 0;
@@ -105,7 +105,7 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
       for (std::int64_t c = 0; c < x.columns; ++c) {
         double g = dy.load(row, c) * load(weight, c * weight.strides[0]);
         double h = (x.load(row, c) - mean) * rstd;
-        dx.store(row, c, rstd * (g - sum / columns - h * dot / columns) + (adds ? addend.load(row, c) : 0));
+        dx.store(row, c, rstd * (g - sum / columns - h * dot / columns) + (hasAddend ? addend.load(row, c) : 0));
       }
     }
     return Status::ok();

@@ -23,7 +23,7 @@ template <typename Combine> Bound reduce(const KernelRequest &request, double st
   if (y.rank != x.rank)
     SLUICE_RETURN_IF_ERROR(check.rank(y, kept));
   // reduce_max has no mean.
-  bool mean = request.attributes->integer("mean", 0) != 0;
+  const bool mean = request.attributes->integer("mean", 0) != 0, adds = request.adds[0];
   Dims outerExtent{}, outerX{}, outerY{}, innerExtent{}, innerX{};
   int outer = 0, inner = 0;
   for (int d = 0, out = 0; d < x.rank; ++d) {
@@ -47,7 +47,7 @@ template <typename Combine> Bound reduce(const KernelRequest &request, double st
     walk<2>(outer, outerExtent, {outerX, outerY}, [&](auto &at) {
       double result = start;
       walk<1>(inner, innerExtent, {innerX}, [&](auto &in) { result = combine(result, load(x, at[0] + in[0])); });
-      store(y, at[1], result / divisor);
+      storeResult(y, at[1], result / divisor, adds);
     });
     return Status::ok();
   });

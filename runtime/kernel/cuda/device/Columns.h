@@ -10,6 +10,7 @@
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_COLUMNS_H
 
 #include "runtime/base/cuda/Vector.h"
+#include "runtime/kernel/cuda/device/WriteResult.h"
 
 namespace sluice::cuda {
 
@@ -20,6 +21,8 @@ struct ColumnsArgs {
   View y;
   unsigned rows = 0, columns = 0, runs = 1;
   float factor = 1;
+  /// True if y holds a sum, to which the result is added.
+  bool adds = false;
 };
 
 inline constexpr int columnsThreads = 256, columnsWarps = columnsThreads / warpSize;
@@ -62,7 +65,7 @@ template <typename S> SLUICE_DEVICE void columnSums(const ColumnsArgs &args, Lan
     for (unsigned w = 1; w < columnsWarps; ++w)
       total += shared[element * pitch + w * warpSize + of];
     if (args.runs == 1)
-      Mixed::write(args.y, column * args.y.strides[0], total * args.factor);
+      writeResult(args.y, column * args.y.strides[0], total * args.factor, args.adds);
     else
       args.partial[run * args.columns + column] = total;
   }
@@ -102,7 +105,7 @@ SLUICE_DEVICE void columnSumsEnd(const ColumnsArgs &args, Lane lane) {
   const bool real = column < args.columns;
   const float sum = sumOfRuns(args.partial, args.runs, args.columns, column, real, lane);
   if (real && lane.thread() < warpSize)
-    Mixed::write(args.y, column * args.y.strides[0], sum * args.factor);
+    writeResult(args.y, column * args.y.strides[0], sum * args.factor, args.adds);
 }
 
 } // namespace sluice::cuda

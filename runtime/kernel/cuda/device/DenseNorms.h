@@ -24,6 +24,8 @@ struct DenseNormArgs {
   /// [2][runs][columns]
   float *partial = nullptr;
   View dweight, dbias;
+  /// True if they hold sums, to which the gradients are added.
+  bool addsWeight = false, addsBias = false;
   unsigned rows = 0, columns = 0, runs = 0;
   /// Elements of a vector.
   unsigned width = 0;
@@ -213,7 +215,8 @@ SLUICE_DEVICE void denseNormGradEnd(const DenseNormArgs &args, Lane lane) {
   const float sum = sumOfRuns(partial, args.runs, args.columns, term, real, lane);
   const View &to = isBias ? args.dbias : args.dweight;
   if (real && lane.thread() < warpSize)
-    Mixed::write(to, columnOfTerm(term, args.columns, args.width) * to.strides[0], sum);
+    writeResult(to, columnOfTerm(term, args.columns, args.width) * to.strides[0], sum,
+                isBias ? args.addsBias : args.addsWeight);
 }
 
 template <typename S, int vectors> SLUICE_DEVICE void denseLayerNorm(const DenseNormArgs &args, Lane lane) {

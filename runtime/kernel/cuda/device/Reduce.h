@@ -8,6 +8,7 @@
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_REDUCE_H
 
 #include "runtime/base/cuda/Vector.h"
+#include "runtime/kernel/cuda/device/WriteResult.h"
 
 namespace sluice::cuda {
 
@@ -17,6 +18,8 @@ struct ReduceArgs {
   Index outputs = 0, terms = 0;
   int largest = 0;
   double divisor = 1;
+  /// True if y holds a sum, to which the result is added.
+  bool adds = false;
   /// Power sums: exponent, and scratch memory of this tensor.
   double p = 2;
   double *partial = nullptr;
@@ -36,7 +39,7 @@ template <typename E> SLUICE_DEVICE void reduceByThread(const ReduceArgs &args, 
   if (output >= args.outputs)
     return;
   const double result = reduceTerms<E>(args, offsetIn(args.outer, args.outer.rank, output), 0, 1);
-  writeAny(args.y, offsetIn(args.y, args.y.rank, output), result / args.divisor);
+  writeResult(args.y, offsetIn(args.y, args.y.rank, output), result / args.divisor, args.adds);
 }
 
 template <typename E> SLUICE_DEVICE void reduceByBlock(const ReduceArgs &args, Lane lane) {
@@ -44,7 +47,7 @@ template <typename E> SLUICE_DEVICE void reduceByBlock(const ReduceArgs &args, L
       reduceTerms<E>(args, offsetIn(args.outer, args.outer.rank, lane.block()), lane.thread(), lane.threads());
   result = args.largest ? blockReduce(lane, result, Largest()) : blockReduce(lane, result, Add());
   if (lane.thread() == 0)
-    writeAny(args.y, offsetIn(args.y, args.y.rank, lane.block()), result / args.divisor);
+    writeResult(args.y, offsetIn(args.y, args.y.rank, lane.block()), result / args.divisor, args.adds);
 }
 
 /// One number per block: the sum of |x|^p, or the largest |x|.

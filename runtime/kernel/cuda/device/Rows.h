@@ -7,7 +7,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ROWS_H
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ROWS_H
 
-#include "runtime/base/cuda/Element.h"
+#include "runtime/kernel/cuda/device/WriteResult.h"
 
 namespace sluice::cuda {
 
@@ -27,6 +27,8 @@ struct RowArgs {
   double epsilon = 0, smoothing = 0;
   Index ignore = 0;
   int mean = 0, adds = 0;
+  /// True for a gradient of a vector that holds a sum, to which the result is added.
+  bool isSum[3] = {};
   /// Of a loss: the number of all classes, and the first local one.
   Index classes = 0, firstClass = 0;
   /// Scratch memory.
@@ -210,9 +212,9 @@ SLUICE_DEVICE void normVectorsEnd(const RowArgs &args, Lane lane) {
     ofWeight += partial[run * 2 * args.columns + column];
     ofBias += partial[(run * 2 + 1) * args.columns + column];
   }
-  writeAny(args.out[1], column * args.out[1].strides[0], ofWeight);
+  writeResult(args.out[1], column * args.out[1].strides[0], ofWeight, args.isSum[1]);
   if (args.mean)
-    writeAny(args.out[2], column * args.out[2].strides[0], ofBias);
+    writeResult(args.out[2], column * args.out[2].strides[0], ofBias, args.isSum[2]);
 }
 
 /// logits, targets -> lse, and the row's loss to scratch. A target that is no class gives the loss NaN.

@@ -31,6 +31,8 @@ struct SortedRowsArgs {
   void *parts = nullptr;
   /// Positions, local rows of the table, elements of a row, and tiles.
   unsigned count = 0, rows = 0, elements = 0, tiles = 0;
+  /// True if the table holds a sum, to which the rows are added.
+  bool adds = false;
   /// Steps of the sort, and the step of this launch.
   int digits = 1, step = 0;
   /// Blocks of the sort, and the positions of each; a multiple of `sortThreads`.

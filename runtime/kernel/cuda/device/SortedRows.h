@@ -8,7 +8,7 @@
 //                   block, for few positions, needs no counts of other blocks
 //   sumTiles        a block adds the values of 64 neighbours of the sorted list in order. The sum of a run within the
 //                   64 is written to the table; a run that began before them or goes on after them gives a part. More
-//                   blocks write 0 to the rows of the table that no index names
+//                   blocks write 0 to the rows of the table that no index names, unless the table holds a sum
 //   sumParts        adds the parts of a run in order
 //
 // A position whose index is not of a local row, or is `skipped`, is sorted after all others and adds nothing.
@@ -19,6 +19,7 @@
 
 #include "runtime/base/cuda/Vector.h"
 #include "runtime/kernel/cuda/device/SortedPositions.h"
+#include "runtime/kernel/cuda/device/WriteResult.h"
 
 namespace sluice::cuda {
 
@@ -39,8 +40,13 @@ template <typename V, typename T> struct DenseRows {
   }
   SLUICE_DEVICE static void widen(Raw raw, float (&to)[n]) { widenVector<V>(raw, to); }
   SLUICE_DEVICE void store(unsigned row, unsigned vector, const float (&from)[n]) const {
-    storeVector<T>(static_cast<typename T::Memory *>(args.indexed.table.data) + std::uint64_t(row) * args.elements,
-                   vector, from);
+    auto *to = static_cast<typename T::Memory *>(args.indexed.table.data) + std::uint64_t(row) * args.elements;
+    float sum[n] = {};
+    if (args.adds)
+      loadVector<T>(to, vector, sum);
+    for (int k = 0; k < n; ++k)
+      sum[k] = args.adds ? sum[k] + from[k] : from[k];
+    storeVector<T>(to, vector, sum);
   }
 };
 /// Rows with any strides.
@@ -57,7 +63,8 @@ template <typename E> struct StridedRows {
   SLUICE_DEVICE static void widen(Raw raw, Real (&to)[1]) { to[0] = raw; }
   SLUICE_DEVICE void store(unsigned row, unsigned element, const Real (&from)[1]) const {
     const IndexedArgs &indexed = args.indexed;
-    E::write(indexed.table, row * indexed.table.strides[0] + offsetIn(indexed.row, indexed.row.rank, element), from[0]);
+    writeResult(indexed.table, row * indexed.table.strides[0] + offsetIn(indexed.row, indexed.row.rank, element),
+                from[0], args.adds);
   }
 };
 
