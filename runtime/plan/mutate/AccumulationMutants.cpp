@@ -1,6 +1,11 @@
 //===- AccumulationMutants.cpp - sums over micro-batches ------------------------------===//
 #include "runtime/plan/mutate/Mutation.h"
 
+#include "runtime/kernel/catalogue/Catalogue.h"
+#include "runtime/plan/LaunchAttributes.h"
+
+#include <algorithm>
+
 namespace sluice {
 
 namespace {
@@ -18,12 +23,45 @@ auto isAccumulate(const Mutation &m, bool first) {
   };
 }
 
+/// The sum that a launch of another kernel adds its result to in place; null without one.
+const AliasRecord *sumOf(const Mutation &m, const plan::InstructionT &i) {
+  const plan::LaunchT *launch = i.operation.AsLaunch();
+  const KernelRecord *record = launch ? findKernelRecord(m.kernel(i)) : nullptr;
+  if (!record || i.when == plan::When::all)
+    return nullptr;
+  const Attributes attributes = attributesOf(*launch);
+  for (const AliasRecord &sum : record->sums)
+    if (attributes.number(sum.input, 0) != 0)
+      return &sum;
+  return nullptr;
+}
+
+auto addsToSum(const Mutation &m) {
+  return [&m](const plan::InstructionT &i) { return isAccumulate(m, false)(i) || sumOf(m, i); };
+}
+
 bool accumulateFirstAlways(Mutation &m) {
-  return m.edit(isAccumulate(m, false), [](plan::InstructionT &i) { firstOf(i)->integer = 1; });
+  return m.edit(addsToSum(m), [&](plan::InstructionT &i) {
+    const AliasRecord *sum = sumOf(m, i);
+    if (!sum) {
+      firstOf(i)->integer = 1;
+      return;
+    }
+    // Without the attribute, the first of the sums, which are the last operands, is no operand.
+    plan::LaunchT &launch = *i.operation.AsLaunch();
+    const Attributes attributes = attributesOf(launch);
+    const auto sums = std::ranges::count_if(findKernelRecord(m.kernel(i))->sums, [&](const AliasRecord &other) {
+      return attributes.number(other.input, 0) != 0;
+    });
+    std::erase_if(launch.attributes, [&](const auto &attribute) { return attribute->name == sum->input; });
+    launch.inputs.erase(launch.inputs.end() - sums);
+    if (!launch.input_values.empty())
+      launch.input_values.erase(launch.input_values.end() - sums);
+  });
 }
 
 bool accumulateNotLast(Mutation &m) {
-  return m.edit([&](const auto &i) { return m.isKernel(i, "accumulate") && i.when == plan::When::not_first; },
+  return m.edit([&](const auto &i) { return addsToSum(m)(i) && i.when == plan::When::not_first; },
                 [&](plan::InstructionT &i) {
                   i.when = plan::When::list;
                   i.repetitions.clear();
@@ -131,10 +169,7 @@ std::vector<MutantKind> accumulationKinds() {
        [](Mutation &m) { return m.drop(isAccumulate(m, false)); }},
       {"accumulate-not-last", "the last micro-batch is not added", {2, 7, 9}, accumulateNotLast},
       {"hide-first", "the first micro-batch is added to old bytes by a repeated attribute", {1, 2, 7, 9}, hideFirst},
-      {"accumulate-twice",
-       "a micro-batch is added twice",
-       {7, 9},
-       [](Mutation &m) { return m.repeat(isAccumulate(m, false)); }},
+      {"accumulate-twice", "a micro-batch is added twice", {7, 9}, [](Mutation &m) { return m.repeat(addsToSum(m)); }},
       {"accumulate-other", "a different value is added to the sum", {2, 3, 4, 7, 9}, accumulateOther},
       {"halve-microbatches", "half of the micro-batches run", {1, 2, 7, 8, 9, 11}, halveRepeat},
       {"same-microbatch", "each repetition reads the same micro-batch", {1, 7, 8, 9}, sameMicrobatch},

@@ -1,13 +1,16 @@
 //===- Accumulations.cpp - launches that add the next repetition to a sum ------------------===//
 //
-// The kernel `accumulate` adds a value, and a product with the sum as its residual adds its result.
+// The kernel `accumulate` adds a value. Other kernels add their results to sums that are inputs and outputs: a product
+// with the sum as its residual, or the gradient of a norm.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace sluice::check::proof {
 
@@ -63,32 +66,52 @@ Verdict EntryProof::addRepetition(const plan::ViewT &sum, Reading term, std::opt
   return {};
 }
 
-std::optional<Verdict> EntryProof::accumulateProduct(const plan::LaunchT &launch, std::uint32_t i) {
-  const plan::ViewT &sum = *launch.outputs[0];
-  if (launch.inputs.size() < 3 || numberOf(launch, "residual", 0) == 0 || !isSameView(*launch.inputs.back(), sum))
+std::optional<Verdict> EntryProof::accumulateResults(const plan::LaunchT &launch, std::uint32_t i) {
+  const std::string &kernel = plan.kernels[launch.kernel];
+  const KernelRecord *record = findKernelRecord(kernel);
+  const auto isGiven = [&](const AliasRecord &sum) { return numberOf(launch, sum.input, 0) != 0; };
+  if (!record || std::ranges::none_of(record->sums, isGiven))
     return std::nullopt;
-  plan::LaunchT product = launch;
-  product.inputs.pop_back();
-  std::erase_if(product.attributes, [](const auto &attribute) { return attribute->name == "residual"; });
-  // The program has the product with this residual, or the product alone. That of a form has the id of the op whose
-  // form it ends.
+  plan::LaunchT terms = launch;
+  std::vector<const plan::ViewT *> sums;
+  // The sums are the last inputs, in the order of the record.
+  for (const AliasRecord &sum : record->sums | std::views::reverse) {
+    if (!isGiven(sum))
+      continue;
+    const auto output =
+        std::size_t(std::ranges::find(record->outputs, sum.output, &OperandRecord::name) - record->outputs.begin());
+    if (terms.inputs.empty() || output >= launch.outputs.size() ||
+        !isSameView(*terms.inputs.back(), *launch.outputs[output]))
+      return std::nullopt;
+    sums.push_back(launch.outputs[output].get());
+    terms.inputs.pop_back();
+    std::erase_if(terms.attributes, [&](const auto &attribute) { return attribute->name == sum.input; });
+  }
+  // The program has the op with this operand, as a product with a residual, or without it. A product of a form has the
+  // id of the op whose form it ends.
   const std::uint32_t id = idAt(launch.output_values, 0);
   const std::int64_t named = id != 0 && id < numbering.valueCount() ? numbering.definition(id).first : -1;
-  const bool isNamed = named >= 0 && kernelOfOp(numbering.kindOf(std::uint32_t(named)).op) == "matmul";
-  if (isNamed ? numbering.operandsOf(std::uint32_t(named)).size() != product.inputs.size()
-              : opsOn(product).empty() || !opsOn(launch).empty())
+  const bool isNamed = named >= 0 && kernelOfOp(numbering.kindOf(std::uint32_t(named)).op) == kernel;
+  if (isNamed ? numbering.operandsOf(std::uint32_t(named)).size() != terms.inputs.size()
+              : opsOn(terms).empty() || !opsOn(launch).empty())
     return std::nullopt;
-  std::optional<Reading> before = read(sum);
-  if (Verdict verdict = compute(product, i); verdict)
+  std::vector<std::optional<Reading>> before;
+  for (const plan::ViewT *sum : sums)
+    before.push_back(read(*sum));
+  if (Verdict verdict = compute(terms, i); verdict)
     return verdict;
-  std::optional<Reading> term = read(sum);
-  if (!term || !term->meaning.unproved.empty())
-    return Verdict();
-  term->meaning.isSum = true;
-  // A product that began the sum is the sum of one repetition.
-  if (before && before->meaning.first == before->meaning.last)
-    before->meaning.isSum = true;
-  return addRepetition(sum, std::move(*term), std::move(before), i);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    std::optional<Reading> term = read(*sums[k]);
+    if (!term || !term->meaning.unproved.empty())
+      continue;
+    term->meaning.isSum = true;
+    // A launch that began the sum computed that of one repetition.
+    if (before[k] && before[k]->meaning.first == before[k]->meaning.last)
+      before[k]->meaning.isSum = true;
+    if (Verdict verdict = addRepetition(*sums[k], std::move(*term), std::move(before[k]), i); verdict)
+      return verdict;
+  }
+  return Verdict();
 }
 
 } // namespace sluice::check::proof

@@ -122,8 +122,8 @@ private:
   Verdict accumulate(const plan::LaunchT &launch, std::uint32_t i);
   /// Adds `term`, the next repetition, to a sum; `before` is the sum of those before it, nullopt if nothing is known.
   Verdict addRepetition(const plan::ViewT &sum, Reading term, std::optional<Reading> before, std::uint32_t i);
-  /// A product whose residual is the sum that it adds the next repetition to; nullopt if the launch is none.
-  std::optional<Verdict> accumulateProduct(const plan::LaunchT &launch, std::uint32_t i);
+  /// A launch that adds the results of the next repetition to sums in place; nullopt if the launch adds to none.
+  std::optional<Verdict> accumulateResults(const plan::LaunchT &launch, std::uint32_t i);
 
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);

@@ -121,9 +121,8 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
     return update(launch, i);
   if (kernel == kernelName(KernelId::cross_entropy_and_grad))
     return lossAndGradient(launch, i);
-  if (kernel == "matmul")
-    if (const std::optional<Verdict> done = accumulateProduct(launch, i))
-      return *done;
+  if (const std::optional<Verdict> done = accumulateResults(launch, i))
+    return *done;
   return compute(launch, i);
 }
 

@@ -12,6 +12,11 @@ const Recipe
         {"RepeatedSums", "zoo linear-relu-linear",
          "--set mesh.shard=2 --set gradient.microbatches=5 --set 'gradient.sync=[false, false, true, false, true]'"},
     norms = {"Norms", "zoo transformer", "--set mesh.shard=2 --set precision.compute=bf16"},
+    // Sums of the gradients of biases and of layer norms; those of an embedding and of rms norms.
+    sums = {"Sums", "zoo transformer", "--set mesh.shard=2 --set gradient.microbatches=4 --set precision.compute=bf16"},
+    sumsOfLlama = {"SumsOfLlama",
+                   "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
+                   "--set gradient.microbatches=4"},
     rotations = {"Rotations", "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
                  "--set precision.compute=bf16"};
 
@@ -24,16 +29,24 @@ const Recipe tensorParallel = {"TensorParallel",
                  "gradient.microbatches=3"};
 
 TEST(Proof, OfProducts) {
-  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &rotations, &tensorParallel, &splitLoss})
+  for (const Recipe *recipe :
+       {&accumulation, &repeatedSums, &norms, &sums, &sumsOfLlama, &rotations, &tensorParallel, &splitLoss})
     expectProved(*recipe);
 }
 
-/// The product that adds its gradient to the sum of the micro-batches before.
-plan::InstructionT &addingProduct(plan::PlanT &plan) {
+/// The launch that adds its gradient to the sum of the micro-batches before.
+plan::InstructionT &addingLaunch(plan::PlanT &plan, const std::string &kernel) {
   return find(plan, [&](const plan::InstructionT &at) {
     const plan::LaunchT *launch = at.operation.AsLaunch();
-    return launch && plan.kernels[launch->kernel] == "matmul" && at.when == plan::When::not_first;
+    return launch && plan.kernels[launch->kernel] == kernel && at.when == plan::When::not_first;
   });
+}
+plan::InstructionT &addingProduct(plan::PlanT &plan) { return addingLaunch(plan, "matmul"); }
+/// The launch no longer adds to the last of its sums, which `attribute` gives.
+void replaceSum(plan::LaunchT &launch, const std::string &attribute) {
+  attributeOf(launch, attribute).integer = 0;
+  launch.inputs.pop_back();
+  launch.input_values.pop_back();
 }
 plan::LaunchT &listOf(plan::PlanT &plan, const std::string &kernel) {
   return *find(plan, [&](const plan::InstructionT &at) {
@@ -57,11 +70,46 @@ void PrintTo(const WrongProduct &product, std::ostream *out) { *out << product.w
 const WrongProduct wrongProducts[] = {
     {accumulation,
      {"ReplacedSum", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) { replaceSum(*addingProduct(plan).operation.AsLaunch(), "residual"); }}},
+    {sums,
+     {"ReplacedSumOfBias", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) { replaceSum(*addingLaunch(plan, "reduce_sum").operation.AsLaunch(), "sum"); }}},
+    {sumsOfLlama,
+     {"ReplacedSumOfEmbedding", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) { replaceSum(*addingLaunch(plan, "embedding_grad").operation.AsLaunch(), "sum"); }}},
+    {sums,
+     {"ReplacedSumOfNorm", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) { replaceSum(*addingLaunch(plan, "layer_norm_grad").operation.AsLaunch(), "dbias_sum"); }}},
+    {sumsOfLlama,
+     {"ReplacedSumOfRmsNorm", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) { replaceSum(*addingLaunch(plan, "rms_norm_grad").operation.AsLaunch(), "dweight_sum"); }}},
+    // The sum is read from the memory of the other vector.
+    {sums,
+     {"ExchangedSumsOfNorm", "", 2, "updates input",
       [](plan::PlanT &plan) {
-        plan::LaunchT &launch = *addingProduct(plan).operation.AsLaunch();
-        attributeOf(launch, "residual").integer = 0;
-        launch.inputs.pop_back();
-        launch.input_values.pop_back();
+        plan::LaunchT &launch = *addingLaunch(plan, "layer_norm_grad").operation.AsLaunch();
+        std::swap(*launch.inputs[launch.inputs.size() - 1], *launch.inputs[launch.inputs.size() - 2]);
+      }}},
+    {sums,
+     {"ExchangedSumsAndOutputsOfNorm", "", 9, "adds",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = *addingLaunch(plan, "layer_norm_grad").operation.AsLaunch();
+        std::swap(*launch.inputs[launch.inputs.size() - 1], *launch.inputs[launch.inputs.size() - 2]);
+        std::swap(*launch.outputs[1], *launch.outputs[2]);
+      }}},
+    {sums,
+     {"MissingMicrobatchOfNorm", "", 9, "",
+      [](plan::PlanT &plan) {
+        plan::InstructionT &launch = addingLaunch(plan, "layer_norm_grad");
+        launch.when = plan::When::list;
+        launch.repetitions = {2, 3};
+      }}},
+    {sums,
+     {"MissingMicrobatchOfBias", "", 7, "misses micro-batch 1",
+      [](plan::PlanT &plan) {
+        plan::InstructionT &launch = addingLaunch(plan, "reduce_sum");
+        launch.when = plan::When::list;
+        launch.repetitions = {2, 3};
       }}},
     {accumulation,
      {"MissingMicrobatch", "", 7, "misses micro-batch 1",
