@@ -11,6 +11,7 @@
 #include "dialect/plan/Accesses.h"
 #include "dialect/plan/StreamOrder.h"
 
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <deque>
@@ -83,15 +84,22 @@ void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &s
     return;
   const llvm::SmallVector<int64_t> ends = completionsOf(op, section);
   const int64_t begin = section.front().at;
-  // Buffers whose contents may pass from one repetition to the next.
-  llvm::DenseMap<StringAttr, sluice::When> firstWhen;
+  // The repetitions in which a buffer has been written: content that is read in another one is from an earlier one.
+  const llvm::SmallVector<Repetition> repetitions = repetitionsOf(op);
+  llvm::DenseMap<StringAttr, llvm::SmallBitVector> written;
   const auto touch = [&](Operation *user, int64_t at, FlatSymbolRefAttr buffer, bool writes) {
     Life &life = lives[buffer.getAttr()];
     const int64_t end = ends[at - begin];
     if (op.getRepeat() > 1) {
-      auto [it, isFirst] = firstWhen.try_emplace(buffer.getAttr(), whenOf(user));
+      llvm::SmallBitVector &in = written.try_emplace(buffer.getAttr(), repetitions.size()).first->second;
       const bool wasMadeBefore = life.begin >= 0 && life.begin < begin;
-      const bool carries = isFirst ? !writes : !it->second.isAll() && it->second != whenOf(user);
+      bool carries = false;
+      for (auto [index, repetition] : llvm::enumerate(repetitions))
+        if (isIssued(user, repetition)) {
+          carries |= !writes && !in.test(index);
+          if (writes)
+            in.set(index);
+        }
       if (wasMadeBefore || carries || isCarried(buffer, symbols))
         life.extend(begin, section.back().at + 1);
     }

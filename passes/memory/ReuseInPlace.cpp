@@ -22,9 +22,32 @@ struct Span {
 };
 using Spans = llvm::DenseMap<StringAttr, Span>;
 
+/// The launch before, if each repetition has one of the two, with the same outputs: one that begins a sum, and one that
+/// adds to it. Null otherwise.
+LaunchOp alternativeOf(Operation *op) {
+  auto launch = dyn_cast<LaunchOp>(op), other = dyn_cast_or_null<LaunchOp>(op->getPrevNode());
+  if (!launch || !other || launch.getKernel() != other.getKernel() || launch.getOutputs() != other.getOutputs() ||
+      !launch.getWhen() || !other.getWhen())
+    return {};
+  const When one = whenOf(other), next = whenOf(launch);
+  if (one == When(WhenKind::first) && next == When(WhenKind::not_first))
+    return other;
+  const int64_t repeat = launch->getParentOfType<SectionOp>().getRepeat();
+  const bool isOne = llvm::all_of(llvm::seq<int64_t>(0, repeat), [&](int64_t repetition) {
+    return one.includes(repetition, repeat) != next.includes(repetition, repeat);
+  });
+  return isOne ? other : LaunchOp();
+}
+
+/// Calls visit(instruction, position); alternatives have one position.
+void forEachPosition(EntryOp entry, llvm::function_ref<void(Operation *, int64_t)> visit) {
+  forEachInstruction(
+      entry, [&](Operation *op, int64_t position, SectionOp) { visit(op, position - (alternativeOf(op) ? 1 : 0)); });
+}
+
 Spans spansOf(EntryOp entry) {
   Spans spans;
-  forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
+  forEachPosition(entry, [&](Operation *op, int64_t position) {
     for (const Access &access : accessesOf(op)) {
       Span &span = spans[access.view.getBuffer().getAttr()];
       if (span.users.empty())
@@ -64,7 +87,7 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
     SymbolTable symbols(module);
     for (auto entry : module.getOps<EntryOp>()) {
       Spans spans = spansOf(entry);
-      forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
+      forEachPosition(entry, [&](Operation *op, int64_t position) {
         if (auto launch = dyn_cast<LaunchOp>(op))
           for (size_t pair = 0; pair + 1 < launch.getMayAlias().size(); pair += 2)
             if (join(launch, launch.getMayAlias()[pair], launch.getMayAlias()[pair + 1], position, spans, symbols))
@@ -92,8 +115,10 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
     for (auto [index, view] : llvm::enumerate(launch.getInputs().getAsRange<ViewAttr>()))
       if (int64_t(index) != input && view.getBuffer() == from.getBuffer())
         return false;
-    // A write in one repetition must not overwrite a value of another.
-    if (before.users.front()->getParentOp() != launch->getParentOp() || whenOf(before.users.front()) != whenOf(launch))
+    // A write in one repetition must not overwrite a value of another. Alternatives write in all repetitions.
+    Operation *following = launch->getNextNode();
+    const When when = following && alternativeOf(following) == launch ? When() : whenOf(launch);
+    if (before.users.front()->getParentOp() != launch->getParentOp() || whenOf(before.users.front()) != when)
       return false;
     old.setBufferClass(mergedClass(old.getBufferClass(), next.getBufferClass()));
     const FlatSymbolRefAttr symbol = FlatSymbolRefAttr::get(old.getSymNameAttr());

@@ -3,7 +3,8 @@
 
 // @b takes @a's memory, and @c with it. @d may not take @c's: it is read after. @e may not take @w's: it persists. @f may
 // not take @d's: another operand is a window of it. @h may not take @g's: that is carried over repetitions. @j takes @i's: the
-// windows are the same, with padded rows. @l may not take @k's: the distance of its rows differs.
+// windows are the same, with padded rows. @l may not take @k's: the distance of its rows differs. @dx takes @dy's: of the two launches
+// each repetition has one. @dz may not take @dx's: the last repetition has neither of the two launches.
 
 // CHECK: plan.buffer @a
 // CHECK-SAME: buffer_class = #plan.class<activation>
@@ -18,6 +19,9 @@
 // CHECK-NOT: plan.buffer @j
 // CHECK: plan.buffer @k
 // CHECK: plan.buffer @l
+// CHECK: plan.buffer @dy
+// CHECK-NOT: plan.buffer @dx
+// CHECK: plan.buffer @dz
 plan.buffer @w : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<parameter>, bytes = 16 : i64}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
 plan.buffer @b : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "main"}
@@ -31,8 +35,12 @@ plan.buffer @i : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #p
 plan.buffer @j : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "main"}
 plan.buffer @k : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "main"}
 plan.buffer @l : tensor<2x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "main"}
+plan.buffer @sum : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 8 : i64, entry = "main", carried}
+plan.buffer @dy : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 24 : i64, entry = "main"}
+plan.buffer @dx : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 24 : i64, entry = "main"}
+plan.buffer @dz : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 24 : i64, entry = "main"}
 plan.entry @main {
-  plan.section "main" repeat 2 {
+  plan.section "main" repeat 3 {
     // CHECK: plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>]
     plan.launch "exp" ins [#plan.view<@w : 4xf32>] outs [#plan.view<@a : 4xf32>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
     // CHECK-NEXT: plan.launch "relu" ins [#plan.view<@a : 4xf32>] outs [#plan.view<@a : 4xf32>]
@@ -54,5 +62,13 @@ plan.entry @main {
     plan.launch "exp" ins [#plan.view<@j : 2x3xf32 strides [4, 1]>] outs [#plan.view<@k : 2x3xf32 strides [5, 1]>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
     // CHECK-NEXT: plan.launch "exp" ins [#plan.view<@k : 2x3xf32 strides [5, 1]>] outs [#plan.view<@l : 2x3xf32 strides [4, 1]>]
     plan.launch "exp" ins [#plan.view<@k : 2x3xf32 strides [5, 1]>] outs [#plan.view<@l : 2x3xf32 strides [4, 1]>] {} {phase = #plan.phase<forward>, may_alias = array<i64: 0, 0>}
+    plan.fill <@dy : 3x2xf32> with 1.0 {phase = #plan.phase<backward>}
+    // CHECK: plan.launch "rms_norm_grad" ins [#plan.view<@dy : 3x2xf32>, {{.*}} outs [#plan.view<@dy : 3x2xf32>
+    // CHECK-NEXT: plan.launch "rms_norm_grad" ins [#plan.view<@dy : 3x2xf32>, {{.*}} outs [#plan.view<@dy : 3x2xf32>
+    plan.launch "rms_norm_grad" ins [#plan.view<@dy : 3x2xf32>, #plan.view<@w : 3x2xf32 strides [0, 1]>, #plan.view<@w : 2xf32>, #plan.view<@w : 3xf32>] outs [#plan.view<@dx : 3x2xf32>, #plan.view<@sum : 2xf32>] {} {phase = #plan.phase<backward>, may_alias = array<i64: 0, 0>, when = #plan.when<first>}
+    plan.launch "rms_norm_grad" ins [#plan.view<@dy : 3x2xf32>, #plan.view<@w : 3x2xf32 strides [0, 1]>, #plan.view<@w : 2xf32>, #plan.view<@w : 3xf32>, #plan.view<@sum : 2xf32>] outs [#plan.view<@dx : 3x2xf32>, #plan.view<@sum : 2xf32>] {dweight_sum = 1 : i64} {phase = #plan.phase<backward>, may_alias = array<i64: 0, 0>, when = #plan.when<not_first>}
+    // CHECK-NEXT: plan.launch "rms_norm_grad" ins [#plan.view<@dy : 3x2xf32>, {{.*}} outs [#plan.view<@dz : 3x2xf32>
+    plan.launch "rms_norm_grad" ins [#plan.view<@dx : 3x2xf32>, #plan.view<@w : 3x2xf32 strides [0, 1]>, #plan.view<@w : 2xf32>, #plan.view<@w : 3xf32>] outs [#plan.view<@dz : 3x2xf32>, #plan.view<@sum : 2xf32>] {} {phase = #plan.phase<backward>, may_alias = array<i64: 0, 0>, when = #plan.when<first>}
+    plan.launch "rms_norm_grad" ins [#plan.view<@dx : 3x2xf32>, #plan.view<@w : 3x2xf32 strides [0, 1]>, #plan.view<@w : 2xf32>, #plan.view<@w : 3xf32>, #plan.view<@sum : 2xf32>] outs [#plan.view<@dz : 3x2xf32>, #plan.view<@sum : 2xf32>] {dweight_sum = 1 : i64} {phase = #plan.phase<backward>, may_alias = array<i64: 0, 0>, when = #plan.when<[1]>}
   }
 }
