@@ -13,7 +13,11 @@ namespace sluice {
 KernelCall recordedCall(Operation *op, KernelId kernel) {
   Builder builder(op->getContext());
   KernelCall call{kernel, {}, llvm::to_vector(op->getOperands())};
-  for (const AttributeRecord &attribute : kernelRecord(kernel).attributes) {
+  const KernelRecord &record = kernelRecord(kernel);
+  for (const AttributeRecord &attribute : record.attributes) {
+    // Launches add to sums, ops do not.
+    if (llvm::any_of(record.sums, [&](const AliasRecord &sum) { return sum.input == attribute.name; }))
+      continue;
     std::optional<Attribute> value = op->getInherentAttr(attribute.name);
     if (!value)
       continue;

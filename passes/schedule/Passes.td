@@ -122,11 +122,12 @@ def PlaceDestinations : Pass<"plan-place-destinations", "::mlir::ModuleOp"> {
   }];
 }
 
-def AccumulateInProducts : Pass<"plan-accumulate-in-products", "::mlir::ModuleOp"> {
-  let summary = "computes products directly in the sums of which they are terms";
+def AccumulateInLaunches : Pass<"plan-accumulate-in-launches", "::mlir::ModuleOp"> {
+  let summary = "computes results directly in the sums of which they are terms";
   let description = [{
-    A product that is only accumulated over repetitions is computed into the sum: it is the sum's first value, and then has
-    the sum as its residual.
+    A result that is only accumulated over repetitions is computed into the sum, if the kernel can add to a sum (`sums`
+    of its record): it is the sum's first value, and then the kernel has the sum as an input and adds to it in place. So
+    does a product with the sum as its residual, and so do the gradients of biases, norms and embeddings.
     ```
     launch matmul outs [@a]; launch accumulate first ins [@a] outs [@b] {first}; launch accumulate ins [@a] outs [@b] {not_first}
     ==>

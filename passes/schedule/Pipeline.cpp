@@ -16,7 +16,7 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
 void sluice::buildLower(mlir::OpPassManager &manager) {
   manager.addPass(createLowerToPlan());
   manager.addPass(createPlaceDestinations());
-  manager.addPass(createAccumulateInProducts());
+  manager.addPass(createAccumulateInLaunches());
   manager.addPass(createFuseLoss());
 }
 

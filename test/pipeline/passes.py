@@ -149,7 +149,7 @@ TABLE = {
         "plan-lower": (BASE, refused),
         "plan-place-destinations": (BASE, shows(lambda complete, plan: complete.count_instructions("copy", phase="backward") <
                                                 plan.count_instructions("copy", phase="backward"))),
-        "plan-accumulate-in-products": (BASE, shows(lambda complete, plan: complete.count_instructions("accumulate") <
+        "plan-accumulate-in-launches": (BASE, shows(lambda complete, plan: complete.count_instructions("accumulate") <
                                                     plan.count_instructions("accumulate"))),
         # The logits are read once.
         "plan-fuse-loss": (GPU, shows(lambda complete, plan: complete.count_instructions("cross_entropy_and_grad") == plan.count_instructions("cross_entropy_grad") > 0 ==

@@ -31,6 +31,8 @@ from sluice import *
 # predicted code of oneDNN's products in bf16 is larger.
 # Those of describe of the plans for CUDA are newer: the memory of a GPU's libraries in the process is not predicted.
 # Those of gpt2-cuda, gpt2-cuda-bf16, gpt2-cuda-offload and llama-cuda are newer: a launch computes the loss and its gradient.
+# Those of plans with micro-batches are newer: the kernels of the gradients of biases, norms and embeddings add to the sum of the
+# micro-batches before, in place of a launch that adds each of them.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.

@@ -111,6 +111,11 @@ def accumulation_in_the_reduce_dtype():
         expect_equal({c["dtype"] for c in plan.collectives("all_gather")}, {"bf16"}, f"{sync}: dtype of gathers")
         sums = [one.operands for one in plan.instructions() if one.what == "accumulate"]
         expect(sums and all(":bf16" not in operands for operands in sums), f"{sync}: expected only sums in f32 but got {sums[:2]}")
+        if sync == "last":
+            # The kernels of the gradients of weights and biases add to the sums.
+            added = [one.operands.split(" -> ")[1] for one in plan.instructions() if one.when == "not_first" and one.what in ("matmul", "reduce_sum")]
+            expect_equal(len(added), len(plan.parameters()), "launches that add to sums")
+            expect(all(":f32" in operands for operands in added), f"expected only sums in f32 but got {added[:2]}")
         expect_near_runs(train(plan, steps=3), train(Plan(model, ["gradient.microbatches=16"]), steps=3), 3e-2, f"{recipe}")
 
 

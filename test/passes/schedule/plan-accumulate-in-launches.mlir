@@ -1,13 +1,17 @@
-// RUN: sluice-opt %s -plan-accumulate-in-products | FileCheck %s
-// RUN: sluice-opt %s -plan-accumulate-in-products -plan-accumulate-in-products | FileCheck %s
+// RUN: sluice-opt %s -plan-accumulate-in-launches | FileCheck %s
+// RUN: sluice-opt %s -plan-accumulate-in-launches -plan-accumulate-in-launches | FileCheck %s
 
-// Products whose only use is an accumulation are computed into the sum. @q stays: it is read a second time. @r stays: its
-// sum has another element type. @s stays: relu has no residual.
+// Results whose only use is an accumulation are computed into the sum. @q stays: it is read a second time. @r stays: its
+// sum has another element type. @s stays: relu cannot add to a sum. Of the norm's gradient, dweight and dbias are added in one launch,
+// after the addend; the sum of a bias in bf16 stays, as it is rounded a second time.
 
 // CHECK-NOT: plan.buffer @p
 // CHECK: plan.buffer @q
 // CHECK: plan.buffer @r
 // CHECK: plan.buffer @s
+// CHECK-NOT: plan.buffer @dw
+// CHECK-NOT: plan.buffer @db
+// CHECK: plan.buffer @n
 plan.buffer @m : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<input>, bytes = 24 : i64, entry = "h"}
 plan.buffer @p : tensor<2x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "h"}
 plan.buffer @q : tensor<2x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 16 : i64, entry = "h"}
@@ -15,6 +19,12 @@ plan.buffer @r : tensor<2x2xbf16> {space = #plan.space<device>, buffer_class = #
 plan.buffer @s : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 24 : i64, entry = "h"}
 plan.buffer @sum : tensor<4x2x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 64 : i64, entry = "h", carried}
 plan.buffer @rows : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 24 : i64, entry = "h", carried}
+plan.buffer @dw : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 8 : i64, entry = "h"}
+plan.buffer @db : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 8 : i64, entry = "h"}
+plan.buffer @n : tensor<2xbf16> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 4 : i64, entry = "h"}
+plan.buffer @dx : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 24 : i64, entry = "h"}
+plan.buffer @vectors : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 24 : i64, entry = "h", carried}
+plan.buffer @narrow : tensor<2xbf16> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 4 : i64, entry = "h", carried}
 plan.entry @h {
   plan.section "main" repeat 3 {
     // CHECK: plan.launch "matmul" ins [#plan.view<@m : 3x2xf32>, #plan.view<@m : 3x2xf32>] outs [#plan.view<@sum : 2x2xf32>] {residual = 0 : i64, transpose_a = 1 : i64} {flops = 24 : i64, {{.*}}, when = #plan.when<first>}
@@ -36,5 +46,18 @@ plan.entry @h {
     plan.launch "relu" ins [#plan.view<@m : 3x2xf32>] outs [#plan.view<@s : 3x2xf32>] {} {phase = #plan.phase<backward>}
     plan.launch "accumulate" ins [#plan.view<@s : 3x2xf32>] outs [#plan.view<@rows : 3x2xf32>] {first = 1 : i64} {phase = #plan.phase<backward>, when = #plan.when<first>}
     plan.launch "accumulate" ins [#plan.view<@s : 3x2xf32>] outs [#plan.view<@rows : 3x2xf32>] {first = 0 : i64} {phase = #plan.phase<backward>, when = #plan.when<not_first>}
+    // CHECK: plan.launch "layer_norm_grad" ins [#plan.view<@m : 3x2xf32>, #plan.view<@m : 3x2xf32>, #plan.view<@vectors : 2xf32 offset 16>, #plan.view<@m : 3xf32>, #plan.view<@m : 3xf32>, #plan.view<@m : 3x2xf32>] outs [#plan.view<@dx : 3x2xf32>, #plan.view<@vectors : 2xf32>, #plan.view<@vectors : 2xf32 offset 8>] {} {{.*}}when = #plan.when<first>}
+    // CHECK-NEXT: plan.launch "layer_norm_grad" ins [{{.*}}, #plan.view<@m : 3x2xf32>, #plan.view<@vectors : 2xf32>, #plan.view<@vectors : 2xf32 offset 8>] outs [#plan.view<@dx : 3x2xf32>, #plan.view<@vectors : 2xf32>, #plan.view<@vectors : 2xf32 offset 8>] {dbias_sum = 1 : i64, dweight_sum = 1 : i64} {flops = 4 : i64, {{.*}}may_alias = array<i64: 0, 0, 6, 1, 7, 2>, {{.*}}when = #plan.when<not_first>}
+    plan.launch "layer_norm_grad" ins [#plan.view<@m : 3x2xf32>, #plan.view<@m : 3x2xf32>, #plan.view<@vectors : 2xf32 offset 16>, #plan.view<@m : 3xf32>, #plan.view<@m : 3xf32>, #plan.view<@m : 3x2xf32>] outs [#plan.view<@dx : 3x2xf32>, #plan.view<@dw : 2xf32>, #plan.view<@db : 2xf32>] {} {phase = #plan.phase<backward>, may_alias = array<i64: 0, 0>}
+    // CHECK-NEXT: plan.launch "exp"
+    plan.launch "exp" ins [#plan.view<@m : 3x2xf32>] outs [#plan.view<@rows : 3x2xf32>] {} {phase = #plan.phase<backward>}
+    plan.launch "accumulate" ins [#plan.view<@db : 2xf32>] outs [#plan.view<@vectors : 2xf32 offset 8>] {first = 1 : i64} {phase = #plan.phase<backward>, when = #plan.when<first>}
+    plan.launch "accumulate" ins [#plan.view<@db : 2xf32>] outs [#plan.view<@vectors : 2xf32 offset 8>] {first = 0 : i64} {phase = #plan.phase<backward>, when = #plan.when<not_first>}
+    plan.launch "accumulate" ins [#plan.view<@dw : 2xf32>] outs [#plan.view<@vectors : 2xf32>] {first = 1 : i64} {phase = #plan.phase<backward>, when = #plan.when<first>}
+    plan.launch "accumulate" ins [#plan.view<@dw : 2xf32>] outs [#plan.view<@vectors : 2xf32>] {first = 0 : i64} {phase = #plan.phase<backward>, when = #plan.when<not_first>}
+    // CHECK-NEXT: plan.launch "reduce_sum" {{.*}} outs [#plan.view<@n : 2xbf16>]
+    plan.launch "reduce_sum" ins [#plan.view<@m : 3x2xf32>] outs [#plan.view<@n : 2xbf16>] {dims = array<i64: 0>} {phase = #plan.phase<backward>}
+    plan.launch "accumulate" ins [#plan.view<@n : 2xbf16>] outs [#plan.view<@narrow : 2xbf16>] {first = 1 : i64} {phase = #plan.phase<backward>, when = #plan.when<first>}
+    plan.launch "accumulate" ins [#plan.view<@n : 2xbf16>] outs [#plan.view<@narrow : 2xbf16>] {first = 0 : i64} {phase = #plan.phase<backward>, when = #plan.when<not_first>}
   }
 }
