@@ -123,12 +123,11 @@ RootId EntryProof::rankPartOf(const Reading &reading, const plan::CollectiveT &c
   const Meaning &meaning = reading.meaning;
   const auto isDivided = [&](std::uint32_t axis) { return sizes[axis] > 1; };
   if (meaning.first != repetition || meaning.last != repetition || meaning.summed != dataAxes || meaning.partial != 0 ||
-      !axesOf(meaning).empty() ||
       !std::ranges::equal(collective.axes | std::views::filter(isDivided),
                           plan.data_axes | std::views::filter(isDivided)))
     return 0;
   for (const RankPart &own : numbering.root(meaning.root).rankParts)
-    if (own.at.base == reading.at.base && flattened(own.at) == flattened(reading.at))
+    if (reading.hasElementsOf({{}, own.at}))
       return own.part;
   return 0;
 }

@@ -116,13 +116,16 @@ void EntryProof::addInputs() {
 
 void EntryProof::beginVariables() {
   for (const auto &variable : plan.variables)
-    if (const RootId root = numbering.persistent({variable->name, ""})) {
-      Reading reading;
-      reading.meaning.root = root;
-      reading.meaning.first = reading.meaning.last = repetition;
-      reading.at = denseIndexing(plan.buffers[variable->buffer]->shape);
-      write(fullView(variable->buffer), std::move(reading));
-    }
+    if (const RootId root = numbering.persistent({variable->name, ""}))
+      write(fullView(variable->buffer), readingOf(*variable, root));
+}
+
+Reading EntryProof::readingOf(const plan::VariableT &variable, RootId root) const {
+  Reading reading;
+  reading.meaning.root = root;
+  reading.meaning.first = reading.meaning.last = repetition;
+  reading.at = denseIndexing(plan.buffers[variable.buffer]->shape);
+  return reading;
 }
 
 Verdict EntryProof::checkVariables() {
@@ -138,8 +141,10 @@ Verdict EntryProof::checkVariables() {
       mismatch.isUnknown = !reading || !reading->meaning.unproved.empty();
       if (mismatch.isUnknown)
         mismatch.text = "is not known";
-      else if (reading->meaning.root != root || reading->meaning.isSum || reading->meaning.coefficient != 1)
+      else if (const Reading before = readingOf(*variable, root); reading->meaning != before.meaning)
         mismatch.text = "hold " + describe(reading->meaning) + ", expected " + numbering.describe(root);
+      else if (!reading->hasElementsOf(before))
+        mismatch.text = "hold " + numbering.describe(root) + " in another order";
     } else if (variable->averaged && dataAxes != 0 && repetition + 1 == repeat) {
       if (!isMeanOfRanks(view, written->second, mismatch))
         mismatch.text = "expected the mean over the ranks along " + namesOf(dataAxes) + ": " + mismatch.text;
@@ -168,7 +173,7 @@ bool EntryProof::isMeanOfRanks(const plan::ViewT &view, std::uint32_t id, Mismat
   const double ranks = double(groupSize(plan, plan.data_axes));
   mismatch = {9, "holds " + describe(own), false};
   if (own.root != expected.root || own.first != repetition || own.summed != dataAxes || own.partial != 0 ||
-      !areClose(own.coefficient * ranks, expected.coefficient) || reading->at != expected.at)
+      !areClose(own.coefficient * ranks, expected.coefficient) || !reading->hasElementsOf({{}, expected.at}))
     return false;
   mismatch = {};
   return true;
@@ -351,7 +356,8 @@ bool EntryProof::isRankLoss(const plan::ViewT &view) {
   const Meaning &own = reading->meaning;
   const double ranks = double(groupSize(plan, plan.data_axes));
   return own.root == numbering.root(loss.root).totalOf && own.root != 0 && own.first == 0 && own.last == repeat - 1 &&
-         own.summed == 0 && own.partial == 0 && areClose(own.coefficient, loss.coefficient * ranks);
+         own.summed == 0 && own.partial == 0 && areClose(own.coefficient, loss.coefficient * ranks) &&
+         reading->hasElementsOf({{}, loss.at});
 }
 
 Result EntryProof::run() {

@@ -58,6 +58,8 @@ private:
   /// The mean of a rank's losses over its micro-batches: an output that the program does not have.
   bool isRankLoss(const plan::ViewT &view);
   void beginVariables();
+  /// What the variable holds at the begin of a repetition.
+  Reading readingOf(const plan::VariableT &variable, RootId root) const;
   Verdict checkVariables();
   /// The mean of the data ranks' values of this repetition.
   bool isMeanOfRanks(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch);

@@ -248,62 +248,6 @@ TEST(ChunkProof, TheLargestOfChunksIsNoSum) {
   }
 }
 
-/// Ranks along `tensor` have columns of w [2, 2, 3], one of them padding, and those along `expert` slice a row. The
-/// window of three elements from the second one of the row ends with the padding, not with the first element of the
-/// next row.
-TEST(ChunkProof, PaddingIsNotTheNextRow) {
-  ProofPlan p({{"tensor", 2}, {"expert", 2}});
-  const std::uint32_t w = p.buffer("w", {2, 2, 2}), gathered = p.buffer("gathered", {16}),
-                      rows = p.buffer("rows", {2, 4}), row = p.buffer("row", {1, 4}), relu = p.buffer("relu", {3, 1}),
-                      all = p.buffer("all", {2, 3}), y = p.buffer("y", {3, 2});
-  p.unit("u");
-  plan::ParameterT &own = p.parameter("w", {2, 2, 3}, {0}, w);
-  own.dim = 2;
-  const std::uint32_t flat = p.op("model.reshape", {p.op("model.read", {}, {2, 2, 3}, {}, "w")}, {12}),
-                      window = p.op("model.slice", {flat}, {6}, {list("start", {1}), list("limit", {7})}),
-                      columns = p.op("model.transpose", {p.op("model.reshape", {window}, {2, 3})}, {3, 2},
-                                     {list("permutation", {1, 0})});
-  p.end({p.op("model.relu", {columns}, {3, 2})});
-  plan::EntryT &entry = p.step();
-  p.collective(0, all_gather, {0}, plan::ReduceOp::none, {{p.view(w), p.view(gathered)}});
-  p.copy(0, p.view(gathered, {2, 2, 2}, 0, {2, 8, 1}), p.view(rows, {2, 2, 2}));
-  p.compute("slice", {p.view(rows)}, {p.padded(p.view(row), 0, {1}, 1, 2)}, {}, {}, {integer("dim", 0)});
-  p.launch(0, "relu", {p.view(row, {3, 1}, 4)}, {p.view(relu)});
-  p.collective(0, all_gather, {1}, plan::ReduceOp::none, {{p.view(relu), p.view(all)}});
-  p.copy(0, p.view(all, {3, 2}, 0, {1, 3}), p.view(y));
-  p.port(entry.outputs, "y", p.view(y));
-  expectNotProved(p);
-}
-
-/// The sum of seven elements over three ranks, which have four each. Windows of six elements overlap: a valid extent
-/// that counts from their third element leaves out less than the padding.
-TEST(ChunkProof, ZerosAreThoseThatAPadWrites) {
-  const auto make = [](bool isJoined) {
-    ProofPlan p({{"tensor", 3}});
-    const std::uint32_t w = p.buffer("w", {7}), scattered = p.buffer("scattered", {18}),
-                        window = p.buffer("window", {6}), first = p.buffer("first", {4}), late = p.buffer("late", {4}),
-                        both = p.buffer("both", {6}), sum = p.buffer("sum", {});
-    p.unit("u");
-    p.parameter("w", {7}, {}, w);
-    p.end({p.op("model.reduce_sum", {p.op("model.read", {}, {7}, {}, "w")}, {}, {list("dims", {0})})});
-    plan::EntryT &entry = p.step();
-    PlanBuilder::attribute(p.launch(0, "constant", {}, {p.view(scattered)}), "value", 5);
-    p.copy(0, p.view(w, {6}), p.view(scattered, {6}));
-    p.copy(0, p.view(w, {3}, 16), p.view(scattered, {3}, 24));
-    p.collective(0, reduce_scatter, {0}, mean, {{p.view(scattered), p.view(window)}});
-    p.compute("pad", {p.padded(p.view(window, {4}), 0, {0}, 4, 7)}, {p.view(first)});
-    p.compute("pad", {p.padded(p.view(window, {4}, 8), 0, {0}, 4, 7)}, {p.view(late)});
-    p.copy(0, p.view(first, {2}), p.view(both, {2}));
-    p.copy(0, p.view(late), p.view(both, {4}, 8));
-    p.compute("reduce_sum", {isJoined ? p.view(both, {4}) : p.view(first)}, {p.view(sum)}, {}, {}, {list("dims", {0})});
-    p.collective(0, all_reduce, {0}, plan::ReduceOp::sum, {{p.view(sum), p.view(sum)}});
-    p.port(entry.outputs, "y", p.view(sum));
-    return proofOf(p);
-  };
-  EXPECT_EQ(make(false), "");
-  EXPECT_NE(make(true), "");
-}
-
 /// Rank r slices element r of its two, twice along one axis: together ranks have two of four elements.
 TEST(ChunkProof, SlicesAlongOneAxisAreNotAllElements) {
   const auto make = [](std::uint32_t axis) {

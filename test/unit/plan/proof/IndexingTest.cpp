@@ -32,6 +32,17 @@ TEST(Indexing, ReshapeKeepsTheOrderOfElements) {
   EXPECT_FALSE(reshaped(turned, Shape{7, 24}));
 }
 
+TEST(Indexing, RowMajorOrderIsThatOfAllElements) {
+  const Indexing dense = denseIndexing(Shape{2, 1, 3});
+  EXPECT_TRUE(isRowMajor(dense, Shape{2, 1, 3}));
+  EXPECT_FALSE(isRowMajor(dense, Shape{2, 3}));
+  EXPECT_FALSE(isRowMajor(dense, Shape{2, 2, 3}));
+  EXPECT_FALSE(isRowMajor(dense, Shape{2, 1, 6}));
+  EXPECT_FALSE(isRowMajor({1, dense.dims}, Shape{2, 1, 3}));
+  EXPECT_FALSE(isRowMajor(*transposed(denseIndexing(Shape{2, 2}), Shape{1, 0}), Shape{2, 2}));
+  EXPECT_FALSE(isRowMajor({0, {{{2, 3}}, {{1, 3}}, {{3, 1}}}}, Shape{2, 1, 3}));
+}
+
 TEST(Indexing, TransposeBroadcastAndSlice) {
   EXPECT_EQ(indicesOf(*transposed(denseIndexing(Shape{2, 3}), Shape{1, 0})), (Shape{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(indicesOf(*broadcasted(denseIndexing(Shape{3, 1}), Shape{2, 3, 2})),

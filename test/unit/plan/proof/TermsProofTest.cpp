@@ -343,6 +343,14 @@ TEST(TermsProof, AnOpWithoutAValueHasNoForm) {
   };
   for (const auto &[hasOperand, hasResult] : {std::pair(true, true), std::pair(false, true), std::pair(true, false)})
     expectText(make(hasOperand, hasResult), "P9", "'train_step' has 0 outputs, expected 1");
+
+  // The form has the shape of the operand.
+  ProofPlan p({{"tensor", 2}});
+  const Ids results{p.value({}), p.value({4})};
+  p.define("model.cross_entropy", {0, p.input("targets", {4}, plan::DType::i64)}, results);
+  p.end({results[0]});
+  p.step();
+  expectText(proofOf(p), "P9", "'train_step' has 0 outputs, expected 1");
 }
 
 /// The gradient of x has another shape than x.
