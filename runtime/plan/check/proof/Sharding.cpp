@@ -69,8 +69,7 @@ struct Rest {
   bool take(std::int64_t step, std::int64_t chunk, std::int64_t length, bool isOutermost,
             std::vector<std::uint32_t> &axes) {
     const auto bound = std::ranges::find(bounds, step * length, &Bound::end);
-    // From within a level fewer elements are before its end.
-    if (bound != bounds.end() && levelBase(all.bounds, bound->end, all.at.base) != 0)
+    if (bound != bounds.end() && !isWithinSteps(step, bound->end))
       return false;
     std::int64_t ranks = 1, next = step * chunk;
     AxisSet taken = 0;
@@ -95,6 +94,27 @@ struct Rest {
       return isAll && ranks * chunk >= length;
     }
     return isOutermost ? ranks * chunk >= length : ranks * chunk == length;
+  }
+  /// True if the elements inside of one step of a digit, the first of which may be within the step, do not reach the
+  /// next one: then all elements of a step are before the end of the level, or all are padding.
+  bool isWithinSteps(std::int64_t step, std::int64_t end) const {
+    const std::int64_t place = levelBase(all.bounds, end, all.at.base);
+    if (place == 0)
+      return true;
+    // Elements of the largest level inside are before its end.
+    std::int64_t level = 1;
+    for (const Bound &own : all.bounds)
+      level = own.end <= step ? own.end : level;
+    std::int64_t last = place - place % level + level - 1;
+    const auto add = [&](std::int64_t extent, std::int64_t distance) {
+      last += distance >= level && distance < step ? (extent - 1) * distance : 0;
+    };
+    for (const Digits &dim : all.at.dims)
+      for (const Digit &digit : dim)
+        add(digit.extent, digit.step);
+    for (const AxisStep &own : all.steps)
+      add(sizes[own.axis], own.step);
+    return last < step;
   }
 };
 
