@@ -18,8 +18,9 @@ using namespace sluice;
 
 namespace {
 
-/// Comparisons of two buffers for one entry point: at most some seconds.
-constexpr uint64_t pressureSteps = 100'000'000;
+/// Comparisons of two buffers for one entry point: at most some seconds. The planner compiles several plans within a
+/// budget.
+constexpr uint64_t pressureSteps = 250'000'000, pressureStepsWithinBudget = 100'000'000;
 
 /// The buffers of an entry point in one memory space.
 struct Placed {
@@ -51,7 +52,7 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     const auto height = static_cast<int64_t>(entry.solution.height);
     if (height <= *room || static_cast<int64_t>(least) > *room)
       return;
-    uint64_t steps = pressureSteps;
+    uint64_t steps = pressureStepsWithinBudget;
     if (std::optional<PackingSolution> fits = packByPressure(entry.problem, static_cast<uint64_t>(*room), steps))
       entry.solution = std::move(*fits);
   }

@@ -7,21 +7,24 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <span>
 
 namespace sluice {
 namespace {
 
 constexpr std::uint64_t unplaced = std::numeric_limits<std::uint64_t>::max();
-/// Instants of at least this pressure are placed in groups of their own.
-constexpr double highPressure = 0.9;
+/// Instants of at least this pressure are placed in groups.
+constexpr double highPressure = 0.8;
+/// Groups of more buffers are divided where the pressure is lowest.
+constexpr std::size_t largeGroup = 120;
 /// Attempts to place a group, each with the neighbours of the buffers that failed before.
 constexpr int maxAttempts = 8;
 /// Placements of one order, each with the buffers that failed moved to its front.
-constexpr int maxPromotions = 15;
+constexpr int maxPromotions = 8;
 /// Larger groups are not searched.
 constexpr std::size_t maxSearchedGroup = 400;
-constexpr std::uint64_t searchedPlacements = 5000;
+constexpr std::uint64_t searchedPlacements = 300;
 /// A buffer of the stack, and a buffer that is placed before the groups, lives for at least one part of so many of the
 /// instants.
 constexpr std::array shares = {16, 8, 4, 32};
@@ -50,7 +53,8 @@ public:
   bool run(int stackShare, int longShare) {
     if (!stack(instants / stackShare) || !measurePressure())
       return false;
-    placeLongLived(instants / longShare);
+    longLived = instants / longShare;
+    placeLongLived();
     for (const Run &run : pressedRuns()) {
       Ids group;
       for (std::uint32_t i : rest)
@@ -77,7 +81,7 @@ public:
 
 private:
   using Ids = std::vector<std::uint32_t>;
-  enum class Key : std::uint8_t { area, size, lifespan, pressure };
+  enum class Key : std::uint8_t { learned, area, size, lifespan, pressure };
   /// Consecutive instants of high pressure.
   struct Run {
     double pressure;
@@ -158,12 +162,33 @@ private:
   }
 
   /// Places the buffers that outlive the groups, such as shards of gradients: a group leaves no room for them later.
-  void placeLongLived(std::uint32_t leastLifespan) {
+  void placeLongLived() {
     Ids order;
-    std::ranges::copy_if(rest, std::back_inserter(order),
-                         [&](std::uint32_t i) { return lifespans[i] > leastLifespan; });
+    std::ranges::copy_if(rest, std::back_inserter(order), [&](std::uint32_t i) { return lifespans[i] > longLived; });
     std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return lifespans[a] > lifespans[b]; });
     placeInOrder(order, {});
+  }
+
+  double highestPressure(std::uint32_t begin, std::uint32_t end) const {
+    return *std::max_element(pressure.begin() + begin, pressure.begin() + end);
+  }
+
+  /// Divides runs of many buffers at the lowest pressure of their middle half.
+  void divideRuns(std::vector<Run> &runs) const {
+    for (std::size_t r = 0; r < runs.size();) {
+      const auto [highest, begin, end] = runs[r];
+      const std::uint32_t quarter = (end - begin) / 4;
+      const auto buffers = std::size_t(
+          std::ranges::count_if(rest, [&](std::uint32_t i) { return offsets[i] == unplaced && lives(i, begin, end); }));
+      if (buffers <= largeGroup || quarter < 2) {
+        ++r;
+        continue;
+      }
+      const auto cut = std::uint32_t(
+          std::min_element(pressure.begin() + begin + quarter, pressure.begin() + end - quarter) - pressure.begin());
+      runs[r] = {highestPressure(begin, cut), begin, cut};
+      runs.insert(runs.begin() + std::ptrdiff_t(r) + 1, {highestPressure(cut, end), cut, end});
+    }
   }
 
   /// Runs with few instants between them are one.
@@ -175,11 +200,13 @@ private:
         continue;
       if (runs.empty() || runs.back().end + distance < t)
         runs.push_back({0, t, t});
-      runs.back().pressure = std::max(runs.back().pressure, pressure[t]);
       runs.back().end = t + 1;
     }
     if (runs.empty())
       return runs;
+    for (Run &run : runs)
+      run.pressure = highestPressure(run.begin, run.end);
+    divideRuns(runs);
     // From the highest pressure to the last run, then to the first: each has placed neighbours on one side at most.
     const auto highest = std::ranges::max_element(runs, {}, &Run::pressure);
     std::reverse(runs.begin(), highest);
@@ -213,6 +240,10 @@ private:
   void sortByKey(Ids &group, Key key) const {
     const auto value = [&](std::uint32_t i) {
       switch (key) {
+      case Key::learned: {
+        const auto known = learned.find({sizes[i], lifespans[i]});
+        return known == learned.end() ? 0.0 : double(known->second);
+      }
       case Key::area:
         return double(sizes[i]) * double(lifespans[i]);
       case Key::size:
@@ -240,13 +271,16 @@ private:
     for (std::uint32_t i : rest)
       if (offsets[i] != unplaced && lives(i, begin, end))
         near.push_back(i);
-    for (Key key : {Key::area, Key::size, Key::lifespan, Key::pressure}) {
+    for (Key key : {Key::learned, Key::area, Key::size, Key::lifespan, Key::pressure}) {
       Ids order = group;
       sortByKey(order, key);
       for (int promotion = 0; promotion < maxPromotions && taken < most; ++promotion) {
         Ids failed = placeInOrder(order, near);
-        if (failed.empty())
+        if (failed.empty()) {
+          for (std::size_t k = 0; k < order.size(); ++k)
+            learned[{sizes[order[k]], lifespans[order[k]]}] = order.size() - k;
           return {};
+        }
         std::ranges::stable_partition(order, [&](std::uint32_t i) { return offsets[i] == unplaced; });
         if (failed.size() < least.size())
           least = std::move(failed);
@@ -274,6 +308,7 @@ private:
         if (offsets[j] != unplaced && overlap(i, j))
           occupied.push_back({offsets[j], offsets[j] + sizes[j]});
     }
+    taken += searchedPlacements * group.size() * group.size() / 2;
     const PackingSearchResult found = searchPacking(problem, surroundings, searchedPlacements);
     if (found.outcome != PackingOutcome::found)
       return false;
@@ -287,17 +322,28 @@ private:
       const Ids failed = tryOrders(group);
       if (failed.empty() || searchGroup(group))
         return true;
-      std::vector<bool> isInGroup(sizes.size(), false);
-      for (std::uint32_t i : group)
-        isInGroup[i] = true;
-      for (std::uint32_t i : failed)
-        for (std::uint32_t j : rest)
-          if (!isInGroup[j] && offsets[j] != unplaced && overlap(i, j)) {
-            isInGroup[j] = true;
-            group.push_back(j);
-          }
+      // Buffers that outlive the groups last: they share instants with almost all others.
+      if (!addNeighbours(failed, longLived, group) && !addNeighbours(Ids(group), longLived, group) &&
+          !addNeighbours(failed, instants, group))
+        return false;
     }
     return group.empty();
+  }
+
+  /// Adds the placed buffers of at most this lifespan with which one of `buffers` shares an instant. False if there are
+  /// none.
+  bool addNeighbours(const Ids &buffers, std::uint64_t mostLifespan, Ids &group) {
+    const std::size_t size = group.size();
+    std::vector<bool> isInGroup(sizes.size(), false);
+    for (std::uint32_t i : group)
+      isInGroup[i] = true;
+    for (std::uint32_t i : buffers)
+      for (std::uint32_t j : rest)
+        if (!isInGroup[j] && offsets[j] != unplaced && lifespans[j] <= mostLifespan && overlap(i, j)) {
+          isInGroup[j] = true;
+          group.push_back(j);
+        }
+    return group.size() > size;
   }
 
   /// The buffers of low pressure, in order of area.
@@ -324,6 +370,8 @@ private:
   /// The first interval of each buffer.
   std::vector<std::size_t> first;
   std::uint32_t instants = 0;
+  /// Buffers with longer lifespans are placed before the groups.
+  std::uint64_t longLived = 0;
   std::vector<std::uint64_t> sizes, lifespans;
   /// From the bottom for buffers of the stack, from `top` downwards for the others.
   std::vector<std::uint64_t> offsets;
@@ -336,6 +384,9 @@ private:
   /// By buffer: the highest pressure and the least room of its instants.
   std::vector<double> highest;
   std::vector<std::uint64_t> roofs;
+  /// The priority, in the last order that placed a group, of buffers of this size and lifespan. Equal blocks have equal
+  /// groups.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> learned;
 };
 
 } // namespace
@@ -357,7 +408,7 @@ std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps) {
   // Higher capacities need fewer steps.
-  for (const std::uint64_t part : {50, 200, 500}) {
+  for (const std::uint64_t part : {50, 100, 200, 500}) {
     const std::uint64_t capacity = least + least / part;
     if (solution.height <= capacity)
       continue;
