@@ -257,4 +257,43 @@ def classes_of_linears_and_mlps():
     expect_measured(plan)
 
 
+# The row's Transformer on 4 ranks: the reference's peak without sharding and without states of the optimizer (5 %).
+SAC_PEAK, SAC_RANKS = 2_583_888_896, 4
+
+
+def sac_model():
+    return zoo("transformer", "layers=4", "heads=12", "dim=768", "vocab=8192", "max_sequence=1024", "sequence=1024", "batch=8", "dropout=0", "tied=false")
+
+
+@test
+def blocks_within_the_budgets_of_sac_ilp():
+    """The reference's account of a rank: activations, its part of parameters and gradients, and three times the largest unit. By it nothing is
+    recomputed at 2.4 GiB, at least three of the four blocks are at 1.6 GiB (the reference's solver recomputes parts of all four), and 0.8 GiB is
+    too little. The best choice for a plan of Sluice: no block at 2.4 GiB, all four at 1.6 GiB, and a plan of 0.8 GiB too."""
+    model, chosen = sac_model(), {}
+    for gib in (2.4, 1.6, 0.8):
+        path = SCRATCH / "decisions.json"
+        plan = Plan(model, [f"mesh.shard={SAC_RANKS}", "recompute.policy=budget", f"memory.budget={int(gib * 2**30)}"], "--decisions", path)
+        decisions = json.loads(path.read_text())
+        arena = plan.arena()
+        expect(arena["bytes"] + arena["workspace"] <= gib * 2**30, f"{gib} GiB: arena of {arena}")
+        expect_equal(decisions["cost"], decisions["bound"], f"{gib} GiB: cost and bound")
+        alternatives = [block["alternatives"][block["choice"]] for block in decisions["decisions"]]
+        chosen[gib] = [one["recompute"] for one in alternatives], decisions["cost"]["flops"]
+    # All that a block keeps but its input can be discarded.
+    kept = [block["alternatives"][0]["bytes"] for block in decisions["decisions"]]
+    inputs = [block["alternatives"][1]["bytes"] for block in decisions["decisions"]]
+    sizes = {unit["name"]: unit["bytes"] for unit in plan.description["units"]}
+    both = 2 * sum(sizes.values())
+    least = SAC_PEAK - both + both / SAC_RANKS + 3 * max(sizes.values())
+    discardable = [a - b for a, b in zip(kept, inputs)]
+    expect(least <= 2.4 * 2**30, f"2.4 GiB: the reference's account has {least} bytes")
+    missing = least - 1.6 * 2**30
+    expect(sum(discardable) > missing > sum(sorted(discardable)[-2:]), f"1.6 GiB: {missing} bytes too many, blocks of {discardable}")
+    expect(least - sum(discardable) > 0.8 * 2**30, f"0.8 GiB: {least} bytes, blocks of {discardable}")
+    expect_equal(chosen[2.4], (["none"] * 4, 0), "2.4 GiB")
+    expect_equal(chosen[1.6][0], ["selective"] * 4, "1.6 GiB")
+    expect(chosen[2.4][1] < chosen[1.6][1] < chosen[0.8][1] and "none" not in chosen[0.8][0], f"choices {chosen}")
+
+
 main()
