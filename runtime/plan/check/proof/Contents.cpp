@@ -143,16 +143,11 @@ bool isEmpty(const plan::ViewT &view) {
   return std::ranges::any_of(view.shape, [](std::int64_t extent) { return extent < 1; });
 }
 
-Shape stridesOf(const plan::ViewT &view) {
-  if (!view.strides.empty())
-    return view.strides;
-  Shape strides(view.shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t d = view.shape.size(); d-- > 0;) {
-    strides[d] = stride;
-    stride *= view.shape[d];
-  }
-  return strides;
+/// Calls `visit` with each dim of a view, the innermost first, and its stride.
+template <typename Visit> void forEachDim(const plan::ViewT &view, const Visit &visit) {
+  std::int64_t dense = 1;
+  for (std::size_t d = view.shape.size(); d-- > 0; dense *= view.shape[d])
+    visit(d, view.strides.empty() ? dense : view.strides[d]);
 }
 
 } // namespace
@@ -205,12 +200,12 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
   Locator locator(fact, elementsOf(fact.meaning));
   if (offset < fact.offset || !locator.start(offset))
     return std::nullopt;
-  const Shape strides = stridesOf(view);
   reading.at.dims.resize(view.shape.size());
-  for (std::size_t d = 0; d < view.shape.size(); ++d)
-    if (!locator.add(view.shape[d], strides[d], reading.at.dims[d]))
-      return std::nullopt;
-  if (!locator.fits(padding))
+  bool isFound = true;
+  forEachDim(view, [&](std::size_t d, std::int64_t stride) {
+    isFound = isFound && locator.add(view.shape[d], stride, reading.at.dims[d]);
+  });
+  if (!isFound || !locator.fits(padding))
     return std::nullopt;
   // Past the end of the fact there may be any numbers.
   if (!locator.fits(/*padding=*/false))
@@ -334,32 +329,29 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
   fact.dtype = view.dtype;
   fact.offset = std::int64_t(view.offset) / bytes;
   fact.base = reading.at.base;
-  const Shape strides = stridesOf(view);
   const bool isAligned = std::int64_t(view.offset) % bytes == 0;
   bool isKnown = isAligned && (reading.meaning.root != 0 || !reading.meaning.unproved.empty()) &&
-                 view.repetition_stride == 0 && (shapeOf(reading.at) == view.shape);
-  std::vector<Loop> window;
-  window.reserve(view.shape.size());
-  fact.loops.reserve(view.shape.size());
-  for (std::size_t d = 0; d < view.shape.size(); ++d) {
-    window.push_back({view.shape[d], strides[d], 0});
-    if (!isKnown)
-      continue;
-    std::int64_t stride = strides[d];
-    for (std::size_t k = reading.at.dims[d].size(); k-- > 0;) {
-      const Digit &digit = reading.at.dims[d][k];
-      fact.loops.push_back({digit.extent, stride, digit.step});
-      stride *= digit.extent;
-    }
+                 view.repetition_stride == 0 && hasShape(reading.at, view.shape);
+  if (isKnown) {
+    fact.loops.reserve(view.shape.size());
+    forEachDim(view, [&](std::size_t d, std::int64_t stride) {
+      for (std::size_t k = reading.at.dims[d].size(); k-- > 0;) {
+        const Digit &digit = reading.at.dims[d][k];
+        fact.loops.push_back({digit.extent, stride, digit.step});
+        stride *= digit.extent;
+      }
+    });
   }
   fact.meaning = std::move(reading.meaning);
   isKnown = isKnown && normalize(fact.loops, fact.meaning.bounds);
-  // A window without regular loops counts as all bytes from its first to its last.
-  if (!normalize(window))
-    window = {{std::int64_t(viewBytes(view).value_or(0)) / bytes, 1, 0}};
   if (view.repetition_stride != 0 || !isAligned) {
     own.clear();
-  } else {
+  } else if (!own.empty()) {
+    std::vector<Loop> window;
+    forEachDim(view, [&](std::size_t d, std::int64_t stride) { window.push_back({view.shape[d], stride, 0}); });
+    // A window without regular loops counts as all bytes from its first to its last.
+    if (!normalize(window))
+      window = {{std::int64_t(viewBytes(view).value_or(0)) / bytes, 1, 0}};
     std::erase_if(own, [&](const Fact &old) {
       if (old.dtype == fact.dtype)
         return !areDisjoint(old.offset, old.loops, fact.offset, window);

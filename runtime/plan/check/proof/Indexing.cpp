@@ -54,6 +54,10 @@ Shape shapeOf(const Indexing &indexing) {
   return shape;
 }
 
+bool hasShape(const Indexing &indexing, std::span<const std::int64_t> shape) {
+  return std::ranges::equal(indexing.dims, shape, {}, extentOf);
+}
+
 static Indexing indexingOf(std::span<const std::int64_t> shape, std::int64_t innermost) {
   Indexing result;
   result.dims.resize(shape.size());

@@ -71,6 +71,7 @@ struct Indexing {
 std::int64_t elementsOf(std::span<const std::int64_t> shape);
 std::int64_t extentOf(const Digits &digits);
 Shape shapeOf(const Indexing &indexing);
+bool hasShape(const Indexing &indexing, std::span<const std::int64_t> shape);
 
 /// All elements in row-major order.
 Indexing denseIndexing(std::span<const std::int64_t> shape);

@@ -296,27 +296,31 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
     mismatch = {9, "the unsharded program uses a value before it defines it", true};
     return std::nullopt;
   }
-  Meaning complete = reading.meaning;
-  if (allowsTerms && !complete.isSum)
-    complete.partial = 0;
-  if (!means(complete, expected, mismatch))
+  Meaning &meaning = reading.meaning;
+  const AxisSet partial = meaning.partial;
+  if (allowsTerms && !meaning.isSum)
+    meaning.partial = 0;
+  if (!means(meaning, expected, mismatch))
     return std::nullopt;
-  Indexing global = expected.at;
-  if (reading.meaning.part != 0) {
+  meaning.partial = partial;
+  Indexing ofPart;
+  const Indexing *global = &expected.at;
+  if (meaning.part != 0) {
     // The part is the value itself, on every rank.
-    const Shard &part = contents.parts[reading.meaning.part].shard;
-    if (!part.steps.empty() || !part.bounds.empty() || part.at.base != global.base ||
-        part.at.dims.front() != flattened(global)) {
+    const Shard &part = contents.parts[meaning.part].shard;
+    if (!part.steps.empty() || !part.bounds.empty() || part.at.base != global->base ||
+        part.at.dims.front() != flattened(*global)) {
       mismatch = {9, "holds a part of " + numbering.describe(expected.root), true, true};
       return std::nullopt;
     }
-    global = denseIndexing(shapeOf(global));
+    ofPart = denseIndexing(shapeOf(*global));
+    global = &ofPart;
   }
   std::optional<std::vector<DimSharding>> dims =
-      shardingBetween(reading.shard(), global, contents.elementsOf(reading.meaning), sizes);
+      shardingBetween(reading.shard(), *global, contents.elementsOf(meaning), sizes);
   if (!dims) {
     // The numbers of equal elements are right in any layout.
-    const Digits all = flattened(global);
+    const Digits all = flattened(*global);
     const bool isUniform = std::ranges::all_of(all, [](const Digit &digit) { return digit.step == 0; });
     mismatch = {9,
                 "holds other elements of " + numbering.describe(expected.root) + " than " +
@@ -324,7 +328,7 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
                 isUniform, isUniform};
     return std::nullopt;
   }
-  const bool hasZeros = !reading.meaning.zeros.empty() && reading.meaning.zeros == paddedEnds(reading);
+  const bool hasZeros = !meaning.zeros.empty() && meaning.zeros == paddedEnds(reading);
   return Match{std::move(reading), std::move(*dims), hasZeros};
 }
 

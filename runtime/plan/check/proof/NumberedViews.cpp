@@ -17,7 +17,7 @@ bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
   if (source.root == 0)
     return false;
   const auto setView = [&](std::uint32_t result, std::optional<Indexing> at) {
-    if (!at || result == 0 || shapeOf(*at) != type(result).shape)
+    if (!at || result == 0 || !hasShape(*at, type(result).shape))
       return false;
     set(result, {source.root, source.coefficient, std::move(*at)});
     return true;
