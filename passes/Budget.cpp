@@ -21,12 +21,22 @@ constexpr std::int64_t closeEnough = 256;
 constexpr int mostSolves = 10;
 
 constexpr const char *policyKey = "recompute.policy", *saveKey = "recompute.save",
-                     *reshardKey = "sharding.reshard_after_forward";
+                     *reshardKey = "sharding.reshard_after_forward", *offloadKey = "memory.offload";
+
+/// "memory.offload" without activations.
+Strings offloadedStates(const Recipe &recipe) {
+  Strings states;
+  for (Offloaded state : {Offloaded::parameters, Offloaded::optimizer})
+    if (recipe.memory.offloads(state))
+      states.push_back(stringifyEnum(state).str());
+  return states;
+}
 
 /// The settings of a choice; without stages those of the base plan, in which nothing is recomputed.
 ChosenValues valuesOf(const Recipe &recipe, const ChosenValues &fixed, const PlanStages &stages,
                       const std::vector<std::uint32_t> &chosen) {
-  RecipeTable policy, save, reshard;
+  RecipeTable policy, save, reshard, offload;
+  const Strings states = offloadedStates(recipe);
   const RecipeValue given = recipe.value(reshardKey);
   if (auto *table = std::get_if<RecipeTable>(&given))
     reshard = *table;
@@ -43,6 +53,10 @@ ChosenValues valuesOf(const Recipe &recipe, const ChosenValues &fixed, const Pla
       policy.entries.push_back({block, std::string(alternative.save.empty() ? "block" : "selective")});
     if (!alternative.save.empty())
       save.entries.push_back({block, Strings(alternative.save.begin(), alternative.save.end())});
+    if (alternative.hostBytes > 0) {
+      offload.entries.push_back({block, states});
+      std::get<Strings>(offload.entries.back().value).push_back(stringifyEnum(Offloaded::activations).str());
+    }
     if (alternative.staysGathered) {
       std::erase_if(reshard.entries, [&](const RecipeTableEntry &entry) { return entry.name == block; });
       reshard.entries.push_back({block, false});
@@ -58,16 +72,24 @@ ChosenValues valuesOf(const Recipe &recipe, const ChosenValues &fixed, const Pla
     values.push_back({saveKey, valueOf(save, "")});
   if (isAutomatic)
     values.push_back({reshardKey, valueOf(reshard, "default")});
+  if (recipe.memory.offloads(Offloaded::activations)) {
+    if (!offload.entries.empty())
+      offload.entries.push_back({"*", states});
+    values.push_back({offloadKey, offload.entries.empty() ? RecipeValue(states) : valueOf(offload, "")});
+  }
   return values;
 }
 
-/// Units that the planner may keep gathered: those for which the recipe says "auto".
-std::set<std::string> automaticUnits(const Recipe &recipe, const plan::PlanT &plan) {
-  std::set<std::string> units;
+/// Units for which the recipe says "auto", and blocks whose activations it offloads.
+StageFreedom freedomOf(const Recipe &recipe, const plan::PlanT &plan) {
+  StageFreedom freedom;
   for (const auto &unit : plan.units)
     if (Recipe::Sharding::isAutomatic(recipe.sharding.reshardAfterForward.at(unit->name)))
-      units.insert(unit->name);
-  return units;
+      freedom.mayStayGathered.insert(unit->name);
+  for (const std::string &path : plan.program->names)
+    if (llvm::is_contained(recipe.memory.offload.at(path), Offloaded::activations))
+      freedom.mayOffload.insert(path);
+  return freedom;
 }
 
 /// A plan whose live bytes are over the budget is not placed as low as possible: its arena says little.
@@ -83,9 +105,10 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   BudgetChoice best;
   best.budget = budget;
   best.hasMachine = machine != nullptr;
+  best.choosesOffload = recipe.memory.offloads(Offloaded::activations);
   SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, fixed, {}, {}), /*isQuiet=*/false));
   const plan::PlanT &base = best.trial.file.plan;
-  SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, automaticUnits(recipe, base), machine));
+  SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, freedomOf(recipe, base), machine));
   BudgetProblem &problem = best.stages.problem;
   best.solution.chosen.assign(problem.stages.size(), 0);
   best.solution.peak = *std::ranges::max_element(problem.live);
@@ -158,6 +181,8 @@ llvm::json::Object decisionsJson(const BudgetChoice &choice) {
         object["save"] = llvm::json::Array(alternative.save);
       object["reshard_after_forward"] = !alternative.staysGathered;
       object["bytes"] = alternative.keptBytes;
+      if (choice.choosesOffload)
+        object["host_bytes"] = alternative.hostBytes;
       alternatives.push_back(std::move(object));
     }
     decisions.push_back(llvm::json::Object{

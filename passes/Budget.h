@@ -1,8 +1,8 @@
 //===- Budget.h - choices within the memory budget ------------------------------------------===//
 //
 // recompute.policy = "budget" chooses the ops that each outermost block recomputes, and with
-// sharding.reshard_after_forward = "auto" the units that stay gathered after the forward. docs/rationale/budget.md
-// explains the method.
+// sharding.reshard_after_forward = "auto" the units that stay gathered after the forward, and with "activations" in
+// memory.offload the blocks whose activations are in host memory. docs/rationale/budget.md explains the method.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_BUDGET_H
@@ -25,6 +25,8 @@ struct BudgetChoice {
   BudgetCost bound;
   std::int64_t budget = 0;
   bool hasMachine = false;
+  /// Activations may be in host memory.
+  bool choosesOffload = false;
   /// The fixed settings and those of the choice, and the plan that they give.
   ChosenValues values;
   CompiledPlan trial;

@@ -103,7 +103,7 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     builder.setInsertionPointToEnd(module.getBody());
     if (!all.empty())
       builder.setInsertionPoint(*all.begin());
-    const bool pinned = space == MemorySpace::host && !memory.offload.empty() && memory.pinned;
+    const bool pinned = space == MemorySpace::host && memory.offloads() && memory.pinned;
     plan_ir::ArenaOp::create(builder, module.getLoc(), space, persistent + height, persistent, persistentBytes + live,
                              workspace, arenaAlignment, pinned);
     return success();

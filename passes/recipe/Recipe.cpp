@@ -332,7 +332,13 @@ Status Recipe::resolve() {
                                " steps of the schedule after its warm-up but got " +
                                std::to_string(*lrSchedule.decaySteps));
 
-  if (!memory.offload.empty() && target.device == TargetDevice::cuda && !memory.pinned)
+  for (Offloaded state : {Offloaded::parameters, Offloaded::optimizer})
+    if (memory.offload.table && memory.offloads(state))
+      for (const auto &[glob, list] : *memory.offload.table)
+        if (!llvm::is_contained(list, state))
+          return conflict("memory.offload", " for block '" + glob + "', expected \"" + stringifyEnum(state).str() +
+                                                "\" as in other entries: only activations are offloaded by block");
+  if (memory.offloads() && target.device == TargetDevice::cuda && !memory.pinned)
     return conflict("memory.pinned", " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");
 
   if (kernels.attention == AttentionKernels::cudnn && target.device != TargetDevice::cuda)

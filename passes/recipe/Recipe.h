@@ -118,9 +118,15 @@ struct Recipe {
 
   struct Memory {
     std::optional<std::int64_t> budget = {};
-    std::vector<Offloaded> offload = {};
+    /// By outermost block; parameters and optimizer states are in all entries of a table or in none.
+    ByName<std::vector<Offloaded>> offload = {};
     bool pinned = true;
-    bool offloads(Offloaded tensors) const { return llvm::is_contained(offload, tensors); }
+    /// True where these tensors, of one block at least, are in host memory.
+    bool offloads(Offloaded tensors) const {
+      const auto has = [&](const std::vector<Offloaded> &list) { return llvm::is_contained(list, tensors); };
+      return offload.table ? llvm::any_of(llvm::make_second_range(*offload.table), has) : has(offload.value);
+    }
+    bool offloads() const { return offloadsState() || offloads(Offloaded::activations); }
     /// True where parameters or optimizer states are in host memory between steps.
     bool offloadsState() const { return offloads(Offloaded::parameters) || offloads(Offloaded::optimizer); }
   } memory;

@@ -315,11 +315,13 @@ std::vector<RecipeKey> makeKeys() {
        .least = 1},
       FIELD(memory.budget));
   add({.name = "memory.offload",
-       .kinds = recipeStrings,
+       .kinds = recipeStrings | recipeTable,
        .doc = "values in host memory: parameters are copied to the device before each use of their unit; with "
               "`optimizer`, gradients are copied to the host and the update runs there; with `activations`, a block's "
               "activations are copied to the host after its forward and back before its backward",
        .laterKinds = recipeText,
+       .tableKinds = recipeStrings,
+       .tableOf = "block globs",
        .elements = enumCases<Offloaded>()},
       FIELD(memory.offload));
   add(flag("memory.pinned", "host memory of offloading is pinned"), FIELD(memory.pinned));

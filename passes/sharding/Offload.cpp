@@ -273,7 +273,7 @@ struct Offload : sluice::impl::OffloadBase<Offload> {
     FailureOr<Recipe> recipe = recipeFor(getOperation(), offload);
     if (failed(recipe))
       return signalPassFailure();
-    if (recipe->memory.offload.empty())
+    if (!recipe->memory.offloadsState())
       return;
     for (func::FuncOp entry : entriesOf(getOperation()))
       EntryOffloader(entry).run();

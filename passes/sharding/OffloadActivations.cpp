@@ -13,9 +13,11 @@
 #include "dialect/spmd/Units.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Utils.h"
+#include "passes/solver/OffloadRule.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_OFFLOADACTIVATIONS
@@ -26,9 +28,6 @@ using namespace mlir;
 using namespace sluice;
 
 namespace {
-
-/// Smaller values stay: starting a copy takes longer than copying them. The default of torchtune's OffloadActivations.
-constexpr std::int64_t leastBytes = 1024;
 
 bool isBackward(Operation *op) { return model::phaseOf(op) == Phase::backward; }
 
@@ -47,6 +46,7 @@ struct Kept {
 /// The values whose copies start together, and the op after which (to the host) or before which (to the device) they
 /// do.
 struct Group {
+  StringRef block;
   Operation *place = nullptr;
   SmallVector<Value> values;
 };
@@ -54,8 +54,10 @@ struct Group {
 /// Offloads the activations of one section.
 class SectionOffloader {
 public:
-  SectionOffloader(spmd::SectionOp section, const spmd::UnitBlocks &units, std::size_t distance)
-      : body(section.getBody().front()), units(units), builder(section.getContext()), distance(distance) {}
+  SectionOffloader(spmd::SectionOp section, const spmd::UnitBlocks &units, const Recipe::Memory &settings,
+                   std::size_t distance)
+      : body(section.getBody().front()), units(units), builder(section.getContext()), settings(settings),
+        distance(distance) {}
 
   void run() {
     auto first = llvm::find_if(body, isBackwardOp);
@@ -82,10 +84,11 @@ private:
   Block &body;
   const spmd::UnitBlocks &units;
   OpBuilder builder;
+  const Recipe::Memory &settings;
   std::size_t distance;
   /// The first op of the backward.
   Operation *backward = nullptr;
-  /// In the order of their places. The values of the first group of `toDevice` are not copied.
+  /// In the order of their places. Groups whose values stay on the device have none.
   std::vector<Group> toHost, toDevice;
   llvm::DenseMap<Value, Value> inHost;
 };
@@ -97,7 +100,8 @@ std::optional<Kept> SectionOffloader::findUses(Value value) const {
   Operation *op = value.getDefiningOp();
   auto wait = dyn_cast<spmd::WaitOp>(op);
   const bool isGathered = wait && wait.getStart().isUnshard() && !spmd::unitOf(wait.getStart()).empty();
-  if (isGathered || !isa<RankedTensorType>(value.getType()) || bytesOf(value) < leastBytes || spmd::isInHost(value))
+  if (isGathered || !isa<RankedTensorType>(value.getType()) || bytesOf(value) < leastOffloadedBytes ||
+      spmd::isInHost(value))
     return std::nullopt;
   Kept kept{value, op};
   SmallVector<Value> pending = {value};
@@ -132,7 +136,10 @@ void SectionOffloader::findGroups() {
   using Groups = llvm::MapVector<std::pair<StringRef, std::int64_t>, Group>;
   Groups byForward, byBackward;
   const auto groupOf = [](Groups &groups, Operation *op) -> Group & {
-    return groups[{model::outermostBlock(model::blockOf(op)), model::invocationOf(op)}];
+    const StringRef block = model::outermostBlock(model::blockOf(op));
+    Group &group = groups[{block, model::invocationOf(op)}];
+    group.block = block;
+    return group;
   };
   for (const Kept &kept : all) {
     Group &last = groupOf(byForward, kept.lastForward), &first = groupOf(byBackward, kept.firstBackward);
@@ -149,9 +156,14 @@ void SectionOffloader::findGroups() {
       to->push_back(std::move(group));
     llvm::sort(*to, isBefore);
   }
-  if (!toDevice.empty())
-    for (Group &group : toHost)
-      llvm::erase_if(group.values, [&](Value value) { return llvm::is_contained(toDevice.front().values, value); });
+  llvm::DenseSet<Value> staying;
+  for (Group &group : toDevice)
+    if (&group == &toDevice.front() || !llvm::is_contained(settings.offload.at(group.block), Offloaded::activations)) {
+      staying.insert_range(group.values);
+      group.values.clear();
+    }
+  for (Group &group : toHost)
+    llvm::erase_if(group.values, [&](Value value) { return staying.contains(value); });
 }
 
 spmd::CopyStartOp SectionOffloader::createStart(ValueRange values, MemorySpace to, Operation *like) {
@@ -193,6 +205,8 @@ void SectionOffloader::copyToHost() {
 void SectionOffloader::copyToDevice() {
   for (std::size_t i = 1; i < toDevice.size(); ++i) {
     const Group &group = toDevice[i];
+    if (group.values.empty())
+      continue;
     builder.setInsertionPoint(toDevice[i - std::min(i, distance)].place);
     spmd::CopyStartOp start =
         createStart(llvm::map_to_vector(group.values, [&](Value value) { return inHost.lookup(value); }),
@@ -225,6 +239,16 @@ void SectionOffloader::readCopy(Value value, Value copy) {
   }
 }
 
+/// The outermost blocks of ops, in order.
+static std::vector<std::string> blocksOf(ModuleOp module) {
+  llvm::SetVector<StringRef> blocks;
+  module.walk([&](Operation *op) {
+    if (StringRef block = model::outermostBlock(model::blockOf(op)); !block.empty())
+      blocks.insert(block);
+  });
+  return {blocks.begin(), blocks.end()};
+}
+
 namespace {
 
 struct OffloadActivations : sluice::impl::OffloadActivationsBase<OffloadActivations> {
@@ -235,11 +259,15 @@ struct OffloadActivations : sluice::impl::OffloadActivationsBase<OffloadActivati
       return signalPassFailure();
     if (!recipe->memory.offloads(Offloaded::activations))
       return;
+    if (Status status = recipe->checkNames("memory.offload", "block", blocksOf(getOperation())); !status.isOk()) {
+      emitError(UnknownLoc::get(&getContext())) << status.message();
+      return signalPassFailure();
+    }
     const auto *distance = std::get_if<std::int64_t>(&recipe->schedule.backwardPrefetch);
     const spmd::UnitBlocks units(getOperation());
     for (func::FuncOp entry : entriesOf(getOperation()))
       for (auto section : entry.getOps<spmd::SectionOp>())
-        SectionOffloader(section, units, distance ? static_cast<std::size_t>(*distance) : 1).run();
+        SectionOffloader(section, units, recipe->memory, distance ? static_cast<std::size_t>(*distance) : 1).run();
   }
 };
 

@@ -171,8 +171,8 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
            "with one micro-batch");
   remarkIf(!isOneBatch && gradient.sync.isEverywhere(GradientSync::reduce_scatter_only) && recipe.mesh.replicate == 1,
            gradientSync, "beyond \"every\" with one replica");
-  remarkIf(memory.offload.empty() && !memory.pinned, "memory.pinned", "without 'memory.offload'");
-  remarkIf(memory.offload == std::vector{Offloaded::optimizer} &&
+  remarkIf(!memory.offloads() && !memory.pinned, "memory.pinned", "without 'memory.offload'");
+  remarkIf(memory.offload.isEverywhere(std::vector{Offloaded::optimizer}) &&
                recipe.optimizer.info()->states(recipe.optimizer.settings).empty(),
            "memory.offload", "on an optimizer without state");
   remarkIf(recipe.kernels.attention == AttentionKernels::own && recipe.target.device == TargetDevice::cpu,
@@ -204,8 +204,8 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   remarkIf(isOneRank && gradient.forceSum, "gradient.force_sum", "on one rank");
   remarkIf(isOneRank && schedule.reduceBuffers != 1, "schedule.reduce_buffers", "on one rank");
   remarkIf(isOneRank && recipe.statistics.sync != StatisticsSync::never, "statistics.sync", "on one rank");
-  remarkIf(isUnsharded && sharding.units != decltype(sharding.units)("block") && memory.offload.empty(),
-           "sharding.units", "on one rank");
+  remarkIf(isUnsharded && sharding.units != decltype(sharding.units)("block") && !memory.offloads(), "sharding.units",
+           "on one rank");
   remarkIf(isUnsharded && recipe.loss.mean != LossMean::rank && isOneBatch, "loss.mean",
            "on one rank with one micro-batch");
   return remarks;

@@ -83,4 +83,56 @@ def device_holds_the_activations_of_a_fixed_number_of_blocks():
             expect(peaks[12, ACTIVATIONS] < peaks[12, "memory.offload=[]"] / 2, f"{policy}: most live bytes of 6 and 12 blocks: {peaks}")
 
 
+def offloaded_units(plan):
+    return {event["unit"] for event in plan.description["events"] if event["what"] == "offload"}
+
+
+@test
+def tables_choose_blocks():
+    for offload, units in (('memory.offload={"h.0"=["activations"], "h.2"=["activations"]}', {"h.0", "h.2"}),
+                           ('memory.offload={"h.*"=["activations"], "h.1"=[]}', {"h.0", "h.2"}),
+                           ('memory.offload={"*"=["activations"]}', {"h.0", "h.1", "h.2"})):
+        plan = expect_same_bits_with_offload(gpt2_tiny(), TWO, offload)
+        # The values of h.3, whose backward is first, stay on the device.
+        expect_equal(offloaded_units(plan), units, offload)
+    both = 'memory.offload={"h.1"=["optimizer", "activations"], "*"=["optimizer"]}'
+    expect_same_bits_with_offload(gpt2_tiny(), TWO, both)
+
+
+@test
+def refusals():
+    expect_refused(gpt2_tiny(), ['memory.offload={"g.*"=["activations"]}'], "'g.*' in 'memory.offload' matches no block")
+    expect_refused(gpt2_tiny(), ['memory.offload={"h.1"=["optimizer", "activations"], "*"=["activations"]}'],
+                   "'memory.offload' for block '*', expected \"optimizer\" as in other entries: only activations are offloaded by block")
+    expect_refused(gpt2_tiny(), ["recompute.policy=budget", "memory.budget=64MiB", ACTIVATIONS],
+                   "\"activations\" in 'memory.offload' with 'recompute.policy' = \"budget\" requires the times of a machine", "--machine FILE")
+
+
+MACHINE = ["--machine", ROOT / "tools" / "machines" / "h100-sxm-80gb.toml"]
+
+
+@test
+def a_budget_chooses_blocks_to_offload():
+    """Large rows: the forward and backward of a block take longer than the copies of its values."""
+    config = {"model_type": "gpt2", "n_layer": 6, "n_head": 8, "n_embd": 1024, "vocab_size": 512, "n_positions": 1024}
+    model = hugging_face(config, 2, 1024)
+    settings = ["target.device=cuda", "precision.compute=bf16", "target.arch=sm_90"]
+    none = Plan(model, settings)
+    budgets = [none.arena()["bytes"] + none.arena()["workspace"] - size * 1000 * 1000 for size in (50, 150)]
+    for budget in budgets:
+        found = {}
+        for offload in ("memory.offload=[]", ACTIVATIONS):
+            path = SCRATCH / "decisions.json"
+            plan = Plan(model, settings + ["recompute.policy=budget", f"memory.budget={budget}", offload], *MACHINE, "--decisions", path)
+            found[offload] = json.loads(path.read_text()), plan
+            expect(plan.arena()["bytes"] + plan.arena()["workspace"] <= budget, f"{offload}: bytes over the budget of {budget}")
+        decisions, plan = found[ACTIVATIONS]
+        chosen = [one["alternatives"][one["choice"]] for one in decisions["decisions"]]
+        expect_equal({one["block"] for one, of in zip(decisions["decisions"], chosen) if of["host_bytes"] > 0}, offloaded_units(plan), f"{budget}: blocks")
+        expect(decisions["cost"]["s"] <= found["memory.offload=[]"][0]["cost"]["s"], f"{budget}: cost with offload, expected at most "
+               f"{found['memory.offload=[]'][0]['cost']} but got {decisions['cost']}")
+        expect_equal(sum(one["host_bytes"] for one in chosen), sum(buffer.bytes for buffer in in_host(plan)), f"{budget}: bytes in host memory")
+        expect_equal(decisions["decisions"][-1]["alternatives"][decisions["decisions"][-1]["choice"]]["host_bytes"], 0, "bytes of the last block")
+
+
 main()

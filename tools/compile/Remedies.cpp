@@ -24,10 +24,13 @@ std::vector<Variant> candidates(const Recipe &recipe, const VariantCompiler &com
     add("sharding.strategy", "full_shard");
   if (!recipe.loss.chunkRows)
     add("loss.chunk_rows", "1024");
-  if (!recipe.memory.offloads(Offloaded::optimizer))
+  const bool hasActivations = recipe.memory.offloads(Offloaded::activations);
+  if (!recipe.memory.offloads(Offloaded::optimizer) && !hasActivations)
     add("memory.offload", R"(["optimizer"])");
-  if (!recipe.memory.offloads(Offloaded::parameters))
+  if (!recipe.memory.offloads(Offloaded::parameters) && !hasActivations)
     add("memory.offload", R"(["parameters", "optimizer"])");
+  if (!recipe.memory.offloads())
+    add("memory.offload", R"(["activations"])");
   add("mesh.shard", std::to_string(2 * recipe.mesh.shard));
   for (const char *key : {"batch", "sequence"})
     if (const std::int64_t extent = compiler.extent(key); extent > 1)

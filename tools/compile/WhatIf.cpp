@@ -16,7 +16,7 @@ namespace {
 /// The variants of --pareto without --what-if. They change no bit of losses and weights.
 const std::vector<std::string> paretoVariants = {
     "recompute.policy=none,block", "sharding.strategy=full_shard,shard_grad_op", "schedule.forward_prefetch=0,1",
-    R"(memory.offload=[],["optimizer"],["parameters","optimizer"])"};
+    R"(memory.offload=[],["optimizer"],["parameters","optimizer"],["activations"])"};
 
 Result<std::vector<CompiledVariant>> compileAll(const CompileOptions &options, mlir::ModuleOp module) {
   std::optional<Machine> machine;

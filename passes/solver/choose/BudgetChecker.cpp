@@ -27,6 +27,8 @@ Status checkBudgetSolution(const BudgetProblem &problem, const BudgetSolution &s
     std::int64_t live = problem.live[k];
     for (std::size_t s = 0; s < k; ++s)
       live -= problem.stages[s].alternatives[solution.chosen[s]].savedBytes;
+    if (k > 0)
+      live += problem.stages[k - 1].alternatives[solution.chosen[k - 1]].inFlightBytes;
     if (live > problem.budget)
       return internalError(
           concat(live, " bytes are live after ", k, " stages, more than the budget of ", problem.budget));

@@ -7,7 +7,11 @@
 // instants.
 //
 //   minimize    the sum of the costs of the chosen alternatives
-//   subject to  live[k] - (sum of the bytes that the first k stages save) <= budget, for k = 0 ... number of stages
+//   subject to  live[k] - (sum of the bytes that the first k stages save) + (bytes of stage k - 1 in flight) <= budget,
+//               for k = 0 ... number of stages
+//
+// Bytes in flight are those of copies to host memory and back, which run during the forward and backward of the next
+// stage.
 //
 // The solver and the checker are separate files that do not use each other.
 //
@@ -37,6 +41,9 @@ struct BudgetAlternative {
   std::int64_t savedBytes = 0;
   /// Compared with the base plan; negative for less.
   BudgetCost cost;
+  /// The part of the saved bytes that is in device memory until the forward of the next stage has ended, and from the
+  /// begin of its backward on.
+  std::int64_t inFlightBytes = 0;
   bool operator==(const BudgetAlternative &) const = default;
 };
 

@@ -31,18 +31,19 @@ public:
     for (std::size_t k = problem.stages.size(); k-- > 0;) {
       std::int64_t least = unlimited;
       for (const BudgetAlternative &alternative : problem.stages[k].alternatives)
-        least = std::min(least, alternative.savedBytes);
+        least = std::min(least, alternative.savedBytes - alternative.inFlightBytes);
+      // The bytes in flight of a stage are live once only, at the instants after it.
       most = std::max(problem.live[k] - problem.budget, most - std::min<std::int64_t>(least, 0));
       enough[k] = most;
     }
   }
 
   void run() {
-    levels.push_back({State{}});
-    dropTooHigh(0);
+    levels.emplace_back();
+    if (problem.live[0] <= problem.budget)
+      levels.back().push_back(State{});
     for (std::size_t k = 0; k < problem.stages.size() && !levels.back().empty(); ++k) {
-      extend(problem.stages[k], enough[k + 1]);
-      dropTooHigh(k + 1);
+      extend(problem.stages[k], problem.live[k + 1], enough[k + 1]);
       thin();
     }
   }
@@ -61,13 +62,16 @@ public:
   }
 
 private:
-  void extend(const BudgetStage &stage, std::int64_t most) {
+  /// `live`: bytes of the base plan after the stage. `most`: saved bytes beyond it are equal to it.
+  void extend(const BudgetStage &stage, std::int64_t live, std::int64_t most) {
     std::vector<State> next;
     for (std::uint32_t parent = 0; parent < levels.back().size(); ++parent)
       for (std::uint32_t a = 0; a < stage.alternatives.size(); ++a) {
         const State &state = levels.back()[parent];
-        next.push_back({std::min(state.saved + stage.alternatives[a].savedBytes, most),
-                        state.cost + stage.alternatives[a].cost, parent, a});
+        const BudgetAlternative &alternative = stage.alternatives[a];
+        const std::int64_t saved = state.saved + alternative.savedBytes;
+        if (live - saved + alternative.inFlightBytes <= problem.budget)
+          next.push_back({std::min(saved, most), state.cost + alternative.cost, parent, a});
       }
     std::ranges::stable_sort(next, isBefore);
     std::vector<State> kept;
@@ -75,10 +79,6 @@ private:
       if (kept.empty() || state.cost < kept.back().cost)
         kept.push_back(state);
     levels.push_back(std::move(kept));
-  }
-
-  void dropTooHigh(std::size_t k) {
-    std::erase_if(levels.back(), [&](const State &state) { return problem.live[k] - state.saved > problem.budget; });
   }
 
   /// States are in order of falling bytes and costs: the last one of an interval is its cheapest. The first state of
@@ -119,7 +119,7 @@ BudgetSolution evaluate(const BudgetProblem &problem, std::vector<std::uint32_t>
     const BudgetAlternative &alternative = problem.stages[k].alternatives[solution.chosen[k]];
     saved += alternative.savedBytes;
     solution.cost = solution.cost + alternative.cost;
-    solution.peak = std::max(solution.peak, problem.live[k + 1] - saved);
+    solution.peak = std::max(solution.peak, problem.live[k + 1] - saved + alternative.inFlightBytes);
   }
   return solution;
 }
@@ -138,7 +138,8 @@ std::optional<BudgetCost> boundBudget(const BudgetProblem &problem, std::size_t 
   return search.isFeasible() ? std::optional(search.best().cost) : std::nullopt;
 }
 
-BudgetSolution lowestPeak(const BudgetProblem &problem) {
+BudgetSolution lowestPeak(const BudgetProblem &given) {
+  BudgetProblem problem = given;
   std::vector<std::uint32_t> chosen;
   for (const BudgetStage &stage : problem.stages) {
     const auto best = std::ranges::min_element(stage.alternatives, [](const auto &a, const auto &b) {
@@ -146,7 +147,20 @@ BudgetSolution lowestPeak(const BudgetProblem &problem) {
     });
     chosen.push_back(static_cast<std::uint32_t>(best - stage.alternatives.begin()));
   }
-  return evaluate(problem, std::move(chosen));
+  BudgetSolution lowest = evaluate(problem, std::move(chosen));
+  // Without bytes in flight it is that of the most saved bytes.
+  const auto isInFlight = [](const BudgetStage &stage) {
+    return std::ranges::any_of(stage.alternatives, [](const auto &a) { return a.inFlightBytes != 0; });
+  };
+  std::int64_t least = std::ranges::any_of(problem.stages, isInFlight) ? problem.live[0] : lowest.peak;
+  while (least < lowest.peak) {
+    problem.budget = least + (lowest.peak - least) / 2;
+    if (std::optional<BudgetSolution> lower = solveBudget(problem))
+      lowest = std::move(*lower);
+    else
+      least = problem.budget + 1;
+  }
+  return lowest;
 }
 
 } // namespace sluice

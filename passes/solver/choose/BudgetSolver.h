@@ -27,7 +27,8 @@ std::optional<BudgetSolution> solveBudget(const BudgetProblem &problem, std::siz
 /// no choice is within the budget.
 std::optional<BudgetCost> boundBudget(const BudgetProblem &problem, std::size_t stateLimit = budgetStates);
 
-/// The choice with the lowest peak: of each stage the alternative that saves most, the cheapest of equals.
+/// The choice with the lowest peak: of each stage the alternative that saves most, the cheapest of equals; with bytes
+/// in flight, the cheapest choice of the lowest budget that has one.
 BudgetSolution lowestPeak(const BudgetProblem &problem);
 
 } // namespace sluice

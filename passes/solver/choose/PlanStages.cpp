@@ -1,6 +1,7 @@
 //===- PlanStages.cpp - the blocks of a plan and their alternatives --------------------------===//
 #include "passes/solver/choose/PlanStages.h"
 
+#include "passes/solver/OffloadRule.h"
 #include "passes/solver/choose/BlockGraph.h"
 #include "passes/solver/simulate/Prediction.h"
 #include "runtime/base/Text.h"
@@ -40,9 +41,11 @@ public:
   struct Effect {
     std::int64_t keptBytes = 0;
     std::int64_t time = 0;
+    /// The part of the kept bytes that can be copied to host memory.
+    std::int64_t movableBytes = 0;
   };
   /// Nothing is recomputed.
-  Effect ofBase(std::size_t block) const { return {bytesOf(block, keptBy(block, {})), 0}; }
+  Effect ofBase(std::size_t block) const { return effectOf(block, {}, 0); }
 
   /// All is recomputed except the results of the named ops.
   Effect of(std::size_t block, const std::set<std::string> &save) {
@@ -50,7 +53,22 @@ public:
     std::int64_t time = 0;
     for (const plan::InstructionT *launch : launchesOf(recomputed))
       time += timeOf(*launch);
-    return {bytesOf(block, keptBy(block, recomputed)), time};
+    return effectOf(block, recomputed, time);
+  }
+
+  /// The time of copies of a block's values to the host and back that the next block's forward and backward do not
+  /// hide.
+  std::int64_t exposedTime(std::int64_t bytes, std::size_t next) {
+    const std::int64_t copy =
+        picoseconds(costs->copySeconds(static_cast<std::uint64_t>(bytes), plan::Space::device, plan::Space::host));
+    std::int64_t exposed = 0;
+    for (const std::vector<std::uint32_t> *ops : {&graph.blocks()[next].forward, &graph.blocks()[next].backward}) {
+      std::int64_t hidden = 0;
+      for (const plan::InstructionT *launch : launchesOf(Ops(ops->begin(), ops->end())))
+        hidden += timeOf(*launch);
+      exposed += std::max<std::int64_t>(copy - hidden, 0);
+    }
+    return exposed;
   }
 
   /// Names of recomputed ops by falling time, at most `mostNames`.
@@ -110,14 +128,17 @@ private:
   }
 
   /// Without values that the backward of another block reads too: these are live in any case.
-  std::int64_t bytesOf(std::size_t block, const std::map<std::uint32_t, std::int64_t> &kept) const {
-    std::int64_t sum = 0;
-    for (const auto &[value, bytes] : kept) {
+  Effect effectOf(std::size_t block, const Ops &recomputed, std::int64_t time) const {
+    Effect effect{0, time};
+    for (const auto &[value, bytes] : keptBy(block, recomputed)) {
       const auto reader = readers.find(value);
-      if (reader == readers.end() || reader->second == block)
-        sum += bytes;
+      if (reader != readers.end() && reader->second != block)
+        continue;
+      effect.keptBytes += bytes;
+      if (bytes >= leastOffloadedBytes)
+        effect.movableBytes += bytes;
     }
-    return sum;
+    return effect;
   }
 
   std::set<const plan::InstructionT *> launchesOf(const Ops &ops) const {
@@ -183,7 +204,7 @@ std::map<std::string, Gather> backwardGathers(const plan::PlanT &plan, const pla
 /// Adds an alternative. Its cost is relative to the first one, the base plan.
 void addAlternative(PlanStage &stage, BudgetStage &problem, StageAlternative alternative, BudgetCost cost) {
   const std::int64_t base = stage.alternatives.empty() ? alternative.keptBytes : stage.alternatives[0].keptBytes;
-  problem.alternatives.push_back({base - alternative.keptBytes, cost});
+  problem.alternatives.push_back({base - alternative.keptBytes, cost, alternative.hostBytes});
   stage.alternatives.push_back(std::move(alternative));
 }
 
@@ -197,14 +218,19 @@ void removeDominated(PlanStage &stage, BudgetStage &problem) {
     return x.savedBytes != y.savedBytes ? x.savedBytes > y.savedBytes : x.cost < y.cost;
   });
   std::vector<std::size_t> kept = {0};
-  std::optional<BudgetCost> least;
+  const auto savedAtOnce = [](const BudgetAlternative &alternative) {
+    return alternative.savedBytes - alternative.inFlightBytes;
+  };
   for (std::size_t a : order) {
     const BudgetAlternative &alternative = problem.alternatives[a];
     const bool isWorseThanBase = alternative.savedBytes <= 0 && !(alternative.cost < BudgetCost());
-    if (isWorseThanBase || (least && !(alternative.cost < *least)))
-      continue;
-    least = alternative.cost;
-    kept.push_back(a);
+    // Those that are kept save as much in the end.
+    const bool isWorse = std::any_of(kept.begin() + 1, kept.end(), [&](std::size_t other) {
+      return !(alternative.cost < problem.alternatives[other].cost) &&
+             savedAtOnce(problem.alternatives[other]) >= savedAtOnce(alternative);
+    });
+    if (!isWorseThanBase && !isWorse)
+      kept.push_back(a);
   }
   PlanStage reducedStage{stage.block, {}};
   BudgetStage reduced;
@@ -249,8 +275,7 @@ std::optional<std::uint32_t> trainedEntry(const plan::PlanT &plan) {
   return best;
 }
 
-Result<PlanStages> readStages(const plan::PlanT &plan, const std::set<std::string> &mayStayGathered,
-                              const Machine *machine) {
+Result<PlanStages> readStages(const plan::PlanT &plan, const StageFreedom &freedom, const Machine *machine) {
   PlanStages result;
   result.problem.live = {static_cast<std::int64_t>(findPeak(plan, plan::Space::device).bytes)};
   const std::optional<std::uint32_t> entry = trainedEntry(plan);
@@ -268,10 +293,22 @@ Result<PlanStages> readStages(const plan::PlanT &plan, const std::set<std::strin
   Recomputation recomputation(graph, plan, machine);
   const std::map<std::string, Gather> gathers = backwardGathers(plan, *plan.entries[*entry], step);
   const std::vector<std::size_t> nested = nestedBlocks(graph.blocks());
-  for (std::size_t block : nested) {
+  for (std::size_t index = 0; index < nested.size(); ++index) {
+    const std::size_t block = nested[index];
     PlanStage stage{graph.blocks()[block].name, {}};
     BudgetStage problem;
-    addAlternative(stage, problem, {false, {}, false, recomputation.ofBase(block).keptBytes}, {});
+    const bool mayOffload = index + 1 < nested.size() && freedom.mayOffload.contains(stage.block);
+    const auto add = [&](StageAlternative alternative, const Recomputation::Effect &effect) {
+      alternative.keptBytes = effect.keptBytes;
+      addAlternative(stage, problem, alternative, {effect.time, 0});
+      if (!mayOffload || effect.movableBytes == 0)
+        return;
+      alternative.hostBytes = effect.movableBytes;
+      alternative.keptBytes -= effect.movableBytes;
+      const std::int64_t exposed = recomputation.exposedTime(effect.movableBytes, nested[index + 1]);
+      addAlternative(stage, problem, std::move(alternative), {effect.time + exposed, 0});
+    };
+    add({}, recomputation.ofBase(block));
     const std::vector<std::string> names = recomputation.names(block);
     for (std::size_t subset = 0; subset < std::size_t(1) << names.size(); ++subset) {
       std::set<std::string> save;
@@ -279,11 +316,11 @@ Result<PlanStages> readStages(const plan::PlanT &plan, const std::set<std::strin
         if (subset >> n & 1)
           save.insert(names[n]);
       const Recomputation::Effect effect = recomputation.of(block, save);
-      addAlternative(stage, problem, {true, std::move(save), false, effect.keptBytes}, {effect.time, 0});
+      add({.recomputes = true, .save = std::move(save)}, effect);
     }
     removeDominated(stage, problem);
     if (const auto gather = gathers.find(stage.block);
-        gather != gathers.end() && mayStayGathered.contains(stage.block)) {
+        gather != gathers.end() && freedom.mayStayGathered.contains(stage.block)) {
       for (std::size_t a = 0, count = stage.alternatives.size(); a < count; ++a) {
         StageAlternative gathered = stage.alternatives[a];
         gathered.staysGathered = true;

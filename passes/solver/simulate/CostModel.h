@@ -54,6 +54,9 @@ public:
   /// unknown(), and the part of the time that needs it is zero.
   InstructionCost cost(const plan::InstructionT &instruction);
 
+  /// Seconds of a copy, without the start of the instruction.
+  double copySeconds(std::uint64_t bytes, plan::Space from, plan::Space to);
+
   GroupPlacement placement(std::span<const std::uint32_t> axes) const;
 
   /// The missing rates, by name, and the number of instructions that need each.
@@ -64,7 +67,6 @@ public:
 private:
   InstructionCost launchCost(const plan::LaunchT &launch);
   double collectiveSeconds(const plan::CollectiveT &collective, double &latency);
-  double copySeconds(std::uint64_t bytes, plan::Space from, plan::Space to);
   /// Seconds of `amount` at the rate of a kernel.
   double seconds(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype,
                  const std::array<double, 3> &size, std::size_t sizes, double amount);

@@ -24,7 +24,7 @@ std::optional<BudgetCost> leastCost(const BudgetProblem &problem) {
       const BudgetAlternative &alternative = problem.stages[s].alternatives[chosen[s]];
       saved += alternative.savedBytes;
       cost = cost + alternative.cost;
-      fits = fits && problem.live[s + 1] - saved <= problem.budget;
+      fits = fits && problem.live[s + 1] - saved + alternative.inFlightBytes <= problem.budget;
     }
     if (fits && (!least || cost < *least))
       least = cost;
@@ -36,13 +36,18 @@ std::optional<BudgetCost> leastCost(const BudgetProblem &problem) {
   }
 }
 
-/// Alternatives that save and cost, and some that need more bytes and cost less. `classes`: distinct stages.
+/// Alternatives that save and cost, some of them with bytes in flight, and some that need more bytes and cost less.
+/// `classes`: distinct stages.
 BudgetProblem randomProblem(std::mt19937 &numbers, std::size_t stages, std::size_t classes) {
   std::vector<BudgetStage> kinds(classes);
   for (BudgetStage &kind : kinds) {
     kind.alternatives.push_back({});
-    for (std::size_t a = numbers() % 3; a-- > 0;)
-      kind.alternatives.push_back({int(numbers() % 40), {int(numbers() % 30), int(numbers() % 3)}});
+    for (std::size_t a = numbers() % 3; a-- > 0;) {
+      const auto saved = int(numbers() % 40);
+      kind.alternatives.push_back({saved,
+                                   {int(numbers() % 30), int(numbers() % 3)},
+                                   numbers() % 2 == 0 ? 0 : int(numbers() % 40) * saved / 40});
+    }
     if (numbers() % 3 == 0)
       kind.alternatives.push_back({-int(numbers() % 20), {-int(numbers() % 10), -int(numbers() % 3)}});
   }
@@ -110,6 +115,19 @@ TEST(BudgetSolver, RecomputesTheFirstOfEqualStages) {
   EXPECT_EQ(found->cost.time, 2);
   EXPECT_EQ(found->peak, 20);
   EXPECT_LT(found->chosen[3] + found->chosen[2], 2u);
+}
+
+TEST(BudgetSolver, BytesInFlightAreLiveDuringTheNextStage) {
+  // The second stage's bytes are in flight where most bytes are live.
+  BudgetProblem problem;
+  problem.stages.assign(2, {{{0, {0, 0}}, {10, {1, 0}, 10}, {10, {5, 0}}}});
+  problem.live = {0, 10, 40};
+  problem.budget = 20;
+  const std::optional<BudgetSolution> found = solveBudget(problem);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->chosen, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(found->peak, 20);
+  EXPECT_EQ(lowestPeak(problem).peak, 20);
 }
 
 TEST(BudgetSolver, ManyEqualStagesHaveFewStates) {
