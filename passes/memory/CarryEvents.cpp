@@ -329,8 +329,10 @@ private:
     if (!hasHostStream())
       return;
     auto copies = section.getBody().getOps<CopyOp>();
-    auto copy = llvm::find_if(
-        copies, [](CopyOp op) { return streamOf(op) == "offload" && phaseOf(op) < sluice::Phase::backward; });
+    auto copy = llvm::find_if(copies, [&](CopyOp op) {
+      return streamOf(op) == "offload" &&
+             bufferOf(op.getSource().getBuffer().getAttr()).getBufferClass() == sluice::BufferClass::activation;
+    });
     if (copy == copies.end())
       return;
     StreamOrder order;
