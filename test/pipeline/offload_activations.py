@@ -103,7 +103,7 @@ def tables_choose_blocks():
 def refusals():
     expect_refused(gpt2_tiny(), ['memory.offload={"g.*"=["activations"]}'], "'g.*' in 'memory.offload' matches no block")
     expect_refused(gpt2_tiny(), ['memory.offload={"h.1"=["optimizer", "activations"], "*"=["activations"]}'],
-                   "'memory.offload' for block '*', expected \"optimizer\" as in other entries: only activations are offloaded by block")
+                   "for block '*', expected \"optimizer\" as in other entries: only activations are offloaded by block")
     expect_refused(gpt2_tiny(), ["recompute.policy=budget", "memory.budget=64MiB", ACTIVATIONS],
                    "\"activations\" in 'memory.offload' with 'recompute.policy' = \"budget\" requires the times of a machine", "--machine FILE")
 

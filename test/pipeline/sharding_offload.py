@@ -293,7 +293,7 @@ def refusals():
                    "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root': a list that reduces in "
                    "some micro-batches before the last cannot be combined with 'memory.offload'")
     expect_refused(gpt2_tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\", "
-                   "\"optimizer\" and \"activations\" but got [\"weights\"]")
+                   "\"optimizer\" and \"activations\" or a table from block globs to these but got [\"weights\"]")
     expect_refused(gpt2_tiny(), ["mesh.shard=2", "target.device=cuda", "memory.pinned=false", BOTH], "'memory.pinned' = ",
                    "cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"")
     expect_remark(gpt2_tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
