@@ -305,7 +305,7 @@ std::vector<MutantKind> declarationKinds() {
       {"unknown-enum", "an enumeration has an unknown value", {1}, unknownEnum},
       {"event-count", "an entry point has fewer events than it uses", {1}, eventCount},
       {"processor", "a stream is of the other processor", {1}, processor},
-      {"drop-function", "a function of the recorded program is left out", {1, 9, 10}, dropFunction},
+      {"drop-function", "a function of the recorded program is left out", {1, 9, 10, 15}, dropFunction},
       {"wrong-digest",
        "the digest is wrong",
        {17},

@@ -276,7 +276,7 @@ std::vector<MutantKind> operandKinds() {
        [](Mutation &m) { return swapPorts(m, &plan::EntryT::outputs); }},
       {"swap-input-ports",
        "two inputs of an entry point are exchanged",
-       {1, 9},
+       {1, 9, 14},
        [](Mutation &m) { return swapPorts(m, &plan::EntryT::inputs); }},
       {"other-operand", "an input is a different tensor of the same type", {2, 3, 4, 7, 8, 9, 10, 12}, otherOperand},
       {"other-copy-source",
