@@ -28,6 +28,11 @@ bool launches(LaunchOp launch, KernelId kernel) {
 
 ViewAttr viewOf(ArrayAttr views, unsigned index) { return cast<ViewAttr>(views[index]); }
 
+/// A loss, its gradient, and the launch between them that writes the factor of the gradient, or null.
+struct LossAndGradient {
+  LaunchOp loss, factor, gradient;
+};
+
 struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
   using FuseLossBase::FuseLossBase;
 
@@ -39,48 +44,61 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
       return;
     for (auto entry : getOperation().getOps<EntryOp>()) {
       const BufferUses uses = usesOf(entry);
-      SmallVector<std::pair<LaunchOp, LaunchOp>> pairs;
+      SmallVector<LossAndGradient> pairs;
       forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
         auto gradient = dyn_cast<LaunchOp>(op);
         if (!launches(gradient, KernelId::cross_entropy_grad))
           return;
-        if (LaunchOp loss = lossBefore(gradient, position, uses))
-          pairs.push_back({loss, gradient});
+        if (std::optional<LossAndGradient> pair = pairOf(gradient, position, uses))
+          pairs.push_back(*pair);
       });
-      for (auto [loss, gradient] : pairs)
-        fuse(loss, gradient);
+      for (const LossAndGradient &pair : pairs)
+        fuse(pair);
     }
   }
 
-  /// The launch of the loss of these logits and targets, if it can run at the gradient's position; null otherwise.
-  static LaunchOp lossBefore(LaunchOp gradient, int64_t position, const BufferUses &uses) {
+  /// With the loss of the gradient's logits and targets, if the gradient can run at its position.
+  static std::optional<LossAndGradient> pairOf(LaunchOp gradient, int64_t position, const BufferUses &uses) {
     const ArrayAttr inputs = gradient.getInputs();
     const ViewAttr logits = viewOf(inputs, 1), targets = viewOf(inputs, 2), lse = viewOf(inputs, 3);
     // The last write of the log-sum-exp before the gradient.
-    LaunchOp loss;
+    LossAndGradient pair{{}, {}, gradient};
     int64_t from = 0;
     for (const BufferUse &use : uses.lookup(lse.getBuffer().getAttr()))
       if (use.writes && use.position < position) {
-        loss = dyn_cast<LaunchOp>(use.op);
+        pair.loss = dyn_cast<LaunchOp>(use.op);
         from = use.position;
       }
+    LaunchOp loss = pair.loss;
     if (!launches(loss, KernelId::cross_entropy) || loss->getBlock() != gradient->getBlock() ||
         whenOf(loss) != whenOf(gradient) || loss.getSettings() != gradient.getSettings() ||
         viewOf(loss.getInputs(), 0) != logits || viewOf(loss.getInputs(), 1) != targets ||
         viewOf(loss.getOutputs(), 1) != lse)
-      return {};
-    const auto isUnusedBetween = [&](ViewAttr view, bool allowsReads) {
-      return llvm::none_of(uses.lookup(view.getBuffer().getAttr()), [&](const BufferUse &use) {
-        return use.position > from && use.position < position && (use.writes || !allowsReads);
-      });
+      return std::nullopt;
+    const auto usesBetween = [&](ViewAttr view) {
+      SmallVector<BufferUse> between;
+      for (const BufferUse &use : uses.lookup(view.getBuffer().getAttr()))
+        if (use.position > from && use.position < position)
+          between.push_back(use);
+      return between;
     };
-    const bool canMove = isUnusedBetween(logits, true) && isUnusedBetween(targets, true) &&
-                         isUnusedBetween(lse, false) && isUnusedBetween(viewOf(loss.getOutputs(), 0), false);
-    return canMove ? loss : LaunchOp();
+    for (ViewAttr read : {logits, targets})
+      if (llvm::any_of(usesBetween(read), [](const BufferUse &use) { return use.writes; }))
+        return std::nullopt;
+    if (!usesBetween(viewOf(gradient.getOutputs(), 0)).empty())
+      return std::nullopt;
+    // A factor that needs no operand can be written before the loss.
+    const SmallVector<BufferUse> ofFactor = usesBetween(viewOf(inputs, 0));
+    if (ofFactor.empty())
+      return pair;
+    pair.factor = dyn_cast<LaunchOp>(ofFactor.front().op);
+    const bool canMove = ofFactor.size() == 1 && pair.factor && pair.factor.getInputs().empty() &&
+                         pair.factor->getBlock() == loss->getBlock();
+    return canMove ? std::optional(pair) : std::nullopt;
   }
 
-  /// In place of the gradient: the loss is not read before.
-  static void fuse(LaunchOp loss, LaunchOp gradient) {
+  static void fuse(const LossAndGradient &pair) {
+    LaunchOp loss = pair.loss, gradient = pair.gradient, factor = pair.factor;
     Builder builder(gradient.getContext());
     const ArrayAttr of = gradient.getInputs();
     const Attribute inputs[] = {of[1], of[2], of[0]};
@@ -95,16 +113,18 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
       for (Attribute view : views)
         traffic += static_cast<std::uint64_t>(cast<ViewAttr>(view).elements() *
                                               ViewAttr::elementBytes(cast<ViewAttr>(view).getElementType()));
-    gradient->setLoc(builder.getFusedLoc({loss.getLoc(), gradient.getLoc()}));
-    gradient.setKernel(kernelName(KernelId::cross_entropy_and_grad));
-    gradient.setInputsAttr(builder.getArrayAttr(inputs));
-    gradient.setOutputsAttr(builder.getArrayAttr(outputs));
-    gradient.setInputValues(inputValues);
-    gradient.setOutputValues(outputValues);
-    gradient.setMayAlias({0, 2});
-    gradient.setFlops(loss.getFlops() + gradient.getFlops());
-    gradient.setTraffic(traffic);
-    loss.erase();
+    if (factor)
+      factor->moveBefore(loss);
+    loss->setLoc(builder.getFusedLoc({loss.getLoc(), gradient.getLoc()}));
+    loss.setKernel(kernelName(KernelId::cross_entropy_and_grad));
+    loss.setInputsAttr(builder.getArrayAttr(inputs));
+    loss.setOutputsAttr(builder.getArrayAttr(outputs));
+    loss.setInputValues(inputValues);
+    loss.setOutputValues(outputValues);
+    loss.setMayAlias({0, 2});
+    loss.setFlops(loss.getFlops() + gradient.getFlops());
+    loss.setTraffic(traffic);
+    gradient.erase();
   }
 };
 

@@ -139,12 +139,13 @@ def AccumulateInLaunches : Pass<"plan-accumulate-in-launches", "::mlir::ModuleOp
 def FuseLoss : Pass<"plan-fuse-loss", "::mlir::ModuleOp"> {
   let summary = "computes a cross entropy and its gradient by one launch";
   let description = [{
-    For `target.device = "cuda"`. The gradient takes the launch of the loss of its logits and targets, if no instruction
-    between them uses the loss or the log-sum-exp, or writes the logits or the targets: the logits are read once.
+    For `target.device = "cuda"`. The launch of a loss also computes the gradient of its logits, so that they are read once:
+    if the factor of the gradient is written before it, or by a launch without operands, and no instruction between them
+    writes the logits or the targets or uses the memory of the gradient.
     ```
-    launch cross_entropy ins [@x, @t] outs [@l, @s]; launch cross_entropy_grad ins [@d, @x, @t, @s] outs [@y]
+    launch cross_entropy ins [@x, @t] outs [@l, @s]; launch constant outs [@d]; launch cross_entropy_grad ins [@d, @x, @t, @s] outs [@y]
     ==>
-    launch cross_entropy_and_grad ins [@x, @t, @d] outs [@l, @s, @y]
+    launch constant outs [@d]; launch cross_entropy_and_grad ins [@x, @t, @d] outs [@l, @s, @y]
     ```
   }];
   let options = [RecipeOption<"deviceKind", "target.device">];

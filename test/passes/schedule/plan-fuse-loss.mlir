@@ -2,7 +2,7 @@
 // RUN: sluice-opt %s -plan-fuse-loss="target.device=cuda" -plan-fuse-loss="target.device=cuda" | FileCheck %s
 // RUN: sluice-opt %s -plan-fuse-loss | FileCheck %s --check-prefix=CPU
 
-// Tests that a loss and its gradient become one launch at the position of the gradient.
+// Tests that a loss and its gradient become one launch at the position of the loss, after the constant factor.
 
 // CPU-NOT: cross_entropy_and_grad
 plan.buffer @x : tensor<2x8xbf16> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "f"}
@@ -16,7 +16,7 @@ plan.buffer @z : tensor<f32> {space = #plan.space<device>, buffer_class = #plan.
 plan.entry @f {
   // CHECK-LABEL: plan.section "fused"
   // CHECK-NEXT: plan.launch "constant"
-  // CHECK-NEXT: plan.launch "cross_entropy_and_grad" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>, #plan.view<@d : f32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>, #plan.view<@y : 2x8xbf16>] {reduction = 0 : i64} {flops = 30 : i64, input_values = array<i64: 1, 2, 5>, may_alias = array<i64: 0, 2>, output_values = array<i64: 3, 4, 6>, phase = #plan.phase<backward>, traffic = 88 : i64, unit = "root"}
+  // CHECK-NEXT: plan.launch "cross_entropy_and_grad" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>, #plan.view<@d : f32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>, #plan.view<@y : 2x8xbf16>] {reduction = 0 : i64} {flops = 30 : i64, input_values = array<i64: 1, 2, 5>, may_alias = array<i64: 0, 2>, output_values = array<i64: 3, 4, 6>, phase = #plan.phase<loss>, traffic = 88 : i64, unit = "root"}
   // CHECK-NEXT: plan.launch "exp"
   plan.section "fused" repeat 1 {
     plan.launch "cross_entropy" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {reduction = 0 : i64} {phase = #plan.phase<loss>, unit = "root", flops = 10 : i64, traffic = 52 : i64, input_values = array<i64: 1, 2>, output_values = array<i64: 3, 4>}
@@ -25,10 +25,21 @@ plan.entry @f {
     plan.launch "exp" ins [#plan.view<@l : f32>] outs [#plan.view<@z : f32>] {} {phase = #plan.phase<backward>}
   }
 
-  // The loss is read before the gradient, logits are written between them, targets differ, an attribute differs, and the
+  // The loss may be read before the gradient, and the factor may be older.
+  // CHECK-LABEL: plan.section "read"
+  // CHECK-NEXT: plan.launch "cross_entropy_and_grad"
+  // CHECK-NEXT: plan.launch "exp"
+  // CHECK-NOT: cross_entropy_grad
+  plan.section "read" repeat 1 {
+    plan.launch "cross_entropy" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {} {phase = #plan.phase<loss>}
+    plan.launch "exp" ins [#plan.view<@l : f32>] outs [#plan.view<@z : f32>] {} {phase = #plan.phase<loss>}
+    plan.launch "cross_entropy_grad" ins [#plan.view<@d : f32>, #plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>, #plan.view<@s : 2xf32>] outs [#plan.view<@y : 2x8xbf16>] {} {phase = #plan.phase<backward>}
+  }
+
+  // The factor depends on the loss, the memory of the gradient is used before it, logits are written between them, targets differ, an attribute differs, and the
   // launches are not issued in the same repetitions.
   // CHECK-LABEL: plan.section "separate"
-  // CHECK-COUNT-5: plan.launch "cross_entropy_grad"
+  // CHECK-COUNT-6: plan.launch "cross_entropy_grad"
   plan.section "separate" repeat 2 {
     plan.launch "cross_entropy" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {} {phase = #plan.phase<loss>}
     plan.launch "exp" ins [#plan.view<@l : f32>] outs [#plan.view<@d : f32>] {} {phase = #plan.phase<backward>}
@@ -36,6 +47,10 @@ plan.entry @f {
 
     plan.launch "cross_entropy" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {} {phase = #plan.phase<loss>}
     plan.launch "exp" ins [#plan.view<@y : 2x8xbf16>] outs [#plan.view<@x : 2x8xbf16>] {} {phase = #plan.phase<backward>}
+    plan.launch "cross_entropy_grad" ins [#plan.view<@d : f32>, #plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>, #plan.view<@s : 2xf32>] outs [#plan.view<@y : 2x8xbf16>] {} {phase = #plan.phase<backward>}
+
+    plan.launch "cross_entropy" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {} {phase = #plan.phase<loss>}
+    plan.launch "exp" ins [#plan.view<@y : 2x8xbf16>] outs [#plan.view<@y : 2x8xbf16>] {} {phase = #plan.phase<backward>}
     plan.launch "cross_entropy_grad" ins [#plan.view<@d : f32>, #plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>, #plan.view<@s : 2xf32>] outs [#plan.view<@y : 2x8xbf16>] {} {phase = #plan.phase<backward>}
 
     plan.launch "cross_entropy" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@u : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {} {phase = #plan.phase<loss>}
