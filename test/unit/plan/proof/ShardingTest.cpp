@@ -207,5 +207,19 @@ TEST(Sharding, AMissingAxisIsNoSharding) {
   EXPECT_FALSE(shardingBetween(local, denseIndexing(Shape{8, 3}), 24, sizes));
 }
 
+/// Two rows of two heads of 12 elements, of which three ranks have a head each: that of the third one is padding. A
+/// value has some elements of each head from the fifth one on.
+TEST(Sharding, AShardMayBeginWithinAStep) {
+  const std::vector<std::uint32_t> sizes{3};
+  const auto isShard = [&](std::int64_t columns, std::vector<Bound> bounds) {
+    const Shard local{{4, {{{2, 24}}, {}, {{columns, 1}}}}, {{0, 12}}, std::move(bounds)};
+    return shardingBetween(local, {4, {{{2, 24}}, {{2, 12}}, {{columns, 1}}}}, 48, sizes).has_value();
+  };
+  EXPECT_TRUE(isShard(4, {{24, 1}}));
+  EXPECT_TRUE(isShard(8, {{24, 1}}));
+  // The last element is in the next head.
+  EXPECT_FALSE(isShard(9, {{24, 1}}));
+}
+
 } // namespace
 } // namespace sluice::check::proof
