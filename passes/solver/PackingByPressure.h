@@ -30,7 +30,8 @@ namespace sluice {
 std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std::uint64_t capacity,
                                               std::uint64_t &steps);
 
-/// The solution, or a lower one that was found in `steps` comparisons: of at most 1.02, 1.01, 1.005 or 1.002 times `least`.
+/// The solution, or a lower one that was found in `steps` comparisons: of at most 1.02, 1.01, 1.005 or 1.002 times
+/// `least`.
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps);
 
