@@ -57,6 +57,12 @@ double numberInKind(const plan::ProgramKindT &kind, std::string_view name, doubl
   return !attribute ? absent : attribute->kind == 0 ? double(attribute->integer) : attribute->number;
 }
 
+/// True if each head of k and v [B, S, G, D] is that of several heads of q [B, T, H, D].
+bool haveGroupedHeads(const Shape &q, const Shape &k, const Shape &v) {
+  return q.size() == 4 && k.size() == 4 && v.size() == 4 && k[2] > 0 && q[2] % k[2] == 0 && q[2] != k[2] &&
+         v[2] == k[2];
+}
+
 } // namespace
 
 bool Forms::number(std::uint32_t number) {
@@ -74,15 +80,15 @@ bool Forms::number(std::uint32_t number) {
     return true;
   }
   Ids form;
-  if (kind->op == "model.matmul" && operands.size() > 2)
+  if (kind->op == "model.matmul" && operands.size() > 2 && results.size() == 1)
     form = ofMatmul();
-  else if (kind->op == "model.matmul_gelu" && results.size() == 2)
+  else if (kind->op == "model.matmul_gelu" && operands.size() >= 2 && results.size() == 2)
     form = ofMatmulGelu();
-  else if (kind->op == "model.matmul_gelu_grad" && operands.size() == 3)
+  else if (kind->op == "model.matmul_gelu_grad" && operands.size() == 3 && results.size() == 1)
     form = ofMatmulGeluGrad();
-  else if (kind->op == "model.attention" && operands.size() == 3)
+  else if (kind->op == "model.attention" && operands.size() == 3 && results.size() == 2)
     form = ofAttention();
-  else if (kind->op == "model.attention_grad" && operands.size() == 6)
+  else if (kind->op == "model.attention_grad" && operands.size() == 6 && results.size() == 3)
     form = ofAttentionGrad();
   else if (kind->op == "model.cross_entropy" && operands.size() == 2 && results.size() == 2)
     form = ofCrossEntropy();
@@ -204,8 +210,8 @@ Forms::Id Forms::sumOfHeads(Id value, Id like) {
 }
 
 Forms::Ids Forms::ofAttention() {
-  const Shape q = shapeOf(operands[0]), k = shapeOf(operands[1]);
-  if (q.size() != 4 || k.size() != 4 || k[2] == 0 || q[2] % k[2] != 0 || q[2] == k[2])
+  const Shape q = shapeOf(operands[0]), k = shapeOf(operands[1]), v = shapeOf(operands[2]);
+  if (!haveGroupedHeads(q, k, v))
     return {};
   return addResults(kind->op, copiedAttributes(*kind),
                     {operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])},
@@ -213,8 +219,8 @@ Forms::Ids Forms::ofAttention() {
 }
 
 Forms::Ids Forms::ofAttentionGrad() {
-  const Shape q = shapeOf(operands[1]), k = shapeOf(operands[2]);
-  if (q.size() != 4 || k.size() != 4 || k[2] == 0 || q[2] % k[2] != 0 || q[2] == k[2])
+  const Shape q = shapeOf(operands[1]), k = shapeOf(operands[2]), v = shapeOf(operands[3]);
+  if (!haveGroupedHeads(q, k, v) || shapeOf(results[1]) != k || shapeOf(results[2]) != v)
     return {};
   const Shape repeated{k[0], k[1], q[2], k[3]};
   const Ids form = addResults(kind->op, copiedAttributes(*kind),
@@ -256,7 +262,10 @@ void Forms::addShiftedSum(Id lse) {
 /// divides by their number. With smoothing s, x[target] is (1 - s) x[target] + s mean(x).
 Forms::Ids Forms::ofCrossEntropy() {
   const Id logits = operands[0], targets = operands[1];
-  const Shape shape = shapeOf(logits), rows(shape.begin(), shape.end() - 1);
+  const Shape shape = shapeOf(logits);
+  if (shape.empty())
+    return {};
+  const Shape rows(shape.begin(), shape.end() - 1);
   const std::int64_t last = std::int64_t(rows.size());
   const Id lse = add("model.logsumexp", {}, {logits}, rows);
   Shape kept = rows;
@@ -284,6 +293,8 @@ Forms::Ids Forms::ofCrossEntropy() {
 
 Forms::Ids Forms::ofLinearCrossEntropy() {
   const Shape x = shapeOf(operands[0]), weight = shapeOf(operands[1]);
+  if (x.empty() || weight.empty())
+    return {};
   Shape shape(x.begin(), x.end() - 1);
   shape.push_back(weight[0]);
   const Id logits = matmul(operands[0], operands[1], false, true, shape);
@@ -294,6 +305,8 @@ Forms::Ids Forms::ofLinearCrossEntropy() {
 /// The logits again, their gradient, and the two products of the gradients of x and of the weight.
 Forms::Ids Forms::ofLinearCrossEntropyGrad() {
   const Shape x = shapeOf(operands[1]), weight = shapeOf(operands[2]);
+  if (x.empty() || weight.empty())
+    return {};
   Shape shape(x.begin(), x.end() - 1);
   const std::int64_t rows = elementsOf(shape);
   shape.push_back(weight[0]);

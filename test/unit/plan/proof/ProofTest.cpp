@@ -87,7 +87,7 @@ const Wrong wrongs[] = {
        for (auto &unit : plan.units)
          unit->gradient_divisor = 0;
      }},
-    {"OnlyTheLastMicrobatch", "Accumulation", 7, "misses micro-batch 0",
+    {"OnlyTheLastMicrobatch", "Replicas", 7, "misses micro-batch 0",
      [](plan::PlanT &plan) {
        forEachInstruction(*plan.entries[0], [&](const plan::InstructionT &at, std::uint32_t, std::uint32_t) {
          if (const plan::LaunchT *launch = at.operation.AsLaunch();

@@ -1,0 +1,38 @@
+//===- FormsTest.cpp - forms of ops of any program (P9) ------------------------------------===//
+#include "runtime/plan/check/proof/Numbering.h"
+#include "test/unit/plan/proof/ProofPlan.h"
+
+#include <gtest/gtest.h>
+
+namespace sluice::check::proof {
+namespace {
+
+using test::Ids;
+using test::ProofPlan;
+
+/// An op with operands, results or shapes that its form does not have is numbered without the form.
+TEST(Forms, OpsOfOtherOperandsHaveNoForm) {
+  for (const char *name :
+       {"model.matmul", "model.matmul_gelu", "model.matmul_gelu_grad", "model.attention", "model.attention_grad",
+        "model.cross_entropy", "model.linear_cross_entropy", "model.linear_cross_entropy_grad", "model.logsumexp"})
+    for (std::size_t operands = 0; operands <= 6; ++operands)
+      for (std::size_t results = 0; results <= 3; ++results)
+        for (std::size_t rank = 0; rank <= 4; ++rank) {
+          SCOPED_TRACE(testing::Message() << name << " of " << operands << ", " << results << " of rank " << rank);
+          // Forms are those of ops whose dims a model-parallel axis divides.
+          ProofPlan plan({{"shard", 1}, {"tensor", 2}});
+          Ids in, out;
+          for (std::size_t k = 0; k < operands; ++k)
+            in.push_back(plan.input("x" + std::to_string(k), Shape(k == 1 ? 4 : rank, 2)));
+          for (std::size_t k = 0; k < results; ++k)
+            out.push_back(plan.value(Shape(rank, 2)));
+          plan.define(name, in, out);
+          plan.end();
+          const Numbering numbering(plan.plan);
+          for (std::uint32_t id : out)
+            EXPECT_NE(numbering.value(id).root, 0u);
+        }
+}
+
+} // namespace
+} // namespace sluice::check::proof
