@@ -31,6 +31,8 @@ public:
     if (!context || !use().isOk())
       return;
     const Driver &driver = table.driver;
+    if (notifier)
+      streams.push_back(*notifier);
     for (const DeviceStream &stream : streams)
       driver.streamSynchronize(stream.stream);
     destroyGraphs();
@@ -92,16 +94,11 @@ public:
   std::uint64_t allocatedBytes(MemorySpace space) const override { return memory->allocatedBytes(space); }
 
   Result<StreamId> createStream(std::string_view name, int priority) override {
-    SLUICE_RETURN_IF_ERROR(use());
-    Stream made = nullptr;
-    // A plan's priority grows with urgency, CUDA's falls.
-    const int clamped = std::clamp(leastPriority - priority, greatestPriority, leastPriority);
-    SLUICE_RETURN_IF_ERROR(
-        check(table.driver.streamCreate(&made, streamNonBlocking, clamped), "cuStreamCreateWithPriority"));
-    streams.push_back({std::string(name), made});
+    SLUICE_ASSIGN_OR_RETURN(DeviceStream made, newStream(priority));
+    made.name = name;
+    streams.push_back(std::move(made));
     if (const Nvtx *names = nvtx(); names && names->nameStream)
-      names->nameStream(made, streams.back().name.c_str());
-    SLUICE_ASSIGN_OR_RETURN(streams.back().join, createEvent());
+      names->nameStream(streams.back().stream, streams.back().name.c_str());
     return static_cast<StreamId>(streams.size() - 1);
   }
 
@@ -119,7 +116,7 @@ public:
     }
     signals.resize(count);
     if (!notifier) {
-      SLUICE_ASSIGN_OR_RETURN(notifier, createStream("notifications", 0));
+      SLUICE_ASSIGN_OR_RETURN(notifier, newStream(0));
       SLUICE_ASSIGN_OR_RETURN(notified, createEvent());
     }
     return {};
@@ -160,7 +157,7 @@ public:
       // the graph: a host function starts some 0.2 ms late, and no kernel waits for it.
       notifiedByCapture.push_back(event);
       SLUICE_RETURN_IF_ERROR(streams.record(*on, notified));
-      on = &streams[*notifier];
+      on = &*notifier;
       SLUICE_RETURN_IF_ERROR(streams.wait(*on, notified));
     } else {
       signals.expect(event);
@@ -236,6 +233,7 @@ public:
 
   Result<GraphId> leaveCapture() override {
     capturing = false;
+    SLUICE_RETURN_IF_ERROR(joinNotifier());
     SLUICE_RETURN_IF_ERROR(offer());
     // The graph belongs to the other device; this one stores the notifications of its streams.
     graphs.push_back(nullptr);
@@ -259,7 +257,9 @@ public:
     SLUICE_RETURN_IF_ERROR(use());
     const Driver &driver = table.driver;
     capturing = false;
-    Status status = streams.join(others);
+    Status status = joinNotifier();
+    if (status.isOk())
+      status = streams.join(others);
     const auto keep = [&](Code code, const char *call) {
       if (status.isOk())
         status = check(code, call);
@@ -325,6 +325,25 @@ private:
     return event;
   }
 
+  Result<DeviceStream> newStream(int priority) {
+    SLUICE_RETURN_IF_ERROR(use());
+    DeviceStream made;
+    SLUICE_ASSIGN_OR_RETURN(made.join, createEvent());
+    // A plan's priority grows with urgency, CUDA's falls.
+    const int clamped = std::clamp(leastPriority - priority, greatestPriority, leastPriority);
+    SLUICE_RETURN_IF_ERROR(
+        check(table.driver.streamCreate(&made.stream, streamNonBlocking, clamped), "cuStreamCreateWithPriority"));
+    return made;
+  }
+
+  /// The first stream waits for the notifications of a capture, so that they are part of it.
+  Status joinNotifier() {
+    if (notifiedByCapture.empty())
+      return {};
+    SLUICE_RETURN_IF_ERROR(streams.record(*notifier, notifier->join));
+    return streams.wait(streams[0], notifier->join);
+  }
+
   Status use(StreamId stream, EventId event) const {
     SLUICE_RETURN_IF_ERROR(checkStream(stream));
     SLUICE_RETURN_IF_ERROR(checkEvent(event));
@@ -374,8 +393,8 @@ private:
   std::vector<Event> events, planEvents;
   std::vector<GraphExec> graphs;
   HostSignals signals;
-  /// Of notifications in a capture, with the event that precedes each.
-  std::optional<StreamId> notifier;
+  /// Of notifications in a capture, with the event that precedes each. It has no id.
+  std::optional<DeviceStream> notifier;
   Event notified = nullptr;
   bool capturing = false;
   /// Events for which the current capture, and each graph, notifies the host.
