@@ -24,8 +24,8 @@ struct DenseNormArgs {
   /// [2][runs][columns]
   float *partial = nullptr;
   View dweight, dbias;
-  /// True if they hold sums, to which the gradients are added.
-  bool addsWeight = false, addsBias = false;
+  /// 1 if they hold sums, to which the gradients are added.
+  int addsWeight = 0, addsBias = 0;
   unsigned rows = 0, columns = 0, runs = 0;
   /// Elements of a vector.
   unsigned width = 0;
