@@ -290,7 +290,7 @@ std::vector<MutantKind> memoryKinds() {
       {"workspace-zero", "a launch has no workspace", {1}, [](Mutation &m) { return shrinkWorkspace(m, true); }},
       {"shrink-workspace", "a launch has less workspace", {1}, [](Mutation &m) { return shrinkWorkspace(m, false); }},
       {"shrink-stream-workspace", "a stream has half of its workspace", {1}, shrinkStreamWorkspace},
-      {"alias-input", "an output takes the memory of an input", {1, 2, 3, 4, 8, 9, 10, 12}, aliasInput},
+      {"alias-input", "an output takes the memory of an input", {1, 2, 3, 4, 7, 8, 9, 10, 12}, aliasInput},
       {"share-buffer",
        "two buffers that are live at the same time are one",
        {1, 2, 3, 4, 7, 8, 9, 10, 12},

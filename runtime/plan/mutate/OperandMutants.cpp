@@ -291,7 +291,7 @@ std::vector<MutantKind> operandKinds() {
       {"halve-copy", "half of a tensor is copied", {1, 2, 4, 8, 9, 10, 12}, halveCopy},
       {"fill-value", "bytes are filled with a different number", {7, 8, 9}, fillValue},
       {"other-scalar", "a launch reads a different scalar of the step", {1, 2, 3, 9, 10, 14}, otherScalar},
-      {"swap-attributes", "the attributes of two launches of a kernel are exchanged", {1, 2, 9, 14}, swapAttributes},
+      {"swap-attributes", "the attributes of two launches of a kernel are exchanged", {1, 2, 7, 9, 14}, swapAttributes},
       {"other-kernel", "a launch runs a different kernel", {1, 2, 4, 7, 9, 14}, otherKernel},
       {"repeat-launch", "a launch runs twice", {2, 7, 9, 10}, [](Mutation &m) { return m.repeat(isLaunch); }},
       {"drop-in-place-launch",

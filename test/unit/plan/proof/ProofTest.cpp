@@ -205,6 +205,23 @@ TEST(Proof, EveryParameterIsInitialized) {
   EXPECT_NE(refusal->message.find("'init' does not initialize parameter"), std::string::npos) << refusal->message;
 }
 
+/// Nothing but an output depends on the norm.
+TEST(Proof, ANormOfOneRankIsRefused) {
+  plan::PlanT plan = compile(recipeOf("InBackward"));
+  std::size_t erased = 0;
+  for (auto &section : plan.entries[0]->sections)
+    erased += std::erase_if(section->instructions, [](const auto &at) {
+      const plan::CollectiveT *own = at->operation.AsCollective();
+      return own && own->kind == all_reduce && own->op == plan::ReduceOp::sum;
+    });
+  ASSERT_EQ(erased, 1u);
+  check::Findings findings;
+  const check::Verdict refusal = check::computesProgram(plan, findings);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->property, 9) << refusal->message;
+  EXPECT_NE(refusal->message.find("holds terms along 'shard' of value"), std::string::npos) << refusal->message;
+}
+
 /// The value ids are hints: a launch without one implements the op of its kernel on what its operands hold.
 TEST(Proof, ALaunchWithoutIdsIsProved) {
   plan::PlanT plan = compile(recipeOf("OneRank"));
