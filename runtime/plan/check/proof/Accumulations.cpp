@@ -67,7 +67,7 @@ Verdict EntryProof::addRepetition(const plan::ViewT &sum, Reading term, std::opt
 }
 
 std::optional<Verdict> EntryProof::accumulateResults(const plan::LaunchT &launch, std::uint32_t i) {
-  const std::string &kernel = plan.kernels[launch.kernel];
+  const std::string &kernel = kernelOf(launch);
   const KernelRecord *record = findKernelRecord(kernel);
   const auto isGiven = [&](const AliasRecord &sum) { return numberOf(launch, sum.input, 0) != 0; };
   if (!record || std::ranges::none_of(record->sums, isGiven))
