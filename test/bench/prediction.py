@@ -1,9 +1,8 @@
-"""prediction.py [--machine FILE] [--seconds S] [--busy]: predicted and measured step times of ten plans on this CPU.
+"""prediction.py [--machine FILE] [--seconds S]: predicted and measured step times of ten plans on this CPU.
 
 Calibrates (or reads FILE), runs each plan for about S seconds (default 5) after half as long to warm up, and prints a table: predicted step,
-median measured step, error, and the processor time of a step divided by the cores that its ranks use. With --busy the error is that against
-this processor time, for a machine that does other work. Exits with 1 if an error is above 10 %, or if two plans whose predictions differ by
-more than 10 % are ranked wrongly. Needs sluice-import, sluice-compile, sluice-plan and sluice-train in PATH, and a quiet machine.
+median measured step, error, and the processor time of a step divided by the cores that its ranks use. Exits with 1 if an error is above 10 %,
+or if two plans whose predictions differ by more than 10 % are ranked wrongly. Needs sluice-import, sluice-compile, sluice-plan and sluice-train in PATH, and a quiet machine.
 """
 
 import argparse
@@ -69,7 +68,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--machine")
     parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--busy", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -80,9 +78,8 @@ def main():
         rows = []
         for title, arguments, settings in PLANS:
             predicted, measured, processor = measure(folder, machine, options.seconds, arguments, settings)
-            taken = processor if options.busy else measured
-            rows.append((title, predicted, taken))
-            print(f"| {title} | {predicted:.2f} ms | {measured:.2f} ms | {processor:.2f} ms | {(predicted / taken - 1) * 100:+.1f} % |", flush=True)
+            rows.append((title, predicted, measured))
+            print(f"| {title} | {predicted:.2f} ms | {measured:.2f} ms | {processor:.2f} ms | {(predicted / measured - 1) * 100:+.1f} % |", flush=True)
     wrong = [f"{title}: error above 10 %" for title, predicted, measured in rows if abs(predicted / measured - 1) > 0.1]
     for (a, p, m), (b, q, n) in itertools.combinations(rows, 2):
         if max(p, q) > 1.1 * min(p, q) and (p < q) != (m < n):

@@ -44,6 +44,8 @@ public:
     cores = usableCores();
     if (options.isQuick)
       measure.seconds = 0.0005;
+    else
+      measure.displacedBytes = cacheShare();
     note = "sluice-plan calibrate" + std::string(options.isQuick ? " --quick" : "") + ", " + today();
   }
 

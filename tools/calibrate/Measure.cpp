@@ -1,12 +1,16 @@
 //===- Measure.cpp - measurements of this machine -----------------------------------------------===//
 #include "tools/calibrate/Measure.h"
 
+#include "runtime/base/Text.h"
 #include "runtime/device/Device.h"
 
 #include <algorithm>
 #include <barrier>
+#include <bit>
+#include <cctype>
 #include <chrono>
 #include <ctime>
+#include <fstream>
 #include <sched.h>
 #include <thread>
 
@@ -40,6 +44,20 @@ Status onThreads(int count, const std::function<Status(int)> &work) {
   return {};
 }
 
+/// Memory that fills a core's share of the caches.
+class Displacement {
+public:
+  explicit Displacement(std::size_t bytes) : memory(bytes) {}
+  /// Writes to each cache line, so that whatever else was there has to be read again.
+  void run() {
+    for (std::size_t at = 0; at < memory.size(); at += 64)
+      ++memory[at];
+  }
+
+private:
+  std::vector<unsigned char> memory;
+};
+
 /// Adds its start to a list.
 class StampCommand : public Command {
 public:
@@ -61,6 +79,24 @@ int usableCores() {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
+std::size_t cacheShare() {
+  double share = 0;
+  for (int index = 0;; ++index) {
+    const std::string folder = concat("/sys/devices/system/cpu/cpu0/cache/index", index);
+    std::ifstream size(folder + "/size"), map(folder + "/shared_cpu_map");
+    double kibibytes = 0;
+    if (!(size >> kibibytes))
+      break;
+    int cores = 0;
+    // Hexadecimal digits of a set of cores.
+    for (char digit; map >> digit;)
+      if (std::isxdigit(static_cast<unsigned char>(digit)))
+        cores += std::popcount(static_cast<unsigned>(std::stoi(std::string(1, digit), nullptr, 16)));
+    share = std::max(share, kibibytes * 1024 / std::max(1, cores));
+  }
+  return share > 0 ? static_cast<std::size_t>(share) : std::size_t(8) << 20;
+}
+
 Result<KernelTime> measureKernel(const KernelCase &kernel, int threads, int ranks, const MeasureOptions &options) {
   const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
   KernelTime total;
@@ -71,12 +107,14 @@ Result<KernelTime> measureKernel(const KernelCase &kernel, int threads, int rank
     SLUICE_RETURN_IF_ERROR(onThreads(ranks, [&](int rank) -> Status {
       Result<std::unique_ptr<PreparedCase>> prepared = form(threads);
       Status status = prepared.isOk() ? (*prepared)->run() : prepared.status();
+      Displacement displacement(options.displacedBytes);
       begin.arrive_and_wait();
       SLUICE_RETURN_IF_ERROR(std::move(status));
       std::vector<double> seconds;
       // All ranks run until the last one has enough runs, so that each has the others next to it.
       const double end = clockSeconds(CLOCK_MONOTONIC) + options.seconds / double(kernel.forms.size());
       while (seconds.size() < 5 || clockSeconds(CLOCK_MONOTONIC) < end) {
+        displacement.run();
         const double start = clockSeconds(clock);
         SLUICE_RETURN_IF_ERROR((*prepared)->run());
         seconds.push_back(clockSeconds(clock) - start);
@@ -140,10 +178,13 @@ Result<CollectiveTimes> measureCollective(CallKind kind, int ranks, const Measur
       const Reduction op = kind == CallKind::allGather ? Reduction::none : Reduction::sum;
       return communicator->run({kind, DType::f32, op, 1, 0, std::span(&segment, 1), {0, "calibrate"}}, nullptr);
     };
+    Displacement displacement(options.displacedBytes);
     // The same number of calls on all ranks.
     const auto times = [&](std::uint64_t elements, int calls, clockid_t clock) -> Result<double> {
       std::vector<double> seconds;
       for (int i = 0; i < calls; ++i) {
+        if (elements == large)
+          displacement.run();
         const double start = clockSeconds(clock);
         SLUICE_RETURN_IF_ERROR(call(elements));
         seconds.push_back(clockSeconds(clock) - start);

@@ -3,6 +3,10 @@
 // Kernels of one thread are measured in processor time, so that other work on the machine changes little; kernels of
 // several threads, and latencies between threads, by the clock. Each number is a median.
 //
+// Between two uses of a tensor, a step uses others: what an op has just written is still in the caches, what the
+// forward pass has saved is not. Each run therefore begins after a core's share of the caches was written, which leaves
+// the operands at the border of the last level.
+//
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TOOLS_CALIBRATE_MEASURE_H
 #define SLUICE_TOOLS_CALIBRATE_MEASURE_H
@@ -15,7 +19,12 @@ namespace sluice {
 struct MeasureOptions {
   /// Of each measurement.
   double seconds = 0.01;
+  /// Written by each thread before each run of a kernel or collective.
+  std::size_t displacedBytes = 0;
 };
+
+/// Bytes of the largest cache for each core that shares it; 8 MiB where the system does not state them.
+std::size_t cacheShare();
 
 /// Seconds of a run of the case with `threads` threads, while as many copies of it run as there are ranks. `bytes`:
 /// those that the compiler counts.
