@@ -31,6 +31,8 @@ EQUIVALENT = {
      'SLUICE_CHECK(add({parameter->name, ""}, {parameter->dtype, parameter->shape, parameter->buffer}))'): "names of parameters are distinct (P1)",
     ("runtime/plan/check/proof/PaddedChunks.cpp", "operand", "!contents.uniteBounds(a, b)"): "bounds that are not united are different, so the meanings are",
     ("runtime/plan/check/WellFormedCode.cpp", "refusal", 'return site.bad("unknown operation")'): "an unknown operation of a file has no value",
+    ("runtime/plan/check/proof/Accumulations.cpp", "exit", "std::ranges::none_of(record.sums, isGiven)) return std::nullopt"):
+        "a launch that adds to no sum is computed as by the next rule",
     ("runtime/plan/check/proof/Contents.cpp", "exit", "!normalize(a, fact.meaning.bounds)) return false"):
         "facts do not overlap, so neighbours with the same strides are in one step of each outer loop",
     ("runtime/plan/check/proof/Contents.cpp", "operand", "at.dims == other.at.dims"): "equal dims are equal as one dim",

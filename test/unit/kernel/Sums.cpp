@@ -28,8 +28,8 @@ TEST(Sums, AreThoseOfSeparateAdditions) {
           }
 }
 
-/// The sums of a record are its last inputs, each given by the attribute of its name; those in place have no other
-/// memory and are f32 or f64.
+/// The sums of a record are its last inputs, each given by the attribute of its name and added to an output that is
+/// always there; those in place have no other memory and are f32 or f64.
 TEST(Sums, AreTheLastInputs) {
   for (const KernelRecord &record : catalogue()) {
     std::size_t at = record.inputs.size() - record.sums.size();
@@ -37,6 +37,9 @@ TEST(Sums, AreTheLastInputs) {
       const OperandRecord &input = record.inputs.begin()[at++];
       EXPECT_EQ(input.name, sum.input) << record.name;
       EXPECT_EQ(input.given, sum.input) << record.name;
+      const auto output = std::ranges::find(record.outputs, sum.output, &OperandRecord::name);
+      ASSERT_NE(output, record.outputs.end()) << record.name;
+      EXPECT_EQ(output->given, "") << record.name;
       const bool isInPlace =
           std::ranges::find(record.mustAlias, sum.input, &AliasRecord::input) != record.mustAlias.end();
       EXPECT_NE(isInPlace, input.dtypes.has(DType::bf16)) << record.name;

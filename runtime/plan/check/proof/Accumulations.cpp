@@ -68,20 +68,19 @@ Verdict EntryProof::addRepetition(const plan::ViewT &sum, Reading term, std::opt
 
 std::optional<Verdict> EntryProof::accumulateResults(const plan::LaunchT &launch, std::uint32_t i) {
   const std::string &kernel = kernelOf(launch);
-  const KernelRecord *record = findKernelRecord(kernel);
+  const KernelRecord &record = *findKernelRecord(kernel);
   const auto isGiven = [&](const AliasRecord &sum) { return numberOf(launch, sum.input, 0) != 0; };
-  if (!record || std::ranges::none_of(record->sums, isGiven))
+  if (std::ranges::none_of(record.sums, isGiven))
     return std::nullopt;
   plan::LaunchT terms = launch;
   std::vector<const plan::ViewT *> sums;
   // The sums are the last inputs, in the order of the record.
-  for (const AliasRecord &sum : record->sums | std::views::reverse) {
+  for (const AliasRecord &sum : record.sums | std::views::reverse) {
     if (!isGiven(sum))
       continue;
     const auto output =
-        std::size_t(std::ranges::find(record->outputs, sum.output, &OperandRecord::name) - record->outputs.begin());
-    if (terms.inputs.empty() || output >= launch.outputs.size() ||
-        !isSameView(*terms.inputs.back(), *launch.outputs[output]))
+        std::size_t(std::ranges::find(record.outputs, sum.output, &OperandRecord::name) - record.outputs.begin());
+    if (terms.inputs.empty() || !isSameView(*terms.inputs.back(), *launch.outputs[output]))
       return std::nullopt;
     sums.push_back(launch.outputs[output].get());
     terms.inputs.pop_back();

@@ -356,8 +356,7 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     if (!factors) {
       // Such an op does not compute the terms of a sum over ranks from the terms of its operand.
       for (std::size_t k = 0; k < operands.size(); ++k)
-        if (operands[k].reading.meaning.partial != 0 &&
-            !means(operands[k].reading.meaning, numbering.value(numbering.operandsOf(op)[k]), mismatch))
+        if (!means(operands[k].reading.meaning, numbering.value(numbering.operandsOf(op)[k]), mismatch))
           return false;
       mismatch = {9, "no rule for '" + kind.op + "' on shards", true, true};
       return false;

@@ -15,7 +15,7 @@
 namespace sluice::check::proof {
 
 std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view, std::int64_t ranks) {
-  if (!isDense(view) || view.repetition_stride != 0)
+  if (view.repetition_stride != 0)
     return std::nullopt;
   const std::int64_t length = elementsOf(view.shape) / ranks,
                      offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
@@ -96,8 +96,6 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
 }
 
 std::optional<Reading> EntryProof::readPrefix(const plan::ViewT &view) {
-  if (!isDense(view))
-    return std::nullopt;
   const std::int64_t offset = std::int64_t(view.offset / dtypeBytes(baseType(view.dtype)));
   for (const Fact &fact : contents.of(view.buffer)) {
     std::int64_t elements = 1, last = 0;

@@ -99,8 +99,6 @@ struct Rest {
   /// next one: then all elements of a step are before the end of the level, or all are padding.
   bool isWithinSteps(std::int64_t step, std::int64_t end) const {
     const std::int64_t place = levelBase(all.bounds, end, all.at.base);
-    if (place == 0)
-      return true;
     // Elements of the largest level inside are before its end.
     std::int64_t level = 1;
     for (const Bound &own : all.bounds)

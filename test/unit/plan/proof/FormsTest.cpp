@@ -34,5 +34,34 @@ TEST(Forms, OpsOfOtherOperandsHaveNoForm) {
         }
 }
 
+/// The values of a program of an attention with q [2, 2, heads, 2], after its form was added.
+std::size_t valuesOfAttention(const Shape &q, const Shape &k, const Shape &v) {
+  ProofPlan plan({{"shard", 1}, {"tensor", 2}});
+  const Ids in{plan.input("q", q), plan.input("k", k), plan.input("v", v)};
+  plan.define("model.attention", in, {plan.value(q), plan.value({2, 2, 2})});
+  plan.end();
+  return Numbering(plan.plan).valueCount();
+}
+
+TEST(Forms, OnlyGroupedHeadsAreRepeated) {
+  const std::size_t none = valuesOfAttention({2, 2, 4, 2}, {2, 2, 4, 2}, {2, 2, 4, 2});
+  EXPECT_GT(valuesOfAttention({2, 2, 4, 2}, {2, 2, 2, 2}, {2, 2, 2, 2}), none);
+  const Shape several{2, 2, 4, 2}, one{2, 2, 2, 2};
+  struct {
+    Shape q, k, v;
+  } others[] = {{{2, 2}, one, one},
+                {{2, 2, 4}, one, one},
+                {several, {2, 2}, one},
+                {several, {2, 2, 2}, one},
+                {several, one, {2, 2}},
+                {several, one, {2, 2, 2}},
+                {several, {2, 2, 0, 2}, {2, 2, 0, 2}},
+                {several, {2, 2, 3, 2}, {2, 2, 3, 2}},
+                {several, one, {2, 2, 4, 2}}};
+  for (const auto &[q, k, v] : others)
+    EXPECT_EQ(valuesOfAttention(q, k, v), none)
+        << testing::PrintToString(q) << testing::PrintToString(k) << testing::PrintToString(v);
+}
+
 } // namespace
 } // namespace sluice::check::proof

@@ -14,13 +14,17 @@ public:
   Ids ids;
   plan::LaunchT *fused = nullptr;
 
-  /// `names`: whether the launch has the ids of the program.
-  explicit LossAndGradient(bool names = true) : ProofPlan({{"shard", 2}}) {
-    const std::vector<plan::AttributeT> attributes{text("reduction", "sum"), integer("ignore_index", -100)};
+  /// `names`: whether the launch has the ids of the program. The reductions are those of the program's ops.
+  explicit LossAndGradient(bool names = true, const char *ofLossOp = "sum", const char *ofGradientOp = "sum")
+      : ProofPlan({{"shard", 2}}) {
+    const auto attributes = [](const char *reduction) {
+      return std::vector<plan::AttributeT>{text("reduction", reduction), integer("ignore_index", -100)};
+    };
     const Ids in{input("logits", {3, 5}), input("targets", {3}, i32), input("dloss", {})};
     const std::uint32_t exp = op("model.exp", {in[0]}, {3, 5}), ofLoss = value({}), ofLse = value({3});
-    define("model.cross_entropy", {exp, in[1]}, {ofLoss, ofLse}, attributes);
-    const std::uint32_t gradient = op("model.cross_entropy_grad", {in[2], exp, in[1], ofLse}, {3, 5}, attributes);
+    define("model.cross_entropy", {exp, in[1]}, {ofLoss, ofLse}, attributes(ofLossOp));
+    const std::uint32_t gradient =
+        op("model.cross_entropy_grad", {in[2], exp, in[1], ofLse}, {3, 5}, attributes(ofGradientOp));
     end({ofLoss, gradient});
     plan::EntryT &entry = step();
     port(entry.inputs, "logits", view(logits));
@@ -53,6 +57,10 @@ TEST(LossProof, TheOperandsOfBothOpsAreCompared) {
   LossAndGradient mean;
   mean.fused->attributes[0]->integer = 0;
   expectText(proofOf(mean), "P9", "expected 'reduction' = 1 but got 0");
+
+  // One of the ops is another one.
+  expectText(proofOf(LossAndGradient(true, "mean", "sum")), "P9", "expected 'reduction' = 0 but got 1");
+  expectText(proofOf(LossAndGradient(true, "sum", "mean")), "P9", "expected 'reduction' = 0 but got 1");
 
   // The loss and the log-sum-exp.
   LossAndGradient exchanged;
