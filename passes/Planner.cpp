@@ -1,6 +1,7 @@
 //===- Planner.cpp - settings that the compiler chooses -------------------------------------===//
 #include "passes/Planner.h"
 
+#include "passes/ScheduleChoice.h"
 #include "passes/UnitChoice.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/choose/PlanScopes.h"
@@ -23,8 +24,6 @@ constexpr const char *unitsKey = "sharding.units", *forwardKey = "schedule.forwa
 constexpr int mostSchedules = 4;
 /// More than any plan needs: a plan within its budget is not placed as low as possible, which takes longest.
 constexpr std::int64_t largeBudget = std::int64_t(1) << 50;
-/// Each distance up to this one is compiled, then each power of two up to the number of units.
-constexpr std::int64_t mostDistance = 8;
 
 /// Predicted seconds of the training step.
 Result<double> secondsOf(const plan::PlanT &plan, const Machine &machine) {
@@ -93,6 +92,20 @@ public:
     }
     if (choosesPrefetch)
       SLUICE_RETURN_IF_ERROR(choosePrefetch(withoutPrefetch, choice));
+    if (recipe.sharding.choosesAfterBackward()) {
+      const ChosenValues &chosen = choice.values;
+      const auto forward = std::ranges::find(chosen, afterForwardKey, &ChosenValues::value_type::first);
+      const RecipeValue reshard = forward == chosen.end() ? recipe.value(afterForwardKey) : forward->second;
+      SLUICE_RETURN_IF_ERROR(
+          compare(module, afterBackwardKey, afterBackwardAlternatives(choice.plan.file.plan, recipe, reshard), choice));
+    }
+    if (recipe.schedule.choosesReduceBuffers()) {
+      mlir::OwningOpRef<mlir::ModuleOp> partitioned = module.clone();
+      SLUICE_RETURN_IF_ERROR(setRecipeValues(*partitioned, choice.values));
+      SLUICE_RETURN_IF_ERROR(runPhases(*partitioned, findPhase("partition")));
+      SLUICE_RETURN_IF_ERROR(
+          compare(*partitioned, reduceBuffersKey, reduceBufferAlternatives(choice.plan.file.plan), choice));
+    }
     return choice;
   }
 
@@ -163,8 +176,7 @@ private:
     }
     // The schedule does not know reductions and the step before.
     for (RecipeValue Prefetch::*direction : {&Prefetch::forward, &Prefetch::backward})
-      for (std::int64_t distance = 0; distance <= static_cast<std::int64_t>(scopes.units.size());
-           distance = distance < mostDistance ? distance + 1 : 2 * distance) {
+      for (std::int64_t distance : comparedNumbers(0, static_cast<std::int64_t>(scopes.units.size()))) {
         Prefetch changed = best;
         changed.*direction = distance;
         SLUICE_ASSIGN_OR_RETURN(compiled, compile(changed));
@@ -174,6 +186,50 @@ private:
       SLUICE_ASSIGN_OR_RETURN(choice.plan, compileTrial(*partitioned, best.addTo({})));
     }
     return Status::ok();
+  }
+
+  /// Replaces the plan by the best of the alternatives of a setting, of which it has the first. `from` has what all
+  /// plans have in common.
+  Status compare(mlir::ModuleOp from, const char *key, const std::vector<ChosenValues> &alternatives,
+                 PlanChoice &choice) {
+    const ChosenValues common = choice.values;
+    ComparedSetting setting{key, {}, 0};
+    const auto add = [&](std::size_t index, const PlanChoice &compared) {
+      setting.plans.push_back(
+          {alternatives[index].front().second, compared.plan.liveBytes, *compared.seconds, compared.isFeasible});
+    };
+    add(0, choice);
+    for (std::size_t index = 1; index < alternatives.size(); ++index) {
+      PlanChoice compared;
+      compared.values = replaceValues(common, alternatives[index]);
+      ChosenValues values = compared.values;
+      if (!recipe.memory.budget)
+        values.emplace_back("memory.budget", largeBudget);
+      SLUICE_ASSIGN_OR_RETURN(compared.plan, compileTrial(from, values));
+      SLUICE_ASSIGN_OR_RETURN(compared.seconds, secondsOf(compared.plan.file.plan, *machine));
+      compared.isFeasible = isWithin(compared.plan);
+      add(index, compared);
+      if (!isBetter(compared, choice))
+        continue;
+      setting.chosen = index;
+      compared.budget = std::move(choice.budget);
+      compared.prefetch = std::move(choice.prefetch);
+      compared.compared = std::move(choice.compared);
+      choice = std::move(compared);
+    }
+    if (!recipe.memory.budget && setting.chosen > 0) {
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, compileTrial(from, choice.values));
+    }
+    choice.compared.push_back(std::move(setting));
+    return Status::ok();
+  }
+
+  static ChosenValues replaceValues(ChosenValues values, const ChosenValues &changes) {
+    for (const auto &[key, value] : changes) {
+      std::erase_if(values, [&](const auto &other) { return other.first == key; });
+      values.emplace_back(key, value);
+    }
+    return values;
   }
 
   static PrefetchIssue atUses(const PlanScopes &scopes) {
@@ -200,11 +256,19 @@ private:
 
 /// The best choice over the divisions into units, for a module after the phase `optimize`.
 static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine) {
-  std::vector<ChosenValues> divisions(1);
+  // Settings that are compared when the others are chosen begin with their first alternative.
+  ChosenValues first;
+  if (recipe.schedule.choosesReduceBuffers())
+    first.emplace_back(reduceBuffersKey, std::int64_t(1));
+  if (recipe.sharding.choosesAfterBackward())
+    first.push_back(afterBackwardAlternatives({}, recipe, {}).front().front());
+  std::vector<ChosenValues> divisions = {first};
   if (recipe.sharding.choosesUnits()) {
     divisions[0].emplace_back(unitsKey, std::string("block"));
-    if (std::optional<RecipeTable> split = splitRootUnit(module))
-      divisions.push_back({{unitsKey, std::move(*split)}});
+    if (std::optional<RecipeTable> split = splitRootUnit(module)) {
+      divisions.push_back(first);
+      divisions.back().emplace_back(unitsKey, std::move(*split));
+    }
   }
   Planner planner(module, recipe, machine);
   std::optional<PlanChoice> best;
@@ -219,7 +283,8 @@ static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &re
 
 bool leavesChoices(const Recipe &recipe) {
   return recipe.recompute.policy.isEverywhere(RecomputePolicy::budget) || recipe.schedule.choosesPrefetch() ||
-         recipe.sharding.choosesUnits();
+         recipe.schedule.choosesReduceBuffers() || recipe.sharding.choosesUnits() ||
+         recipe.sharding.choosesAfterBackward();
 }
 
 Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machine *machine,
@@ -241,9 +306,12 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
   if (done && done > before)
     return std::optional<PlanChoice>();
   SLUICE_RETURN_IF_ERROR(recipe.resolve());
-  if (recipe.schedule.choosesPrefetch() && !machine)
-    return inputError(recipe.origin(forwardKey) + ": '" + forwardKey + "' = \"auto\" requires the times of a machine")
-        .withNote("give --machine FILE, such as a file of tools/machines");
+  for (const auto &[key, isOpen] : {std::pair(forwardKey, recipe.schedule.choosesPrefetch()),
+                                    std::pair(reduceBuffersKey, recipe.schedule.choosesReduceBuffers()),
+                                    std::pair(afterBackwardKey, recipe.sharding.choosesAfterBackward())})
+    if (isOpen && !machine)
+      return inputError(recipe.origin(key) + ": '" + key + "' = \"auto\" requires the times of a machine")
+          .withNote("give --machine FILE, such as a file of tools/machines");
   if (recipe.recompute.policy.isEverywhere(RecomputePolicy::budget) && recipe.memory.offloads(Offloaded::activations) &&
       !machine)
     return inputError(recipe.origin("memory.offload") +
@@ -278,6 +346,18 @@ std::string decisionsText(const PlanChoice &choice) {
                                           {"bytes", decision.bytes},
                                           {"s", decision.seconds}});
   all["prefetch"] = std::move(prefetch);
+  llvm::json::Array compared;
+  for (const ComparedSetting &setting : choice.compared) {
+    llvm::json::Array plans;
+    for (const ComparedPlan &plan : setting.plans)
+      plans.push_back(llvm::json::Object{{"value", printRecipeValue(plan.value)},
+                                         {"live_bytes", plan.liveBytes},
+                                         {"step_s", plan.seconds},
+                                         {"feasible", plan.isFeasible}});
+    compared.push_back(
+        llvm::json::Object{{"key", setting.key}, {"choice", setting.chosen}, {"alternatives", std::move(plans)}});
+  }
+  all["compared"] = std::move(compared);
   for (const auto &[key, value] : choice.values)
     if (key == forwardKey || key == backwardKey)
       all[key] = printRecipeValue(value);

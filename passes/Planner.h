@@ -1,7 +1,8 @@
 //===- Planner.h - settings that the compiler chooses ---------------------------------------===//
 //
 // Replaces "budget" and "auto" in a recipe by the settings of the best plan that was compiled: what blocks recompute
-// and which units stay gathered (Budget.h), the boundaries of units, and when gathers are issued.
+// and which units stay gathered (Budget.h), the boundaries of units, when gathers are issued, which units stay gathered
+// between micro-batches, and how many reductions are in flight.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_PLANNER_H
@@ -22,6 +23,22 @@ struct PrefetchDecision {
   double seconds = 0;
 };
 
+/// A plan that was compared with others that differ in one setting.
+struct ComparedPlan {
+  RecipeValue value;
+  /// Device memory of a rank before placement.
+  std::int64_t liveBytes = 0;
+  double seconds = 0;
+  bool isFeasible = false;
+};
+
+/// A setting for whose values plans were compiled.
+struct ComparedSetting {
+  std::string key;
+  std::vector<ComparedPlan> plans;
+  std::size_t chosen = 0;
+};
+
 struct PlanChoice {
   /// The settings that replace "budget" and "auto", and their plan.
   ChosenValues values;
@@ -33,6 +50,7 @@ struct PlanChoice {
   /// If the recipe leaves the choice to the planner. `prefetch` is empty where distances were better in a direction.
   std::optional<BudgetChoice> budget;
   std::vector<PrefetchDecision> prefetch;
+  std::vector<ComparedSetting> compared;
   bool choosesUnits = false;
 };
 

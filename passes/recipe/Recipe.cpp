@@ -286,6 +286,8 @@ Status Recipe::resolve() {
     if (value(key) == RecipeValue("auto") && value(other) != RecipeValue("auto"))
       return conflict(key, ", expected '" + std::string(other) + "' = \"auto\" too but got " +
                                printRecipeValue(value(other)));
+  if (sharding.choosesAfterBackward() && sharding.reshardBeforeBackward)
+    return conflict("sharding.reshard_after_backward", " cannot be combined with 'sharding.reshard_before_backward'");
   if (sharding.choosesUnits())
     for (std::string_view key : {"precision.compute", "precision.reduce", "precision.output"})
       if (std::holds_alternative<RecipeTable>(value(key)))

@@ -44,6 +44,12 @@ struct Recipe {
     bool choosesUnits() const { return units == decltype(units)("auto"); }
     bool reshardBeforeBackward = false;
     ByName<ReshardAfterBackward> reshardAfterBackward = {};
+    /// Whether the planner chooses for a unit.
+    bool choosesAfterBackward() const {
+      const auto isAutomatic = [](const auto &entry) { return entry.second == ReshardAfterBackward::automatic; };
+      return reshardAfterBackward.table ? llvm::any_of(*reshardAfterBackward.table, isAutomatic)
+                                        : reshardAfterBackward.isEverywhere(ReshardAfterBackward::automatic);
+    }
     ByName<bool> unshardInBackward = {true};
     ByName<std::variant<ShardDim, std::int64_t>> dim = {};
   } sharding;
@@ -100,13 +106,14 @@ struct Recipe {
 
   struct Schedule {
     ScheduleOrder order = ScheduleOrder::loop;
-    std::int64_t reduceBuffers = 1;
+    std::variant<std::int64_t, ScheduleRule> reduceBuffers = std::int64_t(1);
     bool overlapSteps = true;
     /// A number of units, or for each unit the units that its use prefetches.
-    std::variant<std::int64_t, PrefetchRule, NamedValues<Strings>> forwardPrefetch = std::int64_t(1);
-    std::variant<std::int64_t, BackwardPrefetch, PrefetchRule, NamedValues<Strings>> backwardPrefetch = std::int64_t(1);
+    std::variant<std::int64_t, ScheduleRule, NamedValues<Strings>> forwardPrefetch = std::int64_t(1);
+    std::variant<std::int64_t, BackwardPrefetch, ScheduleRule, NamedValues<Strings>> backwardPrefetch = std::int64_t(1);
     /// Whether the planner chooses.
-    bool choosesPrefetch() const { return std::holds_alternative<PrefetchRule>(forwardPrefetch); }
+    bool choosesPrefetch() const { return std::holds_alternative<ScheduleRule>(forwardPrefetch); }
+    bool choosesReduceBuffers() const { return std::holds_alternative<ScheduleRule>(reduceBuffers); }
   } schedule;
 
   struct Recompute {

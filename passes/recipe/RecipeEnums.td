@@ -18,8 +18,11 @@ def Recipe_ReshardRule : I32Enum<"ReshardRule", "a rule that decides for each un
                                  [I32EnumCase<"by_strategy", 0, "default">, I32EnumCase<"automatic", 1, "auto">]> {
   let cppNamespace = "::sluice";
 }
-def Recipe_ReshardAfterBackward : Recipe_Enum<"ReshardAfterBackward",
-    "after which micro-batches' backward a unit is resharded", ["always", "last"]>;
+def Recipe_ReshardAfterBackward : I32Enum<"ReshardAfterBackward",
+    "after which micro-batches' backward a unit is resharded",
+    [I32EnumCase<"always", 0>, I32EnumCase<"last", 1>, I32EnumCase<"automatic", 2, "auto">]> {
+  let cppNamespace = "::sluice";
+}
 def Recipe_ShardDim : Recipe_Enum<"ShardDim", "the dim on which a parameter is sharded", ["first", "largest", "flat"]>;
 def Recipe_Precision : Recipe_Enum<"Precision", "a floating-point element type", ["f32", "bf16", "f16", "f64"]>;
 def Recipe_LossScaling : Recipe_Enum<"LossScaling", "a loss scale that is not a constant", ["dynamic"]>;
@@ -40,7 +43,7 @@ def Recipe_RecomputePolicy : Recipe_Enum<"RecomputePolicy", "the forward ops tha
 def Recipe_ScheduleOrder : Recipe_Enum<"ScheduleOrder", "the order of micro-batches", ["loop"]>;
 def Recipe_BackwardPrefetch : Recipe_Enum<"BackwardPrefetch", "the backward prefetch modes of PyTorch FSDP",
                                           ["none", "pre", "post"]>;
-def Recipe_PrefetchRule : I32Enum<"PrefetchRule", "a rule that decides which units are prefetched",
+def Recipe_ScheduleRule : I32Enum<"ScheduleRule", "a rule that decides a setting of the schedule",
                                   [I32EnumCase<"automatic", 0, "auto">]> {
   let cppNamespace = "::sluice";
 }

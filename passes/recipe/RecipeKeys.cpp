@@ -140,7 +140,9 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(sharding.reshardBeforeBackward));
   add({.name = "sharding.reshard_after_backward",
        .kinds = recipeChoice | recipeTable,
-       .doc = "when parameters are resharded after backward; `last` keeps them gathered between micro-batches",
+       .doc = "when parameters are resharded after backward; `last` keeps them gathered between micro-batches. `auto` "
+              "chooses the units that stay gathered from the first micro-batch to the last one, for the machine of "
+              "`sluice-compile --machine`, within `memory.budget`",
        .choices = enumCases<ReshardAfterBackward>(),
        .tableKinds = recipeChoice},
       FIELD(sharding.reshardAfterBackward));
@@ -281,7 +283,13 @@ std::vector<RecipeKey> makeKeys() {
 
   add(choice<ScheduleOrder>("schedule.order", "forward and backward of each micro-batch in turn", {"1f1b"}),
       FIELD(schedule.order));
-  add(withMost(size("schedule.reduce_buffers", "how many units' reduction inputs may be in flight"), 1024),
+  add({.name = "schedule.reduce_buffers",
+       .kinds = recipeInteger | recipeChoice,
+       .doc = "how many units' reduction inputs may be in flight; `auto` chooses the number for the machine of "
+              "`sluice-compile --machine`, within `memory.budget`",
+       .choices = enumCases<ScheduleRule>(),
+       .least = 1,
+       .most = 1024},
       FIELD(schedule.reduceBuffers));
   add(flag("schedule.overlap_steps",
            "the first gathers of a step wait for the updates of their operands, not for all of the previous step"),
@@ -291,13 +299,13 @@ std::vector<RecipeKey> makeKeys() {
        .doc = "number of units that are gathered before their use in forward; in a table, the units whose gathers are "
               "issued at the use of a unit. `auto` chooses the table for the machine of `sluice-compile --machine`, "
               "within `memory.budget`",
-       .choices = enumCases<PrefetchRule>(),
+       .choices = enumCases<ScheduleRule>(),
        .most = 1 << 20,
        .tableKinds = recipeStrings,
        .tableOf = "units"},
       FIELD(schedule.forwardPrefetch));
   Texts prefetchModes = enumCases<BackwardPrefetch>();
-  prefetchModes.push_back(stringifyEnum(PrefetchRule::automatic).str());
+  prefetchModes.push_back(stringifyEnum(ScheduleRule::automatic).str());
   add({.name = "schedule.backward_prefetch",
        .kinds = recipeInteger | recipeChoice | recipeTable,
        .doc = "number of units that are gathered before their use in backward; `none` is 0, `pre` 1; `post` gathers "

@@ -125,7 +125,12 @@ struct SinkWaits : sluice::impl::SinkWaitsBase<SinkWaits> {
     FailureOr<Recipe> recipe = recipeFor(getOperation(), reduceBuffers);
     if (failed(recipe))
       return signalPassFailure();
-    auto buffers = static_cast<std::size_t>(recipe->schedule.reduceBuffers);
+    const auto *number = std::get_if<std::int64_t>(&recipe->schedule.reduceBuffers);
+    if (!number) {
+      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("schedule.reduce_buffers").message();
+      return signalPassFailure();
+    }
+    const auto buffers = static_cast<std::size_t>(*number);
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (auto section : function.getOps<spmd::SectionOp>())
         for (auto *find : {findReductions, findCopies})

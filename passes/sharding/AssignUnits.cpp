@@ -223,10 +223,12 @@ void AssignUnits::runOnOperation() {
       reshardBeforeBackward, reshardAfterBackward, unshardInBackward, microbatches, gradientSync, gradientDivide);
   if (failed(recipe))
     return signalPassFailure();
-  if (recipe->sharding.choosesUnits()) {
-    emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("sharding.units").message();
-    return signalPassFailure();
-  }
+  for (auto [key, isOpen] : {std::pair("sharding.units", recipe->sharding.choosesUnits()),
+                             std::pair("sharding.reshard_after_backward", recipe->sharding.choosesAfterBackward())})
+    if (isOpen) {
+      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice(key).message();
+      return signalPassFailure();
+    }
   for (const std::string &remark : ineffectiveSettings(*recipe))
     emitRemark(UnknownLoc::get(&getContext())) << remark;
   if (failed(UnitAssignment(module, *recipe).run()))

@@ -202,7 +202,7 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   const bool isOneRank = recipe.mesh.shard * recipe.mesh.replicate == 1,
              isUnsharded = isOneRank && recipe.mesh.tensor == 1;
   remarkIf(isOneRank && gradient.forceSum, "gradient.force_sum", "on one rank");
-  remarkIf(isOneRank && schedule.reduceBuffers != 1, "schedule.reduce_buffers", "on one rank");
+  remarkIf(isOneRank && !isOneUnit(schedule.reduceBuffers), "schedule.reduce_buffers", "on one rank");
   remarkIf(isOneRank && recipe.statistics.sync != StatisticsSync::never, "statistics.sync", "on one rank");
   remarkIf(isUnsharded && sharding.units != decltype(sharding.units)("block") && !memory.offloads(), "sharding.units",
            "on one rank");

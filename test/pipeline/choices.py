@@ -1,10 +1,14 @@
-"""Prefetch and units that the compiler chooses for a machine."""
+"""Prefetch, units and reductions in flight that the compiler chooses for a machine."""
 
 from sluice import *
+
+sys.path.insert(0, str(ROOT / "test" / "bench"))
+import prediction
 
 MACHINE = ROOT / "tools" / "machines" / "h100-8x4.toml"
 GPU = ["precision.compute=bf16", "target.device=cuda", "target.arch=sm_90"]
 AUTO = ["schedule.forward_prefetch=auto", "schedule.backward_prefetch=auto"]
+ALL = AUTO + ["schedule.reduce_buffers=auto", "sharding.reshard_after_backward=auto"]
 
 
 def llama(layers=4):
@@ -31,6 +35,13 @@ def with_decisions(model, settings):
     return plan, json.loads(path.read_text())
 
 
+def measured(arguments):
+    """The model of a plan whose step test/bench/prediction.py measures."""
+    path = SCRATCH / f"measured-{next(numbers)}.mlir"
+    run("sluice-import", *arguments, "-o", path)
+    return path
+
+
 # Gathers that are shorter and longer than the compute of a unit, between hosts too; several micro-batches; units that
 # stay gathered; recompute; optimizer in the backward.
 BENCHMARKS = [
@@ -39,6 +50,8 @@ BENCHMARKS = [
     (gpt2, ["mesh.shard=32", "gradient.microbatches=4"]),
     (gpt2, ["mesh.shard=16", "optimizer.in_backward=true"]),
 ]
+# Those that are measured on CPUs, with the rates of a GPU: latencies decide.
+BENCHMARKS += [(functools.partial(measured, arguments), settings) for _, arguments, settings in prediction.PLANS]
 
 
 @test
@@ -52,6 +65,62 @@ def not_slower_than_any_distance():
         for distance in (0, 1, 2, 3, 5):
             fixed = seconds(Plan(model, settings + [f"schedule.forward_prefetch={distance}", f"schedule.backward_prefetch={distance}"]))
             expect(chosen <= fixed * (1 + 1e-9), f"{settings}: {chosen} s, with distance {distance} {fixed} s")
+
+
+@test
+def not_slower_than_any_number_of_reductions():
+    """And in the same time with no more memory."""
+    improved = 0
+    for make, settings in BENCHMARKS:
+        model, settings = make(), settings + GPU
+        plan, decisions = with_decisions(model, settings + ["schedule.reduce_buffers=auto"])
+        plan.check()
+        compared, = decisions["compared"]
+        expect_equal(compared["key"], "schedule.reduce_buffers", "key")
+        chosen = seconds(plan), bytes_of(plan)
+        expect(abs(chosen[0] - decisions["step_s"]) < 1e-9, f"{settings}: step {chosen[0]}, by the decisions {decisions['step_s']}")
+        expect_equal([one["value"] for one in compared["alternatives"]][:2], ["1", "2"][:len(compared["alternatives"])], "values")
+        for number in range(1, 2 + len(plan.units())):
+            fixed = Plan(model, settings + [f"schedule.reduce_buffers={number}"])
+            time = seconds(fixed)
+            expect(chosen[0] <= time * (1 + 1e-9), f"{settings}: {chosen[0]} s, with {number} reductions {time} s")
+            expect(chosen[0] < time * (1 - 1e-9) or chosen[1] <= bytes_of(fixed),
+                   f"{settings}: {chosen[1]} bytes, with {number} reductions {bytes_of(fixed)}")
+            improved += number == 1 and chosen[0] < time * (1 - 1e-6)
+    expect(improved >= 2, f"{improved} plans are faster than with one reduction in flight")
+
+
+@test
+def units_stay_gathered_between_micro_batches():
+    """As fast as each fixed choice of the first units, and never over the budget."""
+    model, settings = gpt2(), ["mesh.shard=32", "gradient.microbatches=4"] + GPU
+    auto = settings + ["sharding.reshard_after_backward=auto"]
+    always = Plan(model, settings)
+    plan, decisions = with_decisions(model, auto)
+    plan.check()
+    expect(seconds(plan) < 0.95 * seconds(always), f"{seconds(plan)} s, with gathers in each micro-batch {seconds(always)} s")
+    units = ["root"] + [f"h.{i}" for i in range(6)]
+    for count in range(len(units) + 1):
+        kept = ", ".join(f'"{unit}" = "last"' for unit in units[:count])
+        stay = ", ".join(f'"{unit}" = false' for unit in units[:count])
+        fixed = Plan(model, settings + [f"sharding.reshard_after_backward={{{kept}}}", f"sharding.reshard_after_forward={{{stay}}}"]) if count else always
+        expect(seconds(plan) <= seconds(fixed) * (1 + 1e-9), f"{seconds(plan)} s, with {count} units {seconds(fixed)} s")
+    least, most = bytes_of(always), bytes_of(plan)
+    for budget in (least, (least + most) // 2, most):
+        within, decisions = with_decisions(model, auto + [f"memory.budget={budget}"])
+        expect(bytes_of(within) <= budget and decisions["feasible"], f"{bytes_of(within)} bytes with a budget of {budget}")
+        expect(seconds(within) <= seconds(always) * (1 + 1e-9), f"budget {budget}: {seconds(within)} s")
+        compared, = decisions["compared"]
+        expect(all(one["live_bytes"] > 0 and one["step_s"] > 0 for one in compared["alternatives"]), f"{compared}")
+    expect_equal(seconds(within), seconds(plan), "step with the bytes of the choice")
+    # A unit that the recipe reshards after the forward is not kept, nor one with a value.
+    resharded, _ = with_decisions(model, auto + ["sharding.reshard_after_forward=true"])
+    expect_equal(resharded.instructions(), Plan(model, settings + ["sharding.reshard_after_forward=true"]).instructions(), "with units that are resharded")
+    table, _ = with_decisions(model, settings + ['sharding.reshard_after_backward={"root"="always", "*"="auto"}'])
+    expect(re.search(r'"root" = "always"', table.text), "root has another value than its entry")
+    # One micro-batch has nothing to keep.
+    _, decisions = with_decisions(model, ["mesh.shard=32", "sharding.reshard_after_backward=auto"] + GPU)
+    expect_equal(len(decisions["compared"][0]["alternatives"]), 1, "alternatives with one micro-batch")
 
 
 @test
@@ -74,23 +143,26 @@ def budgets_hold():
 
 
 @test
-def recompute_and_prefetch_share_a_budget():
-    model, settings = llama(), ["mesh.shard=32"] + GPU
+def recompute_and_schedule_share_a_budget():
+    model, settings = llama(), ["mesh.shard=32", "gradient.microbatches=2", "gradient.sync=every"] + GPU
     none, block = (bytes_of(Plan(model, settings + [f"recompute.policy={policy}"])) for policy in ("none", "block"))
     budget = (none + block) // 2
-    plan, decisions = with_decisions(model, settings + AUTO + ["recompute.policy=budget", f"memory.budget={budget}"])
+    plan, decisions = with_decisions(model, settings + ALL + ["recompute.policy=budget", f"memory.budget={budget}"])
     expect(bytes_of(plan) <= budget, f"{bytes_of(plan)} bytes with a budget of {budget}")
     fixed = Plan(model, settings + ["recompute.policy=budget", f"memory.budget={budget}"], "--machine", MACHINE)
     expect(seconds(plan) <= seconds(fixed) * (1 + 1e-9), f"{seconds(plan)} s, with a distance of 1 {seconds(fixed)} s")
     expect(decisions["decisions"], "no decisions about blocks")
+    expect_equal([one["key"] for one in decisions["compared"]], ["sharding.reshard_after_backward", "schedule.reduce_buffers"], "compared settings")
 
 
 @test
 def the_plan_states_the_choice():
-    model, settings = llama(), ["mesh.shard=32"] + GPU
-    plan, decisions = with_decisions(model, settings + AUTO)
-    wanted = re.findall(r"^recipe (schedule\.(?:forward|backward)_prefetch = .*)$", plan.text, re.M)
-    expect_equal(len(wanted), 2, f"lines of the recipe in the plan")
+    model, settings = llama(), ["mesh.shard=32", "gradient.microbatches=2"] + GPU
+    plan, decisions = with_decisions(model, settings + ALL)
+    keys = "schedule.forward_prefetch", "schedule.backward_prefetch", "schedule.reduce_buffers", "sharding.reshard_after_backward", "sharding.reshard_after_forward"
+    wanted = [line for line in re.findall(r"^recipe (.*)$", plan.text, re.M) if line.split(" = ")[0] in keys]
+    expect_equal(len(wanted), len(keys), f"lines of the recipe in the plan: {wanted}")
+    expect("auto" not in " ".join(wanted), f"{wanted}")
     recipe = SCRATCH / "chosen.toml"
     recipe.write_text("\n".join(wanted) + "\n")
     expect_equal(Plan(model, settings, "--recipe", recipe).instructions(), plan.instructions(), "instructions of the stated recipe")
@@ -133,6 +205,10 @@ def contradictions_are_refused():
     expect_refused(model, ["mesh.shard=2"] + AUTO, "'schedule.forward_prefetch' = \"auto\" requires the times of a machine", "--machine FILE")
     expect_refused(model, ["mesh.shard=2", "sharding.units=auto", 'precision.compute={"root"="bf16"}'],
                    "'sharding.units' = \"auto\" cannot be combined with a table by unit in 'precision.compute'")
+    for key in ("schedule.reduce_buffers", "sharding.reshard_after_backward"):
+        expect_refused(model, ["mesh.shard=2", f"{key}=auto"], f"'{key}' = \"auto\" requires the times of a machine", "--machine FILE")
+    expect_refused(model, ["mesh.shard=2", "sharding.reshard_after_backward=auto", "sharding.reshard_before_backward=true"],
+                   "'sharding.reshard_after_backward' = \"auto\" cannot be combined with 'sharding.reshard_before_backward'")
     done = try_compile(model, ["mesh.shard=2"] + AUTO, "--machine", MACHINE)
     expect(done.returncode == 1 and "is for 'cuda', but the plan's target.device is 'cpu'" in done.stderr, done.stderr)
 

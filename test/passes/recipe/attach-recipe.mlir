@@ -20,7 +20,7 @@
 // CONFLICT: error: option optimizer.momentum=0.9: 'optimizer.momentum' = 0.9, expected the optimizer "sgd" but got "adamw"
 // NESTEROV: error: option optimizer.nesterov=true: 'optimizer.nesterov' = true, expected 'optimizer.momentum' above 0 but got 0
 // PHASE: module attributes {model.recipe = {gradient.microbatches = 2 : i64, mesh.shard = 4 : i64,
-// OPTION: error: option schedule.reduce_buffers=none: value of 'schedule.reduce_buffers', expected an integer of at least 1 and at most 1024 but got "none"
+// OPTION: error: option schedule.reduce_buffers=none: value of 'schedule.reduce_buffers', expected "auto" or an integer of at least 1 and at most 1024 but got "none"
 module attributes {model.recipe = {mesh.shard = 4 : i64, target.isa = "avx2"}} {
   model.parameter @w : tensor<4xf32> ones
   func.func @f(%x: tensor<4xf32> {model.input = "x"}) -> (tensor<4xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
