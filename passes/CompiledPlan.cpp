@@ -5,6 +5,7 @@
 #include "passes/emit/Emit.h"
 #include "passes/memory/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "runtime/base/Text.h"
 
 #include "dialect/model/Attributes.h"
 
@@ -44,6 +45,17 @@ Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet) {
     plan.liveBytes = static_cast<std::int64_t>(arena->peak_live + arena->workspace);
   }
   return plan;
+}
+
+Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine) {
+  const std::optional<Machine::Value> &memory = machine.figure("memory_bytes");
+  if (machine.device == "cpu" || !memory)
+    return Status::ok();
+  SLUICE_ASSIGN_OR_RETURN(const DeviceShare share, deviceShare(plan, machine));
+  if (share.known <= memory->value)
+    return Status::ok();
+  return {StatusCode::budget, "over the memory of '" + machine.name + "', expected at most " +
+                                  formatBytesExact(memory->value) + " but got " + formatBytesExact(share.known)};
 }
 
 Result<CompiledPlan> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool isQuiet) {

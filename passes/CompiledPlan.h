@@ -3,6 +3,7 @@
 #define SLUICE_PASSES_COMPILEDPLAN_H
 
 #include "passes/recipe/Recipe.h"
+#include "runtime/plan/MachineFile.h"
 #include "runtime/plan/PlanWriter.h"
 #include "runtime/plan/Reader.h"
 
@@ -31,6 +32,9 @@ Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet);
 
 /// The same for a copy of the module with these values in its recipe.
 Result<CompiledPlan> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool isQuiet = true);
+
+/// An error if a rank of the plan does not fit the memory of the machine's GPU.
+Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine);
 
 } // namespace sluice
 

@@ -123,8 +123,11 @@ public:
   }
 
 private:
+  /// Within the budget; without one, within the memory of the machine's GPU.
   bool isWithin(const CompiledPlan &plan) const {
-    return !recipe.memory.budget || plan.deviceBytes <= *recipe.memory.budget;
+    if (recipe.memory.budget)
+      return plan.deviceBytes <= *recipe.memory.budget;
+    return !machine || checkDeviceMemory(plan.file.plan, *machine).isOk();
   }
 
   /// Replaces the plan with a distance of 1 by a better one: with the schedule of the solver, or another distance.

@@ -43,7 +43,8 @@ struct PlanChoice {
   /// The settings that replace "budget" and "auto", and their plan.
   ChosenValues values;
   CompiledPlan plan;
-  /// The plan is within the budget, if there is one; otherwise it is the one with the least memory.
+  /// The plan is within the budget, or without one within the memory of the machine's GPU; otherwise it is the one with
+  /// the least memory.
   bool isFeasible = false;
   /// Predicted step; nullopt without a machine.
   std::optional<double> seconds;

@@ -124,6 +124,20 @@ def units_stay_gathered_between_micro_batches():
 
 
 @test
+def memory_of_the_machine_is_a_limit():
+    """Without a budget: a choice that a GPU cannot hold is of no use."""
+    model, settings = gpt2(), ["mesh.shard=32", "gradient.microbatches=4"] + GPU
+    auto = settings + ["sharding.reshard_after_backward=auto"]
+    always, unlimited = Plan(model, settings), Plan(model, auto, "--machine", MACHINE)
+    memory = (bytes_of(always) + bytes_of(unlimited)) // 2
+    machine = SCRATCH / "small.toml"
+    machine.write_text(f'base = "{MACHINE}"\nname = "small"\n[figures]\nmemory_bytes = {{ value = {memory}, from = "datasheet" }}\n')
+    plan = Plan(model, auto, "--machine", machine)
+    expect(bytes_of(plan) <= memory < bytes_of(unlimited), f"{bytes_of(plan)} bytes on a GPU of {memory}, without a limit {bytes_of(unlimited)}")
+    expect(seconds(plan) < seconds(always), f"{seconds(plan)} s, with gathers in each micro-batch {seconds(always)} s")
+
+
+@test
 def budgets_hold():
     """Never over the budget, and as good as every distance that is within it."""
     model, settings = llama(), ["mesh.shard=32", "recompute.policy=block"] + GPU

@@ -30,18 +30,6 @@ Result<std::int64_t> readExtent(const VariantSetting &setting) {
   return value;
 }
 
-/// An error if the plan's rank does not fit the memory of the machine's device.
-Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine) {
-  const std::optional<Machine::Value> &memory = machine.figure("memory_bytes");
-  if (machine.device == "cpu" || !memory)
-    return Status::ok();
-  SLUICE_ASSIGN_OR_RETURN(const DeviceShare share, deviceShare(plan, machine));
-  if (share.known <= memory->value)
-    return Status::ok();
-  return {StatusCode::budget, "over the memory of '" + machine.name + "', expected at most " +
-                                  formatBytesExact(memory->value) + " but got " + formatBytesExact(share.known)};
-}
-
 } // namespace
 
 std::int64_t VariantCompiler::extent(std::string_view key) const {
