@@ -219,24 +219,6 @@ def resident_pages_of_a_step():
         expect(0 <= resident - live < 100 * 4096, f"{policy}, {side}: expected resident bytes near {live} but got {resident}")
 
 
-def linears(count, dim, rows):
-    """A model of Linear(dim, dim), `count` times."""
-    path = SCRATCH / f"linears-{rows}.mlir"
-    value, weight, bias = f"tensor<{rows}x{dim}xf32>", f"tensor<{dim}x{dim}xf32>", f"tensor<{dim}xf32>"
-    text = [f'module attributes {{model.batch = {rows} : i64, model.name = "linears"}} {{']
-    for i in range(count):
-        text += [f"model.parameter @linear{i}.weight : {weight} uniform(-0.04, 0.04)", f"model.parameter @linear{i}.bias : {bias} uniform(-0.04, 0.04)"]
-    text.append(f'func.func @train_step(%x0: {value} {{model.input = "x"}}) -> (tensor<f32> {{model.output = "loss"}}) '
-                "attributes {model.entry = #model.entry<train>} {")
-    for i in range(count):
-        text += [f"%w{i} = model.read @linear{i}.weight : {weight}", f"%b{i} = model.read @linear{i}.bias : {bias}",
-                 f"%y{i} = model.matmul %x{i}, %w{i} {{transpose_rhs}} : ({value}, {weight}) -> {value}",
-                 f"%x{i + 1} = model.add %y{i}, %b{i} : ({value}, {bias}) -> {value}"]
-    text += [f"%loss = model.reduce_sum %x{count} {{dims = array<i64: 0, 1>}} : ({value}) -> tensor<f32>", "return %loss : tensor<f32>", "}", "}"]
-    path.write_text("\n".join(text))
-    return path
-
-
 @test
 def classes_of_linears_and_mlps():
     """Linear(512) four times in bf16, and MLP(1024) four times in f16 with recompute: at the peak all gradients are live, except that of the first
