@@ -3,11 +3,11 @@
 
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/choose/BudgetChecker.h"
-#include "passes/solver/choose/BudgetSolver.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 
 namespace sluice {
 namespace {
@@ -23,20 +23,15 @@ constexpr int mostSolves = 10;
 constexpr const char *policyKey = "recompute.policy", *saveKey = "recompute.save",
                      *reshardKey = "sharding.reshard_after_forward", *offloadKey = "memory.offload";
 
-/// "memory.offload" without activations.
-Strings offloadedStates(const Recipe &recipe) {
-  Strings states;
-  for (Offloaded state : {Offloaded::parameters, Offloaded::optimizer})
-    if (recipe.memory.offloads(state))
-      states.push_back(stringifyEnum(state).str());
-  return states;
+bool choosesOffload(const Recipe &recipe) {
+  return recipe.memory.choosesOffload() || recipe.memory.offloads(Offloaded::activations);
 }
 
-/// The settings of a choice; without stages those of the base plan, in which nothing is recomputed.
+/// The settings of a choice; without stages those of the base plan, in which nothing is recomputed. `offload`: the
+/// units' entries in memory.offload.
 ChosenValues valuesOf(const Recipe &recipe, const ChosenValues &fixed, const PlanStages &stages,
-                      const std::vector<std::uint32_t> &chosen) {
-  RecipeTable policy, save, reshard, offload;
-  const Strings states = offloadedStates(recipe);
+                      const std::vector<std::uint32_t> &chosen, const RecipeTable &offload) {
+  RecipeTable policy, save, reshard;
   const RecipeValue given = recipe.value(reshardKey);
   if (auto *table = std::get_if<RecipeTable>(&given))
     reshard = *table;
@@ -53,10 +48,6 @@ ChosenValues valuesOf(const Recipe &recipe, const ChosenValues &fixed, const Pla
       policy.entries.push_back({block, std::string(alternative.save.empty() ? "block" : "selective")});
     if (!alternative.save.empty())
       save.entries.push_back({block, Strings(alternative.save.begin(), alternative.save.end())});
-    if (alternative.hostBytes > 0) {
-      offload.entries.push_back({block, states});
-      std::get<Strings>(offload.entries.back().value).push_back(stringifyEnum(Offloaded::activations).str());
-    }
     if (alternative.staysGathered) {
       std::erase_if(reshard.entries, [&](const RecipeTableEntry &entry) { return entry.name == block; });
       reshard.entries.push_back({block, false});
@@ -72,11 +63,8 @@ ChosenValues valuesOf(const Recipe &recipe, const ChosenValues &fixed, const Pla
     values.push_back({saveKey, valueOf(save, "")});
   if (isAutomatic)
     values.push_back({reshardKey, valueOf(reshard, "default")});
-  if (recipe.memory.offloads(Offloaded::activations)) {
-    if (!offload.entries.empty())
-      offload.entries.push_back({"*", states});
-    values.push_back({offloadKey, offload.entries.empty() ? RecipeValue(states) : valueOf(offload, "")});
-  }
+  if (choosesOffload(recipe))
+    values.push_back({offloadKey, offloadValue(recipe, offload, stages, chosen)});
   return values;
 }
 
@@ -87,7 +75,7 @@ StageFreedom freedomOf(const Recipe &recipe, const plan::PlanT &plan) {
     if (Recipe::Sharding::isAutomatic(recipe.sharding.reshardAfterForward.at(unit->name)))
       freedom.mayStayGathered.insert(unit->name);
   for (const std::string &path : plan.program->names)
-    if (llvm::is_contained(recipe.memory.offload.at(path), Offloaded::activations))
+    if (recipe.memory.choosesOffload() || recipe.memory.offloads(Offloaded::activations, path))
       freedom.mayOffload.insert(path);
   return freedom;
 }
@@ -105,37 +93,53 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   BudgetChoice best;
   best.budget = budget;
   best.hasMachine = machine != nullptr;
-  best.choosesOffload = recipe.memory.offloads(Offloaded::activations);
-  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, fixed, {}, {}), /*isQuiet=*/false));
+  best.choosesOffload = choosesOffload(recipe);
+  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, fixed, {}, {}, {}), /*isQuiet=*/false));
   const plan::PlanT &base = best.trial.file.plan;
-  SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, freedomOf(recipe, base), machine));
-  BudgetProblem &problem = best.stages.problem;
-  best.solution.chosen.assign(problem.stages.size(), 0);
-  best.solution.peak = *std::ranges::max_element(problem.live);
+  const StageFreedom freedom = freedomOf(recipe, base);
+  SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, freedom, machine));
+  if (recipe.memory.choosesOffload()) {
+    const auto compile = [&](const RecipeTable &offload) {
+      return compileTrial(module, valuesOf(recipe, fixed, {}, {}, offload));
+    };
+    SLUICE_ASSIGN_OR_RETURN(best.offload, findOffloadOptions(base, best.stages, freedom, *machine, compile));
+  }
+  UnitOffloadProblem problem{best.stages.problem, best.offload.unitBytes, best.offload.kinds};
+  best.solution.stages.chosen.assign(problem.stages.stages.size(), 0);
+  best.solution.stages.peak = *std::ranges::max_element(problem.stages.live);
   best.isFeasible = best.trial.deviceBytes <= budget;
 
-  std::map<std::vector<std::uint32_t>, std::int64_t> tried = {{best.solution.chosen, bytesOf(best.trial, budget)}};
+  const auto keyOf = [](const UnitOffloadSolution &solution) {
+    return std::tuple(solution.stages.chosen, solution.kind, solution.units);
+  };
+  const auto chosenValues = [&](const UnitOffloadSolution &solution) {
+    const RecipeTable offload = offloadTable(best.offload, solution.kind, solution.units);
+    return valuesOf(recipe, fixed, best.stages, solution.stages.chosen, offload);
+  };
+  std::map<std::tuple<std::vector<std::uint32_t>, std::size_t, std::size_t>, std::int64_t> tried = {
+      {keyOf(best.solution), bytesOf(best.trial, budget)}};
   // Bytes of a plan that the problem does not have: workspace, gaps between buffers, and what recomputing adds. They
   // differ between choices: the search is between the largest number whose choice was over the budget and the smallest
   // one whose choice was within it.
-  std::int64_t others = bytesOf(best.trial, budget) - best.solution.peak, othersOfBest = others;
+  std::int64_t others = bytesOf(best.trial, budget) - best.solution.stages.peak, othersOfBest = others;
   std::optional<std::int64_t> tooFew, enough;
   for (int solves = 0; solves < mostSolves; ++solves) {
-    problem.budget = budget - others;
-    const std::optional<BudgetSolution> cheapest = solveBudget(problem);
+    problem.stages.budget = budget - others;
+    const std::optional<UnitOffloadSolution> cheapest = solveUnitOffload(problem);
     if (cheapest)
-      SLUICE_RETURN_IF_ERROR(checkBudgetSolution(problem, *cheapest));
-    BudgetSolution solution = cheapest ? *cheapest : lowestPeak(problem);
-    const auto [known, isNew] = tried.try_emplace(solution.chosen, 0);
+      SLUICE_RETURN_IF_ERROR(
+          checkBudgetSolution(stagesWith(problem, cheapest->kind, cheapest->units), cheapest->stages));
+    UnitOffloadSolution solution = cheapest ? *cheapest : lowestPeakWithUnits(problem);
+    const auto [known, isNew] = tried.try_emplace(keyOf(solution), 0);
     if (isNew && tried.size() > mostTrials)
       break;
     std::optional<CompiledPlan> trial;
     if (isNew) {
-      SLUICE_ASSIGN_OR_RETURN(trial, compileTrial(module, valuesOf(recipe, fixed, best.stages, solution.chosen)));
+      SLUICE_ASSIGN_OR_RETURN(trial, compileTrial(module, chosenValues(solution)));
       known->second = bytesOf(*trial, budget);
     }
     const bool isFeasible = known->second <= budget;
-    const std::int64_t measured = known->second - solution.peak;
+    const std::int64_t measured = known->second - solution.stages.peak;
     const bool isBetter = isFeasible != best.isFeasible ? isFeasible
                           : isFeasible                  ? solution.cost < best.solution.cost
                                                         : known->second < bytesOf(best.trial, budget);
@@ -155,9 +159,9 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
       break;
     others = next;
   }
-  problem.budget = budget - othersOfBest;
-  best.bound = std::min(boundBudget(problem).value_or(best.solution.cost), best.solution.cost);
-  best.values = valuesOf(recipe, fixed, best.stages, best.solution.chosen);
+  problem.stages.budget = budget - othersOfBest;
+  best.bound = std::min(boundUnitOffload(problem).value_or(best.solution.cost), best.solution.cost);
+  best.values = chosenValues(best.solution);
   return best;
 }
 
@@ -185,13 +189,17 @@ llvm::json::Object decisionsJson(const BudgetChoice &choice) {
         object["host_bytes"] = alternative.hostBytes;
       alternatives.push_back(std::move(object));
     }
-    decisions.push_back(llvm::json::Object{
-        {"block", stage.block}, {"choice", choice.solution.chosen[s]}, {"alternatives", std::move(alternatives)}});
+    decisions.push_back(llvm::json::Object{{"block", stage.block},
+                                           {"choice", choice.solution.stages.chosen[s]},
+                                           {"alternatives", std::move(alternatives)}});
   }
-  return llvm::json::Object{{"budget", choice.budget},
-                            {"cost", costJson(choice.solution.cost)},
-                            {"bound", costJson(choice.bound)},
-                            {"decisions", std::move(decisions)}};
+  llvm::json::Object all{{"budget", choice.budget},
+                         {"cost", costJson(choice.solution.cost)},
+                         {"bound", costJson(choice.bound)},
+                         {"decisions", std::move(decisions)}};
+  if (!choice.offload.kinds.empty())
+    all["offload"] = offloadJson(choice.offload, choice.solution);
+  return all;
 }
 
 } // namespace sluice

@@ -2,15 +2,14 @@
 //
 // recompute.policy = "budget" chooses the ops that each outermost block recomputes, and with
 // sharding.reshard_after_forward = "auto" the units that stay gathered after the forward, and with "activations" in
-// memory.offload the blocks whose activations are in host memory. docs/rationale/budget.md explains the method.
+// memory.offload the blocks whose activations are in host memory; with memory.offload = "auto" also the units whose
+// states are (OffloadChoice.h). docs/rationale/budget.md explains the method.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_BUDGET_H
 #define SLUICE_PASSES_BUDGET_H
 
-#include "passes/CompiledPlan.h"
-#include "passes/solver/choose/BudgetProblem.h"
-#include "passes/solver/choose/PlanStages.h"
+#include "passes/OffloadChoice.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -18,7 +17,9 @@ namespace sluice {
 
 struct BudgetChoice {
   PlanStages stages;
-  BudgetSolution solution;
+  /// Empty unless memory.offload is "auto".
+  OffloadOptions offload;
+  UnitOffloadSolution solution;
   /// The plan of the solution was compiled and is within the budget; otherwise the solution has the least memory.
   bool isFeasible = false;
   /// No choice costs less, by the problem of PlanStages.h.

@@ -315,11 +315,11 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
     if (isOpen && !machine)
       return inputError(recipe.origin(key) + ": '" + key + "' = \"auto\" requires the times of a machine")
           .withNote("give --machine FILE, such as a file of tools/machines");
-  if (recipe.recompute.policy.isEverywhere(RecomputePolicy::budget) && recipe.memory.offloads(Offloaded::activations) &&
-      !machine)
-    return inputError(recipe.origin("memory.offload") +
-                      ": \"activations\" in 'memory.offload' with 'recompute.policy' = " +
-                      "\"budget\" requires the times of a machine")
+  if (recipe.recompute.policy.isEverywhere(RecomputePolicy::budget) && !machine &&
+      (recipe.memory.offloads(Offloaded::activations) || recipe.memory.choosesOffload()))
+    return inputError(recipe.origin("memory.offload") + ": \"" +
+                      (recipe.memory.choosesOffload() ? "auto" : "activations") +
+                      "\" in 'memory.offload' with 'recompute.policy' = \"budget\" requires the times of a machine")
         .withNote("give --machine FILE, such as a file of tools/machines");
   SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
   SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, chooseDivision(module, recipe, machine));

@@ -124,23 +124,11 @@ static bool normalize(const RecipeKey &key, RecipeValue &value) {
 
 /// True for values that later versions support.
 static bool isLater(const RecipeKey &key, const RecipeValue &value) {
-  if (auto *text = std::get_if<std::string>(&value)) {
-    if (key.laterKinds & recipeText)
-      return true;
-    return llvm::any_of(key.laterChoices, [&](const std::string &choice) {
-      bool isPrefix = choice.ends_with(":") || choice.ends_with("_");
-      return isPrefix ? text->starts_with(choice) : *text == choice;
-    });
-  }
-  if (std::holds_alternative<bool>(value))
-    return key.laterKinds & recipeBoolean;
-  if (auto *integer = std::get_if<std::int64_t>(&value))
-    return *integer >= 1 && key.laterKinds & (recipeInteger | recipeNumber);
-  if (std::holds_alternative<double>(value))
-    return key.laterKinds & recipeNumber;
-  if (std::holds_alternative<RecipeTable>(value))
-    return key.laterKinds & recipeTable;
-  return key.laterKinds & recipeStrings;
+  const auto *text = std::get_if<std::string>(&value);
+  return text && llvm::any_of(key.laterChoices, [&](const std::string &choice) {
+           bool isPrefix = choice.ends_with(":") || choice.ends_with("_");
+           return isPrefix ? text->starts_with(choice) : *text == choice;
+         });
 }
 
 /// The key that replaced a key of earlier recipes, else empty.
@@ -280,6 +268,8 @@ Status Recipe::resolve() {
   if (!choosesByBudget &&
       (reshard.table ? llvm::any_of(*reshard.table, isAutomatic) : Sharding::isAutomatic(reshard.value)))
     return conflict("sharding.reshard_after_forward", " requires 'recompute.policy' = \"budget\"");
+  if (!choosesByBudget && memory.choosesOffload())
+    return conflict("memory.offload", " requires 'recompute.policy' = \"budget\"");
 
   for (const auto &[key, other] : {std::pair("schedule.forward_prefetch", "schedule.backward_prefetch"),
                                    std::pair("schedule.backward_prefetch", "schedule.forward_prefetch")})
@@ -302,7 +292,7 @@ Status Recipe::resolve() {
       return conflict("precision.loss_scale", std::string(refused));
     if (loss.mean == LossMean::tokens)
       return conflict("loss.mean", std::string(refused));
-    if (memory.offloadsState())
+    if (memory.offloadsState() || memory.choosesOffload())
       return conflict("memory.offload", std::string(refused));
   }
 
@@ -334,13 +324,7 @@ Status Recipe::resolve() {
                                " steps of the schedule after its warm-up but got " +
                                std::to_string(*lrSchedule.decaySteps));
 
-  for (Offloaded state : {Offloaded::parameters, Offloaded::optimizer})
-    if (memory.offload.table && memory.offloads(state))
-      for (const auto &[glob, list] : *memory.offload.table)
-        if (!llvm::is_contained(list, state))
-          return conflict("memory.offload", " for block '" + glob + "', expected \"" + stringifyEnum(state).str() +
-                                                "\" as in other entries: only activations are offloaded by block");
-  if (memory.offloads() && target.device == TargetDevice::cuda && !memory.pinned)
+  if ((memory.offloads() || memory.choosesOffload()) && target.device == TargetDevice::cuda && !memory.pinned)
     return conflict("memory.pinned", " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");
 
   if (kernels.attention == AttentionKernels::cudnn && target.device != TargetDevice::cuda)

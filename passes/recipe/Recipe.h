@@ -125,17 +125,30 @@ struct Recipe {
 
   struct Memory {
     std::optional<std::int64_t> budget = {};
-    /// By outermost block; parameters and optimizer states are in all entries of a table or in none.
-    ByName<std::vector<Offloaded>> offload = {};
+    /// Parameters and optimizer states by unit, activations by outermost block. A table has lists only.
+    ByName<std::variant<std::vector<Offloaded>, OffloadRule>> offload = {};
     bool pinned = true;
-    /// True where these tensors, of one block at least, are in host memory.
+    /// True where these tensors of the unit or block are in host memory.
+    bool offloads(Offloaded tensors, llvm::StringRef name) const { return isIn(offload.at(name), tensors); }
+    /// The same for one unit or block at least.
     bool offloads(Offloaded tensors) const {
-      const auto has = [&](const std::vector<Offloaded> &list) { return llvm::is_contained(list, tensors); };
+      const auto has = [&](const auto &setting) { return isIn(setting, tensors); };
       return offload.table ? llvm::any_of(llvm::make_second_range(*offload.table), has) : has(offload.value);
     }
     bool offloads() const { return offloadsState() || offloads(Offloaded::activations); }
-    /// True where parameters or optimizer states are in host memory between steps.
+    /// True where parameters or optimizer states, of the unit or of any, are in host memory between steps.
+    bool offloadsState(llvm::StringRef unit) const {
+      return offloads(Offloaded::parameters, unit) || offloads(Offloaded::optimizer, unit);
+    }
     bool offloadsState() const { return offloads(Offloaded::parameters) || offloads(Offloaded::optimizer); }
+    /// Whether the planner chooses.
+    bool choosesOffload() const { return offload.isEverywhere(OffloadRule::automatic); }
+
+  private:
+    static bool isIn(const std::variant<std::vector<Offloaded>, OffloadRule> &setting, Offloaded tensors) {
+      const auto *list = std::get_if<std::vector<Offloaded>>(&setting);
+      return list && llvm::is_contained(*list, tensors);
+    }
   } memory;
 
   struct Collective {

@@ -49,6 +49,10 @@ def Recipe_ScheduleRule : I32Enum<"ScheduleRule", "a rule that decides a setting
 }
 def Recipe_Offloaded : Recipe_Enum<"Offloaded", "tensors that can be kept in host memory",
                                     ["parameters", "optimizer", "activations"]>;
+def Recipe_OffloadRule : I32Enum<"OffloadRule", "a rule that decides which tensors are kept in host memory",
+                                 [I32EnumCase<"automatic", 0, "auto">]> {
+  let cppNamespace = "::sluice";
+}
 def Recipe_AttentionKernels : I32Enum<"AttentionKernels", "the library whose kernels compute attention on a GPU",
     [I32EnumCase<"automatic", 0, "auto">, I32EnumCase<"cudnn", 1>, I32EnumCase<"own", 2>]> {
   let cppNamespace = "::sluice";

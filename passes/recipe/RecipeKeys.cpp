@@ -21,12 +21,11 @@ RecipeKey unsupportedSize(std::string name, std::string doc) {
   key.onlyDefault = true;
   return key;
 }
-template <typename E> RecipeKey choice(std::string name, std::string doc, Texts later = {}, unsigned laterKinds = 0) {
+template <typename E> RecipeKey choice(std::string name, std::string doc, Texts later = {}) {
   return {.name = std::move(name),
           .kinds = recipeChoice,
           .doc = std::move(doc),
           .choices = enumCases<E>(),
-          .laterKinds = laterKinds,
           .laterChoices = std::move(later)};
 }
 /// Also accepts a table by unit.
@@ -323,13 +322,15 @@ std::vector<RecipeKey> makeKeys() {
        .least = 1},
       FIELD(memory.budget));
   add({.name = "memory.offload",
-       .kinds = recipeStrings | recipeTable,
+       .kinds = recipeStrings | recipeChoice | recipeTable,
        .doc = "values in host memory: parameters are copied to the device before each use of their unit; with "
               "`optimizer`, gradients are copied to the host and the update runs there; with `activations`, a block's "
-              "activations are copied to the host after its forward and back before its backward",
-       .laterKinds = recipeText,
+              "activations are copied to the host after its forward and back before its backward. In a table, "
+              "`parameters` and `optimizer` are of units and `activations` of outermost blocks. `auto` chooses within "
+              "`memory.budget` for the machine of `sluice-compile --machine` (`recompute.policy` = `budget`)",
+       .choices = enumCases<OffloadRule>(),
        .tableKinds = recipeStrings,
-       .tableOf = "block globs",
+       .tableOf = "unit and block globs",
        .elements = enumCases<Offloaded>()},
       FIELD(memory.offload));
   add(flag("memory.pinned", "host memory of offloading is pinned"), FIELD(memory.pinned));

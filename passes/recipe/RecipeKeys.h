@@ -42,8 +42,7 @@ struct RecipeKey {
   std::string doc;
   /// Strings that recipeChoice accepts; one that ends in ':' is followed by a count of bytes.
   std::vector<std::string> choices = {};
-  /// Kinds and strings that later versions support ("bytes:" is a prefix).
-  unsigned laterKinds = 0;
+  /// Strings that later versions support ("bytes:" is a prefix).
   std::vector<std::string> laterChoices = {};
   /// This version supports only the default.
   bool onlyDefault = false;

@@ -16,6 +16,7 @@
 #include "passes/sharding/tensor/AxisOptions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace sluice {
@@ -66,6 +67,36 @@ Status checkTypes(const Recipe &recipe, const ModelUnits &units, const UnitPlan 
     return inputError(recipe.origin("sharding.units") + ": unit '" + plan.units[unit] +
                       "' has parameters of two element types, " + text + "; separate units may have them");
   }
+  return Status::ok();
+}
+
+/// The outermost blocks of ops, in order.
+std::vector<std::string> outermostBlocks(ModuleOp module) {
+  llvm::SetVector<StringRef> blocks;
+  module.walk([&](Operation *op) {
+    if (StringRef block = model::outermostBlock(model::blockOf(op)); !block.empty())
+      blocks.insert(block);
+  });
+  return {blocks.begin(), blocks.end()};
+}
+
+/// The entries of a table name units and blocks, and each entry what its tensors are offloaded by.
+Status checkOffload(const Recipe &recipe, const std::vector<std::string> &units,
+                    const std::vector<std::string> &blocks) {
+  constexpr llvm::StringLiteral key = "memory.offload";
+  std::vector<std::string> names = units;
+  llvm::append_range(names, blocks);
+  SLUICE_RETURN_IF_ERROR(recipe.checkNames(key, "unit or block", names));
+  if (!recipe.memory.offload.table)
+    return Status::ok();
+  for (const auto &[glob, list] : *recipe.memory.offload.table)
+    for (Offloaded tensors : std::get<std::vector<Offloaded>>(list)) {
+      const bool isByBlock = tensors == Offloaded::activations;
+      if (llvm::none_of(isByBlock ? blocks : units, [&](StringRef name) { return matchesGlob(glob, name); }))
+        return recipe.refuse(key, "'" + glob + "'",
+                             std::string(", expected the name of ") + (isByBlock ? "an outermost block" : "a unit") +
+                                 " for \"" + stringifyEnum(tensors).str() + "\"");
+    }
   return Status::ok();
 }
 
@@ -145,6 +176,8 @@ LogicalResult UnitAssignment::assignParameters() {
         "gradient.sync", "gradient.divide", "schedule.forward_prefetch", "schedule.backward_prefetch"})
     if (failed(emit(recipe.checkNames(key, "unit", plan.units))))
       return failure();
+  if (failed(emit(checkOffload(recipe, plan.units, outermostBlocks(module)))))
+    return failure();
   for (const std::string &warning : recipe.uselessGlobs("sharding.replicated", "parameter", names))
     emitWarning(UnknownLoc::get(module.getContext())) << warning;
   return emit(recipe.checkNames("sharding.dim", "parameter", names));
@@ -218,13 +251,15 @@ void AssignUnits::runOnOperation() {
   // A second run changes nothing.
   if (spmd::meshOf(module))
     return;
-  FailureOr<Recipe> recipe = recipeFor(
-      module, meshShard, meshReplicate, meshTensor, meshExpert, strategy, units, replicated, dim, reshardAfterForward,
-      reshardBeforeBackward, reshardAfterBackward, unshardInBackward, microbatches, gradientSync, gradientDivide);
+  FailureOr<Recipe> recipe =
+      recipeFor(module, meshShard, meshReplicate, meshTensor, meshExpert, strategy, units, replicated, dim,
+                reshardAfterForward, reshardBeforeBackward, reshardAfterBackward, unshardInBackward, microbatches,
+                gradientSync, gradientDivide, offload);
   if (failed(recipe))
     return signalPassFailure();
   for (auto [key, isOpen] : {std::pair("sharding.units", recipe->sharding.choosesUnits()),
-                             std::pair("sharding.reshard_after_backward", recipe->sharding.choosesAfterBackward())})
+                             std::pair("sharding.reshard_after_backward", recipe->sharding.choosesAfterBackward()),
+                             std::pair("memory.offload", recipe->memory.choosesOffload())})
     if (isOpen) {
       emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice(key).message();
       return signalPassFailure();

@@ -1,9 +1,11 @@
 //===- Offload.cpp - work in host memory, and copies between the memory spaces -------------===//
 //
-// Arguments with `spmd.space` are in host memory. Where the states of an update are in host memory, or it has none, all
-// of its ops except collectives run there. So do sums of reduced gradients, and the ops that compute initial values in
-// host memory. A value that is read in the other memory space is copied: a section's results after the op that computes
-// them (a unit's gradients together), other values before the op that reads them.
+// Arguments with `spmd.space` are in host memory. A parameter whose states are in host memory, or which is there itself
+// and has no states, is updated there. Ops of the update that are of several parameters, such as the norm of all
+// gradients, run there too if one of these parameters is updated there: then the device keeps no gradient of it. Sums
+// of reduced gradients run there if only the host reads them, and so do the ops that compute initial values in host
+// memory. A value that is read in the other memory space is copied: a section's results after the op that computes them
+// (a unit's gradients together), other values before the op that reads them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,12 +38,13 @@ public:
         sections(llvm::to_vector(function.getOps<spmd::SectionOp>())) {}
 
   void run() {
-    if (updatesOnHost())
+    if (llvm::DenseSet<Value> onDevice; findUpdatedOnDevice(onDevice))
       for (spmd::SectionOp section : sections)
         if (section.getName() == "update")
-          for (Operation &op : section.getBody().front())
-            runOnHost(&op);
+          runUpdatesOnHost(section, onDevice);
     runInitializersOnHost();
+    for (spmd::SectionOp &section : sections)
+      separateGradients(section);
     runSumsOnHost();
     placeInputs();
     for (spmd::SectionOp section : sections) {
@@ -52,8 +55,11 @@ public:
   }
 
 private:
-  bool updatesOnHost();
+  bool findUpdatedOnDevice(llvm::DenseSet<Value> &onDevice);
+  void runUpdatesOnHost(spmd::SectionOp section, const llvm::DenseSet<Value> &onDevice);
+  bool isDonatedOnDevice(Value result, const llvm::DenseSet<Value> &onDevice);
   void runInitializersOnHost();
+  void separateGradients(spmd::SectionOp &section);
   void runSumsOnHost();
   void placeInputs();
   void copyResults(spmd::SectionOp section);
@@ -79,14 +85,67 @@ private:
 
 } // namespace
 
-bool EntryOffloader::updatesOnHost() {
-  bool any = false, all = true;
+/// Adds the arguments that belong to parameters updated on the device. False if the host updates no parameter.
+bool EntryOffloader::findUpdatedOnDevice(llvm::DenseSet<Value> &onDevice) {
+  struct Parameter {
+    SmallVector<BlockArgument> arguments;
+    bool hasStates = false, isInHost = false, isUpdated = false;
+  };
+  llvm::MapVector<StringRef, Parameter> parameters;
   for (BlockArgument argument : function.getArguments()) {
-    any |= spmd::isInHost(argument);
-    if (function.getArgAttr(argument.getArgNumber(), spmd::stateName))
-      all &= spmd::isInHost(argument);
+    auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), spmd::parameterName);
+    if (!name)
+      continue;
+    Parameter &parameter = parameters[name.getValue()];
+    parameter.arguments.push_back(argument);
+    const bool isState = function.getArgAttr(argument.getArgNumber(), spmd::stateName) != nullptr;
+    if (isState || !parameter.hasStates)
+      parameter.isInHost = spmd::isInHost(argument);
+    parameter.hasStates |= isState;
   }
-  return any && all;
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto donates = function.getResultAttrOfType<IntegerAttr>(i, spmd::donatesName))
+      if (auto name = function.getArgAttrOfType<FlatSymbolRefAttr>(donates.getInt(), spmd::parameterName))
+        parameters[name.getValue()].isUpdated = true;
+  bool any = false;
+  for (auto &[name, parameter] : parameters) {
+    // Running statistics follow the other parameters.
+    auto op = function->getParentOfType<ModuleOp>().lookupSymbol<model::ParameterOp>(name);
+    if (!parameter.isUpdated || (op && op.isState()))
+      continue;
+    if (parameter.isInHost)
+      any = true;
+    else
+      onDevice.insert_range(parameter.arguments);
+  }
+  return any;
+}
+
+/// True for a result of a section that is the new value of an argument of `onDevice`.
+bool EntryOffloader::isDonatedOnDevice(Value result, const llvm::DenseSet<Value> &onDevice) {
+  return llvm::any_of(result.getUses(), [&](OpOperand &use) {
+    auto donates = isa<func::ReturnOp>(use.getOwner())
+                       ? function.getResultAttrOfType<IntegerAttr>(use.getOperandNumber(), spmd::donatesName)
+                       : IntegerAttr();
+    return donates && onDevice.contains(function.getArgument(donates.getInt()));
+  });
+}
+
+/// All ops run on the host, except those that read an argument of `onDevice`, and those whose results only such ops
+/// read.
+void EntryOffloader::runUpdatesOnHost(spmd::SectionOp section, const llvm::DenseSet<Value> &onDevice) {
+  llvm::DenseSet<Operation *> ofDevice;
+  const auto isReadOnDevice = [&](OpOperand &use) {
+    return isa<spmd::YieldOp>(use.getOwner()) ? isDonatedOnDevice(section->getResult(use.getOperandNumber()), onDevice)
+                                              : ofDevice.contains(use.getOwner());
+  };
+  for (Operation &op : llvm::reverse(section.getBody().front())) {
+    if (llvm::any_of(op.getOperands(), [&](Value operand) { return onDevice.contains(operand); }) ||
+        (!op.use_empty() && llvm::all_of(op.getUses(), isReadOnDevice)))
+      ofDevice.insert(&op);
+    else
+      runOnHost(&op);
+  }
 }
 
 /// Initial values are computed in the memory space of their argument.
@@ -137,6 +196,38 @@ std::optional<bool> EntryOffloader::isReadInHost(OpResult result) {
     required = host;
   }
   return required;
+}
+
+/// A gradient that is read in both memory spaces (the host computes the norm, the device an update) becomes two results
+/// of its section, so that the one for the host is copied directly after its reduction, as gradients that only the host
+/// reads are.
+void EntryOffloader::separateGradients(spmd::SectionOp &section) {
+  Operation *yield = section.getYield();
+  const auto isReadOnHost = [](OpOperand &use) { return spmd::streamOf(use.getOwner()) == StreamKind::host; };
+  SmallVector<OpResult> both;
+  for (OpResult result : section->getResults()) {
+    const auto count = llvm::count_if(result.getUses(), isReadOnHost);
+    if (count > 0 && !isReadInHost(result) && reductionOf(yield->getOperand(result.getResultNumber())))
+      both.push_back(result);
+  }
+  if (both.empty())
+    return;
+  SmallVector<Type> types(section->getResultTypes());
+  SmallVector<Value> yielded(yield->getOperands());
+  for (OpResult result : both) {
+    types.push_back(result.getType());
+    yielded.push_back(yield->getOperand(result.getResultNumber()));
+  }
+  yield->setOperands(yielded);
+  builder.setInsertionPoint(section);
+  auto separated = spmd::SectionOp::create(builder, section.getLoc(), types, section.getName(), section.getRepeat());
+  separated->setDiscardableAttrs(section->getDiscardableAttrDictionary());
+  separated.getBody().takeBody(section.getBody());
+  for (auto [index, result] : llvm::enumerate(both))
+    result.replaceUsesWithIf(separated->getResult(section->getNumResults() + index), isReadOnHost);
+  section->replaceAllUsesWith(separated->getResults().take_front(section->getNumResults()));
+  section->erase();
+  section = separated;
 }
 
 /// Reduced gradients are accumulated in host memory.

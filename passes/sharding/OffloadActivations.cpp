@@ -17,7 +17,6 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_OFFLOADACTIVATIONS
@@ -158,7 +157,7 @@ void SectionOffloader::findGroups() {
   }
   llvm::DenseSet<Value> staying;
   for (Group &group : toDevice)
-    if (&group == &toDevice.front() || !llvm::is_contained(settings.offload.at(group.block), Offloaded::activations)) {
+    if (&group == &toDevice.front() || !settings.offloads(Offloaded::activations, group.block)) {
       staying.insert_range(group.values);
       group.values.clear();
     }
@@ -239,16 +238,6 @@ void SectionOffloader::readCopy(Value value, Value copy) {
   }
 }
 
-/// The outermost blocks of ops, in order.
-static std::vector<std::string> blocksOf(ModuleOp module) {
-  llvm::SetVector<StringRef> blocks;
-  module.walk([&](Operation *op) {
-    if (StringRef block = model::outermostBlock(model::blockOf(op)); !block.empty())
-      blocks.insert(block);
-  });
-  return {blocks.begin(), blocks.end()};
-}
-
 namespace {
 
 struct OffloadActivations : sluice::impl::OffloadActivationsBase<OffloadActivations> {
@@ -259,10 +248,6 @@ struct OffloadActivations : sluice::impl::OffloadActivationsBase<OffloadActivati
       return signalPassFailure();
     if (!recipe->memory.offloads(Offloaded::activations))
       return;
-    if (Status status = recipe->checkNames("memory.offload", "block", blocksOf(getOperation())); !status.isOk()) {
-      emitError(UnknownLoc::get(&getContext())) << status.message();
-      return signalPassFailure();
-    }
     const auto *distance = std::get_if<std::int64_t>(&recipe->schedule.backwardPrefetch);
     const spmd::UnitBlocks units(getOperation());
     for (func::FuncOp entry : entriesOf(getOperation()))

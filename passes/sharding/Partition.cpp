@@ -41,14 +41,17 @@ SmallVector<PersistentTensor> findPersistent(ModuleOp module, const Placement &p
       if (read.getState())
         states[read.getParameter().str()][read.getState()->str()] = cast<RankedTensorType>(read.getType());
     });
-  bool parametersInHost = memory.offloads(Offloaded::parameters), statesInHost = memory.offloads(Offloaded::optimizer);
   SmallVector<PersistentTensor> tensors;
   for (model::ParameterOp parameter : placement.parameters()) {
     StringRef name = parameter.getSymName();
     RankedTensorType type = parameter.getType();
-    tensors.push_back({parameter, "", type, placement.local(name, type), parametersInHost && !parameter.isState()});
+    spmd::UnitOp unitOp = placement.units()[placement.unitOf(name)];
+    StringRef unit = unitOp.getName();
+    const bool inHost = memory.offloads(Offloaded::parameters, unit) && !parameter.isState();
+    tensors.push_back({parameter, "", type, placement.local(name, type), inHost});
     for (auto &[state, type] : states[name.str()])
-      tensors.push_back({parameter, state, type, placement.local(name, type), statesInHost});
+      tensors.push_back(
+          {parameter, state, type, placement.local(name, type), memory.offloads(Offloaded::optimizer, unit)});
   }
   return tensors;
 }

@@ -129,7 +129,8 @@ def AssignUnits : Pass<"spmd-assign-units", "::mlir::ModuleOp"> {
                  RecipeOption<"unshardInBackward", "sharding.unshard_in_backward">,
                  RecipeOption<"microbatches", "gradient.microbatches">,
                  RecipeOption<"gradientSync", "gradient.sync">,
-                 RecipeOption<"gradientDivide", "gradient.divide">];
+                 RecipeOption<"gradientDivide", "gradient.divide">,
+                 RecipeOption<"offload", "memory.offload">];
 }
 
 def Partition : Pass<"spmd-partition", "::mlir::ModuleOp"> {
@@ -318,13 +319,14 @@ def FoldUnitAxes : Pass<"spmd-fold-unit-axes", "::mlir::ModuleOp"> {
 }
 
 def Offload : Pass<"spmd-offload", "::mlir::ModuleOp"> {
-  let summary = "runs the update in the memory space of the optimizer's states, and copies between the spaces";
+  let summary = "runs each parameter's update in the memory space of its optimizer states, and copies between the spaces";
   let description = [{
-    Arguments with `spmd.space` are in host memory. Where all states of the optimizer are, ops of the section `update` except
-    collectives get `spmd.stream = #spmd.stream<host>`, and so do sums of reduced gradients over repetitions and the ops that
-    compute initial values in host memory. A value that is read in the other space is copied: gradients after their
-    reduction, all of a unit together. spmd-lower-reshards copies parameters to the device. Does nothing without
-    `memory.offload`.
+    Arguments with `spmd.space` are in host memory. Ops of the section `update` except collectives get
+    `spmd.stream = #spmd.stream<host>` if they update parameters whose optimizer states are in host memory, or if they are of
+    several parameters with one of these among them (the norm of all gradients). So do sums of reduced gradients over
+    repetitions that only the host reads, and the ops that compute initial values in host memory. A value that is read in the
+    other space is copied: gradients after their reduction, all of a unit together. spmd-lower-reshards copies parameters to
+    the device. Does nothing without `memory.offload`.
     ```mlir
     %g = spmd.wait %r : tensor<4xf32>
     ==>

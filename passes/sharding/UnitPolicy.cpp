@@ -67,7 +67,7 @@ Status setSync(spmd::UnitOp op, const Recipe &recipe, StringRef unit) {
   if (reduces.size() == 1)
     return Status::ok();
   // Such gradients are accumulated before and after their reduction, and the host does so only after it.
-  if (recipe.memory.offloadsState())
+  if (recipe.memory.offloadsState(unit))
     return recipe.refuse(gradientSync, ownerText(unit),
                          ": a list that reduces in some micro-batches before the last cannot be combined with "
                          "'memory.offload'");

@@ -48,8 +48,19 @@ def the_same_bits():
                      ("mesh.shard=3", "sharding.dim=flat", "optimizer.in_backward=true"),
                      ("mesh.shard=2", "mesh.tensor=2", "sharding.tensor=megatron"),
                      ("mesh.shard=2", 'memory.offload=["parameters", "optimizer"]'),
+                     ("mesh.shard=2", 'memory.offload={"h.0"=["parameters", "optimizer"], root=["optimizer"]}'),
                      ("precision.parameter=f64", "precision.compute=f64", "optimizer.name=sgd", "optimizer.momentum=0.9")):
         expect_continues(Plan(model(), settings), settings)
+
+
+@test
+def offload_by_unit_changes_no_checkpoint():
+    """Runs with and without it continue each other with the same bits."""
+    without, units = ("mesh.shard=2",), ("mesh.shard=2", 'memory.offload={"h.0"=["parameters", "optimizer"], "h.1"=["optimizer"]}')
+    for before, after in ((without, units), (units, without)):
+        full, rest = expect_continues(Plan(model(), before), f"{before}, {after}", after=Plan(model(), after))
+        expect_equal(rest.loss, full.loss[BREAK:], f"{before}, {after}: losses")
+        expect(rest.weights == full.weights, f"{before}, {after}: expected the same weights but got others")
 
 
 @test

@@ -53,6 +53,7 @@ RECIPES = {
     "host": ["mesh.shard=2", 'memory.offload=["parameters", "optimizer"]', "gradient.microbatches=2"],
     "host optimizer": ["mesh.shard=3", 'memory.offload=["optimizer"]', "gradient.clip_norm=1.0"],
     "host, largest": ["mesh.shard=3", 'memory.offload=["parameters"]', "sharding.dim=largest"],
+    "host, one unit": ["mesh.shard=2", 'memory.offload={root=["parameters", "optimizer"]}', "gradient.microbatches=2", "gradient.clip_norm=1.0"],
     "in backward": ["mesh.shard=2", "optimizer.in_backward=true"],
     "in backward, flat": ["mesh.shard=3", "sharding.dim=flat", "optimizer.in_backward=true"],
     "per pass": ["mesh.shard=2", "gradient.reduce_per_pass=true", "gradient.microbatches=2"],

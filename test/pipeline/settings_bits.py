@@ -15,7 +15,8 @@ SETTINGS = (
     ("sharding.units=block", "sharding.units=root", "sharding.units=bytes:60000"),
     ("recompute.policy=none", "recompute.policy=block", SELECTIVE),
     ("memory.offload=[]", 'memory.offload=["parameters"]', 'memory.offload=["optimizer"]',
-     'memory.offload=["parameters", "optimizer"]', 'memory.offload=["activations"]', 'memory.offload=["parameters", "optimizer", "activations"]'),
+     'memory.offload=["parameters", "optimizer"]', 'memory.offload=["activations"]', 'memory.offload=["parameters", "optimizer", "activations"]',
+     'memory.offload={root=["parameters", "optimizer"]}'),
 )
 MESHES = (("mesh.shard=4", "gradient.microbatches=2"), ("mesh.shard=2", "mesh.replicate=2"))
 CLIPPING = ((), ("gradient.clip_norm=0.5",))

@@ -15,7 +15,7 @@ namespace sluice {
 namespace {
 
 /// Settings that leave optimizer and element types as they are.
-std::vector<Variant> candidates(const Recipe &recipe, const VariantCompiler &compiler) {
+std::vector<Variant> candidates(const Recipe &recipe, const VariantCompiler &compiler, bool hasMachine) {
   std::vector<Variant> variants;
   const auto add = [&](const char *key, const std::string &value) { variants.push_back({{key, value}}); };
   if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget))
@@ -25,11 +25,15 @@ std::vector<Variant> candidates(const Recipe &recipe, const VariantCompiler &com
   if (!recipe.loss.chunkRows)
     add("loss.chunk_rows", "1024");
   const bool hasActivations = recipe.memory.offloads(Offloaded::activations);
-  if (!recipe.memory.offloads(Offloaded::optimizer) && !hasActivations)
+  const bool chooses = recipe.memory.choosesOffload();
+  // As many units as the budget requires.
+  if (hasMachine && !recipe.memory.offloads() && !chooses)
+    variants.push_back({{"recompute.policy", "budget"}, {"memory.offload", "auto"}});
+  if (!recipe.memory.offloads(Offloaded::optimizer) && !hasActivations && !chooses)
     add("memory.offload", R"(["optimizer"])");
-  if (!recipe.memory.offloads(Offloaded::parameters) && !hasActivations)
+  if (!recipe.memory.offloads(Offloaded::parameters) && !hasActivations && !chooses)
     add("memory.offload", R"(["parameters", "optimizer"])");
-  if (!recipe.memory.offloads())
+  if (!recipe.memory.offloads() && !chooses)
     add("memory.offload", R"(["activations"])");
   add("mesh.shard", std::to_string(2 * recipe.mesh.shard));
   for (const char *key : {"batch", "sequence"})
@@ -87,8 +91,9 @@ std::vector<std::string> findRemedies(const CompileOptions &options, mlir::Modul
     if (remedy && (!own || remedy->peak < own->peak))
       remedies.push_back(std::move(*remedy));
   };
-  for (const Variant &variant : candidates(recipe, compiler))
-    add(attempt(compiler, variant, variant[0].key + " = " + variant[0].value));
+  for (const Variant &variant : candidates(recipe, compiler, machine != nullptr))
+    add(attempt(compiler, variant,
+                join(variant, ", ", [](const auto &setting) { return setting.key + " = " + setting.value; })));
   mlir::OwningOpRef<mlir::ModuleOp> trained = module.clone();
   bool hasForward = false;
   for (auto function : llvm::make_early_inc_range(trained->getOps<mlir::func::FuncOp>()))

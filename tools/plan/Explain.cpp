@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/plan/Describe.h"
 #include "runtime/plan/Reader.h"
+#include "tools/plan/HostUnits.h"
 #include "tools/plan/Residency.h"
 #include "tools/plan/Simulate.h"
 
@@ -326,6 +327,8 @@ std::string namedText(const Explained &of, const std::string &name, const Named 
     out += intervals.empty() ? "never gathered\n"
                              : concat("gathered ", formatBytes(mostBytes(intervals)), ": instructions ",
                                       intervalsText(of, intervals), "\n");
+    if (const HostBytes bytes = hostBytesOf(of.plan, *of.plan.units[*named.unit]); bytes.any())
+      out += "in host memory between steps: " + hostBytesText(bytes) + "\n";
     for (const RecomputeRegion &region : recomputeRegions(of.plan, of.entry, of.peak.instruction))
       if (region.unit == int(*named.unit))
         out += "recomputed\n" + regionText(of, region);
@@ -358,11 +361,9 @@ Json planJson(const Explained &of) {
   Json peak = peakJson(of.plan, of.peak);
   peak["at"] = instructionJson(of, of.peak.instruction);
   peak["buffers"] = std::move(largest);
-  return {{"entry", of.plan.entries[of.entry]->name},
-          {"peak", std::move(peak)},
-          {"activations", activationsJson(of)},
-          {"gathered", gatheredJson(of)},
-          {"recompute", regionsJson(of)}};
+  return {{"entry", of.plan.entries[of.entry]->name}, {"peak", std::move(peak)},
+          {"activations", activationsJson(of)},       {"gathered", gatheredJson(of)},
+          {"host_units", hostUnitsJson(of.plan)},     {"recompute", regionsJson(of)}};
 }
 
 Result<std::string> explain(const ExplainCommand &command) {
@@ -372,9 +373,11 @@ Result<std::string> explain(const ExplainCommand &command) {
     return command.json ? dumpJson(Json{{"entry", command.entry}, {"peak", Json()}}, 2) + "\n"
                         : "'" + command.entry + "' has no instruction\n";
   const Explained of{file.plan, entry};
-  if (command.name.empty())
-    return command.json ? dumpJson(planJson(of), 2) + "\n"
-                        : peakText(of) + "\n" + activationsText(of) + "\n" + gatheredText(of) + "\n" + regionsText(of);
+  if (command.name.empty() && command.json)
+    return dumpJson(planJson(of), 2) + "\n";
+  if (const std::string host = hostUnitsText(of.plan, listed); command.name.empty())
+    return concat(peakText(of), "\n", activationsText(of), "\n", gatheredText(of), "\n", host, host.empty() ? "" : "\n",
+                  regionsText(of));
   SLUICE_ASSIGN_OR_RETURN(const Named named, findName(of, command.name));
   return command.json ? dumpJson(namedJson(of, command.name, named), 2) + "\n" : namedText(of, command.name, named);
 }

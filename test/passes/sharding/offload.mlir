@@ -7,6 +7,9 @@
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,gradient.microbatches=3,memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=LAST
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=memory.offload=['parameters','optimizer']" | FileCheck %s --check-prefix=ONE-RANK
 // RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload=['parameters','optimizer']" -sluice-prefetch | FileCheck %s --check-prefix=PREFETCH
+// RUN: sluice-opt %S/Inputs/two-layers.mlir -sluice-partition="set=mesh.shard=4,memory.offload={'layer.0'=['optimizer']}" -o %t.units
+// RUN: FileCheck %s --check-prefix=UNITS < %t.units
+// RUN: sluice-opt %t.units -spmd-offload="memory.offload={'layer.0'=['optimizer']}" | diff %t.units -
 // Tests the copies between host and device memory, and the ops that run on the host.
 
 // The arguments of parameters and states, and the inputs that only the update reads, are in host memory.
@@ -90,3 +93,26 @@
 // PREFETCH-NEXT: %[[E:.*]] = spmd.copy_start %{{.*}} to <host> unit "root"
 // PREFETCH-NEXT: spmd.wait %[[E]]
 // PREFETCH-NEXT: spmd.yield
+
+// Only the states of the unit are in host memory, and only its gradients leave the device. The norm of all gradients is computed
+// on the host, from copies of the others, and the device updates the other units with its guard.
+// UNITS: func.func @train_step(%arg0: {{.*}} {spmd.parameter = @embed}, %arg1: {{.*}} {spmd.parameter = @embed, spmd.state = "momentum_buffer"}
+// UNITS-SAME: %arg2: {{.*}} {spmd.parameter = @layer.0.w}, %arg3: {{.*}} {spmd.parameter = @layer.0.w, spmd.space = #spmd.space<host>, spmd.state = "momentum_buffer"}
+// UNITS-SAME: {spmd.input = "lr"}
+// UNITS: spmd.reduce_scatter_start {{.*}} unit "layer.1"
+// UNITS-NEXT: %[[G1:.*]] = spmd.wait %{{[0-9]+}} {model.
+// UNITS-NEXT: %[[C1:.*]] = spmd.copy_start %[[G1]] to <host> unit "layer.1"
+// UNITS-NEXT: %[[H1:.*]] = spmd.wait %[[C1]]
+// UNITS: spmd.reduce_scatter_start {{.*}} unit "layer.0"
+// UNITS-NEXT: %[[G0:.*]] = spmd.wait %{{[0-9]+}} {chained
+// UNITS-NEXT: %[[C0:.*]] = spmd.copy_start %[[G0]] to <host> unit "layer.0"
+// UNITS-NEXT: %[[H0:.*]] = spmd.wait %[[C0]]
+// UNITS: spmd.yield {{.*}}%[[H0]], {{.*}}%[[H1]]
+// UNITS: spmd.section "update"
+// UNITS: model.power_sum {{.*}}spmd.stream = #spmd.stream<host>
+// UNITS: %[[F:.*]] = model.all_finite {{.*}}spmd.stream = #spmd.stream<host>
+// UNITS: %[[C:.*]] = spmd.copy_start %{{[0-9]+}}, %[[F]] to <device>
+// UNITS-NEXT: %[[GUARD:.*]]:2 = spmd.wait %[[C]]
+// UNITS-NEXT: model.sgd %arg0, {{.*}}%[[GUARD]]#1 {
+// UNITS-NOT: spmd.stream
+// UNITS: model.sgd {{.*}}spmd.stream = #spmd.stream<host>

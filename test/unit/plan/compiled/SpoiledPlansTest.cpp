@@ -29,6 +29,8 @@ const Recipe recipes[] = {
     {"Hybrid", "zoo mlp-stack", "--set mesh.replicate=2 --set mesh.shard=2"},
     {"Recompute", "zoo transformer", "--set mesh.shard=2 --set recompute.policy=block"},
     {"HostMemory", "zoo mlp-stack", "--set mesh.shard=2 --set 'memory.offload=[\"parameters\", \"optimizer\"]'"},
+    {"HostUnits", "zoo transformer",
+     "--set mesh.shard=2 --set 'memory.offload={root=[\"parameters\", \"optimizer\"]}'"},
     {"Accumulation", "zoo transformer", "--set mesh.shard=2 --set gradient.microbatches=4"},
     {"Tensor", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 16",
      "--set mesh.shard=2 --set mesh.tensor=2 --set sharding.tensor=megatron"},

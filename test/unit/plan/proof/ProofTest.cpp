@@ -19,6 +19,8 @@ const Recipe recipes[] = {
      "--set mesh.shard=2 --set precision.compute=f16 --set precision.loss_scale=dynamic --set gradient.microbatches=2"},
     {"Recompute", "zoo transformer", "--set mesh.shard=2 --set recompute.policy=block"},
     {"HostMemory", "zoo mlp-stack", "--set mesh.shard=2 --set 'memory.offload=[\"parameters\", \"optimizer\"]'"},
+    {"HostUnits", "zoo transformer",
+     "--set mesh.shard=2 --set gradient.clip_norm=1.0 --set 'memory.offload={root=[\"parameters\", \"optimizer\"]}'"},
     {"Flat", "zoo linear-relu-linear", "--set mesh.shard=4 --set sharding.dim=flat"},
     {"InBackward", "zoo mlp", "--set mesh.shard=2 --set optimizer.in_backward=true"},
     {"Divisor", "zoo mlp", "--set mesh.shard=2 --set gradient.divide=3"},

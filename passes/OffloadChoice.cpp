@@ -1,0 +1,121 @@
+//===- OffloadChoice.cpp - units whose states are in host memory ------------------------------===//
+#include "passes/OffloadChoice.h"
+
+#include "passes/solver/simulate/Prediction.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+namespace {
+
+std::string nameOf(Offloaded tensors) { return stringifyEnum(tensors).str(); }
+
+/// The tensors of a unit that the recipe keeps in host memory between steps.
+Strings statesOf(const Recipe &recipe, const std::string &unit) {
+  Strings states;
+  for (Offloaded state : {Offloaded::parameters, Offloaded::optimizer})
+    if (recipe.memory.offloads(state, unit))
+      states.push_back(nameOf(state));
+  return states;
+}
+
+Result<double> secondsOf(const plan::PlanT &plan, const Machine &machine) {
+  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, trainedEntry(plan).value_or(0)));
+  return step.seconds;
+}
+
+} // namespace
+
+RecipeTable offloadTable(const OffloadOptions &options, std::size_t kind, std::size_t units) {
+  RecipeTable table;
+  for (std::size_t u = 0; u < units; ++u)
+    table.entries.push_back({options.units[u], options.tensors[kind]});
+  return table;
+}
+
+Result<OffloadOptions> findOffloadOptions(const plan::PlanT &base, const PlanStages &stages,
+                                          const StageFreedom &freedom, const Machine &machine,
+                                          llvm::function_ref<Result<CompiledPlan>(const RecipeTable &)> compile) {
+  OffloadOptions options;
+  std::vector<std::pair<std::int64_t, std::string>> units;
+  for (const auto &unit : base.units) {
+    std::int64_t bytes = 0;
+    for (std::uint32_t parameter : unit->parameters)
+      bytes += static_cast<std::int64_t>(base.buffers[base.parameters[parameter]->buffer]->bytes);
+    if (bytes > 0)
+      units.emplace_back(bytes, unit->name);
+  }
+  std::ranges::stable_sort(units, {}, [](const auto &unit) { return unit.first; });
+  for (auto &[bytes, name] : units) {
+    options.unitBytes.push_back(bytes);
+    options.units.push_back(std::move(name));
+  }
+  SLUICE_ASSIGN_OR_RETURN(const double seconds, secondsOf(base, machine));
+  const Strings optimizer = {nameOf(Offloaded::optimizer)},
+                all = {nameOf(Offloaded::parameters), nameOf(Offloaded::optimizer)};
+  for (const Strings &tensors : {optimizer, all}) {
+    RecipeTable table;
+    for (const std::string &unit : options.units)
+      table.entries.push_back({unit, tensors});
+    SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan, compile(table));
+    SLUICE_ASSIGN_OR_RETURN(const PlanStages offloaded, readStages(plan.file.plan, freedom, &machine));
+    SLUICE_ASSIGN_OR_RETURN(const double time, secondsOf(plan.file.plan, machine));
+    const std::vector<std::int64_t> &before = stages.problem.live, &after = offloaded.problem.live;
+    if (before.size() != after.size())
+      continue;
+    OffloadKind kind{{}, std::llround((time - seconds) * 1e12)};
+    for (std::size_t k = 0; k < before.size(); ++k)
+      kind.savedBytes.push_back(before[k] - after[k]);
+    if (std::ranges::all_of(kind.savedBytes, [](std::int64_t bytes) { return bytes <= 0; }))
+      continue;
+    options.tensors.push_back(tensors);
+    options.kinds.push_back(std::move(kind));
+  }
+  return options;
+}
+
+llvm::json::Object offloadJson(const OffloadOptions &options, const UnitOffloadSolution &solution) {
+  llvm::json::Array kinds;
+  for (std::size_t kind = 0; kind < options.kinds.size(); ++kind)
+    kinds.push_back(llvm::json::Object{{"tensors", llvm::json::Array(options.tensors[kind])},
+                                       {"bytes", std::ranges::max(options.kinds[kind].savedBytes)},
+                                       {"s", static_cast<double>(options.kinds[kind].time) * 1e-12}});
+  const auto end = options.units.begin() + static_cast<std::ptrdiff_t>(solution.units);
+  llvm::json::Object chosen{{"units", llvm::json::Array(Strings(options.units.begin(), end))}};
+  if (solution.units > 0)
+    chosen["tensors"] = llvm::json::Array(options.tensors[solution.kind]);
+  return llvm::json::Object{{"all_units", std::move(kinds)}, {"choice", std::move(chosen)}};
+}
+
+RecipeValue offloadValue(const Recipe &recipe, RecipeTable table, const PlanStages &stages,
+                         const std::vector<std::uint32_t> &chosen) {
+  const std::string activations = nameOf(Offloaded::activations);
+  const RecipeValue given = recipe.value("memory.offload");
+  Strings others;
+  if (std::holds_alternative<Strings>(given))
+    others = statesOf(recipe, "");
+  else if (const auto *entries = std::get_if<RecipeTable>(&given)) {
+    table = *entries;
+    for (RecipeTableEntry &entry : table.entries)
+      std::erase(std::get<Strings>(entry.value), activations);
+  }
+  const bool hasUnits = !table.entries.empty();
+  for (std::size_t s = 0; s < stages.stages.size(); ++s) {
+    if (stages.stages[s].alternatives[chosen[s]].hostBytes == 0)
+      continue;
+    const std::string &block = stages.stages[s].block;
+    auto entry = std::ranges::find(table.entries, block, &RecipeTableEntry::name);
+    if (entry == table.entries.end())
+      entry = table.entries.insert(entry, {block, statesOf(recipe, block)});
+    std::get<Strings>(entry->value).push_back(activations);
+  }
+  if (table.entries.empty())
+    return others;
+  if (!hasUnits)
+    table.entries.push_back({"*", others});
+  std::ranges::sort(table.entries, {}, &RecipeTableEntry::name);
+  return table;
+}
+
+} // namespace sluice
