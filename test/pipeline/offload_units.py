@@ -163,7 +163,7 @@ def a_budget_chooses_the_number_of_units():
         # The recipe in the plan states the choice: compiled again without a choice, it gives the same plan.
         if part == 2:
             same = Plan(model, [line.replace(" = ", "=", 1) for line in plan.description["recipe"] if not line.endswith("= none")])
-            expect(same.path.read_bytes() == plan.path.read_bytes(), "expected the plan of the recipe that it states but got another one")
+            expect(same.path.read_bytes() == plan.path.read_bytes(), "expected the same bytes from the recipe that the plan states")
     expect_equal(numbers_of_units[0], 0, "units without need")
     expect(numbers_of_units == sorted(numbers_of_units) and 0 < numbers_of_units[1] < numbers_of_units[3], f"numbers of units: {numbers_of_units}")
     # A smaller budget is not faster.
