@@ -172,7 +172,8 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   remarkIf(!isOneBatch && gradient.sync.isEverywhere(GradientSync::reduce_scatter_only) && recipe.mesh.replicate == 1,
            gradientSync, "beyond \"every\" with one replica");
   remarkIf(!memory.offloads() && !memory.pinned, "memory.pinned", "without 'memory.offload'");
-  remarkIf(memory.offload.isEverywhere(std::vector{Offloaded::optimizer}) &&
+  remarkIf(memory.offloads(Offloaded::optimizer) && !memory.offloads(Offloaded::parameters) &&
+               !memory.offloads(Offloaded::activations) &&
                recipe.optimizer.info()->states(recipe.optimizer.settings).empty(),
            "memory.offload", "on an optimizer without state");
   remarkIf(recipe.kernels.attention == AttentionKernels::own && recipe.target.device == TargetDevice::cpu,

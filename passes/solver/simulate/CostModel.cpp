@@ -248,9 +248,11 @@ double CostModel::copySeconds(std::uint64_t bytes, plan::Space from, plan::Space
 InstructionCost CostModel::cost(const plan::InstructionT &instruction) {
   InstructionCost cost;
   const auto spaceOf = [&](const plan::ViewT &view) { return plan.buffers[view.buffer]->space; };
-  if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
+  if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
     cost = launchCost(*launch);
-  else if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
+    if (machine.device != "cpu" && plan.streams[instruction.stream]->processor == plan::Processor::host)
+      ++assumed["launches on the host: rates of the device"];
+  } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
     cost.work = collectiveSeconds(*collective, cost.latency);
   else if (const plan::CopyT *copy = instruction.operation.AsCopy())
     cost.work = copySeconds(viewElementBytes(*copy->source), spaceOf(*copy->source), spaceOf(*copy->destination));
