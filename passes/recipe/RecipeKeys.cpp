@@ -195,7 +195,7 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(loss.mean));
   add(withOff(size("loss.chunk_rows",
                    "chunked cross entropy: the output projection and its cross entropy become one op that "
-                   "computes the logits of this many rows at a time, in forward and again in backward")),
+                   "computes the logits of this many rows at a time")),
       FIELD(loss.chunkRows));
   add(flag("loss.per_rank",
            "each rank's loss is an output, which sluice-train --log-ranks all writes; requires loss.mean = "

@@ -1,6 +1,7 @@
 //===- FuseLoss.cpp - plan-fuse-loss --------------------------------------------------===//
 //
-// Replaces a cross entropy and its gradient by one launch that reads the logits once.
+// Replaces a cross entropy and its gradient by one launch that reads the logits once, or computes each chunk of them
+// once.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"
@@ -28,8 +29,17 @@ bool launches(LaunchOp launch, KernelId kernel) {
 
 ViewAttr viewOf(ArrayAttr views, unsigned index) { return cast<ViewAttr>(views[index]); }
 
+/// The kernels of a loss, of its gradient, and of both.
+struct LossKernels {
+  KernelId loss, gradient, both;
+};
+constexpr LossKernels ofLogits{KernelId::cross_entropy, KernelId::cross_entropy_grad, KernelId::cross_entropy_and_grad},
+    ofChunks{KernelId::linear_cross_entropy, KernelId::linear_cross_entropy_grad,
+             KernelId::linear_cross_entropy_and_grad};
+
 /// A loss, its gradient, and the launch between them that writes the factor of the gradient, or null.
 struct LossAndGradient {
+  LossKernels kernels;
   LaunchOp loss, factor, gradient;
 };
 
@@ -40,29 +50,32 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
     FailureOr<Recipe> recipe = recipeFor(getOperation(), deviceKind);
     if (failed(recipe))
       return signalPassFailure();
-    if (recipe->target.device != TargetDevice::cuda)
-      return;
+    // A CPU gains nothing from logits in memory that are read once.
+    const bool readsLogits = recipe->target.device == TargetDevice::cuda;
     for (auto entry : getOperation().getOps<EntryOp>()) {
       const BufferUses uses = usesOf(entry);
       SmallVector<LossAndGradient> pairs;
       forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
         auto gradient = dyn_cast<LaunchOp>(op);
-        if (!launches(gradient, KernelId::cross_entropy_grad))
-          return;
-        if (std::optional<LossAndGradient> pair = pairOf(gradient, position, uses))
-          pairs.push_back(*pair);
+        for (const LossKernels &kernels : {ofLogits, ofChunks})
+          if (launches(gradient, kernels.gradient) && (readsLogits || kernels.both == ofChunks.both))
+            if (std::optional<LossAndGradient> pair = pairOf(kernels, gradient, position, uses))
+              pairs.push_back(*pair);
       });
       for (const LossAndGradient &pair : pairs)
         fuse(pair);
     }
   }
 
-  /// With the loss of the gradient's logits and targets, if the gradient can run at its position.
-  static std::optional<LossAndGradient> pairOf(LaunchOp gradient, int64_t position, const BufferUses &uses) {
+  /// With the loss of the gradient's operands, if the gradient can run at its position. The inputs of a gradient are
+  /// its factor, those of the loss, and the log-sum-exp.
+  static std::optional<LossAndGradient> pairOf(const LossKernels &kernels, LaunchOp gradient, int64_t position,
+                                               const BufferUses &uses) {
     const ArrayAttr inputs = gradient.getInputs();
-    const ViewAttr logits = viewOf(inputs, 1), targets = viewOf(inputs, 2), lse = viewOf(inputs, 3);
+    const ArrayRef<Attribute> operands = inputs.getValue().drop_front().drop_back();
+    const ViewAttr lse = viewOf(inputs, inputs.size() - 1);
     // The last write of the log-sum-exp before the gradient.
-    LossAndGradient pair{{}, {}, gradient};
+    LossAndGradient pair{kernels, {}, {}, gradient};
     int64_t from = 0;
     for (const BufferUse &use : uses.lookup(lse.getBuffer().getAttr()))
       if (use.writes && use.position < position) {
@@ -70,9 +83,8 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
         from = use.position;
       }
     LaunchOp loss = pair.loss;
-    if (!launches(loss, KernelId::cross_entropy) || loss->getBlock() != gradient->getBlock() ||
-        whenOf(loss) != whenOf(gradient) || loss.getSettings() != gradient.getSettings() ||
-        viewOf(loss.getInputs(), 0) != logits || viewOf(loss.getInputs(), 1) != targets ||
+    if (!launches(loss, kernels.loss) || loss->getBlock() != gradient->getBlock() || whenOf(loss) != whenOf(gradient) ||
+        loss.getSettings() != gradient.getSettings() || loss.getInputs().getValue() != operands ||
         viewOf(loss.getOutputs(), 1) != lse)
       return std::nullopt;
     const auto usesBetween = [&](ViewAttr view) {
@@ -82,11 +94,12 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
           between.push_back(use);
       return between;
     };
-    for (ViewAttr read : {logits, targets})
-      if (llvm::any_of(usesBetween(read), [](const BufferUse &use) { return use.writes; }))
+    for (Attribute read : operands)
+      if (llvm::any_of(usesBetween(cast<ViewAttr>(read)), [](const BufferUse &use) { return use.writes; }))
         return std::nullopt;
-    if (!usesBetween(viewOf(gradient.getOutputs(), 0)).empty())
-      return std::nullopt;
+    for (Attribute written : gradient.getOutputs())
+      if (!usesBetween(cast<ViewAttr>(written)).empty())
+        return std::nullopt;
     // A factor that needs no operand can be written before the loss.
     const SmallVector<BufferUse> ofFactor = usesBetween(viewOf(inputs, 0));
     if (ofFactor.empty())
@@ -100,29 +113,42 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
   static void fuse(const LossAndGradient &pair) {
     LaunchOp loss = pair.loss, gradient = pair.gradient, factor = pair.factor;
     Builder builder(gradient.getContext());
-    const ArrayAttr of = gradient.getInputs();
-    const Attribute inputs[] = {of[1], of[2], of[0]};
-    const Attribute outputs[] = {loss.getOutputs()[0], loss.getOutputs()[1], gradient.getOutputs()[0]};
-    const auto id = [](ArrayRef<int64_t> ids, unsigned index) { return index < ids.size() ? ids[index] : 0; };
-    const int64_t inputValues[] = {id(gradient.getInputValues(), 1), id(gradient.getInputValues(), 2),
-                                   id(gradient.getInputValues(), 0)};
-    const int64_t outputValues[] = {id(loss.getOutputValues(), 0), id(loss.getOutputValues(), 1),
-                                    id(gradient.getOutputValues(), 0)};
+    SmallVector<Attribute> inputs(loss.getInputs().getValue()), outputs(loss.getOutputs().getValue());
+    inputs.push_back(gradient.getInputs()[0]);
+    llvm::append_range(outputs, gradient.getOutputs());
+    const auto id = [](ArrayRef<int64_t> ids, size_t index) { return index < ids.size() ? ids[index] : 0; };
+    SmallVector<int64_t> inputValues, outputValues;
+    for (size_t k = 1; k < inputs.size(); ++k)
+      inputValues.push_back(id(gradient.getInputValues(), k));
+    inputValues.push_back(id(gradient.getInputValues(), 0));
+    for (size_t k = 0; k < outputs.size(); ++k)
+      outputValues.push_back(k < 2 ? id(loss.getOutputValues(), k) : id(gradient.getOutputValues(), k - 2));
+    // Inputs of the gradient come one place earlier, its outputs after those of the loss.
+    SmallVector<int64_t> mayAlias(gradient.getMayAlias());
+    for (size_t k = 0; k < mayAlias.size(); k += 2) {
+      --mayAlias[k];
+      mayAlias[k + 1] += 2;
+    }
     std::uint64_t traffic = 0;
-    for (ArrayRef<Attribute> views : {ArrayRef(inputs), ArrayRef(outputs)})
+    for (ArrayRef<Attribute> views : {ArrayRef<Attribute>(inputs), ArrayRef<Attribute>(outputs)})
       for (Attribute view : views)
         traffic += static_cast<std::uint64_t>(cast<ViewAttr>(view).elements() *
                                               ViewAttr::elementBytes(cast<ViewAttr>(view).getElementType()));
     if (factor)
       factor->moveBefore(loss);
     loss->setLoc(builder.getFusedLoc({loss.getLoc(), gradient.getLoc()}));
-    loss.setKernel(kernelName(KernelId::cross_entropy_and_grad));
+    loss.setKernel(kernelName(pair.kernels.both));
     loss.setInputsAttr(builder.getArrayAttr(inputs));
     loss.setOutputsAttr(builder.getArrayAttr(outputs));
     loss.setInputValues(inputValues);
     loss.setOutputValues(outputValues);
-    loss.setMayAlias({0, 2});
-    loss.setFlops(loss.getFlops() + gradient.getFlops());
+    loss.setMayAlias(mayAlias);
+    // Both compute the logits of a chunk.
+    const std::uint64_t logits =
+        pair.kernels.both == ofChunks.both
+            ? 2 * std::uint64_t(viewOf(loss.getInputs(), 0).elements() * viewOf(loss.getInputs(), 1).getShape()[0])
+            : 0;
+    loss.setFlops(loss.getFlops() + gradient.getFlops() - std::min(loss.getFlops(), logits));
     loss.setTraffic(traffic);
     gradient.erase();
   }

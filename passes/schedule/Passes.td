@@ -139,8 +139,7 @@ def AccumulateInLaunches : Pass<"plan-accumulate-in-launches", "::mlir::ModuleOp
 def FuseLoss : Pass<"plan-fuse-loss", "::mlir::ModuleOp"> {
   let summary = "computes a cross entropy and its gradient by one launch";
   let description = [{
-    For `target.device = "cuda"`. The launch of a loss also computes the gradient of its logits, so that they are read once:
-    if the factor of the gradient is written before it, or by a launch without operands, and no instruction between them
+    The launch of a loss also computes its gradient: if the factor of the gradient is written before it, or by a launch without operands, and no instruction between them
     writes the logits or the targets or uses the memory of the gradient.
     ```
     launch cross_entropy ins [@x, @t] outs [@l, @s]; launch constant outs [@d]; launch cross_entropy_grad ins [@d, @x, @t, @s] outs [@y]

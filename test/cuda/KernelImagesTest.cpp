@@ -137,6 +137,8 @@ TEST_F(CudaKernels, LinearLoss) {
                 {&loss, &lse});
         compare({"linear_cross_entropy_grad", {}, 1, attributes}, {scalar(statistics, 0.7), x, weight, targets, lse},
                 {Tensor(dtype, shape, layout), Tensor(dtype, {c.classes, c.columns})}, depth, what);
+        compare({"linear_cross_entropy_and_grad", {}, 1, attributes}, {x, weight, targets, scalar(statistics, 0.7)},
+                {loss, lse, Tensor(dtype, shape, layout), Tensor(dtype, {c.classes, c.columns})}, depth, what);
       }
 }
 

@@ -123,6 +123,15 @@ private:
                   to.output(DType::f32, {}), to.output(DType::f32, {tokens});
                 },
                 rows}});
+          add("products", "linear_cross_entropy_and_grad", sizes(tokens, vocabulary, width),
+              logits * (6 * double(width) + 7),
+              {{[=](PreparedCase &to) {
+                  to.input(t, {tokens, width}), to.input(t, {vocabulary, width});
+                  to.input(DType::i32, {tokens}, vocabulary), to.input(DType::f32, {});
+                  to.output(DType::f32, {}), to.output(DType::f32, {tokens});
+                  to.output(t, {tokens, width}), to.output(t, {vocabulary, width});
+                },
+                rows}});
           add("products", "linear_cross_entropy_grad", sizes(tokens, vocabulary, width),
               logits * (6 * double(width) + 3),
               {{[=](PreparedCase &to) {

@@ -142,8 +142,8 @@ std::uint64_t crossEntropyCap(const LaunchDescription &launch) {
 }
 /// A chunk of logits, one number, and the largest workspace of its products and of cross entropy.
 std::uint64_t linearLossCap(const LaunchDescription &launch) {
-  // The gradient has dloss before them.
-  const auto in = launch.inputs.subspan(launch.inputs.size() == 3 ? 0 : 1);
+  // The gradient alone has dloss, a scalar, before them.
+  const auto in = launch.inputs.subspan(launch.inputs.size() >= 5 && launch.inputs[0].rank == 0 ? 1 : 0);
   const Operand &x = in[0], &weight = in[1], &targets = in[2];
   if (x.rank < 1 || weight.rank != 2)
     return 0;

@@ -79,15 +79,15 @@ constexpr std::uint64_t dnnConvolutionWorkspace(std::uint64_t weightBytes) {
   return (std::uint64_t(32) << 20) + (weightBytes + 255) / 256 * 256;
 }
 
-/// Workspace of a loss with its projection: a chunk of logits, in rows at a distance of `pitch` elements, and one
-/// number a row, or one factor on all. In addition to that of the products.
+/// Workspace of a loss with its projection: a chunk of logits, in rows at a distance of `pitch` elements; one
+/// factor on all; and one number a row. In addition to that of the products.
 struct LinearLossWorkspace {
   std::int64_t pitch = 0;
   std::uint64_t logits = 0, numbers = 0;
   constexpr LinearLossWorkspace(std::int64_t rows, std::int64_t chunk, std::int64_t classes, std::uint64_t bytes)
       : pitch(bytes == 2 ? alignedPitch(classes) : classes),
         logits((static_cast<std::uint64_t>(chunk * pitch) * bytes + 255) / 256 * 256),
-        numbers((static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1)) * 8 + 255) / 256 * 256) {}
+        numbers((static_cast<std::uint64_t>(rows + 1) * 8 + 255) / 256 * 256) {}
   constexpr std::uint64_t own() const { return logits + numbers; }
 };
 

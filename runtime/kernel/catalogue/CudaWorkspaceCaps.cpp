@@ -66,8 +66,8 @@ std::uint64_t crossEntropyAndGradCap(const LaunchDescription &launch) {
   return crossEntropyCap(launch) + crossEntropyGradWorkspace;
 }
 std::uint64_t linearLossCap(const LaunchDescription &launch) {
-  // The gradient has dloss before them.
-  const auto in = launch.inputs.subspan(launch.inputs.size() == 3 ? 0 : 1);
+  // The gradient alone has dloss, a scalar, before them.
+  const auto in = launch.inputs.subspan(launch.inputs.size() >= 5 && launch.inputs[0].rank == 0 ? 1 : 0);
   const Operand &x = in[0], &weight = in[1], &targets = in[2];
   if (weight.rank != 2)
     return 0;

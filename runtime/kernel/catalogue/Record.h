@@ -120,7 +120,7 @@ struct KernelRecord {
   CpuForm cpu = CpuForm::fast;
   std::string_view summary;
   RecordList<OperandRecord, 8> inputs = {};
-  RecordList<OperandRecord, 3> outputs = {};
+  RecordList<OperandRecord, 4> outputs = {};
   RecordList<AttributeRecord, 8> attributes = {};
   KernelReduction reduction = KernelReduction::not_a_reduction;
   /// Pairs of one type that may share memory if the input is not read afterwards, in order of preference.

@@ -5,17 +5,25 @@
 
 namespace sluice::cpu {
 
-Result<LinearLossShape> LinearLossShape::of(const KernelRequest &request, const Operand &x, const Operand &weight,
-                                            const Operand &targets, const Operand &lse, const Operand &loss) {
+Result<LinearLossShape> LinearLossShape::of(const KernelRequest &request, const LinearLossOperands &operands) {
+  const Operand &x = *operands.x, &weight = *operands.weight;
   Check check(request);
   LinearLossShape shape;
-  SLUICE_ASSIGN_OR_RETURN(shape.loss, CrossEntropyShape::of(request, x, targets, lse, loss));
+  for (const Operand *scalar : {operands.loss, operands.dloss})
+    if (scalar) {
+      SLUICE_ASSIGN_OR_RETURN(shape.loss, CrossEntropyShape::of(request, x, *operands.targets, *operands.lse, *scalar));
+    }
   SLUICE_RETURN_IF_ERROR(check.rank(weight, 2));
   SLUICE_RETURN_IF_ERROR(check.dim(weight, 1, x.extent[x.rank - 1]));
   SLUICE_RETURN_IF_ERROR(check.dtype(weight, x.dtype));
   shape.columns = x.extent[x.rank - 1];
   shape.classes = shape.loss.classes = shape.loss.total = weight.extent[0];
-  shape.rows = targets.elements();
+  for (auto [gradient, like] : {std::pair(operands.dx, &x), std::pair(operands.dweight, &weight)})
+    if (gradient) {
+      SLUICE_RETURN_IF_ERROR(check.dtype(*gradient, like->dtype));
+      SLUICE_RETURN_IF_ERROR(check.extent(*gradient, *like));
+    }
+  shape.rows = operands.targets->elements();
   std::int64_t chunk = request.attributes->integer("rows");
   if (chunk < 1)
     return check.refuse("rows, expected at least 1 but got ", chunk);

@@ -12,22 +12,39 @@
 
 namespace sluice::cpu {
 
+/// The kernels that compute the logits chunk by chunk.
+enum class LinearLoss { forward, gradient, both };
+
+/// Something of each operand, by role; T() where the kernel does not have the operand.
+template <typename T> struct LinearLossRoles {
+  T x, weight, targets, lse, loss, dloss, dx, dweight;
+
+  /// `in` and `out` give that of an input or output by its index.
+  template <typename In, typename Out> static LinearLossRoles of(LinearLoss kernel, In in, Out out) {
+    switch (kernel) {
+    case LinearLoss::forward:
+      return {in(0), in(1), in(2), out(1), out(0), T(), T(), T()};
+    case LinearLoss::gradient:
+      return {in(1), in(2), in(3), in(4), T(), in(0), out(0), out(1)};
+    case LinearLoss::both:
+      return {in(0), in(1), in(2), out(1), out(0), in(3), out(2), out(3)};
+    }
+    __builtin_unreachable();
+  }
+};
+
+using LinearLossOperands = LinearLossRoles<const Operand *>;
+inline LinearLossOperands linearLossOperands(LinearLoss kernel, std::span<const Operand> in,
+                                             std::span<const Operand> out) {
+  return LinearLossOperands::of(kernel, [&](std::size_t i) { return &in[i]; }, [&](std::size_t i) { return &out[i]; });
+}
+
 struct LinearLossShape {
   std::int64_t rows = 0, columns = 0, classes = 0, chunk = 1;
   /// Reduction, ignored class, smoothing; how targets are read.
   CrossEntropyShape loss;
 
-  static Result<LinearLossShape> of(const KernelRequest &request, const Operand &x, const Operand &weight,
-                                    const Operand &targets, const Operand &lse, const Operand &loss);
-};
-
-/// Operands of the forward and of the gradient by role.
-struct LinearLossOperands {
-  const Operand &x, &weight, &targets, &lse, &loss;
-  static LinearLossOperands ofForward(std::span<const Operand> in, std::span<const Operand> out) {
-    return {in[0], in[1], in[2], out[1], out[0]};
-  }
-  static LinearLossOperands ofGradient(std::span<const Operand> in) { return {in[1], in[2], in[3], in[4], in[0]}; }
+  static Result<LinearLossShape> of(const KernelRequest &request, const LinearLossOperands &operands);
 };
 
 /// A matrix without an address.

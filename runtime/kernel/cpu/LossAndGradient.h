@@ -6,28 +6,32 @@
 
 namespace sluice::cpu {
 
-/// The operands of one of the two kernels, of those of `cross_entropy_and_grad`.
+/// The operands of one of the two kernels, of those of both: the factor of the gradient is the last input, the loss and
+/// the statistics of its rows are the first outputs.
 template <typename Items> std::vector<typename Items::value_type> lossInputs(const Items &inputs) {
-  return {inputs[0], inputs[1]};
+  return {inputs.begin(), inputs.end() - 1};
 }
 template <typename Items> std::vector<typename Items::value_type> lossOutputs(const Items &outputs) {
-  return {outputs[0], outputs[1]};
+  return {outputs.begin(), outputs.begin() + 2};
 }
 template <typename Items>
 std::vector<typename Items::value_type> gradientInputs(const Items &inputs, const Items &outputs) {
-  return {inputs[2], inputs[0], inputs[1], outputs[1]};
+  std::vector<typename Items::value_type> all{inputs.back()};
+  all.insert(all.end(), inputs.begin(), inputs.end() - 1);
+  all.push_back(outputs[1]);
+  return all;
 }
 template <typename Items> std::vector<typename Items::value_type> gradientOutputs(const Items &outputs) {
-  return {outputs[2]};
+  return {outputs.begin() + 2, outputs.end()};
 }
 
-/// `cross_entropy_and_grad` as two kernels, `cross_entropy` and `cross_entropy_grad`.
+/// `cross_entropy_and_grad` or `linear_cross_entropy_and_grad` as two kernels.
 class LossAndGradient final : public BoundKernel {
 public:
   LossAndGradient(std::unique_ptr<BoundKernel> loss, std::unique_ptr<BoundKernel> gradient)
       : loss(std::move(loss)), gradient(std::move(gradient)) {}
 
-  /// Prepares both for a request of `cross_entropy_and_grad`.
+  /// Prepares both for a request of the kernel of both.
   static Result<std::unique_ptr<BoundKernel>> prepare(const KernelRequest &request, PrepareFunction loss,
                                                       PrepareFunction gradient) {
     const std::vector<Operand> in = lossInputs(request.inputs), out = lossOutputs(request.outputs);

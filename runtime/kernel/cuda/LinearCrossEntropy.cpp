@@ -1,9 +1,9 @@
 //===- LinearCrossEntropy.cpp - chunked cross entropy on a GPU ------------------===//
 //
-// Each chunk of rows is a product into scratch memory, followed by the loss kernels. The gradient computes the chunk's
-// logits again, replaces them by their gradient, and ends in two products; that of the weight adds the sum of earlier
-// chunks as its residual. Only one chunk's logits exist at a time. Rows without a constant stride are chunks of one
-// row.
+// Each chunk of rows is a product into scratch memory, followed by the loss kernels. The gradient replaces the logits
+// by their gradient and ends in two products; that of the weight adds the sum of earlier chunks as its residual. Alone
+// it computes the logits again. Only one chunk's logits exist at a time. Rows without a constant stride are chunks of
+// one row.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
@@ -17,7 +17,9 @@
 namespace sluice::cuda {
 namespace {
 
+using cpu::LinearLoss;
 using cpu::LinearLossOperands;
+using cpu::linearLossOperands;
 using cpu::LinearLossShape;
 
 /// The stride of rows (the first `dims` dims), if it is constant.
@@ -63,7 +65,7 @@ struct RowRange {
 /// The kernels of chunks of one length.
 struct Steps {
   std::int64_t rows = 0;
-  std::unique_ptr<BoundKernel> logits, loss, dx, firstWeight, nextWeight;
+  std::unique_ptr<BoundKernel> logits, loss, slopes, dx, firstWeight, nextWeight;
 };
 
 struct Chunks {
@@ -72,17 +74,11 @@ struct Chunks {
   RowRange x, dx, targets, lse;
   /// Full chunks, and a shorter last one.
   Steps steps[2];
-  std::unique_ptr<BoundKernel> total;
+  std::unique_ptr<BoundKernel> factor, total;
 
-  char *numbers(const RunAddresses &run) const { return static_cast<char *>(run.workspace) + space.logits; }
+  char *factorOf(const RunAddresses &run) const { return static_cast<char *>(run.workspace) + space.logits; }
+  char *lossOf(const RunAddresses &run, std::int64_t row) const { return factorOf(run) + (1 + row) * 8; }
   void *rest(const RunAddresses &run) const { return static_cast<char *>(run.workspace) + space.own(); }
-
-  /// At least once: a sum over no rows is still to be written.
-  template <typename Body> Status forEachChunk(Body body) const {
-    for (std::int64_t at = 0; at == 0 || at < s.rows; at += s.chunk)
-      SLUICE_RETURN_IF_ERROR(body(at, steps[s.rows - at < s.chunk]));
-    return {};
-  }
 };
 
 Result<std::unique_ptr<BoundKernel>> product(const KernelRequest &request, std::uint64_t used,
@@ -105,18 +101,18 @@ RowArgs lossArgs(const LinearLossShape &s, std::int64_t rows) {
   return args;
 }
 
-/// `dx` null: forward.
-Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const LinearLossOperands &o, const Operand *dx) {
-  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s, LinearLossShape::of(request, o.x, o.weight, o.targets, o.lse, o.loss));
-  const int dims = o.x.rank - 1;
-  for (const Operand *operand : {&o.x, dx ? dx : &o.x, &o.targets, &o.lse})
+Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const LinearLossOperands &o) {
+  SLUICE_ASSIGN_OR_RETURN(LinearLossShape s, LinearLossShape::of(request, o));
+  const int dims = o.x->rank - 1;
+  const Operand &dx = o.dx ? *o.dx : *o.x;
+  for (const Operand *operand : {o.x, &dx, o.targets, o.lse})
     if (!pitchOf(*operand, dims))
       s.chunk = 1;
-  const LinearLossWorkspace space(s.rows, s.chunk, s.classes, dtypeBytes(o.x.dtype));
+  const LinearLossWorkspace space(s.rows, s.chunk, s.classes, dtypeBytes(o.x->dtype));
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(space.own()));
   auto chunks = std::make_shared<Chunks>(
-      Chunks{s, space, {o.x, dims}, {dx ? *dx : o.x, dims}, {o.targets, dims}, {o.lse, dims}, {}, nullptr});
-  const std::string policy = policyOf({&o.x});
+      Chunks{s, space, {*o.x, dims}, {dx, dims}, {*o.targets, dims}, {*o.lse, dims}, {}, nullptr, nullptr});
+  const std::string policy = policyOf({o.x});
   for (int last : {0, 1}) {
     const std::int64_t rows = last ? s.rows % s.chunk : std::min(s.chunk, s.rows);
     if (rows == 0 && (last == 0 || s.rows != 0))
@@ -124,15 +120,14 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
     Steps &steps = chunks->steps[last];
     steps.rows = rows;
     const Operand part = chunks->x.chunk(rows, s.columns),
-                  logits = cpu::matrixOf(o.x.dtype, rows, s.classes, space.pitch);
+                  logits = cpu::matrixOf(o.x->dtype, rows, s.classes, space.pitch);
     SLUICE_ASSIGN_OR_RETURN(steps.logits,
-                            product(request, space.own(), {part, o.weight}, logits, {{"transpose_b", 1, 0, {}}}));
-    RowArgs args = lossArgs(s, rows);
-    const int first = dx ? 1 : 0;
-    args.in[first] = viewOf(logits);
-    args.in[first + 1] = chunks->targets.numbers(rows);
+                            product(request, space.own(), {part, *o.weight}, logits, {{"transpose_b", 1, 0, {}}}));
     const LaunchShape shape = rowGrid(rows, s.classes);
-    if (!dx) {
+    if (o.loss) {
+      RowArgs args = lossArgs(s, rows);
+      args.in[0] = viewOf(logits);
+      args.in[1] = chunks->targets.numbers(rows);
       args.out[1] = chunks->lse.numbers(rows);
       SLUICE_ASSIGN_OR_RETURN(steps.loss, oneLaunch(request, "sluice_crossEntropy_" + policy, shape, args,
                                                     [](RowArgs &args, const RunAddresses &run) {
@@ -141,20 +136,23 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
                                                       args.out[1].data = run.outputs[0];
                                                       args.scratch = run.workspace;
                                                     }));
-      continue;
     }
+    if (!o.dx)
+      continue;
+    RowArgs args = lossArgs(s, rows);
+    args.in[1] = args.out[0] = viewOf(logits);
+    args.in[2] = chunks->targets.numbers(rows);
     args.in[3] = chunks->lse.numbers(rows);
-    args.out[0] = args.in[1];
-    SLUICE_ASSIGN_OR_RETURN(steps.loss, oneLaunch(request, "sluice_crossEntropyGrad_" + policy, shape, args,
-                                                  [](RowArgs &args, const RunAddresses &run) {
-                                                    args.in[1].data = args.out[0].data = run.inputs[0];
-                                                    args.in[2].data = run.inputs[1];
-                                                    args.in[3].data = run.inputs[2];
-                                                    args.scratch = run.workspace;
-                                                  }));
-    const Operand &dweight = request.outputs[1];
+    SLUICE_ASSIGN_OR_RETURN(steps.slopes, oneLaunch(request, "sluice_crossEntropyGrad_" + policy, shape, args,
+                                                    [](RowArgs &args, const RunAddresses &run) {
+                                                      args.in[1].data = args.out[0].data = run.inputs[0];
+                                                      args.in[2].data = run.inputs[1];
+                                                      args.in[3].data = run.inputs[2];
+                                                      args.scratch = run.workspace;
+                                                    }));
+    const Operand &dweight = *o.dweight;
     SLUICE_ASSIGN_OR_RETURN(steps.dx,
-                            product(request, space.own(), {logits, o.weight}, chunks->dx.chunk(rows, s.columns), {}));
+                            product(request, space.own(), {logits, *o.weight}, chunks->dx.chunk(rows, s.columns), {}));
     SLUICE_ASSIGN_OR_RETURN(steps.firstWeight,
                             product(request, space.own(), {logits, part}, dweight, {{"transpose_a", 1, 0, {}}}));
     SLUICE_ASSIGN_OR_RETURN(steps.nextWeight, product(request, space.own(), {logits, part, dweight}, dweight,
@@ -165,68 +163,86 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
 
 char *shifted(void *data, std::int64_t bytes) { return static_cast<char *>(data) + bytes; }
 
-} // namespace
+using Addresses = cpu::LinearLossRoles<void *>;
+Addresses addressesOf(LinearLoss kernel, const RunAddresses &run) {
+  return Addresses::of(
+      kernel, [&](std::size_t i) { return run.inputs[i]; }, [&](std::size_t i) { return run.outputs[i]; });
+}
 
-Bound kernels::linear_cross_entropy(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto chunks,
-                          prepare(request, LinearLossOperands::ofForward(request.inputs, request.outputs), nullptr));
-  RowArgs args = lossArgs(chunks->s, chunks->s.rows);
-  args.in[1] = viewOf(request.inputs[2]);
-  args.out[0] = viewOf(request.outputs[0]);
-  SLUICE_ASSIGN_OR_RETURN(chunks->total, oneLaunch(request, "sluice_crossEntropyEnd", {1, 512, reduceBytes}, args,
-                                                   [](RowArgs &args, const RunAddresses &run) {
-                                                     args.in[1].data = run.inputs[2];
-                                                     args.out[0].data = run.outputs[0];
-                                                     args.scratch = run.workspace;
-                                                   }));
+Status enqueueChunk(const Chunks &c, const RunAddresses &run, const Addresses &a, std::int64_t at, const Steps &steps) {
+  void *const part = shifted(a.x, c.x.offset(at)), *const targets = shifted(a.targets, c.targets.offset(at)),
+              *const lse = shifted(a.lse, c.lse.offset(at));
+  void *const product[] = {part, a.weight}, *const logits[] = {run.workspace};
+  SLUICE_RETURN_IF_ERROR(steps.logits->enqueue(run.stream, product, logits, c.rest(run)));
+  if (steps.loss) {
+    void *const in[] = {run.workspace, targets}, *const out[] = {lse};
+    SLUICE_RETURN_IF_ERROR(steps.loss->enqueue(run.stream, in, out, c.lossOf(run, at)));
+  }
+  if (!steps.slopes)
+    return {};
+  void *const slopes[] = {run.workspace, targets, lse};
+  SLUICE_RETURN_IF_ERROR(steps.slopes->enqueue(run.stream, slopes, {}, c.factorOf(run)));
+  void *const down[] = {run.workspace, a.weight}, *const rows[] = {shifted(a.dx, c.dx.offset(at))};
+  SLUICE_RETURN_IF_ERROR(steps.dx->enqueue(run.stream, down, rows, c.rest(run)));
+  void *const outer[] = {run.workspace, part, a.dweight}, *const sums[] = {a.dweight};
+  return at == 0 ? steps.firstWeight->enqueue(run.stream, std::span(outer, 2), sums, c.rest(run))
+                 : steps.nextWeight->enqueue(run.stream, outer, sums, c.rest(run));
+}
+
+Bound prepareChunks(const KernelRequest &request, LinearLoss kernel) {
+  const auto o = linearLossOperands(kernel, request.inputs, request.outputs);
+  SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare(request, o));
+  const LaunchShape oneBlock{1, 512, reduceBytes};
+  if (o.dloss) {
+    RowArgs args = lossArgs(chunks->s, chunks->s.rows);
+    args.in[0] = viewOf(*o.dloss);
+    args.in[2] = viewOf(*o.targets);
+    SLUICE_ASSIGN_OR_RETURN(chunks->factor, oneLaunch(request, "sluice_crossEntropyFactor", oneBlock, args,
+                                                      [kernel](RowArgs &args, const RunAddresses &run) {
+                                                        const Addresses a = addressesOf(kernel, run);
+                                                        args.in[0].data = a.dloss;
+                                                        args.in[2].data = a.targets;
+                                                        args.scratch = run.workspace;
+                                                      }));
+  }
+  if (o.loss) {
+    RowArgs args = lossArgs(chunks->s, chunks->s.rows);
+    args.in[1] = viewOf(*o.targets);
+    args.out[0] = viewOf(*o.loss);
+    SLUICE_ASSIGN_OR_RETURN(chunks->total, oneLaunch(request, "sluice_crossEntropyEnd", oneBlock, args,
+                                                     [kernel](RowArgs &args, const RunAddresses &run) {
+                                                       const Addresses a = addressesOf(kernel, run);
+                                                       args.in[1].data = a.targets;
+                                                       args.out[0].data = a.loss;
+                                                       args.scratch = run.workspace;
+                                                     }));
+  }
   LaunchList list(*request.cuda);
-  list.addStep([chunks](const RunAddresses &run) {
+  list.addStep([chunks, kernel](const RunAddresses &run) {
     const Chunks &c = *chunks;
-    SLUICE_RETURN_IF_ERROR(c.forEachChunk([&](std::int64_t at, const Steps &steps) {
-      void *const product[] = {shifted(run.inputs[0], c.x.offset(at)), run.inputs[1]}, *const logits[] = {
-                                                                                           run.workspace};
-      SLUICE_RETURN_IF_ERROR(steps.logits->enqueue(run.stream, product, logits, c.rest(run)));
-      void *const in[] = {run.workspace, shifted(run.inputs[2], c.targets.offset(at))};
-      void *const out[] = {shifted(run.outputs[1], c.lse.offset(at))};
-      return steps.loss->enqueue(run.stream, in, out, c.numbers(run) + at * 8);
-    }));
-    return c.total->enqueue(run.stream, run.inputs, run.outputs, c.numbers(run));
+    const Addresses a = addressesOf(kernel, run);
+    if (c.factor)
+      SLUICE_RETURN_IF_ERROR(c.factor->enqueue(run.stream, run.inputs, run.outputs, c.factorOf(run)));
+    // At least once: a sum over no rows is still to be written.
+    for (std::int64_t at = 0; at == 0 || at < c.s.rows; at += c.s.chunk)
+      SLUICE_RETURN_IF_ERROR(enqueueChunk(c, run, a, at, c.steps[c.s.rows - at < c.s.chunk]));
+    return c.total ? c.total->enqueue(run.stream, run.inputs, run.outputs, c.lossOf(run, 0)) : Status::ok();
   });
   return std::move(list).finish();
 }
 
+} // namespace
+
+Bound kernels::linear_cross_entropy(const KernelRequest &request) {
+  return prepareChunks(request, LinearLoss::forward);
+}
+
 Bound kernels::linear_cross_entropy_grad(const KernelRequest &request) {
-  SLUICE_ASSIGN_OR_RETURN(auto chunks,
-                          prepare(request, LinearLossOperands::ofGradient(request.inputs), &request.outputs[0]));
-  RowArgs args = lossArgs(chunks->s, chunks->s.rows);
-  args.in[0] = viewOf(request.inputs[0]);
-  args.in[2] = viewOf(request.inputs[3]);
-  SLUICE_ASSIGN_OR_RETURN(chunks->total, oneLaunch(request, "sluice_crossEntropyFactor", {1, 512, reduceBytes}, args,
-                                                   [](RowArgs &args, const RunAddresses &run) {
-                                                     args.in[0].data = run.inputs[0];
-                                                     args.in[2].data = run.inputs[3];
-                                                     args.scratch = run.workspace;
-                                                   }));
-  LaunchList list(*request.cuda);
-  list.addStep([chunks](const RunAddresses &run) {
-    const Chunks &c = *chunks;
-    SLUICE_RETURN_IF_ERROR(c.total->enqueue(run.stream, run.inputs, run.outputs, c.numbers(run)));
-    return c.forEachChunk([&](std::int64_t at, const Steps &steps) {
-      void *const part = shifted(run.inputs[1], c.x.offset(at)), *const weight = run.inputs[2],
-                  *const dweight = run.outputs[1];
-      void *const slopes = run.workspace, *const product[] = {part, weight}, *const logits[] = {slopes};
-      SLUICE_RETURN_IF_ERROR(steps.logits->enqueue(run.stream, product, logits, c.rest(run)));
-      void *const loss[] = {slopes, shifted(run.inputs[3], c.targets.offset(at)),
-                            shifted(run.inputs[4], c.lse.offset(at))};
-      SLUICE_RETURN_IF_ERROR(steps.loss->enqueue(run.stream, loss, {}, c.numbers(run)));
-      void *const down[] = {slopes, weight}, *const rows[] = {shifted(run.outputs[0], c.dx.offset(at))};
-      SLUICE_RETURN_IF_ERROR(steps.dx->enqueue(run.stream, down, rows, c.rest(run)));
-      void *const outer[] = {slopes, part, dweight}, *const sums[] = {dweight};
-      return at == 0 ? steps.firstWeight->enqueue(run.stream, std::span(outer, 2), sums, c.rest(run))
-                     : steps.nextWeight->enqueue(run.stream, outer, sums, c.rest(run));
-    });
-  });
-  return std::move(list).finish();
+  return prepareChunks(request, LinearLoss::gradient);
+}
+
+Bound kernels::linear_cross_entropy_and_grad(const KernelRequest &request) {
+  return prepareChunks(request, LinearLoss::both);
 }
 
 } // namespace sluice::cuda

@@ -4,7 +4,7 @@
 
 // Tests that a loss and its gradient become one launch at the position of the loss, after the constant factor.
 
-// CPU-NOT: cross_entropy_and_grad
+// CPU-NOT: "cross_entropy_and_grad"
 plan.buffer @x : tensor<2x8xbf16> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "f"}
 plan.buffer @y : tensor<2x8xbf16> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "f"}
 plan.buffer @t : tensor<2xi32> {space = #plan.space<device>, buffer_class = #plan.class<input>, bytes = 8 : i64, entry = "f"}
@@ -13,6 +13,10 @@ plan.buffer @l : tensor<f32> {space = #plan.space<device>, buffer_class = #plan.
 plan.buffer @s : tensor<2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 8 : i64, entry = "f"}
 plan.buffer @d : tensor<f32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 4 : i64, entry = "f"}
 plan.buffer @z : tensor<f32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 4 : i64, entry = "f"}
+plan.buffer @h : tensor<2x3xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 24 : i64, entry = "f"}
+plan.buffer @w : tensor<8x3xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 96 : i64, entry = "f"}
+plan.buffer @dh : tensor<2x3xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 24 : i64, entry = "f"}
+plan.buffer @dw : tensor<8x3xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 96 : i64, entry = "f"}
 plan.entry @f {
   // CHECK-LABEL: plan.section "fused"
   // CHECK-NEXT: plan.launch "constant"
@@ -61,5 +65,19 @@ plan.entry @f {
 
     plan.launch "cross_entropy" ins [#plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {} {phase = #plan.phase<loss>}
     plan.launch "cross_entropy_grad" ins [#plan.view<@d : f32>, #plan.view<@x : 2x8xbf16>, #plan.view<@t : 2xi32>, #plan.view<@s : 2xf32>] outs [#plan.view<@y : 2x8xbf16>] {} {phase = #plan.phase<backward>, when = #plan.when<first>}
+  }
+
+  // Chunks of logits are computed once, on each device.
+  // CHECK-LABEL: plan.section "chunks"
+  // CHECK-NEXT: plan.launch "constant"
+  // CHECK-NEXT: plan.launch "linear_cross_entropy_and_grad" ins [#plan.view<@h : 2x3xf32>, #plan.view<@w : 8x3xf32>, #plan.view<@t : 2xi32>, #plan.view<@d : f32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>, #plan.view<@dh : 2x3xf32>, #plan.view<@dw : 8x3xf32>] {reduction = 0 : i64, rows = 1 : i64} {flops = 400 : i64, input_values = array<i64: 1, 2, 3, 6>, output_values = array<i64: 4, 5, 7, 8>, phase = #plan.phase<loss>, traffic = 264 : i64}
+  // CHECK-NEXT: }
+  // CPU-LABEL: plan.section "chunks"
+  // CPU: plan.launch "linear_cross_entropy_and_grad"
+  // CPU-NOT: linear_cross_entropy_grad
+  plan.section "chunks" repeat 1 {
+    plan.launch "linear_cross_entropy" ins [#plan.view<@h : 2x3xf32>, #plan.view<@w : 8x3xf32>, #plan.view<@t : 2xi32>] outs [#plan.view<@l : f32>, #plan.view<@s : 2xf32>] {reduction = 0 : i64, rows = 1 : i64} {phase = #plan.phase<loss>, flops = 160 : i64, traffic = 140 : i64, input_values = array<i64: 1, 2, 3>, output_values = array<i64: 4, 5>}
+    plan.launch "constant" ins [] outs [#plan.view<@d : f32>] {value = 1.0 : f64} {phase = #plan.phase<backward>, output_values = array<i64: 6>}
+    plan.launch "linear_cross_entropy_grad" ins [#plan.view<@d : f32>, #plan.view<@h : 2x3xf32>, #plan.view<@w : 8x3xf32>, #plan.view<@t : 2xi32>, #plan.view<@s : 2xf32>] outs [#plan.view<@dh : 2x3xf32>, #plan.view<@dw : 8x3xf32>] {reduction = 0 : i64, rows = 1 : i64} {phase = #plan.phase<backward>, flops = 336 : i64, traffic = 264 : i64, input_values = array<i64: 6, 1, 2, 3, 5>, output_values = array<i64: 7, 8>}
   }
 }

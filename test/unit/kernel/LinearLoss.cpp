@@ -36,6 +36,12 @@ struct Operands {
     mustRun({"linear_cross_entropy_grad", flavour, threads, attributesOf(c)}, {&dloss, &x, &weight, &targets, &lse},
             {&dx, &dweight});
   }
+  /// Loss and gradients by one kernel.
+  void runBoth(KernelFlavour flavour, const LossCase &c) {
+    Tensor dloss = scalar(loss.operand.dtype, 0.7);
+    mustRun({"linear_cross_entropy_and_grad", flavour, 1, attributesOf(c)}, {&x, &weight, &targets, &dloss},
+            {&loss, &lse, &dx, &dweight});
+  }
 };
 
 TEST(LinearLoss, ChunksMatchTheReference) {
@@ -73,6 +79,19 @@ TEST(LinearLoss, EqualsSeparateProductAndLoss) {
     expectNear(whole.loss, loss.values(), 0x1p-21, 0x1p-21, "loss");
     expectNear(whole.lse, lse.values(), 0x1p-21, 0x1p-21, "lse");
   }
+}
+
+TEST(LinearLoss, OneKernelHasTheBitsOfTwo) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference})
+        for (const LossCase &c : cases) {
+          Operands two(dtype, c, layout), one(dtype, c, layout);
+          two.run(flavour, c);
+          one.runBoth(flavour, c);
+          for (auto member : {&Operands::loss, &Operands::lse, &Operands::dx, &Operands::dweight})
+            EXPECT_EQ((one.*member).values(), (two.*member).values()) << dtypeName(dtype) << " of " << c.classes;
+        }
 }
 
 TEST(LinearLoss, ThreadsDoNotChangeValues) {

@@ -35,6 +35,7 @@ const std::vector<Example> &examples() {
       {KernelId::batch_norm_grad, {features, features, channels, channels, channels}, {features, channels, channels}},
       {KernelId::linear_cross_entropy, {{6, 8}, {16, 8}, {6}}, {{}, {6}}, chunk},
       {KernelId::linear_cross_entropy_grad, {{}, {6, 8}, {16, 8}, {6}, {6}}, {{6, 8}, {16, 8}}, chunk},
+      {KernelId::linear_cross_entropy_and_grad, {{6, 8}, {16, 8}, {6}, {}}, {{}, {6}, {6, 8}, {16, 8}}, chunk},
       {KernelId::matmul, {{6, 8}, {8, 5}}, {{6, 5}}},
       {KernelId::matmul, {{2, 6, 8}, {2, 8, 5}}, {{2, 6, 5}}},
       {KernelId::matmul, {{6, 8}, {8, 5}, {5}, {6, 5}}, {{6, 5}}, {integer("bias", 1), integer("residual", 1)}},

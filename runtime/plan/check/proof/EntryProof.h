@@ -129,8 +129,8 @@ private:
 
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
-  /// A launch of `cross_entropy_and_grad` is one of each of two kernels.
-  Verdict lossAndGradient(const plan::LaunchT &launch, std::uint32_t i);
+  /// A launch of a loss and its gradient is one of each of two kernels: `kernel`, and the next one of `kernels`.
+  Verdict lossAndGradient(const plan::LaunchT &launch, std::uint32_t kernel, std::uint32_t i);
   const std::string &kernelOf(const plan::LaunchT &launch) const { return kernels[launch.kernel]; }
   /// The destination holds the source times the factor.
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);

@@ -119,28 +119,30 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
     return {};
   if (isUpdateKernel(kernel))
     return update(launch, i);
+  const auto added = static_cast<std::uint32_t>(plan.kernels.size());
   if (kernel == kernelName(KernelId::cross_entropy_and_grad))
-    return lossAndGradient(launch, i);
+    return lossAndGradient(launch, added, i);
+  if (kernel == kernelName(KernelId::linear_cross_entropy_and_grad))
+    return lossAndGradient(launch, added + 2, i);
   if (const std::optional<Verdict> done = accumulateResults(launch, i))
     return *done;
   return compute(launch, i);
 }
 
-Verdict EntryProof::lossAndGradient(const plan::LaunchT &launch, std::uint32_t i) {
-  const auto added = static_cast<std::uint32_t>(plan.kernels.size());
+Verdict EntryProof::lossAndGradient(const plan::LaunchT &launch, std::uint32_t kernel, std::uint32_t i) {
+  plan::LaunchT loss = launchLike(launch, kernel), gradient = launchLike(launch, kernel + 1);
+  const std::size_t factor = launch.inputs.size() - 1;
   const auto addOwn = [&](plan::LaunchT &part, std::size_t k) {
     addInput(part, *launch.inputs[k], idAt(launch.input_values, k));
   };
-  plan::LaunchT loss = launchLike(launch, added), gradient = launchLike(launch, added + 1);
-  addOwn(loss, 0);
-  addOwn(loss, 1);
-  addOutput(loss, launch, 0);
-  addOutput(loss, launch, 1);
-  addOwn(gradient, 2);
-  addOwn(gradient, 0);
-  addOwn(gradient, 1);
+  addOwn(gradient, factor);
+  for (std::size_t k = 0; k < factor; ++k) {
+    addOwn(loss, k);
+    addOwn(gradient, k);
+  }
   addInput(gradient, *launch.outputs[1], idAt(launch.output_values, 1));
-  addOutput(gradient, launch, 2);
+  for (std::size_t k = 0; k < launch.outputs.size(); ++k)
+    addOutput(k < 2 ? loss : gradient, launch, k);
   SLUICE_CHECK(compute(loss, i));
   return compute(gradient, i);
 }

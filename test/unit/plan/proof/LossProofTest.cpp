@@ -40,6 +40,51 @@ public:
   }
 };
 
+/// A chunked loss of x [3, 2] and weight [5, 2], and its gradients.
+class ChunkedLossAndGradients : public ProofPlan {
+public:
+  static constexpr auto i32 = plan::DType::i32;
+  plan::LaunchT *fused = nullptr;
+
+  ChunkedLossAndGradients() : ProofPlan({{"shard", 2}}) {
+    const std::vector<plan::AttributeT> attributes{text("reduction", "sum"), integer("ignore_index", -100),
+                                                   integer("rows", 2)};
+    const Ids in{input("x", {3, 2}), input("weight", {5, 2}), input("targets", {3}, i32), input("dloss", {})};
+    const Ids ofLoss{value({}), value({3})}, gradients{value({3, 2}), value({5, 2})};
+    define("model.linear_cross_entropy", {in[0], in[1], in[2]}, ofLoss, attributes);
+    define("model.linear_cross_entropy_grad", {in[3], in[0], in[1], in[2], ofLoss[1]}, gradients, attributes);
+    end({ofLoss[0], gradients[0], gradients[1]});
+    std::vector<std::uint32_t> buffers;
+    plan::EntryT &entry = step();
+    for (auto [name, shape, dtype] :
+         {std::tuple("x", Shape{3, 2}, f32), {"weight", {5, 2}, f32}, {"targets", {3}, i32}, {"dloss", {}, f32}}) {
+      buffers.push_back(buffer(name, shape, dtype, host));
+      port(entry.inputs, name, view(buffers.back()));
+    }
+    const std::uint32_t loss = buffer("loss", {}), lse = buffer("lse", {3}), dx = buffer("dx", {3, 2}),
+                        dweight = buffer("dweight", {5, 2});
+    fused = &compute(
+        "linear_cross_entropy_and_grad", {view(buffers[0]), view(buffers[1]), view(buffers[2]), view(buffers[3])},
+        {view(loss), view(lse), view(dx), view(dweight)}, in, {ofLoss[0], ofLoss[1], gradients[0], gradients[1]},
+        {integer("reduction", 1), integer("ignore_index", -100), integer("rows", 2)});
+    port(entry.outputs, "loss", view(loss));
+    port(entry.outputs, "dx", view(dx));
+    port(entry.outputs, "dweight", view(dweight));
+  }
+};
+
+TEST(LossProof, OneLaunchComputesAChunkedLossAndItsGradients) {
+  EXPECT_EQ(proofOf(ChunkedLossAndGradients()), "");
+
+  ChunkedLossAndGradients mean;
+  mean.fused->attributes[0]->integer = 0;
+  expectText(proofOf(mean), "P9", "expected 'reduction' = 1 but got 0");
+
+  ChunkedLossAndGradients exchanged;
+  std::swap(exchanged.fused->inputs[0]->buffer, exchanged.fused->inputs[1]->buffer);
+  EXPECT_NE(proofOf(exchanged), "");
+}
+
 TEST(LossProof, OneLaunchComputesBothOps) {
   EXPECT_EQ(proofOf(LossAndGradient()), "");
   EXPECT_EQ(proofOf(LossAndGradient(/*names=*/false)), "");
