@@ -1,7 +1,7 @@
 //===- AccumulateInLaunches.cpp - plan-accumulate-in-launches ----------------------===//
 //
-// Replaces a launch and the accumulation of its results by a launch that adds to the sums. The record of the kernel
-// states the results that it can add.
+// Replaces a launch and the accumulation of its results, or their addition to another value, by a launch that adds to
+// the sums. The record of the kernel states the results that it can add.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"
@@ -38,6 +38,7 @@ struct Term {
   /// The sum, in the shape of the result.
   ViewAttr target;
 };
+using Buffers = llvm::DenseSet<StringAttr>;
 using Terms = llvm::MapVector<LaunchOp, llvm::SmallVector<Term, 2>>;
 
 /// The input that the launch of this kernel adds to its result `output`; null if it cannot, or has one.
@@ -49,6 +50,16 @@ const OperandRecord *sumOf(LaunchOp launch, int64_t output, DType type) {
       return input;
   }
   return nullptr;
+}
+
+/// The same of a launch without sums, which adds the rounded result: the bits are those of a separate addition.
+const OperandRecord *inPlaceSumOf(LaunchOp launch, int64_t output, DType type) {
+  const KernelRecord *record = findKernelRecord(launch.getKernel());
+  const OperandRecord *input = sumOf(launch, output, type);
+  const bool isInPlace =
+      input && llvm::any_of(record->mustAlias, [&](const AliasRecord &pair) { return pair.input == input->name; });
+  const bool hasSum = llvm::any_of(record->sums, [&](const AliasRecord &sum) { return isSet(launch, sum.input); });
+  return isInPlace && !hasSum ? input : nullptr;
 }
 
 /// True if each repetition of the launch is in the sum, once.
@@ -63,11 +74,67 @@ bool isSummedOnce(LaunchOp launch, LaunchOp begin, LaunchOp later) {
   });
 }
 
+/// A value that only one launch writes, whole, and only one later launch reads.
+struct Computed {
+  LaunchOp launch;
+  int64_t position = 0, output = 0;
+  ViewAttr view;
+};
+std::optional<Computed> computedFor(LaunchOp reader, ViewAttr value, const BufferUses &uses, SymbolTable &symbols) {
+  const auto &found = uses.find(value.getBuffer().getAttr())->second;
+  auto buffer = symbols.lookup<BufferOp>(value.getBuffer().getAttr());
+  if (found.size() != 2 || !found[0].writes || found[1].op != reader || !buffer.getEntry() || buffer.getCarried())
+    return std::nullopt;
+  auto launch = dyn_cast<LaunchOp>(found[0].op);
+  const ViewAttr written = found[0].view;
+  if (!launch || launch->getBlock() != reader->getBlock() || streamOf(launch) != streamOf(reader) ||
+      whenOf(launch) != whenOf(reader) || !isSameRange(written, value))
+    return std::nullopt;
+  return Computed{launch, found[0].position, llvm::find(launch.getOutputs(), written) - launch.getOutputs().begin(),
+                  written};
+}
+
+/// The launch adds to a sum, which is its result `output`.
+void addTo(LaunchOp launch, const OperandRecord &sum, int64_t output, ViewAttr target, int64_t id) {
+  Builder builder(launch.getContext());
+  NamedAttrList settings(launch.getSettings());
+  SmallVector<Attribute> inputs(launch.getInputs().begin(), launch.getInputs().end());
+  SmallVector<int64_t> values(launch.getInputValues()), mayAlias(launch.getMayAlias());
+  values.resize(inputs.size());
+  settings.set(sum.given, builder.getI64IntegerAttr(1));
+  mayAlias.append({static_cast<int64_t>(inputs.size()), output});
+  inputs.push_back(target);
+  values.push_back(id);
+  const auto elements = static_cast<std::uint64_t>(target.elements());
+  launch.setFlops(launch.getFlops() + elements);
+  launch.setTraffic(launch.getTraffic() + elements * ViewAttr::elementBytes(target.getElementType()));
+  launch.setSettingsAttr(settings.getDictionary(launch.getContext()));
+  launch.setInputsAttr(builder.getArrayAttr(inputs));
+  launch.setInputValues(values);
+  launch.setMayAlias(mayAlias);
+}
+
+void setOutput(LaunchOp launch, int64_t output, ViewAttr view) {
+  SmallVector<Attribute> outputs(launch.getOutputs().begin(), launch.getOutputs().end());
+  outputs[output] = view;
+  launch.setOutputsAttr(ArrayAttr::get(launch.getContext(), outputs));
+}
+
 struct AccumulateInLaunches : sluice::impl::AccumulateInLaunchesBase<AccumulateInLaunches> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto entry : getOperation().getOps<EntryOp>()) {
-      const BufferUses uses = usesOf(entry);
+      SmallVector<LaunchOp> additions;
+      entry.walk([&](LaunchOp op) {
+        if (op.getKernel() == StringRef(kernelName(KernelId::add)))
+          additions.push_back(op);
+      });
+      BufferUses uses = usesOf(entry);
+      Buffers changed;
+      for (LaunchOp add : additions)
+        addInLaunch(add, uses, symbols, changed);
+      if (!changed.empty())
+        uses = usesOf(entry);
       Terms terms;
       entry.walk([&](LaunchOp op) {
         if (op.getKernel() == "accumulate" && isSet(op, "first"))
@@ -76,6 +143,45 @@ struct AccumulateInLaunches : sluice::impl::AccumulateInLaunchesBase<AccumulateI
       for (auto &[launch, of] : terms)
         addToSums(launch, of, symbols);
     }
+  }
+
+  /// Of two values that are only added: the launch of the later one adds to the earlier one, which is computed in the
+  /// memory of the sum. Inserts the buffers whose uses it changes.
+  static void addInLaunch(LaunchOp add, const BufferUses &uses, SymbolTable &symbols, Buffers &changed) {
+    const auto sum = cast<ViewAttr>(add.getOutputs()[0]);
+    const StringAttr buffers[] = {cast<ViewAttr>(add.getInputs()[0]).getBuffer().getAttr(),
+                                  cast<ViewAttr>(add.getInputs()[1]).getBuffer().getAttr(), sum.getBuffer().getAttr()};
+    if (llvm::any_of(buffers, [&](StringAttr buffer) { return changed.contains(buffer); }))
+      return;
+    std::optional<Computed> values[2];
+    for (unsigned side = 0; side < 2; ++side) {
+      const auto view = cast<ViewAttr>(add.getInputs()[side]);
+      values[side] = computedFor(add, view, uses, symbols);
+      if (!values[side] || view.getElementType() != sum.getElementType() || view.getShape() != sum.getShape())
+        return;
+    }
+    const unsigned later = values[0]->position < values[1]->position ? 1 : 0;
+    const Computed &before = *values[1 - later], &term = *values[later];
+    const OperandRecord *input =
+        before.launch == term.launch ? nullptr : inPlaceSumOf(term.launch, term.output, dtypeOf(sum.getElementType()));
+    const ViewAttr first = reshaped(sum, before.view.getShape()), target = reshaped(sum, term.view.getShape());
+    const auto &ofSum = uses.find(sum.getBuffer().getAttr())->second;
+    const int64_t end = uses.find(term.view.getBuffer().getAttr())->second[1].position;
+    if (!input || !first || !target || !windowIsFree(ofSum, sum, target, before.position, end))
+      return;
+    const auto idOf = [](ArrayRef<int64_t> ids, unsigned index) { return index < ids.size() ? ids[index] : 0; };
+    changed.insert_range(buffers);
+    symbols.erase(symbols.lookup(before.view.getBuffer().getAttr()));
+    symbols.erase(symbols.lookup(term.view.getBuffer().getAttr()));
+    LaunchOp adding = term.launch;
+    setOutput(before.launch, before.output, first);
+    setOutput(adding, term.output, target);
+    addTo(adding, *input, term.output, target, idOf(add.getInputValues(), 1 - later));
+    SmallVector<int64_t> results(adding.getOutputValues());
+    results.resize(adding.getOutputs().size());
+    results[term.output] = idOf(add.getOutputValues(), 0);
+    adding.setOutputValues(results);
+    add.erase();
   }
 
   static void findTerm(LaunchOp begin, const BufferUses &uses, SymbolTable &symbols, Terms &terms) {
@@ -112,35 +218,19 @@ struct AccumulateInLaunches : sluice::impl::AccumulateInLaunchesBase<AccumulateI
       return;
     // The order of the kernel's inputs.
     llvm::sort(terms, [](const Term &a, const Term &b) { return a.sum < b.sum; });
-    Builder builder(launch.getContext());
-    llvm::SmallVector<Attribute> outputs(launch.getOutputs().begin(), launch.getOutputs().end());
     for (const Term &term : terms) {
-      symbols.erase(symbols.lookup(cast<ViewAttr>(outputs[term.output]).getBuffer().getAttr()));
-      outputs[term.output] = term.target;
+      symbols.erase(symbols.lookup(cast<ViewAttr>(launch.getOutputs()[term.output]).getBuffer().getAttr()));
+      setOutput(launch, term.output, term.target);
     }
-    launch.setOutputsAttr(builder.getArrayAttr(outputs));
     auto adding = cast<LaunchOp>(launch->clone());
     launch->getBlock()->getOperations().insertAfter(launch->getIterator(), adding);
     launch.setWhen(whenOf(terms[0].begin));
     adding.setWhen(whenOf(terms[0].later));
-    NamedAttrList settings(adding.getSettings());
-    llvm::SmallVector<Attribute> inputs(adding.getInputs().begin(), adding.getInputs().end());
-    llvm::SmallVector<int64_t> values(adding.getInputValues()), mayAlias(adding.getMayAlias());
-    values.resize(inputs.size() + terms.size());
     for (const Term &term : terms) {
-      settings.set(term.sum->given, builder.getI64IntegerAttr(1));
-      mayAlias.append({static_cast<int64_t>(inputs.size()), term.output});
-      inputs.push_back(term.target);
-      const auto elements = static_cast<std::uint64_t>(term.target.elements());
-      adding.setFlops(adding.getFlops() + elements);
-      adding.setTraffic(adding.getTraffic() + elements * ViewAttr::elementBytes(term.target.getElementType()));
+      addTo(adding, *term.sum, term.output, term.target, /*id=*/0);
       term.begin->erase();
       term.later->erase();
     }
-    adding.setSettingsAttr(settings.getDictionary(adding.getContext()));
-    adding.setInputsAttr(builder.getArrayAttr(inputs));
-    adding.setInputValues(values);
-    adding.setMayAlias(mayAlias);
   }
 };
 

@@ -133,6 +133,13 @@ def AccumulateInLaunches : Pass<"plan-accumulate-in-launches", "::mlir::ModuleOp
     ==>
     launch matmul outs [@b] {first}; launch matmul residual [@b] outs [@b] {not_first}
     ```
+    So is a value that is only added to another one, if the kernel adds it as a separate launch would: the two gradients of
+    a tied embedding.
+    ```
+    launch matmul outs [@a]; launch embedding_grad outs [@b]; launch add ins [@a, @b] outs [@c]
+    ==>
+    launch matmul outs [@c]; launch embedding_grad sum [@c] outs [@c]
+    ```
   }];
 }
 

@@ -35,6 +35,8 @@ from sluice import *
 # micro-batches before, in place of a launch that adds each of them.
 # Those of qwen2-tensor (print) and qwen3-tensor are newer: the placement by pressure keeps buffers that outlive its groups in place as long
 # as it can. The arena of qwen2-tensor has as many bytes as before, that of qwen3-tensor fewer.
+# Those of plans in which a parameter has two gradients (GPT-2's tied embedding, models with two forwards) are newer: the launch that
+# computes the later one adds it to the first, in place of a launch that adds both.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.

@@ -61,3 +61,49 @@ plan.entry @h {
     plan.launch "accumulate" ins [#plan.view<@n : 2xbf16>] outs [#plan.view<@narrow : 2xbf16>] {first = 0 : i64} {phase = #plan.phase<backward>, when = #plan.when<not_first>}
   }
 }
+
+// The gradient of an embedding adds to the value to which it is only added.
+plan.buffer @v : tensor<3x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<input>, bytes = 24 : i64, entry = "k"}
+plan.buffer @i : tensor<3xi32> {space = #plan.space<device>, buffer_class = #plan.class<input>, bytes = 12 : i64, entry = "k"}
+plan.buffer @a0 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @b0 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @a1 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @b1 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @a2 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @b2 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @a3 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @b3 : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 32 : i64, entry = "k"}
+plan.buffer @c : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 32 : i64, entry = "k"}
+plan.buffer @e : tensor<4x2xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 32 : i64, entry = "k"}
+plan.entry @k {
+  // CHECK-LABEL: plan.section "tied"
+  plan.section "tied" repeat 1 {
+    // CHECK-NEXT: plan.launch "exp" {{.*}} outs [#plan.view<@c : 4x2xf32>]
+    // CHECK-NEXT: plan.launch "embedding_grad" ins [#plan.view<@v : 3x2xf32>, #plan.view<@i : 3xi32>, #plan.view<@c : 4x2xf32>] outs [#plan.view<@c : 4x2xf32>] {padding = -1 : i64, sum = 1 : i64} {flops = 14 : i64, input_values = array<i64: 3, 4, 2>, may_alias = array<i64: 2, 0>, output_values = array<i64: 6>, phase = #plan.phase<backward>, traffic = 92 : i64}
+    // CHECK-NEXT: plan.launch "relu"
+    plan.launch "exp" ins [#plan.view<@e : 4x2xf32>] outs [#plan.view<@a0 : 4x2xf32>] {} {phase = #plan.phase<backward>, output_values = array<i64: 2>}
+    plan.launch "embedding_grad" ins [#plan.view<@v : 3x2xf32>, #plan.view<@i : 3xi32>] outs [#plan.view<@b0 : 4x2xf32>] {padding = -1 : i64} {phase = #plan.phase<backward>, flops = 6 : i64, traffic = 60 : i64, input_values = array<i64: 3, 4>, output_values = array<i64: 5>}
+    plan.launch "add" ins [#plan.view<@a0 : 4x2xf32>, #plan.view<@b0 : 4x2xf32>] outs [#plan.view<@c : 4x2xf32>] {} {phase = #plan.phase<backward>, input_values = array<i64: 2, 5>, output_values = array<i64: 6>}
+    plan.launch "relu" ins [#plan.view<@c : 4x2xf32>] outs [#plan.view<@e : 4x2xf32>] {} {phase = #plan.phase<backward>}
+  }
+
+  // The earlier value is read again; the memory of the sum is used before the addition; the later launch rounds a sum
+  // otherwise than an addition.
+  // CHECK-LABEL: plan.section "untied"
+  // CHECK-COUNT-3: plan.launch "add"
+  plan.section "untied" repeat 1 {
+    plan.launch "exp" ins [#plan.view<@e : 4x2xf32>] outs [#plan.view<@a1 : 4x2xf32>] {} {phase = #plan.phase<backward>}
+    plan.launch "embedding_grad" ins [#plan.view<@v : 3x2xf32>, #plan.view<@i : 3xi32>] outs [#plan.view<@b1 : 4x2xf32>] {padding = -1 : i64} {phase = #plan.phase<backward>}
+    plan.launch "add" ins [#plan.view<@a1 : 4x2xf32>, #plan.view<@b1 : 4x2xf32>] outs [#plan.view<@c : 4x2xf32>] {} {phase = #plan.phase<backward>}
+    plan.launch "relu" ins [#plan.view<@a1 : 4x2xf32>] outs [#plan.view<@e : 4x2xf32>] {} {phase = #plan.phase<backward>}
+
+    plan.launch "exp" ins [#plan.view<@e : 4x2xf32>] outs [#plan.view<@a2 : 4x2xf32>] {} {phase = #plan.phase<backward>}
+    plan.launch "relu" ins [#plan.view<@c : 4x2xf32>] outs [#plan.view<@e : 4x2xf32>] {} {phase = #plan.phase<backward>}
+    plan.launch "embedding_grad" ins [#plan.view<@v : 3x2xf32>, #plan.view<@i : 3xi32>] outs [#plan.view<@b2 : 4x2xf32>] {padding = -1 : i64} {phase = #plan.phase<backward>}
+    plan.launch "add" ins [#plan.view<@b2 : 4x2xf32>, #plan.view<@a2 : 4x2xf32>] outs [#plan.view<@c : 4x2xf32>] {} {phase = #plan.phase<backward>}
+
+    plan.launch "embedding_grad" ins [#plan.view<@v : 3x2xf32>, #plan.view<@i : 3xi32>] outs [#plan.view<@a3 : 4x2xf32>] {padding = -1 : i64} {phase = #plan.phase<backward>}
+    plan.launch "matmul" ins [#plan.view<@e : 4x2xf32>, #plan.view<@v : 2x2xf32>] outs [#plan.view<@b3 : 4x2xf32>] {} {phase = #plan.phase<backward>}
+    plan.launch "add" ins [#plan.view<@a3 : 4x2xf32>, #plan.view<@b3 : 4x2xf32>] outs [#plan.view<@c : 4x2xf32>] {} {phase = #plan.phase<backward>}
+  }
+}

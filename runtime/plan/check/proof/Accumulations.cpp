@@ -1,7 +1,8 @@
 //===- Accumulations.cpp - launches that add the next repetition to a sum ------------------===//
 //
 // The kernel `accumulate` adds a value. Other kernels add their results to sums that are inputs and outputs: a product
-// with the sum as its residual, or the gradient of a norm.
+// with the sum as its residual, or the gradient of a norm. Such a launch may also add its result to another value,
+// where the program adds both.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
@@ -66,6 +67,23 @@ Verdict EntryProof::addRepetition(const plan::ViewT &sum, Reading term, std::opt
   return {};
 }
 
+std::optional<Reading> EntryProof::sumOf(const Reading &a, const Reading &b, std::uint32_t id) {
+  Meaning like = b.meaning;
+  like.root = a.meaning.root;
+  like.zeros = a.meaning.zeros;
+  // Without an id, the same value is one of another repetition.
+  if (id >= numbering.valueCount() || (id == 0 && a.meaning.root == b.meaning.root) || !(like == a.meaning) ||
+      a.at != b.at)
+    return std::nullopt;
+  Reading sum = a;
+  std::erase_if(sum.meaning.zeros,
+                [&](std::int64_t end) { return std::ranges::find(b.meaning.zeros, end) == b.meaning.zeros.end(); });
+  sum.meaning.root = numbering.sumOf({a.meaning.root, 1}, {b.meaning.root, 1});
+  const RootId expected = numbering.value(id).root;
+  const bool isValue = id == 0 || expected == sum.meaning.root || numbering.root(expected).totalOf == sum.meaning.root;
+  return isValue ? std::optional(std::move(sum)) : std::nullopt;
+}
+
 std::optional<Verdict> EntryProof::accumulateResults(const plan::LaunchT &launch, std::uint32_t i) {
   const std::string &kernel = kernelOf(launch);
   const KernelRecord &record = *findKernelRecord(kernel);
@@ -74,6 +92,7 @@ std::optional<Verdict> EntryProof::accumulateResults(const plan::LaunchT &launch
     return std::nullopt;
   plan::LaunchT terms = launch;
   std::vector<const plan::ViewT *> sums;
+  std::vector<std::uint32_t> ids;
   // The sums are the last inputs, in the order of the record.
   for (const AliasRecord &sum : record.sums | std::views::reverse) {
     if (!isGiven(sum))
@@ -83,6 +102,7 @@ std::optional<Verdict> EntryProof::accumulateResults(const plan::LaunchT &launch
     if (terms.inputs.empty() || !isSameView(*terms.inputs.back(), *launch.outputs[output]))
       return std::nullopt;
     sums.push_back(launch.outputs[output].get());
+    ids.push_back(idAt(launch.output_values, output));
     terms.inputs.pop_back();
     std::erase_if(terms.attributes, [&](const auto &attribute) { return attribute->name == sum.input; });
   }
@@ -103,6 +123,10 @@ std::optional<Verdict> EntryProof::accumulateResults(const plan::LaunchT &launch
     std::optional<Reading> term = read(*sums[k]);
     if (!term || !term->meaning.unproved.empty())
       continue;
+    if (std::optional<Reading> total = before[k] ? sumOf(*before[k], *term, ids[k]) : std::nullopt) {
+      write(*sums[k], std::move(*total));
+      continue;
+    }
     term->meaning.isSum = true;
     // A launch that began the sum computed that of one repetition.
     if (before[k] && before[k]->meaning.first == before[k]->meaning.last)

@@ -126,6 +126,8 @@ private:
   Verdict addRepetition(const plan::ViewT &sum, Reading term, std::optional<Reading> before, std::uint32_t i);
   /// A launch that adds the results of the next repetition to sums in place; nullopt if the launch adds to none.
   std::optional<Verdict> accumulateResults(const plan::LaunchT &launch, std::uint32_t i);
+  /// The sum of two values of the same ranks and micro-batches; nullopt if the value `id` is another one.
+  std::optional<Reading> sumOf(const Reading &a, const Reading &b, std::uint32_t id);
 
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);

@@ -17,6 +17,11 @@ const Recipe
     sumsOfLlama = {"SumsOfLlama",
                    "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
                    "--set gradient.microbatches=4"},
+    tied = {"Tied", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 8",
+            "--set mesh.shard=2"},
+    tiedOfMicrobatches = {"TiedOfMicrobatches",
+                          "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 8",
+                          "--set gradient.microbatches=3"},
     rotations = {"Rotations", "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
                  "--set precision.compute=bf16"};
 
@@ -29,8 +34,8 @@ const Recipe tensorParallel = {"TensorParallel",
                  "gradient.microbatches=3"};
 
 TEST(Proof, OfProducts) {
-  for (const Recipe *recipe :
-       {&accumulation, &repeatedSums, &norms, &sums, &sumsOfLlama, &rotations, &tensorParallel, &splitLoss})
+  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &sums, &sumsOfLlama, &tied, &tiedOfMicrobatches,
+                               &rotations, &tensorParallel, &splitLoss})
     expectProved(*recipe);
 }
 
@@ -61,6 +66,13 @@ plan::LaunchT &normWithAddend(plan::PlanT &plan) {
           }).operation.AsLaunch();
 }
 
+plan::LaunchT &launchOf(plan::PlanT &plan, const std::string &kernel) {
+  return *find(plan, [&](const plan::InstructionT &at) {
+            const plan::LaunchT *launch = at.operation.AsLaunch();
+            return launch && plan.kernels[launch->kernel] == kernel;
+          }).operation.AsLaunch();
+}
+
 struct WrongProduct {
   const Recipe &recipe;
   Wrong wrong;
@@ -83,6 +95,16 @@ const WrongProduct wrongProducts[] = {
     {sumsOfLlama,
      {"ReplacedSumOfRmsNorm", "", 7, "misses micro-batch 0",
       [](plan::PlanT &plan) { replaceSum(*addingLaunch(plan, "rms_norm_grad").operation.AsLaunch(), "dweight_sum"); }}},
+    // Only the gradient of the embedding is left.
+    {tied,
+     {"ReplacedSumOfTiedEmbedding", "", 9, "(model.embedding_grad), expected value",
+      [](plan::PlanT &plan) { replaceSum(launchOf(plan, "embedding_grad"), "sum"); }}},
+    {tied,
+     {"OtherSumOfTiedEmbedding", "", 9, "adds",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = launchOf(plan, "embedding_grad");
+        launch.output_values[0] = launch.input_values[2];
+      }}},
     // The sum is read from the memory of the other vector.
     {sums,
      {"ExchangedSumsOfNorm", "", 2, "updates input",
