@@ -3,6 +3,7 @@
 
   device_code.py FOLDER             compiles the files to FOLDER
   device_code.py --text FILE        checks the text of one file of PTX
+  device_code.py --classes FOLDER   prints the table of docs/cuda-kernels.md from files that were compiled to FOLDER, and compares it with the page
 
 For each kernel of LISTED: its PTX loads and stores 128 bits (or 64 bits, where two types of different size meet; a column sum stores one number), has no arithmetic in f64 and no
 division of 64 bits; by ptxas for sm_90 it spills no register, and as many blocks as stated run on an SM (65,536 registers, 2,048 threads, 227 KiB). Exit
@@ -37,6 +38,48 @@ DOUBLE = re.compile(r"\b(add|sub|mul|fma|div|sqrt|rcp)(\.\w+)*\.f64\b")
 DIVISION = re.compile(r"\b(div|rem)\.[su]64\b")
 
 
+# Kernels of the two benchmark plans, of which --classes counts the PTX instructions.
+COUNTED = ["castList_f32_bf16", "binaryDense_bf16", "swigluGradDense_bf16", "columnSums_bf16", "denseLayerNorm3_bf16", "denseLayerNormGrad3_bf16",
+           "denseRmsNorm4_bf16", "denseRmsNormGrad4_bf16", "crossEntropyAndGrad_bf16", "denseRope_bf16", "sumTilesDense_bf16_f32", "takeRowsDense"]
+FLOAT = r"(add|sub|mul|fma|mad|neg|abs|min|max|setp|selp|set|copysign|testp)(\.\w+)*"
+# The first class whose pattern an instruction matches.
+CLASSES = [
+    ("global", r"(ld|st|atom|red)(\.volatile|\.relaxed)?\.global|ld\.nc|cp\.async\.(ca|cg)"),
+    ("shared", r"(ld|st|atom)(\.volatile)?\.shared|ldmatrix"),
+    ("special", r"(ex2|lg2|rcp|sqrt|rsqrt|sin|cos|tanh|div)(\.\w+)*\.(f32|f64)"),
+    ("conversion", r"cvt(\.\w+)*\.(bf16|f16|f32|f64)(x2)?\b"),
+    ("f64", FLOAT + r"\.f64"),
+    ("f32", FLOAT + r"\.f32"),
+    ("integer", r"(cvt|add|addc|sub|subc|mul|mad|div|rem|min|max|abs|neg|setp|selp|and|or|xor|not|shl|shr|shf|prmt|bfe|bfi|bfind|popc|clz|brev|cnot|lop3|slct|cvta|lea|dp4a|vote|activemask|match)\b"),
+    ("control", r"(bra|brx|ret|exit|call|bar|barrier|shfl|membar|fence|cp\.async\.(wait|commit)|griddepcontrol|nanosleep|trap)"),
+    ("move", r"(mov|ld\.param|ld\.const|ld\.local|st\.local|ld|st|ld\.v|st\.v)\b"),
+]
+
+
+def counts(text):
+    """Instructions by class."""
+    found = dict.fromkeys((name for name, _ in CLASSES), 0)
+    body = text[text.index("{"):]
+    for line in re.sub(r"//.*|\.loc[^;\n]*", "", body).replace("\n", " ").split(";"):
+        match = re.search(r"(?:^|[{}\s:])(?:@!?%\w+\s+)?([a-z][a-z0-9_]*(?:\.[\w:]+)*)\s+[^:]*$", line.strip())
+        if not match or line.strip().startswith("."):
+            continue
+        name = next((name for name, pattern in CLASSES if re.match(pattern, match.group(1))), None)
+        if name is None:
+            raise SystemExit(f"error: no class of instruction '{match.group(1)}'")
+        found[name] += 1
+    return found
+
+
+def class_table(folder):
+    found = {name: counts(text) for file in FILES for name, text in kernels(os.path.join(folder, f"{file}.ptx")) if name in COUNTED}
+    columns = [name for name, _ in CLASSES]
+    lines = ["| kernel | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for name in COUNTED:
+        lines.append(f"| `{name}` | " + " | ".join(str(found[name][column]) for column in columns) + " |")
+    return "\n".join(lines)
+
+
 def compiled(folder, name):
     ptx = os.path.join(folder, f"{name}.ptx")
     subprocess.run(["nvcc", "-std=c++20", "-O3", "--fmad=true", "-I", ROOT, "-arch=compute_90", "-ptx", "-o", ptx,
@@ -69,6 +112,13 @@ def main():
     if not shutil.which("nvcc") or not shutil.which("ptxas"):
         print("skipped: expected nvcc and ptxas of CUDA 13")
         sys.exit(77)
+    if sys.argv[1] == "--classes":
+        table = class_table(sys.argv[2])
+        print(table)
+        with open(os.path.join(ROOT, "docs", "cuda-kernels.md")) as file:
+            if table not in file.read():
+                sys.exit("error: docs/cuda-kernels.md differs from the table")
+        return
     given = sys.argv[2:] if sys.argv[1] == "--text" else []
     if not given:
         os.makedirs(sys.argv[1], exist_ok=True)
