@@ -254,5 +254,51 @@ TEST_P(ProductWithOtherSum, IsNotProved) {
 INSTANTIATE_TEST_SUITE_P(Proof, ProductWithOtherSum, testing::ValuesIn(otherSums),
                          [](const auto &info) { return std::string(info.param.name); });
 
+/// The sum of two values. The launch of the second one adds it to the first.
+class SumOfValues : public ProofPlan {
+public:
+  std::uint32_t a = buffer("a", {2, 2}, f32, host), b = buffer("b", {2, 2}, f32, host), sum = buffer("sum", {2, 2});
+  std::uint32_t productId = 0;
+  plan::LaunchT *exp = nullptr, *product = nullptr;
+
+  /// `names`: whether the launch has the ids of the program.
+  explicit SumOfValues(bool names = true) : ProofPlan({{"shard", 2}}) {
+    const Ids operands{input("a", {2, 2}), input("b", {2, 2})};
+    const std::uint32_t first = op("model.exp", {operands[0]}, {2, 2});
+    productId = op("model.matmul", operands, {2, 2});
+    const std::uint32_t total = op("model.add", {first, productId}, {2, 2});
+    end({total});
+    plan::EntryT &entry = step();
+    port(entry.inputs, "a", view(a));
+    port(entry.inputs, "b", view(b));
+    exp = &launch(0, "exp", {view(a)}, {view(sum)});
+    const auto named = [&](Ids own) { return names ? own : Ids(); };
+    product = &compute("matmul", {view(a), view(b), view(sum)}, {view(sum)}, named({operands[0], operands[1], first}),
+                       named({total}), {integer("residual", 1)});
+    port(entry.outputs, "total", view(sum));
+  }
+};
+
+TEST(Proof, ALaunchAddsToAnotherValue) {
+  EXPECT_EQ(proofOf(SumOfValues()), "");
+  EXPECT_EQ(proofOf(SumOfValues(/*names=*/false)), "");
+
+  SumOfValues otherValue;
+  otherValue.exp->inputs[0]->buffer = otherValue.b;
+  EXPECT_NE(proofOf(otherValue), "");
+
+  SumOfValues otherElements;
+  otherElements.exp->outputs[0]->strides = {1, 2};
+  EXPECT_NE(proofOf(otherElements), "");
+
+  SumOfValues otherId;
+  otherId.product->output_values = {otherId.productId};
+  EXPECT_NE(proofOf(otherId), "");
+
+  SumOfValues noId;
+  noId.product->output_values = {1000};
+  EXPECT_NE(proofOf(noId), "");
+}
+
 } // namespace
 } // namespace sluice::test
