@@ -241,10 +241,10 @@ PrefetchTable reverseForwardTable(ArrayRef<Entry> entries, std::int64_t depth) {
   order.push_back(spmd::rootUnit.str());
   PrefetchTable table;
   for (auto [index, unit] : llvm::enumerate(order)) {
-    const std::int64_t count = unit == spmd::rootUnit ? std::min<std::int64_t>(depth, 1) : depth;
-    std::vector<std::string> before(order.rend() - static_cast<std::ptrdiff_t>(index), order.rend());
-    before.resize(std::min(before.size(), static_cast<std::size_t>(count)));
-    table.push_back({unit, before});
+    const std::int64_t most = unit == spmd::rootUnit ? std::min<std::int64_t>(depth, 1) : depth;
+    const std::int64_t count = std::min(most, static_cast<std::int64_t>(index));
+    const auto before = order.rend() - static_cast<std::ptrdiff_t>(index);
+    table.push_back({unit, {before, before + count}});
   }
   return table;
 }

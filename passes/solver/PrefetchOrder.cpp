@@ -3,8 +3,11 @@
 #include "passes/solver/PrefetchOrder.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace sluice {
 
@@ -122,27 +125,37 @@ std::vector<UnitEvent> placeUnitEvents(const std::vector<UnitScope> &scopes, con
 
 std::vector<std::size_t> gatherIssue(const std::vector<ScopeEntry> &entries, PrefetchDistance distance) {
   std::vector<std::size_t> issue(entries.size());
+  std::iota(issue.begin(), issue.end(), std::size_t(0));
   // A unit exists once: it is not gathered again before the scope that holds it is left.
-  auto isHeldBetween = [&](std::size_t from, std::size_t to) {
-    for (std::size_t k = from; k < to; ++k)
-      if (!entries[to].unit.empty() && entries[k].unit == entries[to].unit)
-        return true;
-    return false;
-  };
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    issue[i] = i;
+  std::vector<std::size_t> earliest(entries.size(), 0);
+  std::map<std::string_view, std::size_t> uses;
+  // Gathers of each unit, by direction.
+  std::map<std::pair<bool, std::string_view>, std::vector<std::size_t>> gathers;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const auto &table = entries[i].backward ? distance.backwardTable : distance.forwardTable;
-    if (table) {
+    if (entries[i].gathers)
+      gathers[{entries[i].backward, entries[i].unit}].push_back(i);
+    if (entries[i].unit.empty())
+      continue;
+    std::size_t &next = uses[entries[i].unit];
+    earliest[i] = std::exchange(next, i + 1);
+  }
+  // By direction and unit the targets of its table.
+  std::map<std::string_view, const std::vector<std::string> *> tables[2];
+  for (const bool backward : {false, true})
+    if (const auto &table = backward ? distance.backwardTable : distance.forwardTable)
       for (const auto &[unit, targets] : *table)
-        for (const std::string &target : unit == entries[i].unit ? targets : std::vector<std::string>())
-          for (std::size_t j = i + 1; j < entries.size(); ++j)
-            if (entries[j].backward == entries[i].backward && entries[j].unit == target && entries[j].gathers) {
-              // The next gather of that unit, unless it is issued already.
-              if (issue[j] == j && !isHeldBetween(i, j))
-                issue[j] = i;
-              break;
-            }
+        tables[backward].emplace(unit, &targets);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].backward ? distance.backwardTable : distance.forwardTable) {
+      const auto targets = tables[entries[i].backward].find(entries[i].unit);
+      if (targets != tables[entries[i].backward].end())
+        for (const std::string &target : *targets->second) {
+          const std::vector<std::size_t> &all = gathers[{entries[i].backward, target}];
+          // The next gather of that unit, unless it is issued already.
+          const auto next = std::ranges::upper_bound(all, i);
+          if (next != all.end() && issue[*next] == *next && earliest[*next] <= i)
+            issue[*next] = i;
+        }
       continue;
     }
     std::int64_t left = entries[i].backward ? distance.backward : distance.forward;
@@ -152,7 +165,7 @@ std::vector<std::size_t> gatherIssue(const std::vector<ScopeEntry> &entries, Pre
       if (entries[j].backward != entries[i].backward)
         continue;
       --left;
-      if (entries[j].gathers && issue[j] == j && !isHeldBetween(i, j))
+      if (entries[j].gathers && issue[j] == j && earliest[j] <= i)
         issue[j] = i;
     }
   }

@@ -53,7 +53,8 @@ PrefetchIssue distancePrefetch(const PrefetchProblem &problem, std::size_t dista
 /// A schedule within the room, if there is one with each gather at its own scope. It takes no longer than the best
 /// distance of each direction within the room. Gathers are moved to the earliest scope with room, in the order of the
 /// step; then each gather is moved to the last scope from which it ends in time. Both are repeated while the time
-/// falls, at most as often as there are scopes. The work is cubic in the number of scopes.
+/// falls, at most as often as there are scopes. A distance and a round take work that is linear in the scopes times
+/// those that a gather waits for.
 PrefetchIssue solvePrefetch(const PrefetchProblem &problem);
 
 } // namespace sluice

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -17,11 +18,12 @@ struct Times {
 Times simulate(const PrefetchProblem &problem, const PrefetchIssue &issue) {
   const std::size_t count = problem.scopes.size();
   Times times{std::vector<double>(count), std::vector<double>(count), std::vector<double>(count), 0};
-  // A gather is simulated where it is issued: its begin is known there.
-  std::vector<std::vector<std::size_t>> issuedAt(count);
-  for (std::size_t j = 0; j < count; ++j)
+  // A gather is simulated where it is issued: its begin is known there. By scope the first later one whose gather it
+  // issues, and after each of these the next one; `count` for none.
+  std::vector<std::size_t> firstIssued(count, count), nextIssued(count, count);
+  for (std::size_t j = count; j-- > 0;)
     if (issue[j] < j)
-      issuedAt[issue[j]].push_back(j);
+      nextIssued[j] = std::exchange(firstIssued[issue[j]], j);
   double stream = 0, compute = 0;
   const auto gather = [&](std::size_t j) {
     if (problem.scopes[j].bytes == 0)
@@ -34,7 +36,7 @@ Times simulate(const PrefetchProblem &problem, const PrefetchIssue &issue) {
     if (issue[i] == i)
       gather(i);
     times.begin[i] = compute = std::max(compute, times.gathered[i]);
-    for (std::size_t j : issuedAt[i])
+    for (std::size_t j = firstIssued[i]; j < count; j = nextIssued[j])
       gather(j);
     compute += problem.scopes[i].compute;
   }
@@ -44,40 +46,36 @@ Times simulate(const PrefetchProblem &problem, const PrefetchIssue &issue) {
 
 /// Live bytes by scope.
 std::vector<std::int64_t> liveBytes(const PrefetchProblem &problem, const PrefetchIssue &issue) {
-  std::vector<std::int64_t> live;
-  for (const PrefetchScope &scope : problem.scopes)
-    live.push_back(scope.live);
+  // Early gathers as differences from the scope before, then their sums.
+  std::vector<std::int64_t> live(issue.size(), 0);
   for (std::size_t j = 0; j < issue.size(); ++j)
-    for (std::size_t i = issue[j]; i < j; ++i)
-      live[i] += problem.scopes[j].bytes;
+    if (issue[j] < j) {
+      live[issue[j]] += problem.scopes[j].bytes;
+      live[j] -= problem.scopes[j].bytes;
+    }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  for (std::size_t i = 0; i < issue.size(); ++i)
+    live[i] += problem.scopes[i].live;
   return live;
-}
-
-/// The first scope of the direction of scope j. A gather is not issued before one of an earlier scope.
-std::size_t earliestScope(const PrefetchProblem &problem, const PrefetchIssue &issue, std::size_t j) {
-  std::size_t first = j;
-  while (first > 0 && problem.scopes[first - 1].backward == problem.scopes[j].backward)
-    --first;
-  for (std::size_t k = first; k < j; ++k)
-    if (problem.scopes[k].bytes > 0)
-      first = std::max(first, issue[k]);
-  return first;
 }
 
 void hoist(const PrefetchProblem &problem, PrefetchIssue &issue) {
   std::vector<std::int64_t> live = liveBytes(problem, issue);
+  // A gather is not issued in the other direction, nor before one of an earlier scope.
+  std::size_t earliest = 0;
   for (std::size_t j = 0; j < issue.size(); ++j) {
     const PrefetchScope &scope = problem.scopes[j];
+    if (j > 0 && problem.scopes[j - 1].backward != scope.backward)
+      earliest = j;
     if (scope.bytes == 0)
       continue;
-    const std::size_t earliest = earliestScope(problem, issue, j);
-    while (issue[j] > earliest && (!problem.room || live[issue[j] - 1] + scope.bytes <= *problem.room))
+    while (issue[j] < earliest)
+      live[issue[j]++] -= scope.bytes;
+    if (!problem.room)
+      issue[j] = earliest;
+    while (issue[j] > earliest && live[issue[j] - 1] + scope.bytes <= *problem.room)
       live[--issue[j]] += scope.bytes;
-    // A later gather is not issued before this one.
-    for (std::size_t k = j + 1; k < issue.size(); ++k)
-      if (problem.scopes[k].bytes > 0 && problem.scopes[k].backward == scope.backward)
-        while (issue[k] < issue[j])
-          live[issue[k]++] -= problem.scopes[k].bytes;
+    earliest = issue[j];
   }
 }
 
@@ -91,10 +89,9 @@ void sink(const PrefetchProblem &problem, PrefetchIssue &issue) {
       continue;
     latestEnd = std::min(latestEnd, times.begin[j]) - scope.gather;
     const double latest = latestEnd - scope.prepare;
-    std::size_t place = issue[j];
-    for (std::size_t i = issue[j]; i <= j; ++i)
-      if ((i < j ? times.begin[i] : times.reached[i]) <= latest)
-        place = i;
+    std::size_t place = j;
+    while (place > issue[j] && (place < j ? times.begin[place] : times.reached[j]) > latest)
+      --place;
     issue[j] = place;
   }
 }
@@ -137,8 +134,13 @@ PrefetchIssue solvePrefetch(const PrefetchProblem &problem) {
   };
   for (const bool backward : {false, true}) {
     const PrefetchIssue others = best;
-    for (std::size_t distance = 1; distance < problem.scopes.size(); ++distance)
-      consider(distancePrefetch(problem, distance, backward, others));
+    for (std::size_t distance = 1; distance < problem.scopes.size(); ++distance) {
+      PrefetchIssue issue = distancePrefetch(problem, distance, backward, others);
+      // A greater distance has all these gathers live, and more.
+      if (problem.room && prefetchPeak(problem, issue) > *problem.room)
+        break;
+      consider(std::move(issue));
+    }
   }
   PrefetchIssue hoisted(best.size());
   std::iota(hoisted.begin(), hoisted.end(), std::size_t(0));

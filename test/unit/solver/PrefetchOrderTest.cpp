@@ -173,6 +173,21 @@ TEST(PrefetchOrder, DistanceCountsUnitsThatNeedNoGather) {
   EXPECT_EQ(gatherIssue(entries, {1, 1}), (std::vector<std::size_t>{0, 1, 1}));
 }
 
+TEST(PrefetchOrder, ManyUnits) {
+  constexpr std::size_t count = 100'000;
+  std::vector<ScopeEntry> entries;
+  PrefetchTable table;
+  std::vector<std::size_t> expected;
+  for (std::size_t i = 0; i < count; ++i) {
+    entries.push_back({false, false, true, std::to_string(i)});
+    table.push_back({std::to_string(i), {std::to_string(i + 2)}});
+    expected.push_back(i < 2 ? i : i - 2);
+  }
+  PrefetchDistance distance;
+  distance.forwardTable = table;
+  EXPECT_EQ(gatherIssue(entries, distance), expected);
+}
+
 /// Events of scopes that a test lists, with tables or distances.
 std::string sequence(const std::vector<UnitScope> &scopes, const std::vector<UnitBehaviour> &units,
                      const PrefetchDistance &distance, bool releases = true) {

@@ -115,6 +115,18 @@ TEST(PrefetchSolverTest, WithinTheRoomAndNotAboveADistance) {
   EXPECT_GE(best, runs * 9 / 10);
 }
 
+TEST(PrefetchSolverTest, ManyScopes) {
+  PrefetchProblem problem;
+  for (int i = 0; i < 20000; ++i)
+    problem.scopes.push_back({i >= 10000, 1.0 + i % 4, 0.125, 2, 10, 5});
+  problem.room = 25;
+  const PrefetchIssue solved = solvePrefetch(problem);
+  EXPECT_LE(prefetchPeak(problem, solved), *problem.room);
+  EXPECT_LT(prefetchSeconds(problem, solved),
+            prefetchSeconds(problem,
+                            distancePrefetch(problem, 1, true, distancePrefetch(problem, 1, false, atUses(problem)))));
+}
+
 TEST(PrefetchSolverTest, NothingToGather) {
   EXPECT_TRUE(solvePrefetch({}).empty());
   EXPECT_EQ(solvePrefetch({{{false, 1, 0, 0, 0, 5}, {true, 1, 0, 0, 0, 5}}, 0}), (PrefetchIssue{0, 1}));
