@@ -203,7 +203,7 @@ private:
       problem = std::move(tried);
     }
     // The solver may need more than the live bytes: then the last ones are not changed.
-    while (kept > 0 && sluice::solvePacking(problem).height > mostHeight) {
+    while (kept > 0 && sluice::solvePacking(problem, {.height = mostHeight}).height > mostHeight) {
       --kept;
       problem = sluice::problemOf(buffers);
       for (size_t g = 0; g < kept; ++g)
@@ -418,13 +418,25 @@ struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
     if (candidates.empty())
       return;
     sluice::setLifespans(module);
-    uint64_t mostLive = 0, mostHeight = 0;
+    std::vector<std::pair<uint64_t, sluice::PackingProblem>> problems;
     for (auto entry : module.getOps<EntryOp>()) {
-      const sluice::PackingProblem problem =
+      sluice::PackingProblem problem =
           sluice::problemOf(sluice::buffersOf(module, sluice::MemorySpace::device, entry.getSymName()));
-      mostLive = std::max(mostLive, sluice::largestLiveSum(problem, 1));
-      mostHeight = std::max(mostHeight, sluice::solvePacking(problem).height);
+      const uint64_t live = sluice::largestLiveSum(problem, 1);
+      problems.emplace_back(live, std::move(problem));
     }
+    llvm::stable_sort(problems, [](const auto &a, const auto &b) { return a.first > b.first; });
+    const uint64_t mostLive = problems.front().first;
+    uint64_t persistent = 0;
+    for (BufferOp buffer : sluice::buffersOf(module, sluice::MemorySpace::device, ""))
+      persistent += buffer.getBytes();
+    // A plan over the budget is not executed.
+    if (recipe->memory.budget && persistent + mostLive > uint64_t(*recipe->memory.budget))
+      return;
+    uint64_t mostHeight = 0;
+    // A placement that is not higher ends the search for the next entry point.
+    for (const auto &[live, problem] : problems)
+      mostHeight = std::max(mostHeight, sluice::solvePacking(problem, {.height = mostHeight}).height);
     for (EntryOp entry : candidates)
       Carrier(entry, module).run(mostLive, mostHeight);
   }

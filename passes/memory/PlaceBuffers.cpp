@@ -43,7 +43,9 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
         return signalPassFailure();
   }
 
-  /// A placement within the budget is low enough, and none can be within a budget below the live bytes.
+  /// A placement within the budget is low enough, and none can be within a budget below the live bytes. Higher
+  /// capacities need fewer steps; the planner leaves room for the gaps of a plan that is over its budget because of
+  /// them.
   static void lower(Placed &entry, uint64_t least, std::optional<int64_t> room) {
     if (!room) {
       entry.solution = lowerByPressure(entry.problem, std::move(entry.solution), least, pressureSteps);
@@ -53,8 +55,11 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     if (height <= *room || static_cast<int64_t>(least) > *room)
       return;
     uint64_t steps = pressureStepsWithinBudget;
-    if (std::optional<PackingSolution> fits = packByPressure(entry.problem, static_cast<uint64_t>(*room), steps))
-      entry.solution = std::move(*fits);
+    const auto lowest = static_cast<uint64_t>(*room);
+    for (const uint64_t capacity : {least + least / 50, least + least / 100, lowest})
+      if (lowest <= capacity && capacity < entry.solution.height)
+        if (std::optional<PackingSolution> lower = packByPressure(entry.problem, capacity, steps))
+          entry.solution = std::move(*lower);
   }
 
   static LogicalResult placeSpace(ModuleOp module, MemorySpace space, const Recipe::Memory &memory) {

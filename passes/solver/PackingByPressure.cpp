@@ -395,6 +395,8 @@ std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std
                                               std::uint64_t &steps) {
   for (int longShare : shares)
     for (int stackShare : shares) {
+      if (steps == 0)
+        return std::nullopt;
       const std::uint64_t most = std::min(steps, stepsOfAChoice);
       Placement placement(problem, capacity, most);
       const bool isFound = placement.run(stackShare, longShare);
