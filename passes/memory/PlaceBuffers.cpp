@@ -19,8 +19,8 @@ using namespace sluice;
 namespace {
 
 /// Comparisons of two buffers for one entry point: at most some seconds. The planner compiles several plans within a
-/// budget.
-constexpr uint64_t pressureSteps = 250'000'000, pressureStepsWithinBudget = 100'000'000;
+/// budget, so there the work grows as the buffers do.
+constexpr uint64_t pressureSteps = 250'000'000, mostStepsWithinBudget = 100'000'000, stepsOfABuffer = 10'000;
 
 /// The buffers of an entry point in one memory space.
 struct Placed {
@@ -54,7 +54,7 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     const auto height = static_cast<int64_t>(entry.solution.height);
     if (height <= *room || static_cast<int64_t>(least) > *room)
       return;
-    uint64_t steps = pressureStepsWithinBudget;
+    uint64_t steps = std::min(mostStepsWithinBudget, stepsOfABuffer * entry.buffers.size());
     const auto lowest = static_cast<uint64_t>(*room);
     for (const uint64_t capacity : {least + least / 50, least + least / 100, lowest})
       if (lowest <= capacity && capacity < entry.solution.height)
