@@ -100,6 +100,7 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, freedom, machine));
   if (recipe.memory.choosesOffload()) {
     const auto compile = [&](const RecipeTable &offload) {
+      ++best.plans;
       return compileTrial(module, valuesOf(recipe, fixed, {}, {}, offload));
     };
     SLUICE_ASSIGN_OR_RETURN(best.offload, findOffloadOptions(base, best.stages, freedom, *machine, compile));
@@ -136,6 +137,7 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
     std::optional<CompiledPlan> trial;
     if (isNew) {
       SLUICE_ASSIGN_OR_RETURN(trial, compileTrial(module, chosenValues(solution)));
+      ++best.plans;
       known->second = bytesOf(*trial, budget);
     }
     const bool isFeasible = known->second <= budget;

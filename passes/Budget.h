@@ -28,6 +28,8 @@ struct BudgetChoice {
   bool hasMachine = false;
   /// Activations may be in host memory.
   bool choosesOffload = false;
+  /// Number of plans that were compiled.
+  int plans = 1;
   /// The fixed settings and those of the choice, and the plan that they give.
   ChosenValues values;
   CompiledPlan trial;

@@ -22,7 +22,7 @@ Status setRecipeValues(mlir::ModuleOp module, const ChosenValues &values) {
   return Status::ok();
 }
 
-Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet) {
+Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet, bool verifiesEachPhase) {
   CompiledPlan plan;
   {
     mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -32,7 +32,7 @@ Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet) {
       return mlir::success(isOverBudget || (isQuiet && diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error));
     });
     // The check of the budget is the only error after which the module holds a plan.
-    if (Status status = runPhases(module, nullptr); !status.isOk() && plan.overBudget.empty())
+    if (Status status = runPhases(module, nullptr, {}, verifiesEachPhase); !status.isOk() && plan.overBudget.empty())
       return status;
   }
   llvm::FailureOr<PlanBytes> bytes = emitPlan(module);
@@ -61,7 +61,8 @@ Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine) {
 Result<CompiledPlan> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool isQuiet) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   SLUICE_RETURN_IF_ERROR(setRecipeValues(*copy, chosen));
-  return compilePlan(*copy, isQuiet);
+  // The checker verifies the plan that is kept.
+  return compilePlan(*copy, isQuiet, /*verifiesEachPhase=*/!isQuiet);
 }
 
 } // namespace sluice

@@ -34,9 +34,11 @@ llvm::StringRef compiledTo(mlir::ModuleOp module);
 
 /// Runs the phases that the module has not been through, up to and including `last` (null: all). `afterPhase` is called
 /// with the phase's number, from 1. The failure of a phase is an input error, with its diagnostics printed; IR that
-/// does not verify after a phase is an internal error, but an input error if the module was the dump of a phase.
+/// does not verify after a phase is an internal error, but an input error if the module was the dump of a phase. It is
+/// verified after each phase, or only after the last one.
 Status runPhases(mlir::ModuleOp module, const PipelinePhase *last,
-                 llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {});
+                 llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase = {},
+                 bool verifiesEachPhase = true);
 
 /// The input error of a dump of a phase that does not compile to a plan.
 Status editedDump(const std::string &message);

@@ -8,6 +8,7 @@
 #include "passes/solver/simulate/Prediction.h"
 #include "runtime/base/Text.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -37,6 +38,7 @@ Result<double> secondsOf(const plan::PlanT &plan, const Machine &machine) {
 /// The values of the two keys of prefetch.
 struct Prefetch {
   RecipeValue forward, backward;
+  bool operator==(const Prefetch &) const = default;
   ChosenValues addTo(ChosenValues values) const {
     values.emplace_back(forwardKey, forward);
     values.emplace_back(backwardKey, backward);
@@ -78,13 +80,14 @@ public:
     ChosenValues withoutPrefetch = units;
     if (recipe.recompute.policy.isEverywhere(RecomputePolicy::budget)) {
       SLUICE_ASSIGN_OR_RETURN(choice.budget, chooseWithinBudget(module, recipe, machine, fixed));
+      plans += choice.budget->plans;
       choice.values = choice.budget->values;
       choice.plan = std::move(choice.budget->trial);
       withoutPrefetch.insert(withoutPrefetch.end(), choice.values.begin() + static_cast<std::ptrdiff_t>(fixed.size()),
                              choice.values.end());
     } else {
       choice.values = fixed;
-      SLUICE_ASSIGN_OR_RETURN(choice.plan, compileTrial(module, fixed, isQuiet));
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, compilePlanOf(module, fixed, isQuiet));
     }
     choice.isFeasible = isWithin(choice.plan);
     if (machine) {
@@ -109,6 +112,9 @@ public:
     return choice;
   }
 
+  /// Number of plans that were compiled.
+  int compiledPlans() const { return plans; }
+
   /// True if plan `a` is to be preferred to plan `b`, the choice so far.
   static bool isBetter(const PlanChoice &a, const PlanChoice &b) {
     if (a.isFeasible != b.isFeasible)
@@ -130,19 +136,31 @@ private:
     return !machine || checkDeviceMemory(plan.file.plan, *machine).isOk();
   }
 
+  Result<CompiledPlan> compilePlanOf(mlir::ModuleOp from, const ChosenValues &values, bool isQuiet = true) {
+    ++plans;
+    return compileTrial(from, values, isQuiet);
+  }
+
+  /// True if no placement of the plan is within the budget.
+  bool isTooLarge(const CompiledPlan &plan) const {
+    return recipe.memory.budget && plan.liveBytes > *recipe.memory.budget;
+  }
+
   /// Replaces the plan with a distance of 1 by a better one: with the schedule of the solver, or another distance.
   Status choosePrefetch(const ChosenValues &values, PlanChoice &choice) {
     mlir::OwningOpRef<mlir::ModuleOp> partitioned = module.clone();
     SLUICE_RETURN_IF_ERROR(setRecipeValues(*partitioned, Prefetch{std::int64_t(1), std::int64_t(1)}.addTo(values)));
     SLUICE_RETURN_IF_ERROR(runPhases(*partitioned, findPhase("partition")));
     Prefetch best{std::int64_t(1), std::int64_t(1)};
+    std::vector<Prefetch> tried = {best};
     const auto compile = [&](const Prefetch &prefetch) -> Result<PlanChoice> {
+      tried.push_back(prefetch);
       PlanChoice compiled;
       compiled.values = prefetch.addTo(values);
       ChosenValues changed = prefetch.addTo({});
       if (!recipe.memory.budget)
         changed.emplace_back("memory.budget", largeBudget);
-      SLUICE_ASSIGN_OR_RETURN(compiled.plan, compileTrial(*partitioned, changed));
+      SLUICE_ASSIGN_OR_RETURN(compiled.plan, compilePlanOf(*partitioned, changed));
       return compiled;
     };
     const auto consider = [&](PlanChoice compiled, const Prefetch &prefetch) -> Status {
@@ -158,6 +176,9 @@ private:
 
     const Prefetch atUse{std::int64_t(0), std::int64_t(0)};
     SLUICE_ASSIGN_OR_RETURN(PlanChoice compiled, compile(atUse));
+    // With any other schedule more gathers are live.
+    if (isTooLarge(compiled.plan))
+      return consider(std::move(compiled), atUse);
     PlanScopes scopes;
     if (const std::optional<std::uint32_t> entry = trainedEntry(compiled.plan.file.plan))
       scopes = readScopes(compiled.plan.file.plan, *entry, *machine);
@@ -182,11 +203,17 @@ private:
       for (std::int64_t distance : comparedNumbers(0, static_cast<std::int64_t>(scopes.units.size()))) {
         Prefetch changed = best;
         changed.*direction = distance;
+        if (std::ranges::find(tried, changed) != tried.end())
+          continue;
         SLUICE_ASSIGN_OR_RETURN(compiled, compile(changed));
+        // A greater distance has all these gathers live, and more.
+        const bool isTooFar = isTooLarge(compiled.plan);
         SLUICE_RETURN_IF_ERROR(consider(std::move(compiled), changed));
+        if (isTooFar)
+          break;
       }
     if (!recipe.memory.budget) {
-      SLUICE_ASSIGN_OR_RETURN(choice.plan, compileTrial(*partitioned, best.addTo({})));
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, compilePlanOf(*partitioned, best.addTo({})));
     }
     return Status::ok();
   }
@@ -208,7 +235,7 @@ private:
       ChosenValues values = compared.values;
       if (!recipe.memory.budget)
         values.emplace_back("memory.budget", largeBudget);
-      SLUICE_ASSIGN_OR_RETURN(compared.plan, compileTrial(from, values));
+      SLUICE_ASSIGN_OR_RETURN(compared.plan, compilePlanOf(from, values));
       SLUICE_ASSIGN_OR_RETURN(compared.seconds, secondsOf(compared.plan.file.plan, *machine));
       compared.isFeasible = isWithin(compared.plan);
       add(index, compared);
@@ -221,7 +248,7 @@ private:
       choice = std::move(compared);
     }
     if (!recipe.memory.budget && setting.chosen > 0) {
-      SLUICE_ASSIGN_OR_RETURN(choice.plan, compileTrial(from, choice.values));
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, compilePlanOf(from, choice.values));
     }
     choice.compared.push_back(std::move(setting));
     return Status::ok();
@@ -253,6 +280,7 @@ private:
   mlir::ModuleOp module;
   const Recipe &recipe;
   const Machine *machine;
+  int plans = 0;
 };
 
 } // namespace
@@ -281,7 +309,24 @@ static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &re
       best = std::move(choice);
   }
   best->choosesUnits = recipe.sharding.choosesUnits();
+  best->plans = planner.compiledPlans();
   return std::move(*best);
+}
+
+/// Diagnostics are emitted unless the plan is over the budget: then another one is compiled.
+static Result<CompiledPlan> compileWithDnn(mlir::ModuleOp module) {
+  std::vector<mlir::Diagnostic> held;
+  Result<CompiledPlan> plan = [&] {
+    mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
+      held.push_back(std::move(diagnostic));
+      return mlir::success();
+    });
+    return compileTrial(module, {}, /*isQuiet=*/false);
+  }();
+  if (!plan.isOk() || plan->overBudget.empty())
+    for (mlir::Diagnostic &diagnostic : held)
+      module.getContext()->getDiagEngine().emit(std::move(diagnostic));
+  return plan;
 }
 
 bool leavesChoices(const Recipe &recipe) {
@@ -298,11 +343,14 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
   const bool choosesAttention =
       recipe.choosesAttention() && recipe.memory.budget && (!done || done < findPhase("streams"));
   if (!leavesChoices(recipe)) {
-    if (choosesAttention) {
-      SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan, compileTrial(module, {}));
-      if (!plan.overBudget.empty())
-        SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
-    }
+    PlanChoice choice;
+    if (!choosesAttention)
+      return std::optional<PlanChoice>();
+    SLUICE_ASSIGN_OR_RETURN(choice.plan, compileWithDnn(module));
+    choice.isFeasible = choice.plan.overBudget.empty();
+    if (choice.isFeasible)
+      return std::optional(std::move(choice));
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
     return std::optional<PlanChoice>();
   }
   const PipelinePhase *const before = findPhase("optimize");
@@ -336,6 +384,7 @@ std::string decisionsText(const PlanChoice &choice) {
       choice.budget ? decisionsJson(*choice.budget) : llvm::json::Object{{"decisions", llvm::json::Array()}};
   all["peak"] = choice.plan.deviceBytes;
   all["feasible"] = choice.isFeasible;
+  all["plans"] = choice.plans;
   if (choice.seconds)
     all["step_s"] = *choice.seconds;
   for (const auto &[key, value] : choice.values)

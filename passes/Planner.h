@@ -53,12 +53,15 @@ struct PlanChoice {
   std::vector<PrefetchDecision> prefetch;
   std::vector<ComparedSetting> compared;
   bool choosesUnits = false;
+  /// Number of plans that were compiled for the choice.
+  int plans = 0;
 };
 
 /// True if the recipe has a value that makeChoices replaces.
 bool leavesChoices(const Recipe &recipe);
 
-/// With kernels.attention = "auto" and a budget that a plan with cuDNN's attention exceeds, it becomes "own".
+/// With kernels.attention = "auto" and a budget that a plan with cuDNN's attention exceeds, it becomes "own"; otherwise
+/// that plan is the result, even if the recipe leaves no other choice.
 ///
 /// If the recipe of the module leaves choices to the planner: runs the phases before them, chooses, and sets the recipe
 /// to the choice, so that the remaining phases give its plan. Time is predicted for `machine`; where it is null, plans

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/plan/Plan.h"
 #include "passes/Pipeline.h"
 #include "passes/Planner.h"
 #include "passes/emit/Emit.h"
@@ -77,23 +78,32 @@ static Result<std::optional<Machine>> machineOf(const CompileOptions &options, c
 
 /// Makes the planner's choices. The plan of the choices is written to `plan` if it is within the budget; otherwise the
 /// least memory is added to `remedies`.
-static Status choose(mlir::ModuleOp module, const CompileOptions &options, const Machine *machine,
+static Status choose(mlir::ModuleOp module, const CompileOptions &options, const Recipe &recipe, const Machine *machine,
                      llvm::function_ref<Status(unsigned, const PipelinePhase &)> afterPhase, PlanBytes &plan,
                      std::vector<std::string> &remedies) {
   std::optional<PlanChoice> choice;
   if (!options.last || options.last > findPhase("optimize")) {
     SLUICE_ASSIGN_OR_RETURN(choice, makeChoices(module, machine, afterPhase));
   }
+  if (!options.decisions.empty() && (!choice || !leavesChoices(recipe)))
+    return {StatusCode::usage, "--decisions requires 'recompute.policy' = \"budget\", or a value \"auto\""};
   if (!choice)
-    return options.decisions.empty()
-               ? Status::ok()
-               : Status(StatusCode::usage, "--decisions requires 'recompute.policy' = \"budget\", or a value \"auto\"");
+    return Status::ok();
   if (choice->isFeasible)
     plan = std::move(choice->plan.bytes);
   else
     remedies.push_back("memory.budget = " + formatBytesExact(static_cast<std::uint64_t>(choice->plan.deviceBytes)) +
                        " is enough for the choice that needs the least memory");
   return options.decisions.empty() ? Status::ok() : writeOutput(options.decisions, decisionsText(*choice));
+}
+
+/// Device memory of a rank: arena and workspace of the module's plan.
+static std::uint64_t deviceBytesOf(mlir::ModuleOp module) {
+  std::uint64_t bytes = 0;
+  for (auto arena : module.getOps<plan_ir::ArenaOp>())
+    if (arena.getSpace() == MemorySpace::device)
+      bytes += arena.getBytes() + arena.getWorkspace();
+  return bytes;
 }
 
 /// Runs the phases on the module of `file`. Writes the plan's bytes to `plan`, or prints the IR if no plan is
@@ -142,7 +152,7 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     imported->getOperation()->setDiscardableAttrs(given);
   }
   std::vector<std::string> remedies;
-  Status status = choose(module.get(), options, machine, afterPhase, plan, remedies);
+  Status status = choose(module.get(), options, *recipe, machine, afterPhase, plan, remedies);
   // The plan of the choices is the result, unless the phases after them are wanted.
   if (status.isOk() && !plan.span().empty() && options.emits && options.dumpPhases.empty())
     return 0;
@@ -150,7 +160,8 @@ static int compileModule(const CompileOptions &options, std::unique_ptr<llvm::Me
     status = runPhases(module.get(), options.last, afterPhase);
   if (diagnostics.isOverBudget) {
     if (imported)
-      llvm::append_range(remedies, findRemedies(options, imported.get(), *recipe, machine));
+      llvm::append_range(remedies,
+                         findRemedies(options, imported.get(), *recipe, machine, deviceBytesOf(module.get())));
     for (const std::string &remedy : remedies)
       std::cerr << "note: " << remedy << "\n";
     return static_cast<int>(StatusCode::budget);

@@ -83,12 +83,11 @@ std::optional<Remedy> attempt(VariantCompiler &compiler, const Variant &variant,
 } // namespace
 
 std::vector<std::string> findRemedies(const CompileOptions &options, mlir::ModuleOp module, const Recipe &recipe,
-                                      const Machine *machine) {
+                                      const Machine *machine, std::uint64_t peak) {
   VariantCompiler compiler(options, module, machine);
   std::vector<Remedy> remedies;
-  const std::optional<Remedy> own = attempt(compiler, {}, "");
   const auto add = [&](std::optional<Remedy> remedy) {
-    if (remedy && (!own || remedy->peak < own->peak))
+    if (remedy && remedy->peak < peak)
       remedies.push_back(std::move(*remedy));
   };
   for (const Variant &variant : candidates(recipe, compiler, machine != nullptr))
