@@ -1,5 +1,6 @@
-"""compile_scale.py: Llama 3.1 8B and 405B, imported and compiled for many ranks, within bounds of time and memory; and
-GPT-2 of 50 and of 200 blocks, whose time and memory may grow as the blocks do and not as their square.
+"""compile_scale.py: Llama 3.1 8B and 405B, imported and compiled for many ranks, within bounds of time and memory;
+405B within a budget, which compiles few plans; and GPT-2 of 50 and of 200 blocks, whose time and memory may grow as the
+blocks do and not as their square.
 
 The time is the processor's, of both programs together: it does not depend on the load of the machine.
 Memory is the larger of their high-water marks. The script prints a table of the measurements.
@@ -70,6 +71,20 @@ def grows_as_blocks():
     return False
 
 
+def chooses_in_few_plans():
+    """405B within a budget that gaps between buffers exceed at first: the plan without recompute, one over the budget, and the choice."""
+    time, memory = run("sluice-compile", "405B.mlir", *set_options(
+        ["mesh.shard=16384", "precision.compute=bf16", "target.device=cuda", "recompute.policy=budget", "memory.budget=110GiB"]),
+        "--decisions", "decisions.json", "-o", "405B.plan")
+    with open("decisions.json") as file:
+        plans = json.load(file)["plans"]
+    print(f"405B within a budget: {plans} plans, {time:.2f} s {memory / 2**20:.0f} MiB")
+    if plans <= 3 and memory <= 2 * 2**30:
+        return True
+    print("405B within a budget: expected at most 3 plans and 2 GiB")
+    return False
+
+
 def main():
     failed = False
     for name, (sizes, ranks, seconds, gibibytes) in MODELS.items():
@@ -90,6 +105,7 @@ def main():
         if time > seconds or memory > gibibytes * 2**30:
             print(f"{name}: expected at most {seconds} s and {gibibytes} GiB but got {time:.2f} s and {memory / 2**30:.2f} GiB")
             failed = True
+    failed |= not chooses_in_few_plans()
     failed |= not grows_as_blocks()
     if not failed:
         print("within bounds")
