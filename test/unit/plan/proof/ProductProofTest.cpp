@@ -271,7 +271,7 @@ public:
     plan::EntryT &entry = step();
     port(entry.inputs, "a", view(a));
     port(entry.inputs, "b", view(b));
-    exp = &launch(0, "exp", {view(a)}, {view(sum)});
+    exp = launch(0, "exp", {view(a)}, {view(sum)}).operation.AsLaunch();
     const auto named = [&](Ids own) { return names ? own : Ids(); };
     product = &compute("matmul", {view(a), view(b), view(sum)}, {view(sum)}, named({operands[0], operands[1], first}),
                        named({total}), {integer("residual", 1)});
