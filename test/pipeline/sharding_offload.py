@@ -292,8 +292,9 @@ def refusals():
     expect_refused(gpt2_tiny(), base + ["gradient.sync=[true, false, true]"],
                    "--set gradient.sync=[true, false, true]: value of 'gradient.sync' for unit 'root': a list that reduces in "
                    "some micro-batches before the last cannot be combined with 'memory.offload'")
-    expect_refused(gpt2_tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], "value of 'memory.offload', expected a list of \"parameters\", "
-                   "\"optimizer\" and \"activations\" or a table from block globs to these but got [\"weights\"]")
+    lists = '"parameters", "optimizer" and "activations"'
+    expect_refused(gpt2_tiny(), ["mesh.shard=2", 'memory.offload=["weights"]'], f"value of 'memory.offload', expected \"auto\", a list of {lists} or a "
+                   f'table from unit and block globs to a list of {lists} but got ["weights"]')
     expect_refused(gpt2_tiny(), ["mesh.shard=2", "target.device=cuda", "memory.pinned=false", BOTH], "'memory.pinned' = ",
                    "cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"")
     expect_remark(gpt2_tiny(), ["memory.pinned=false"], "'memory.pinned' has no effect without 'memory.offload'")
