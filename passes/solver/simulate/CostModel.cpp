@@ -2,7 +2,6 @@
 #include "passes/solver/simulate/CostModel.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/kernel/catalogue/Catalogue.h"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +33,7 @@ DType dtypeOf(const plan::LaunchT &launch) {
 /// m, n and k of a product of matrices; of a convolution as a product.
 std::array<double, 3> productSize(const plan::LaunchT &launch, const std::string &kernel) {
   if (kernel.starts_with("linear_cross_entropy")) {
-    const bool isGradient = kernel == kernelName(KernelId::linear_cross_entropy_grad);
+    const bool isGradient = kernel == "linear_cross_entropy_grad";
     const plan::ViewT &x = *launch.inputs[isGradient ? 1 : 0], &weight = *launch.inputs[isGradient ? 2 : 1];
     const double width = static_cast<double>(x.shape.back());
     return {elements(x) / width, elements(weight) / width, width};
