@@ -148,6 +148,9 @@ struct AccumulateInLaunches : sluice::impl::AccumulateInLaunchesBase<AccumulateI
   /// Of two values that are only added: the launch of the later one adds to the earlier one, which is computed in the
   /// memory of the sum. Inserts the buffers whose uses it changes.
   static void addInLaunch(LaunchOp add, const BufferUses &uses, SymbolTable &symbols, Buffers &changed) {
+    // Of an addition that the program does not have, the checker cannot tell whether a value counts twice.
+    if (add.getOutputValues().empty() || add.getOutputValues()[0] == 0)
+      return;
     const auto sum = cast<ViewAttr>(add.getOutputs()[0]);
     const StringAttr buffers[] = {cast<ViewAttr>(add.getInputs()[0]).getBuffer().getAttr(),
                                   cast<ViewAttr>(add.getInputs()[1]).getBuffer().getAttr(), sum.getBuffer().getAttr()};
