@@ -71,16 +71,15 @@ std::optional<Reading> EntryProof::sumOf(const Reading &a, const Reading &b, std
   Meaning like = b.meaning;
   like.root = a.meaning.root;
   like.zeros = a.meaning.zeros;
-  // Without an id, the same value is one of another repetition.
-  if (id >= numbering.valueCount() || (id == 0 && a.meaning.root == b.meaning.root) || !(like == a.meaning) ||
-      a.at != b.at)
+  // Without an id, the sum may be one over repetitions.
+  if (id == 0 || id >= numbering.valueCount() || !(like == a.meaning) || a.at != b.at)
     return std::nullopt;
   Reading sum = a;
   std::erase_if(sum.meaning.zeros,
                 [&](std::int64_t end) { return std::ranges::find(b.meaning.zeros, end) == b.meaning.zeros.end(); });
   sum.meaning.root = numbering.sumOf({a.meaning.root, 1}, {b.meaning.root, 1});
   const RootId expected = numbering.value(id).root;
-  const bool isValue = id == 0 || expected == sum.meaning.root || numbering.root(expected).totalOf == sum.meaning.root;
+  const bool isValue = expected == sum.meaning.root || numbering.root(expected).totalOf == sum.meaning.root;
   return isValue ? std::optional(std::move(sum)) : std::nullopt;
 }
 

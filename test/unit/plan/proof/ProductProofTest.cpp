@@ -261,8 +261,7 @@ public:
   std::uint32_t productId = 0;
   plan::LaunchT *exp = nullptr, *product = nullptr;
 
-  /// `names`: whether the launch has the ids of the program.
-  explicit SumOfValues(bool names = true) : ProofPlan({{"shard", 2}}) {
+  SumOfValues() : ProofPlan({{"shard", 2}}) {
     const Ids operands{input("a", {2, 2}), input("b", {2, 2})};
     const std::uint32_t first = op("model.exp", {operands[0]}, {2, 2});
     productId = op("model.matmul", operands, {2, 2});
@@ -272,16 +271,14 @@ public:
     port(entry.inputs, "a", view(a));
     port(entry.inputs, "b", view(b));
     exp = launch(0, "exp", {view(a)}, {view(sum)}).operation.AsLaunch();
-    const auto named = [&](Ids own) { return names ? own : Ids(); };
-    product = &compute("matmul", {view(a), view(b), view(sum)}, {view(sum)}, named({operands[0], operands[1], first}),
-                       named({total}), {integer("residual", 1)});
+    product = &compute("matmul", {view(a), view(b), view(sum)}, {view(sum)}, {operands[0], operands[1], first}, {total},
+                       {integer("residual", 1)});
     port(entry.outputs, "total", view(sum));
   }
 };
 
 TEST(Proof, ALaunchAddsToAnotherValue) {
   EXPECT_EQ(proofOf(SumOfValues()), "");
-  EXPECT_EQ(proofOf(SumOfValues(/*names=*/false)), "");
 
   SumOfValues otherValue;
   otherValue.exp->inputs[0]->buffer = otherValue.b;
@@ -295,9 +292,16 @@ TEST(Proof, ALaunchAddsToAnotherValue) {
   otherId.product->output_values = {otherId.productId};
   EXPECT_NE(proofOf(otherId), "");
 
+  // The transposed product is added.
+  SumOfValues otherOrder;
+  otherOrder.product->inputs[2]->strides = otherOrder.product->outputs[0]->strides = {1, 2};
+  EXPECT_NE(proofOf(otherOrder), "");
+
   SumOfValues noId;
-  noId.product->output_values = {1000};
-  EXPECT_NE(proofOf(noId), "");
+  for (const std::uint32_t id : {0u, std::uint32_t(check::proof::Numbering(noId.plan).valueCount()), 1000u}) {
+    noId.product->output_values = {id};
+    EXPECT_NE(proofOf(noId), "") << id;
+  }
 }
 
 } // namespace

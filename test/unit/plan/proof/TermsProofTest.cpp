@@ -102,6 +102,28 @@ TEST(TermsProof, OutputsAreNoTerms) {
   }
 }
 
+/// A product adds its terms to a value that each rank has.
+TEST(TermsProof, TermsAreNotAddedToAValue) {
+  ProofPlan p({{"tensor", 2}, {"shard", 2}});
+  p.unit("u");
+  const std::uint32_t a = p.buffer("a", {3, 4}), b = p.buffer("b", {4, 6}), x = p.buffer("x", {3, 6}, f32, host),
+                      sum = p.buffer("sum", {3, 6});
+  addPart(p, "a", {3, 8}, 1, 0, a);
+  addPart(p, "b", {8, 6}, 0, 0, b);
+  const std::uint32_t first = p.op("model.exp", {p.input("x", {3, 6})}, {3, 6}),
+                      left = p.op("model.read", {}, {3, 8}, {}, "a"), right = p.op("model.read", {}, {8, 6}, {}, "b"),
+                      product = p.op("model.matmul", {left, right}, {3, 6}),
+                      total = p.op("model.add", {first, product}, {3, 6});
+  p.end({total});
+  plan::EntryT &entry = p.step();
+  p.port(entry.inputs, "x", p.view(x));
+  p.launch(0, "exp", {p.view(x)}, {p.view(sum)});
+  p.compute("matmul", {p.view(a), p.view(b), p.view(sum)}, {p.view(sum)}, {left, right, first}, {total},
+            {integer("residual", 1)});
+  p.port(entry.outputs, "total", p.view(sum));
+  EXPECT_NE(proofOf(p), "");
+}
+
 /// The sum of two results, of which ranks have terms; one reduction completes both.
 class SumOfTerms : public ProofPlan {
 public:
