@@ -162,10 +162,12 @@ Result<Json> callMethod(const std::string &name, const Json &value, const JinjaA
 }
 
 static Result<Json> joinTexts(const Json &list, const Json &separator) {
+  const std::string between = separator.is_string() ? separator.get<std::string>() : "";
   std::string text;
   for (std::size_t i = 0; i < list.size(); ++i) {
     SLUICE_ASSIGN_OR_RETURN(const std::string part, textOf(list[i]));
-    text += (i > 0 && separator.is_string() ? separator.get<std::string>() : "") + part;
+    text += i > 0 ? between : "";
+    text += part;
     if (text.size() > longestText)
       return textIsTooLong();
   }
