@@ -71,13 +71,13 @@ std::optional<Reading> EntryProof::sumOf(const Reading &a, const Reading &b, std
   Meaning like = b.meaning;
   like.root = a.meaning.root;
   like.zeros = a.meaning.zeros;
-  // Without an id, the sum may be one over repetitions.
-  if (id == 0 || id >= numbering.valueCount() || !(like == a.meaning) || a.at != b.at)
+  if (id >= numbering.valueCount() || !(like == a.meaning) || a.at != b.at)
     return std::nullopt;
   Reading sum = a;
   std::erase_if(sum.meaning.zeros,
                 [&](std::int64_t end) { return std::ranges::find(b.meaning.zeros, end) == b.meaning.zeros.end(); });
   sum.meaning.root = numbering.sumOf({a.meaning.root, 1}, {b.meaning.root, 1});
+  // Without an id there is no root: the sum may be one over repetitions.
   const RootId expected = numbering.value(id).root;
   const bool isValue = expected == sum.meaning.root || numbering.root(expected).totalOf == sum.meaning.root;
   return isValue ? std::optional(std::move(sum)) : std::nullopt;
