@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-/// What is in host memory with each of the kinds.
+/// The units that may be offloaded, and for each kind of tensors the bytes that it saves and its time.
 struct OffloadOptions {
   /// In the order in which they are offloaded: those with the fewest bytes first.
   std::vector<std::string> units;
