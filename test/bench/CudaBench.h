@@ -146,29 +146,40 @@ struct Bench {
     auto kernel = prepare(request);
     if (!kernel.isOk())
       return fail(kernel.status().message());
-    cuda::Stream stream = device->stream(0);
-    auto run = [&](int times) {
-      const double begin = seconds();
-      for (int i = 0; i < times; ++i)
-        if (Status status = (*kernel)->enqueue(stream, inputs, outputs, scratch.data); !status.isOk())
-          return fail(status.message());
-      if (Status status = device->synchronize(); !status.isOk())
-        return fail(status.message());
-      return (seconds() - begin) / times;
-    };
     std::vector<std::vector<char>> before;
     for (const Operand &operand : out)
       before.push_back(emulated ? contents(operand) : std::vector<char>());
-    double least = run(1);
+    const Result<double> least =
+        leastTime([&] { return (*kernel)->enqueue(device->stream(0), inputs, outputs, scratch.data); });
+    if (!least.isOk())
+      return fail(least.status().message());
     for (std::size_t o = 0; emulated && o < out.size(); ++o)
       if (contents(out[o]) == before[o])
         return fail("leaves result " + std::to_string(o) + " as it was");
-    if (emulated || least == 0)
-      return least;
-    const int times = std::clamp(static_cast<int>(0.05 / least), 1, 2000);
-    for (int round = 0; round < 5; ++round)
-      least = std::min(least, run(times));
+    return *least;
+  }
+
+  /// The minimum time of a run, in seconds, of many between two waits; on the emulated device of the only run.
+  template <typename Enqueue> Result<double> leastTime(Enqueue enqueue) {
+    double least = 0;
+    int times = 1;
+    for (int round = 0; round < (emulated ? 1 : 6); ++round) {
+      const double begin = seconds();
+      for (int i = 0; i < times; ++i)
+        SLUICE_RETURN_IF_ERROR(enqueue());
+      SLUICE_RETURN_IF_ERROR(device->synchronize());
+      const double took = (seconds() - begin) / times;
+      least = round == 0 ? took : std::min(least, took);
+      if (round == 0)
+        times = std::clamp(static_cast<int>(0.05 / least), 1, 2000);
+    }
     return least;
+  }
+
+  /// The time of a copy that reads and writes as many bytes as `bytes`, run like a kernel.
+  Result<double> copyTime(double bytes) {
+    const std::uint64_t half = static_cast<std::uint64_t>(bytes / 2) / 256 * 256;
+    return leastTime([&] { return device->copy(device->stream(0), memory, memory + half, half); });
   }
 
   void show(const std::string &title, double took, double bytes, double flops) {
@@ -178,8 +189,12 @@ struct Bench {
     if (flops > 0)
       std::printf(" %9.1f TFLOP/s, %5.1f %% of the product's rate", flops / took * 1e-12,
                   100 * flops / took / productRate);
-    else
-      std::printf(" %9.1f GB/s, %5.1f %% of the copy's rate", bytes / took * 1e-9, 100 * bytes / took / copyRate);
+    else {
+      const Result<double> copy = copyTime(bytes);
+      failed |= !copy.isOk();
+      std::printf(" %9.1f GB/s, %5.1f %% of the copy's rate, %5.1f %% of a copy of as many bytes", bytes / took * 1e-9,
+                  100 * bytes / took / copyRate, copy.isOk() ? 100 * *copy / took : 0);
+    }
     std::printf("\n");
   }
 

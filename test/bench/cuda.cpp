@@ -66,16 +66,19 @@ void products(Bench &b) {
   }
 }
 
-/// The products of a loss over classes whose number is odd, in rows of the pitch that a plan chooses.
+/// Rows at the distance that a plan chooses for elements of two bytes.
+Operand paddedRows(Bench &b, DType type, std::int64_t rows, std::int64_t columns) {
+  Operand made = b.tensor(type, {rows, alignedPitch(columns)});
+  made.shape[1] = made.extent[1] = made.global[1] = columns;
+  return made;
+}
+
+/// The products of a loss over classes whose number is odd.
 void logitsProducts(Bench &b) {
   const std::int64_t rows = b.emulated ? 32 : 32768, classes = b.emulated ? 117 : 50257, k = b.emulated ? 24 : 768;
   const double flops = 2. * static_cast<double>(rows * classes * k);
   const auto matrix = [&](std::int64_t m, std::int64_t n) { return b.tensor(DType::bf16, {m, n}); };
-  const auto logits = [&] {
-    Operand made = matrix(rows, alignedPitch(classes));
-    made.shape[1] = made.extent[1] = made.global[1] = classes;
-    return made;
-  };
+  const auto logits = [&] { return paddedRows(b, DType::bf16, rows, classes); };
   b.kernel("matmul logits, bf16", "matmul", {matrix(rows, k), matrix(classes, k)}, {logits()},
            {integer("transpose_b", 1)}, 0, flops);
   b.kernel("matmul logits' gradient, bf16", "matmul", {logits(), matrix(classes, k)}, {matrix(rows, k)}, {}, 0, flops);
@@ -171,17 +174,16 @@ void losses(Bench &b) {
   const std::int64_t rows = b.emulated ? 16 : 16384, classes = b.emulated ? 300 : 50257;
   for (DType t : {DType::bf16, DType::f32}) {
     const std::string type = ", " + std::string(dtypeName(t));
-    Operand x = b.tensor(t, {rows, classes}), targets = b.zeros(DType::i32, {rows});
+    const auto logits = [&] { return paddedRows(b, t, rows, classes); };
+    Operand x = logits(), targets = b.zeros(DType::i32, {rows});
     moved(b, "cross_entropy" + type, "cross_entropy", {x, targets},
           {b.tensor(DType::f32, {}), b.tensor(DType::f32, {rows})});
-    x = b.tensor(t, {rows, classes});
+    x = logits();
     targets = b.zeros(DType::i32, {rows});
     Operand slope = b.tensor(DType::f32, {}), lse = b.zeros(DType::f32, {rows});
-    moved(b, "cross_entropy_grad" + type, "cross_entropy_grad", {slope, x, targets, lse},
-          {b.tensor(t, {rows, classes})});
-    // As a plan has it: at the pitch of its rows, and with the gradient in their place.
-    x = b.tensor(t, {rows, alignedPitch(classes)});
-    x.shape[1] = x.extent[1] = x.global[1] = classes;
+    moved(b, "cross_entropy_grad" + type, "cross_entropy_grad", {slope, x, targets, lse}, {logits()});
+    // As a plan has it: with the gradient in the memory of the logits.
+    x = logits();
     moved(b, "cross_entropy_and_grad" + type, "cross_entropy_and_grad", {x, targets, slope},
           {b.tensor(DType::f32, {}), lse, x});
   }

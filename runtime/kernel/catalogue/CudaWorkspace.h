@@ -31,7 +31,7 @@ constexpr std::uint64_t columnsWorkspace(std::int64_t rows, std::int64_t columns
 
 /// Number of runs of rows whose terms of the norms' dweight and dbias are added in a second stage
 /// (device/DenseNorms.h).
-constexpr std::int64_t normGradRuns(std::int64_t rows) { return std::clamp<std::int64_t>(rows / 32, 1, 512); }
+constexpr std::int64_t normGradRuns(std::int64_t rows) { return std::clamp<std::int64_t>(rows / 32, 1, 256); }
 /// Two sums of 4 bytes for each run and column; without dense rows two of 8 bytes for each of 64 runs (normVectors in
 /// device/Rows.h).
 constexpr std::uint64_t normGradWorkspace(std::int64_t rows, std::int64_t columns) {

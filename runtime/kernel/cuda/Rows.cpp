@@ -55,23 +55,25 @@ Bound perRow(std::string_view function, const KernelRequest &request, std::initi
 /// How the kernels of RowTeams.h divide rows: the threads of a team and their vectors, none if the rows do not fit.
 struct RowTeam {
   int threads = 0, vectors = 0;
-  /// `width`: elements of a vector.
-  RowTeam(std::int64_t columns, std::int64_t width) {
-    const std::int64_t count = columns / width, most = teamVectors * warpSize;
-    if (columns == 0 || columns % width != 0 || count > teamWarps * most)
+  /// `width`: elements of a vector. A thread has the registers for 32 elements of one operand, or four vectors of
+  /// several; there are kernels for a half, three quarters and all of these vectors.
+  RowTeam(std::int64_t columns, std::int64_t width, int operands) {
+    const std::int64_t count = columns / width, mine = operands == 1 ? 32 / width : 4, most = mine * warpSize;
+    if (columns == 0 || columns % width != 0 || count > mostVectors)
       return;
     threads = static_cast<int>((count + most - 1) / most) * warpSize;
-    vectors = std::max(static_cast<int>((count + threads - 1) / threads), 2);
+    const int quarter = static_cast<int>(mine / 4), each = static_cast<int>((count + threads - 1) / threads);
+    vectors = std::max((each + quarter - 1) / quarter, 2) * quarter;
     rowBytes = static_cast<int>(count) * vectorBytes;
   }
   int warps() const { return threads / warpSize; }
-  /// Any division of the rows gives the same bits. 28 warps a multiprocessor, which have 72 registers a thread and 112
-  /// KiB for rows, half as many with two operands; blocks of 4 warps, or one team.
+  /// Any division of the rows gives the same bits. Blocks of 4 warps, or one team; as many as run at once: 32 warps a
+  /// multiprocessor, which have 64 registers a thread, if there is shared memory for their rows.
   LaunchShape shapeOf(const KernelContext &context, std::uint64_t rows, int weights, int operands) const {
-    const int teams = std::max(4 / warps(), 1), blocks = 28 / operands / (teams * warps());
+    const int teams = std::max(4 / warps(), 1), shared = teamsShared(teams, rowBytes, weights, 2 * operands);
+    const int blocks = std::min(32 / (teams * warps()), std::max(context.blocksWith(shared), 1));
     const auto most = static_cast<std::uint64_t>(context.multiprocessors() * blocks);
-    return {std::min((rows + teams - 1) / teams, most), teams * threads,
-            teamsShared(teams, rowBytes, weights, 2 * operands)};
+    return {std::min((rows + teams - 1) / teams, most), teams * threads, shared};
   }
   /// A block for each run, whose sums depend on the number of teams, so not on the device: 2,048 warps in all, at most
   /// 8 warps, with at most 97 KiB, in a block.
@@ -81,17 +83,19 @@ struct RowTeam {
   }
 
 private:
+  /// The rows of a gradient in f32 take 97 KiB of shared memory.
+  static constexpr std::int64_t mostVectors = 1024;
   int rowBytes = 0;
 };
 
 /// A norm or its gradient over dense rows.
 struct DenseNorm {
   const std::string stored;
-  RowTeam team{0, 1};
+  RowTeam team{0, 1, 1};
   DenseNormArgs args;
 
-  /// `x`: the rows; `alike` have their type, `statistics` are f32.
-  DenseNorm(const Operand &x, std::initializer_list<const Operand *> alike,
+  /// `x`: the rows; `operands` are read; `alike` have their type, `statistics` are f32.
+  DenseNorm(const Operand &x, int operands, std::initializer_list<const Operand *> alike,
             std::initializer_list<const Operand *> statistics)
       : stored(storedOf(alike, statistics)) {
     if (stored.empty())
@@ -99,7 +103,7 @@ struct DenseNorm {
     args.columns = static_cast<unsigned>(x.rank ? x.extent[x.rank - 1] : 1);
     args.rows = static_cast<unsigned>(x.rank ? cpu::extentOf(x, 0, x.rank - 1) : 1);
     args.width = static_cast<unsigned>(vectorBytes / dtypeBytes(x.dtype));
-    team = RowTeam(args.columns, args.width);
+    team = RowTeam(args.columns, args.width, operands);
     args.team = static_cast<unsigned>(team.threads);
   }
   bool fits() const { return team.threads != 0; }
@@ -119,7 +123,7 @@ private:
 Bound denseNormOf(const KernelRequest &request, double epsilon, bool centred) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
-  DenseNorm norm(in[0], {&in[0], &in[1], &in[in.size() - 1], &out[0]}, {&out[out.size() - 1], &out[1]});
+  DenseNorm norm(in[0], 1, {&in[0], &in[1], &in[in.size() - 1], &out[0]}, {&out[out.size() - 1], &out[1]});
   if (!norm.fits())
     return std::unique_ptr<BoundKernel>();
   norm.args.epsilon = static_cast<float>(epsilon);
@@ -141,7 +145,7 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   const auto &out = request.outputs;
   const std::size_t rstd = centred ? 4 : 3;
   const bool adds = in.size() > rstd + 1;
-  DenseNorm norm(in[1], {&in[0], &in[1], &in[2], &out[0], &in[adds ? rstd + 1 : 0]}, {&in[3], &in[rstd]});
+  DenseNorm norm(in[1], 2, {&in[0], &in[1], &in[2], &out[0], &in[adds ? rstd + 1 : 0]}, {&in[3], &in[rstd]});
   if (!norm.fits() || out[1].dtype == DType::f64 || out[out.size() - 1].dtype == DType::f64)
     return std::unique_ptr<BoundKernel>();
   DenseNormArgs &args = norm.args;
@@ -181,11 +185,11 @@ Bound denseSoftmaxOf(const KernelRequest &request, std::initializer_list<const O
   DenseSoftmaxArgs args;
   args.columns = static_cast<unsigned>(x.rank ? x.extent[x.rank - 1] : 1);
   args.rows = static_cast<unsigned>(x.rank ? cpu::extentOf(x, 0, x.rank - 1) : 1);
-  const RowTeam team(args.columns, vectorBytes / dtypeBytes(x.dtype));
+  const bool isGradient = request.inputs.size() == 2;
+  const RowTeam team(args.columns, vectorBytes / dtypeBytes(x.dtype), isGradient ? 2 : 1);
   if (team.threads == 0)
     return std::unique_ptr<BoundKernel>();
   args.team = static_cast<unsigned>(team.threads);
-  const bool isGradient = request.inputs.size() == 2;
   return oneLaunch(request,
                    (isGradient ? "sluice_denseSoftmaxGrad" : "sluice_denseSoftmax") + std::to_string(team.vectors) +
                        "_" + stored,

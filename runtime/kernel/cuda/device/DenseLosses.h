@@ -11,6 +11,7 @@
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSELOSSES_H
 
 #include "runtime/kernel/cuda/device/DenseNorms.h"
+#include "runtime/kernel/cuda/device/Exponential.h"
 
 namespace sluice::cuda {
 
@@ -52,10 +53,6 @@ template <typename S> struct Aligned {
     body = static_cast<const typename S::Memory *>(row) + head;
   }
 };
-
-/// e^x for x of at most 0. The error relative to the result is 2^-22 + |x| 2^-24, so that of a sum of n exponentials
-/// with 1 among them is below 2^-22 + log(n) 2^-24.
-SLUICE_DEVICE float exponentialOf(float x) { return powerOfTwo(x * 1.4426950408889634f); }
 
 /// The largest of some numbers, ignoring NaN, and the sum of their exponentials relative to it.
 struct ExponentialSum {
@@ -207,7 +204,7 @@ template <typename S> SLUICE_DEVICE void denseCrossEntropyGrad(const DenseLossAr
   const unsigned place = local >= 0 && local < columns ? static_cast<unsigned>(local) : columns;
   const float share = static_cast<float>(args.share), ofTarget = share + (1 - static_cast<float>(args.smoothing));
   const auto slope = [=](float value, unsigned column) {
-    return (expOf(value - total) - (column == place ? ofTarget : share)) * factor;
+    return (probabilityOf<S>(value - total) - (column == place ? ofTarget : share)) * factor;
   };
   mapLogits<S>(x, dx, columns, slope, lane);
 }

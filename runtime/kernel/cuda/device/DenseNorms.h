@@ -37,6 +37,8 @@ struct DenseNormArgs {
 /// x, weight, [bias] -> y, [mean], rstd
 template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(const DenseNormArgs &args, Lane lane) {
   constexpr int n = vectorWidth<S>;
+  // The rounding of the mean is corrected where x has as many digits.
+  constexpr bool corrects = centred && n == vectorWidth<StoredF32>;
   const Team team(args.team, lane);
   const float share = 1 / static_cast<float>(args.columns);
   const TeamRows<S, 1, centred ? 2 : 1> rows(team, args.columns, {args.x});
@@ -46,8 +48,8 @@ template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(co
   const unsigned step = static_cast<unsigned>(lane.blocks()) * team.teams;
   rows.template forRows<vectors>(
       static_cast<unsigned>(lane.block()) * team.teams, args.rows, step, [&](unsigned row, bool real, unsigned turn) {
-        // Squares; of differences also their sum.
-        float x[vectors][n], mean[1] = {}, sums[centred ? 2 : 1] = {}, shift = 0;
+        // Squares; where it corrects also the sum of the differences.
+        float x[vectors][n], mean[1] = {}, sums[corrects ? 2 : 1] = {}, shift = 0;
         team.forVectors<vectors>(rows.count, [&](int v, unsigned at) {
           loadVector<S>(rows.row(0, turn), at, x[v]);
           for (int k = 0; k < n; ++k)
@@ -59,7 +61,8 @@ template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(co
           team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
             for (int k = 0; k < n; ++k) {
               x[v][k] -= mean[0];
-              sums[1] += x[v][k];
+              if constexpr (corrects)
+                sums[1] += x[v][k];
             }
           });
         }
@@ -68,7 +71,7 @@ template <typename S, int vectors, bool centred> SLUICE_DEVICE void denseNorm(co
             sums[0] += x[v][k] * x[v][k];
         });
         team.reduce(sums, Add(), centred ? 1 : turn);
-        if constexpr (centred) {
+        if constexpr (corrects) {
           // The mean of the differences corrects the rounding of a mean far above the deviation.
           shift = sums[1] * share;
           sums[0] -= shift * sums[1];
@@ -234,22 +237,21 @@ template <typename S, int vectors> SLUICE_DEVICE void denseRmsNormGrad(const Den
 
 } // namespace sluice::cuda
 
-/// One kernel for each type and number of vectors per thread.
-#define SLUICE_ROW_PARTS(X, name, Args)                                                                                \
-  X(sluice_##name##3_f32, name<StoredF32 SLUICE_COMMA 3>, Args)                                                        \
-  X(sluice_##name##2_f32, name<StoredF32 SLUICE_COMMA 2>, Args)                                                        \
-  X(sluice_##name##4_f32, name<StoredF32 SLUICE_COMMA 4>, Args)                                                        \
-  X(sluice_##name##3_bf16, name<StoredBf16 SLUICE_COMMA 3>, Args)                                                      \
-  X(sluice_##name##2_bf16, name<StoredBf16 SLUICE_COMMA 2>, Args)                                                      \
-  X(sluice_##name##4_bf16, name<StoredBf16 SLUICE_COMMA 4>, Args)                                                      \
-  X(sluice_##name##3_f16, name<StoredF16 SLUICE_COMMA 3>, Args)                                                        \
-  X(sluice_##name##2_f16, name<StoredF16 SLUICE_COMMA 2>, Args)                                                        \
-  X(sluice_##name##4_f16, name<StoredF16 SLUICE_COMMA 4>, Args)
+/// Kernels of one type with a, b or c vectors of a thread.
+#define SLUICE_ROW_PARTS_OF(X, name, Args, S, stored, a, b, c)                                                         \
+  X(sluice_##name##a##_##stored, name<S SLUICE_COMMA a>, Args)                                                         \
+  X(sluice_##name##b##_##stored, name<S SLUICE_COMMA b>, Args)                                                         \
+  X(sluice_##name##c##_##stored, name<S SLUICE_COMMA c>, Args)
+/// Kernels of 16-bit types with 2, 3 or 4 vectors of a thread, and of f32 with a, b or c.
+#define SLUICE_ROW_PARTS(X, name, Args, a, b, c)                                                                       \
+  SLUICE_ROW_PARTS_OF(X, name, Args, StoredF32, f32, a, b, c)                                                          \
+  SLUICE_ROW_PARTS_OF(X, name, Args, StoredBf16, bf16, 2, 3, 4)                                                        \
+  SLUICE_ROW_PARTS_OF(X, name, Args, StoredF16, f16, 2, 3, 4)
 #define SLUICE_DENSE_NORM_KERNELS(X)                                                                                   \
-  SLUICE_ROW_PARTS(X, denseLayerNorm, DenseNormArgs)                                                                   \
-  SLUICE_ROW_PARTS(X, denseRmsNorm, DenseNormArgs)                                                                     \
-  SLUICE_ROW_PARTS(X, denseLayerNormGrad, DenseNormArgs)                                                               \
-  SLUICE_ROW_PARTS(X, denseRmsNormGrad, DenseNormArgs)                                                                 \
+  SLUICE_ROW_PARTS(X, denseLayerNorm, DenseNormArgs, 4, 6, 8)                                                          \
+  SLUICE_ROW_PARTS(X, denseRmsNorm, DenseNormArgs, 4, 6, 8)                                                            \
+  SLUICE_ROW_PARTS(X, denseLayerNormGrad, DenseNormArgs, 2, 3, 4)                                                      \
+  SLUICE_ROW_PARTS(X, denseRmsNormGrad, DenseNormArgs, 2, 3, 4)                                                        \
   X(sluice_denseNormGradEnd, denseNormGradEnd, DenseNormArgs)
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSENORMS_H

@@ -8,6 +8,7 @@
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSESOFTMAX_H
 
 #include "runtime/kernel/cuda/device/DenseNorms.h"
+#include "runtime/kernel/cuda/device/Exponential.h"
 
 namespace sluice::cuda {
 
@@ -43,7 +44,7 @@ template <typename S, int vectors> SLUICE_DEVICE void denseSoftmax(const DenseSo
                                    team.reduce(largest, LargestNumber(), 0);
                                    team.forVectors<vectors>(rows.count, [&](int v, unsigned) {
                                      for (int k = 0; k < n; ++k) {
-                                       x[v][k] = expOf(x[v][k] - largest[0]);
+                                       x[v][k] = probabilityOf<S>(x[v][k] - largest[0]);
                                        sum[0] += x[v][k];
                                      }
                                    });
@@ -94,7 +95,7 @@ template <typename S, int vectors> SLUICE_DEVICE void denseSoftmaxGrad(const Den
 } // namespace sluice::cuda
 
 #define SLUICE_DENSE_SOFTMAX_KERNELS(X)                                                                                \
-  SLUICE_ROW_PARTS(X, denseSoftmax, DenseSoftmaxArgs)                                                                  \
-  SLUICE_ROW_PARTS(X, denseSoftmaxGrad, DenseSoftmaxArgs)
+  SLUICE_ROW_PARTS(X, denseSoftmax, DenseSoftmaxArgs, 4, 6, 8)                                                         \
+  SLUICE_ROW_PARTS(X, denseSoftmaxGrad, DenseSoftmaxArgs, 2, 3, 4)
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSESOFTMAX_H

@@ -28,11 +28,6 @@ inline constexpr int lossAndGradientThreads = 512;
 /// Bytes of shared memory of a block for rows of this many vectors.
 constexpr std::int64_t lossAndGradientShared(std::int64_t vectors) { return reduceBytes + vectors * vectorBytes; }
 
-/// e^x for x of at most 0, with an error below half a unit in the last place of 16-bit types, or below two of f32.
-template <typename S> SLUICE_DEVICE float probabilityOf(float x) {
-  return bytesOfStored<S> == 2 ? exponentialOf(x) : expOf(x);
-}
-
 template <typename S> SLUICE_DEVICE void crossEntropyAndGrad(const LossAndGradientArgs &all, Lane lane) {
   constexpr int n = vectorWidth<S>;
   const DenseLossArgs &args = all.of;

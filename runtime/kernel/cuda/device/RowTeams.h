@@ -18,9 +18,9 @@
 
 namespace sluice::cuda {
 
-/// Most vectors of a thread in a row, most warps of a block, most numbers that are added together, and bytes for the
+/// Most warps of a block, most numbers that are added together, and bytes for the
 /// sums of the warps: twice, so that one barrier per sum is enough.
-inline constexpr int teamVectors = 4, teamWarps = 8, teamSums = 3, teamSumsBytes = 2 * teamSums * teamWarps * 4;
+inline constexpr int teamWarps = 8, teamSums = 3, teamSumsBytes = 2 * teamSums * teamWarps * 4;
 
 /// Bytes of shared memory of a block with `weights` rows of weights and `rows` of each team.
 constexpr int teamsShared(int teams, int rowBytes, int weights, int rows) {
