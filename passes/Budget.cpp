@@ -98,12 +98,12 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   const plan::PlanT &base = best.trial.file.plan;
   const StageFreedom freedom = freedomOf(recipe, base);
   SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, freedom, machine));
+  const auto compileOffloaded = [&](const RecipeTable &offload) {
+    ++best.plans;
+    return compileTrial(module, valuesOf(recipe, fixed, {}, {}, offload));
+  };
   if (recipe.memory.choosesOffload()) {
-    const auto compile = [&](const RecipeTable &offload) {
-      ++best.plans;
-      return compileTrial(module, valuesOf(recipe, fixed, {}, {}, offload));
-    };
-    SLUICE_ASSIGN_OR_RETURN(best.offload, findOffloadOptions(base, best.stages, freedom, *machine, compile));
+    SLUICE_ASSIGN_OR_RETURN(best.offload, findOffloadOptions(base, best.stages, freedom, *machine, compileOffloaded));
   }
   UnitOffloadProblem problem{best.stages.problem, best.offload.unitBytes, best.offload.kinds};
   best.solution.stages.chosen.assign(problem.stages.stages.size(), 0);
@@ -126,7 +126,14 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   std::optional<std::int64_t> tooFew, enough;
   for (int solves = 0; solves < mostSolves; ++solves) {
     problem.stages.budget = budget - others;
-    const std::optional<UnitOffloadSolution> cheapest = solveUnitOffload(problem);
+    std::optional<UnitOffloadSolution> cheapest = solveUnitOffload(problem);
+    // Some units cost more than their share of the time of all. No units, or all, have exact times.
+    while (cheapest && cheapest->units > 0 && cheapest->units < problem.unitBytes.size() &&
+           !problem.kinds[cheapest->kind].timeOfFirst) {
+      SLUICE_ASSIGN_OR_RETURN(problem.kinds[cheapest->kind].timeOfFirst,
+                              timeOfFirstUnit(best.offload, cheapest->kind, *machine, compileOffloaded));
+      cheapest = solveUnitOffload(problem);
+    }
     if (cheapest)
       SLUICE_RETURN_IF_ERROR(
           checkBudgetSolution(stagesWith(problem, cheapest->kind, cheapest->units), cheapest->stages));

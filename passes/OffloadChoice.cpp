@@ -25,6 +25,12 @@ Result<double> secondsOf(const plan::PlanT &plan, const Machine &machine) {
   return step.seconds;
 }
 
+/// By how much longer the step is than the base plan's, in units of BudgetCost::time.
+Result<std::int64_t> addedTime(const CompiledPlan &plan, const OffloadOptions &options, const Machine &machine) {
+  SLUICE_ASSIGN_OR_RETURN(const double seconds, secondsOf(plan.file.plan, machine));
+  return std::llround((seconds - options.baseSeconds) * 1e12);
+}
+
 } // namespace
 
 RecipeTable offloadTable(const OffloadOptions &options, std::size_t kind, std::size_t units) {
@@ -36,7 +42,7 @@ RecipeTable offloadTable(const OffloadOptions &options, std::size_t kind, std::s
 
 Result<OffloadOptions> findOffloadOptions(const plan::PlanT &base, const PlanStages &stages,
                                           const StageFreedom &freedom, const Machine &machine,
-                                          llvm::function_ref<Result<CompiledPlan>(const RecipeTable &)> compile) {
+                                          CompileOffloaded compile) {
   OffloadOptions options;
   std::vector<std::pair<std::int64_t, std::string>> units;
   for (const auto &unit : base.units) {
@@ -51,28 +57,31 @@ Result<OffloadOptions> findOffloadOptions(const plan::PlanT &base, const PlanSta
     options.unitBytes.push_back(bytes);
     options.units.push_back(std::move(name));
   }
-  SLUICE_ASSIGN_OR_RETURN(const double seconds, secondsOf(base, machine));
+  SLUICE_ASSIGN_OR_RETURN(options.baseSeconds, secondsOf(base, machine));
   const Strings optimizer = {nameOf(Offloaded::optimizer)},
                 all = {nameOf(Offloaded::parameters), nameOf(Offloaded::optimizer)};
   for (const Strings &tensors : {optimizer, all}) {
-    RecipeTable table;
-    for (const std::string &unit : options.units)
-      table.entries.push_back({unit, tensors});
-    SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan, compile(table));
-    SLUICE_ASSIGN_OR_RETURN(const PlanStages offloaded, readStages(plan.file.plan, freedom, &machine));
-    SLUICE_ASSIGN_OR_RETURN(const double time, secondsOf(plan.file.plan, machine));
-    const std::vector<std::int64_t> &before = stages.problem.live, &after = offloaded.problem.live;
-    if (before.size() != after.size())
-      continue;
-    OffloadKind kind{{}, std::llround((time - seconds) * 1e12)};
-    for (std::size_t k = 0; k < before.size(); ++k)
-      kind.savedBytes.push_back(before[k] - after[k]);
-    if (std::ranges::all_of(kind.savedBytes, [](std::int64_t bytes) { return bytes <= 0; }))
-      continue;
     options.tensors.push_back(tensors);
-    options.kinds.push_back(std::move(kind));
+    SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan,
+                            compile(offloadTable(options, options.kinds.size(), options.units.size())));
+    SLUICE_ASSIGN_OR_RETURN(const PlanStages offloaded, readStages(plan.file.plan, freedom, &machine));
+    OffloadKind kind;
+    SLUICE_ASSIGN_OR_RETURN(kind.time, addedTime(plan, options, machine));
+    const std::vector<std::int64_t> &before = stages.problem.live, &after = offloaded.problem.live;
+    for (std::size_t k = 0; before.size() == after.size() && k < before.size(); ++k)
+      kind.savedBytes.push_back(before[k] - after[k]);
+    if (std::ranges::any_of(kind.savedBytes, [](std::int64_t bytes) { return bytes > 0; }))
+      options.kinds.push_back(std::move(kind));
+    else
+      options.tensors.pop_back();
   }
   return options;
+}
+
+Result<std::int64_t> timeOfFirstUnit(const OffloadOptions &options, std::size_t kind, const Machine &machine,
+                                     CompileOffloaded compile) {
+  SLUICE_ASSIGN_OR_RETURN(const CompiledPlan plan, compile(offloadTable(options, kind, 1)));
+  return addedTime(plan, options, machine);
 }
 
 llvm::json::Object offloadJson(const OffloadOptions &options, const UnitOffloadSolution &solution) {

@@ -25,7 +25,12 @@ struct OffloadOptions {
   /// The entry of a unit in memory.offload, parallel to `kinds`.
   std::vector<Strings> tensors;
   std::vector<OffloadKind> kinds;
+  /// Predicted step of the base plan.
+  double baseSeconds = 0;
 };
+
+/// Compiles a plan with these entries of units in memory.offload.
+using CompileOffloaded = llvm::function_ref<Result<CompiledPlan>(const RecipeTable &)>;
 
 /// The entries of units that have a kind.
 RecipeTable offloadTable(const OffloadOptions &options, std::size_t kind, std::size_t units);
@@ -34,7 +39,11 @@ RecipeTable offloadTable(const OffloadOptions &options, std::size_t kind, std::s
 /// that saves nothing is left out.
 Result<OffloadOptions> findOffloadOptions(const plan::PlanT &base, const PlanStages &stages,
                                           const StageFreedom &freedom, const Machine &machine,
-                                          llvm::function_ref<Result<CompiledPlan>(const RecipeTable &)> compile);
+                                          CompileOffloaded compile);
+
+/// Compiles a plan with the first unit of a kind offloaded, for its time.
+Result<std::int64_t> timeOfFirstUnit(const OffloadOptions &options, std::size_t kind, const Machine &machine,
+                                     CompileOffloaded compile);
 
 /// The value of memory.offload for a choice: the recipe's lists without activations, the units' entries `table`, and
 /// activations of the stages whose alternative has them in host memory.

@@ -62,7 +62,7 @@ struct MachineConstant {
   /// A description for the reader.
   std::string_view what;
 };
-inline constexpr std::array<MachineConstant, 8> machineConstants = {{
+inline constexpr std::array<MachineConstant, 10> machineConstants = {{
     {"f32_flops_per_second", "dense products in f32"},
     {"bf16_flops_per_second", "dense products in bf16"},
     {"f16_flops_per_second", "dense products in f16"},
@@ -70,6 +70,8 @@ inline constexpr std::array<MachineConstant, 8> machineConstants = {{
     {"launch_seconds", "time between two instructions of a stream"},
     {"wait_seconds", "time from an event to the instruction that waits for it"},
     {"host_copy_bytes_per_second", "copies between host and device"},
+    {"host_memory_bytes_per_second", "kernels on the host of a GPU, one rank's share of the host's memory"},
+    {"host_thread_bytes_per_second", "kernels on the host of a GPU, of one thread"},
     {"cores", "processor cores that the ranks of the machine share"},
 }};
 

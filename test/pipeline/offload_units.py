@@ -138,7 +138,7 @@ def units_in_host(plan):
 
 
 def chosen(model, settings, budget):
-    path = SCRATCH / "decisions.json"
+    path = SCRATCH / f"decisions-{budget}.json"
     plan = Plan(model, settings + ["recompute.policy=budget", f"memory.budget={budget}"], *MACHINE, "--decisions", path)
     expect(device_bytes(plan) <= budget, f"{settings}: bytes over the budget of {budget}")
     return plan, json.loads(path.read_text())
@@ -172,23 +172,23 @@ def a_budget_chooses_the_number_of_units():
 
 @test
 def no_fixed_number_of_units_is_faster():
-    """Against plans with each number of units, in the order in which the compiler offloads them, for both kinds: at most 3 % slower than the best of
-    those within the budget, because a unit's part of the seconds of all units is an estimate."""
+    """Against plans with each number of units, in the order in which the compiler offloads them, for both kinds."""
     model = hugging_face(config(), 1, 64)
     most = device_bytes(Plan(model, CUDA))
     least = device_bytes(Plan(model, CUDA + ['memory.offload=["parameters", "optimizer"]']))
-    budget = (most + least) // 2
     order = ["root"] + [f"h.{i}" for i in range(6)]
-    fixed = {}
-    for of, count in itertools.product(('["optimizer"]', '["parameters", "optimizer"]'), range(len(order) + 1)):
-        table = ", ".join(f'"{unit}"={of}' for unit in order[:count])
-        settings = CUDA + [f"memory.offload={{{table}}}", "recompute.policy=budget", f"memory.budget={budget}"]
-        done = try_compile(model, settings, *MACHINE, "--decisions", SCRATCH / "fixed.json")
-        if done.returncode == 0:
-            fixed[of, count] = json.loads((SCRATCH / "fixed.json").read_text())["step_s"]
-    plan, decisions = chosen(model, CUDA + ["memory.offload=auto"], budget)
-    expect(2 <= len(fixed) < 14, f"some of the numbers are within the budget: {fixed}")
-    expect(decisions["step_s"] <= 1.03 * min(fixed.values()), f"{decisions['offload']['choice']}: {decisions['step_s']} s, fixed {fixed}")
+    for part in (1, 2, 3):
+        budget = most - part * (most - least) // 4
+        fixed = {}
+        for of, count in itertools.product(('["optimizer"]', '["parameters", "optimizer"]'), range(len(order) + 1)):
+            table = ", ".join(f'"{unit}"={of}' for unit in order[:count])
+            settings = CUDA + [f"memory.offload={{{table}}}", "recompute.policy=budget", f"memory.budget={budget}"]
+            done = try_compile(model, settings, *MACHINE, "--decisions", SCRATCH / "fixed.json")
+            if done.returncode == 0:
+                fixed[of, count] = json.loads((SCRATCH / "fixed.json").read_text())["step_s"]
+        plan, decisions = chosen(model, CUDA + ["memory.offload=auto"], budget)
+        expect(2 <= len(fixed) < 16, f"some of the numbers are within the budget: {fixed}")
+        expect(decisions["step_s"] <= min(fixed.values()), f"{decisions['offload']['choice']}: {decisions['step_s']} s, fixed {fixed}")
 
 
 @test

@@ -20,7 +20,12 @@ double shareOf(const UnitOffloadProblem &problem, std::size_t units) {
 }
 
 std::int64_t timeOf(const UnitOffloadProblem &problem, std::size_t kind, std::size_t units) {
-  return units == 0 ? 0 : std::llround(static_cast<double>(problem.kinds[kind].time) * shareOf(problem, units));
+  const auto &[savedBytes, time, timeOfFirst] = problem.kinds[kind];
+  if (units == 0 || units == problem.unitBytes.size())
+    return units == 0 ? 0 : time;
+  const double first = timeOfFirst ? shareOf(problem, 1) : 0, share = (shareOf(problem, units) - first) / (1 - first);
+  const std::int64_t least = timeOfFirst.value_or(0);
+  return least + std::llround(static_cast<double>(time - least) * share);
 }
 
 UnitOffloadSolution solutionOf(const UnitOffloadProblem &problem, BudgetSolution stages, std::size_t kind,

@@ -3,7 +3,8 @@
 // Extends the problem of BudgetProblem.h: tensors of some units may be in host memory, of one kind (such as the states
 // of the optimizer) for all of these units. Two plans give the bytes and the time of a kind: the base plan, and the one
 // in which all units have it. The first n units, for some n, have their share of both, by their bytes, so of equal
-// units only the number counts.
+// units only the number counts. A third plan, in which the first unit has it, makes the time more precise, because a
+// part of it does not depend on the number: with any unit on the host, the norm of all gradients is computed there.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_CHOOSE_UNITOFFLOAD_H
@@ -21,6 +22,9 @@ struct OffloadKind {
   std::vector<std::int64_t> savedBytes;
   /// Compared with the base plan.
   std::int64_t time = 0;
+  /// Of the first unit alone. The time of n units is linear in their bytes, between this and `time`; without it
+  /// between 0 and `time`.
+  std::optional<std::int64_t> timeOfFirst;
 };
 
 struct UnitOffloadProblem {

@@ -51,9 +51,7 @@ bool isProduct(const std::string &kernel) {
   return kernel.starts_with("matmul") || kernel.starts_with("conv2d") || kernel.starts_with("linear_cross_entropy");
 }
 
-std::string threadsText(const KernelRates &rates) {
-  return concat(rates.threads, rates.threads == 1 ? " thread" : " threads");
-}
+std::string threadsText(std::uint32_t threads) { return concat(threads, threads == 1 ? " thread" : " threads"); }
 
 } // namespace
 
@@ -175,7 +173,7 @@ double CostModel::seconds(const std::vector<KernelRates> &rates, const std::stri
     return 0;
   }
   if (machine.device == "cpu" && group->threads != std::max(1u, plan.target->threads))
-    ++assumed[concat("'", kernel, "' in ", std::string(dtypeName(dtype)), ": rate of ", threadsText(*group))];
+    ++assumed[concat("'", kernel, "' in ", std::string(dtypeName(dtype)), ": rate of ", threadsText(group->threads))];
   return amount / rateAt(*group, size, sizes);
 }
 
@@ -245,13 +243,27 @@ double CostModel::copySeconds(std::uint64_t bytes, plan::Space from, plan::Space
   return seconds(machine.times.streaming, "*", DType::f32, {moved, 1, 1}, 1, moved);
 }
 
+double CostModel::hostSeconds(std::uint64_t bytes) {
+  const std::optional<double> &memory = machine.times.constant("host_memory_bytes_per_second"),
+                              &thread = machine.times.constant("host_thread_bytes_per_second");
+  if (!memory) {
+    ++missing["host_memory_bytes_per_second"];
+    return 0;
+  }
+  const std::uint32_t threads = std::max(1u, plan.target->threads);
+  if (!thread)
+    ++assumed["launches on the host: rate of its memory on " + threadsText(threads)];
+  return static_cast<double>(bytes) / (thread ? std::min(*memory, threads * *thread) : *memory);
+}
+
 InstructionCost CostModel::cost(const plan::InstructionT &instruction) {
   InstructionCost cost;
   const auto spaceOf = [&](const plan::ViewT &view) { return plan.buffers[view.buffer]->space; };
   if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
-    cost = launchCost(*launch);
     if (machine.device != "cpu" && plan.streams[instruction.stream]->processor == plan::Processor::host)
-      ++assumed["launches on the host: rates of the device"];
+      cost.work = hostSeconds(launch->bytes);
+    else
+      cost = launchCost(*launch);
   } else if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
     cost.work = collectiveSeconds(*collective, cost.latency);
   else if (const plan::CopyT *copy = instruction.operation.AsCopy())

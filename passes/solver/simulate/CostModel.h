@@ -5,6 +5,7 @@
 //
 //   product, attention   flops / rate(size)
 //   other kernels        bytes / rate(bytes), bytes read and written
+//   on a GPU's host      bytes / min(host_memory_bytes_per_second, threads host_thread_bytes_per_second)
 //   copy, fill           bytes / rate(bytes); between host and device bytes / host_copy_bytes_per_second
 //   collective           of n ranks, d in each of h hosts, B bytes of full tensors, p = 2 for all_reduce, else 1:
 //     host               latency(n) + B / rate(n)
@@ -66,6 +67,8 @@ public:
 
 private:
   InstructionCost launchCost(const plan::LaunchT &launch);
+  /// Seconds of a launch on a GPU's host.
+  double hostSeconds(std::uint64_t bytes);
   double collectiveSeconds(const plan::CollectiveT &collective, double &latency);
   /// Seconds of `amount` at the rate of a kernel.
   double seconds(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype,

@@ -76,6 +76,8 @@ public:
     });
     for (const auto &[task, event] : carried)
       step.tasks[task].after = events[event].task;
+    for (const auto &[task, stream] : afterPreviousRun)
+      step.tasks[task].after = last[stream];
     for (std::int64_t task : lastPort)
       if (task >= 0)
         step.portTasks.push_back(static_cast<std::uint32_t>(task));
@@ -105,19 +107,24 @@ private:
   void addWait(const IssuedInstruction &instruction, const plan::WaitT &wait) {
     const Recorded &event = events[wait.event];
     const std::uint32_t stream = instruction.instruction->stream;
-    // A carried wait refers to the last record of the previous run, which is not known yet.
+    // A carried wait refers to the last record of the previous run, which is not known yet. A record before all work of
+    // its stream follows the stream's work of the previous run.
     if (wait.carried)
       carried.push_back({step.tasks.size(), wait.event});
-    else if (event.stream == stream || event.task < 0)
+    else if (event.stream == stream)
       return;
-    add(instruction, {stream, 0, 0, 1, wait.carried ? -1 : event.task, wait.carried});
+    else if (event.task < 0)
+      afterPreviousRun.push_back({step.tasks.size(), event.stream});
+    const bool isOfPreviousRun = wait.carried || event.task < 0;
+    add(instruction, {stream, 0, 0, 1, isOfPreviousRun ? -1 : event.task, isOfPreviousRun});
   }
 
   const plan::PlanT &plan;
   CostModel &costs;
   std::vector<std::int64_t> last;
   std::vector<Recorded> events;
-  std::vector<std::pair<std::size_t, std::uint32_t>> carried;
+  /// Tasks that wait for the previous run, with an event and with a stream.
+  std::vector<std::pair<std::size_t, std::uint32_t>> carried, afterPreviousRun;
 };
 
 } // namespace

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sluice::test {
 namespace {
 
@@ -101,8 +103,8 @@ TEST(Prediction, UnknownRatesAreNamed) {
 TEST(Prediction, RanksShareTheCores) {
   const GatherPlan made;
   Machine shared = machine();
-  shared.times.constants[7] = 1;
-  ASSERT_EQ(machineConstants[7].name, "cores");
+  const auto cores = std::ranges::find(machineConstants, "cores", &MachineConstant::name);
+  shared.times.constants[static_cast<std::size_t>(cores - machineConstants.begin())] = 1;
   const Result<PredictedStep> step = predictStep(made.plan, shared, 0);
   ASSERT_TRUE(step.isOk());
   // Two ranks with 4 seconds of products and 4 of copies each, on one core.
@@ -119,6 +121,35 @@ TEST(Prediction, RepetitionsTakeTheirTime) {
   EXPECT_NEAR(step->seconds, 22, 1e-6);
   EXPECT_EQ(step->collectives.size(), 5u);
   EXPECT_EQ(step->tokens, 150u);
+}
+
+/// A product of 2 seconds, then an update of 2 seconds on another stream, which the next step waits for.
+struct UpdatePlan : PlanBuilder {
+  explicit UpdatePlan(bool waits) {
+    const std::uint32_t compute = stream("compute"), updates = stream("updates");
+    const std::uint32_t a = buffer("a", {4, 4}), b = buffer("b", {4, 4}), c = buffer("c", {4, 4});
+    port(entry("train_step").outputs, "c", view(c));
+    section();
+    record(updates, 0);
+    if (waits)
+      wait(compute, 0);
+    product(compute, a, c);
+    record(compute, 1);
+    wait(updates, 1);
+    product(updates, b, a);
+  }
+  void product(std::uint32_t stream, std::uint32_t from, std::uint32_t to) {
+    launch(stream, "matmul", {view(from), view(from)}, {view(to)}).operation.AsLaunch()->flops = 200;
+  }
+};
+
+TEST(Prediction, ARecordBeforeAllWorkFollowsThePreviousRun) {
+  for (const auto &[waits, seconds] : {std::pair(false, 2.), std::pair(true, 4.)}) {
+    const UpdatePlan made(waits);
+    const Result<PredictedStep> step = predictStep(made.plan, machine(), 0);
+    ASSERT_TRUE(step.isOk()) << step.status().message();
+    EXPECT_NEAR(step->seconds, seconds, 1e-6);
+  }
 }
 
 TEST(Prediction, Refusals) {

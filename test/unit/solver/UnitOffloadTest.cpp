@@ -24,7 +24,9 @@ UnitOffloadProblem randomProblem(std::mt19937 &numbers) {
   for (std::size_t u = 1 + numbers() % 4; u-- > 0;)
     problem.unitBytes.push_back(1 + int(numbers() % 9));
   for (std::size_t kind = numbers() % 3; kind-- > 0;) {
-    OffloadKind of{{}, int(numbers() % 60)};
+    OffloadKind of{{}, int(numbers() % 60), std::nullopt};
+    if (numbers() % 2)
+      of.timeOfFirst = numbers() % 60;
     for (std::size_t k = 0; k < problem.stages.live.size(); ++k)
       of.savedBytes.push_back(int(numbers() % 60) - 5);
     problem.kinds.push_back(of);
@@ -34,12 +36,20 @@ UnitOffloadProblem randomProblem(std::mt19937 &numbers) {
 
 /// The time of a kind for the first units, by its definition.
 std::int64_t timeOf(const UnitOffloadProblem &problem, std::size_t kind, std::size_t units) {
-  double part = 0, all = 0;
+  const OffloadKind &of = problem.kinds[kind];
+  // The known time with the fewest bytes.
+  double bytes = 0, time = 0, part = 0, all = 0;
+  if (of.timeOfFirst) {
+    bytes = static_cast<double>(problem.unitBytes[0]);
+    time = static_cast<double>(*of.timeOfFirst);
+  }
   for (std::size_t u = 0; u < problem.unitBytes.size(); ++u) {
     all += static_cast<double>(problem.unitBytes[u]);
     part += u < units ? static_cast<double>(problem.unitBytes[u]) : 0;
   }
-  return std::llround(static_cast<double>(problem.kinds[kind].time) * part / all);
+  if (units == problem.unitBytes.size())
+    return of.time;
+  return std::llround(time) + std::llround((static_cast<double>(of.time) - time) * ((part - bytes) / (all - bytes)));
 }
 
 TEST(UnitOffload, FindsTheLeastCostOfAllNumbersOfUnits) {
@@ -78,7 +88,7 @@ TEST(UnitOffload, OffloadsTheFewestUnitsThatFit) {
   problem.stages.stages.assign(1, {{{0, {0, 0}}, {10, {5, 0}}}});
   problem.stages.live = {100, 100};
   problem.unitBytes = {8, 8, 8, 8};
-  problem.kinds = {{{40, 40}, 8}};
+  problem.kinds = {{{40, 40}, 8, std::nullopt}};
   for (const auto &[budget, units] : {std::pair(100, 0), {90, 1}, {81, 2}, {60, 4}}) {
     problem.stages.budget = budget;
     const std::optional<UnitOffloadSolution> found = solveUnitOffload(problem);
@@ -96,7 +106,7 @@ TEST(UnitOffload, UnitsHaveTheirShareByBytes) {
   UnitOffloadProblem problem;
   problem.stages.live = {100};
   problem.unitBytes = {10, 30};
-  problem.kinds = {{{40}, 8}};
+  problem.kinds = {{{40}, 8, std::nullopt}};
   EXPECT_EQ(stagesWith(problem, 0, 0).live, (std::vector<std::int64_t>{100}));
   EXPECT_EQ(stagesWith(problem, 0, 1).live, (std::vector<std::int64_t>{90}));
   EXPECT_EQ(stagesWith(problem, 0, 2).live, (std::vector<std::int64_t>{60}));
