@@ -5,6 +5,8 @@
 #include "passes/emit/Emit.h"
 #include "passes/memory/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
+#include "passes/solver/choose/PlanStages.h"
+#include "passes/solver/simulate/Prediction.h"
 #include "runtime/base/Text.h"
 
 #include "dialect/model/Attributes.h"
@@ -45,6 +47,14 @@ Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet, bool verif
     plan.liveBytes = static_cast<std::int64_t>(arena->peak_live + arena->workspace);
   }
   return plan;
+}
+
+Result<double> predictSeconds(const plan::PlanT &plan, const Machine &machine) {
+  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, trainedEntry(plan).value_or(0)));
+  if (step.isComplete)
+    return step.seconds;
+  return inputError(concat("machine '", machine.name, "' has no value for: ",
+                           join(step.unknown, ", ", [](const auto &missing) { return missing.first; })));
 }
 
 Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine) {

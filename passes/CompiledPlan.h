@@ -34,6 +34,9 @@ Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet, bool verif
 /// the IR of others is only verified before it is emitted.
 Result<CompiledPlan> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool isQuiet = true);
 
+/// Predicted seconds of the training step. An error names the rates that the machine file does not have.
+Result<double> predictSeconds(const plan::PlanT &plan, const Machine &machine);
+
 /// An error if a rank of the plan does not fit the memory of the machine's GPU.
 Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine);
 

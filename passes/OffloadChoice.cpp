@@ -1,8 +1,6 @@
 //===- OffloadChoice.cpp - units whose states are in host memory ------------------------------===//
 #include "passes/OffloadChoice.h"
 
-#include "passes/solver/simulate/Prediction.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -20,14 +18,9 @@ Strings statesOf(const Recipe &recipe, const std::string &unit) {
   return states;
 }
 
-Result<double> secondsOf(const plan::PlanT &plan, const Machine &machine) {
-  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, trainedEntry(plan).value_or(0)));
-  return step.seconds;
-}
-
 /// By how much longer the step is than the base plan's, in units of BudgetCost::time.
 Result<std::int64_t> addedTime(const CompiledPlan &plan, const OffloadOptions &options, const Machine &machine) {
-  SLUICE_ASSIGN_OR_RETURN(const double seconds, secondsOf(plan.file.plan, machine));
+  SLUICE_ASSIGN_OR_RETURN(const double seconds, predictSeconds(plan.file.plan, machine));
   return std::llround((seconds - options.baseSeconds) * 1e12);
 }
 
@@ -57,7 +50,7 @@ Result<OffloadOptions> findOffloadOptions(const plan::PlanT &base, const PlanSta
     options.unitBytes.push_back(bytes);
     options.units.push_back(std::move(name));
   }
-  SLUICE_ASSIGN_OR_RETURN(options.baseSeconds, secondsOf(base, machine));
+  SLUICE_ASSIGN_OR_RETURN(options.baseSeconds, predictSeconds(base, machine));
   const Strings optimizer = {nameOf(Offloaded::optimizer)},
                 all = {nameOf(Offloaded::parameters), nameOf(Offloaded::optimizer)};
   for (const Strings &tensors : {optimizer, all}) {

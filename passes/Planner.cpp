@@ -5,43 +5,26 @@
 #include "passes/UnitChoice.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/choose/PlanScopes.h"
-#include "passes/solver/simulate/Prediction.h"
-#include "runtime/base/Text.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace sluice {
 namespace {
 
 const ChosenValues withoutDnn = {{"kernels.attention", std::string("own")}};
-constexpr const char *unitsKey = "sharding.units", *forwardKey = "schedule.forward_prefetch",
-                     *backwardKey = "schedule.backward_prefetch";
 /// Plans with a prefetch schedule that are compiled at most: each one over the budget reduces the room of the next.
 constexpr int mostSchedules = 4;
-/// More than any plan needs: a plan within its budget is not placed as low as possible, which takes longest.
-constexpr std::int64_t largeBudget = std::int64_t(1) << 50;
-
-/// Predicted seconds of the training step.
-Result<double> secondsOf(const plan::PlanT &plan, const Machine &machine) {
-  SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(plan, machine, trainedEntry(plan).value_or(0)));
-  if (step.isComplete)
-    return step.seconds;
-  return inputError(concat("machine '", machine.name, "' has no value for: ",
-                           join(step.unknown, ", ", [](const auto &missing) { return missing.first; })));
-}
 
 /// The values of the two keys of prefetch.
 struct Prefetch {
   RecipeValue forward, backward;
   bool operator==(const Prefetch &) const = default;
   ChosenValues addTo(ChosenValues values) const {
-    values.emplace_back(forwardKey, forward);
-    values.emplace_back(backwardKey, backward);
+    values.emplace_back(forwardPrefetchKey, forward);
+    values.emplace_back(backwardPrefetchKey, backward);
     return values;
   }
 };
@@ -70,7 +53,7 @@ Prefetch prefetchTables(const PlanScopes &scopes, const PrefetchIssue &issue) {
 class Planner {
 public:
   Planner(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine)
-      : module(module), recipe(recipe), machine(machine) {}
+      : module(module), recipe(recipe), machine(machine), comparison(recipe, machine) {}
 
   Result<PlanChoice> choose(const ChosenValues &units, bool isQuiet) {
     PlanChoice choice;
@@ -80,72 +63,41 @@ public:
     ChosenValues withoutPrefetch = units;
     if (recipe.recompute.policy.isEverywhere(RecomputePolicy::budget)) {
       SLUICE_ASSIGN_OR_RETURN(choice.budget, chooseWithinBudget(module, recipe, machine, fixed));
-      plans += choice.budget->plans;
+      comparison.plans += choice.budget->plans;
       choice.values = choice.budget->values;
       choice.plan = std::move(choice.budget->trial);
       withoutPrefetch.insert(withoutPrefetch.end(), choice.values.begin() + static_cast<std::ptrdiff_t>(fixed.size()),
                              choice.values.end());
     } else {
       choice.values = fixed;
-      SLUICE_ASSIGN_OR_RETURN(choice.plan, compilePlanOf(module, fixed, isQuiet));
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, comparison.compile(module, fixed, isQuiet));
     }
-    choice.isFeasible = isWithin(choice.plan);
-    if (machine) {
-      SLUICE_ASSIGN_OR_RETURN(choice.seconds, secondsOf(choice.plan.file.plan, *machine));
-    }
+    SLUICE_RETURN_IF_ERROR(comparison.judge(choice));
     if (choosesPrefetch)
       SLUICE_RETURN_IF_ERROR(choosePrefetch(withoutPrefetch, choice));
     if (recipe.sharding.choosesAfterBackward()) {
       const ChosenValues &chosen = choice.values;
       const auto forward = std::ranges::find(chosen, afterForwardKey, &ChosenValues::value_type::first);
       const RecipeValue reshard = forward == chosen.end() ? recipe.value(afterForwardKey) : forward->second;
-      SLUICE_RETURN_IF_ERROR(
-          compare(module, afterBackwardKey, afterBackwardAlternatives(choice.plan.file.plan, recipe, reshard), choice));
+      SLUICE_RETURN_IF_ERROR(compareSetting(module, afterBackwardKey,
+                                            afterBackwardAlternatives(choice.plan.file.plan, recipe, reshard),
+                                            /*isPriced=*/true, comparison, choice));
     }
     if (recipe.schedule.choosesReduceBuffers()) {
       mlir::OwningOpRef<mlir::ModuleOp> partitioned = module.clone();
       SLUICE_RETURN_IF_ERROR(setRecipeValues(*partitioned, choice.values));
       SLUICE_RETURN_IF_ERROR(runPhases(*partitioned, findPhase("partition")));
-      SLUICE_RETURN_IF_ERROR(
-          compare(*partitioned, reduceBuffersKey, reduceBufferAlternatives(choice.plan.file.plan), choice));
+      SLUICE_RETURN_IF_ERROR(compareSetting(*partitioned, reduceBuffersKey,
+                                            reduceBufferAlternatives(choice.plan.file.plan), /*isPriced=*/false,
+                                            comparison, choice));
     }
     return choice;
   }
 
   /// Number of plans that were compiled.
-  int compiledPlans() const { return plans; }
-
-  /// True if plan `a` is to be preferred to plan `b`, the choice so far.
-  static bool isBetter(const PlanChoice &a, const PlanChoice &b) {
-    if (a.isFeasible != b.isFeasible)
-      return a.isFeasible;
-    const auto cost = [](const PlanChoice &choice) {
-      return choice.budget ? choice.budget->solution.cost : BudgetCost();
-    };
-    if (!a.isFeasible || (!a.seconds && cost(a) == cost(b)))
-      return a.plan.deviceBytes < b.plan.deviceBytes;
-    return a.seconds ? std::tuple(*a.seconds, a.plan.deviceBytes) < std::tuple(*b.seconds, b.plan.deviceBytes)
-                     : cost(a) < cost(b);
-  }
+  int compiledPlans() const { return comparison.plans; }
 
 private:
-  /// Within the budget; without one, within the memory of the machine's GPU.
-  bool isWithin(const CompiledPlan &plan) const {
-    if (recipe.memory.budget)
-      return plan.deviceBytes <= *recipe.memory.budget;
-    return !machine || checkDeviceMemory(plan.file.plan, *machine).isOk();
-  }
-
-  Result<CompiledPlan> compilePlanOf(mlir::ModuleOp from, const ChosenValues &values, bool isQuiet = true) {
-    ++plans;
-    return compileTrial(from, values, isQuiet);
-  }
-
-  /// True if no placement of the plan is within the budget.
-  bool isTooLarge(const CompiledPlan &plan) const {
-    return recipe.memory.budget && plan.liveBytes > *recipe.memory.budget;
-  }
-
   /// Replaces the plan with a distance of 1 by a better one: with the schedule of the solver, or another distance.
   Status choosePrefetch(const ChosenValues &values, PlanChoice &choice) {
     mlir::OwningOpRef<mlir::ModuleOp> partitioned = module.clone();
@@ -157,15 +109,11 @@ private:
       tried.push_back(prefetch);
       PlanChoice compiled;
       compiled.values = prefetch.addTo(values);
-      ChosenValues changed = prefetch.addTo({});
-      if (!recipe.memory.budget)
-        changed.emplace_back("memory.budget", largeBudget);
-      SLUICE_ASSIGN_OR_RETURN(compiled.plan, compilePlanOf(*partitioned, changed));
+      SLUICE_ASSIGN_OR_RETURN(compiled.plan, comparison.compileCompared(*partitioned, prefetch.addTo({})));
       return compiled;
     };
     const auto consider = [&](PlanChoice compiled, const Prefetch &prefetch) -> Status {
-      compiled.isFeasible = isWithin(compiled.plan);
-      SLUICE_ASSIGN_OR_RETURN(compiled.seconds, secondsOf(compiled.plan.file.plan, *machine));
+      SLUICE_RETURN_IF_ERROR(comparison.judge(compiled));
       if (!isBetter(compiled, choice))
         return Status::ok();
       best = prefetch;
@@ -177,7 +125,7 @@ private:
     const Prefetch atUse{std::int64_t(0), std::int64_t(0)};
     SLUICE_ASSIGN_OR_RETURN(PlanChoice compiled, compile(atUse));
     // With any other schedule more gathers are live.
-    if (isTooLarge(compiled.plan))
+    if (comparison.isTooLarge(compiled.plan))
       return consider(std::move(compiled), atUse);
     PlanScopes scopes;
     if (const std::optional<std::uint32_t> entry = trainedEntry(compiled.plan.file.plan))
@@ -207,59 +155,15 @@ private:
           continue;
         SLUICE_ASSIGN_OR_RETURN(compiled, compile(changed));
         // A greater distance has all these gathers live, and more.
-        const bool isTooFar = isTooLarge(compiled.plan);
+        const bool isTooFar = comparison.isTooLarge(compiled.plan);
         SLUICE_RETURN_IF_ERROR(consider(std::move(compiled), changed));
         if (isTooFar)
           break;
       }
     if (!recipe.memory.budget) {
-      SLUICE_ASSIGN_OR_RETURN(choice.plan, compilePlanOf(*partitioned, best.addTo({})));
+      SLUICE_ASSIGN_OR_RETURN(choice.plan, comparison.compile(*partitioned, best.addTo({})));
     }
     return Status::ok();
-  }
-
-  /// Replaces the plan by the best of the alternatives of a setting, of which it has the first. `from` has what all
-  /// plans have in common.
-  Status compare(mlir::ModuleOp from, const char *key, const std::vector<ChosenValues> &alternatives,
-                 PlanChoice &choice) {
-    const ChosenValues common = choice.values;
-    ComparedSetting setting{key, {}, 0};
-    const auto add = [&](std::size_t index, const PlanChoice &compared) {
-      setting.plans.push_back(
-          {alternatives[index].front().second, compared.plan.liveBytes, *compared.seconds, compared.isFeasible});
-    };
-    add(0, choice);
-    for (std::size_t index = 1; index < alternatives.size(); ++index) {
-      PlanChoice compared;
-      compared.values = replaceValues(common, alternatives[index]);
-      ChosenValues values = compared.values;
-      if (!recipe.memory.budget)
-        values.emplace_back("memory.budget", largeBudget);
-      SLUICE_ASSIGN_OR_RETURN(compared.plan, compilePlanOf(from, values));
-      SLUICE_ASSIGN_OR_RETURN(compared.seconds, secondsOf(compared.plan.file.plan, *machine));
-      compared.isFeasible = isWithin(compared.plan);
-      add(index, compared);
-      if (!isBetter(compared, choice))
-        continue;
-      setting.chosen = index;
-      compared.budget = std::move(choice.budget);
-      compared.prefetch = std::move(choice.prefetch);
-      compared.compared = std::move(choice.compared);
-      choice = std::move(compared);
-    }
-    if (!recipe.memory.budget && setting.chosen > 0) {
-      SLUICE_ASSIGN_OR_RETURN(choice.plan, compilePlanOf(from, choice.values));
-    }
-    choice.compared.push_back(std::move(setting));
-    return Status::ok();
-  }
-
-  static ChosenValues replaceValues(ChosenValues values, const ChosenValues &changes) {
-    for (const auto &[key, value] : changes) {
-      std::erase_if(values, [&](const auto &other) { return other.first == key; });
-      values.emplace_back(key, value);
-    }
-    return values;
   }
 
   static PrefetchIssue atUses(const PlanScopes &scopes) {
@@ -280,7 +184,7 @@ private:
   mlir::ModuleOp module;
   const Recipe &recipe;
   const Machine *machine;
-  int plans = 0;
+  PlanComparison comparison;
 };
 
 } // namespace
@@ -305,7 +209,7 @@ static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &re
   std::optional<PlanChoice> best;
   for (const ChosenValues &units : divisions) {
     SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, planner.choose(units, /*isQuiet=*/best.has_value()));
-    if (!best || Planner::isBetter(choice, *best))
+    if (!best || isBetter(choice, *best))
       best = std::move(choice);
   }
   best->choosesUnits = recipe.sharding.choosesUnits();
@@ -357,7 +261,7 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
   if (done && done > before)
     return std::optional<PlanChoice>();
   SLUICE_RETURN_IF_ERROR(recipe.resolve());
-  for (const auto &[key, isOpen] : {std::pair(forwardKey, recipe.schedule.choosesPrefetch()),
+  for (const auto &[key, isOpen] : {std::pair(forwardPrefetchKey, recipe.schedule.choosesPrefetch()),
                                     std::pair(reduceBuffersKey, recipe.schedule.choosesReduceBuffers()),
                                     std::pair(afterBackwardKey, recipe.sharding.choosesAfterBackward())})
     if (isOpen && !machine)
@@ -377,45 +281,6 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
   }
   SLUICE_RETURN_IF_ERROR(setRecipeValues(module, choice.values));
   return std::optional(std::move(choice));
-}
-
-std::string decisionsText(const PlanChoice &choice) {
-  llvm::json::Object all =
-      choice.budget ? decisionsJson(*choice.budget) : llvm::json::Object{{"decisions", llvm::json::Array()}};
-  all["peak"] = choice.plan.deviceBytes;
-  all["feasible"] = choice.isFeasible;
-  all["plans"] = choice.plans;
-  if (choice.seconds)
-    all["step_s"] = *choice.seconds;
-  for (const auto &[key, value] : choice.values)
-    if (key == unitsKey && choice.choosesUnits)
-      all["units"] = std::holds_alternative<std::string>(value) ? "block" : "embedding and head";
-  llvm::json::Array prefetch;
-  for (const PrefetchDecision &decision : choice.prefetch)
-    prefetch.push_back(llvm::json::Object{{"unit", decision.unit},
-                                          {"phase", decision.isBackward ? "backward" : "forward"},
-                                          {"issued_at", decision.issuedAt},
-                                          {"bytes", decision.bytes},
-                                          {"s", decision.seconds}});
-  all["prefetch"] = std::move(prefetch);
-  llvm::json::Array compared;
-  for (const ComparedSetting &setting : choice.compared) {
-    llvm::json::Array plans;
-    for (const ComparedPlan &plan : setting.plans)
-      plans.push_back(llvm::json::Object{{"value", printRecipeValue(plan.value)},
-                                         {"live_bytes", plan.liveBytes},
-                                         {"step_s", plan.seconds},
-                                         {"feasible", plan.isFeasible}});
-    compared.push_back(
-        llvm::json::Object{{"key", setting.key}, {"choice", setting.chosen}, {"alternatives", std::move(plans)}});
-  }
-  all["compared"] = std::move(compared);
-  for (const auto &[key, value] : choice.values)
-    if (key == forwardKey || key == backwardKey)
-      all[key] = printRecipeValue(value);
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::formatv("{0:2}", llvm::json::Value(std::move(all))) << "\n";
-  return text;
 }
 
 } // namespace sluice

@@ -52,6 +52,14 @@ std::vector<std::string> keepableUnits(const plan::PlanT &plan, const Recipe &re
   return units;
 }
 
+ChosenValues replaceValues(ChosenValues values, const ChosenValues &changes) {
+  for (const auto &[key, value] : changes) {
+    std::erase_if(values, [&](const auto &other) { return other.first == key; });
+    values.emplace_back(key, value);
+  }
+  return values;
+}
+
 } // namespace
 
 std::vector<std::int64_t> comparedNumbers(std::int64_t first, std::int64_t last) {
@@ -97,6 +105,36 @@ std::vector<ChosenValues> afterBackwardAlternatives(const plan::PlanT &plan, con
     alternatives.push_back({{afterBackwardKey, std::move(backward)}, {afterForwardKey, std::move(forward)}});
   }
   return alternatives;
+}
+
+Status compareSetting(mlir::ModuleOp from, const char *key, const std::vector<ChosenValues> &alternatives,
+                      bool isPriced, PlanComparison &comparison, PlanChoice &choice) {
+  const ChosenValues common = choice.values;
+  ComparedSetting setting{key, {}, 0};
+  const auto add = [&](std::size_t index, const PlanChoice &compared) {
+    setting.plans.push_back(
+        {alternatives[index].front().second, compared.plan.liveBytes, *compared.seconds, compared.isFeasible});
+  };
+  add(0, choice);
+  for (std::size_t index = 1; index < alternatives.size(); ++index) {
+    PlanChoice compared;
+    compared.values = replaceValues(common, alternatives[index]);
+    SLUICE_ASSIGN_OR_RETURN(compared.plan, comparison.compileCompared(from, compared.values));
+    SLUICE_RETURN_IF_ERROR(comparison.judge(compared));
+    add(index, compared);
+    if (!isBetter(compared, choice) || (isPriced && !comparison.isWorthItsMemory(compared, choice)))
+      continue;
+    setting.chosen = index;
+    compared.budget = std::move(choice.budget);
+    compared.prefetch = std::move(choice.prefetch);
+    compared.compared = std::move(choice.compared);
+    choice = std::move(compared);
+  }
+  if (!comparison.hasBudget() && setting.chosen > 0) {
+    SLUICE_ASSIGN_OR_RETURN(choice.plan, comparison.compile(from, choice.values));
+  }
+  choice.compared.push_back(std::move(setting));
+  return Status::ok();
 }
 
 } // namespace sluice

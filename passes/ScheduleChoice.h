@@ -7,7 +7,7 @@
 #ifndef SLUICE_PASSES_SCHEDULECHOICE_H
 #define SLUICE_PASSES_SCHEDULECHOICE_H
 
-#include "passes/CompiledPlan.h"
+#include "passes/PlanChoice.h"
 
 namespace sluice {
 
@@ -27,6 +27,12 @@ std::vector<ChosenValues> reduceBufferAlternatives(const plan::PlanT &plan);
 /// of 'sharding.reshard_after_forward'. The first alternative is the plan's.
 std::vector<ChosenValues> afterBackwardAlternatives(const plan::PlanT &plan, const Recipe &recipe,
                                                     const RecipeValue &reshard);
+
+/// Replaces the plan of `choice` by the best of the alternatives of a setting, of which it has the first. `from` is the
+/// module that all plans are compiled from. `isPriced`: a plan with more memory must also be worth it
+/// (isWorthItsMemory).
+Status compareSetting(mlir::ModuleOp from, const char *key, const std::vector<ChosenValues> &alternatives,
+                      bool isPriced, PlanComparison &comparison, PlanChoice &choice);
 
 } // namespace sluice
 

@@ -138,6 +138,29 @@ def memory_of_the_machine_is_a_limit():
 
 
 @test
+def gathered_units_are_worth_their_memory():
+    """Without a budget, units stay gathered only if they save as large a part of the step as they take of the GPU's memory."""
+    model, settings = gpt2(), ["mesh.shard=32", "gradient.microbatches=4", "sharding.reshard_after_backward=auto"] + GPU
+    most = bytes_of(Plan(model, settings, "--machine", MACHINE))
+    machine = SCRATCH / "full.toml"
+    machine.write_text(f'base = "{MACHINE}"\nname = "full"\n[figures]\nmemory_bytes = {{ value = {most}, from = "datasheet" }}\n')
+    path = SCRATCH / "full.json"
+    plan = Plan(model, settings, "--machine", machine, "--decisions", path)
+    compared, = json.loads(path.read_text())["compared"]
+    plans = compared["alternatives"]
+    chosen, largest = plans[compared["choice"]], plans[-1]
+    expect(largest["feasible"] and largest["step_s"] < chosen["step_s"] < plans[0]["step_s"], f"{compared}")
+
+    def is_worth(a, b):
+        return 1 - a["step_s"] / b["step_s"] >= (a["live_bytes"] - b["live_bytes"]) / most
+
+    expect(is_worth(chosen, plans[0]) and not is_worth(largest, chosen), f"{compared}")
+    # With a budget the memory is there to be used.
+    within, _ = with_decisions(model, settings + [f"memory.budget={most}"])
+    expect_equal(seconds(within), largest["step_s"], "step within a budget")
+
+
+@test
 def budgets_hold():
     """Never over the budget, and as good as every distance that is within it."""
     model, settings = llama(), ["mesh.shard=32", "recompute.policy=block"] + GPU
