@@ -143,6 +143,22 @@ def AccumulateInLaunches : Pass<"plan-accumulate-in-launches", "::mlir::ModuleOp
   }];
 }
 
+def FuseColumnSums : Pass<"plan-fuse-column-sums", "::mlir::ModuleOp"> {
+  let summary = "sums dx of a layer norm over rows in the launch that computes it";
+  let description = [{
+    For `target.device = "cuda"`. The gradient of a bias that was added to the input of a layer norm, as those of a block's
+    last projections are, is the sum of dx over rows. The launch that computes dx also computes this sum, so that dx is not
+    read for it: if the sum has the launch's stream and repetitions, and its result is not used between the launches.
+    Before `plan-place-destinations`, so that the result has separate memory.
+    ```
+    launch layer_norm_grad outs [@x, @w, @b]; launch reduce_sum ins [@x] outs [@c]
+    ==>
+    launch layer_norm_grad_and_sum outs [@x, @w, @b, @c]
+    ```
+  }];
+  let options = [RecipeOption<"deviceKind", "target.device">];
+}
+
 def FuseLoss : Pass<"plan-fuse-loss", "::mlir::ModuleOp"> {
   let summary = "computes a cross entropy and its gradient by one launch";
   let description = [{

@@ -15,6 +15,8 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
 
 void sluice::buildLower(mlir::OpPassManager &manager) {
   manager.addPass(createLowerToPlan());
+  // Before sums are in their destinations, so that other settings do not decide what is fused.
+  manager.addPass(createFuseColumnSums());
   manager.addPass(createPlaceDestinations());
   manager.addPass(createAccumulateInLaunches());
   manager.addPass(createFuseLoss());

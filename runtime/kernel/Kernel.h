@@ -37,7 +37,7 @@ struct KernelRequest {
   /// Set by prepareByRecord.
   const KernelRecord *record = nullptr;
   /// Set by prepareByRecord: the outputs that hold a sum, to which the kernel adds its result.
-  std::array<bool, 3> adds = {};
+  std::array<bool, 4> adds = {};
 };
 
 /// A kernel bound to its operands. Prepared at load, run many times, by one thread at a time.

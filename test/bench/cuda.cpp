@@ -130,6 +130,9 @@ void norms(Bench &b) {
     moved(b, "layer_norm_grad" + type, "layer_norm_grad",
           {b.tensor(t, whole), b.tensor(t, whole), b.tensor(t, {width}), f32({rows}), f32({rows})},
           {b.tensor(t, whole), f32({width}), f32({width})});
+    moved(b, "layer_norm_grad_and_sum" + type, "layer_norm_grad_and_sum",
+          {b.tensor(t, whole), b.tensor(t, whole), b.tensor(t, {width}), f32({rows}), f32({rows}), b.tensor(t, whole)},
+          {b.tensor(t, whole), f32({width}), f32({width}), f32({width})});
     moved(b, "rms_norm" + type, "rms_norm", {b.tensor(t, whole), b.tensor(t, {width})},
           {b.tensor(t, whole), f32({rows})});
     moved(b, "rms_norm_grad" + type, "rms_norm_grad",

@@ -22,7 +22,7 @@ SETTINGS = ["target.device=cuda", "precision.compute=bf16", "gradient.clip_norm=
 # Name, rows, tokens of a row, further settings, goal in milliseconds.
 MODELS = [("gpt2-124m", 32, 1024, [], 58.0), ("llama-7b", 2, 4096, ["recompute.policy=block"], 8192 / 11500 * 1e3)]
 # Launches, casts among them, and bytes of a step. They may only decrease: write the new numbers here.
-MOST = {"gpt2-124m": (305, 13, 78110177550), "llama-7b": (1423, 33, 649662423650)}
+MOST = {"gpt2-124m": (281, 13, 76902217998), "llama-7b": (1423, 33, 649662423650)}
 BYTES = {"f32": 4, "f64": 8, "bf16": 2, "f16": 2, "i32": 4, "i64": 8, "u8": 1}
 OPERAND = re.compile(r"%[^:]*:(\w+)\[([\dx]*)\](?: strides\[([\d, ]*)\])?")
 LAUNCH = re.compile(r"^ +\d+ [^(]*: (\w+)\((.*?)\) -> (.*?)(?: \{(.*?)\})?(?: workspace \d+)?(?: loc\(.*\))?$")

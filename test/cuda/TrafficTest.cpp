@@ -184,6 +184,12 @@ TEST_F(CudaTraffic, Norms) {
                  drawn(bf16, {n, 768})},
                 {Tensor(bf16, {n, 768}), Tensor(bf16, {768}), Tensor(bf16, {768})}};
   });
+  hold("layer_norm_grad_and_sum with an addend", 2048, [](std::int64_t n) {
+    return Case{{"layer_norm_grad_and_sum"},
+                {drawn(bf16, {n, 768}), drawn(bf16, {n, 768}), drawn(bf16, {768}), drawn(f32, {n}), drawn(f32, {n}),
+                 drawn(bf16, {n, 768})},
+                {Tensor(bf16, {n, 768}), Tensor(bf16, {768}), Tensor(bf16, {768}), Tensor(f32, {768})}};
+  });
   hold("rms_norm", 256, [](std::int64_t n) {
     return Case{{"rms_norm", {}, 1, {number("epsilon", 1e-5)}},
                 {drawn(bf16, {n, 4096}), drawn(bf16, {4096})},

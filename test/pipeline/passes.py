@@ -147,6 +147,9 @@ TABLE = {
     },
     "lower": {
         "plan-lower": (BASE, refused),
+        "plan-fuse-column-sums": (GPU, shows(lambda complete, plan: complete.count_instructions("layer_norm_grad_and_sum") ==
+                                             plan.count_instructions("reduce_sum") - complete.count_instructions("reduce_sum") > 0 ==
+                                             plan.count_instructions("layer_norm_grad_and_sum"))),
         "plan-place-destinations": (BASE, shows(lambda complete, plan: complete.count_instructions("copy", phase="backward") <
                                                 plan.count_instructions("copy", phase="backward"))),
         "plan-accumulate-in-launches": (BASE, shows(lambda complete, plan: complete.count_instructions("accumulate") <

@@ -37,6 +37,7 @@ from sluice import *
 # as it can. The arena of qwen2-tensor has as many bytes as before, that of qwen3-tensor fewer.
 # Those of plans in which a parameter has two gradients (GPT-2's tied embedding, models with two forwards) are newer: the launch that
 # computes the later one adds it to the first, in place of a launch that adds both.
+# Those of GPT-2's plans for CUDA are newer: the gradient of a layer norm also sums dx over rows, in place of a launch that sums it.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed since the digests were written: pattern of the new word, old word.

@@ -32,11 +32,11 @@ constexpr std::uint64_t columnsWorkspace(std::int64_t rows, std::int64_t columns
 /// Number of runs of rows whose terms of the norms' dweight and dbias are added in a second stage
 /// (device/DenseNorms.h).
 constexpr std::int64_t normGradRuns(std::int64_t rows) { return std::clamp<std::int64_t>(rows / 32, 1, 256); }
-/// Two sums of 4 bytes for each run and column; without dense rows two of 8 bytes for each of 64 runs (normVectors in
+/// `sums` of 4 bytes for each run and column; without dense rows two of 8 bytes for each of 64 runs (normVectors in
 /// device/Rows.h).
-constexpr std::uint64_t normGradWorkspace(std::int64_t rows, std::int64_t columns) {
+constexpr std::uint64_t normGradWorkspace(std::int64_t rows, std::int64_t columns, std::uint64_t sums = 2) {
   return static_cast<std::uint64_t>(columns) *
-         std::max<std::uint64_t>(64 * 2 * 8, static_cast<std::uint64_t>(normGradRuns(rows)) * 2 * 4);
+         std::max<std::uint64_t>(64 * 2 * 8, static_cast<std::uint64_t>(normGradRuns(rows)) * sums * 4);
 }
 
 /// Of rows that are added by index (device/SortedRows.h): two lists of the positions with 8 bytes each, counts of

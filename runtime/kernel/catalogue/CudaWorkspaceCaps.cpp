@@ -42,6 +42,12 @@ std::uint64_t normGradCap(const LaunchDescription &launch) {
   const std::int64_t columns = lastExtent(launch.inputs[1]);
   return normGradWorkspace(columns ? shapeElements(launch.inputs[1]) / columns : 0, columns);
 }
+std::uint64_t normGradAndSumCap(const LaunchDescription &launch) {
+  const Operand &x = launch.inputs[1];
+  const std::int64_t columns = lastExtent(x), rows = columns ? shapeElements(x) / columns : 0;
+  return std::max(normGradWorkspace(rows, columns, 3),
+                  columnsWorkspace(rows, columns, static_cast<std::int64_t>(dtypeBytes(x.dtype))));
+}
 std::uint64_t reduceSumCap(const LaunchDescription &launch) {
   const Operand &x = launch.inputs[0];
   const std::int64_t dims = static_cast<std::int64_t>(launch.attributes.list("dims").size());

@@ -119,7 +119,7 @@ struct KernelRecord {
   std::string_view name;
   CpuForm cpu = CpuForm::fast;
   std::string_view summary;
-  RecordList<OperandRecord, 8> inputs = {};
+  RecordList<OperandRecord, 9> inputs = {};
   RecordList<OperandRecord, 4> outputs = {};
   RecordList<AttributeRecord, 8> attributes = {};
   KernelReduction reduction = KernelReduction::not_a_reduction;
@@ -130,7 +130,7 @@ struct KernelRecord {
   /// Inputs, the last ones, each given by an attribute of its name, that the kernel adds to an output: a launch can add
   /// to a sum. One that must share memory with its output is added to the rounded result, as `accumulate` adds it, and
   /// implementations find it in the output, not among their inputs.
-  RecordList<AliasRecord, 2> sums = {};
+  RecordList<AliasRecord, 3> sums = {};
   DeviceWorkspace workspace = {};
   /// The CUDA kernel is a matrix product of a library, which can leave SMs to other kernels.
   bool isLibraryProduct = false;

@@ -39,6 +39,7 @@ std::uint64_t convolutionCap(const LaunchDescription &launch);
 std::uint64_t convolutionWeightGradCap(const LaunchDescription &launch);
 std::uint64_t batchNormCap(const LaunchDescription &launch);
 std::uint64_t normGradCap(const LaunchDescription &launch);
+std::uint64_t normGradAndSumCap(const LaunchDescription &launch);
 std::uint64_t reduceSumCap(const LaunchDescription &launch);
 /// For scatter_add and embedding_grad.
 std::uint64_t sortedRowsCap(const LaunchDescription &launch);

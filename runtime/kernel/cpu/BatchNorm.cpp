@@ -136,7 +136,7 @@ template <typename T> Bound forwardOf(const KernelRequest &request, double epsil
 }
 
 template <typename T> Bound backwardOf(const KernelRequest &request, double epsilon) {
-  return makeKernel(request, [&l = loops().of<T>(), epsilon](Call &call) {
+  return makeKernel(request, [&l = loops().of<T>(), epsilon, adds = request.adds](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
     std::int64_t channels = x.columns;
     Scratch scratch{channels, static_cast<float *>(call.workspace)};
@@ -159,8 +159,8 @@ template <typename T> Bound backwardOf(const KernelRequest &request, double epsi
       a[i] = static_cast<float>(factor);
       b[i] = static_cast<float>(slope);
       c[i] = static_cast<float>(-factor * sums[i] / count - slope * mean[i]);
-      call.outputs[1].as<T>()[i] = T(static_cast<float>(products[i] * rstd));
-      call.outputs[2].as<T>()[i] = T(sums[i]);
+      storeResult(call.outputs[1], i, static_cast<float>(products[i] * rstd), adds[1]);
+      storeResult(call.outputs[2], i, sums[i], adds[2]);
     }
     forEach(call.threads, x.rows,
             [&](std::int64_t row) { l.channelGradRow(dy.at<T>(row), x.at<T>(row), a, b, c, dx.at<T>(row), channels); });

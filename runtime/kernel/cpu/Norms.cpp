@@ -40,7 +40,7 @@ template <bool centred, typename T> Bound forwardOf(const KernelRequest &request
 /// Statistics of a norm.
 template <bool centred> constexpr std::size_t statisticsCount = centred ? 2 : 1;
 
-/// (dy, x, weight, statistics... (, addend)) -> (dx, gradients of the vectors...)
+/// (dy, x, weight, statistics... (, addend)) -> (dx, gradients of the vectors... (, sums of dx over rows))
 template <bool centred, typename T> Bound backwardOf(const KernelRequest &request) {
   return makeKernel(request, [&l = loops().of<T>(), adds = request.adds](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
@@ -49,6 +49,7 @@ template <bool centred, typename T> Bound backwardOf(const KernelRequest &reques
     const Rows addend(call.inputs[hasAddend ? optional : 0]);
     std::int64_t columns = x.columns, vectors = std::ssize(call.outputs) - 1, each = vectors * columns;
     std::int64_t run = (x.rows + normRuns - 1) / normRuns;
+    constexpr std::int64_t ofNorm = centred ? 2 : 1;
     float *sums = static_cast<float *>(call.workspace);
     if (columns == 0)
       return Status::ok();
@@ -64,6 +65,8 @@ template <bool centred, typename T> Bound backwardOf(const KernelRequest &reques
                              dx.at<T>(row), dweight, dweight + columns, columns);
         else
           l.rmsNormGradRow(dy.at<T>(row), x.at<T>(row), weight, statistic, added, dx.at<T>(row), dweight, columns);
+        if (vectors > ofNorm)
+          l.addTo(dx.at<T>(row), dweight + ofNorm * columns, columns);
       }
     });
     for (std::int64_t r = 1; r < normRuns; ++r)
@@ -71,7 +74,8 @@ template <bool centred, typename T> Bound backwardOf(const KernelRequest &reques
     for (std::int64_t v = 0; v < vectors; ++v) {
       float *sum = sums + v * columns;
       const Operand &gradient = call.outputs[static_cast<std::size_t>(1 + v)];
-      l.orderPairs(sum, columns);
+      if (v < ofNorm)
+        l.orderPairs(sum, columns);
       for (std::int64_t c = 0; c < columns; ++c)
         storeResult(gradient, c * gradient.strides[0], sum[c], adds[static_cast<std::size_t>(1 + v)]);
     }
@@ -102,6 +106,7 @@ template <bool centred> Bound backward(const KernelRequest &request) {
 
 Bound fast::layer_norm(const KernelRequest &request) { return forward<true>(request); }
 Bound fast::layer_norm_grad(const KernelRequest &request) { return backward<true>(request); }
+Bound fast::layer_norm_grad_and_sum(const KernelRequest &request) { return backward<true>(request); }
 Bound fast::rms_norm(const KernelRequest &request) { return forward<false>(request); }
 Bound fast::rms_norm_grad(const KernelRequest &request) { return backward<false>(request); }
 

@@ -47,6 +47,8 @@ Bound kernels::batch_norm_grad(const KernelRequest &request) {
   using A = BatchNormArgs;
   const auto &in = request.inputs;
   BatchNormArgs args = argsOf(request, in[1]);
+  args.addsWeight = request.adds[1];
+  args.addsBias = request.adds[2];
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(batchNormWorkspace(args.columns)));
   const auto bind = bindViews(args, request, {&A::dy, &A::x, &A::weight, &A::mean, &A::variance},
                               {&A::dx, &A::dweight, &A::dbias}, &A::scratch);

@@ -81,6 +81,18 @@ struct RowTeam {
     const int teams = std::clamp(static_cast<int>(2048 / runs) / warps(), 1, teamWarps / warps());
     return {runs, teams * threads, teamsShared(teams, rowBytes, 1, adds ? 5 : 4)};
   }
+  /// The same with sums of `columns` elements for each team, and as many teams as need at most 97 KiB; without blocks
+  /// if one needs more.
+  LaunchShape shapeOfRunsAndSums(std::uint64_t runs, bool adds, unsigned columns) const {
+    LaunchShape shape = shapeOfRuns(runs, adds);
+    for (int teams = shape.threads / threads; teams > 0; --teams) {
+      shape.threads = teams * threads;
+      shape.shared = teamsShared(teams, rowBytes, 1, adds ? 5 : 4) + teams * static_cast<int>(columns) * 4;
+      if (shape.shared <= 97 << 10)
+        return shape;
+    }
+    return {.blocks = 0};
+  }
 
 private:
   /// The rows of a gradient in f32 take 97 KiB of shared memory.
@@ -139,14 +151,14 @@ Bound denseNormOf(const KernelRequest &request, double epsilon, bool centred) {
                    });
 }
 
-/// By the dense kernels; null if the operands do not fit them.
+/// By the dense kernels, with the sums of dx if they are a result; null if the operands do not fit them.
 Bound denseNormGradOf(const KernelRequest &request, bool centred) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   const std::size_t rstd = centred ? 4 : 3;
   const bool adds = in.size() > rstd + 1;
   DenseNorm norm(in[1], 2, {&in[0], &in[1], &in[2], &out[0], &in[adds ? rstd + 1 : 0]}, {&in[3], &in[rstd]});
-  if (!norm.fits() || out[1].dtype == DType::f64 || out[out.size() - 1].dtype == DType::f64)
+  if (!norm.fits() || std::ranges::any_of(out, [](const Operand &operand) { return operand.dtype == DType::f64; }))
     return std::unique_ptr<BoundKernel>();
   DenseNormArgs &args = norm.args;
   args.runs = static_cast<unsigned>(normGradRuns(args.rows));
@@ -155,6 +167,15 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
     args.dbias = viewOf(out[2]);
   args.addsWeight = request.adds[1];
   args.addsBias = request.adds[2];
+  LaunchShape shape = norm.team.shapeOfRuns(args.runs, adds);
+  if (out.size() > 3) {
+    args.sumsDx = 1;
+    args.addsSum = request.adds[3];
+    args.dsum = viewOf(out[3]);
+    shape = norm.team.shapeOfRunsAndSums(args.runs, adds, args.columns);
+    if (shape.blocks == 0)
+      return std::unique_ptr<BoundKernel>();
+  }
   const auto bind = [centred, rstd, adds](DenseNormArgs &args, const RunAddresses &run) {
     args.dy = run.inputs[0];
     args.x = run.inputs[1];
@@ -166,13 +187,14 @@ Bound denseNormGradOf(const KernelRequest &request, bool centred) {
     args.dweight.data = run.outputs[1];
     if (centred)
       args.dbias.data = run.outputs[2];
+    if (args.sumsDx)
+      args.dsum.data = run.outputs[3];
     args.partial = static_cast<float *>(run.workspace);
   };
   const auto tiles = static_cast<std::uint64_t>((args.columns + warpSize - 1) / warpSize);
   LaunchList list(*request.cuda);
-  list.add(norm.function(centred ? "denseLayerNormGrad" : "denseRmsNormGrad"), norm.team.shapeOfRuns(args.runs, adds),
-           args, bind);
-  list.add("sluice_denseNormGradEnd", {centred ? 2 * tiles : tiles, runsThreads, runsShared}, args, bind);
+  list.add(norm.function(centred ? "denseLayerNormGrad" : "denseRmsNormGrad"), shape, args, bind);
+  list.add("sluice_denseNormGradEnd", {(out.size() - 1) * tiles, runsThreads, runsShared}, args, bind);
   return std::move(list).finish();
 }
 
@@ -207,7 +229,7 @@ Bound normGradOf(const KernelRequest &request, bool mean) {
   RowArgs args = rowArgs(request, in[1]);
   args.mean = mean;
   args.adds = in.size() > (mean ? 5 : 4);
-  std::ranges::copy(request.adds, args.isSum);
+  std::copy_n(request.adds.begin(), std::size(args.isSum), args.isSum);
   SLUICE_RETURN_IF_ERROR(cpu::Check(request).workspace(normGradWorkspace(args.rows, args.columns)));
   LaunchList list(*request.cuda);
   constexpr int threads = 128;
@@ -217,6 +239,32 @@ Bound normGradOf(const KernelRequest &request, bool mean) {
   addRows(list, symbol("normGrad", {&in[0], &in[1], &in[2], &request.outputs[0], &in[args.adds ? in.size() - 1 : 0]}),
           rowGrid(args.rows, args.columns), args);
   return whereAligned(denseNormGradOf(request, mean), std::move(list).finish());
+}
+
+/// layer_norm_grad, then the sums of the columns of dx.
+Bound normGradThenSum(const KernelRequest &request) {
+  const Operand &dx = request.outputs[0];
+  KernelRequest first = request;
+  first.outputs = request.outputs.first(3);
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> gradient, normGradOf(first, true));
+  Attributes::Item dims{"dims", 0, 0, {}}, adds{"sum", request.adds[3], 0, {}};
+  for (int d = 0; d + 1 < dx.rank; ++d)
+    dims.list.push_back(d);
+  const Attributes attributes({dims, adds});
+  const Operand inputs[] = {dx, request.outputs[3]};
+  KernelRequest second = request;
+  second.inputs = std::span(inputs).first(request.adds[3] ? 2 : 1);
+  second.outputs = request.outputs.subspan(3);
+  second.attributes = &attributes;
+  second.adds = {};
+  SLUICE_ASSIGN_OR_RETURN(std::shared_ptr<BoundKernel> sum, findCudaKernel(KernelId::reduce_sum)(second));
+  LaunchList list(*request.cuda);
+  list.addStep([gradient, sum](const RunAddresses &run) {
+    SLUICE_RETURN_IF_ERROR(gradient->enqueue(run.stream, run.inputs, run.outputs.first(3), run.workspace));
+    void *const inputs[] = {run.outputs[0], run.outputs[3]};
+    return sum->enqueue(run.stream, inputs, run.outputs.subspan(3), run.workspace);
+  });
+  return std::move(list).finish();
 }
 
 /// The name that storedAlike has for a dense operand, if the elements of the last dim follow one another and all rows
@@ -343,6 +391,9 @@ Bound kernels::rms_norm(const KernelRequest &request) {
                       perRow("rmsNorm", request, {&in[0], &in[1], &request.outputs[0]}, epsilon));
 }
 Bound kernels::layer_norm_grad(const KernelRequest &request) { return normGradOf(request, true); }
+Bound kernels::layer_norm_grad_and_sum(const KernelRequest &request) {
+  return whereAligned(denseNormGradOf(request, true), normGradThenSum(request));
+}
 Bound kernels::rms_norm_grad(const KernelRequest &request) { return normGradOf(request, false); }
 
 Bound kernels::cross_entropy(const KernelRequest &request) {

@@ -69,6 +69,40 @@ TEST(Agreement, LayerNorm) {
            });
 }
 
+/// `columns` are the sums of dx as it is stored; the other results are those of `layer_norm_grad`.
+TEST(Agreement, LayerNormGradientAndSum) {
+  forCases({{3, 5, 17}, {2, 8}, {5, 1}, {60, 129}, {0, 4}},
+           [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+             const Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
+             const DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+             for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference})
+               for (bool hasAddend : {false, true}) {
+                 Tensor dy = Tensor(dtype, shape, layout).normal(20), x = Tensor(dtype, shape, layout).normal(17),
+                        weight = Tensor(dtype, columns).normal(18), means = Tensor(statistics, rows).normal(19),
+                        rstds = Tensor(statistics, rows).normal(22), addend = Tensor(dtype, shape, layout).normal(21);
+                 Tensor dx(dtype, shape, layout), dweight(statistics, columns), dbias(dtype, columns),
+                     sums(statistics, columns), ownDx = dx, ownDweight = dweight, ownDbias = dbias;
+                 std::vector<Tensor *> in = {&dy, &x, &weight, &means, &rstds};
+                 if (hasAddend)
+                   in.push_back(&addend);
+                 mustRun({"layer_norm_grad", flavour}, in, {&ownDx, &ownDweight, &ownDbias});
+                 mustRun({"layer_norm_grad_and_sum", flavour}, in, {&dx, &dweight, &dbias, &sums});
+                 EXPECT_EQ(dx.memory, ownDx.memory) << what;
+                 EXPECT_EQ(dweight.memory, ownDweight.memory) << what;
+                 EXPECT_EQ(dbias.memory, ownDbias.memory) << what;
+                 std::vector<double> want(static_cast<std::size_t>(columns[0]));
+                 const std::vector<double> values = dx.values();
+                 double terms = 0;
+                 for (std::size_t i = 0; i < values.size(); ++i) {
+                   want[i % want.size()] += values[i];
+                   terms = std::max(terms, std::abs(values[i]));
+                 }
+                 const double precision = statistics == DType::f64 ? 0x1p-52 : 0x1p-23;
+                 expectNear(sums, want, 4 * precision, precision * terms * static_cast<double>(values.size()), what);
+               }
+           });
+}
+
 /// The first estimate of the mean is that of the first elements: a row in which these are all far from the mean.
 TEST(Agreement, LayerNormWithFirstElementsFarFromTheMean) {
   for (DType dtype : floats) {

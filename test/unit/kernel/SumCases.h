@@ -38,9 +38,19 @@ inline std::vector<SumCase> sumCases(DType dtype, Layout layout) {
         layer.inputs.push_back(made(7));
         rms.inputs.push_back(made(7));
       }
+      SumCase both = layer;
+      both.run.kernel = "layer_norm_grad_and_sum";
+      both.outputs.push_back(Tensor(sum, columns));
       cases.push_back(layer);
+      cases.push_back(both);
       cases.push_back(rms);
     }
+    Tensor variances(sum, columns);
+    for (std::int64_t c = 0; c < columns[0]; ++c)
+      variances.set(c, 0.5 + 0.1 * static_cast<double>(c));
+    cases.push_back({{"batch_norm_grad", {}, 1, {number("epsilon", 1e-5)}},
+                     {made(2), made(3), weight, Tensor(sum, columns).normal(8), variances},
+                     {made(0), Tensor(sum, columns), Tensor(sum, columns)}});
     // Many positions of a row, and rows that no position names.
     const Tensor indices = Tensor(DType::i32, rows).below(8, 9);
     cases.push_back(

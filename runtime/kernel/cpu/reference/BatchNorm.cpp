@@ -57,7 +57,7 @@ Bound batch_norm_grad(const KernelRequest &request) {
       check, request.inputs[1],
       {&request.inputs[2], &request.inputs[3], &request.inputs[4], &request.outputs[1], &request.outputs[2]}));
   double epsilon = request.attributes->number("epsilon");
-  return makeKernel(request, [epsilon](Call &call) {
+  return makeKernel(request, [epsilon, adds = request.adds](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);
     auto count = static_cast<double>(x.rows);
     for (std::int64_t c = 0; c < x.columns; ++c) {
@@ -72,8 +72,8 @@ Bound batch_norm_grad(const KernelRequest &request) {
         double u = (x.load(row, c) - mean) * rstd;
         dx.store(row, c, factor * (dy.load(row, c) - dbias / count - u * dweight / count));
       }
-      put(call.outputs[1], c, dweight);
-      put(call.outputs[2], c, dbias);
+      storeResult(call.outputs[1], c * call.outputs[1].strides[0], dweight, adds[1]);
+      storeResult(call.outputs[2], c * call.outputs[2].strides[0], dbias, adds[2]);
     }
     return Status::ok();
   });

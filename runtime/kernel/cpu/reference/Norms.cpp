@@ -65,7 +65,7 @@ template <bool centred> Bound norm(const KernelRequest &request) {
   });
 }
 
-/// (dy, x, weight (, means), rstds (, addend)) -> (dx, dweight (, dbias))
+/// (dy, x, weight (, means), rstds (, addend)) -> (dx, dweight (, dbias (, sums of dx over rows)))
 template <bool centred> Bound normGrad(const KernelRequest &request) {
   Check check(request);
   const Operand &x = request.inputs[1];
@@ -108,6 +108,12 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
         dx.store(row, c, rstd * (g - sum / columns - h * dot / columns) + (hasAddend ? addend.load(row, c) : 0));
       }
     }
+    for (std::int64_t c = 0; call.outputs.size() > 3 && c < x.columns; ++c) {
+      double sum = 0;
+      for (std::int64_t row = 0; row < x.rows; ++row)
+        sum += dx.load(row, c);
+      storeResult(call.outputs[3], c * call.outputs[3].strides[0], sum, adds[3]);
+    }
     return Status::ok();
   });
 }
@@ -116,6 +122,7 @@ template <bool centred> Bound normGrad(const KernelRequest &request) {
 
 Bound layer_norm(const KernelRequest &request) { return norm<true>(request); }
 Bound layer_norm_grad(const KernelRequest &request) { return normGrad<true>(request); }
+Bound layer_norm_grad_and_sum(const KernelRequest &request) { return normGrad<true>(request); }
 Bound rms_norm(const KernelRequest &request) { return norm<false>(request); }
 Bound rms_norm_grad(const KernelRequest &request) { return normGrad<false>(request); }
 

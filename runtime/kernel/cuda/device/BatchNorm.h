@@ -7,7 +7,7 @@
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_BATCHNORM_H
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_BATCHNORM_H
 
-#include "runtime/base/cuda/Element.h"
+#include "runtime/kernel/cuda/device/WriteResult.h"
 
 namespace sluice::cuda {
 
@@ -22,6 +22,8 @@ struct BatchNormArgs {
   Index rows = 0, columns = 0;
   double epsilon = 0;
   int sum = 0;
+  /// 1 if the gradients are added to sums.
+  int addsWeight = 0, addsBias = 0;
   /// [run][2][columns], then [2][columns]: sums of runs, then their totals: mean and variance, dbias and dweight.
   double *scratch = nullptr;
 
@@ -90,8 +92,8 @@ SLUICE_DEVICE void channelSumsEnd(const BatchNormArgs &args, Lane lane) {
   case ChannelSum::gradients:
     totals[column] = first;
     totals[args.columns + column] = second;
-    writeAny(args.dbias, column * args.dbias.strides[0], first);
-    writeAny(args.dweight, column * args.dweight.strides[0], second);
+    writeResult(args.dbias, column * args.dbias.strides[0], first, args.addsBias);
+    writeResult(args.dweight, column * args.dweight.strides[0], second, args.addsWeight);
   }
 }
 

@@ -4,7 +4,8 @@
 //
 // Gradients: block r computes run r of the rows (CudaWorkspace.h). Team t of T has rows t, t + T, .. of the run, whose
 // terms of dweight and dbias each thread adds in order of rows in float; then the teams are added in order, and the
-// runs as by the second stage of Columns.h.
+// runs as by the second stage of Columns.h. The sums of dx over rows are added in the same order, by each team in
+// shared memory, because there are no registers left for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_DENSENORMS_H
@@ -21,11 +22,13 @@ struct DenseNormArgs {
   void *y = nullptr;
   /// Of each row; written by the norm, read by its gradient.
   float *mean = nullptr, *rstd = nullptr;
-  /// [2][runs][columns]
+  /// [2 or 3][runs][columns]
   float *partial = nullptr;
-  View dweight, dbias;
+  /// dsum: the sums of dx over rows, if there is `sumsDx`.
+  View dweight, dbias, dsum;
+  int sumsDx = 0;
   /// 1 if they hold sums, to which the gradients are added.
-  int addsWeight = 0, addsBias = 0;
+  int addsWeight = 0, addsBias = 0, addsSum = 0;
   unsigned rows = 0, columns = 0, runs = 0;
   /// Elements of a vector.
   unsigned width = 0;
@@ -108,6 +111,21 @@ SLUICE_DEVICE void storeTerms(float *to, const float (&terms)[vectors][n], unsig
     }
   });
 }
+/// Adds the elements of a vector, as they are stored in dx, to sums in the order of storeTerms.
+template <typename S, int n> SLUICE_DEVICE void addTerms(float *to, const float (&of)[n], unsigned count, unsigned at) {
+  for (int part = 0; part < n / 4; ++part) {
+    const unsigned vector = static_cast<unsigned>(part) * count + at;
+    const float *from = of + 4 * part;
+    float sum[4], terms[4] = {from[0], from[1], from[2], from[3]};
+    if constexpr (bytesOfStored<S> != 4)
+      for (int k = 0; k < 4; k += 2)
+        S::widenWord(S::narrowWord(terms[k], terms[k + 1]), terms[k], terms[k + 1]);
+    loadVector<StoredF32>(to, vector, sum);
+    for (int k = 0; k < 4; ++k)
+      sum[k] += terms[k];
+    storeVector<StoredF32>(to, vector, sum);
+  }
+}
 SLUICE_DEVICE unsigned columnOfTerm(unsigned term, unsigned columns, unsigned n) {
   const unsigned count = columns / n;
   return term / 4 % count * n + term / 4 / count * 4 + term % 4;
@@ -134,6 +152,15 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
   };
   loadStatistics(begin + team.index);
   float ofWeight[vectors][n] = {}, ofBias[vectors][n] = {};
+  // The teams' sums of dx, after their rows.
+  const auto sumsOf = [&](unsigned index) {
+    return reinterpret_cast<float *>(rows.ofTeam(team.teams)) + index * args.columns;
+  };
+  const bool sumsDx = centred && args.sumsDx;
+  if (sumsDx) {
+    const float zeros[vectors][n] = {};
+    storeTerms<vectors, n>(sumsOf(team.index), zeros, rows.count, team);
+  }
   rows.template forRows<vectors>(begin, end, team.teams, [&](unsigned row, bool real, unsigned turn) {
     const float mean = nextMean, rstd = nextRstd;
     loadStatistics(row + team.teams);
@@ -185,6 +212,8 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
           x[k] += dy[k];
       }
       storeVector<S>(rowOf<S>(args.y, row, args.columns), at, x);
+      if (sumsDx)
+        addTerms<S>(sumsOf(team.index), x, rows.count, at);
     });
   });
   // The teams' terms in the memory of their rows, then their sums.
@@ -195,12 +224,15 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
     storeTerms<vectors, n>(termsOf(team.index) + args.columns, ofBias, rows.count, team);
   lane.sync();
   const unsigned fours = args.columns / 4;
-  for (int s = 0; s < sums; ++s)
+  for (int s = 0; s < sums + (sumsDx ? 1 : 0); ++s)
     for (unsigned at = static_cast<unsigned>(lane.thread()); at < fours; at += team.threads * team.teams) {
+      const auto termsAt = [&](unsigned t) {
+        return s < sums ? termsOf(t) + static_cast<unsigned>(s) * args.columns : sumsOf(t);
+      };
       float total[4], of[4];
-      loadVector<StoredF32>(termsOf(0), static_cast<unsigned>(s) * fours + at, total);
+      loadVector<StoredF32>(termsAt(0), at, total);
       for (unsigned t = 1; t < team.teams; ++t) {
-        loadVector<StoredF32>(termsOf(t), static_cast<unsigned>(s) * fours + at, of);
+        loadVector<StoredF32>(termsAt(t), at, of);
         for (int k = 0; k < 4; ++k)
           total[k] += of[k];
       }
@@ -208,18 +240,20 @@ SLUICE_DEVICE void denseNormGrad(const DenseNormArgs &args, Lane lane) {
     }
 }
 
-/// dweight and dbias; a second set of blocks adds dbias.
+/// dweight, dbias and the sums of dx, each by a set of blocks.
 SLUICE_DEVICE void denseNormGradEnd(const DenseNormArgs &args, Lane lane) {
   const unsigned tiles = (args.columns + warpSize - 1) / warpSize, block = static_cast<unsigned>(lane.block());
-  const bool isBias = block >= tiles;
+  const unsigned which = block / tiles;
   const unsigned term = block % tiles * warpSize + static_cast<unsigned>(lane.thread()) % warpSize;
   const bool real = term < args.columns;
-  const float *partial = args.partial + (isBias ? std::uint64_t(args.runs) * args.columns : 0);
+  const float *partial = args.partial + std::uint64_t(which) * args.runs * args.columns;
   const float sum = sumOfRuns(partial, args.runs, args.columns, term, real, lane);
-  const View &to = isBias ? args.dbias : args.dweight;
+  const View &to = which == 0 ? args.dweight : which == 1 ? args.dbias : args.dsum;
   if (real && lane.thread() < warpSize)
     writeResult(to, columnOfTerm(term, args.columns, args.width) * to.strides[0], sum,
-                isBias ? args.addsBias : args.addsWeight);
+                which == 0   ? args.addsWeight
+                : which == 1 ? args.addsBias
+                             : args.addsSum);
 }
 
 template <typename S, int vectors> SLUICE_DEVICE void denseLayerNorm(const DenseNormArgs &args, Lane lane) {

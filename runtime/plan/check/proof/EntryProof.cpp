@@ -19,9 +19,8 @@ constexpr std::uint32_t maxRepetitions = 4096;
 EntryProof::EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e)
     : plan(plan), kernels(plan.kernels), numbering(numbering), e(e), entry(*plan.entries[e]), contents(plan, numbering),
       sizes(meshSizes(plan)) {
-  for (KernelId id : {KernelId::cross_entropy, KernelId::cross_entropy_grad, KernelId::linear_cross_entropy,
-                      KernelId::linear_cross_entropy_grad})
-    kernels.emplace_back(kernelName(id));
+  for (const KernelRecord &record : catalogue())
+    kernels.emplace_back(record.name);
   function = numbering.function(entry.name);
   lacksRule = function && function->lacksRule;
   dataAxes = setOf(plan.data_axes);

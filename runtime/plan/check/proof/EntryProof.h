@@ -7,6 +7,7 @@
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_PROOF_ENTRYPROOF_H
 #define SLUICE_RUNTIME_PLAN_CHECK_PROOF_ENTRYPROOF_H
 
+#include "runtime/kernel/catalogue/Record.h"
 #include "runtime/plan/check/proof/Contents.h"
 #include "runtime/plan/check/proof/KernelRules.h"
 #include "runtime/plan/check/proof/Proof.h"
@@ -129,10 +130,16 @@ private:
   /// The sum of two values of the same ranks and micro-batches; nullopt if the value `id` is another one.
   std::optional<Reading> sumOf(const Reading &a, const Reading &b, std::uint32_t id);
 
+  // CombinedLaunches.cpp
+  /// The launches of which a launch consists, in order; none if it is one of its own kernel.
+  std::vector<plan::LaunchT> partsOf(const plan::LaunchT &launch) const;
+  /// The index of a kernel in `kernels`.
+  std::uint32_t indexOf(KernelId id) const {
+    return static_cast<std::uint32_t>(plan.kernels.size()) + static_cast<std::uint32_t>(id);
+  }
+
   // Launches.cpp
   Verdict launch(const plan::LaunchT &launch, std::uint32_t i);
-  /// A launch of a loss and its gradient is one of each of two kernels: `kernel`, and the next one of `kernels`.
-  Verdict lossAndGradient(const plan::LaunchT &launch, std::uint32_t kernel, std::uint32_t i);
   const std::string &kernelOf(const plan::LaunchT &launch) const { return kernels[launch.kernel]; }
   /// The destination holds the source times the factor.
   void passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor);
@@ -206,7 +213,7 @@ private:
   std::string namesOf(AxisSet axes) const;
 
   const plan::PlanT &plan;
-  /// Those of the plan, then those of which one of its kernels consists.
+  /// Those of the plan, then those of the catalogue in its order, for the parts of combined launches.
   std::vector<std::string> kernels;
   Numbering &numbering;
   std::uint32_t e;

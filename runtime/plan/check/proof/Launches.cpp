@@ -25,31 +25,6 @@ Views viewsOf(const std::vector<std::unique_ptr<plan::ViewT>> &views) {
   return result;
 }
 
-/// The launch of a kernel with the attributes of `all` and no operands.
-plan::LaunchT launchLike(const plan::LaunchT &all, std::uint32_t kernel) {
-  plan::LaunchT one;
-  one.kernel = kernel;
-  for (const auto &attribute : all.attributes)
-    one.attributes.push_back(std::make_unique<plan::AttributeT>(*attribute));
-  return one;
-}
-void addInput(plan::LaunchT &launch, const plan::ViewT &view, std::uint32_t id) {
-  launch.inputs.push_back(std::make_unique<plan::ViewT>(view));
-  launch.input_values.push_back(id);
-}
-void addOutput(plan::LaunchT &launch, const plan::LaunchT &all, std::size_t k) {
-  launch.outputs.push_back(std::make_unique<plan::ViewT>(*all.outputs[k]));
-  launch.output_values.push_back(idAt(all.output_values, k));
-}
-
-/// The launch for tensor `k` of a list. No tensor of the list is memory that another writes.
-plan::LaunchT launchOf(const plan::LaunchT &list, std::size_t k) {
-  plan::LaunchT one = launchLike(list, list.kernel);
-  addInput(one, *list.inputs[k], idAt(list.input_values, k));
-  addOutput(one, list, k);
-  return one;
-}
-
 } // namespace
 
 double numberOf(const plan::LaunchT &launch, std::string_view name, double absent) {
@@ -74,13 +49,12 @@ void EntryProof::loseOutputs(const plan::LaunchT &launch, const std::string &rea
 }
 
 Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
+  if (const std::vector<plan::LaunchT> parts = partsOf(launch); !parts.empty()) {
+    for (const plan::LaunchT &part : parts)
+      SLUICE_CHECK(this->launch(part, i));
+    return {};
+  }
   const std::string &kernel = kernelOf(launch);
-  if (launch.outputs.size() > 1 && launch.inputs.size() == launch.outputs.size())
-    if (const KernelRecord *record = findKernelRecord(kernel); record && computesEach(*record)) {
-      for (std::size_t k = 0; k < launch.outputs.size(); ++k)
-        SLUICE_CHECK(this->launch(launchOf(launch, k), i));
-      return {};
-    }
   ++facts;
   const bool keeps = kernel == "copy" || (kernel == "cast" && isFloatType(launch.inputs[0]->dtype) &&
                                           isFloatType(launch.outputs[0]->dtype));
@@ -119,32 +93,9 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
     return {};
   if (isUpdateKernel(kernel))
     return update(launch, i);
-  const auto added = static_cast<std::uint32_t>(plan.kernels.size());
-  if (kernel == kernelName(KernelId::cross_entropy_and_grad))
-    return lossAndGradient(launch, added, i);
-  if (kernel == kernelName(KernelId::linear_cross_entropy_and_grad))
-    return lossAndGradient(launch, added + 2, i);
   if (const std::optional<Verdict> done = accumulateResults(launch, i))
     return *done;
   return compute(launch, i);
-}
-
-Verdict EntryProof::lossAndGradient(const plan::LaunchT &launch, std::uint32_t kernel, std::uint32_t i) {
-  plan::LaunchT loss = launchLike(launch, kernel), gradient = launchLike(launch, kernel + 1);
-  const std::size_t factor = launch.inputs.size() - 1;
-  const auto addOwn = [&](plan::LaunchT &part, std::size_t k) {
-    addInput(part, *launch.inputs[k], idAt(launch.input_values, k));
-  };
-  addOwn(gradient, factor);
-  for (std::size_t k = 0; k < factor; ++k) {
-    addOwn(loss, k);
-    addOwn(gradient, k);
-  }
-  addInput(gradient, *launch.outputs[1], idAt(launch.output_values, 1));
-  for (std::size_t k = 0; k < launch.outputs.size(); ++k)
-    addOutput(k < 2 ? loss : gradient, launch, k);
-  SLUICE_CHECK(compute(loss, i));
-  return compute(gradient, i);
 }
 
 void EntryProof::passThrough(const plan::ViewT &source, const plan::ViewT &destination, double factor) {

@@ -17,6 +17,13 @@ const Recipe
     sumsOfLlama = {"SumsOfLlama",
                    "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
                    "--set gradient.microbatches=4"},
+    // On a GPU the gradient of a norm also adds dx over rows.
+    columnSums = {"ColumnSums", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 8",
+                  "--set mesh.shard=2 --set precision.compute=bf16 --set target.device=cuda"},
+    columnSumsOfMicrobatches = {"ColumnSumsOfMicrobatches",
+                                "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 8",
+                                "--set mesh.shard=2 --set gradient.microbatches=4 --set precision.compute=bf16 --set "
+                                "target.device=cuda"},
     tied = {"Tied", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 8",
             "--set mesh.shard=2"},
     tiedOfMicrobatches = {"TiedOfMicrobatches",
@@ -34,8 +41,9 @@ const Recipe tensorParallel = {"TensorParallel",
                  "gradient.microbatches=3"};
 
 TEST(Proof, OfProducts) {
-  for (const Recipe *recipe : {&accumulation, &repeatedSums, &norms, &sums, &sumsOfLlama, &tied, &tiedOfMicrobatches,
-                               &rotations, &tensorParallel, &splitLoss})
+  for (const Recipe *recipe :
+       {&accumulation, &repeatedSums, &norms, &sums, &sumsOfLlama, &columnSums, &columnSumsOfMicrobatches, &tied,
+        &tiedOfMicrobatches, &rotations, &tensorParallel, &splitLoss})
     expectProved(*recipe);
 }
 
@@ -95,6 +103,23 @@ const WrongProduct wrongProducts[] = {
     {sumsOfLlama,
      {"ReplacedSumOfRmsNorm", "", 7, "misses micro-batch 0",
       [](plan::PlanT &plan) { replaceSum(*addingLaunch(plan, "rms_norm_grad").operation.AsLaunch(), "dweight_sum"); }}},
+    {columnSumsOfMicrobatches,
+     {"ReplacedSumOfColumns", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) {
+        replaceSum(*addingLaunch(plan, "layer_norm_grad_and_sum").operation.AsLaunch(), "columns_sum");
+      }}},
+    {columnSums,
+     {"ExchangedSumOfColumns", "", 9, "",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = launchOf(plan, "layer_norm_grad_and_sum");
+        std::swap(*launch.outputs[2], *launch.outputs[3]);
+      }}},
+    {columnSums,
+     {"OtherOperandOfNormAndSum", "", 9, "operand",
+      [](plan::PlanT &plan) {
+        plan::LaunchT &launch = launchOf(plan, "layer_norm_grad_and_sum");
+        std::swap(*launch.inputs[3], *launch.inputs[4]);
+      }}},
     // Only the gradient of the embedding is left.
     {tied,
      {"ReplacedSumOfTiedEmbedding", "", 9, "(model.embedding_grad), expected value",
