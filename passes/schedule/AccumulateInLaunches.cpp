@@ -52,7 +52,8 @@ const OperandRecord *sumOf(LaunchOp launch, int64_t output, DType type) {
   return nullptr;
 }
 
-/// The same of a launch without sums, which adds the rounded result: the bits are those of a separate addition.
+/// The same of a launch without sums, which adds to the memory of the sum: the bits are those of a separate addition,
+/// or a chunked loss adds each chunk.
 const OperandRecord *inPlaceSumOf(LaunchOp launch, int64_t output, DType type) {
   const KernelRecord *record = findKernelRecord(launch.getKernel());
   const OperandRecord *input = sumOf(launch, output, type);

@@ -127,14 +127,15 @@ def AccumulateInLaunches : Pass<"plan-accumulate-in-launches", "::mlir::ModuleOp
   let description = [{
     A result that is only accumulated over repetitions is computed into the sum, if the kernel can add to a sum (`sums`
     of its record): it is the sum's first value, and then the kernel has the sum as an input and adds to it in place. So
-    does a product with the sum as its residual, and so do the gradients of biases, norms and embeddings.
+    does a product with the sum as its residual, and so do the gradients of biases, norms and embeddings, and that of the
+    weight of a chunked loss.
     ```
     launch matmul outs [@a]; launch accumulate first ins [@a] outs [@b] {first}; launch accumulate ins [@a] outs [@b] {not_first}
     ==>
     launch matmul outs [@b] {first}; launch matmul residual [@b] outs [@b] {not_first}
     ```
-    So is a value that is only added to another one, if the kernel adds it as a separate launch would: the two gradients of
-    a tied embedding.
+    So is a value that is only added to another one, if the kernel adds to a sum in its memory: the two gradients of a tied
+    embedding.
     ```
     launch matmul outs [@a]; launch embedding_grad outs [@b]; launch add ins [@a, @b] outs [@c]
     ==>

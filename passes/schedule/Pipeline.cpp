@@ -18,8 +18,9 @@ void sluice::buildLower(mlir::OpPassManager &manager) {
   // Before sums are in their destinations, so that other settings do not decide what is fused.
   manager.addPass(createFuseColumnSums());
   manager.addPass(createPlaceDestinations());
-  manager.addPass(createAccumulateInLaunches());
+  // Before accumulation, which makes two launches of a gradient.
   manager.addPass(createFuseLoss());
+  manager.addPass(createAccumulateInLaunches());
 }
 
 void sluice::buildStreams(mlir::OpPassManager &manager) {

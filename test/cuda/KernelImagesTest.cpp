@@ -139,6 +139,14 @@ TEST_F(CudaKernels, LinearLoss) {
                 {Tensor(dtype, shape, layout), Tensor(dtype, {c.classes, c.columns})}, depth, what);
         compare({"linear_cross_entropy_and_grad", {}, 1, attributes}, {x, weight, targets, scalar(statistics, 0.7)},
                 {loss, lse, Tensor(dtype, shape, layout), Tensor(dtype, {c.classes, c.columns})}, depth, what);
+        // The gradient of the weight is added to a sum in its memory.
+        const Tensor dx(dtype, shape, layout), sum = Tensor(statistics, {c.classes, c.columns}).normal(83);
+        std::vector<Attributes::Item> adds = attributes;
+        adds.push_back(integer("dweight_sum", 1));
+        compare({"linear_cross_entropy_grad", {}, 1, adds}, {scalar(statistics, 0.7), x, weight, targets, lse, sum},
+                {dx, sum}, depth, what + ", sum");
+        compare({"linear_cross_entropy_and_grad", {}, 1, adds}, {x, weight, targets, scalar(statistics, 0.7), sum},
+                {loss, lse, dx, sum}, depth, what + ", sum");
       }
 }
 

@@ -39,7 +39,8 @@ TEST_P(ChunkedLoss, MatchesSeparateOps) {
                         {"tokens", 2, "mesh.shard = 2\nloss.mean = \"tokens\"\n", 1e-5},
                         {"recompute", 1, "recompute.policy = \"block\"\n", 1e-5},
                         {"f64", 1, "precision.compute = \"f64\"\nprecision.parameter = \"f64\"\n", 1e-12},
-                        {"bf16", 1, "precision.compute = \"bf16\"\n", 2e-2}};
+                        {"bf16", 1, "precision.compute = \"bf16\"\n", 2e-2},
+                        {"sums", 2, "precision.compute = \"bf16\"\ngradient.microbatches = 2\n", 2e-2}};
   for (const Case &c : cases) {
     SCOPED_TRACE(c.label);
     Training separate = train(chunkedRun(family, std::string(c.label) + "-separate", c.parts, c.recipe), true);

@@ -35,9 +35,25 @@ LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 
 LogicalResult BatchNormGradOp::verify() {
   // batch_norm_grad_c2
-  return success(succeeded(expectChannels(*this, getX(), elementOf(getX()), {{"weight", getWeight()}})) &&
-                 succeeded(expectChannels(*this, getX(), statisticsElement(elementOf(getX())),
-                                          {{"mean", getMean()}, {"variance", getVariance()}})));
+  if (failed(expectChannels(*this, getX(), elementOf(getX()), {{"weight", getWeight()}})) ||
+      failed(expectChannels(*this, getX(), statisticsElement(elementOf(getX())),
+                            {{"mean", getMean()}, {"variance", getVariance()}})))
+    return failure();
+  // batch_norm_grad_c3
+  return success(succeeded(expectGradient(*this, "dweight", getDweight(), getWeight())) &&
+                 succeeded(expectGradient(*this, "dbias", getDbias(), getWeight())));
+}
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+// The gradients of the vectors, not dx.
+LogicalResult BatchNormGradOp::widenResult(unsigned result, Type element) {
+  if (result == 0)
+    return failure();
+  setElement(getResult(result), element);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,8 +69,9 @@ bool BatchNormOp::isScaleOrBias(OpOperand &operand) { return operand.getOperandN
 FailureOrValues BatchNormOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1] || cotangents[2])
     return emitOpError("has no derivative through its mean and variance, expected a use of y only");
-  auto grad =
-      BatchNormGradOp::create(builder, cotangents[0], getX(), getWeight(), getMean(), getVariance(), getEpsilonAttr());
+  Type vector = getWeight().getType();
+  auto grad = BatchNormGradOp::create(builder, TypeRange{getX().getType(), vector, vector}, cotangents[0], getX(),
+                                      getWeight(), getMean(), getVariance(), getEpsilonAttr());
   return SmallVector<Value>(grad->getResults());
 }
 

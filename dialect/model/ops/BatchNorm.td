@@ -27,7 +27,7 @@ def Model_BatchNormOp : Model_Op<"batch_norm", [DeclareOpInterfaceMethods<ScaleO
     #### batch_norm_grad
 
     With `rstd = 1 / sqrt(variance + epsilon)`, `u = (x - mean) rstd` and n rows: `dweight = sum(dy u)`, `dbias = sum(dy)`, `dx = weight rstd (dy - dbias / n - u dweight / n)`, sums in a fixed
-    order. Inactive. (batch_norm_grad_c1) `dy` is as x. (batch_norm_grad_c2) as batch_norm_c1 and batch_norm_c2.
+    order. Inactive. (batch_norm_grad_c1) `dy` and `dx` are as x. (batch_norm_grad_c2) as batch_norm_c1 and batch_norm_c2. (batch_norm_grad_c3) `dweight` and `dbias` are `[C]` of weight's element type or in the statistics type.
 
     ```mlir
     %dx, %dw, %db = model.batch_norm_grad %dy, %x, %w, %mean, %variance {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -37,11 +37,12 @@ def Model_BatchNormOp : Model_Op<"batch_norm", [DeclareOpInterfaceMethods<ScaleO
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$variance);
   let hasVerifier = 1;
 }
-def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_ResultsLike<["x", "weight", "weight"]>, Model_TypesAgree<["dy", "x"]>]> {
+def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>]> {
   let summary = "VJP of batch_norm: dx, dweight, dbias";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 2>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean,
                        Model_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
+  let widensResults = 1;
   let hasVerifier = 1;
 }
 def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_ResultsLike<["old"]>,

@@ -52,7 +52,25 @@ LogicalResult LinearCrossEntropyGradOp::verify() {
   if (failed(expectType(*this, "dloss", getDloss(), {}, element)))
     return failure();
   // linear_cross_entropy_grad_c3
-  return expectType(*this, "lse", getLse(), shapeOf(getTargets()), element);
+  if (failed(expectType(*this, "lse", getLse(), shapeOf(getTargets()), element)))
+    return failure();
+  // linear_cross_entropy_grad_c4
+  if (failed(expectLike(*this, "dx", getDx(), getX())))
+    return failure();
+  // linear_cross_entropy_grad_c5
+  return expectGradient(*this, "dweight", getDweight(), getWeight());
+}
+
+//===----------------------------------------------------------------------===//
+// Precision
+//===----------------------------------------------------------------------===//
+
+// The gradient of the weight, not dx.
+LogicalResult LinearCrossEntropyGradOp::widenResult(unsigned result, Type element) {
+  if (result == 0)
+    return failure();
+  setElement(getResult(result), element);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,9 +80,9 @@ LogicalResult LinearCrossEntropyGradOp::verify() {
 FailureOrValues LinearCrossEntropyOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of the loss only");
-  auto grad = LinearCrossEntropyGradOp::create(builder, cotangents[0], getX(), getWeight(), getTargets(), getLse(),
-                                               getRowsAttr(), getReductionAttr(), getIgnoreIndexAttr(),
-                                               getLabelSmoothingAttr());
+  auto grad = LinearCrossEntropyGradOp::create(
+      builder, TypeRange{getX().getType(), getWeight().getType()}, cotangents[0], getX(), getWeight(), getTargets(),
+      getLse(), getRowsAttr(), getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr());
   return SmallVector<Value>{grad.getDx(), grad.getDweight(), Value()};
 }
 
@@ -132,7 +150,9 @@ FailureOrValues LinearCrossEntropyGradOp::buildShardableForm(ImplicitLocOpBuilde
   Value dx = MatmulOp::create(builder, dlogits, getWeight());
   auto rows = static_cast<int64_t>(elementsOf(getTargets()));
   auto byRows = [&](Value value) { return makeReshape(builder, value, {rows, shapeOf(value).back()}); };
-  Value dweight = MatmulOp::create(builder, byRows(dlogits), byRows(getX()), true, false);
+  const Type element = elementOf(getDweight());
+  Value dweight = MatmulOp::create(builder, byRows(dlogits), byRows(getX()), Value(), Value(), true, false,
+                                   element == elementOf(getX()) ? TypeAttr() : TypeAttr::get(element));
   return SmallVector<Value>{dx, dweight};
 }
 

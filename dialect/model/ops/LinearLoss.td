@@ -27,10 +27,10 @@ def Model_LinearCrossEntropyOp
 
     #### linear_cross_entropy_grad
 
-    Computes the logits of each chunk again. With `d`, their gradient as in cross_entropy_grad: `dx = d weight`, `dweight = d^T x`. `dweight` is accumulated in its element type, chunk by chunk, in order. Inactive.
+    Computes the logits of each chunk again. With `d`, their gradient as in cross_entropy_grad: `dx = d weight`, `dweight = d^T x`. `dweight` is accumulated in its element type, chunk by chunk, in order: in f32 where it is reduced in f32. Inactive.
 
     **Constraints.** (linear_cross_entropy_grad_c1) as linear_cross_entropy_c1 to linear_cross_entropy_c4. (linear_cross_entropy_grad_c2) `dloss` is a scalar of the statistics type.
-    (linear_cross_entropy_grad_c3) `lse` is `[...]` in the statistics type.
+    (linear_cross_entropy_grad_c3) `lse` is `[...]` in the statistics type. (linear_cross_entropy_grad_c4) `dx` is as x. (linear_cross_entropy_grad_c5) `dweight` is `[V, C]` of weight's element type or in the statistics type.
 
     ```mlir
     %dx, %dw = model.linear_cross_entropy_grad %dloss, %x, %w, %targets, %lse {reduction = #model.reduction<mean>, rows = 16 : i64} : (tensor<f32>, tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<4x8xi32>, tensor<4x8xf32>) -> (tensor<4x8x64xf32>, tensor<256x64xf32>)
@@ -43,13 +43,14 @@ def Model_LinearCrossEntropyOp
   let hasShardableForm = 1;
   let hasVerifier = 1;
 }
-def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", [Model_ResultsLike<["x", "weight"]>]> {
+def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", []> {
   let summary = "VJP of linear_cross_entropy: dx, dweight";
   let arguments = (ins Model_Scalar:$dloss, Model_FloatTensor:$x, Model_FloatTensor:$weight,
                        Model_IntegerTensor:$targets, Model_FloatTensor:$lse, ConfinedAttr<I64Attr, [IntPositive]>:$rows, Model_LossReductionAttr:$reduction,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let hasShardableForm = 1;
+  let widensResults = 1;
   let hasVerifier = 1;
 }
 

@@ -251,13 +251,19 @@ FailureOrValues CastOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> 
 
 namespace {
 
+/// True for a cast of a cotangent: in the backward, or of the loss, whose gradient is in its phase.
+bool isOfCotangent(CastOp cast, Operation *producer) {
+  auto op = dyn_cast<VjpOpInterface>(producer);
+  return isOfPhase(cast, Phase::backward) || (isOfPhase(cast, Phase::loss) && op && !op.isDifferentiable());
+}
+
 /// cast(op(..)) of the backward to a wider type ==> op(..) with that type, where the result of the op has no other use.
 struct WidenResult : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CastOp cast, PatternRewriter &rewriter) const override {
     auto narrow = dyn_cast<OpResult>(cast.getOperand());
     auto producer = narrow ? dyn_cast<PrecisionOpInterface>(narrow.getOwner()) : PrecisionOpInterface();
-    if (!producer || !narrow.hasOneUse() || !isOfPhase(cast, Phase::backward) || !sharesScope(producer, cast) ||
+    if (!producer || !narrow.hasOneUse() || !isOfCotangent(cast, producer) || !sharesScope(producer, cast) ||
         !isFloat(narrow) || elementOf(narrow).getIntOrFloatBitWidth() != 16 || !elementOf(cast.getResult()).isF32())
       return failure();
     rewriter.startOpModification(producer);

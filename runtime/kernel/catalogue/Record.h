@@ -128,8 +128,8 @@ struct KernelRecord {
   /// Pairs that share memory: the kernel updates the input in place.
   RecordList<AliasRecord, 3> mustAlias = {};
   /// Inputs, the last ones, each given by an attribute of its name, that the kernel adds to an output: a launch can add
-  /// to a sum. One that must share memory with its output is added to the rounded result, as `accumulate` adds it, and
-  /// implementations find it in the output, not among their inputs.
+  /// to a sum. One that must share memory with its output is added to the rounded result, as `accumulate` adds it (a
+  /// chunked loss adds its chunks to it one by one), and implementations find it in the output, not among their inputs.
   RecordList<AliasRecord, 3> sums = {};
   DeviceWorkspace workspace = {};
   /// The CUDA kernel is a matrix product of a library, which can leave SMs to other kernels.

@@ -168,7 +168,7 @@ template <typename T> Bound backwardOf(const KernelRequest &request, double epsi
   });
 }
 
-/// The statistics are f32, x and the other operands are of one type with loops.
+/// The statistics are f32, x, the vectors and the first result of one type with loops.
 Bound prepare(const KernelRequest &request, bool isGrad) {
   const auto &in = request.inputs, &out = request.outputs;
   const Operand &x = in[isGrad];
@@ -179,7 +179,7 @@ Bound prepare(const KernelRequest &request, bool isGrad) {
     return useReference();
   SLUICE_RETURN_IF_ERROR(Check(request).workspace(batchNormWorkspace(x.extent[x.rank - 1])));
   const DType type = x.dtype;
-  if (!hasLoops(type) || !haveType(type, in.first(3)) || !haveType(type, out.first(isGrad ? 3 : 1)))
+  if (!hasLoops(type) || !haveType(type, in.first(3)) || !haveType(type, out.first(1)))
     return useReference();
   const double epsilon = request.attributes->number("epsilon");
   return withLoops(

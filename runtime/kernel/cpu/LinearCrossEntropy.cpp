@@ -74,7 +74,7 @@ Result<std::shared_ptr<Chunks>> prepare(const KernelRequest &request, const Line
   if (s.loss.smoothing != 0)
     loss.push_back({"label_smoothing", 0, s.loss.smoothing, {}});
   Operand weights = matrixOf(x.dtype, s.classes, s.columns, o.weight->strides[0]);
-  Operand dweights = matrixOf(x.dtype, s.classes, s.columns, s.columns);
+  Operand dweights = matrixOf(o.dweight ? o.dweight->dtype : x.dtype, s.classes, s.columns, s.columns);
   for (int last : {0, 1}) {
     std::int64_t rows = last ? s.rows % s.chunk : s.chunk;
     if (rows == 0)
@@ -132,8 +132,8 @@ Status computeChunk(Call &call, const Chunks &c, const LinearLossOperands &o, st
   void *down[] = {logits, o.weight->data}, *rows[] = {shifted(*o.dx, at * c.dxPitch)};
   SLUICE_RETURN_IF_ERROR(steps.dx->run(down, rows, c.rest(call)));
   void *outer[] = {logits, part, o.dweight->data}, *sums[] = {o.dweight->data};
-  return at == 0 ? steps.firstWeight->run(std::span(outer, 2), sums, c.rest(call))
-                 : steps.nextWeight->run(outer, sums, c.rest(call));
+  return at == 0 && !c.s.addsWeight ? steps.firstWeight->run(std::span(outer, 2), sums, c.rest(call))
+                                    : steps.nextWeight->run(outer, sums, c.rest(call));
 }
 
 Bound prepareChunks(const KernelRequest &request, LinearLoss kernel) {

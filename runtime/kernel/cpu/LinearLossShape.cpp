@@ -20,9 +20,13 @@ Result<LinearLossShape> LinearLossShape::of(const KernelRequest &request, const 
   shape.classes = shape.loss.classes = shape.loss.total = weight.extent[0];
   for (auto [gradient, like] : {std::pair(operands.dx, &x), std::pair(operands.dweight, &weight)})
     if (gradient) {
-      SLUICE_RETURN_IF_ERROR(check.dtype(*gradient, like->dtype));
+      // The gradient of a weight of 16 bits may be accumulated in f32.
+      const bool isWide = gradient == operands.dweight && dtypeBytes(like->dtype) == 2 && gradient->dtype == DType::f32;
+      if (!isWide)
+        SLUICE_RETURN_IF_ERROR(check.dtype(*gradient, like->dtype));
       SLUICE_RETURN_IF_ERROR(check.extent(*gradient, *like));
     }
+  shape.addsWeight = operands.dweight && request.adds[static_cast<std::size_t>(operands.dweight - &request.outputs[0])];
   shape.rows = operands.targets->elements();
   std::int64_t chunk = request.attributes->integer("rows");
   if (chunk < 1)

@@ -41,6 +41,8 @@ inline LinearLossOperands linearLossOperands(LinearLoss kernel, std::span<const 
 
 struct LinearLossShape {
   std::int64_t rows = 0, columns = 0, classes = 0, chunk = 1;
+  /// The output dweight holds a sum, to which each chunk is added.
+  bool addsWeight = false;
   /// Reduction, ignored class, smoothing; how targets are read.
   CrossEntropyShape loss;
 

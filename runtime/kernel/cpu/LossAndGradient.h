@@ -28,8 +28,9 @@ template <typename Items> std::vector<typename Items::value_type> gradientOutput
 /// `cross_entropy_and_grad` or `linear_cross_entropy_and_grad` as two kernels.
 class LossAndGradient final : public BoundKernel {
 public:
-  LossAndGradient(std::unique_ptr<BoundKernel> loss, std::unique_ptr<BoundKernel> gradient)
-      : loss(std::move(loss)), gradient(std::move(gradient)) {}
+  /// `inputs`: the number of the inputs, without a sum, which is in an output.
+  LossAndGradient(std::unique_ptr<BoundKernel> loss, std::unique_ptr<BoundKernel> gradient, std::size_t inputs)
+      : loss(std::move(loss)), gradient(std::move(gradient)), count(inputs) {}
 
   /// Prepares both for a request of the kernel of both.
   static Result<std::unique_ptr<BoundKernel>> prepare(const KernelRequest &request, PrepareFunction loss,
@@ -43,8 +44,11 @@ public:
                                gradientOut = gradientOutputs(request.outputs);
     part.inputs = gradientIn;
     part.outputs = gradientOut;
+    part.adds = {};
+    std::copy(request.adds.begin() + 2, request.adds.end(), part.adds.begin());
     SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<BoundKernel> second, gradient(part));
-    return std::unique_ptr<BoundKernel>(std::make_unique<LossAndGradient>(std::move(first), std::move(second)));
+    return std::unique_ptr<BoundKernel>(
+        std::make_unique<LossAndGradient>(std::move(first), std::move(second), request.inputs.size()));
   }
 
   Status run(std::span<void *const> inputs, std::span<void *const> outputs, void *workspace) override {
@@ -52,12 +56,14 @@ public:
   }
   Status enqueue(void *nativeStream, std::span<void *const> inputs, std::span<void *const> outputs,
                  void *workspace) override {
+    inputs = inputs.first(count);
     SLUICE_RETURN_IF_ERROR(loss->enqueue(nativeStream, lossInputs(inputs), lossOutputs(outputs), workspace));
     return gradient->enqueue(nativeStream, gradientInputs(inputs, outputs), gradientOutputs(outputs), workspace);
   }
 
 private:
   const std::unique_ptr<BoundKernel> loss, gradient;
+  const std::size_t count;
 };
 
 } // namespace sluice::cpu

@@ -1,9 +1,9 @@
 //===- LinearCrossEntropy.cpp - chunked cross entropy on a GPU ------------------===//
 //
 // Each chunk of rows is a product into scratch memory, followed by the loss kernels. The gradient replaces the logits
-// by their gradient and ends in two products; that of the weight adds the sum of earlier chunks as its residual. Alone
-// it computes the logits again. Only one chunk's logits exist at a time. Rows without a constant stride are chunks of
-// one row.
+// by their gradient and ends in two products; that of the weight adds the sum of earlier chunks, or that to which the
+// launch adds, as its residual. Alone it computes the logits again. Only one chunk's logits exist at a time. Rows
+// without a constant stride are chunks of one row.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
@@ -185,37 +185,31 @@ Status enqueueChunk(const Chunks &c, const RunAddresses &run, const Addresses &a
   void *const down[] = {run.workspace, a.weight}, *const rows[] = {shifted(a.dx, c.dx.offset(at))};
   SLUICE_RETURN_IF_ERROR(steps.dx->enqueue(run.stream, down, rows, c.rest(run)));
   void *const outer[] = {run.workspace, part, a.dweight}, *const sums[] = {a.dweight};
-  return at == 0 ? steps.firstWeight->enqueue(run.stream, std::span(outer, 2), sums, c.rest(run))
-                 : steps.nextWeight->enqueue(run.stream, outer, sums, c.rest(run));
+  return at == 0 && !c.s.addsWeight ? steps.firstWeight->enqueue(run.stream, std::span(outer, 2), sums, c.rest(run))
+                                    : steps.nextWeight->enqueue(run.stream, outer, sums, c.rest(run));
 }
 
 Bound prepareChunks(const KernelRequest &request, LinearLoss kernel) {
   const auto o = linearLossOperands(kernel, request.inputs, request.outputs);
   SLUICE_ASSIGN_OR_RETURN(auto chunks, prepare(request, o));
+  // Launches of one block: before the chunks the factor of their gradients, after them the total of their losses.
   const LaunchShape oneBlock{1, 512, reduceBytes};
+  RowArgs args = lossArgs(chunks->s, chunks->s.rows);
+  args.in[0] = o.dloss ? viewOf(*o.dloss) : View();
+  args.in[1] = args.in[2] = viewOf(*o.targets);
+  args.out[0] = o.loss ? viewOf(*o.loss) : View();
+  const auto bindAll = [kernel](RowArgs &args, const RunAddresses &run) {
+    const Addresses a = addressesOf(kernel, run);
+    args.in[0].data = a.dloss;
+    args.in[1].data = args.in[2].data = a.targets;
+    args.out[0].data = a.loss;
+    args.scratch = run.workspace;
+  };
   if (o.dloss) {
-    RowArgs args = lossArgs(chunks->s, chunks->s.rows);
-    args.in[0] = viewOf(*o.dloss);
-    args.in[2] = viewOf(*o.targets);
-    SLUICE_ASSIGN_OR_RETURN(chunks->factor, oneLaunch(request, "sluice_crossEntropyFactor", oneBlock, args,
-                                                      [kernel](RowArgs &args, const RunAddresses &run) {
-                                                        const Addresses a = addressesOf(kernel, run);
-                                                        args.in[0].data = a.dloss;
-                                                        args.in[2].data = a.targets;
-                                                        args.scratch = run.workspace;
-                                                      }));
+    SLUICE_ASSIGN_OR_RETURN(chunks->factor, oneLaunch(request, "sluice_crossEntropyFactor", oneBlock, args, bindAll));
   }
   if (o.loss) {
-    RowArgs args = lossArgs(chunks->s, chunks->s.rows);
-    args.in[1] = viewOf(*o.targets);
-    args.out[0] = viewOf(*o.loss);
-    SLUICE_ASSIGN_OR_RETURN(chunks->total, oneLaunch(request, "sluice_crossEntropyEnd", oneBlock, args,
-                                                     [kernel](RowArgs &args, const RunAddresses &run) {
-                                                       const Addresses a = addressesOf(kernel, run);
-                                                       args.in[1].data = a.targets;
-                                                       args.out[0].data = a.loss;
-                                                       args.scratch = run.workspace;
-                                                     }));
+    SLUICE_ASSIGN_OR_RETURN(chunks->total, oneLaunch(request, "sluice_crossEntropyEnd", oneBlock, args, bindAll));
   }
   LaunchList list(*request.cuda);
   list.addStep([chunks, kernel](const RunAddresses &run) {

@@ -93,7 +93,7 @@ func.func @f(%dy: tensor<2x5x7x6xf32>, %x: tensor<2x7x9x4xf32>) {
 
 // batch_norm_grad_c1: a cotangent of a different shape
 func.func @f(%dy: tensor<3x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>) {
-  // expected-error @below {{'model.batch_norm_grad' op failed to verify that all of {dy, x} have same type}}
+  // expected-error @below {{'model.batch_norm_grad' op failed to verify that all of {dy, x, dx} have same type}}
   %0:3 = model.batch_norm_grad %dy, %x, %w, %w, %w {epsilon = 1.0e-5} : (tensor<3x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -104,6 +104,15 @@ func.func @f(%dy: tensor<3x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>) {
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<3xf32>) {
   // expected-error @below {{'model.batch_norm_grad' op mean has the wrong shape, expected 4 but got 3}}
   %0:3 = model.batch_norm_grad %x, %x, %w, %m, %w {epsilon = 1.0e-5} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+// batch_norm_grad_c3: a narrower gradient
+func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>) {
+  // expected-error @below {{'model.batch_norm_grad' op dbias has the wrong element type, expected 'f32' but got 'bf16'}}
+  %0:3 = model.batch_norm_grad %x, %x, %w, %w, %w {epsilon = 1.0e-5} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xbf16>)
   return
 }
 

@@ -92,6 +92,24 @@ func.func @f(%d: tensor<f32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tens
 
 // -----
 
+// linear_cross_entropy_grad_c4: dx of another type
+func.func @f(%d: tensor<f32>, %x: tensor<6x4xbf16>, %w: tensor<5x4xbf16>, %t: tensor<6xi32>, %l: tensor<6xf32>) {
+  // expected-error @below {{'model.linear_cross_entropy_grad' op dx has the wrong element type, expected 'bf16' but got 'f32'}}
+  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<f32>, tensor<6x4xbf16>, tensor<5x4xbf16>, tensor<6xi32>, tensor<6xf32>) -> (tensor<6x4xf32>, tensor<5x4xf32>)
+  return
+}
+
+// -----
+
+// linear_cross_entropy_grad_c5: a narrower gradient of the weight
+func.func @f(%d: tensor<f32>, %x: tensor<6x4xf32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>, %l: tensor<6xf32>) {
+  // expected-error @below {{'model.linear_cross_entropy_grad' op dweight has the wrong element type, expected 'f32' but got 'bf16'}}
+  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = #model.reduction<mean>, rows = 4 : i64} : (tensor<f32>, tensor<6x4xf32>, tensor<5x4xf32>, tensor<6xi32>, tensor<6xf32>) -> (tensor<6x4xf32>, tensor<5x4xbf16>)
+  return
+}
+
+// -----
+
 // linear_cross_entropy_c1: x without a dim
 func.func @f(%x: tensor<f32>, %w: tensor<5x4xf32>, %t: tensor<6xi32>) {
   // expected-error @below {{'model.linear_cross_entropy' op x or weight have the wrong rank, expected at least 1 and 2 but got 0 and 2}}

@@ -132,6 +132,24 @@ func.func @wide(%a: tensor<3x4xbf16>, %g: tensor<3x5xbf16>, %x: tensor<3x5xbf16>
   return %1, %3, %5, %6, %8, %10 : tensor<4x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<7x5xf32>
 }
 
+// The gradient of a loss is in its phase; the loss keeps its type.
+// CHECK-LABEL: func.func @wide_loss
+// CHECK-NEXT: %[[DX:.*]], %[[DW:.*]] = model.linear_cross_entropy_grad {{.*}} -> (tensor<6x4xbf16>, tensor<5x4xf32>)
+// CHECK-NEXT: %{{.*}}, %[[DV:.*]], %[[DB:.*]] = model.batch_norm_grad %[[DX]], {{.*}} -> (tensor<6x4xbf16>, tensor<4xf32>, tensor<4xf32>)
+// CHECK-NEXT: %[[SUM:.*]] = model.reduce_sum {{.*}} -> tensor<bf16>
+// CHECK-NEXT: %[[LOSS:.*]] = model.cast %[[SUM]]
+// CHECK-NEXT: return %[[DW]], %[[DV]], %[[DB]], %[[LOSS]]
+func.func @wide_loss(%d: tensor<f32>, %x: tensor<6x4xbf16>, %w: tensor<5x4xbf16>, %t: tensor<6xi32>, %l: tensor<6xf32>, %v: tensor<4xbf16>, %m: tensor<4xf32>) -> (tensor<5x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>) attributes {model.entry = #model.entry<train>} {
+  %0:2 = model.linear_cross_entropy_grad %d, %x, %w, %t, %l {reduction = #model.reduction<mean>, rows = 4 : i64, model.phase = #model.phase<loss>} : (tensor<f32>, tensor<6x4xbf16>, tensor<5x4xbf16>, tensor<6xi32>, tensor<6xf32>) -> (tensor<6x4xbf16>, tensor<5x4xbf16>)
+  %1 = model.cast %0#1 {model.phase = #model.phase<loss>} : (tensor<5x4xbf16>) -> tensor<5x4xf32>
+  %2:3 = model.batch_norm_grad %0#0, %x, %v, %m, %m {epsilon = 1.0e-5 : f64, model.phase = #model.phase<backward>} : (tensor<6x4xbf16>, tensor<6x4xbf16>, tensor<4xbf16>, tensor<4xf32>, tensor<4xf32>) -> (tensor<6x4xbf16>, tensor<4xbf16>, tensor<4xbf16>)
+  %3 = model.cast %2#1 {model.phase = #model.phase<backward>} : (tensor<4xbf16>) -> tensor<4xf32>
+  %4 = model.cast %2#2 {model.phase = #model.phase<backward>} : (tensor<4xbf16>) -> tensor<4xf32>
+  %5 = model.reduce_sum %x {dims = array<i64: 0, 1>, model.phase = #model.phase<loss>} : (tensor<6x4xbf16>) -> tensor<bf16>
+  %6 = model.cast %5 {model.phase = #model.phase<loss>} : (tensor<bf16>) -> tensor<f32>
+  return %1, %3, %4, %6 : tensor<5x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>
+}
+
 // A narrow value with another use, a product with a residual, dx of a norm, an op of the forward, an op that computes in
 // its operands' type, a cast to f64, another block.
 // CHECK-LABEL: func.func @narrow

@@ -117,3 +117,24 @@ plan.entry @k {
     plan.launch "add" ins [#plan.view<@a4 : 4x2xf32>, #plan.view<@b4 : 4x2xf32>] outs [#plan.view<@c4 : 4x2xf32>] {} {phase = #plan.phase<backward>}
   }
 }
+
+// The gradient of a weight that a chunked loss adds chunk by chunk.
+// CHECK-NOT: plan.buffer @wt
+plan.buffer @lx : tensor<6x4xbf16> {space = #plan.space<device>, buffer_class = #plan.class<activation>, bytes = 48 : i64, entry = "l"}
+plan.buffer @lw : tensor<5x4xbf16> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 40 : i64, entry = "l"}
+plan.buffer @lt : tensor<6xi32> {space = #plan.space<device>, buffer_class = #plan.class<input>, bytes = 24 : i64, entry = "l"}
+plan.buffer @lf : tensor<6xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 24 : i64, entry = "l"}
+plan.buffer @lo : tensor<f32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 4 : i64, entry = "l"}
+plan.buffer @wt : tensor<5x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 80 : i64, entry = "l"}
+plan.buffer @ws : tensor<5x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<gradient>, bytes = 80 : i64, entry = "l", carried}
+plan.entry @l {
+  // CHECK-LABEL: plan.section "chunks"
+  plan.section "chunks" repeat 3 {
+    // CHECK-NEXT: plan.launch "linear_cross_entropy_and_grad" ins [#plan.view<@lx : 6x4xbf16>, #plan.view<@lw : 5x4xbf16>, #plan.view<@lt : 6xi32>, #plan.view<@lo : f32>] outs [{{.*}}, #plan.view<@ws : 5x4xf32>] {rows = 4 : i64} {{.*}}when = #plan.when<first>}
+    // CHECK-NEXT: plan.launch "linear_cross_entropy_and_grad" ins [#plan.view<@lx : 6x4xbf16>, #plan.view<@lw : 5x4xbf16>, #plan.view<@lt : 6xi32>, #plan.view<@lo : f32>, #plan.view<@ws : 5x4xf32>] outs [{{.*}}, #plan.view<@ws : 5x4xf32>] {dweight_sum = 1 : i64, rows = 4 : i64} {{.*}}may_alias = array<i64: 4, 3>, {{.*}}when = #plan.when<not_first>}
+    // CHECK-NEXT: }
+    plan.launch "linear_cross_entropy_and_grad" ins [#plan.view<@lx : 6x4xbf16>, #plan.view<@lw : 5x4xbf16>, #plan.view<@lt : 6xi32>, #plan.view<@lo : f32>] outs [#plan.view<@lo : f32>, #plan.view<@lf : 6xf32>, #plan.view<@lx : 6x4xbf16>, #plan.view<@wt : 5x4xf32>] {rows = 4 : i64} {phase = #plan.phase<backward>}
+    plan.launch "accumulate" ins [#plan.view<@wt : 5x4xf32>] outs [#plan.view<@ws : 5x4xf32>] {first = 1 : i64} {phase = #plan.phase<backward>, when = #plan.when<first>}
+    plan.launch "accumulate" ins [#plan.view<@wt : 5x4xf32>] outs [#plan.view<@ws : 5x4xf32>] {first = 0 : i64} {phase = #plan.phase<backward>, when = #plan.when<not_first>}
+  }
+}

@@ -94,6 +94,40 @@ TEST(LinearLoss, OneKernelHasTheBitsOfTwo) {
         }
 }
 
+/// Every chunk is added to a sum in the memory of dweight, which is in f32 for weights of 16 bits. The values differ
+/// from a separate addition by the order of the chunks.
+TEST(LinearLoss, AddsToASum) {
+  for (DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16})
+    for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})
+      for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference})
+        for (const LossCase &c : cases) {
+          const DType sum = dtype == DType::f64 ? DType::f64 : DType::f32;
+          const double unit = sum == DType::f64 ? 0x1p-49 : 0x1p-20;
+          Operands separate(dtype, c, layout);
+          separate.dweight = Tensor(sum, {c.classes, c.columns});
+          Operands two = separate, one = separate;
+          separate.run(flavour, c);
+          two.dweight.normal(83);
+          Tensor before = one.dweight = two.dweight, dloss = scalar(sum, 0.7);
+          std::vector<double> want = separate.dweight.values();
+          for (std::int64_t i = 0; i < before.size(); ++i)
+            want[static_cast<std::size_t>(i)] += before.at(i);
+          std::vector<Attributes::Item> adds = attributesOf(c);
+          adds.push_back(integer("dweight_sum", 1));
+          mustRun({"linear_cross_entropy", flavour, 1, attributesOf(c)}, {&two.x, &two.weight, &two.targets},
+                  {&two.loss, &two.lse});
+          mustRun({"linear_cross_entropy_grad", flavour, 1, adds},
+                  {&dloss, &two.x, &two.weight, &two.targets, &two.lse, &before}, {&two.dx, &two.dweight});
+          mustRun({"linear_cross_entropy_and_grad", flavour, 1, adds},
+                  {&one.x, &one.weight, &one.targets, &dloss, &before}, {&one.loss, &one.lse, &one.dx, &one.dweight});
+          const std::string what = std::string(dtypeName(dtype)) + " of " + std::to_string(c.classes);
+          expectNear(two.dweight, want, unit, unit * 4, what);
+          for (auto member : {&Operands::loss, &Operands::lse, &Operands::dx, &Operands::dweight})
+            EXPECT_EQ((one.*member).values(), (two.*member).values()) << what;
+          EXPECT_EQ(one.dx.values(), separate.dx.values()) << what;
+        }
+}
+
 TEST(LinearLoss, ThreadsDoNotChangeValues) {
   LossCase c = cases[5];
   Operands one(DType::f32, c, Layout::dense), two(DType::f32, c, Layout::dense);

@@ -102,7 +102,7 @@ Bound linear_cross_entropy_grad(const KernelRequest &request) {
           sums[c] += d * logits.x.load(n, c);
       }
       for (std::int64_t c = 0; c < s.columns; ++c)
-        dweight.store(v, c, sums[c]);
+        storeResult(*o.dweight, dweight.offset(v) + c * dweight.stride, sums[c], s.addsWeight);
     }
     return Status::ok();
   });

@@ -26,6 +26,9 @@ plan::AttributeT &addAttribute(plan::LaunchT &launch, const std::string &name) {
   attribute.name = name;
   return attribute;
 }
+void removeAttribute(plan::LaunchT &launch, std::string_view name) {
+  std::erase_if(launch.attributes, [&](const auto &attribute) { return attribute->name == name; });
+}
 void addInput(plan::LaunchT &launch, const plan::ViewT &view, std::uint32_t id) {
   launch.inputs.push_back(std::make_unique<plan::ViewT>(view));
   launch.input_values.push_back(id);
@@ -50,18 +53,24 @@ std::vector<plan::LaunchT> tensorsOf(const plan::LaunchT &list) {
   return tensors;
 }
 
-/// The inputs of the gradient are its factor, those of the loss, and the log-sum-exp.
+/// The launch has the inputs of the loss, the factor of the gradient and, if given, the sum to which its last result is
+/// added. The inputs of the gradient are its factor, those of the loss, the log-sum-exp, and the sum.
 std::vector<plan::LaunchT> lossAndGradient(const plan::LaunchT &both, std::uint32_t lossKernel,
                                            std::uint32_t gradientKernel) {
+  constexpr std::string_view given = "dweight_sum";
+  const bool adds = numberOf(both, given, 0) != 0;
   std::vector<plan::LaunchT> parts;
   plan::LaunchT loss = launchLike(both, lossKernel), gradient = launchLike(both, gradientKernel);
-  const std::size_t factor = both.inputs.size() - 1;
+  removeAttribute(loss, given);
+  const std::size_t factor = both.inputs.size() - (adds ? 2 : 1);
   addInput(gradient, both, factor);
   for (std::size_t k = 0; k < factor; ++k) {
     addInput(loss, both, k);
     addInput(gradient, both, k);
   }
   addInput(gradient, *both.outputs[1], idAt(both.output_values, 1));
+  if (adds)
+    addInput(gradient, both, factor + 1);
   for (std::size_t k = 0; k < both.outputs.size(); ++k)
     addOutput(k < 2 ? loss : gradient, both, k);
   parts.push_back(std::move(loss));
@@ -77,7 +86,7 @@ std::vector<plan::LaunchT> normGradAndSum(const plan::LaunchT &both, std::uint32
   const std::size_t columns = both.outputs.size() - 1, inputs = both.inputs.size() - (adds ? 1 : 0);
   std::vector<plan::LaunchT> parts;
   plan::LaunchT gradient = launchLike(both, gradientKernel), sum;
-  std::erase_if(gradient.attributes, [&](const auto &attribute) { return attribute->name == given; });
+  removeAttribute(gradient, given);
   for (std::size_t k = 0; k < inputs; ++k)
     addInput(gradient, both, k);
   for (std::size_t k = 0; k < columns; ++k)

@@ -24,6 +24,9 @@ const Recipe
                                 "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 8",
                                 "--set mesh.shard=2 --set gradient.microbatches=4 --set precision.compute=bf16 --set "
                                 "target.device=cuda"},
+    // The launch of the loss and its gradients adds chunk by chunk to the gradient of the projection.
+    chunks = {"Chunks", "hf " SLUICE_SOURCE_DIR "/test/reference/llama-tiny/config.json --batch 2 --sequence 8",
+              "--set loss.chunk_rows=4 --set gradient.microbatches=3 --set precision.compute=bf16"},
     tied = {"Tied", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 8",
             "--set mesh.shard=2"},
     tiedOfMicrobatches = {"TiedOfMicrobatches",
@@ -42,8 +45,8 @@ const Recipe tensorParallel = {"TensorParallel",
 
 TEST(Proof, OfProducts) {
   for (const Recipe *recipe :
-       {&accumulation, &repeatedSums, &norms, &sums, &sumsOfLlama, &columnSums, &columnSumsOfMicrobatches, &tied,
-        &tiedOfMicrobatches, &rotations, &tensorParallel, &splitLoss})
+       {&accumulation, &repeatedSums, &norms, &sums, &sumsOfLlama, &columnSums, &columnSumsOfMicrobatches, &chunks,
+        &tied, &tiedOfMicrobatches, &rotations, &tensorParallel, &splitLoss})
     expectProved(*recipe);
 }
 
@@ -119,6 +122,16 @@ const WrongProduct wrongProducts[] = {
       [](plan::PlanT &plan) {
         plan::LaunchT &launch = launchOf(plan, "layer_norm_grad_and_sum");
         std::swap(*launch.inputs[3], *launch.inputs[4]);
+      }}},
+    {chunks,
+     {"ReplacedSumOfChunks", "", 7, "misses micro-batch 0",
+      [](plan::PlanT &plan) {
+        replaceSum(*addingLaunch(plan, "linear_cross_entropy_and_grad").operation.AsLaunch(), "dweight_sum");
+      }}},
+    {chunks,
+     {"OtherLossOfChunks", "", 9, "expected 'reduction'",
+      [](plan::PlanT &plan) {
+        attributeOf(*addingLaunch(plan, "linear_cross_entropy_and_grad").operation.AsLaunch(), "reduction").integer = 1;
       }}},
     // Only the gradient of the embedding is left.
     {tied,
