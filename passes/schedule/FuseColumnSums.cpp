@@ -1,6 +1,6 @@
 //===- FuseColumnSums.cpp - plan-fuse-column-sums -------------------------------------===//
 //
-// Replaces the gradient of a layer norm and a sum of its dx over rows by one launch that has dx in registers.
+// Replaces the gradient of a layer norm and the sum of its dx over rows by one launch.
 //
 //===----------------------------------------------------------------------===//
 #include "passes/schedule/Passes.h"

@@ -64,6 +64,17 @@ def reshard_after_backward_changes_no_bit():
 
 
 @test
+def sums_of_chunks():
+    base = ["mesh.shard=2", "gradient.microbatches=2", "loss.chunk_rows=5", "precision.compute=bf16"]
+    model = hugging_face("llama-tiny")
+    wanted = train(Plan(model, base))
+    for setting in ("recompute.policy=block", "sharding.units=root", "sharding.reshard_after_forward=false", "schedule.reduce_buffers=1"):
+        plan = Plan(model, base + [setting])
+        expect("linear_cross_entropy_and_grad" in plan.text and "dweight_sum = 1" in plan.text, "expected a chunked loss that adds to a sum")
+        expect_same_bits(train(plan), wanted, f"sums of chunks, {setting}")
+
+
+@test
 def other_sums_differ_in_the_last_digits():
     for mesh, clipping in itertools.product(MESHES, CLIPPING):
         base = trained_by(mesh + clipping)
