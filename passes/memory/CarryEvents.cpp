@@ -11,9 +11,9 @@
 #include "passes/memory/Passes.h"
 
 #include "dialect/plan/Accesses.h"
-#include "dialect/plan/StreamOrder.h"
 #include "passes/memory/Arena.h"
 #include "passes/memory/Lifespans.h"
+#include "passes/memory/RunOrder.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/PackingIntervals.h"
 #include "passes/solver/PackingSolver.h"
@@ -259,8 +259,7 @@ private:
         waitOn(group, it->second);
       }
     }
-    keepOrder(last, events);
-    keepOrderOfOffload(events);
+    sluice::orderAfterPreviousRun(entry, symbols, last, events);
     dropRecords();
     entry.setEvents(events);
   }
@@ -283,7 +282,7 @@ private:
 
   /// Waits for compute and the host that early instructions do not need: in the first repetition.
   void dropWaits(const llvm::StringMap<Operation *> &last) {
-    const llvm::DenseMap<int64_t, StringRef> recordedOn = recordingStreams();
+    const llvm::DenseMap<int64_t, StringRef> recordedOn = sluice::recordingStreams(section);
     for (auto wait : llvm::make_early_inc_range(section.getBody().getOps<WaitOp>())) {
       auto it = last.find(streamOf(wait));
       const StringRef from = recordedOn.lookup(wait.getEvent());
@@ -294,84 +293,6 @@ private:
       else if (whenOf(wait).isAll())
         wait.setWhen(sluice::WhenKind::not_first);
     }
-  }
-
-  /// Instructions after the early ones on their streams wait for compute and the host as before.
-  void keepOrder(const llvm::StringMap<Operation *> &last, int64_t &events) {
-    const llvm::DenseMap<int64_t, StringRef> recordedOn = recordingStreams();
-    for (StringRef stream : {"fetch", "gather"}) {
-      auto it = last.find(stream);
-      if (it == last.end())
-        continue;
-      llvm::SmallVector<StringRef> sources = {"compute"};
-      if (hasHostStream())
-        sources.push_back("host");
-      // The next work of the stream, and the streams that it waits for already.
-      Operation *next = it->second->getNextNode();
-      for (; next; next = next->getNextNode()) {
-        if (streamOf(next) != stream || isa<RecordOp>(next))
-          continue;
-        auto wait = dyn_cast<WaitOp>(next);
-        if (!wait)
-          break;
-        llvm::erase(sources, recordedOn.lookup(wait.getEvent()));
-      }
-      if (!next)
-        continue;
-      for (StringRef from : sources)
-        addOrder(next, from, stream, events);
-    }
-  }
-
-  /// Only waits of early gathers may have ordered the first copy of an activation to the host after the host's work in
-  /// the run before.
-  void keepOrderOfOffload(int64_t &events) {
-    if (!hasHostStream())
-      return;
-    auto copies = section.getBody().getOps<CopyOp>();
-    auto copy = llvm::find_if(copies, [&](CopyOp op) {
-      return streamOf(op) == "offload" &&
-             bufferOf(op.getSource().getBuffer().getAttr()).getBufferClass() == sluice::BufferClass::activation;
-    });
-    if (copy == copies.end())
-      return;
-    StreamOrder order;
-    order.beginRun();
-    for (auto each : entry.getBody().getOps<SectionOp>())
-      for (Repetition repetition : repetitionsOf(each))
-        for (Operation &op : each.getBody().front())
-          if (isIssued(&op, repetition))
-            order.issue(&op);
-    order.beginRun();
-    for (Operation &op : section.getBody().front()) {
-      if (&op == *copy)
-        break;
-      if (isIssued(&op, {0, int64_t(section.getRepeat())}))
-        order.issue(&op);
-    }
-    if (!order.isOrdered("host", "offload"))
-      addOrder(*copy, "host", "offload", events);
-  }
-
-  bool hasHostStream() {
-    return llvm::any_of(module.getOps<StreamOp>(), [](StreamOp stream) { return stream.getName() == "host"; });
-  }
-
-  /// Lets stream `after` wait before the instruction for the work that stream `before` has so far.
-  void addOrder(Operation *instruction, StringRef before, StringRef after, int64_t &events) {
-    OpBuilder builder(instruction);
-    const Location loc = instruction->getLoc();
-    const sluice::Phase phase = phaseOf(instruction);
-    RecordOp::create(builder, loc, events, symbol(before), WhenAttr(), phase, StringAttr());
-    WaitOp::create(builder, loc, events++, /*carried=*/false, symbol(after), WhenAttr(), phase, StringAttr());
-  }
-
-  /// By event, the stream that records it in the section.
-  llvm::DenseMap<int64_t, StringRef> recordingStreams() {
-    llvm::DenseMap<int64_t, StringRef> streams;
-    for (auto record : section.getBody().getOps<RecordOp>())
-      streams[record.getEvent()] = streamOf(record);
-    return streams;
   }
 
   void dropRecords() {
