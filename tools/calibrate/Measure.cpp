@@ -79,11 +79,11 @@ int usableCores() {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
-std::size_t cacheShare() {
+std::size_t cacheShare(const std::string &folder) {
   double share = 0;
   for (int index = 0;; ++index) {
-    const std::string folder = concat("/sys/devices/system/cpu/cpu0/cache/index", index);
-    std::ifstream size(folder + "/size"), map(folder + "/shared_cpu_map");
+    const std::string cache = concat(folder, "/index", index);
+    std::ifstream size(cache + "/size"), map(cache + "/shared_cpu_map");
     double kibibytes = 0;
     if (!(size >> kibibytes))
       break;

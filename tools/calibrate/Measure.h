@@ -23,8 +23,9 @@ struct MeasureOptions {
   std::size_t displacedBytes = 0;
 };
 
-/// Bytes of the largest cache for each core that shares it; 8 MiB where the system does not state them.
-std::size_t cacheShare();
+/// Bytes of the largest cache for each core that shares it, by the system's description of a core's caches in `folder`;
+/// 8 MiB where it states none.
+std::size_t cacheShare(const std::string &folder = "/sys/devices/system/cpu/cpu0/cache");
 
 /// Seconds of a run of the case with `threads` threads, while as many copies of it run as there are ranks. `bytes`:
 /// those that the compiler counts.
