@@ -85,16 +85,38 @@ std::int64_t bytesOf(const CompiledPlan &trial, std::int64_t budget) {
   return trial.liveBytes > budget ? trial.liveBytes : trial.deviceBytes;
 }
 
+/// Bytes of workspace that only cuDNN's kernels need.
+std::int64_t dnnWorkspace(const plan::PlanT &plan) {
+  std::vector<std::uint64_t> others(plan.streams.size());
+  bool hasDnn = false;
+  for (const auto &entry : plan.entries)
+    forEachInstruction(*entry, [&](const plan::InstructionT &instruction, std::uint32_t, std::uint32_t) {
+      const plan::LaunchT *launch = instruction.operation.AsLaunch();
+      if (!launch)
+        return;
+      const bool isDnn =
+          std::ranges::any_of(launch->attributes, [](const auto &each) { return each->name == "cudnn"; });
+      hasDnn |= isDnn;
+      if (!isDnn)
+        others[instruction.stream] = std::max(others[instruction.stream], launch->workspace);
+    });
+  std::int64_t bytes = 0;
+  for (std::size_t s = 0; hasDnn && s < others.size(); ++s)
+    if (plan.streams[s]->processor == plan::Processor::device)
+      bytes += static_cast<std::int64_t>(plan.streams[s]->workspace - others[s]);
+  return bytes;
+}
+
 } // namespace
 
 Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine,
-                                        const ChosenValues &fixed) {
+                                        const ChosenValues &fixed, bool isQuiet) {
   const std::int64_t budget = *recipe.memory.budget;
   BudgetChoice best;
   best.budget = budget;
   best.hasMachine = machine != nullptr;
   best.choosesOffload = choosesOffload(recipe);
-  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, fixed, {}, {}, {}), /*isQuiet=*/false));
+  SLUICE_ASSIGN_OR_RETURN(best.trial, compileTrial(module, valuesOf(recipe, fixed, {}, {}, {}), isQuiet));
   const plan::PlanT &base = best.trial.file.plan;
   const StageFreedom freedom = freedomOf(recipe, base);
   SLUICE_ASSIGN_OR_RETURN(best.stages, readStages(base, freedom, machine));
@@ -113,9 +135,14 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
   const auto keyOf = [](const UnitOffloadSolution &solution) {
     return std::tuple(solution.stages.chosen, solution.kind, solution.units);
   };
+  // The other library's plan differs in the workspace.
+  std::int64_t freedWorkspace = recipe.choosesAttention() ? dnnWorkspace(base) : 0;
+  ChosenValues attention;
   const auto chosenValues = [&](const UnitOffloadSolution &solution) {
     const RecipeTable offload = offloadTable(best.offload, solution.kind, solution.units);
-    return valuesOf(recipe, fixed, best.stages, solution.stages.chosen, offload);
+    ChosenValues values = valuesOf(recipe, fixed, best.stages, solution.stages.chosen, offload);
+    values.insert(values.end(), attention.begin(), attention.end());
+    return values;
   };
   std::map<std::tuple<std::vector<std::uint32_t>, std::size_t, std::size_t>, std::int64_t> tried = {
       {keyOf(best.solution), bytesOf(best.trial, budget)}};
@@ -133,6 +160,14 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
       SLUICE_ASSIGN_OR_RETURN(problem.kinds[cheapest->kind].timeOfFirst,
                               timeOfFirstUnit(best.offload, cheapest->kind, *machine, compileOffloaded));
       cheapest = solveUnitOffload(problem);
+    }
+    if (!cheapest && !best.isFeasible && freedWorkspace > 0) {
+      attention = ownAttention;
+      others -= freedWorkspace;
+      freedWorkspace = 0;
+      tried.clear();
+      tooFew = enough = std::nullopt;
+      continue;
     }
     if (cheapest)
       SLUICE_RETURN_IF_ERROR(

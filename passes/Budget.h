@@ -35,10 +35,15 @@ struct BudgetChoice {
   CompiledPlan trial;
 };
 
-/// For a module after the phase `optimize`, whose recipe has a budget. `fixed`: settings of each plan. Time is
-/// predicted for `machine`, or is FLOPs where it is null.
+/// Sluice's kernels of attention, which need less workspace than cuDNN's.
+inline const ChosenValues ownAttention = {{"kernels.attention", std::string("own")}};
+
+/// For a module after the phase `optimize`, whose recipe has a budget. `fixed`: settings of each plan. With
+/// kernels.attention = "auto", `ownAttention` is added to them if no choice is within the budget next to cuDNN's
+/// workspace. Time is predicted for `machine`, or is FLOPs where it is null. Warnings and remarks are dropped if
+/// `isQuiet`.
 Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine,
-                                        const ChosenValues &fixed);
+                                        const ChosenValues &fixed, bool isQuiet);
 
 /// Budget, cost, bound, and each decision with its alternatives.
 llvm::json::Object decisionsJson(const BudgetChoice &choice);

@@ -14,7 +14,6 @@
 namespace sluice {
 namespace {
 
-const ChosenValues withoutDnn = {{"kernels.attention", std::string("own")}};
 /// Plans with a prefetch schedule that are compiled at most: each one over the budget reduces the room of the next.
 constexpr int mostSchedules = 4;
 
@@ -62,7 +61,7 @@ public:
     const ChosenValues fixed = choosesPrefetch ? Prefetch{std::int64_t(1), std::int64_t(1)}.addTo(units) : units;
     ChosenValues withoutPrefetch = units;
     if (recipe.recompute.policy.isEverywhere(RecomputePolicy::budget)) {
-      SLUICE_ASSIGN_OR_RETURN(choice.budget, chooseWithinBudget(module, recipe, machine, fixed));
+      SLUICE_ASSIGN_OR_RETURN(choice.budget, chooseWithinBudget(module, recipe, machine, fixed, isQuiet));
       comparison.plans += choice.budget->plans;
       choice.values = choice.budget->values;
       choice.plan = std::move(choice.budget->trial);
@@ -189,8 +188,10 @@ private:
 
 } // namespace
 
-/// The best choice over the divisions into units, for a module after the phase `optimize`.
-static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine) {
+/// The best choice over the divisions into units, for a module after the phase `optimize`. Warnings and remarks are
+/// emitted once, or not at all if `isQuiet`.
+static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &recipe, const Machine *machine,
+                                         bool isQuiet) {
   // Settings that are compared when the others are chosen begin with their first alternative.
   ChosenValues first;
   if (recipe.schedule.choosesReduceBuffers())
@@ -208,7 +209,7 @@ static Result<PlanChoice> chooseDivision(mlir::ModuleOp module, const Recipe &re
   Planner planner(module, recipe, machine);
   std::optional<PlanChoice> best;
   for (const ChosenValues &units : divisions) {
-    SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, planner.choose(units, /*isQuiet=*/best.has_value()));
+    SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, planner.choose(units, isQuiet || best.has_value()));
     if (!best || isBetter(choice, *best))
       best = std::move(choice);
   }
@@ -254,7 +255,7 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
     choice.isFeasible = choice.plan.overBudget.empty();
     if (choice.isFeasible)
       return std::optional(std::move(choice));
-    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, ownAttention));
     return std::optional<PlanChoice>();
   }
   const PipelinePhase *const before = findPhase("optimize");
@@ -274,10 +275,11 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
                       "\" in 'memory.offload' with 'recompute.policy' = \"budget\" requires the times of a machine")
         .withNote("give --machine FILE, such as a file of tools/machines");
   SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
-  SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, chooseDivision(module, recipe, machine));
-  if (choosesAttention && !choice.isFeasible) {
-    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, withoutDnn));
-    SLUICE_ASSIGN_OR_RETURN(choice, chooseDivision(module, recipe, machine));
+  SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, chooseDivision(module, recipe, machine, /*isQuiet=*/false));
+  if (choosesAttention && !choice.isFeasible &&
+      std::ranges::find(choice.values, ownAttention[0]) == choice.values.end()) {
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, ownAttention));
+    SLUICE_ASSIGN_OR_RETURN(choice, chooseDivision(module, recipe, machine, /*isQuiet=*/true));
   }
   SLUICE_RETURN_IF_ERROR(setRecipeValues(module, choice.values));
   return std::optional(std::move(choice));
