@@ -166,7 +166,7 @@ private:
     Ids order;
     std::ranges::copy_if(rest, std::back_inserter(order), [&](std::uint32_t i) { return lifespans[i] > longLived; });
     std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return lifespans[a] > lifespans[b]; });
-    placeInOrder(order, {});
+    placeInOrder(order, {}, PackingFit::first);
   }
 
   double highestPressure(std::uint32_t begin, std::uint32_t end) const {
@@ -214,8 +214,9 @@ private:
     return runs;
   }
 
-  /// Places the group at the lowest offsets that `near` leaves, in order. Returns the buffers without room.
-  Ids placeInOrder(const Ids &order, const Ids &near) {
+  /// Places the group in order, each buffer at the lowest offset that `near` leaves or in the smallest gap. Returns the
+  /// buffers without room.
+  Ids placeInOrder(const Ids &order, const Ids &near, PackingFit fit) {
     Ids placed = near, failed;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> occupied;
     for (std::uint32_t i : order) {
@@ -224,12 +225,18 @@ private:
         if (overlap(i, j))
           occupied.emplace_back(offsets[j], offsets[j] + sizes[j]);
       std::ranges::sort(occupied);
-      std::uint64_t at = 0;
+      std::uint64_t at = 0, gapAt = 0, gap = unplaced;
       for (const auto &[begin, end] : occupied) {
-        if (begin >= at + sizes[i])
-          break;
+        if (begin >= at + sizes[i] && begin - at < gap) {
+          gap = begin - at;
+          gapAt = at;
+          if (fit == PackingFit::first)
+            break;
+        }
         at = std::max(at, end);
       }
+      if (gap != unplaced)
+        at = gapAt;
       offsets[i] = at + sizes[i] <= roofs[i] ? at : unplaced;
       (offsets[i] == unplaced ? failed : placed).push_back(i);
     }
@@ -260,7 +267,7 @@ private:
 
   /// Places the group next to the buffers that are placed. Returns the smallest set of buffers without room that an
   /// order left; if it is not empty, the group is unplaced.
-  Ids tryOrders(const Ids &group) {
+  Ids tryOrders(const Ids &group, PackingFit fit) {
     std::uint32_t begin = instants, end = 0;
     for (std::uint32_t i : group) {
       begin = std::min(begin, spansOf(i).front().begin);
@@ -275,7 +282,7 @@ private:
       Ids order = group;
       sortByKey(order, key);
       for (int promotion = 0; promotion < maxPromotions && taken < most; ++promotion) {
-        Ids failed = placeInOrder(order, near);
+        Ids failed = placeInOrder(order, near, fit);
         if (failed.empty()) {
           for (std::size_t k = 0; k < order.size(); ++k)
             learned[{sizes[order[k]], lifespans[order[k]]}] = order.size() - k;
@@ -319,8 +326,8 @@ private:
 
   bool placeGroup(Ids group) {
     for (int attempt = 0; !group.empty() && attempt < maxAttempts && taken < most; ++attempt) {
-      const Ids failed = tryOrders(group);
-      if (failed.empty() || searchGroup(group))
+      const Ids failed = tryOrders(group, PackingFit::first);
+      if (failed.empty() || searchGroup(group) || tryOrders(group, PackingFit::best).empty())
         return true;
       // Buffers that outlive the groups last: they share instants with almost all others.
       if (!addNeighbours(failed, longLived, group) && !addNeighbours(Ids(group), longLived, group) &&
@@ -359,7 +366,7 @@ private:
       for (std::uint32_t j : rest)
         if (offsets[j] != unplaced && lives(j, begin, end))
           near.push_back(j);
-      if (!placeInOrder({i}, near).empty() && !placeGroup({i}))
+      if (!placeInOrder({i}, near, PackingFit::first).empty() && !placeGroup({i}))
         return false;
     }
     return true;
@@ -410,7 +417,7 @@ std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps) {
   // Higher capacities need fewer steps.
-  for (const std::uint64_t part : {50, 100, 200, 500}) {
+  for (const std::uint64_t part : {50, 100, 150, 200, 500}) {
     const std::uint64_t capacity = least + least / part;
     if (solution.height <= capacity)
       continue;

@@ -9,7 +9,8 @@
 //      placement, however high the stack is.
 //   3. The pressure of an instant is the live bytes that are not in the stack, divided by the room. Buffers are placed
 //      in groups: consecutive instants of high pressure, from the highest outwards, then all other instants. A group is
-//      placed in several orders, the first of which is the order that placed the group before it, then by exact search.
+//      placed in several orders, the first of which is the order that placed the group before it, then by exact search,
+//      then in the orders again, each buffer in the smallest gap instead of the lowest one.
 //   4. If a buffer finds no room, the placed buffers with which it shares an instant are removed, join its group, and
 //      are placed again; those that live longest only if no others are left.
 //
@@ -30,8 +31,8 @@ namespace sluice {
 std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std::uint64_t capacity,
                                               std::uint64_t &steps);
 
-/// The solution, or a lower one that was found in `steps` comparisons: of at most 1.02, 1.01, 1.005 or 1.002 times
-/// `least`.
+/// The solution, or a lower one that was found in `steps` comparisons: of at most 1.02, 1.01, 1.0067, 1.005 or 1.002
+/// times `least`.
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps);
 
