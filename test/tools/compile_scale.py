@@ -1,6 +1,6 @@
 """compile_scale.py: Llama 3.1 8B and 405B, imported and compiled for many ranks, within bounds of time and memory;
-405B within a budget, which compiles few plans; and GPT-2 of 50 and of 200 blocks, whose time and memory may grow as the
-blocks do and not as their square.
+405B within a budget, which compiles few plans, and in an arena close to its live bytes; and GPT-2 of 50 and of 200
+blocks, whose time and memory may grow as the blocks do and not as their square.
 
 The time is the processor's, of both programs together: it does not depend on the load of the machine.
 Memory is the larger of their high-water marks. The script prints a table of the measurements.
@@ -8,6 +8,7 @@ Memory is the larger of their high-water marks. The script prints a table of the
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -85,6 +86,19 @@ def chooses_in_few_plans():
     return False
 
 
+def places_close_to_live_bytes():
+    """The gradients of 405B take 3.5 GB each, and are live with those of the next block."""
+    run("sluice-compile", "405B.mlir", *set_options(["mesh.shard=1024", "recompute.policy=block", "precision.compute=bf16"]),
+        "-o", "405B-1024.plan")
+    text = subprocess.run(["sluice-plan", "memory", "405B-1024.plan"], capture_output=True, text=True, check=True).stdout
+    arena, live = map(int, re.search(r"^ *device +arena (\d+) .*live at most (\d+)", text, re.MULTILINE).groups())
+    print(f"405B on 1024 ranks: arena {arena / live:.4f} times the live bytes")
+    if arena <= live * 1.0067:
+        return True
+    print("405B on 1024 ranks: expected an arena of at most 1.0067 times the live bytes")
+    return False
+
+
 def main():
     failed = False
     for name, (sizes, ranks, seconds, gibibytes) in MODELS.items():
@@ -106,6 +120,7 @@ def main():
             print(f"{name}: expected at most {seconds} s and {gibibytes} GiB but got {time:.2f} s and {memory / 2**30:.2f} GiB")
             failed = True
     failed |= not chooses_in_few_plans()
+    failed |= not places_close_to_live_bytes()
     failed |= not grows_as_blocks()
     if not failed:
         print("within bounds")
