@@ -15,7 +15,7 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
 
 void sluice::buildLower(mlir::OpPassManager &manager) {
   manager.addPass(createLowerToPlan());
-  // Before sums are in their destinations, so that other settings do not decide what is fused.
+  // Before plan-place-destinations: a setting that moves a destination must not change what is fused.
   manager.addPass(createFuseColumnSums());
   manager.addPass(createPlaceDestinations());
   // Before accumulation, which makes two launches of a gradient.

@@ -3,8 +3,7 @@
 Of the plans of prediction.py that gather, each is compiled with "auto" distances for this machine (calibrated, or FILE) and with fixed ones. In each of N
 rounds (default 8) every different plan runs for about S seconds (default 1), the chosen one first in even rounds and last in odd ones. Prints for each plan
 the least of the rounds' median steps, because other work only lengthens steps, its ratio to the chosen one, and in brackets the largest median. Exits with 1
-if a fixed distance is more than 2 % faster. Needs sluice-import,
-sluice-compile, sluice-plan and sluice-train in PATH, and a quiet machine.
+if a fixed distance is more than 2 % faster. Needs sluice-import, sluice-compile, sluice-plan and sluice-train in PATH, and a quiet machine.
 """
 
 import argparse

@@ -78,7 +78,7 @@ std::vector<plan::LaunchT> lossAndGradient(const plan::LaunchT &both, std::uint3
   return parts;
 }
 
-/// The sum of dx over all dims but the last is the last result. What it is added to, if given, is the last input.
+/// The last result is the sum of dx over all dims but the last. With `columns_sum` the last input is added to it.
 std::vector<plan::LaunchT> normGradAndSum(const plan::LaunchT &both, std::uint32_t gradientKernel,
                                           std::uint32_t sumKernel) {
   constexpr std::string_view given = "columns_sum";

@@ -131,7 +131,7 @@ private:
   std::optional<Reading> sumOf(const Reading &a, const Reading &b, std::uint32_t id);
 
   // CombinedLaunches.cpp
-  /// The launches of which a launch consists, in order; none if it is one of its own kernel.
+  /// The parts of a combined launch, in order; none if the launch has no parts.
   std::vector<plan::LaunchT> partsOf(const plan::LaunchT &launch) const;
   /// The index of a kernel in `kernels`.
   std::uint32_t indexOf(KernelId id) const {
