@@ -173,14 +173,19 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
   string rule = "pointwiseRule";
   /// The family defines buildShardableForm.
   bit hasShardableForm = 0;
+  /// This result and all that follow it may be wider; negative: none may.
+  int firstWidened = -1;
   /// The family defines widenResult.
   bit widensResults = 0;
   let extraClassDeclaration = !if(hasShardableForm,
       "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);\n", "")
-    # !if(widensResults, "::llvm::LogicalResult widenResult(unsigned result, ::mlir::Type element);\n", "");
+    # !if(!or(widensResults, !ge(firstWidened, 0)), "::llvm::LogicalResult widenResult(unsigned result, ::mlir::Type element);\n", "");
   let extraClassDefinition = definitions
     # !if(!empty(kernel), "", "::sluice::KernelCall $cppClass::getKernelCall() { return recordedCall(*this, ::sluice::KernelId::"
                               # kernel # "); }\n")
+    # !if(!lt(firstWidened, 0), "", "::llvm::LogicalResult $cppClass::widenResult(unsigned result, ::mlir::Type element) {\n"
+        # "  if (int(result) < " # firstWidened # ")\n    return ::mlir::failure();\n"
+        # "  ::sluice::model::setElement((*this)->getResult(result), element);\n  return ::mlir::success();\n}\n")
     # !if(!empty(flopsPerElement), "", "::sluice::ShardingRule $cppClass::getShardingRule() { return " # rule # "(*this); }\n"
         # "::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this, " # flopsPerElement # "); }\n");
 }

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -38,74 +39,118 @@ std::string significant(double value) {
   return text;
 }
 
+/// Other work on the machine and other guests of its host slow a part of a calibration down, and nothing makes it
+/// faster. Each measurement is therefore repeated in rounds, and the least of their medians counts.
+constexpr int rounds = 3;
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+/// The kernels of one type with one number of threads and ranks.
+struct MeasuredType {
+  int threads, ranks;
+  DType dtype;
+  std::vector<KernelCase> cases;
+  /// By case.
+  std::vector<KernelTime> times;
+};
+
+struct MeasuredCollective {
+  /// In the machine file.
+  std::string_view name;
+  CallKind kind;
+  int ranks;
+  CollectiveTimes times = {unknown, unknown};
+};
+
 class Calibration {
 public:
-  explicit Calibration(const CalibrateOptions &options) : options(options) {
-    cores = usableCores();
+  explicit Calibration(const CalibrateOptions &options) {
     if (options.isQuick)
       measure.seconds = 0.0005;
     else
       measure.displacedBytes = cacheShare();
     note = "sluice-plan calibrate" + std::string(options.isQuick ? " --quick" : "") + ", " + today();
+    std::set<std::pair<int, int>> known;
+    for (int threads : options.threads)
+      for (int ranks : {1, std::max(1, cores / threads)})
+        if (known.emplace(threads, ranks).second)
+          for (DType dtype : {DType::f32, DType::bf16})
+            types.push_back({threads, ranks, dtype, kernelCases(dtype, options.isQuick), {}});
+    for (MeasuredType &type : types)
+      type.times.assign(type.cases.size(), {.seconds = unknown});
+    for (auto [name, kind] :
+         {std::pair("all_gather", CallKind::allGather), std::pair("reduce_scatter", CallKind::reduceScatter),
+          std::pair("all_reduce", CallKind::allReduce)})
+      for (int ranks : options.isQuick ? std::vector<int>{2} : std::vector<int>{2, 4, 8})
+        collectives.push_back({name, kind, ranks});
   }
 
-  Result<std::string> run() {
-    text = concat(
-        "# Rates of this machine's CPU, measured by sluice-plan calibrate; processor time where one thread works.\n",
-        "name = \"", processorName(), ", ", cores, cores == 1 ? " core" : " cores", "\"\ndevice = \"cpu\"\narch = \"",
-        machineIsa(), "\"\n\n");
+  /// Measures everything once, and keeps the least times.
+  Status measureRound() {
+    for (MeasuredType &type : types)
+      for (std::size_t i = 0; i < type.cases.size(); ++i) {
+        Result<KernelTime> time = measureKernel(type.cases[i], type.threads, type.ranks, measure);
+        // A kernel that does not take a type has no rate in it.
+        if (!time.isOk() && time.status().code() == StatusCode::refused)
+          continue;
+        if (!time.isOk())
+          return time.takeStatus();
+        if (time->seconds < type.times[i].seconds)
+          type.times[i] = *time;
+      }
+    SLUICE_ASSIGN_OR_RETURN(const StreamTimes times, measureStreams(measure));
+    streams = {std::min(streams.launch, times.launch), std::min(streams.wait, times.wait)};
+    for (auto &[name, kind, ranks, least] : collectives) {
+      SLUICE_ASSIGN_OR_RETURN(const CollectiveTimes times, measureCollective(kind, ranks, measure));
+      least = {std::min(least.latency, times.latency), std::min(least.secondsPerByte, times.secondsPerByte)};
+    }
+    return {};
+  }
+
+  /// The machine file.
+  std::string text() const {
     std::string kernels;
     std::map<DType, double> peaks;
-    for (int threads : options.threads)
-      for (int ranks : {1, std::max(1, cores / threads)}) {
-        if (!measured.emplace(threads, ranks).second)
-          continue;
-        for (DType dtype : {DType::f32, DType::bf16}) {
-          SLUICE_ASSIGN_OR_RETURN(const std::string group, measureKernels(dtype, threads, ranks, peaks[dtype]));
-          kernels += group;
-        }
-      }
-    SLUICE_RETURN_IF_ERROR(writeConstants(peaks));
-    text += kernels;
-    SLUICE_RETURN_IF_ERROR(writeCollectives());
-    return text;
+    for (const MeasuredType &type : types)
+      kernels += groupsOf(type, peaks[type.dtype]);
+    return concat("# Rates of this machine's CPU, measured by sluice-plan calibrate; processor time where one thread "
+                  "works.\n",
+                  "name = \"", processorName(), ", ", cores, cores == 1 ? " core" : " cores",
+                  "\"\ndevice = \"cpu\"\narch = \"", machineIsa(), "\"\n\n") +
+           constants(peaks) + kernels + collectiveRates();
   }
 
 private:
   /// The groups of one type; the largest rate of a product, of all cores.
-  Result<std::string> measureKernels(DType dtype, int threads, int ranks, double &peak) {
+  std::string groupsOf(const MeasuredType &type, double &peak) const {
     std::map<std::pair<std::string, std::string>, std::string> points;
-    for (const KernelCase &kernel : kernelCases(dtype, options.isQuick)) {
-      Result<KernelTime> time = measureKernel(kernel, threads, ranks, measure);
-      // A kernel that does not take a type has no rate in it.
-      if (!time.isOk() && time.status().code() == StatusCode::refused)
+    for (std::size_t i = 0; i < type.cases.size(); ++i) {
+      const KernelCase &kernel = type.cases[i];
+      const KernelTime &time = type.times[i];
+      if (time.seconds == unknown)
         continue;
-      if (!time.isOk())
-        return time.takeStatus();
       const bool isStream = kernel.flops == 0;
-      const double rate = (isStream ? time->bytes : kernel.flops) / std::max(time->seconds, 1e-9);
+      const double rate = (isStream ? time.bytes : kernel.flops) / std::max(time.seconds, 1e-9);
       std::string &list = points[{kernel.table, kernel.kernel}];
       list += list.empty() ? "  [" : ", [";
       if (isStream)
-        list += significant(time->bytes);
+        list += significant(time.bytes);
       else
         for (std::size_t s = 0; s < (kernel.table == "attention" ? 2 : 3); ++s)
           list += (s == 0 ? "" : ", ") + significant(kernel.size[s]);
       list += ", " + significant(rate) + "]";
       if (kernel.table == "products")
-        peak = std::max(peak, rate * double(std::max(1, ranks)));
+        peak = std::max(peak, rate * double(type.ranks));
     }
     std::string groups;
     for (const auto &[key, list] : points)
-      groups += concat("[[", key.first, "]]\nkernel = \"", key.second, "\"\ndtype = \"", std::string(dtypeName(dtype)),
-                       "\"\nthreads = ", threads, "\nranks = ", ranks, "\nfrom = \"measured\"\nnote = \"", note,
-                       "\"\npoints = [\n", list, ",\n]\n");
+      groups += concat("[[", key.first, "]]\nkernel = \"", key.second, "\"\ndtype = \"",
+                       std::string(dtypeName(type.dtype)), "\"\nthreads = ", type.threads, "\nranks = ", type.ranks,
+                       "\nfrom = \"measured\"\nnote = \"", note, "\"\npoints = [\n", list, ",\n]\n");
     return groups;
   }
 
-  Status writeConstants(const std::map<DType, double> &peaks) {
-    SLUICE_ASSIGN_OR_RETURN(const StreamTimes streams, measureStreams(measure));
-    text += "[times]\n";
+  std::string constants(const std::map<DType, double> &peaks) const {
+    std::string text = "[times]\n";
     const auto constant = [&](std::string_view name, const std::string &value) {
       text += concat(name, " = { value = ", value, ", from = \"measured\", note = \"", note, "\" }\n");
     };
@@ -115,32 +160,29 @@ private:
     constant("launch_seconds", significant(std::max(streams.launch, 1e-9)));
     constant("wait_seconds", significant(std::max(streams.wait, 1e-9)));
     constant("cores", std::to_string(cores));
-    text += "\n";
-    return {};
+    return text + "\n";
   }
 
-  Status writeCollectives() {
-    for (auto [kind, name] :
-         {std::pair(CallKind::allGather, "all_gather"), std::pair(CallKind::reduceScatter, "reduce_scatter"),
-          std::pair(CallKind::allReduce, "all_reduce")}) {
-      std::string points;
-      for (int ranks : options.isQuick ? std::vector<int>{2} : std::vector<int>{2, 4, 8}) {
-        SLUICE_ASSIGN_OR_RETURN(const CollectiveTimes times, measureCollective(kind, ranks, measure));
-        points +=
-            concat("  [", ranks, ", ", significant(times.latency), ", ", significant(1 / times.secondsPerByte), "],\n");
-      }
-      text += concat("[[collectives]]\nkinds = [\"", name, "\"]\nalgorithm = \"host\"\nfrom = \"measured\"\nnote = \"",
-                     note, "\"\npoints = [\n", points, "]\n");
+  std::string collectiveRates() const {
+    std::string text;
+    std::string_view group;
+    for (const auto &[name, kind, ranks, times] : collectives) {
+      if (name != group)
+        text += concat(group.empty() ? "" : "]\n", "[[collectives]]\nkinds = [\"", name,
+                       "\"]\nalgorithm = \"host\"\nfrom = \"measured\"\nnote = \"", note, "\"\npoints = [\n");
+      group = name;
+      text +=
+          concat("  [", ranks, ", ", significant(times.latency), ", ", significant(1 / times.secondsPerByte), "],\n");
     }
-    return {};
+    return text + "]\n";
   }
 
-  const CalibrateOptions &options;
+  const int cores = usableCores();
   MeasureOptions measure;
-  int cores = 1;
-  std::string note, text;
-  /// Threads and ranks.
-  std::set<std::pair<int, int>> measured;
+  std::string note;
+  std::vector<MeasuredType> types;
+  StreamTimes streams = {unknown, unknown};
+  std::vector<MeasuredCollective> collectives;
 };
 
 } // namespace
@@ -148,8 +190,10 @@ private:
 Status calibrate(const CalibrateOptions &options) {
   // An output that cannot be written is reported before the measurements.
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(options.output));
-  SLUICE_ASSIGN_OR_RETURN(const std::string text, Calibration(options).run());
-  SLUICE_RETURN_IF_ERROR(file.write(text));
+  Calibration calibration(options);
+  for (int round = 0; round < (options.isQuick ? 1 : rounds); ++round)
+    SLUICE_RETURN_IF_ERROR(calibration.measureRound());
+  SLUICE_RETURN_IF_ERROR(file.write(calibration.text()));
   return file.commit();
 }
 

@@ -45,18 +45,6 @@ LogicalResult BatchNormGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Precision
-//===----------------------------------------------------------------------===//
-
-// The gradients of the vectors, not dx.
-LogicalResult BatchNormGradOp::widenResult(unsigned result, Type element) {
-  if (result == 0)
-    return failure();
-  setElement(getResult(result), element);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Scales and biases
 //===----------------------------------------------------------------------===//
 

@@ -42,7 +42,7 @@ def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_TypesAgre
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 2>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean,
                        Model_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
-  let widensResults = 1;
+  let firstWidened = 1;
   let hasVerifier = 1;
 }
 def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_ResultsLike<["old"]>,

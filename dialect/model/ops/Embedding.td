@@ -36,7 +36,7 @@ def Model_EmbeddingGradOp : Model_InactiveOp<"embedding_grad", []> {
   let description = [{Tokens that are `padding` add nothing.}];
   let arguments = (ins Model_FloatTensor:$dy, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
   let results = (outs Model_OfRank<Model_FloatTensor, 2>:$dtable);
-  let widensResults = 1;
+  let firstWidened = 0;
   let hasVerifier = 1;
 }
 

@@ -62,18 +62,6 @@ LogicalResult LinearCrossEntropyGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Precision
-//===----------------------------------------------------------------------===//
-
-// The gradient of the weight, not dx.
-LogicalResult LinearCrossEntropyGradOp::widenResult(unsigned result, Type element) {
-  if (result == 0)
-    return failure();
-  setElement(getResult(result), element);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 

@@ -50,7 +50,7 @@ def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let hasShardableForm = 1;
-  let widensResults = 1;
+  let firstWidened = 1;
   let hasVerifier = 1;
 }
 

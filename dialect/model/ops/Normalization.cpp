@@ -49,18 +49,6 @@ LogicalResult LayerNormGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Precision
-//===----------------------------------------------------------------------===//
-
-// The gradients of the vectors, not dx.
-LogicalResult LayerNormGradOp::widenResult(unsigned result, Type element) {
-  if (result == 0)
-    return failure();
-  setElement(getResult(result), element);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Scales and biases
 //===----------------------------------------------------------------------===//
 

@@ -42,7 +42,7 @@ def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_TypesAgre
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd,
                        Optional<Model_FloatTensor>:$addend);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
-  let widensResults = 1;
+  let firstWidened = 1;
   let hasVerifier = 1;
 }
 

@@ -39,18 +39,6 @@ LogicalResult RmsNormGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Precision
-//===----------------------------------------------------------------------===//
-
-// The gradients of the vectors, not dx.
-LogicalResult RmsNormGradOp::widenResult(unsigned result, Type element) {
-  if (result == 0)
-    return failure();
-  setElement(getResult(result), element);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Scales and biases
 //===----------------------------------------------------------------------===//
 

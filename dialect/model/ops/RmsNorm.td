@@ -40,7 +40,7 @@ def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_TypesAgree<["
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$rstd,
                        Optional<Model_FloatTensor>:$addend);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
-  let widensResults = 1;
+  let firstWidened = 1;
   let hasVerifier = 1;
 }
 
