@@ -94,7 +94,7 @@ std::size_t cacheShare(const std::string &folder) {
         cores += std::popcount(static_cast<unsigned>(std::stoi(std::string(1, digit), nullptr, 16)));
     share = std::max(share, kibibytes * 1024 / std::max(1, cores));
   }
-  return share > 0 ? static_cast<std::size_t>(share) : std::size_t(8) << 20;
+  return share > 0 ? std::min(static_cast<std::size_t>(share), std::size_t(16) << 20) : std::size_t(8) << 20;
 }
 
 Result<KernelTime> measureKernel(const KernelCase &kernel, int threads, int ranks, const MeasureOptions &options) {

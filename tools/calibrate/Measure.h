@@ -24,7 +24,8 @@ struct MeasureOptions {
 };
 
 /// Bytes of the largest cache for each core that shares it, by the system's description of a core's caches in `folder`;
-/// 8 MiB where it states none.
+/// 8 MiB where it states none. At most 16 MiB: a virtual machine of few cores reports the cache of its host, and cores
+/// have less (AMD EPYC with stacked caches 12 MiB).
 std::size_t cacheShare(const std::string &folder = "/sys/devices/system/cpu/cpu0/cache");
 
 /// Seconds of a run of the case with `threads` threads, while as many copies of it run as there are ranks. `bytes`:

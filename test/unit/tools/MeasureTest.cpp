@@ -37,6 +37,11 @@ TEST_F(CacheShareTest, IsTheLargestOfAllCaches) {
   EXPECT_EQ(cacheShare(folder), std::size_t(32768) * 1024 / 5);
 }
 
+TEST_F(CacheShareTest, AVirtualMachineHasTheCacheOfItsHost) {
+  addCache(0, "307200K", "3");
+  EXPECT_EQ(cacheShare(folder), std::size_t(16) << 20);
+}
+
 TEST_F(CacheShareTest, ACacheWithoutASetOfCoresIsOfOneCore) {
   addCache(0, "512K", "");
   EXPECT_EQ(cacheShare(folder), std::size_t(512) << 10);
