@@ -62,43 +62,42 @@ void OccupiedRanges::addInstants(std::size_t node, std::uint32_t begin, std::uin
   addInstants(2 * node + 1, middle, end, from, to);
 }
 
-std::uint64_t OccupiedRanges::findFree(std::uint64_t at, std::uint64_t bytes) {
-  for (std::size_t agreed = 0, next = 0; agreed < cursors.size(); next = next + 1 == cursors.size() ? 0 : next + 1) {
-    Cursor &cursor = cursors[next];
-    if (cursor.begin != cursor.end && cursor.begin->end <= at)
-      cursor.begin = std::partition_point(cursor.begin, cursor.end, [&](const ByteRange &r) { return r.end <= at; });
-    if (cursor.begin == cursor.end || at + bytes <= cursor.begin->begin) {
+ByteRange OccupiedRanges::findFree(std::uint64_t at, std::uint64_t bytes) {
+  std::uint64_t next = unbounded;
+  for (std::size_t agreed = 0, turn = 0; agreed < cursors.size(); ++turn) {
+    if (turn >= cursors.size())
+      turn = 0;
+    Cursor &cursor = cursors[turn];
+    while (cursor.begin != cursor.end && cursor.begin->end <= at)
+      ++cursor.begin;
+    if (cursor.begin == cursor.end) {
+      // All later offsets are higher.
+      cursors.erase(cursors.begin() + static_cast<std::ptrdiff_t>(turn--));
+    } else if (at + bytes <= cursor.begin->begin) {
+      next = std::min(next, cursor.begin->begin);
       ++agreed;
-      continue;
+    } else {
+      at = cursor.begin->end;
+      next = unbounded;
+      agreed = 0;
     }
-    at = cursor.begin->end;
-    agreed = 0;
   }
-  return at;
+  return {at, next};
 }
 
 std::uint64_t OccupiedRanges::findGap(std::uint64_t bytes, PackingFit fit) {
-  std::uint64_t at = findFree(0, fit == PackingFit::first ? bytes : 1);
+  ByteRange found = findFree(0, fit == PackingFit::first ? bytes : 1);
   if (fit == PackingFit::best) {
-    std::uint64_t best = at, bestGap = ~std::uint64_t(0);
-    for (;;) {
-      std::uint64_t next = ~std::uint64_t(0);
-      for (const Cursor &cursor : cursors)
-        if (cursor.begin != cursor.end)
-          next = std::min(next, cursor.begin->begin);
-      if (next == ~std::uint64_t(0))
-        break;
-      if (next - at >= bytes && next - at < bestGap) {
-        best = at;
-        bestGap = next - at;
-      }
-      at = findFree(next, 1);
-    }
-    if (bestGap != ~std::uint64_t(0))
-      at = best;
+    ByteRange gap = found;
+    found = {0, unbounded};
+    for (; gap.end != unbounded; gap = findFree(gap.end, 1))
+      if (gap.end - gap.begin >= bytes && gap.end - gap.begin < found.end - found.begin)
+        found = gap;
+    if (found.end == unbounded)
+      found = gap;
   }
   cursors.clear();
-  return at;
+  return found.begin;
 }
 
 } // namespace sluice

@@ -38,6 +38,7 @@ public:
   std::uint64_t findGap(std::uint64_t bytes, PackingFit fit);
 
 private:
+  static constexpr std::uint64_t unbounded = ~std::uint64_t(0);
   /// Sorted; they neither overlap nor touch.
   using Ranges = std::vector<ByteRange>;
   struct Node {
@@ -53,8 +54,8 @@ private:
   void occupy(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to,
               ByteRange range);
   void addInstants(std::size_t node, std::uint32_t begin, std::uint32_t end, std::uint32_t from, std::uint32_t to);
-  /// The lowest offset from `at` on at which `bytes` are free.
-  std::uint64_t findFree(std::uint64_t at, std::uint64_t bytes);
+  /// The lowest free range of at least `bytes` at or above `at`. Its end is `unbounded` after all occupied ranges.
+  ByteRange findFree(std::uint64_t at, std::uint64_t bytes);
 
   /// Number of leaves, a power of two. The children of node n are 2n and 2n + 1.
   std::uint32_t leaves = 1;
