@@ -20,12 +20,18 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-/// Attributes of a launch without those that differ between the tensors of a list.
-DictionaryAttr commonAttributes(LaunchOp launch) {
-  NamedAttrList attributes(launch->getAttrDictionary());
-  for (StringRef own : {"inputs", "outputs", "input_values", "output_values", "flops", "traffic", "may_alias"})
-    attributes.erase(own);
-  return attributes.getDictionary(launch.getContext());
+/// True if the launches have the same attributes except for those that differ between the tensors of a list.
+bool haveCommonAttributes(LaunchOp a, LaunchOp b) {
+  const LaunchOp::Properties &of = b.getProperties();
+  LaunchOp::Properties common = a.getProperties();
+  common.inputs = of.inputs;
+  common.outputs = of.outputs;
+  common.input_values = of.input_values;
+  common.output_values = of.output_values;
+  common.flops = of.flops;
+  common.traffic = of.traffic;
+  common.may_alias = of.may_alias;
+  return common == of && a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
 }
 
 /// Launches that one launch can replace, with their accesses by buffer.
@@ -38,7 +44,7 @@ struct LaunchList {
       return true;
     LaunchOp first = launches.front();
     const auto type = [](ArrayAttr views) { return cast<ViewAttr>(views[0]).getElementType(); };
-    if (commonAttributes(first) != commonAttributes(next) || type(first.getInputs()) != type(next.getInputs()) ||
+    if (!haveCommonAttributes(first, next) || type(first.getInputs()) != type(next.getInputs()) ||
         type(first.getOutputs()) != type(next.getOutputs()))
       return false;
     return llvm::all_of(accessesOf(next), [&](const Access &b) {

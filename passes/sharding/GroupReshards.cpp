@@ -202,7 +202,7 @@ void SectionGrouper::groupGradients(const UnitEvent &event, OpBuilder &builder) 
       spmd::ReshardOp(gradient).getResults()[0].replaceAllUsesWith(value);
       // The sum with the gradient of an earlier pass.
       for (Operation *sum : value.getUsers())
-        if (sum->getBlock() == &body && sum->isBeforeInBlock(merged))
+        if (auto position = positions.find(sum); position != positions.end() && position->second < event.position)
           sum->moveAfter(merged);
     }
     replaced.append(group);
