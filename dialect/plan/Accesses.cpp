@@ -15,6 +15,13 @@ void append(llvm::SmallVector<Access> &accesses, ArrayAttr views, bool writes) {
     accesses.push_back({view, writes});
 }
 
+/// An attribute that all instructions have, by its accessor: a search by name compares strings.
+template <typename Attr, typename Get> Attr commonAttribute(Operation *op, Get get) {
+  return llvm::TypeSwitch<Operation *, Attr>(op)
+      .template Case<LaunchOp, CollectiveOp, RecordOp, WaitOp, ReleaseOp, CopyOp, FillOp, AwaitOp>(get)
+      .Default(Attr());
+}
+
 } // namespace
 
 llvm::SmallVector<Access> accessesOf(Operation *instruction) {
@@ -66,14 +73,16 @@ void replaceViews(Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)>
 }
 
 llvm::StringRef streamOf(Operation *instruction) {
-  auto stream = instruction->getAttrOfType<FlatSymbolRefAttr>("stream");
+  auto stream = commonAttribute<FlatSymbolRefAttr>(instruction, [](auto op) { return op.getStreamAttr(); });
   return stream ? stream.getValue() : llvm::StringRef();
 }
 
-Phase phaseOf(Operation *instruction) { return instruction->getAttrOfType<PhaseAttr>("phase").getValue(); }
+Phase phaseOf(Operation *instruction) {
+  return commonAttribute<PhaseAttr>(instruction, [](auto op) { return op.getPhaseAttr(); }).getValue();
+}
 
 When whenOf(Operation *instruction) {
-  auto when = instruction->getAttrOfType<WhenAttr>("when");
+  auto when = commonAttribute<WhenAttr>(instruction, [](auto op) { return op.getWhenAttr(); });
   return when ? when.getValue() : When();
 }
 

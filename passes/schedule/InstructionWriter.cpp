@@ -128,8 +128,8 @@ void InstructionWriter::write(Operation &op) {
   if (auto start = dyn_cast<spmd::CollectiveOpInterface>(op))
     return start.isCopy() ? writeCopies(start) : writeCollective(start);
   if (auto wait = dyn_cast<spmd::WaitOp>(op)) {
-    auto await =
-        make<plan_ir::AwaitOp>(op.getLoc(), {{"token", builder.getI64IntegerAttr(tokens.lookup(wait.getToken()))}});
+    auto await = make<plan_ir::AwaitOp>(op.getLoc());
+    await.setToken(tokens.lookup(wait.getToken()));
     await.setChained(wait.getChained());
     finish(await, &op);
     spmd::CollectiveOpInterface start = wait.getStart();
@@ -145,7 +145,7 @@ void InstructionWriter::write(Operation &op) {
     SmallVector<Attribute> released;
     for (Value value : release.getValues())
       released.push_back(symbol(assignment.placeOf(value).buffer));
-    finish(make<plan_ir::ReleaseOp>(op.getLoc(), {{"buffers", builder.getArrayAttr(released)}}), &op);
+    finish(make<plan_ir::ReleaseOp>(op.getLoc()), &op).setBuffersAttr(builder.getArrayAttr(released));
     return;
   }
   for (const OperandCopy &copy : assignment.copiesBefore(&op))
@@ -240,7 +240,7 @@ void InstructionWriter::writePadding(Operation &op, Value value, plan_ir::ViewAt
   shape[0] = rows;
   auto tail = plan_ir::ViewAttr::get(builder.getContext(), padded.getBuffer(), padded.getElementType(), shape,
                                      padded.getOffset() + type.getDimSize(0) * rowBytes, {}, 0, {});
-  finish(make<plan_ir::FillOp>(op.getLoc(), {{"destination", tail}, {"value", builder.getF64FloatAttr(0.0)}}), &op);
+  finish(makeFill(op.getLoc(), tail), &op);
 }
 
 void InstructionWriter::writeChunkCopies(const Place &tensor, const Place &chunks, RankedTensorType shard, int64_t id,
@@ -252,9 +252,7 @@ void InstructionWriter::writeChunkCopies(const Place &tensor, const Place &chunk
   };
   // Zeros for the ranks whose chunks are not full.
   if (!gathers && chunks.layout.shape[0] * chunk != tensor.layout.shape[dim])
-    finish(make<plan_ir::FillOp>(op->getLoc(), {{"destination", view(chunks, typeLike(chunks.layout))},
-                                                {"value", builder.getF64FloatAttr(0.0)}}),
-           op);
+    finish(makeFill(op->getLoc(), view(chunks, typeLike(chunks.layout))), op);
   for (const ChunkWindows &window : chunkWindows(tensor.layout, dim, chunk)) {
     const RankedTensorType type = typeLike(window.tensor);
     plan_ir::ViewAttr from = view({tensor.buffer, window.tensor}, type),
@@ -279,9 +277,8 @@ void InstructionWriter::writeCopies(spmd::CollectiveOpInterface start) {
   const IntegerAttr token = addToken(start);
   const auto stream = FlatSymbolRefAttr::get(builder.getContext(), stringifyStreamKind(start.getStream()));
   for (auto [from, to] : llvm::zip(start->getOperands(), cast<spmd::WaitOp>(*start->user_begin()).getValues())) {
-    auto copy =
-        make<plan_ir::CopyOp>(start.getLoc(), {{"source", view(from)}, {"destination", view(to)}, {"token", token}});
-    finish(copy, start);
+    auto copy = finish(makeCopy(start.getLoc(), view(from), view(to)), start);
+    copy.setTokenAttr(token);
     copy.setStreamAttr(stream);
   }
 }
@@ -319,13 +316,13 @@ void InstructionWriter::writeCollective(spmd::CollectiveOpInterface start) {
     if (from >= 0)
       writePadding(*start, operand.get(), cast<plan_ir::ViewAttr>(sources.back()));
   }
-  auto collective = make<plan_ir::CollectiveOp>(
-      start.getLoc(), {{"kind", builder.getAttr<plan_ir::CollectiveKindAttr>(*start.getKind())},
-                       {"op", builder.getAttr<plan_ir::ReductionKindAttr>(start.getReduction())},
-                       {"axes", start.getAxes()},
-                       {"sources", builder.getArrayAttr(sources)},
-                       {"destinations", builder.getArrayAttr(destinations)},
-                       {"token", token}});
+  auto collective = make<plan_ir::CollectiveOp>(start.getLoc());
+  collective.setKind(*start.getKind());
+  collective.setOp(start.getReduction());
+  collective.setAxesAttr(start.getAxes());
+  collective.setSourcesAttr(builder.getArrayAttr(sources));
+  collective.setDestinationsAttr(builder.getArrayAttr(destinations));
+  collective.setTokenAttr(token);
   if (!start.getScale().isExactlyValue(1.0))
     collective.setScale(start.getScale());
   finish(collective, start);

@@ -25,7 +25,7 @@ public:
   /// Writes an op of a section.
   void write(mlir::Operation &op);
   void writeCopy(mlir::Location location, plan_ir::ViewAttr source, plan_ir::ViewAttr destination) {
-    finish(make<plan_ir::CopyOp>(location, {{"source", source}, {"destination", destination}}), nullptr);
+    finish(makeCopy(location, source, destination), nullptr);
   }
   /// The instructions from here on are in the phase of the op, if it has one. The entry point `init` has one phase.
   void setPhaseOf(mlir::Operation &op) {
@@ -55,23 +55,32 @@ private:
                                                            place->total, place->axes))
                  : view;
   }
-  mlir::FlatSymbolRefAttr symbol(int buffer) const {
-    return mlir::FlatSymbolRefAttr::get(builder.getContext(), buffers[buffer].name);
-  }
-  template <typename Op>
-  Op make(mlir::Location location, std::initializer_list<std::pair<llvm::StringRef, mlir::Attribute>> attributes) {
-    mlir::OperationState state(location, Op::getOperationName());
-    for (auto [name, value] : attributes)
-      state.addAttribute(name, value);
-    state.addAttribute("phase", plan_ir::PhaseAttr::get(builder.getContext(), phase));
-    return mlir::cast<Op>(builder.create(state));
+  mlir::FlatSymbolRefAttr symbol(int buffer) const { return buffers[buffer].symbol; }
+  /// An instruction without attributes. finish() sets those that all instructions have.
+  template <typename Op> Op make(mlir::Location location) {
+    return mlir::cast<Op>(builder.create(mlir::OperationState(location, Op::getOperationName())));
   }
   plan_ir::LaunchOp makeLaunch(mlir::Location location, llvm::StringRef kernel, llvm::ArrayRef<mlir::Attribute> inputs,
                                llvm::ArrayRef<mlir::Attribute> outputs, mlir::DictionaryAttr settings) {
-    return make<plan_ir::LaunchOp>(location, {{"kernel", builder.getStringAttr(kernel)},
-                                              {"inputs", builder.getArrayAttr(inputs)},
-                                              {"outputs", builder.getArrayAttr(outputs)},
-                                              {"settings", settings}});
+    auto launch = make<plan_ir::LaunchOp>(location);
+    launch.setKernel(kernel);
+    launch.setInputsAttr(builder.getArrayAttr(inputs));
+    launch.setOutputsAttr(builder.getArrayAttr(outputs));
+    launch.setSettingsAttr(settings);
+    return launch;
+  }
+  plan_ir::CopyOp makeCopy(mlir::Location location, plan_ir::ViewAttr source, plan_ir::ViewAttr destination) {
+    auto copy = make<plan_ir::CopyOp>(location);
+    copy.setSourceAttr(source);
+    copy.setDestinationAttr(destination);
+    return copy;
+  }
+  /// Fills with zeros.
+  plan_ir::FillOp makeFill(mlir::Location location, plan_ir::ViewAttr destination) {
+    auto fill = make<plan_ir::FillOp>(location);
+    fill.setDestinationAttr(destination);
+    fill.setValueAttr(builder.getF64FloatAttr(0.0));
+    return fill;
   }
   template <typename Op> static void setWhen(Op instruction, When when) {
     if (when.isAll())

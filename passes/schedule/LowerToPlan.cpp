@@ -4,6 +4,7 @@
 // creates the entry points: their ports, sections, the copies of inputs and outputs, and the module's buffers.
 //
 //===----------------------------------------------------------------------===//
+#include "dialect/plan/Accesses.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/schedule/InstructionWriter.h"
 #include "passes/schedule/Passes.h"
@@ -184,7 +185,7 @@ void emitBuffers(const PlanBuffers &buffers, OpBuilder &builder) {
     const auto text = [&](const std::string &name) {
       return name.empty() ? StringAttr() : builder.getStringAttr(name);
     };
-    plan_ir::BufferOp::create(builder, buffer.location, buffer.name, buffer.type, buffer.space, *buffer.bufferClass,
+    plan_ir::BufferOp::create(builder, buffer.location, buffer.symbol.getValue(), buffer.type, buffer.space, *buffer.bufferClass,
                               bytes, text(buffer.entry), text(buffer.parameter), text(buffer.state), buffer.valid,
                               text(buffer.unit), /*begin=*/nullptr, /*end=*/nullptr, /*offset=*/nullptr,
                               /*reserved_from=*/nullptr, buffer.carried);
@@ -196,8 +197,8 @@ void emitStreams(ModuleOp module, OpBuilder &builder) {
   std::set<std::string> named;
   for (auto entry : module.getOps<plan_ir::EntryOp>())
     entry.walk([&](Operation *op) {
-      if (auto stream = op->getAttrOfType<FlatSymbolRefAttr>("stream"))
-        named.insert(stream.getValue().str());
+      if (const StringRef stream = plan_ir::streamOf(op); !stream.empty())
+        named.insert(stream.str());
     });
   for (plan_ir::StreamOp stream : module.getOps<plan_ir::StreamOp>())
     named.erase(stream.getName().str());

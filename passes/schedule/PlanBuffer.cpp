@@ -79,12 +79,14 @@ void PlanBuffers::finish(ModuleOp module) {
     if (!buffer.bufferClass)
       buffer.bufferClass = classOf(buffer);
     const std::string stem = buffer.block.empty() ? "root" : buffer.block;
+    std::string name;
     if (buffer.hint.empty())
-      buffer.name = numbered(stem + "." + shortName(*buffer.bufferClass).str());
+      name = numbered(stem + "." + shortName(*buffer.bufferClass).str());
     else if (buffer.bufferClass != BufferClass::gathered && taken.insert(buffer.hint).second)
-      buffer.name = buffer.hint;
+      name = buffer.hint;
     else
-      buffer.name = numbered(buffer.hint);
+      name = numbered(buffer.hint);
+    buffer.symbol = FlatSymbolRefAttr::get(module.getContext(), name);
   }
 }
 

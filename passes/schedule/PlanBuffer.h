@@ -1,7 +1,7 @@
 //===- PlanBuffer.h - buffers during the lowering to plan ----------------------------===//
 //
 // The buffers of all entry points, in the order of the plan. Persistent ones are shared by the
-// entry points; the others belong to one. Names are set at the end, when the class of each buffer is known.
+// entry points; the others belong to one. Symbols are set at the end, when the class of each buffer is known.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SCHEDULE_PLANBUFFER_H
@@ -34,9 +34,9 @@ struct PlanBuffer {
   bool carried = false;
   /// Outermost block of the op that writes it; the prefix of the name.
   std::string block;
-  /// A name instead of one by block and number; empty: none.
+  /// A symbol instead of one by block and number; empty: none.
   std::string hint;
-  std::string name;
+  mlir::FlatSymbolRefAttr symbol;
   /// Phases of the ops that write and read it; true for ops of a recompute.
   std::set<std::pair<Phase, bool>> writers, readers;
 };
@@ -54,8 +54,8 @@ public:
   int persistent(llvm::StringRef parameter, llvm::StringRef state, mlir::RankedTensorType type,
                  plan_ir::ValidAttr valid, BufferClass bufferClass, mlir::Location location);
 
-  /// Sets missing classes by the phases of the writers and readers, and all names. Names differ from those of the
-  /// module's symbols.
+  /// Sets missing classes by the phases of the writers and readers, and all symbols. They differ from those of the
+  /// module.
   void finish(mlir::ModuleOp module);
 
 private:
