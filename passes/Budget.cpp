@@ -193,7 +193,8 @@ Result<BudgetChoice> chooseWithinBudget(mlir::ModuleOp module, const Recipe &rec
       best.isFeasible = isFeasible;
       othersOfBest = measured;
     }
-    if (isFeasible ? budget - known->second < budget / closeEnough : !cheapest)
+    // With the bytes that its plan has, a choice is the optimum of the problem.
+    if (isFeasible ? measured == others || budget - known->second < budget / closeEnough : !cheapest)
       break;
     (isFeasible ? enough : tooFew) = others;
     const std::int64_t middle = tooFew && enough ? *tooFew + (*enough - *tooFew) / 2 : others;
