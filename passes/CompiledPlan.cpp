@@ -24,7 +24,7 @@ Status setRecipeValues(mlir::ModuleOp module, const ChosenValues &values) {
   return Status::ok();
 }
 
-Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet, bool verifiesEachPhase) {
+Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet) {
   CompiledPlan plan;
   {
     mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -34,7 +34,7 @@ Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet, bool verif
       return mlir::success(isOverBudget || (isQuiet && diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error));
     });
     // The check of the budget is the only error after which the module holds a plan.
-    if (Status status = runPhases(module, nullptr, {}, verifiesEachPhase); !status.isOk() && plan.overBudget.empty())
+    if (Status status = runPhases(module, nullptr, {}, /*verifiesEachPhase=*/false); !status.isOk() && plan.overBudget.empty())
       return status;
   }
   llvm::FailureOr<PlanBytes> bytes = emitPlan(module);
@@ -71,8 +71,7 @@ Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine) {
 Result<CompiledPlan> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool isQuiet) {
   mlir::OwningOpRef<mlir::ModuleOp> copy = module.clone();
   SLUICE_RETURN_IF_ERROR(setRecipeValues(*copy, chosen));
-  // The checker verifies the plan that is kept.
-  return compilePlan(*copy, isQuiet, /*verifiesEachPhase=*/!isQuiet);
+  return compilePlan(*copy, isQuiet);
 }
 
 } // namespace sluice

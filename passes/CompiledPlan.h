@@ -27,11 +27,11 @@ struct CompiledPlan {
 Status setRecipeValues(mlir::ModuleOp module, const ChosenValues &values);
 
 /// Runs the remaining phases on the module and reads the plan back, unchecked. A plan over the memory budget is a
-/// result, not an error. Warnings and remarks are dropped if `isQuiet`. IR is verified as runPhases says.
-Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet, bool verifiesEachPhase = true);
+/// result, not an error. Warnings and remarks are dropped if `isQuiet`. IR is verified once, before it is emitted: the
+/// checker verifies the plan that is kept.
+Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet);
 
-/// The same for a copy of the module with these values in its recipe. The first plan of a module should not be quiet:
-/// the IR of others is only verified before it is emitted.
+/// The same for a copy of the module with these values in its recipe.
 Result<CompiledPlan> compileTrial(mlir::ModuleOp module, const ChosenValues &chosen, bool isQuiet = true);
 
 /// Predicted seconds of the training step. An error names the rates that the machine file does not have.
