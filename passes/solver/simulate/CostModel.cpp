@@ -129,8 +129,11 @@ std::optional<CollectiveTime> collectiveTime(const CollectiveRates &rates, plan:
 
 CostModel::CostModel(const plan::PlanT &plan, const Machine &machine) : plan(plan), machine(machine) {}
 
-GroupPlacement CostModel::placement(std::span<const std::uint32_t> axes) const {
-  GroupPlacement group;
+GroupPlacement CostModel::placement(std::span<const std::uint32_t> axes) {
+  const auto [found, isNew] = placements.try_emplace({axes.begin(), axes.end()});
+  GroupPlacement &group = found->second;
+  if (!isNew)
+    return group;
   group.ranks = groupSize(plan, axes);
   group.ranksOfHost = group.ranks;
   if (!machine.times.hostDevices)

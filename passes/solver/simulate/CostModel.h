@@ -58,7 +58,7 @@ public:
   /// Seconds of a copy, without the start of the instruction.
   double copySeconds(std::uint64_t bytes, plan::Space from, plan::Space to);
 
-  GroupPlacement placement(std::span<const std::uint32_t> axes) const;
+  GroupPlacement placement(std::span<const std::uint32_t> axes);
 
   /// The missing rates, by name, and the number of instructions that need each.
   const std::map<std::string, std::uint64_t> &unknown() const { return missing; }
@@ -78,6 +78,8 @@ private:
   const plan::PlanT &plan;
   const Machine &machine;
   std::map<std::string, std::uint64_t> missing, assumed;
+  /// By axes: the collectives of a plan have few groups, of many ranks.
+  std::map<std::vector<std::uint32_t>, GroupPlacement> placements;
 };
 
 /// The rate of a group at a size; see above. `sizes` of the numbers are used.

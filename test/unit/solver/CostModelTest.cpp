@@ -110,7 +110,7 @@ TEST(CostModel, GroupsArePlacedOnHosts) {
   PlanBuilder builder({{"replicate", 4}, {"shard", 4}});
   Machine machine;
   machine.times.hostDevices = 4;
-  const CostModel model(builder.plan, machine);
+  CostModel model(builder.plan, machine);
   const std::uint32_t replicate[] = {0}, shard[] = {1}, both[] = {0, 1};
   const GroupPlacement within = model.placement(shard), between = model.placement(replicate),
                        all = model.placement(both);
