@@ -295,21 +295,21 @@ void BufferAssignment::countAccesses() {
       if (isa<spmd::WaitOp, spmd::ReleaseOp>(op) || (views.contains(&op) && copiesBefore(&op).empty()))
         continue;
       // An update in the backward reads gradients as well.
-      const std::pair phase(isa<OptimizerOpInterface>(op) ? Phase::update : model::phaseOf(&op),
-                            op.hasAttr(model::recomputeName));
+      const Phase phase = isa<OptimizerOpInterface>(op) ? Phase::update : model::phaseOf(&op);
+      const bool isRecompute = op.hasAttr(model::recomputeName);
       for (OpOperand &operand : op.getOpOperands()) {
-        buffers[placeOf(operand.get()).buffer].readers.insert(phase);
+        buffers[placeOf(operand.get()).buffer].readers.insert(phase, isRecompute);
         if (auto copy = copies.find(&operand); copy != copies.end()) {
-          buffers[copy->second.buffer].writers.insert(phase);
-          buffers[copy->second.buffer].readers.insert(phase);
+          buffers[copy->second.buffer].writers.insert(phase, isRecompute);
+          buffers[copy->second.buffer].readers.insert(phase, isRecompute);
         }
       }
       for (OpResult result : op.getResults())
         if (auto place = places.find(result); place != places.end())
-          buffers[place->second.buffer].writers.insert(phase);
+          buffers[place->second.buffer].writers.insert(phase, isRecompute);
       if (auto copy = dyn_cast<spmd::CollectiveOpInterface>(op); copy && copy.isCopy())
         for (Value value : cast<spmd::WaitOp>(*copy->user_begin()).getValues())
-          buffers[placeOf(value).buffer].writers.insert(phase);
+          buffers[placeOf(value).buffer].writers.insert(phase, isRecompute);
     }
 }
 

@@ -1,6 +1,8 @@
 //===- PlanBuffer.cpp - buffers during the lowering to plan ---------------------------===//
 #include "passes/schedule/PlanBuffer.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 
 namespace sluice {
@@ -9,16 +11,13 @@ namespace {
 /// A buffer that the forward writes and the backward reads is an activation; one that the backward writes and the
 /// update reads is a gradient.
 BufferClass classOf(const PlanBuffer &buffer) {
-  const auto isIn = [](const auto &phases, Phase phase) { return phases.count({phase, false}) != 0; };
-  const auto isRecomputed = [](const auto &phases) {
-    return llvm::any_of(phases, [](const auto &phase) { return phase.second; });
-  };
-  const bool inForward = isIn(buffer.writers, Phase::forward) || isIn(buffer.writers, Phase::loss);
-  if (inForward && (isIn(buffer.readers, Phase::backward) || isRecomputed(buffer.readers)))
+  const AccessPhases &writers = buffer.writers, &readers = buffer.readers;
+  const bool inForward = writers.contains(Phase::forward) || writers.contains(Phase::loss);
+  if (inForward && (readers.contains(Phase::backward) || readers.hasRecompute()))
     return BufferClass::activation;
-  if (isIn(buffer.writers, Phase::backward) && isIn(buffer.readers, Phase::update) && buffer.type.getRank() > 0)
+  if (writers.contains(Phase::backward) && readers.contains(Phase::update) && buffer.type.getRank() > 0)
     return BufferClass::gradient;
-  if (isRecomputed(buffer.writers) && isIn(buffer.readers, Phase::backward))
+  if (writers.hasRecompute() && readers.contains(Phase::backward))
     return BufferClass::activation;
   return BufferClass::temporary;
 }
@@ -63,11 +62,11 @@ int PlanBuffers::persistent(llvm::StringRef parameter, llvm::StringRef state, Ra
 }
 
 void PlanBuffers::finish(ModuleOp module) {
-  std::set<std::string> taken;
+  llvm::StringSet<> taken;
   for (Operation &op : *module.getBody())
     if (auto name = op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName()))
-      taken.insert(name.str());
-  std::map<std::string, int> counters;
+      taken.insert(name);
+  llvm::StringMap<int> counters;
   const auto numbered = [&](const std::string &stem) {
     std::string name;
     do

@@ -11,12 +11,24 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <array>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace sluice {
+
+/// Phases of the ops that access a buffer, with those of a recompute separate.
+class AccessPhases {
+public:
+  void insert(Phase phase, bool isRecompute) { phases[isRecompute] |= bitOf(phase); }
+  bool contains(Phase phase) const { return (phases[false] & bitOf(phase)) != 0; }
+  bool hasRecompute() const { return phases[true] != 0; }
+
+private:
+  static unsigned bitOf(Phase phase) { return 1u << static_cast<unsigned>(phase); }
+  std::array<unsigned, 2> phases = {};
+};
 
 struct PlanBuffer {
   PlanBuffer(mlir::RankedTensorType type, mlir::Location location) : type(type), location(location) {}
@@ -37,8 +49,7 @@ struct PlanBuffer {
   /// A symbol instead of one by block and number; empty: none.
   std::string hint;
   mlir::FlatSymbolRefAttr symbol;
-  /// Phases of the ops that write and read it; true for ops of a recompute.
-  std::set<std::pair<Phase, bool>> writers, readers;
+  AccessPhases writers, readers;
 };
 
 class PlanBuffers {
