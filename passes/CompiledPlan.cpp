@@ -34,7 +34,8 @@ Result<CompiledPlan> compilePlan(mlir::ModuleOp module, bool isQuiet) {
       return mlir::success(isOverBudget || (isQuiet && diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error));
     });
     // The check of the budget is the only error after which the module holds a plan.
-    if (Status status = runPhases(module, nullptr, {}, /*verifiesEachPhase=*/false); !status.isOk() && plan.overBudget.empty())
+    if (Status status = runPhases(module, nullptr, {}, /*verifiesEachPhase=*/false);
+        !status.isOk() && plan.overBudget.empty())
       return status;
   }
   llvm::FailureOr<PlanBytes> bytes = emitPlan(module);

@@ -185,10 +185,10 @@ void emitBuffers(const PlanBuffers &buffers, OpBuilder &builder) {
     const auto text = [&](const std::string &name) {
       return name.empty() ? StringAttr() : builder.getStringAttr(name);
     };
-    plan_ir::BufferOp::create(builder, buffer.location, buffer.symbol.getValue(), buffer.type, buffer.space, *buffer.bufferClass,
-                              bytes, text(buffer.entry), text(buffer.parameter), text(buffer.state), buffer.valid,
-                              text(buffer.unit), /*begin=*/nullptr, /*end=*/nullptr, /*offset=*/nullptr,
-                              /*reserved_from=*/nullptr, buffer.carried);
+    plan_ir::BufferOp::create(builder, buffer.location, buffer.symbol.getValue(), buffer.type, buffer.space,
+                              *buffer.bufferClass, bytes, text(buffer.entry), text(buffer.parameter),
+                              text(buffer.state), buffer.valid, text(buffer.unit), /*begin=*/nullptr, /*end=*/nullptr,
+                              /*offset=*/nullptr, /*reserved_from=*/nullptr, buffer.carried);
   }
 }
 
