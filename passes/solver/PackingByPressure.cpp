@@ -3,6 +3,7 @@
 
 #include "passes/solver/PackingIntervals.h"
 #include "passes/solver/PackingSearch.h"
+#include "passes/solver/PackingSweep.h"
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,10 @@ constexpr std::uint64_t searchedPlacements = 300;
 constexpr std::array shares = {16, 8, 4, 32};
 /// Comparisons of two buffers for one choice of shares.
 constexpr std::uint64_t stepsOfAChoice = 60'000'000;
+/// A sweep places buffers of less than one part of so many of the largest before the others.
+constexpr std::uint64_t smallPart = 256;
+/// Steps of a sweep for each one of the groups.
+constexpr std::uint64_t sweepSteps = 2;
 
 class Placement {
 public:
@@ -64,6 +69,15 @@ public:
         return false;
     }
     return placeRest();
+  }
+
+  /// The same with a sweep in place of the groups.
+  bool runSweep(int stackShare, int longShare) {
+    if (!stack(instants / stackShare) || !measurePressure())
+      return false;
+    longLived = instants / longShare;
+    placeLongLived();
+    return sweep() && placeRest();
   }
 
   PackingSolution solution(const PackingProblem &problem) const {
@@ -324,6 +338,48 @@ private:
     return true;
   }
 
+  /// Places the buffers of high pressure. Small ones, which would only multiply the placements that are compared, and
+  /// those of two intervals come first.
+  bool sweep() {
+    Ids before, swept;
+    const std::uint64_t largest = std::ranges::max(sizes);
+    for (std::uint32_t i : rest)
+      if (offsets[i] == unplaced && highest[i] >= highPressure)
+        (spansOf(i).size() > 1 || sizes[i] < largest / smallPart ? before : swept).push_back(i);
+    sortByKey(before, Key::area);
+    if (!placeInOrder(before, placedBuffers(), PackingFit::first).empty())
+      return false;
+    const Ids placed = placedBuffers();
+    std::vector<SweepBuffer> buffers;
+    for (std::uint32_t i : swept) {
+      const PackingInterval &s = spansOf(i).front();
+      std::vector<ByteRange> occupied;
+      for (std::uint32_t j : placed)
+        if (overlap(i, j))
+          occupied.push_back({offsets[j], offsets[j] + sizes[j]});
+      std::ranges::sort(occupied, {}, &ByteRange::begin);
+      SweepBuffer &buffer = buffers.emplace_back(SweepBuffer{sizes[i], s.begin, s.end, roofs[i], {}});
+      for (const ByteRange &range : occupied)
+        if (buffer.occupied.empty() || range.begin > buffer.occupied.back().end)
+          buffer.occupied.push_back(range);
+        else
+          buffer.occupied.back().end = std::max(buffer.occupied.back().end, range.end);
+    }
+    const auto found = sweepPacking(buffers, most - std::min(most, taken));
+    if (!found)
+      return false;
+    for (std::size_t k = 0; k < swept.size(); ++k)
+      offsets[swept[k]] = (*found)[k];
+    return true;
+  }
+
+  /// Those that are not in the stack.
+  Ids placedBuffers() const {
+    Ids placed;
+    std::ranges::copy_if(rest, std::back_inserter(placed), [&](std::uint32_t i) { return offsets[i] != unplaced; });
+    return placed;
+  }
+
   bool placeGroup(Ids group) {
     for (int attempt = 0; !group.empty() && attempt < maxAttempts && taken < most; ++attempt) {
       const Ids failed = tryOrders(group, PackingFit::first);
@@ -414,17 +470,31 @@ std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std
   return std::nullopt;
 }
 
+std::optional<PackingSolution> packBySweep(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t steps) {
+  Placement placement(problem, capacity, steps);
+  if (!placement.runSweep(shares[0], shares[0]))
+    return std::nullopt;
+  return placement.solution(problem);
+}
+
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps) {
+  const std::uint64_t mostOfSweep = sweepSteps * steps;
+  constexpr std::uint64_t lowestPart = 500;
+  const auto capacityOf = [&](std::uint64_t part) { return least + least / part; };
   // Higher capacities need fewer steps.
-  for (const std::uint64_t part : {50, 100, 150, 200, 500}) {
-    const std::uint64_t capacity = least + least / part;
-    if (solution.height <= capacity)
+  for (const std::uint64_t part : {std::uint64_t(50), std::uint64_t(100), lowestPart}) {
+    if (solution.height <= capacityOf(part))
       continue;
-    std::optional<PackingSolution> lower = packByPressure(problem, capacity, steps);
-    if (!lower)
-      break;
-    solution = std::move(*lower);
+    std::optional<PackingSolution> lower = packByPressure(problem, capacityOf(part), steps);
+    if (lower) {
+      solution = std::move(*lower);
+      continue;
+    }
+    for (const std::uint64_t sweptPart : {lowestPart, part})
+      if (!lower)
+        lower = packBySweep(problem, capacityOf(sweptPart), mostOfSweep);
+    return lower ? std::move(*lower) : solution;
   }
   return solution;
 }

@@ -31,8 +31,11 @@ namespace sluice {
 std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std::uint64_t capacity,
                                               std::uint64_t &steps);
 
-/// The solution, or a lower one that was found in `steps` comparisons: of at most 1.02, 1.01, 1.0067, 1.005 or 1.002
-/// times `least`.
+/// The same with a sweep (passes/solver/PackingSweep.h) in place of the groups of step 3.
+std::optional<PackingSolution> packBySweep(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t steps);
+
+/// The solution, or a lower one that was found in `steps` comparisons: of at most 1.02, 1.01 or 1.002 times
+/// `least`. Where the groups fail, a sweep is tried, first for the lowest of these heights.
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps);
 

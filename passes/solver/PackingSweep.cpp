@@ -1,0 +1,264 @@
+//===- PackingSweep.cpp - placement from the last instant to the first --------------------===//
+#include "passes/solver/PackingSweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+namespace sluice {
+namespace {
+
+/// Partial placements that are extended, and the most after failures.
+constexpr std::size_t usualWidth = 500, mostWidth = 4000;
+/// Placements are kept after each so many buffers.
+constexpr std::size_t snapshotDistance = 16;
+/// Returns from one position after which the sweep ends.
+constexpr unsigned mostFailures = 256;
+/// The weight of a successor that fills a gap; others have 1.
+constexpr double weightOfFill = 10;
+
+class Sweep {
+public:
+  Sweep(const std::vector<SweepBuffer> &buffers, std::uint64_t most) : buffers(buffers), most(most) {
+    order.resize(buffers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+      return buffers[a].end != buffers[b].end ? buffers[a].end > buffers[b].end : buffers[a].bytes > buffers[b].bytes;
+    });
+    findDemands();
+  }
+
+  std::optional<std::vector<std::uint64_t>> run() {
+    std::vector<Snapshot> snapshots;
+    std::vector<Placement> placements(1);
+    std::size_t width = usualWidth, narrowFrom = 0, furthest = 0;
+    unsigned failures = 0;
+    for (std::size_t k = 0; k < order.size();) {
+      if (k % snapshotDistance == 0) {
+        snapshots.resize(k / snapshotDistance);
+        snapshots.push_back({placements, nodes.size()});
+      }
+      if (k >= narrowFrom)
+        width = usualWidth;
+      placements = extend(placements, k, width);
+      if (steps > most)
+        return std::nullopt;
+      if (!placements.empty()) {
+        ++k;
+        continue;
+      }
+      failures = k > furthest ? 1 : failures + 1;
+      if (failures > mostFailures)
+        return std::nullopt;
+      furthest = std::max(furthest, k);
+      width = std::min(usualWidth << std::min(failures, 8U), mostWidth);
+      narrowFrom = k + 2 * snapshotDistance;
+      const std::size_t back =
+          std::min<std::size_t>(snapshots.size(), 1 + (std::size_t(1) << std::min(failures / 2, 16U)));
+      const std::size_t from = snapshots.size() - back;
+      placements = std::move(snapshots[from].placements);
+      nodes.resize(snapshots[from].nodes);
+      snapshots.resize(from);
+      k = from * snapshotDistance;
+    }
+    std::vector<std::uint64_t> offsets(buffers.size(), 0);
+    std::uint32_t node = placements.empty() ? none : placements.front().node;
+    for (std::size_t k = order.size(); k > 0; node = nodes[node].before)
+      offsets[order[--k]] = nodes[node].offset;
+    return offsets;
+  }
+
+private:
+  static constexpr std::uint32_t none = ~std::uint32_t(0);
+  /// A placed buffer that is live at the current instant.
+  struct Live {
+    std::uint64_t begin, end;
+    std::uint32_t buffer, firstInstant;
+  };
+  struct Placement {
+    /// Sorted by offset.
+    std::vector<Live> live;
+    /// The sum of the hashes of `live`.
+    std::uint64_t hash = 0;
+    /// The buffer that was placed last, in `nodes`.
+    std::uint32_t node = none;
+  };
+  struct Node {
+    std::uint32_t before;
+    std::uint64_t offset;
+  };
+  struct Snapshot {
+    std::vector<Placement> placements;
+    std::size_t nodes;
+  };
+  struct Successor {
+    /// The weight, then the key.
+    double key;
+    std::uint32_t placement;
+    std::uint64_t offset, hash;
+  };
+  /// Large buffers that are live at an instant and not yet placed.
+  struct Demand {
+    /// 0: none.
+    std::uint64_t count = 0, bytes = 0;
+    /// At buffers with a `begin` of at most it.
+    std::uint32_t instant = 0;
+    std::uint64_t ceiling = 0;
+    std::uint32_t buffer = 0;
+  };
+
+  static std::uint64_t hashOf(std::uint32_t buffer, std::uint64_t offset) {
+    std::uint64_t x = offset * 0x9e3779b97f4a7c15u + buffer;
+    for (int round = 0; round < 2; ++round)
+      x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+    return x ^ (x >> 32);
+  }
+  /// Uniform in (0, 1].
+  double uniform() {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double(state >> 33) + 1) / double(std::uint64_t(1) << 31);
+  }
+
+  /// For each position in the order the demand of the next instant at which a large buffer begins.
+  void findDemands() {
+    demands.resize(order.size());
+    std::uint64_t largest = 0;
+    for (const SweepBuffer &buffer : buffers)
+      largest = std::max(largest, buffer.bytes);
+    const auto isLarge = [&](std::uint32_t i) { return buffers[i].bytes > largest / 2; };
+    std::uint32_t next = none;
+    for (std::size_t k = order.size(); k-- > 0;) {
+      if (isLarge(order[k]))
+        next = order[k];
+      if (next == none)
+        continue;
+      const std::uint32_t instant = buffers[next].end - 1;
+      Demand &demand = demands[k];
+      demand = {.count = 0, .bytes = largest, .instant = instant, .ceiling = buffers[next].ceiling, .buffer = next};
+      for (std::size_t m = k; m < order.size() && buffers[order[m]].end > instant; ++m)
+        if (const SweepBuffer &large = buffers[order[m]]; isLarge(order[m]) && large.begin <= instant) {
+          ++demand.count;
+          demand.bytes = std::min(demand.bytes, large.bytes);
+          demand.ceiling = std::min(demand.ceiling, large.ceiling);
+        }
+    }
+  }
+
+  /// Sets `gaps` to those that the buffers live at an instant and the occupied bytes leave below the ceiling.
+  static void findGaps(const std::vector<Live> &live, std::uint32_t instant, const std::vector<ByteRange> &occupied,
+                       std::uint64_t ceiling, std::vector<ByteRange> &gaps) {
+    gaps.clear();
+    std::uint64_t at = 0;
+    auto fixed = occupied.begin();
+    const auto take = [&](std::uint64_t begin, std::uint64_t end) {
+      if (begin > at && at < ceiling)
+        gaps.push_back({at, std::min(begin, ceiling)});
+      at = std::max(at, end);
+    };
+    for (const Live &each : live) {
+      if (each.firstInstant > instant)
+        continue;
+      for (; fixed != occupied.end() && fixed->begin < each.begin; ++fixed)
+        take(fixed->begin, fixed->end);
+      take(each.begin, each.end);
+    }
+    for (; fixed != occupied.end(); ++fixed)
+      take(fixed->begin, fixed->end);
+    take(ceiling, ceiling);
+  }
+
+  /// The placements with one buffer more; at most `width`.
+  std::vector<Placement> extend(std::vector<Placement> &placements, std::size_t k, std::size_t width) {
+    const std::uint32_t i = order[k];
+    const SweepBuffer &buffer = buffers[i];
+    const Demand &demand = demands[k];
+    const bool limitsDemand = demand.count > 0 && buffer.end - 1 > demand.instant && buffer.begin <= demand.instant;
+    const auto fitting = [&](const ByteRange &gap) { return (gap.end - gap.begin) / demand.bytes; };
+    std::vector<Successor> successors;
+    std::vector<ByteRange> gaps, gapsLater;
+    for (std::uint32_t p = 0; p < placements.size(); ++p) {
+      Placement &placement = placements[p];
+      std::erase_if(placement.live, [&](const Live &live) {
+        const bool isOver = live.firstInstant >= buffer.end;
+        if (isOver)
+          placement.hash -= hashOf(live.buffer, live.begin);
+        return isOver;
+      });
+      steps += placement.live.size();
+      std::uint64_t held = 0;
+      if (demand.count > 0) {
+        findGaps(placement.live, demand.instant, buffers[demand.buffer].occupied, demand.ceiling, gapsLater);
+        for (const ByteRange &gap : gapsLater)
+          held += fitting(gap);
+        if (held < demand.count)
+          continue;
+      }
+      const std::size_t first = successors.size();
+      double sum = 0;
+      const auto add = [&](std::uint64_t offset, double weight) {
+        if (limitsDemand) {
+          std::uint64_t left = held;
+          for (const ByteRange &gap : gapsLater)
+            if (const ByteRange lower = {gap.begin, std::clamp(offset, gap.begin, gap.end)},
+                upper = {std::clamp(offset + buffer.bytes, gap.begin, gap.end), gap.end};
+                lower.end < upper.begin)
+              left -= fitting(gap) - fitting(lower) - fitting(upper);
+          if (left < demand.count)
+            return;
+        }
+        successors.push_back({weight, p, offset, placement.hash + hashOf(i, offset)});
+        sum += weight;
+      };
+      findGaps(placement.live, buffer.end - 1, buffer.occupied, buffer.ceiling, gaps);
+      for (const ByteRange &gap : gaps) {
+        if (gap.end - gap.begin == buffer.bytes) {
+          add(gap.begin, weightOfFill);
+        } else if (gap.end - gap.begin > buffer.bytes) {
+          add(gap.begin, 1);
+          add(gap.end - buffer.bytes, 1);
+        }
+      }
+      // A placement with many successors has no more of them in the next step than others.
+      const double count = double(gapsLater.size() + 1), weight = sum * count * std::sqrt(count);
+      for (std::size_t s = first; s < successors.size(); ++s)
+        successors[s].key = uniform() * weight / successors[s].key;
+    }
+    if (successors.size() > width) {
+      std::ranges::nth_element(successors, successors.begin() + std::ptrdiff_t(width), {}, &Successor::key);
+      successors.resize(width);
+    }
+    const auto same = [](const Successor &s) { return std::tuple(s.hash, s.placement, s.offset); };
+    std::ranges::sort(successors, {}, same);
+    const auto repeated = std::ranges::unique(successors, {}, &Successor::hash);
+    successors.erase(repeated.begin(), repeated.end());
+    std::vector<Placement> extended;
+    extended.reserve(successors.size());
+    for (const Successor &successor : successors) {
+      Placement &next = extended.emplace_back(placements[successor.placement]);
+      const Live live = {successor.offset, successor.offset + buffer.bytes, i, buffer.begin};
+      next.live.insert(std::ranges::upper_bound(next.live, live.begin, {}, &Live::begin), live);
+      next.hash = successor.hash;
+      nodes.push_back({next.node, successor.offset});
+      next.node = std::uint32_t(nodes.size() - 1);
+    }
+    return extended;
+  }
+
+  const std::vector<SweepBuffer> &buffers;
+  std::uint64_t most, steps = 0;
+  /// By descending end.
+  std::vector<std::uint32_t> order;
+  /// By position in the order.
+  std::vector<Demand> demands;
+  std::vector<Node> nodes;
+  std::uint64_t state = 0x853c49e6748fea9bu;
+};
+
+} // namespace
+
+std::optional<std::vector<std::uint64_t>> sweepPacking(const std::vector<SweepBuffer> &buffers, std::uint64_t steps) {
+  return Sweep(buffers, steps).run();
+}
+
+} // namespace sluice
