@@ -479,22 +479,23 @@ std::optional<PackingSolution> packBySweep(const PackingProblem &problem, std::u
 
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps) {
-  const std::uint64_t mostOfSweep = sweepSteps * steps;
-  constexpr std::uint64_t lowestPart = 500;
   const auto capacityOf = [&](std::uint64_t part) { return least + least / part; };
-  // Higher capacities need fewer steps.
-  for (const std::uint64_t part : {std::uint64_t(50), std::uint64_t(100), lowestPart}) {
+  constexpr std::uint64_t lowest = 500;
+  if (solution.height <= capacityOf(lowest))
+    return solution;
+  std::uint64_t few = steps / 5;
+  std::optional<PackingSolution> found = packByPressure(problem, capacityOf(lowest), few);
+  if (!found)
+    found = packBySweep(problem, capacityOf(lowest), sweepSteps * steps);
+  if (found)
+    return std::move(*found);
+  for (const std::uint64_t part : {50, 100}) {
     if (solution.height <= capacityOf(part))
       continue;
-    std::optional<PackingSolution> lower = packByPressure(problem, capacityOf(part), steps);
-    if (lower) {
-      solution = std::move(*lower);
-      continue;
-    }
-    for (const std::uint64_t sweptPart : {lowestPart, part})
-      if (!lower)
-        lower = packBySweep(problem, capacityOf(sweptPart), mostOfSweep);
-    return lower ? std::move(*lower) : solution;
+    found = packByPressure(problem, capacityOf(part), steps);
+    if (!found)
+      break;
+    solution = std::move(*found);
   }
   return solution;
 }

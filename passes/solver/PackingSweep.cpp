@@ -15,12 +15,24 @@ constexpr std::size_t usualWidth = 500, mostWidth = 4000;
 constexpr std::size_t snapshotDistance = 16;
 /// Returns from one position after which the sweep ends.
 constexpr unsigned mostFailures = 256;
+/// The demand is that of the largest of so many buffers.
+constexpr std::size_t demandDistance = 40;
 /// The weight of a successor that fills a gap; others have 1.
 constexpr double weightOfFill = 10;
 
+/// The bytes that are in both lists.
+std::vector<ByteRange> commonRanges(const std::vector<ByteRange> &a, const std::vector<ByteRange> &b) {
+  std::vector<ByteRange> common;
+  for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end(); ++(x->end < y->end ? x : y))
+    if (const ByteRange both = {std::max(x->begin, y->begin), std::min(x->end, y->end)}; both.begin < both.end)
+      common.push_back(both);
+  return common;
+}
+
 class Sweep {
 public:
-  Sweep(const std::vector<SweepBuffer> &buffers, std::uint64_t most) : buffers(buffers), most(most) {
+  Sweep(const std::vector<SweepBuffer> &buffers, std::uint64_t most, std::uint64_t seed)
+      : buffers(buffers), most(most), state(seed) {
     order.resize(buffers.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
@@ -100,12 +112,13 @@ private:
   };
   /// Large buffers that are live at an instant and not yet placed.
   struct Demand {
-    /// 0: none.
     std::uint64_t count = 0, bytes = 0;
     /// At buffers with a `begin` of at most it.
     std::uint32_t instant = 0;
+    /// Of the buffer whose ceiling is the highest.
     std::uint64_t ceiling = 0;
-    std::uint32_t buffer = 0;
+    /// For each of them.
+    std::vector<ByteRange> occupied;
   };
 
   static std::uint64_t hashOf(std::uint32_t buffer, std::uint64_t offset) {
@@ -120,28 +133,29 @@ private:
     return (double(state >> 33) + 1) / double(std::uint64_t(1) << 31);
   }
 
-  /// For each position in the order the demand of the next instant at which a large buffer begins.
+  /// For each position in the order the demand of the largest of the next buffers, and of those that are more than half
+  /// as large and live with it.
   void findDemands() {
-    demands.resize(order.size());
-    std::uint64_t largest = 0;
-    for (const SweepBuffer &buffer : buffers)
-      largest = std::max(largest, buffer.bytes);
-    const auto isLarge = [&](std::uint32_t i) { return buffers[i].bytes > largest / 2; };
-    std::uint32_t next = none;
-    for (std::size_t k = order.size(); k-- > 0;) {
-      if (isLarge(order[k]))
-        next = order[k];
-      if (next == none)
-        continue;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const auto end = order.begin() + std::ptrdiff_t(std::min(order.size(), k + demandDistance));
+      const std::uint32_t next =
+          *std::max_element(order.begin() + std::ptrdiff_t(k), end,
+                            [&](std::uint32_t x, std::uint32_t y) { return buffers[x].bytes < buffers[y].bytes; });
       const std::uint32_t instant = buffers[next].end - 1;
-      Demand &demand = demands[k];
-      demand = {.count = 0, .bytes = largest, .instant = instant, .ceiling = buffers[next].ceiling, .buffer = next};
+      Demand demand = {.count = 0,
+                       .bytes = buffers[next].bytes,
+                       .instant = instant,
+                       .ceiling = 0,
+                       .occupied = buffers[next].occupied};
       for (std::size_t m = k; m < order.size() && buffers[order[m]].end > instant; ++m)
-        if (const SweepBuffer &large = buffers[order[m]]; isLarge(order[m]) && large.begin <= instant) {
+        if (const SweepBuffer &large = buffers[order[m]];
+            large.bytes > buffers[next].bytes / 2 && large.begin <= instant) {
           ++demand.count;
           demand.bytes = std::min(demand.bytes, large.bytes);
-          demand.ceiling = std::min(demand.ceiling, large.ceiling);
+          demand.ceiling = std::max(demand.ceiling, large.ceiling);
+          demand.occupied = commonRanges(demand.occupied, large.occupied);
         }
+      demands.push_back(std::move(demand));
     }
   }
 
@@ -173,7 +187,7 @@ private:
     const std::uint32_t i = order[k];
     const SweepBuffer &buffer = buffers[i];
     const Demand &demand = demands[k];
-    const bool limitsDemand = demand.count > 0 && buffer.end - 1 > demand.instant && buffer.begin <= demand.instant;
+    const bool limitsDemand = buffer.end - 1 > demand.instant && buffer.begin <= demand.instant;
     const auto fitting = [&](const ByteRange &gap) { return (gap.end - gap.begin) / demand.bytes; };
     std::vector<Successor> successors;
     std::vector<ByteRange> gaps, gapsLater;
@@ -187,13 +201,11 @@ private:
       });
       steps += placement.live.size();
       std::uint64_t held = 0;
-      if (demand.count > 0) {
-        findGaps(placement.live, demand.instant, buffers[demand.buffer].occupied, demand.ceiling, gapsLater);
-        for (const ByteRange &gap : gapsLater)
-          held += fitting(gap);
-        if (held < demand.count)
-          continue;
-      }
+      findGaps(placement.live, demand.instant, demand.occupied, demand.ceiling, gapsLater);
+      for (const ByteRange &gap : gapsLater)
+        held += fitting(gap);
+      if (held < demand.count)
+        continue;
       const std::size_t first = successors.size();
       double sum = 0;
       const auto add = [&](std::uint64_t offset, double weight) {
@@ -252,13 +264,19 @@ private:
   /// By position in the order.
   std::vector<Demand> demands;
   std::vector<Node> nodes;
-  std::uint64_t state = 0x853c49e6748fea9bu;
+  /// Of the generator.
+  std::uint64_t state;
 };
 
 } // namespace
 
 std::optional<std::vector<std::uint64_t>> sweepPacking(const std::vector<SweepBuffer> &buffers, std::uint64_t steps) {
-  return Sweep(buffers, steps).run();
+  // The steps that a sweep needs differ by more than ten times between sequences of random numbers.
+  std::uint64_t seed = 0;
+  for (const std::uint64_t part : {8, 8, 4, 4, 4})
+    if (auto offsets = Sweep(buffers, steps / part, ++seed).run())
+      return offsets;
+  return std::nullopt;
 }
 
 } // namespace sluice
