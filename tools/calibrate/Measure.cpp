@@ -113,7 +113,7 @@ Result<KernelTime> measureKernel(const KernelCase &kernel, int threads, int rank
       std::vector<double> seconds;
       // All ranks run until the last one has enough runs, so that each has the others next to it.
       const double end = clockSeconds(CLOCK_MONOTONIC) + options.seconds / double(kernel.forms.size());
-      while (seconds.size() < 5 || clockSeconds(CLOCK_MONOTONIC) < end) {
+      while (seconds.size() < 3 || clockSeconds(CLOCK_MONOTONIC) < end) {
         displacement.run();
         const double start = clockSeconds(clock);
         SLUICE_RETURN_IF_ERROR((*prepared)->run());

@@ -18,7 +18,7 @@ namespace sluice {
 
 struct MeasureOptions {
   /// Of each measurement.
-  double seconds = 0.01;
+  double seconds = 0.004;
   /// Written by each thread before each run of a kernel or collective.
   std::size_t displacedBytes = 0;
 };
