@@ -237,7 +237,8 @@ private:
         successors[s].key = uniform() * weight / successors[s].key;
     }
     if (successors.size() > width) {
-      std::ranges::nth_element(successors, successors.begin() + std::ptrdiff_t(width), {}, &Successor::key);
+      const auto keyOf = [](const Successor &s) { return std::pair(s.key, s.hash); };
+      std::ranges::nth_element(successors, successors.begin() + std::ptrdiff_t(width), {}, keyOf);
       successors.resize(width);
     }
     const auto same = [](const Successor &s) { return std::tuple(s.hash, s.placement, s.offset); };
