@@ -15,7 +15,7 @@ void sluice::buildPrefetch(mlir::OpPassManager &manager) {
 
 void sluice::buildLower(mlir::OpPassManager &manager) {
   manager.addPass(createLowerToPlan());
-  // Before plan-place-destinations: a setting that moves a destination must not change what is fused.
+  // Before plan-place-destinations: a setting that moves a destination must not change fusions.
   manager.addPass(createFuseColumnSums());
   manager.addPass(createPlaceDestinations());
   // Before accumulation, which makes two launches of a gradient.

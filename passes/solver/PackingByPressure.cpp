@@ -323,7 +323,7 @@ private:
       if (spansOf(i).size() > 1)
         return false;
       const PackingInterval &s = spansOf(i).front();
-      problem.buffers.push_back({.bytes = sizes[i], .begin = s.begin, .end = s.end});
+      problem.buffers.push_back({.name = {}, .bytes = sizes[i], .begin = s.begin, .end = s.end});
       auto &occupied = surroundings.occupied.emplace_back();
       for (std::uint32_t j : rest)
         if (offsets[j] != unplaced && overlap(i, j))

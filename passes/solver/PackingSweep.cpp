@@ -13,9 +13,9 @@ namespace {
 constexpr std::size_t usualWidth = 500, mostWidth = 4000;
 /// Placements are kept after each so many buffers.
 constexpr std::size_t snapshotDistance = 16;
-/// Returns from one position after which the sweep ends.
+/// Failures at one position after which the sweep ends.
 constexpr unsigned mostFailures = 256;
-/// The demand is that of the largest of so many buffers.
+/// Buffers of the order among which the largest one states the demand.
 constexpr std::size_t demandDistance = 40;
 /// The weight of a successor that fills a gap; others have 1.
 constexpr double weightOfFill = 10;

@@ -191,7 +191,7 @@ Status calibrate(const CalibrateOptions &options) {
   // An output that cannot be written is reported before the measurements.
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(options.output));
   Calibration calibration(options);
-  for (int round = 0; round < (options.isQuick ? 1 : rounds); ++round)
+  for (int round = 0; round < rounds; ++round)
     SLUICE_RETURN_IF_ERROR(calibration.measureRound());
   SLUICE_RETURN_IF_ERROR(file.write(calibration.text()));
   return file.commit();

@@ -17,10 +17,11 @@ void expectValid(const std::vector<SweepBuffer> &buffers, const std::vector<std:
     EXPECT_LE(offsets[i] + buffers[i].bytes, buffers[i].ceiling) << i;
     for (const ByteRange &range : buffers[i].occupied)
       EXPECT_TRUE(range.end <= offsets[i] || offsets[i] + buffers[i].bytes <= range.begin) << i;
-    for (std::size_t j = 0; j < i; ++j)
+    for (std::size_t j = 0; j < i; ++j) {
       if (buffers[i].begin < buffers[j].end && buffers[j].begin < buffers[i].end)
         EXPECT_TRUE(offsets[i] + buffers[i].bytes <= offsets[j] || offsets[j] + buffers[j].bytes <= offsets[i])
             << i << " and " << j;
+    }
   }
 }
 
@@ -63,17 +64,16 @@ TEST(PackingSweep, PlacesTheBackwardOfEqualBlocks) {
 }
 
 TEST(PackingSweep, OccupiedBytesStayFree) {
-  // Only [0, 10), [30, 40) and [60, 100) are free, at all instants.
-  std::vector<SweepBuffer> buffers = {
-      {10, 0, 4, 100, {}}, {10, 2, 6, 100, {}}, {40, 3, 8, 100, {}}, {20, 6, 9, 100, {}}, {20, 8, 9, 100, {}}};
-  for (SweepBuffer &buffer : buffers)
-    buffer.occupied = {{10, 30}, {40, 60}};
-  buffers[3].occupied = {{0, 60}};
-  buffers[3].ceiling = buffers[4].ceiling = 100;
-  buffers[2].end = 6;
+  // Only [0, 10), [30, 40) and [60, 100) are free. Without the occupied bytes each placement would begin at 0.
+  const std::vector<ByteRange> occupied = {{10, 30}, {40, 60}};
+  const std::vector<SweepBuffer> buffers = {
+      {10, 0, 4, 100, occupied}, {10, 2, 6, 100, occupied}, {40, 3, 6, 100, occupied}, {20, 6, 9, 100, occupied}};
   const auto offsets = sweepPacking(buffers, manySteps);
   ASSERT_TRUE(offsets);
   expectValid(buffers, *offsets);
+  EXPECT_EQ((*offsets)[2], 60);
+  // No gap of 41 bytes.
+  EXPECT_FALSE(sweepPacking({{41, 0, 1, 100, occupied}}, manySteps));
 }
 
 TEST(PackingSweep, EndsWithoutAPlacement) {
