@@ -1,20 +1,17 @@
 //===- PackingByPressure.cpp - placement below a capacity, the fullest instants first -----===//
 #include "passes/solver/PackingByPressure.h"
 
-#include "passes/solver/PackingIntervals.h"
+#include "passes/solver/PackingPlacement.h"
 #include "passes/solver/PackingSearch.h"
 #include "passes/solver/PackingSweep.h"
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
-#include <span>
 
 namespace sluice {
 namespace {
 
-constexpr std::uint64_t unplaced = std::numeric_limits<std::uint64_t>::max();
 /// Instants of at least this pressure are placed in groups.
 constexpr double highPressure = 0.8;
 /// Groups of more buffers are divided where the pressure is lowest.
@@ -36,30 +33,14 @@ constexpr std::uint64_t smallPart = 256;
 /// Steps of a sweep for each one of the groups.
 constexpr std::uint64_t sweepSteps = 2;
 
-class Placement {
+class GroupPlacement : public PackingPlacement {
 public:
-  Placement(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t steps)
-      : top(capacity / problem.alignment * problem.alignment), most(steps), intervals(intervalsOf(problem)),
-        first(problem.buffers.size() + 1, 0), offsets(problem.buffers.size(), 0) {
-    std::erase_if(intervals, [&](const PackingInterval &s) { return problem.buffers[s.buffer].bytes == 0; });
-    instants = dropIdleInstants(intervals);
-    for (const PackingInterval &s : intervals)
-      ++first[s.buffer + 1];
-    for (std::size_t i = 1; i < first.size(); ++i)
-      first[i] += first[i - 1];
-    for (const PackingBuffer &buffer : problem.buffers)
-      sizes.push_back(alignUp(buffer.bytes, problem.alignment));
-    lifespans.assign(sizes.size(), 0);
-    for (const PackingInterval &s : intervals)
-      lifespans[s.buffer] += s.end - s.begin;
-  }
+  using PackingPlacement::PackingPlacement;
 
   /// Places all buffers; false if some have no place.
   bool run(int stackShare, int longShare) {
-    if (!stack(instants / stackShare) || !measurePressure())
+    if (!start(stackShare, longShare))
       return false;
-    longLived = instants / longShare;
-    placeLongLived();
     for (const Run &run : pressedRuns()) {
       Ids group;
       for (std::uint32_t i : rest)
@@ -72,116 +53,15 @@ public:
   }
 
   /// The same with a sweep in place of the groups.
-  bool runSweep(int stackShare, int longShare) {
-    if (!stack(instants / stackShare) || !measurePressure())
-      return false;
-    longLived = instants / longShare;
-    placeLongLived();
-    return sweep() && placeRest();
-  }
-
-  PackingSolution solution(const PackingProblem &problem) const {
-    PackingSolution result;
-    result.offsets.assign(sizes.size(), 0);
-    for (std::uint32_t i = 0; i < sizes.size(); ++i)
-      if (!spansOf(i).empty()) {
-        result.offsets[i] = isStacked[i] ? offsets[i] : top - offsets[i] - sizes[i];
-        result.height = std::max(result.height, result.offsets[i] + problem.buffers[i].bytes);
-      }
-    return result;
-  }
-
-  std::uint64_t steps() const { return taken; }
+  bool runSweep(int stackShare, int longShare) { return start(stackShare, longShare) && sweep() && placeRest(); }
 
 private:
-  using Ids = std::vector<std::uint32_t>;
   enum class Key : std::uint8_t { learned, area, size, lifespan, pressure };
   /// Consecutive instants of high pressure.
   struct Run {
     double pressure;
     std::uint32_t begin, end;
   };
-
-  std::span<const PackingInterval> spansOf(std::uint32_t buffer) const {
-    return std::span(intervals).subspan(first[buffer], first[buffer + 1] - first[buffer]);
-  }
-  bool lives(std::uint32_t buffer, std::uint32_t begin, std::uint32_t end) const {
-    return std::ranges::any_of(spansOf(buffer),
-                               [&](const PackingInterval &s) { return s.begin < end && begin < s.end; });
-  }
-  bool overlap(std::uint32_t a, std::uint32_t b) {
-    ++taken;
-    return std::ranges::any_of(spansOf(a), [&](const PackingInterval &s) { return lives(b, s.begin, s.end); });
-  }
-
-  /// Places the stack, and sets the room above it at each instant. False if it exceeds the capacity.
-  bool stack(std::uint32_t leastLifespan) {
-    std::vector<std::uint64_t> live(instants, 0);
-    for (const PackingInterval &s : intervals)
-      for (std::uint32_t t = s.begin; t < s.end; ++t)
-        live[t] += sizes[s.buffer];
-    const auto fullest = std::uint32_t(std::ranges::max_element(live) - live.begin());
-    Ids nested;
-    for (std::uint32_t i = 0; i < sizes.size(); ++i)
-      if (spansOf(i).size() == 1 && lifespans[i] > leastLifespan && lives(i, fullest, fullest + 1))
-        nested.push_back(i);
-    std::ranges::stable_sort(nested, [&](std::uint32_t a, std::uint32_t b) { return lifespans[a] > lifespans[b]; });
-    isStacked.assign(sizes.size(), false);
-    room.assign(instants, top);
-    std::uint64_t height = 0;
-    PackingInterval outer = {0, 0, instants};
-    for (std::uint32_t i : nested) {
-      const PackingInterval &s = spansOf(i).front();
-      if (s.begin < outer.begin || s.end > outer.end)
-        continue;
-      outer = s;
-      isStacked[i] = true;
-      offsets[i] = height;
-      height += sizes[i];
-      if (height > top)
-        return false;
-      for (std::uint32_t t = s.begin; t < s.end; ++t)
-        room[t] = top - height;
-    }
-    rest.clear();
-    for (std::uint32_t i = 0; i < sizes.size(); ++i)
-      if (!isStacked[i] && !spansOf(i).empty()) {
-        rest.push_back(i);
-        offsets[i] = unplaced;
-      }
-    return true;
-  }
-
-  /// False if the live bytes of an instant exceed its room.
-  bool measurePressure() {
-    pressure.assign(instants, 0);
-    for (std::uint32_t i : rest)
-      for (const PackingInterval &s : spansOf(i))
-        for (std::uint32_t t = s.begin; t < s.end; ++t)
-          pressure[t] += double(sizes[i]);
-    for (std::uint32_t t = 0; t < instants; ++t) {
-      if (pressure[t] > double(room[t]))
-        return false;
-      pressure[t] = room[t] == 0 ? 0 : pressure[t] / double(room[t]);
-    }
-    highest.assign(sizes.size(), 0);
-    roofs.assign(sizes.size(), top);
-    for (std::uint32_t i : rest)
-      for (const PackingInterval &s : spansOf(i))
-        for (std::uint32_t t = s.begin; t < s.end; ++t) {
-          highest[i] = std::max(highest[i], pressure[t]);
-          roofs[i] = std::min(roofs[i], room[t]);
-        }
-    return true;
-  }
-
-  /// Places the buffers that outlive the groups, such as shards of gradients: a group leaves no room for them later.
-  void placeLongLived() {
-    Ids order;
-    std::ranges::copy_if(rest, std::back_inserter(order), [&](std::uint32_t i) { return lifespans[i] > longLived; });
-    std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) { return lifespans[a] > lifespans[b]; });
-    placeInOrder(order, {}, PackingFit::first);
-  }
 
   double highestPressure(std::uint32_t begin, std::uint32_t end) const {
     return *std::max_element(pressure.begin() + begin, pressure.begin() + end);
@@ -226,35 +106,6 @@ private:
     std::reverse(runs.begin(), highest);
     std::rotate(runs.begin(), highest, runs.end());
     return runs;
-  }
-
-  /// Places the group in order, each buffer at the lowest offset that `near` leaves or in the smallest gap. Returns the
-  /// buffers without room.
-  Ids placeInOrder(const Ids &order, const Ids &near, PackingFit fit) {
-    Ids placed = near, failed;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> occupied;
-    for (std::uint32_t i : order) {
-      occupied.clear();
-      for (std::uint32_t j : placed)
-        if (overlap(i, j))
-          occupied.emplace_back(offsets[j], offsets[j] + sizes[j]);
-      std::ranges::sort(occupied);
-      std::uint64_t at = 0, gapAt = 0, gap = unplaced;
-      for (const auto &[begin, end] : occupied) {
-        if (begin >= at + sizes[i] && begin - at < gap) {
-          gap = begin - at;
-          gapAt = at;
-          if (fit == PackingFit::first)
-            break;
-        }
-        at = std::max(at, end);
-      }
-      if (gap != unplaced)
-        at = gapAt;
-      offsets[i] = at + sizes[i] <= roofs[i] ? at : unplaced;
-      (offsets[i] == unplaced ? failed : placed).push_back(i);
-    }
-    return failed;
   }
 
   /// The largest first.
@@ -373,13 +224,6 @@ private:
     return true;
   }
 
-  /// Those that are not in the stack.
-  Ids placedBuffers() const {
-    Ids placed;
-    std::ranges::copy_if(rest, std::back_inserter(placed), [&](std::uint32_t i) { return offsets[i] != unplaced; });
-    return placed;
-  }
-
   bool placeGroup(Ids group) {
     for (int attempt = 0; !group.empty() && attempt < maxAttempts && taken < most; ++attempt) {
       const Ids failed = tryOrders(group, PackingFit::first);
@@ -428,25 +272,6 @@ private:
     return true;
   }
 
-  std::uint64_t top, most, taken = 0;
-  std::vector<PackingInterval> intervals;
-  /// The first interval of each buffer.
-  std::vector<std::size_t> first;
-  std::uint32_t instants = 0;
-  /// Buffers with longer lifespans are placed before the groups.
-  std::uint64_t longLived = 0;
-  std::vector<std::uint64_t> sizes, lifespans;
-  /// From the bottom for buffers of the stack, from `top` downwards for the others.
-  std::vector<std::uint64_t> offsets;
-  std::vector<bool> isStacked;
-  /// The buffers that are not in the stack.
-  Ids rest;
-  /// By instant: bytes above the stack, and the share of them that live buffers take.
-  std::vector<std::uint64_t> room;
-  std::vector<double> pressure;
-  /// By buffer: the highest pressure and the least room of its instants.
-  std::vector<double> highest;
-  std::vector<std::uint64_t> roofs;
   /// The priority, in the last order that placed a group, of buffers of this size and lifespan. Equal blocks have equal
   /// groups.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> learned;
@@ -461,7 +286,7 @@ std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std
       if (steps == 0)
         return std::nullopt;
       const std::uint64_t most = std::min(steps, stepsOfAChoice);
-      Placement placement(problem, capacity, most);
+      GroupPlacement placement(problem, capacity, most);
       const bool isFound = placement.run(stackShare, longShare);
       steps -= std::min(most, placement.steps());
       if (isFound)
@@ -471,7 +296,7 @@ std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std
 }
 
 std::optional<PackingSolution> packBySweep(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t steps) {
-  Placement placement(problem, capacity, steps);
+  GroupPlacement placement(problem, capacity, steps);
   if (!placement.runSweep(shares[0], shares[0]))
     return std::nullopt;
   return placement.solution(problem);
