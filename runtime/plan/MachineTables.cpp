@@ -152,8 +152,8 @@ Status MachineTables::readRates(const toml::table &file, std::string_view key, s
   SLUICE_ASSIGN_OR_RETURN(const std::vector<const toml::table *> groups, tables(file, key));
   for (const toml::table *table : groups) {
     std::string where = "[[" + std::string(key) + "]]";
-    SLUICE_RETURN_IF_ERROR(
-        checkKeys(*table, where, {"kernel", "dtype", "points", "from"}, {"threads", "ranks", "note", "source"}));
+    SLUICE_RETURN_IF_ERROR(checkKeys(*table, where, {"kernel", "dtype", "points", "from"},
+                                     {"library", "threads", "ranks", "note", "source"}));
     KernelRates group;
     group.kernel = (*table)["kernel"].value_or(std::string());
     if (group.kernel != "*" && !findKernelRecord(group.kernel))
@@ -168,6 +168,12 @@ Status MachineTables::readRates(const toml::table &file, std::string_view key, s
       return errorAt(*table->get("dtype"),
                      "'dtype' in " + where + ", expected a type as 'f32' but got " + shown(*table->get("dtype")));
     group.dtype = DType(dtype);
+    if (const toml::node *library = table->get("library")) {
+      const std::string name = library->value_or(std::string());
+      if (name != "cudnn" && name != "own")
+        return errorAt(*library, "'library' in " + where + ", expected 'cudnn' or 'own' but got " + shown(*library));
+      group.library = name == "cudnn" ? KernelRates::Library::cudnn : KernelRates::Library::own;
+    }
     SLUICE_ASSIGN_OR_RETURN(group.threads, readCount(*table, "threads", where, 1));
     SLUICE_ASSIGN_OR_RETURN(group.ranks, readCount(*table, "ranks", where, 1));
     SLUICE_RETURN_IF_ERROR(checkSource(*table, *table, where));

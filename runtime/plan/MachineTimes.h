@@ -24,6 +24,8 @@ struct KernelRates {
   /// A name of the kernel catalogue, or "*": kernels without a group of rates.
   std::string kernel;
   DType dtype = DType::f32;
+  /// Whose kernel has these rates; `any`: not stated.
+  enum class Library : std::uint8_t { any, own, cudnn } library = Library::any;
   /// The measurement: threads of a rank, and ranks that ran at the same time, each on separate cores.
   std::uint32_t threads = 1, ranks = 1;
   struct Point {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <tuple>
 
 namespace sluice {
 namespace {
@@ -45,6 +45,10 @@ std::array<double, 3> productSize(const plan::LaunchT &launch, const std::string
   const bool isBatch = launch.inputs.size() > 1 && launch.inputs[1]->shape.size() > 2 && out.shape.size() > 2;
   const double rows = isBatch ? static_cast<double>(out.shape[out.shape.size() - 2]) : elements(out) / columns;
   return {rows, columns, std::max(1.0, std::round(depth))};
+}
+
+bool isByDnn(const plan::LaunchT &launch) {
+  return std::ranges::any_of(launch.attributes, [](const auto &each) { return each->name == "cudnn"; });
 }
 
 bool isProduct(const std::string &kernel) {
@@ -148,18 +152,20 @@ GroupPlacement CostModel::placement(std::span<const std::uint32_t> axes) {
   return group;
 }
 
-const KernelRates *CostModel::findRates(const std::vector<KernelRates> &rates, const std::string &kernel,
-                                        DType dtype) const {
-  // Measured with as many threads as the plan's, then with as many ranks as share the machine.
+const KernelRates *CostModel::findRates(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype,
+                                        Library library) const {
+  // Of the same library, measured with as many threads as the plan's, then with as many ranks as share the machine.
   const auto threads = static_cast<double>(std::max(1u, plan.target->threads));
   const double cores = machine.times.constant("cores").value_or(1e9);
   const double ranks = std::max(1.0, std::min(static_cast<double>(meshSize(plan)), std::floor(cores / threads)));
   const KernelRates *best = nullptr;
-  std::pair<double, double> least;
+  std::tuple<int, double, double> least;
   for (const KernelRates &group : rates) {
     if (group.kernel != kernel || group.dtype != dtype)
       continue;
-    const std::pair distance{std::abs(std::log(group.threads / threads)), std::abs(std::log(group.ranks / ranks))};
+    const int other = group.library == library ? 0 : group.library == Library::any ? 1 : 2;
+    const std::tuple distance{other, std::abs(std::log(group.threads / threads)),
+                              std::abs(std::log(group.ranks / ranks))};
     if (!best || distance < least) {
       best = &group;
       least = distance;
@@ -169,14 +175,17 @@ const KernelRates *CostModel::findRates(const std::vector<KernelRates> &rates, c
 }
 
 double CostModel::seconds(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype,
-                          const std::array<double, 3> &size, std::size_t sizes, double amount) {
-  const KernelRates *group = findRates(rates, kernel, dtype);
+                          Library library, const std::array<double, 3> &size, std::size_t sizes, double amount) {
+  const std::string name = concat("'", kernel, "' in ", std::string(dtypeName(dtype)));
+  const KernelRates *group = findRates(rates, kernel, dtype, library);
   if (!group) {
-    ++missing[concat("rate of '", kernel, "' in ", std::string(dtypeName(dtype)))];
+    ++missing["rate of " + name];
     return 0;
   }
   if (machine.device == "cpu" && group->threads != std::max(1u, plan.target->threads))
-    ++assumed[concat("'", kernel, "' in ", std::string(dtypeName(dtype)), ": rate of ", threadsText(group->threads))];
+    ++assumed[concat(name, ": rate of ", threadsText(group->threads))];
+  if (group->library != Library::any && group->library != library)
+    ++assumed[concat(name, ": rate of ", group->library == Library::cudnn ? "cuDNN's kernel" : "Sluice's kernel")];
   return amount / rateAt(*group, size, sizes);
 }
 
@@ -186,31 +195,33 @@ InstructionCost CostModel::launchCost(const plan::LaunchT &launch) {
   InstructionCost cost;
   cost.threads = std::max(1u, plan.target->threads);
   const MachineTimes &times = machine.times;
+  const Library library = isByDnn(launch) ? Library::cudnn : Library::own;
   if (isProduct(kernel) && launch.flops > 0 && !launch.inputs.empty() && !launch.outputs.empty()) {
     // Kernels around a product have its rate unless they were measured.
-    const std::string name = findRates(times.products, kernel, dtype) ? kernel : "matmul";
-    if (name != kernel && findRates(times.products, name, dtype))
+    const std::string name = findRates(times.products, kernel, dtype, library) ? kernel : "matmul";
+    if (name != kernel && findRates(times.products, name, dtype, library))
       ++assumed[concat("'", kernel, "': rate of 'matmul'")];
-    cost.work = seconds(times.products, name, dtype, productSize(launch, kernel), 3, static_cast<double>(launch.flops));
+    cost.work = seconds(times.products, name, dtype, library, productSize(launch, kernel), 3,
+                        static_cast<double>(launch.flops));
     return cost;
   }
   if (kernel.starts_with("attention") && !launch.inputs.empty()) {
     // q [B, T, H, D], after the output's gradient.
     const plan::ViewT &q = *launch.inputs[kernel.ends_with("_grad") ? 1 : 0];
-    cost.work =
-        seconds(times.attention, kernel, dtype, {static_cast<double>(q.shape[1]), static_cast<double>(q.shape[3]), 1},
-                2, static_cast<double>(launch.flops));
+    cost.work = seconds(times.attention, kernel, dtype, library,
+                        {static_cast<double>(q.shape[1]), static_cast<double>(q.shape[3]), 1}, 2,
+                        static_cast<double>(launch.flops));
     return cost;
   }
   if (launch.bytes == 0) {
     ++assumed[concat("'", kernel, "': no time, because the plan has no cost of it")];
     return cost;
   }
-  const bool isMeasured = findRates(times.streaming, kernel, dtype);
+  const bool isMeasured = findRates(times.streaming, kernel, dtype, library);
   const double bytes = static_cast<double>(launch.bytes);
-  if (!isMeasured && machine.device == "cpu" && findRates(times.streaming, "*", dtype))
+  if (!isMeasured && machine.device == "cpu" && findRates(times.streaming, "*", dtype, library))
     ++assumed[concat("'", kernel, "' in ", std::string(dtypeName(dtype)), ": rate of a copy")];
-  cost.work = seconds(times.streaming, isMeasured ? kernel : "*", dtype, {bytes, 1, 1}, 1, bytes);
+  cost.work = seconds(times.streaming, isMeasured ? kernel : "*", dtype, library, {bytes, 1, 1}, 1, bytes);
   return cost;
 }
 
@@ -243,7 +254,7 @@ double CostModel::copySeconds(std::uint64_t bytes, plan::Space from, plan::Space
   }
   // Read and written.
   const double moved = 2 * static_cast<double>(bytes);
-  return seconds(machine.times.streaming, "*", DType::f32, {moved, 1, 1}, 1, moved);
+  return seconds(machine.times.streaming, "*", DType::f32, Library::own, {moved, 1, 1}, 1, moved);
 }
 
 double CostModel::hostSeconds(std::uint64_t bytes) {

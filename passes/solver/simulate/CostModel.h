@@ -66,14 +66,17 @@ public:
   const std::map<std::string, std::uint64_t> &assumptions() const { return assumed; }
 
 private:
+  using Library = KernelRates::Library;
   InstructionCost launchCost(const plan::LaunchT &launch);
   /// Seconds of a launch on a GPU's host.
   double hostSeconds(std::uint64_t bytes);
   double collectiveSeconds(const plan::CollectiveT &collective, double &latency);
   /// Seconds of `amount` at the rate of a kernel.
-  double seconds(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype,
+  double seconds(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype, Library library,
                  const std::array<double, 3> &size, std::size_t sizes, double amount);
-  const KernelRates *findRates(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype) const;
+  /// The group of a kernel measured most like this one: of the same library if there is one.
+  const KernelRates *findRates(const std::vector<KernelRates> &rates, const std::string &kernel, DType dtype,
+                               Library library) const;
 
   const plan::PlanT &plan;
   const Machine &machine;

@@ -113,7 +113,9 @@ TEST(Machine, RatesAreRead) {
   Result<Machine> machine = parseMachine(
       "name = \"M\"\ndevice = \"cpu\"\narch = \"avx2\"\n[hosts]\ndevices = 8\ncount = 4\n[times]\n"
       "launch_seconds = { value = 5e-6, from = \"published\", source = \"https://a.b\" }\n" +
-          rates + "ranks = 2\npoints = [[1, 2, 3, 4e9]]\n[[streaming]]\nkernel = \"*\"\ndtype = \"bf16\"\n" + measured +
+          rates +
+          "library = \"own\"\nranks = 2\npoints = [[1, 2, 3, 4e9]]\n[[streaming]]\nkernel = \"*\"\ndtype = \"bf16\"\n" +
+          measured +
           "points = [[10, 20], [30, 40]]\n[[collectives]]\nkinds = [\"all_reduce\"]\nalgorithm = \"tree\"\n" +
           measured + "base_seconds = 1\nlink_seconds = 2\nnetwork_seconds = 3\nbytes_per_second = 4\n",
       "m.toml");
@@ -122,6 +124,8 @@ TEST(Machine, RatesAreRead) {
   EXPECT_EQ(machine->times.constant("launch_seconds"), 5e-6);
   EXPECT_FALSE(machine->times.constant("wait_seconds").has_value());
   EXPECT_EQ(machine->times.products[0].ranks, 2u);
+  EXPECT_EQ(machine->times.products[0].library, KernelRates::Library::own);
+  EXPECT_EQ(machine->times.streaming[0].library, KernelRates::Library::any);
   EXPECT_EQ(machine->times.products[0].points[0].size[2], 3);
   EXPECT_EQ(machine->times.streaming[0].points[1].perSecond, 40);
   EXPECT_TRUE(machine->times.collectives[0].allReduce);
@@ -155,6 +159,8 @@ TEST(Machine, ErrorsOfRatesNameTheirPlace) {
             "m.toml:5: 'devices' in [hosts], expected an integer from 1 to 1073741824 but got 0");
   EXPECT_EQ(timesError("products = 1"), "m.toml:4: value of 'products', expected tables [[products]] but got 1");
   EXPECT_EQ(timesError(rates), "m.toml: missing key 'points' in [[products]]");
+  EXPECT_EQ(timesError(rates + "library = 'cublas'\npoints = [[1, 2, 3, 4]]"),
+            "m.toml:9: 'library' in [[products]] of 'matmul', expected 'cudnn' or 'own' but got 'cublas'");
   EXPECT_EQ(timesError(rates + "points = 3"),
             "m.toml:9: points of [[products]] of 'matmul', expected a list of lists of numbers but got 3");
   EXPECT_EQ(timesError(rates + "points = [[1, 2, 3]]"),

@@ -122,5 +122,47 @@ TEST(CostModel, GroupsArePlacedOnHosts) {
   EXPECT_EQ(all.ranksOfHost, 4u);
 }
 
+/// An attention of 1,000 FLOP with rates of 10, 20 and 40 FLOP/s: of any library, of Sluice's kernel, of cuDNN's.
+TEST(CostModel, KernelsHaveTheRatesOfTheirLibrary) {
+  using Library = KernelRates::Library;
+  const auto secondsOf = [](bool isByDnn, const std::vector<Library> &measured, std::string &assumed) {
+    PlanBuilder builder;
+    builder.plan.target->device = "cuda";
+    const std::uint32_t stream = builder.stream("compute"), q = builder.buffer("q", {1, 64, 1, 8});
+    builder.entry("train_step");
+    builder.section();
+    plan::InstructionT &launch = builder.launch(stream, "attention", {builder.view(q)}, {builder.view(q)});
+    launch.operation.AsLaunch()->flops = 1000;
+    if (isByDnn)
+      PlanBuilder::attribute(launch, "cudnn", 1);
+    Machine machine;
+    machine.device = "cuda";
+    machine.times.constants[4] = 1e-9;
+    for (Library library : measured) {
+      KernelRates &group = machine.times.attention.emplace_back(rates({{{64, 8, 1},
+                                                                        library == Library::any   ? 10.0
+                                                                        : library == Library::own ? 20.0
+                                                                                                  : 40.0}}));
+      group.kernel = "attention";
+      group.library = library;
+    }
+    CostModel model(builder.plan, machine);
+    const double seconds = model.cost(launch).work;
+    EXPECT_TRUE(model.unknown().empty());
+    assumed = model.assumptions().empty() ? "" : model.assumptions().begin()->first;
+    return seconds;
+  };
+  std::string assumed;
+  const std::vector<Library> all = {Library::any, Library::cudnn, Library::own};
+  EXPECT_DOUBLE_EQ(secondsOf(false, all, assumed), 50);
+  EXPECT_DOUBLE_EQ(secondsOf(true, all, assumed), 25);
+  EXPECT_DOUBLE_EQ(secondsOf(true, {Library::own, Library::any}, assumed), 100);
+  EXPECT_EQ(assumed, "");
+  EXPECT_DOUBLE_EQ(secondsOf(true, {Library::own}, assumed), 50);
+  EXPECT_EQ(assumed, "'attention' in f32: rate of Sluice's kernel");
+  EXPECT_DOUBLE_EQ(secondsOf(false, {Library::cudnn}, assumed), 25);
+  EXPECT_EQ(assumed, "'attention' in f32: rate of cuDNN's kernel");
+}
+
 } // namespace
 } // namespace sluice::test
