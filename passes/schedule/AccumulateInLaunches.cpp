@@ -107,8 +107,13 @@ void addTo(LaunchOp launch, const OperandRecord &sum, int64_t output, ViewAttr t
   inputs.push_back(target);
   values.push_back(id);
   const auto elements = static_cast<std::uint64_t>(target.elements());
-  launch.setFlops(launch.getFlops() + elements);
-  launch.setTraffic(launch.getTraffic() + elements * ViewAttr::elementBytes(target.getElementType()));
+  const std::uint64_t bytes = elements * ViewAttr::elementBytes(target.getElementType());
+  if (findKernelRecord(launch.getKernel())->addsToRows) {
+    launch.setTraffic(launch.getTraffic() - std::min<std::uint64_t>(launch.getTraffic(), bytes));
+  } else {
+    launch.setFlops(launch.getFlops() + elements);
+    launch.setTraffic(launch.getTraffic() + bytes);
+  }
   launch.setSettingsAttr(settings.getDictionary(launch.getContext()));
   launch.setInputsAttr(builder.getArrayAttr(inputs));
   launch.setInputValues(values);

@@ -131,6 +131,8 @@ struct KernelRecord {
   /// to a sum. One that must share memory with its output is added to the rounded result, as `accumulate` adds it (a
   /// chunked loss adds its chunks to it one by one), and implementations find it in the output, not among their inputs.
   RecordList<AliasRecord, 3> sums = {};
+  /// Added to a sum, the kernel reads and writes only the rows that its indices name; without one it writes all rows.
+  bool addsToRows = false;
   DeviceWorkspace workspace = {};
   /// The CUDA kernel is a matrix product of a library, which can leave SMs to other kernels.
   bool isLibraryProduct = false;
