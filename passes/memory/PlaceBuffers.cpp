@@ -20,7 +20,7 @@ namespace {
 
 /// Comparisons of two buffers for one entry point: at most some seconds. The planner compiles several plans within a
 /// budget, so there the work grows as the buffers do.
-constexpr uint64_t pressureSteps = 100'000'000, mostStepsWithinBudget = 100'000'000, stepsOfABuffer = 7'000;
+constexpr uint64_t pressureSteps = 50'000'000, mostStepsWithinBudget = 100'000'000, stepsOfABuffer = 7'000;
 
 /// The buffers of an entry point in one memory space.
 struct Placed {

@@ -30,8 +30,10 @@ constexpr std::array shares = {16, 8, 4, 32};
 constexpr std::uint64_t stepsOfAChoice = 60'000'000;
 /// A sweep places buffers of less than one part of so many of the largest before the others.
 constexpr std::uint64_t smallPart = 256;
+/// Where the groups do not fit in a capacity of one part of so many above the lower bound, a sweep is tried.
+constexpr std::uint64_t leastPartOfASweep = 200;
 /// Steps of a sweep for each one of the groups.
-constexpr std::uint64_t sweepSteps = 2;
+constexpr std::uint64_t sweepSteps = 4;
 
 class GroupPlacement : public PackingPlacement {
 public:
@@ -305,22 +307,16 @@ std::optional<PackingSolution> packBySweep(const PackingProblem &problem, std::u
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps) {
   const auto capacityOf = [&](std::uint64_t part) { return least + least / part; };
-  constexpr std::uint64_t lowest = 500;
-  if (solution.height <= capacityOf(lowest))
-    return solution;
-  std::uint64_t few = steps / 5;
-  std::optional<PackingSolution> found = packByPressure(problem, capacityOf(lowest), few);
-  if (!found)
-    found = packBySweep(problem, capacityOf(lowest), sweepSteps * steps);
-  if (found)
-    return std::move(*found);
-  for (const std::uint64_t part : {50, 100}) {
-    if (solution.height <= capacityOf(part))
-      continue;
-    found = packByPressure(problem, capacityOf(part), steps);
-    if (!found)
+  for (const std::uint64_t part : {500, 200, 100, 50}) {
+    const std::uint64_t capacity = capacityOf(part);
+    if (solution.height <= capacity)
       break;
-    solution = std::move(*found);
+    std::uint64_t ofGroups = steps;
+    std::optional<PackingSolution> found = packByPressure(problem, capacity, ofGroups);
+    if (!found && part >= leastPartOfASweep)
+      found = packBySweep(problem, capacity, sweepSteps * steps);
+    if (found)
+      return std::move(*found);
   }
   return solution;
 }

@@ -34,8 +34,8 @@ std::optional<PackingSolution> packByPressure(const PackingProblem &problem, std
 /// The same with a sweep (passes/solver/PackingSweep.h) in place of the groups of step 3.
 std::optional<PackingSolution> packBySweep(const PackingProblem &problem, std::uint64_t capacity, std::uint64_t steps);
 
-/// The solution, or a lower one: of at most 1.002 times `least`, found by groups in a fifth of `steps` comparisons or
-/// by a sweep, else of at most 1.01 or 1.02 times it, found by groups.
+/// The solution, or a lower one: of at most 1.002 times `least`, else of at most 1.005 times it, found by groups in
+/// `steps` comparisons or by sweeps; else of at most 1.01 or 1.02 times it, found by groups.
 PackingSolution lowerByPressure(const PackingProblem &problem, PackingSolution solution, std::uint64_t least,
                                 std::uint64_t steps);
 

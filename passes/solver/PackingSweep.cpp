@@ -2,8 +2,11 @@
 #include "passes/solver/PackingSweep.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <numeric>
+#include <thread>
 #include <tuple>
 
 namespace sluice {
@@ -17,6 +20,11 @@ constexpr std::size_t snapshotDistance = 16;
 constexpr unsigned mostFailures = 256;
 /// Buffers of the order among which the largest one states the demand.
 constexpr std::size_t demandDistance = 40;
+/// Each sweep has one part of so many of the steps: the steps that one needs differ by more than ten times between
+/// sequences of random numbers.
+constexpr std::array partsOfSweeps = {8, 8, 4, 4, 4};
+/// Gaps that are compared with a demand in the time of one live buffer.
+constexpr std::size_t gapsOfAStep = 4;
 /// The weight of a successor that fills a gap; others have 1.
 constexpr double weightOfFill = 10;
 
@@ -31,8 +39,10 @@ std::vector<ByteRange> commonRanges(const std::vector<ByteRange> &a, const std::
 
 class Sweep {
 public:
-  Sweep(const std::vector<SweepBuffer> &buffers, std::uint64_t most, std::uint64_t seed)
-      : buffers(buffers), most(most), state(seed) {
+  /// The sweep ends without a placement when `firstFound` is below `number`.
+  Sweep(const std::vector<SweepBuffer> &buffers, std::uint64_t most, std::size_t number,
+        const std::atomic<std::size_t> &firstFound)
+      : buffers(buffers), most(most), number(number), firstFound(firstFound), state(number + 1) {
     order.resize(buffers.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
@@ -54,7 +64,7 @@ public:
       if (k >= narrowFrom)
         width = usualWidth;
       placements = extend(placements, k, width);
-      if (steps > most)
+      if (steps > most || firstFound < number)
         return std::nullopt;
       if (!placements.empty()) {
         ++k;
@@ -210,6 +220,7 @@ private:
       double sum = 0;
       const auto add = [&](std::uint64_t offset, double weight) {
         if (limitsDemand) {
+          steps += gapsLater.size() / gapsOfAStep;
           std::uint64_t left = held;
           for (const ByteRange &gap : gapsLater)
             if (const ByteRange lower = {gap.begin, std::clamp(offset, gap.begin, gap.end)},
@@ -260,6 +271,8 @@ private:
 
   const std::vector<SweepBuffer> &buffers;
   std::uint64_t most, steps = 0;
+  std::size_t number;
+  const std::atomic<std::size_t> &firstFound;
   /// By descending end.
   std::vector<std::uint32_t> order;
   /// By position in the order.
@@ -272,12 +285,24 @@ private:
 } // namespace
 
 std::optional<std::vector<std::uint64_t>> sweepPacking(const std::vector<SweepBuffer> &buffers, std::uint64_t steps) {
-  // The steps that a sweep needs differ by more than ten times between sequences of random numbers.
-  std::uint64_t seed = 0;
-  for (const std::uint64_t part : {8, 8, 4, 4, 4})
-    if (auto offsets = Sweep(buffers, steps / part, ++seed).run())
-      return offsets;
-  return std::nullopt;
+  constexpr std::size_t sweeps = partsOfSweeps.size();
+  std::array<std::optional<std::vector<std::uint64_t>>, sweeps> found;
+  // The first sweep that finds a placement counts, not the fastest: threads do not change the result.
+  std::atomic<std::size_t> next = 0, firstFound = sweeps;
+  const auto work = [&] {
+    for (std::size_t s = next++; s < std::min<std::size_t>(firstFound, sweeps); s = next++) {
+      found[s] = Sweep(buffers, steps / partsOfSweeps[s], s, firstFound).run();
+      for (std::size_t first = firstFound; found[s] && s < first && !firstFound.compare_exchange_weak(first, s);) {
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    while (threads.size() + 1 < std::min<std::size_t>(sweeps, std::thread::hardware_concurrency()))
+      threads.emplace_back(work);
+    work();
+  }
+  return firstFound < sweeps ? std::move(found[firstFound]) : std::nullopt;
 }
 
 } // namespace sluice

@@ -39,7 +39,8 @@ struct SweepBuffer {
   std::vector<ByteRange> occupied;
 };
 
-/// The offset of each buffer; nullopt if none was found in `steps` comparisons of two buffers.
+/// The offset of each buffer; nullopt if none was found in `steps` comparisons of two buffers. Works with as many
+/// threads as there are processors, on which the result does not depend.
 std::optional<std::vector<std::uint64_t>> sweepPacking(const std::vector<SweepBuffer> &buffers, std::uint64_t steps);
 
 } // namespace sluice

@@ -86,10 +86,10 @@ std::vector<SweepBuffer> backwardOf(int blocks, std::uint64_t released, std::uin
 
 TEST(PackingSweep, PlacesTheBackwardOfEqualBlocks) {
   const std::vector<SweepBuffer> buffers = backwardOf(/*blocks=*/12, /*released=*/16, /*slack=*/8);
-  const auto offsets = sweepPacking(buffers, manySteps);
+  const auto offsets = sweepPacking(buffers, 2 * manySteps);
   ASSERT_TRUE(offsets);
   expectValid(buffers, *offsets);
-  EXPECT_EQ(sweepPacking(buffers, manySteps), offsets);
+  EXPECT_EQ(sweepPacking(buffers, 2 * manySteps), offsets);
 }
 
 // Without returns to earlier placements, and without the room for large buffers, this sweep finds nothing.
