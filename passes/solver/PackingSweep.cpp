@@ -290,7 +290,7 @@ std::optional<std::vector<std::uint64_t>> sweepPacking(const std::vector<SweepBu
   // The first sweep that finds a placement counts, not the fastest: threads do not change the result.
   std::atomic<std::size_t> next = 0, firstFound = sweeps;
   const auto work = [&] {
-    for (std::size_t s = next++; s < std::min<std::size_t>(firstFound, sweeps); s = next++) {
+    for (std::size_t s = next++; s < firstFound; s = next++) {
       found[s] = Sweep(buffers, steps / partsOfSweeps[s], s, firstFound).run();
       for (std::size_t first = firstFound; found[s] && s < first && !firstFound.compare_exchange_weak(first, s);) {
       }
