@@ -43,8 +43,9 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
         return signalPassFailure();
   }
 
-  /// A placement within the budget is low enough, and none can be within a budget below the live bytes. The planner
-  /// leaves room for the gaps of a plan that is over its budget because of them, so there should be few.
+  /// A placement within the budget is low enough, and none can be within a budget below the live bytes. Higher
+  /// capacities need fewer steps; the planner leaves room for the gaps of a plan that is over its budget because of
+  /// them.
   static void lower(Placed &entry, uint64_t least, std::optional<int64_t> room) {
     if (!room) {
       entry.solution = lowerByPressure(entry.problem, std::move(entry.solution), least, pressureSteps);
@@ -53,18 +54,12 @@ struct PlaceBuffers : sluice::impl::PlaceBuffersBase<PlaceBuffers> {
     const auto height = static_cast<int64_t>(entry.solution.height);
     if (height <= *room || static_cast<int64_t>(least) > *room)
       return;
-    struct Attempt {
-      uint64_t capacity, steps;
-    };
+    uint64_t steps = std::min(mostStepsWithinBudget, stepsOfABuffer * entry.buffers.size());
     const auto lowest = static_cast<uint64_t>(*room);
-    const uint64_t quarter = std::min(mostStepsWithinBudget, stepsOfABuffer * entry.buffers.size()) / 4;
-    for (auto [capacity, steps] :
-         {Attempt{lowest, 3 * quarter}, Attempt{least + least / 100, quarter}, Attempt{least + least / 50, quarter}})
+    for (const uint64_t capacity : {least + least / 50, least + least / 100, lowest})
       if (lowest <= capacity && capacity < entry.solution.height)
-        if (std::optional<PackingSolution> lower = packByPressure(entry.problem, capacity, steps)) {
+        if (std::optional<PackingSolution> lower = packByPressure(entry.problem, capacity, steps))
           entry.solution = std::move(*lower);
-          return;
-        }
   }
 
   static LogicalResult placeSpace(ModuleOp module, MemorySpace space, const Recipe::Memory &memory) {

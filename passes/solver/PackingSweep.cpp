@@ -1,12 +1,13 @@
 //===- PackingSweep.cpp - placement from the last instant to the first --------------------===//
 #include "passes/solver/PackingSweep.h"
 
+#include "runtime/base/Thread.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <numeric>
-#include <thread>
 #include <tuple>
 
 namespace sluice {
@@ -296,12 +297,13 @@ std::optional<std::vector<std::uint64_t>> sweepPacking(const std::vector<SweepBu
       }
     }
   };
-  {
-    std::vector<std::jthread> threads;
-    while (threads.size() + 1 < std::min<std::size_t>(sweeps, std::thread::hardware_concurrency()))
-      threads.emplace_back(work);
-    work();
-  }
+  std::vector<std::thread> threads;
+  for (int t = 1; t < std::min(int(sweeps), usableProcessors()); ++t)
+    if (std::thread thread; startThread(thread, "a sweep", work).isOk())
+      threads.push_back(std::move(thread));
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
   return firstFound < sweeps ? std::move(found[firstFound]) : std::nullopt;
 }
 

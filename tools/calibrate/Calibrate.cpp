@@ -3,6 +3,7 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Text.h"
+#include "runtime/base/Thread.h"
 #include "tools/calibrate/Measure.h"
 
 #include <algorithm>
@@ -177,7 +178,7 @@ private:
     return text + "]\n";
   }
 
-  const int cores = usableCores();
+  const int cores = usableProcessors();
   MeasureOptions measure;
   std::string note;
   std::vector<MeasuredType> types;

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
-#include <sched.h>
 #include <thread>
 
 namespace sluice {
@@ -73,11 +72,6 @@ private:
 };
 
 } // namespace
-
-int usableCores() {
-  cpu_set_t cores;
-  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-}
 
 std::size_t cacheShare(const std::string &folder) {
   double share = 0;

@@ -48,9 +48,6 @@ struct CollectiveTimes {
 };
 Result<CollectiveTimes> measureCollective(CallKind kind, int ranks, const MeasureOptions &options);
 
-/// Cores that this process may use.
-int usableCores();
-
 } // namespace sluice
 
 #endif // SLUICE_TOOLS_CALIBRATE_MEASURE_H

@@ -3,6 +3,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/base/Text.h"
+#include "runtime/base/Thread.h"
 #include "runtime/base/cuda/Table.h"
 #include "runtime/collective/mpi/MpiLink.h"
 #include "runtime/collective/process/Launch.h"
@@ -14,10 +15,8 @@
 #include <cstdlib>
 #include <dnnl.h>
 #include <fstream>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <thread>
 
 namespace sluice {
 namespace {
@@ -31,11 +30,6 @@ std::string processorName() {
     if (text.starts_with("model name") && text.find(": ") != std::string::npos)
       return text.substr(text.find(": ") + 2);
   return "unknown";
-}
-
-int usableProcessors() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
 std::string limitText(int resource, bool isBytes) {

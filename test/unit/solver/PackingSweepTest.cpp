@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sched.h>
 
 namespace sluice {
 namespace {
@@ -89,7 +90,22 @@ TEST(PackingSweep, PlacesTheBackwardOfEqualBlocks) {
   const auto offsets = sweepPacking(buffers, 2 * manySteps);
   ASSERT_TRUE(offsets);
   expectValid(buffers, *offsets);
-  EXPECT_EQ(sweepPacking(buffers, 2 * manySteps), offsets);
+}
+
+// On several processors several sweeps run at the same time, and each of them finds a placement.
+TEST(PackingSweep, TheNumberOfProcessorsDoesNotChangeThePlacement) {
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2)
+    GTEST_SKIP() << "one processor";
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+  const std::vector<SweepBuffer> buffers = backwardOf(/*blocks=*/4, /*released=*/16, /*slack=*/32);
+  const auto offsets = sweepPacking(buffers, manySteps);
+  ASSERT_TRUE(offsets);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(sweepPacking(buffers, manySteps), offsets);
+  ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 // Without returns to earlier placements, and without the room for large buffers, this sweep finds nothing.
