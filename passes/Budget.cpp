@@ -3,6 +3,7 @@
 
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/choose/BudgetChecker.h"
+#include "passes/solver/simulate/CostModel.h"
 
 #include <algorithm>
 #include <map>
@@ -94,10 +95,8 @@ std::int64_t dnnWorkspace(const plan::PlanT &plan) {
       const plan::LaunchT *launch = instruction.operation.AsLaunch();
       if (!launch)
         return;
-      const bool isDnn =
-          std::ranges::any_of(launch->attributes, [](const auto &each) { return each->name == "cudnn"; });
-      hasDnn |= isDnn;
-      if (!isDnn)
+      hasDnn |= isByDnn(*launch);
+      if (!isByDnn(*launch))
         others[instruction.stream] = std::max(others[instruction.stream], launch->workspace);
     });
   std::int64_t bytes = 0;

@@ -18,8 +18,8 @@ using namespace sluice;
 
 namespace {
 
-/// Comparisons of two buffers for one entry point: at most some seconds. The planner compiles several plans within a
-/// budget, so there the work grows as the buffers do.
+/// Comparisons of two buffers, at most some seconds: for each capacity that is tried, and within a budget for all of
+/// them. The planner compiles several plans within a budget, so there the work grows as the buffers do.
 constexpr uint64_t pressureSteps = 50'000'000, mostStepsWithinBudget = 100'000'000, stepsOfABuffer = 7'000;
 
 /// The buffers of an entry point in one memory space.

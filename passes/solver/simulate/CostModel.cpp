@@ -47,10 +47,6 @@ std::array<double, 3> productSize(const plan::LaunchT &launch, const std::string
   return {rows, columns, std::max(1.0, std::round(depth))};
 }
 
-bool isByDnn(const plan::LaunchT &launch) {
-  return std::ranges::any_of(launch.attributes, [](const auto &each) { return each->name == "cudnn"; });
-}
-
 bool isProduct(const std::string &kernel) {
   return kernel.starts_with("matmul") || kernel.starts_with("conv2d") || kernel.starts_with("linear_cross_entropy");
 }
@@ -58,6 +54,10 @@ bool isProduct(const std::string &kernel) {
 std::string threadsText(std::uint32_t threads) { return concat(threads, threads == 1 ? " thread" : " threads"); }
 
 } // namespace
+
+bool isByDnn(const plan::LaunchT &launch) {
+  return std::ranges::any_of(launch.attributes, [](const auto &each) { return each->name == "cudnn"; });
+}
 
 double rateAt(const KernelRates &rates, const std::array<double, 3> &size, std::size_t sizes) {
   const std::vector<KernelRates::Point> &points = rates.points;

@@ -85,6 +85,9 @@ private:
   std::map<std::vector<std::uint32_t>, GroupPlacement> placements;
 };
 
+/// True if the plan states that cuDNN computes the launch.
+bool isByDnn(const plan::LaunchT &launch);
+
 /// The rate of a group at a size; see above. `sizes` of the numbers are used.
 double rateAt(const KernelRates &rates, const std::array<double, 3> &size, std::size_t sizes);
 

@@ -97,7 +97,7 @@ TEST(PackingSweep, TheNumberOfProcessorsDoesNotChangeThePlacement) {
   cpu_set_t all, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) < 2)
-    GTEST_SKIP() << "one processor";
+    GTEST_SKIP() << "one processor: no two sweeps run at the same time";
   CPU_ZERO(&one);
   CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
   const std::vector<SweepBuffer> buffers = backwardOf(/*blocks=*/4, /*released=*/16, /*slack=*/32);
