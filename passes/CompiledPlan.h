@@ -3,9 +3,9 @@
 #define SLUICE_PASSES_COMPILEDPLAN_H
 
 #include "passes/recipe/Recipe.h"
-#include "runtime/plan/MachineFile.h"
 #include "runtime/plan/PlanWriter.h"
 #include "runtime/plan/Reader.h"
+#include "runtime/report/machine/MachineFile.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

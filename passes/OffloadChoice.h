@@ -10,7 +10,7 @@
 #include "passes/CompiledPlan.h"
 #include "passes/solver/choose/PlanStages.h"
 #include "passes/solver/choose/UnitOffload.h"
-#include "runtime/plan/MachineFile.h"
+#include "runtime/report/machine/MachineFile.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/JSON.h"

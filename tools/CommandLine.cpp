@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <unistd.h>
 
 namespace sluice {
@@ -55,6 +56,10 @@ int report(const Status &status) {
   if (!status.isOk())
     print(status, Severity::error);
   return static_cast<int>(status.code());
+}
+
+std::string siblingProgram(const std::string &name) {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
 }
 
 int finish(const std::string &text, const Status &status, int exitCode) {

@@ -28,6 +28,9 @@ CLI::Validator integerFrom(std::uint64_t least);
 /// Accepts any path but "", the value of an unset shell variable.
 CLI::Validator nonEmptyPath();
 
+/// The program of this name in the folder of this process's program.
+std::string siblingProgram(const std::string &name);
+
 /// Ends a subcommand that has printed nothing: prints `text` to stdout, then an error of `status`. Returns the exit
 /// code, which without an error is `exitCode`.
 int finish(const std::string &text, const Status &status, int exitCode);

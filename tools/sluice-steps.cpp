@@ -1,8 +1,8 @@
 //===- sluice-steps.cpp - prints digests of a few steps of a plan ----------------------===//
 //
 // Usage: sluice-steps PLAN
-// sluice-plan check --mutate starts it for the plan and for the mutants that the checker accepts
-// (tools/plan/Mutants.h).
+// sluice-mutants starts it for the plan and for the mutants that the checker accepts
+// (test/mutants/Mutants.h).
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Reader.h"

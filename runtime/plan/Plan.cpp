@@ -177,6 +177,14 @@ int findEntry(const plan::PlanT &plan, std::string_view name) {
   return -1;
 }
 
+Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &name) {
+  const int entry = findEntry(plan, name);
+  if (entry < 0)
+    return inputError("plan '" + plan.name + "' has no entry point '" + name + "'")
+        .withNote("it has " + join(plan.entries, ", ", [](const auto &each) { return "'" + each->name + "'"; }));
+  return static_cast<std::uint32_t>(entry);
+}
+
 std::uint32_t instructionCount(const plan::EntryT &entry) {
   std::uint32_t count = 0;
   for (const auto &section : entry.sections)

@@ -82,6 +82,8 @@ bool isIssued(const plan::InstructionT &instruction, std::uint32_t repetition, s
 
 /// Index of the entry point with this name, or -1.
 int findEntry(const plan::PlanT &plan, std::string_view name);
+/// The index of an entry point; an input error that lists those of the plan.
+Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &name);
 
 /// Instructions of an entry point, all sections one after another, not expanded.
 std::uint32_t instructionCount(const plan::EntryT &entry);

@@ -1,7 +1,7 @@
 //===- MachineFuzz.cpp - reads any bytes as the description of a machine -------------------===//
 #include "Fuzz.h"
 
-#include "runtime/plan/MachineFile.h"
+#include "runtime/report/machine/MachineFile.h"
 
 using namespace sluice;
 

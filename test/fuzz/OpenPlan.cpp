@@ -3,12 +3,12 @@
 
 #include "runtime/base/Sha256.h"
 #include "runtime/plan/Checker.h"
-#include "runtime/plan/Describe.h"
-#include "runtime/plan/Memory.h"
-#include "runtime/plan/Printer.h"
 #include "runtime/plan/Reader.h"
-#include "runtime/plan/Schedule.h"
 #include "runtime/plan/Serialize.h"
+#include "runtime/report/Describe.h"
+#include "runtime/report/Memory.h"
+#include "runtime/report/Printer.h"
+#include "runtime/report/Schedule.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

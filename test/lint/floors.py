@@ -6,7 +6,9 @@ import lint
 
 # Folders of the runtime from the lowest layer up; folders of one layer do not include each other.
 RUNTIME = {"base": 0, "text": 1, "plan": 1, "device": 2, "collective": 2, "kernel": 3, "executor": 4, "train": 5,
-           "checkpoint": 6}
+           "checkpoint": 6, "report": 2}
+# What tools print of plans: no other folder of the runtime includes it.
+REPORT = "runtime/report/"
 # The records of the kernels: they include only the base, and every folder above the base may include them.
 CATALOGUE = "runtime/kernel/catalogue/"
 DIALECTS = ("model", "spmd", "plan")
@@ -16,9 +18,9 @@ PLAIN_TOOLS = {
     "tools/CommandLine.h": ("runtime/base/",),
     "tools/CommandLine.cpp": ("runtime/base/", "tools/CommandLine.h"),
     "tools/sluice-train.cpp": ("tools/train/",),
-    "tools/train/": ("runtime/", "tools/CommandLine.h"),
+    "tools/train/": (*(f"runtime/{folder}/" for folder in RUNTIME if folder != "report"), "runtime/report/machine/", "tools/CommandLine.h"),
     "tools/kernel-page.cpp": (CATALOGUE,),
-    "tools/plan/": ("runtime/", "passes/solver/"),
+    "tools/plan/": ("runtime/", "passes/solver/", "tools/CommandLine.h"),
     "tools/sluice-plan.cpp": ("runtime/", "tools/plan/", "tools/CommandLine.h"),
     "tools/sluice-steps.cpp": ("runtime/", "tools/CommandLine.h", "tools/steps/"),
     "tools/steps/": ("runtime/",),
@@ -49,6 +51,8 @@ def allowed(name, target):
             return False
         if target.startswith(CATALOGUE):
             return at[1] != "base"
+        if target.startswith(REPORT):
+            return False
         # Kernels depend only on the base, not on plans or devices.
         return to[1] == "base" if at[1] == "kernel" else RUNTIME[to[1]] < RUNTIME[at[1]]
     if at[0] == "dialect":
@@ -57,7 +61,7 @@ def allowed(name, target):
         return to[:2] == ["dialect", "rules"] or to[:2] == ["runtime", "base"] or target.startswith(CATALOGUE)
     if at[0] == "passes":
         if at[1] == "solver":
-            return to[0] == "runtime" and to[1] in ("base", "plan")
+            return to[0] == "runtime" and to[1] in ("base", "plan", "report")
         if len(at) == 2:
             return to[0] in ("passes", "dialect", "runtime")
         if to[0] == "dialect" or to[:2] in (["passes", "solver"], ["passes", "recipe"], ["runtime", "base"]):
@@ -104,6 +108,8 @@ PLANTED = [
     ({"runtime/kernel/catalogue/A.cpp": '#include "runtime/kernel/Kernel.h"\n'}, "runtime/kernel/catalogue/A.cpp:1"),
     ({"passes/schedule/A.cpp": '#include "runtime/kernel/Kernel.h"\n'}, "passes/schedule/A.cpp:1"),
     ({"runtime/kernel/A.cpp": '#include "runtime/plan/Plan.h"\n'}, "runtime/kernel/A.cpp:1"),
+    ({"runtime/train/A.h": '#include "runtime/report/Printer.h"\n'}, "runtime/train/A.h:1"),
+    ({"tools/train/C.cpp": '#include "runtime/report/accounts/EagerAccount.h"\n'}, "tools/train/C.cpp:1"),
     ({"runtime/train/B.h": '#include "passes/solver/Problem.h"\n'}, "runtime/train/B.h:1"),
     ({"runtime/base/A.h": "#include <llvm/ADT/SmallVector.h>\n"}, "expected no LLVM"),
     ({"passes/solver/A.h": '#include "mlir/IR/Value.h"\n'}, "expected no LLVM"),

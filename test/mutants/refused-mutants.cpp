@@ -8,7 +8,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
-#include "tools/plan/Mutants.h"
+#include "test/mutants/Mutants.h"
+#include "tools/CommandLine.h"
 
 #include <algorithm>
 #include <cstdio>

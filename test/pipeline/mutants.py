@@ -57,7 +57,7 @@ def mutate(number):
     saved = Path(RESULTS) / f"{number}.json" if RESULTS else None
     if saved and saved.exists():
         return json.loads(saved.read_text())
-    done = try_run("sluice-plan", "check", random_plan(number).path, "--mutate", MUTANTS, "--seed", number, "--json")
+    done = try_run("sluice-mutants", random_plan(number).path, MUTANTS, "--seed", number, "--json")
     if not expect(done.returncode in (0, 1), f"plan {number}: exit {done.returncode}\n{done.stderr}"):
         return None
     if saved:

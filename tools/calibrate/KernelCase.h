@@ -47,7 +47,7 @@ private:
   double operandBytes = 0;
 };
 
-/// One point of a group of rates (runtime/plan/MachineTimes.h).
+/// One point of a group of rates (runtime/report/machine/MachineTimes.h).
 struct KernelCase {
   /// "products", "attention" or "streaming".
   std::string table;

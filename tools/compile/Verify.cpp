@@ -6,7 +6,7 @@
 #include "tools/compile/Verify.h"
 
 #include "dialect/model/Attributes.h"
-#include "runtime/plan/Diff.h"
+#include "runtime/report/Diff.h"
 
 namespace sluice {
 

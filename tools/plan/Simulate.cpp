@@ -80,14 +80,6 @@ Result<std::string> simulate(const SimulateCommand &command) {
 
 } // namespace
 
-Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &name) {
-  const int entry = findEntry(plan, name);
-  if (entry < 0)
-    return inputError("plan '" + plan.name + "' has no entry point '" + name + "'")
-        .withNote("it has " + join(plan.entries, ", ", [](const auto &each) { return "'" + each->name + "'"; }));
-  return static_cast<std::uint32_t>(entry);
-}
-
 Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step) {
   const PredictedMemory memory = memoryOf(plan, machine);
   Json collectives = Json::array();

@@ -4,7 +4,7 @@
 
 #include "passes/solver/simulate/Prediction.h"
 #include "runtime/base/Json.h"
-#include "runtime/plan/Commands.h"
+#include "tools/plan/Commands.h"
 
 #include <string>
 
@@ -23,9 +23,6 @@ PlanCommandResult runSimulate(const SimulateCommand &command);
 
 Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
 std::string stepText(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
-
-/// The index of an entry point; an input error that lists those of the plan.
-Result<std::uint32_t> entryIndex(const plan::PlanT &plan, const std::string &name);
 
 } // namespace sluice
 

@@ -8,7 +8,7 @@
 #define SLUICE_PASSES_SOLVER_CHOOSE_PLANSCOPES_H
 
 #include "passes/solver/choose/PrefetchProblem.h"
-#include "runtime/plan/MachineFile.h"
+#include "runtime/report/machine/MachineFile.h"
 
 #include <string>
 #include <vector>

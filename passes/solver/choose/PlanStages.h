@@ -18,7 +18,7 @@
 #define SLUICE_PASSES_SOLVER_CHOOSE_PLANSTAGES_H
 
 #include "passes/solver/choose/BudgetProblem.h"
-#include "runtime/plan/MachineFile.h"
+#include "runtime/report/machine/MachineFile.h"
 
 #include <optional>
 #include <set>

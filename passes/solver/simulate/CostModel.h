@@ -1,7 +1,7 @@
 //===- CostModel.h - predicted time of one instruction on a machine ---------------------------===//
 //
 // The time of an instruction that runs alone, from the FLOPs and bytes in the plan and the rates of a machine file
-// (runtime/plan/MachineTimes.h). FLOPs are counted as multiplications and additions.
+// (runtime/report/machine/MachineTimes.h). FLOPs are counted as multiplications and additions.
 //
 //   product, attention   flops / rate(size)
 //   other kernels        bytes / rate(bytes), bytes read and written
@@ -21,7 +21,7 @@
 #ifndef SLUICE_PASSES_SOLVER_SIMULATE_COSTMODEL_H
 #define SLUICE_PASSES_SOLVER_SIMULATE_COSTMODEL_H
 
-#include "runtime/plan/MachineFile.h"
+#include "runtime/report/machine/MachineFile.h"
 
 #include <map>
 #include <string>

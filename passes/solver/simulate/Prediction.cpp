@@ -5,7 +5,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/plan/Issue.h"
 #include "runtime/plan/Profile.h"
-#include "runtime/plan/Schedule.h"
+#include "runtime/report/Schedule.h"
 
 #include <algorithm>
 #include <set>

@@ -7,9 +7,9 @@
 #include "BadPlan.h"
 
 #include "runtime/plan/Checker.h"
-#include "runtime/plan/Printer.h"
 #include "runtime/plan/Profile.h"
-#include "runtime/plan/Schedule.h"
+#include "runtime/report/Printer.h"
+#include "runtime/report/Schedule.h"
 
 #include <numeric>
 

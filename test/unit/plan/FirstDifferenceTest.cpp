@@ -1,7 +1,7 @@
 //===- FirstDifferenceTest.cpp - the first difference of two plans ---------------------------===//
 #include "HandPlan.h"
 
-#include "runtime/plan/Diff.h"
+#include "runtime/report/Diff.h"
 
 #include <gtest/gtest.h>
 

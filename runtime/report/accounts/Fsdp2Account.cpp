@@ -1,0 +1,244 @@
+//===- Fsdp2Account.cpp - the memory that PyTorch FSDP2 would hold -------------------------===//
+//
+// The order of allocations is that of torch.distributed.fsdp.fully_shard of PyTorch 2.15 (_fsdp_param_group.py,
+// _fsdp_collectives.py).
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/report/accounts/EagerAccount.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/report/Describe.h"
+#include "runtime/report/accounts/EagerTensors.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+
+namespace sluice {
+namespace {
+
+using plan::Phase;
+
+enum Purpose : std::size_t {
+  parameters,
+  optimizerStates,
+  inputs,
+  gatherBuffers,
+  gatheredCopies,
+  gradients,
+  reduceBuffers,
+  gradientShards,
+  activations,
+  outputs,
+  optimizerTemporaries,
+  purposes
+};
+constexpr std::array<const char *, purposes> purposeNames = {
+    "parameter",      "optimizer",  "input",  "all_gather_output",  "gathered", "gradient", "reduce_scatter_input",
+    "gradient_shard", "activation", "output", "optimizer_temporary"};
+
+class Fsdp2Step {
+public:
+  Fsdp2Step(const EagerProgram &program) : program(program), live(purposes, BytesOverTime(before(opCount()))) {
+    const EagerTensors tensors = eagerTensors(program);
+    for (const EagerUnit &unit : program.units)
+      measure(unit);
+    findOrder();
+    addForward();
+    addBackward();
+    live[activations] = tensors.activations;
+    live[outputs] = tensors.outputs;
+    for (const BytesOverTime &bytes : live)
+      values.push_back(bytes.values());
+  }
+
+  struct Sums {
+    std::uint64_t shards = 0, gradientShards = 0, states = 0, temporaries = 0;
+  };
+  const Sums &sums() const { return total; }
+
+  /// Live bytes by purpose between the last op of `phase` and the next op; without shards, states and the batch.
+  std::array<std::uint64_t, purposes> savedAfter(Phase phase) const { return at(instantAfter(program, phase)); }
+
+  std::array<std::uint64_t, purposes> at(std::size_t instant) const {
+    std::array<std::uint64_t, purposes> bytes = {};
+    for (std::size_t p = 0; p < purposes; ++p)
+      bytes[p] = values[p][instant];
+    return bytes;
+  }
+
+  std::size_t instants() const { return values[0].size(); }
+
+private:
+  std::uint32_t opCount() const { return std::uint32_t(program.ops.size()); }
+  std::size_t end() const { return after(opCount() - 1); }
+
+  struct Unit {
+    /// Bytes of the output of an all-gather and as many of copies, of the input and output of a reduce-scatter, of the
+    /// gradient shards, and, if they have a different type, of the output again.
+    std::uint64_t gathered = 0, reduced = 0, gradientShard = 0, castShard = 0;
+  };
+
+  /// FSDP2 shards each parameter on its dim, padded to equal shards.
+  void measure(const EagerUnit &unit) {
+    Unit bytes;
+    for (std::uint32_t p : unit.parameters) {
+      const EagerParameter &own = program.parameters[p];
+      const plan::ParameterT &parameter = *own.parameter;
+      const std::uint64_t elements = elementCount(parameter.shape).value_or(0);
+      const bool isSharded = parameter.dim >= 0 && !parameter.shape.empty();
+      const std::size_t dim = std::size_t(parameter.dim) < parameter.shape.size() ? std::size_t(parameter.dim) : 0;
+      const std::uint64_t extent = isSharded ? std::uint64_t(parameter.shape[dim]) : 1,
+                          ranks = isSharded ? program.shardRanks : 1;
+      const std::uint64_t shard = extent == 0 ? 0 : (extent + ranks - 1) / ranks * (elements / extent);
+      const std::uint64_t stored = shard * dtypeBytes(baseType(parameter.dtype));
+      total.shards += stored;
+      total.states += parameter.states.size() * stored;
+      bytes.gathered += shard * ranks * dtypeBytes(own.compute);
+      if (own.gradient == noOp)
+        continue;
+      total.gradientShards += stored;
+      // Adam: the root of the second moment, of all parameters at once on CUDA (foreach), else of one and its
+      // quotient.
+      if (parameter.states.size() > 1)
+        total.temporaries = program.isCuda ? total.temporaries + stored : std::max(total.temporaries, 2 * stored);
+      bytes.gradientShard += stored;
+      bytes.reduced += shard * ranks * dtypeBytes(own.reduce);
+      if (own.reduce != baseType(parameter.dtype))
+        bytes.castShard += shard * dtypeBytes(own.reduce);
+    }
+    units.push_back(bytes);
+  }
+
+  void findOrder() {
+    for (std::size_t u = 0; u < units.size(); ++u)
+      if (program.units[u].isRead() && units[u].gathered > 0)
+        order.push_back(u);
+    // The root is entered first and left last.
+    std::ranges::stable_sort(order, {}, [&](std::size_t u) { return program.units[u].begin; });
+    for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
+      if (program.ops[i].phase == Phase::forward)
+        forwardEnd = i;
+      if (program.ops[i].phase == Phase::backward)
+        backwardEnd = i;
+    }
+  }
+
+  bool isRoot(std::size_t u) const { return program.units[u].unit->name == "root"; }
+  bool staysGathered(std::size_t u) const {
+    return !program.units[u].unit->reshard_after_forward || !program.units[u].hasBackward();
+  }
+
+  /// The output of an all-gather exists until the next unit's copies, or the end of the forward.
+  void addForward() {
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const EagerUnit &unit = program.units[order[k]];
+      const std::size_t next = k + 1 < order.size() ? hooks(program.units[order[k + 1]].begin) : during(forwardEnd);
+      live[gatherBuffers].add(hooks(unit.begin), next, units[order[k]].gathered);
+      const std::size_t released = staysGathered(order[k]) && unit.hasBackward() ? during(endOfBackward(order[k]))
+                                   : isRoot(order[k])                            ? during(forwardEnd)
+                                                                                 : during(unit.end);
+      live[gatheredCopies].add(hooks(unit.begin), released, units[order[k]].gathered);
+    }
+  }
+
+  /// The root ends with the backward.
+  std::uint32_t endOfBackward(std::size_t u) const { return isRoot(u) ? backwardEnd : program.units[u].backwardEnd; }
+
+  void addBackward() {
+    std::vector<std::size_t> backward;
+    for (std::size_t u : order)
+      if (program.units[u].hasBackward())
+        backward.push_back(u);
+    std::ranges::stable_sort(backward, {}, [&](std::size_t u) { return endOfBackward(u); });
+    for (std::size_t k = 0; k < backward.size(); ++k) {
+      const std::size_t u = backward[k];
+      const EagerUnit &unit = program.units[u];
+      if (!staysGathered(u)) {
+        live[gatherBuffers].add(prefetchedAt(u), hooks(unit.backwardBegin), units[u].gathered);
+        live[gatheredCopies].add(hooks(unit.backwardBegin), during(endOfBackward(u)), units[u].gathered);
+      }
+      for (std::uint32_t p : unit.parameters)
+        if (const EagerParameter &own = program.parameters[p]; own.gradient != noOp)
+          live[gradients].add(during(own.gradient), after(endOfBackward(u)),
+                              elementCount(own.parameter->shape).value_or(0) * dtypeBytes(own.compute));
+      // One input of a reduce-scatter is in flight, until that of the next unit or the end of the backward.
+      const std::size_t reduced = after(endOfBackward(u));
+      const std::size_t next = k + 1 < backward.size() && endOfBackward(backward[k + 1]) > endOfBackward(u)
+                                   ? during(endOfBackward(backward[k + 1]))
+                                   : after(backwardEnd);
+      live[reduceBuffers].add(reduced, std::max(next, reduced), units[u].reduced);
+      live[reduceBuffers].add(reduced, reduced, units[u].castShard);
+      live[gradientShards].add(reduced, end(), units[u].gradientShard);
+    }
+  }
+
+  /// When the unit is gathered in the backward: after the copies of the unit before it in the backward.
+  std::size_t prefetchedAt(std::size_t u) const {
+    const std::uint32_t own = program.units[u].backwardBegin;
+    std::optional<std::uint32_t> previous;
+    for (std::size_t other : order)
+      if (const EagerUnit &unit = program.units[other]; unit.hasBackward() && unit.backwardBegin < own)
+        previous = std::max(previous.value_or(0), unit.backwardBegin);
+    return previous ? during(*previous) : hooks(own);
+  }
+
+  const EagerProgram &program;
+  std::vector<Unit> units;
+  /// Units in the order of their forward.
+  std::vector<std::size_t> order;
+  std::uint32_t forwardEnd = 0, backwardEnd = 0;
+  Sums total;
+  std::vector<BytesOverTime> live;
+  std::vector<std::vector<std::uint64_t>> values;
+};
+
+} // namespace
+
+Result<EagerAccount> accountFsdp2(const plan::PlanT &plan) {
+  SLUICE_ASSIGN_OR_RETURN(const EagerProgram program, readEagerProgram(plan, "FSDP2"));
+  if (plan.microbatches != 1)
+    return inputError(concat("the account of FSDP2 is of one micro-batch, but the plan has ", plan.microbatches))
+        .withNote("compile with 'gradient.microbatches' = 1");
+  using Bytes = std::array<std::uint64_t, purposes>;
+  const Fsdp2Step step(program);
+  Bytes constant = {};
+  constant[parameters] = step.sums().shards;
+  constant[inputs] = program.batchBytes;
+  for (const auto &variable : plan.variables)
+    constant[parameters] += plan.buffers[variable->buffer]->bytes;
+  const auto withConstant = [&](bool hasStates, Bytes bytes) {
+    for (std::size_t p = 0; p < purposes; ++p)
+      bytes[p] += constant[p];
+    bytes[optimizerStates] += hasStates ? step.sums().states : 0;
+    return bytes;
+  };
+  const auto sum = [](const Bytes &bytes) { return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t(0)); };
+
+  EagerAccount account;
+  account.name = "fsdp2";
+  const Bytes updated = step.savedAfter(Phase::update);
+  for (int i = 0; i < iterations; ++i) {
+    const auto add = [&](const char *name, bool hasStates, const Bytes &bytes) {
+      account.points.push_back({i, name, sum(withConstant(hasStates, bytes))});
+    };
+    add("start", i > 0, {});
+    add("after_forward", i > 0, step.savedAfter(Phase::forward));
+    add("after_loss", i > 0, step.savedAfter(Phase::loss));
+    add("after_backward", i > 0, step.savedAfter(Phase::backward));
+    add("after_update", true, updated);
+    add("end", true, {});
+  }
+  Bytes largest = withConstant(true, updated);
+  largest[optimizerTemporaries] = step.sums().temporaries;
+  for (std::size_t instant = 0; instant < step.instants(); ++instant)
+    if (const Bytes bytes = withConstant(true, step.at(instant)); sum(bytes) > sum(largest))
+      largest = bytes;
+  account.peak = sum(largest);
+  for (std::size_t p = 0; p < purposes; ++p)
+    account.peakByPurpose.emplace_back(purposeNames[p], largest[p]);
+  return account;
+}
+
+} // namespace sluice
