@@ -9,6 +9,7 @@
 #define SLUICE_RUNTIME_PLAN_PLAN_H
 
 #include "runtime/base/DType.h"
+#include "runtime/base/Status.h"
 #include "runtime/plan/plan_generated.h"
 
 #include <cstdint>
