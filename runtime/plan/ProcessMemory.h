@@ -1,9 +1,9 @@
 //===- ProcessMemory.h - the predicted memory of a process that runs a plan --------===//
 //
-// The arenas are exact to the byte. A model with a few constants, fitted once on one machine (docs/benchmarks.md) and
-// compared with measured runs by a test, adds the plan's tables, the data structures of each rank, the matrix library's
-// allocations inside a product, stacks, and pages of code. It is for sluice-train, which sets the C library's allocator
-// so that freed blocks neither accumulate nor fragment (tools/train/Allocator.h).
+// The arenas are exact to the byte. A model with a few constants, fitted once on one machine
+// (docs/benchmarks-notebook.md) and compared with measured runs by a test, adds the plan's tables, the data structures
+// of each rank, the matrix library's allocations inside a product, stacks, and pages of code. It is for sluice-train,
+// which sets the C library's allocator so that freed blocks neither accumulate nor fragment (tools/train/Allocator.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_PROCESSMEMORY_H

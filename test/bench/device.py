@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Registers, spills, shared memory and blocks an SM of each kernel of device code, by ptxas. Prints a table for docs/benchmarks.md; needs nvcc.
+"""Registers, spills, shared memory and blocks an SM of each kernel of device code, by ptxas. Prints a table for docs/benchmarks-notebook.md; needs nvcc.
 
   test/bench/device.py FILE.cu...        files of runtime/kernel/cuda
 """

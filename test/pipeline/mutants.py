@@ -68,7 +68,7 @@ def mutate(number):
 
 
 def write_report(path):
-    """The table of docs/mutants-results.md."""
+    """The table of all kinds (docs/mutants.md)."""
     lines = ["| kind | change | properties | " + " | ".join(Counts._fields) + " |", "|---|---|---|" + "---|" * len(Counts._fields)]
     for kind, counts in sorted(totals.items()):
         summary, properties = changes[kind]
