@@ -28,6 +28,14 @@ std::span<const Window> windowsWithin(const std::vector<Window> &windows, std::u
   return {first, last};
 }
 
+/// The range as one run, all written, with no readers.
+Run &overwrite(ByteMap &map, std::uint64_t begin, std::uint64_t end) {
+  Run &run = map.merge(begin, end);
+  run.readers.clear();
+  run.columns.reset();
+  return run;
+}
+
 void setValue(Run &run, std::uint32_t buffer, Instance writer, Padding padding) {
   run.buffer = std::int32_t(buffer);
   run.writer = writer;
@@ -38,7 +46,7 @@ void setValue(Run &run, std::uint32_t buffer, Instance writer, Padding padding) 
 
 void ByteValues::hold(std::uint32_t buffer, std::uint64_t begin, std::uint64_t end) {
   if (begin < end)
-    setValue(state.spaceOf(buffer).overwrite(begin, end), buffer, before, clean);
+    setValue(overwrite(state.spaceOf(buffer), begin, end), buffer, before, clean);
 }
 
 Verdict ByteValues::checkRead(const Access &access, const Run &run, std::uint64_t from) {
@@ -118,7 +126,7 @@ void ByteValues::write(const Action &action, const Access &access) {
   }
   const auto put = [&](std::uint64_t from, std::uint64_t to, Padding padding) {
     if (from < to)
-      setValue(state.spaceOf(access.buffer).overwrite(from, to), access.buffer, state.now, padding);
+      setValue(overwrite(state.spaceOf(access.buffer), from, to), access.buffer, state.now, padding);
   };
   Padding padding = access.padding;
   if (access.paddingFrom >= 0 && padding == clean)

@@ -12,8 +12,8 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/plan/LaunchAttributes.h"
+#include "runtime/plan/check/IntervalMap.h"
 
-#include <map>
 #include <unordered_map>
 
 namespace sluice::check {
@@ -23,53 +23,34 @@ namespace {
 using Axes = std::uint64_t;
 constexpr Axes depends = Axes(1) << 63;
 
+struct AxesRun {
+  std::uint64_t end = 0;
+  Axes axes = 0;
+};
+
 /// The bytes of one buffer.
-class Bytes {
+class Bytes : public IntervalMap<AxesRun> {
 public:
-  Axes read(std::uint64_t begin, std::uint64_t end) const {
+  using IntervalMap::IntervalMap;
+  Axes axesOf(std::uint64_t begin, std::uint64_t end) const {
     Axes found = 0;
-    auto run = runs.upper_bound(begin);
-    if (run != runs.begin())
-      --run;
-    for (; run != runs.end() && run->first < end; ++run)
-      if (run->second.end > begin)
-        found |= run->second.axes;
+    read(begin, end, [&](const AxesRun &run) { found |= run.axes; });
     return found;
   }
   /// A strided window leaves bytes between its own as they are.
   void write(std::uint64_t begin, std::uint64_t end, Axes axes, bool isDense) {
     if (begin >= end)
       return;
-    cut(begin);
-    cut(end);
     if (!isDense)
-      axes |= read(begin, end);
-    runs.erase(runs.lower_bound(begin), runs.lower_bound(end));
-    runs[begin] = {end, axes};
+      axes |= axesOf(begin, end);
+    merge(begin, end).axes = axes;
   }
-
-private:
-  struct Run {
-    std::uint64_t end = 0;
-    Axes axes = 0;
-  };
-  void cut(std::uint64_t place) {
-    auto after = runs.lower_bound(place);
-    if (after == runs.begin())
-      return;
-    auto run = std::prev(after);
-    if (run->second.end <= place)
-      return;
-    runs[place] = run->second;
-    run->second.end = place;
-  }
-  std::map<std::uint64_t, Run> runs;
 };
 
 class EntryReplicas {
 public:
   EntryReplicas(const plan::PlanT &plan, std::uint32_t e, Finding &finding)
-      : plan(plan), e(e), finding(finding), bytes(plan.buffers.size()) {}
+      : plan(plan), e(e), finding(finding), bytes(bytesOfBuffers(plan)) {}
 
   Verdict run() {
     data = of(plan.data_axes);
@@ -95,6 +76,12 @@ public:
   }
 
 private:
+  static std::vector<Bytes> bytesOfBuffers(const plan::PlanT &plan) {
+    std::vector<Bytes> all;
+    for (const auto &buffer : plan.buffers)
+      all.emplace_back(buffer->bytes);
+    return all;
+  }
   Axes bit(std::uint32_t axis) const { return plan.mesh[axis]->size > 1 ? Axes(1) << axis : 0; }
   Axes of(const std::vector<std::uint32_t> &axes) const {
     Axes found = 0;
@@ -121,7 +108,7 @@ private:
       found |= of(valid->axes);
     return found;
   }
-  Axes read(const plan::ViewT &view) { return bytes[view.buffer].read(view.offset, endOf(view)) | validAxes(view); }
+  Axes read(const plan::ViewT &view) { return bytes[view.buffer].axesOf(view.offset, endOf(view)) | validAxes(view); }
   std::uint64_t endOf(const plan::ViewT &view) const {
     // All repetitions of a port's slices at once.
     return view.repetition_stride ? plan.buffers[view.buffer]->bytes : view.offset + viewBytes(view).value_or(0);
