@@ -28,7 +28,7 @@ std::string placeText(const plan::PlanT &plan, std::uint32_t entry, std::uint32_
                 plan::EnumNamePhase(found.phase), ") of '", plan.entries[entry]->name, "'\n");
 }
 
-std::string shareText(std::string_view name, std::uint64_t bytes, std::uint64_t all) {
+std::string shareLine(std::string_view name, std::uint64_t bytes, std::uint64_t all) {
   return bytes == 0 ? ""
                     : "  " + padRight(std::string(name), 16) + padLeft(std::to_string(bytes), 14) + "  " +
                           padLeft(formatBytes(bytes), 11) + "  " +
@@ -38,7 +38,7 @@ std::string shareText(std::string_view name, std::uint64_t bytes, std::uint64_t 
 std::string classesText(const LiveBytes &live) {
   std::string out;
   for (std::size_t c = 0; c < bufferClassCount; ++c)
-    out += shareText(plan::EnumNameBufferClass(plan::BufferClass(c)), live.byClass[c], live.bytes);
+    out += shareLine(plan::EnumNameBufferClass(plan::BufferClass(c)), live.byClass[c], live.bytes);
   return out;
 }
 
@@ -161,7 +161,7 @@ Result<std::string> memoryAtText(const plan::PlanT &plan, std::uint32_t instruct
     out += (out.empty() ? "" : "\n") + std::string("live in device: ") + formatBytesExact(live.bytes) +
            placeText(plan, e, instruction) + classesText(live) + "by unit\n";
     for (std::size_t unit = 0; unit < live.byUnit.size(); ++unit)
-      out += shareText(unit < plan.units.size() ? plan.units[unit]->name : "(no unit)", live.byUnit[unit], live.bytes);
+      out += shareLine(unit < plan.units.size() ? plan.units[unit]->name : "(no unit)", live.byUnit[unit], live.bytes);
   }
   if (out.empty())
     return noSuchInstruction(instruction);

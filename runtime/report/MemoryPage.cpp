@@ -43,7 +43,7 @@ template <typename Enum> Json enumNames(Enum last, const char *(*nameOf)(Enum)) 
   return names;
 }
 
-std::string collectiveText(const plan::PlanT &plan, const plan::CollectiveT &collective) {
+std::string collectiveDetail(const plan::PlanT &plan, const plan::CollectiveT &collective) {
   return concat("along ", axesName(plan, collective.axes), ", ", groupSize(plan, collective.axes), " ranks, ",
                 plan::EnumNameDType(collective.dtype), ", ", collective.segments.size(),
                 collective.segments.size() == 1 ? " tensor, " : " tensors, ",
@@ -128,7 +128,7 @@ Json entryJson(const plan::PlanT &plan, std::uint32_t entry, TextTable &operatio
     else if (const plan::WaitT *wait = instruction.operation.AsWait())
       (wait->carried ? carried : waits).push_back({i, wait->event});
     else if (const plan::CollectiveT *collective = instruction.operation.AsCollective())
-      details[std::to_string(i)] = collectiveText(plan, *collective);
+      details[std::to_string(i)] = collectiveDetail(plan, *collective);
   });
   Json sections = Json::array();
   for (const auto &section : of.sections)

@@ -11,6 +11,8 @@ RUNTIME = {"base": 0, "text": 1, "plan": 1, "device": 2, "collective": 2, "kerne
 REPORT = "runtime/report/"
 # The records of the kernels: they include only the base, and every folder above the base may include them.
 CATALOGUE = "runtime/kernel/catalogue/"
+# Inside runtime/collective: the protocol of processes, the links that carry it, and the start that chooses a link.
+COLLECTIVE = {"process": 0, "socket": 1, "mpi": 1, "launch": 2}
 DIALECTS = ("model", "spmd", "plan")
 INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+["<]([^">]+)[">]')
 # Tools that link no LLVM, and the folders of Sluice that they may include.
@@ -40,6 +42,8 @@ def allowed(name, target):
     at, to = name.split("/"), target.split("/")
     if name.startswith(CATALOGUE):
         return target.startswith((CATALOGUE, "runtime/base/"))
+    if at[:2] == to[:2] == ["runtime", "collective"] and at[2] in COLLECTIVE and to[2] in COLLECTIVE:
+        return at[2] == to[2] or COLLECTIVE[to[2]] < COLLECTIVE[at[2]]
     if at[0] == "test" or at[:2] == to[:2]:
         return True
     if plain_tool(name):
@@ -108,6 +112,7 @@ PLANTED = [
     ({"runtime/kernel/catalogue/A.cpp": '#include "runtime/kernel/Kernel.h"\n'}, "runtime/kernel/catalogue/A.cpp:1"),
     ({"passes/schedule/A.cpp": '#include "runtime/kernel/Kernel.h"\n'}, "passes/schedule/A.cpp:1"),
     ({"runtime/kernel/A.cpp": '#include "runtime/plan/Plan.h"\n'}, "runtime/kernel/A.cpp:1"),
+    ({"runtime/collective/process/A.cpp": '#include "runtime/collective/mpi/MpiLink.h"\n'}, "runtime/collective/process/A.cpp:1"),
     ({"runtime/train/A.h": '#include "runtime/report/Printer.h"\n'}, "runtime/train/A.h:1"),
     ({"tools/train/C.cpp": '#include "runtime/report/accounts/EagerAccount.h"\n'}, "tools/train/C.cpp:1"),
     ({"runtime/train/B.h": '#include "passes/solver/Problem.h"\n'}, "runtime/train/B.h:1"),

@@ -6,7 +6,7 @@
 #include "runtime/base/Thread.h"
 #include "runtime/base/cuda/Table.h"
 #include "runtime/collective/mpi/MpiLink.h"
-#include "runtime/collective/process/Launch.h"
+#include "runtime/collective/launch/Launch.h"
 #include "runtime/kernel/Kernel.h"
 #include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/Plan.h"

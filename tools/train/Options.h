@@ -3,7 +3,7 @@
 #define SLUICE_TOOLS_TRAIN_OPTIONS_H
 
 #include "runtime/checkpoint/RunCheckpoints.h"
-#include "runtime/collective/process/Launch.h"
+#include "runtime/collective/launch/Launch.h"
 #include "runtime/train/Generate.h"
 #include "runtime/train/Trainer.h"
 #include "tools/train/Config.h"

@@ -1,5 +1,5 @@
 //===- LaunchTest.cpp - environments of launchers, and the rendezvous --------------===//
-#include "runtime/collective/process/Launch.h"
+#include "runtime/collective/launch/Launch.h"
 #include "runtime/collective/socket/Rendezvous.h"
 
 #include <gtest/gtest.h>

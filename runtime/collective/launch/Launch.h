@@ -4,8 +4,8 @@
 // the world.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_LAUNCH_H
-#define SLUICE_RUNTIME_COLLECTIVE_PROCESS_LAUNCH_H
+#ifndef SLUICE_RUNTIME_COLLECTIVE_LAUNCH_LAUNCH_H
+#define SLUICE_RUNTIME_COLLECTIVE_LAUNCH_LAUNCH_H
 
 #include "runtime/collective/Communicator.h"
 
@@ -54,4 +54,4 @@ Result<std::shared_ptr<World>> openWorld(const Launch &launch, const LaunchOptio
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_COLLECTIVE_PROCESS_LAUNCH_H
+#endif // SLUICE_RUNTIME_COLLECTIVE_LAUNCH_LAUNCH_H

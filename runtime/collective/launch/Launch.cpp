@@ -1,5 +1,5 @@
 //===- Launch.cpp - one process per rank, as a launcher has started them ---------===//
-#include "runtime/collective/process/Launch.h"
+#include "runtime/collective/launch/Launch.h"
 #include "runtime/base/Text.h"
 #include "runtime/collective/mpi/MpiLink.h"
 #include "runtime/collective/process/ProcessWorld.h"
