@@ -151,6 +151,17 @@ std::optional<std::uint64_t> viewBytes(const plan::ViewT &view) {
   return bytes;
 }
 
+std::uint64_t viewElementBytes(const plan::ViewT &view) {
+  return elementCount(view.shape).value_or(0) * dtypeBytes(baseType(view.dtype));
+}
+
+std::uint64_t collectiveBytes(const plan::CollectiveT &collective) {
+  std::uint64_t bytes = 0;
+  for (const auto &segment : collective.segments)
+    bytes += std::max(viewElementBytes(*segment->source), viewElementBytes(*segment->destination));
+  return bytes;
+}
+
 bool isIssued(const plan::InstructionT &instruction, std::uint32_t repetition, std::uint32_t repeat) {
   switch (instruction.when) {
   case plan::When::all:

@@ -77,6 +77,10 @@ bool isDense(const plan::ViewT &view);
 /// Bytes from the first to one past the last element of a view, padding included: the range after its offset that it
 /// may access. nullopt if it overflows or a stride is negative.
 std::optional<std::uint64_t> viewBytes(const plan::ViewT &view);
+/// Bytes of the elements of a view, each counted once.
+std::uint64_t viewElementBytes(const plan::ViewT &view);
+/// Bytes of the full tensors of a collective.
+std::uint64_t collectiveBytes(const plan::CollectiveT &collective);
 
 /// True for an instruction that is issued in repetition `repetition` of `repeat`.
 bool isIssued(const plan::InstructionT &instruction, std::uint32_t repetition, std::uint32_t repeat);

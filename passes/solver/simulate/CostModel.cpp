@@ -17,10 +17,6 @@ double elements(const plan::ViewT &view) {
   return count;
 }
 
-std::uint64_t viewElementBytes(const plan::ViewT &view) {
-  return elementCount(view.shape).value_or(0) * dtypeBytes(baseType(view.dtype));
-}
-
 /// The type of the first input that is a number, else of the first output.
 DType dtypeOf(const plan::LaunchT &launch) {
   for (const auto *views : {&launch.inputs, &launch.outputs})
@@ -86,13 +82,6 @@ double rateAt(const KernelRates &rates, const std::array<double, 3> &size, std::
     sum += std::log(point->perSecond) / distance;
   }
   return std::exp(sum / weights);
-}
-
-std::uint64_t collectiveBytes(const plan::CollectiveT &collective) {
-  std::uint64_t bytes = 0;
-  for (const auto &segment : collective.segments)
-    bytes += std::max(viewElementBytes(*segment->source), viewElementBytes(*segment->destination));
-  return bytes;
 }
 
 std::optional<CollectiveTime> collectiveTime(const CollectiveRates &rates, plan::CollectiveKind kind,

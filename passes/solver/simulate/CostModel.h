@@ -98,9 +98,6 @@ struct CollectiveTime {
 std::optional<CollectiveTime> collectiveTime(const CollectiveRates &rates, plan::CollectiveKind kind,
                                              const GroupPlacement &group, double bytes, bool fillsHosts);
 
-/// Bytes of the full tensors of a collective.
-std::uint64_t collectiveBytes(const plan::CollectiveT &collective);
-
 } // namespace sluice
 
 #endif // SLUICE_PASSES_SOLVER_SIMULATE_COSTMODEL_H
