@@ -131,10 +131,10 @@ constexpr Subcommand rows[] = {
     {"memory", "bytes by class and tensors that are live at the peak, and a diagram of the step", addMemory},
     {"schedule", "a diagram of the work of each stream", addPrinted<1>},
     {"diff", "differences between two plans; exit code 1 if there are any", addPrinted<2>},
+    {"explain", "buffers at the peak, activations by unit, gathered units, recompute regions", addExplain},
     {"pack", "places buffers with lifespans in an arena", addPack},
     {"simulate", "predicts the time of a step on a machine", addSimulate},
     {"compare", "compares measured times of a trace with predicted ones", addCompare},
-    {"explain", "buffers at the peak, activations by unit, gathered units, recompute regions", addExplain},
 };
 
 } // namespace
