@@ -16,7 +16,7 @@ namespace sluice {
 namespace {
 
 /// Collectives that the text lists.
-constexpr std::size_t listed = 10;
+constexpr std::size_t listedCollectives = 10;
 
 std::string format(const char *pattern, double value) {
   char text[64];
@@ -138,7 +138,7 @@ std::string stepText(const plan::PlanT &plan, const Machine &machine, const Pred
   std::ranges::stable_sort(most, std::greater(), &PredictedCollective::exposed);
   if (!most.empty())
     out += concat("exposed collectives, ", most.size(), " of ", step.collectives.size(), "\n");
-  for (std::size_t k = 0; k < std::min(listed, most.size()); ++k) {
+  for (std::size_t k = 0; k < std::min(listedCollectives, most.size()); ++k) {
     const IssuedInstruction &issued = step.instructions[most[k]->instruction].issued;
     const std::string unit = unitName(plan, *issued.instruction);
     out += concat("  ", padRight(formatSeconds(most[k]->exposed) + " of " + formatSeconds(most[k]->seconds), 26),

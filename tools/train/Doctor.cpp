@@ -21,7 +21,7 @@
 namespace sluice {
 namespace {
 
-std::string line(std::string_view name, std::string_view text) { return concat(padRight(name, 18), text, "\n"); }
+std::string row(std::string_view name, std::string_view text) { return concat(padRight(name, 18), text, "\n"); }
 
 /// The processor's name; "unknown" where the system has no such text.
 std::string processorName() {
@@ -48,26 +48,26 @@ std::string ncclVersion(int version) { return concat(version / 10000, ".", versi
 
 std::string cudaLines(const Result<const cuda::Table *> &table) {
   std::string text =
-      line("CUDA code", cuda::builtWithout().empty() ? concat(cuda::builtImages().size(), " files of device code")
+      row("CUDA code", cuda::builtWithout().empty() ? concat(cuda::builtImages().size(), " files of device code")
                                                      : concat("not in this build: ", cuda::builtWithout()));
   if (!table.isOk())
-    return text + line("CUDA driver", table.status().message());
+    return text + row("CUDA driver", table.status().message());
   const cuda::Table &found = **table;
   int version = 0, devices = 0;
   found.driver.driverVersion(&version);
   found.driver.deviceCount(&devices);
-  text += line("CUDA driver", driverVersion(version));
+  text += row("CUDA driver", driverVersion(version));
   for (int ordinal = 0; ordinal < devices; ++ordinal) {
     int device = 0;
     char name[256] = "";
     if (found.driver.deviceGet(&device, ordinal) == 0 && found.driver.deviceName(name, sizeof name, device) == 0)
-      text += line(concat("GPU ", ordinal), name);
+      text += row(concat("GPU ", ordinal), name);
   }
   int nccl = 0;
   if (found.ncclAbsence.isOk())
     found.nccl.version(&nccl);
-  text += line("NCCL", found.ncclAbsence.isOk() ? ncclVersion(nccl) : found.ncclAbsence.message());
-  return text + line("cuDNN",
+  text += row("NCCL", found.ncclAbsence.isOk() ? ncclVersion(nccl) : found.ncclAbsence.message());
+  return text + row("cuDNN",
                      found.dnnAbsence.isOk() ? cuda::dnnVersionText(found.dnn.version()) : found.dnnAbsence.message());
 }
 
@@ -89,29 +89,29 @@ std::string doctorReport() {
   const Result<const cuda::Table *> table = cuda::table();
   const std::string isa(machineIsa());
 
-  std::string text = line("version", concat(versionText("sluice-train"), ", plan format ", planMajor, ".", planMinor,
+  std::string text = row("version", concat(versionText("sluice-train"), ", plan format ", planMajor, ".", planMinor,
                                             ", kernel catalogue ", catalogueVersion()));
-  text += line("compiler", __VERSION__);
-  text += line("system", concat(system.sysname, " ", system.release, " ", system.machine));
-  text += line("processor", processorName());
-  text += line("instruction set", isa);
+  text += row("compiler", __VERSION__);
+  text += row("system", concat(system.sysname, " ", system.release, " ", system.machine));
+  text += row("processor", processorName());
+  text += row("instruction set", isa);
   text +=
-      line("threads", concat(usableProcessors(), " of ", std::thread::hardware_concurrency(), " processors usable"));
+      row("threads", concat(usableProcessors(), " of ", std::thread::hardware_concurrency(), " processors usable"));
   const std::uint64_t memory = machineMemory();
-  text += line("memory", memory ? formatBytes(memory) + " with swap, or the control group's limit" : "unknown");
-  text += line("limits", concat("locked memory ", limitText(RLIMIT_MEMLOCK, true), ", address space ",
+  text += row("memory", memory ? formatBytes(memory) + " with swap, or the control group's limit" : "unknown");
+  text += row("limits", concat("locked memory ", limitText(RLIMIT_MEMLOCK, true), ", address space ",
                                 limitText(RLIMIT_AS, true), ", stack ", limitText(RLIMIT_STACK, true), ", open files ",
                                 limitText(RLIMIT_NOFILE, false), ", threads ", limitText(RLIMIT_NPROC, false)));
-  text += line("oneDNN", concat(dnn.major, ".", dnn.minor, ".", dnn.patch));
-  text += line("MPI", mpi.isOk() ? *mpi : mpi.status().message());
+  text += row("oneDNN", concat(dnn.major, ".", dnn.minor, ".", dnn.patch));
+  text += row("MPI", mpi.isOk() ? *mpi : mpi.status().message());
   text += cudaLines(table);
-  text += line("launcher", launcherText());
+  text += row("launcher", launcherText());
   text += "\nruns here\n";
-  text += line("  plans for cpu", isa == "avx512" ? "yes: target.isa avx2 or avx512"
+  text += row("  plans for cpu", isa == "avx512" ? "yes: target.isa avx2 or avx512"
                                   : isa == "avx2" ? "yes: target.isa avx2"
                                                   : "no: the machine has neither AVX2 nor AVX-512");
-  text += line("  plans for cuda", table.isOk() ? "yes" : "no: " + table.status().message());
-  text += line("  ranks", concat("threads; processes of torchrun or srun; processes of mpirun: ",
+  text += row("  plans for cuda", table.isOk() ? "yes" : "no: " + table.status().message());
+  text += row("  ranks", concat("threads; processes of torchrun or srun; processes of mpirun: ",
                                  mpi.isOk() ? "yes" : "no: " + mpi.status().message()));
   return text;
 }
