@@ -38,7 +38,7 @@ if [[ $builds ]]; then
   cmake -G Ninja -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSLUICE_COMPILER=OFF -DSLUICE_TOKENIZERS=OFF -DSLUICE_CUDA=ON \
     "-DSLUICE_CUDA_ARCHITECTURES=80;90;100" "-DCMAKE_EXE_LINKER_FLAGS=-static-libgcc -static-libstdc++" > "$build/configure.log" 2>&1 \
     || { cat "$build/configure.log" >&2; exit 1; }
-  ninja -C "$build" "${programs[@]/#/bin/}" > "$build/build.log" 2>&1 || { tail -40 "$build/build.log" >&2; exit 1; }
+  ninja -C "$build" "${programs[@]/#/bin/}" sluice_device_code > "$build/build.log" 2>&1 || { tail -40 "$build/build.log" >&2; exit 1; }
 fi
 
 work=$(mktemp -d)
@@ -50,6 +50,7 @@ for program in "${programs[@]}"; do
   cp "$build/bin/$program" "$stage/bin/"
   strip "$stage/bin/$program"
 done
+cp "$build/bin/libsluice-device-code.so" "$stage/bin/"
 # Debian's shared libraries that a minimal node lacks. The C library and the driver's libraries are those of the node.
 for program in "$stage"/bin/*; do
   ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
@@ -112,7 +113,7 @@ cp -r "$root/test/reference" "$stage/reference"
 cp "$tiny/init.safetensors" "$root/test/reference/tokens.bin" "$stage/plans/"
 cp "$root"/tools/bundle/*.{sh,py} "$root/test/cuda/nccl_log.py" "$stage/"
 
-# Several programs contain the device code: a compression window over all of them stores it once.
+# Programs share much code: a compression window over all of them stores it once.
 tar -C "$work" -cf - sluice-bundle | zstd -18 --long=27 -T2 -q -f -o "$out"
 bytes=$(stat -c %s "$out")
 # ICU's data, which only a build with tokenizers (-b) contains, do not count.

@@ -2,7 +2,9 @@
 #include "runtime/base/cuda/Table.h"
 #include "test/cuda/Codes.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <set>
 
 #if __has_include(<cuda.h>) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -120,6 +122,23 @@ TEST(CudaApi, MatchesNccl) { GTEST_SKIP() << "nccl: no nccl.h of 2.28 or later h
 TEST(CudaApi, ErrorsWithoutAName) {
   EXPECT_EQ(cuda::ncclStatus(77, "ncclBroadcast").message(), "ncclBroadcast: unknown error (nccl code 77)");
   EXPECT_EQ(cuda::driverStatus({}, 998, "cuInit").message(), "cuInit: unknown error (code 998)");
+}
+
+// Tests that the library of device code next to the program is found, and has an image of each file.
+TEST(CudaApi, DeviceCodeIsNextToTheProgram) {
+  const Result<std::span<const cuda::Image>> images = cuda::deviceImages();
+  if (!images.isOk() && images.status().message().ends_with("without nvcc of CUDA 13"))
+    GTEST_SKIP() << images.status().message();
+  ASSERT_TRUE(images.isOk()) << images.status().message();
+  std::set<std::string> found, expected;
+  for (const cuda::Image &image : *images)
+    found.emplace(image.name);
+  for (const char *folder : {"/runtime/kernel/cuda", "/runtime/collective/cuda"})
+    for (const auto &file : std::filesystem::directory_iterator(std::string(SLUICE_SOURCE_DIR) + folder))
+      if (file.path().extension() == ".cu")
+        expected.insert(file.path().stem());
+  EXPECT_GT(expected.size(), 10u);
+  EXPECT_EQ(found, expected);
 }
 
 // Tests the errors of a machine without a driver and of a build without device code.

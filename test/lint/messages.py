@@ -42,7 +42,7 @@ EXCEPTIONS = [
     ("has run nothing for", GONE),
     (": the ranks have not met within", GONE),
     ("a different rank of the collective failed", OTHER),
-    ("cuda device code, expected it in this build but", GPU),
+    ("cuda device code, expected it in this build but", "a build without nvcc"),
     ("rank ... was lost during the rendezvous:", GONE),
 ]
 

@@ -47,9 +47,9 @@ std::string driverVersion(int version) { return concat(version / 1000, ".", vers
 std::string ncclVersion(int version) { return concat(version / 10000, ".", version / 100 % 100, ".", version % 100); }
 
 std::string cudaLines(const Result<const cuda::Table *> &table) {
+  const Result<std::span<const cuda::Image>> images = cuda::deviceImages();
   std::string text =
-      row("CUDA code", cuda::builtWithout().empty() ? concat(cuda::builtImages().size(), " files of device code")
-                                                     : concat("not in this build: ", cuda::builtWithout()));
+      row("CUDA code", images.isOk() ? concat(images->size(), " files of device code") : images.status().message());
   if (!table.isOk())
     return text + row("CUDA driver", table.status().message());
   const cuda::Table &found = **table;
@@ -67,8 +67,8 @@ std::string cudaLines(const Result<const cuda::Table *> &table) {
   if (found.ncclAbsence.isOk())
     found.nccl.version(&nccl);
   text += row("NCCL", found.ncclAbsence.isOk() ? ncclVersion(nccl) : found.ncclAbsence.message());
-  return text + row("cuDNN",
-                     found.dnnAbsence.isOk() ? cuda::dnnVersionText(found.dnn.version()) : found.dnnAbsence.message());
+  return text +
+         row("cuDNN", found.dnnAbsence.isOk() ? cuda::dnnVersionText(found.dnn.version()) : found.dnnAbsence.message());
 }
 
 std::string launcherText() {
@@ -90,29 +90,28 @@ std::string doctorReport() {
   const std::string isa(machineIsa());
 
   std::string text = row("version", concat(versionText("sluice-train"), ", plan format ", planMajor, ".", planMinor,
-                                            ", kernel catalogue ", catalogueVersion()));
+                                           ", kernel catalogue ", catalogueVersion()));
   text += row("compiler", __VERSION__);
   text += row("system", concat(system.sysname, " ", system.release, " ", system.machine));
   text += row("processor", processorName());
   text += row("instruction set", isa);
-  text +=
-      row("threads", concat(usableProcessors(), " of ", std::thread::hardware_concurrency(), " processors usable"));
+  text += row("threads", concat(usableProcessors(), " of ", std::thread::hardware_concurrency(), " processors usable"));
   const std::uint64_t memory = machineMemory();
   text += row("memory", memory ? formatBytes(memory) + " with swap, or the control group's limit" : "unknown");
   text += row("limits", concat("locked memory ", limitText(RLIMIT_MEMLOCK, true), ", address space ",
-                                limitText(RLIMIT_AS, true), ", stack ", limitText(RLIMIT_STACK, true), ", open files ",
-                                limitText(RLIMIT_NOFILE, false), ", threads ", limitText(RLIMIT_NPROC, false)));
+                               limitText(RLIMIT_AS, true), ", stack ", limitText(RLIMIT_STACK, true), ", open files ",
+                               limitText(RLIMIT_NOFILE, false), ", threads ", limitText(RLIMIT_NPROC, false)));
   text += row("oneDNN", concat(dnn.major, ".", dnn.minor, ".", dnn.patch));
   text += row("MPI", mpi.isOk() ? *mpi : mpi.status().message());
   text += cudaLines(table);
   text += row("launcher", launcherText());
   text += "\nruns here\n";
   text += row("  plans for cpu", isa == "avx512" ? "yes: target.isa avx2 or avx512"
-                                  : isa == "avx2" ? "yes: target.isa avx2"
-                                                  : "no: the machine has neither AVX2 nor AVX-512");
+                                 : isa == "avx2" ? "yes: target.isa avx2"
+                                                 : "no: the machine has neither AVX2 nor AVX-512");
   text += row("  plans for cuda", table.isOk() ? "yes" : "no: " + table.status().message());
   text += row("  ranks", concat("threads; processes of torchrun or srun; processes of mpirun: ",
-                                 mpi.isOk() ? "yes" : "no: " + mpi.status().message()));
+                                mpi.isOk() ? "yes" : "no: " + mpi.status().message()));
   return text;
 }
 

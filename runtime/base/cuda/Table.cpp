@@ -94,13 +94,11 @@ Status openNccl(Table &made) {
 
 Result<const Table *> open() {
   static Table made;
-  if (builtImages().empty())
-    return refusedError("cuda device code, expected it in this build but " + std::string(builtWithout()));
   SLUICE_RETURN_IF_ERROR(openDriver(made));
   SLUICE_RETURN_IF_ERROR(openBlas(made));
   made.ncclAbsence = openNccl(made);
   made.dnnAbsence = openDnn(made.dnn, "libcudnn.so.9");
-  made.images = builtImages();
+  SLUICE_ASSIGN_OR_RETURN(made.images, deviceImages());
   return static_cast<const Table *>(&made);
 }
 

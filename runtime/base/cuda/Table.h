@@ -4,8 +4,7 @@
 // once, at the first call, and names a missing or too old one; no program links against them, so it starts on a machine
 // without them. Tests replace the table by one whose device is emulated on the host.
 //
-// The table also holds the device code: images that nvcc compiled from runtime/*/cuda/*.cu, each for every
-// architecture.
+// The table also holds the device code (Images.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_BASE_CUDA_TABLE_H
@@ -14,18 +13,13 @@
 #include "runtime/base/Status.h"
 #include "runtime/base/cuda/Api.h"
 #include "runtime/base/cuda/Dnn.h"
+#include "runtime/base/cuda/Images.h"
 
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace sluice::cuda {
-
-/// Device code of one source file.
-struct Image {
-  std::string_view name;
-  const void *data = nullptr;
-};
 
 struct Driver {
 #define SLUICE_DRIVER(name, symbol, arguments) Code(*name) arguments = nullptr;
@@ -81,10 +75,6 @@ Status dnnStatus(const Dnn &dnn, Code code, std::string_view call);
 std::string dnnVersionText(std::size_t version);
 /// Finds cuDNN's functions in a library of that name; an error states why they are missing.
 Status openDnn(Dnn &dnn, const char *name);
-
-/// The device code in this build, and the reason for its absence.
-std::span<const Image> builtImages();
-std::string_view builtWithout();
 
 } // namespace sluice::cuda
 
