@@ -1,6 +1,8 @@
 """Edits of dumped phases: a line is deleted or repeated, or a number, symbol, value, attribute or enumerator of it is replaced. The module compiles, or the compiler
 exits with 1 and an error with the file's name. The edits are drawn by a fixed seed, two lines of each phase."""
 
+# REQUIRES: compiler
+
 import random
 
 from sluice import *
