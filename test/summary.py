@@ -30,7 +30,7 @@ def short(name):
 
 
 def beside(path, suffix):
-    """The text of a file that ctest writes in addition to its results; empty if there is none."""
+    """The text of a file that ctest writes in addition to its results, or an empty one."""
     other = path.removesuffix(".xml") + suffix
     if not os.path.exists(other):
         return ""
