@@ -18,7 +18,7 @@ jobs=$(($(nproc) + 1))
 source "$root/test/runners.sh"
 
 # A program that is not built is a failure, by the name NAME_NOT_BUILT.
-quick='^unit-(passes|passes-collective|dialect-[a-z]+|solver)(\.|_NOT_BUILT)'
+quick='^unit-(passes|passes-collective|dialect-[a-z]+|plan|rules|solver)(\.|_NOT_BUILT)'
 outcomes=()
 rm -rf "$results"
 mkdir -p "$results"

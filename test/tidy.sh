@@ -28,7 +28,8 @@ if ((${#files[@]} == 0)); then
 fi
 mkdir -p "$build"
 # Files are compiled one by one, without precompiled headers, so that each has its own command.
-cmake -G Ninja -S "$root" -B "$build" -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DSLUICE_UNITY=OFF > "$build/configure.log" 2>&1 ||
+cmake -G Ninja -S "$root" -B "$build" -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DSLUICE_UNITY=OFF \
+  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > "$build/configure.log" 2>&1 ||
   { cat "$build/configure.log" >&2; exit 1; }
 ninja -C "$build" -t targets all | sed -nE 's/^([^:]*(\.inc|_generated\.h)): CUSTOM_COMMAND$/\1/p' | xargs ninja -C "$build" > "$build/build.log" ||
   { tail "$build/build.log" >&2; exit 1; }
