@@ -5,15 +5,19 @@ import os
 import subprocess
 import shutil
 import sys
-import lit.formats
 
 root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 build = os.environ.get("SLUICE_BUILD", os.path.join(root, "build"))
 llvm = "/usr/lib/llvm-22/bin"
 
+sys.path.insert(0, os.path.join(root, "test", "python"))
+import browser  # noqa: E402
+import testformat  # noqa: E402
+
 config.name = "sluice"
-config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+# `--param limit=SECONDS` is the time for all tests.
+config.test_format = testformat.TestFormat(int(lit_config.params["limit"]) if "limit" in lit_config.params else None)
+config.suffixes = [".mlir", ".test", ".py"]
 # Files that GoogleTest programs and other tests read; and the fuzz targets, which run for minutes: test/run.sh runs `lit test/fuzz` in CI.
 config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "fuzz", "corpus"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
@@ -29,6 +33,8 @@ for name in ("SLUICE_REFERENCE", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
+# lit itself, for tests of the test programs.
+config.substitutions.append(("%{lit}", os.path.join(llvm, "lit")))
 config.substitutions.append(("%root", root))
 config.substitutions.append(("%build", build))
 # %expect CODE COMMAND...: the command must exit with that code. With `set -o pipefail` of the shell its failure counts.
@@ -49,8 +55,6 @@ if shutil.which("clang++-22") and glob.glob("/usr/lib/llvm-22/lib/clang/22/lib/l
     config.available_features.add("fuzzer")
 if shutil.which("zstd"):
     config.available_features.add("zstd")
-sys.path.insert(0, os.path.join(root, "test", "python"))
-import browser  # noqa: E402
 if browser.find():
     config.available_features.add("browser")
 # A container may have no pseudo-terminals.

@@ -78,7 +78,7 @@ Code connect(FakeComm &comm) {
 }
 
 Code retire(FakeComm *comm, const char *call) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while ((comm->running || comm->persistentRefs) && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (comm->persistentRefs)

@@ -6,9 +6,14 @@ namespace sluice::test {
 namespace {
 
 TEST_F(CudaKernels, Norms) {
-  // The last three are dense rows of one warp and of several, that runs and the teams of a block do not divide.
-  forCases({{7}, {3, 5, 17}, {4, 65}, {90, 129}, {0, 4}, {131, 72}, {5, 1608}, {3, 4096}},
+  // The last three are dense rows of one warp and of several, that runs and the teams of a block do not divide. There
+  // are kernels for them where statistics are f32; other types and layouts have the general kernels, by 32, 128 or 256
+  // threads for a row.
+  forCases({{7}, {3, 5, 17}, {4, 65}, {90, 129}, {0, 4}, {1, 1608}, {131, 72}, {5, 1608}, {3, 4096}},
            [&](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
+             const bool hasDenseKernel = dtype != DType::f64 && layout == Layout::dense;
+             if (!hasDenseKernel && (shape == Shape{131, 72} || shape == Shape{5, 1608} || shape == Shape{3, 4096}))
+               return;
              const Shape rows(shape.begin(), shape.end() - 1), columns = {shape.back()};
              const DType statistics = statisticsOf(dtype);
              Tensor x = Tensor(dtype, shape, layout).normal(17, 1, 3), weight = Tensor(dtype, columns).normal(18),

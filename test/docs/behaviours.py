@@ -1,6 +1,6 @@
 """Reads docs/behaviours.md (or another page); exits with 1 where a row has no answer, or names a test that does not exist or is
-not run: a function that its script does not register, a script that no test runs, a GoogleTest that its program does not
-list, a lit test that is left out somewhere.
+not run: a function that its script does not have, a script or a lit test that is left out somewhere, a GoogleTest that its
+program does not list.
 
 usage: behaviours.py ROOT BUILD [PAGE]
 """
@@ -10,6 +10,8 @@ import os
 import re
 import subprocess
 import sys
+
+from functions import Script
 
 root, build = sys.argv[1:3]
 page = sys.argv[3] if len(sys.argv) > 3 else os.path.join(root, "docs", "behaviours.md")
@@ -22,25 +24,15 @@ def read(path):
         return file.read()
 
 
-@functools.cache
-def listed(script):
-    done = subprocess.run([sys.executable, os.path.join(root, "test", script), "--list"], capture_output=True, text=True)
-    return done.stdout.split() if done.returncode == 0 else []
-
-
-@functools.cache
-def runner(script):
-    """Empty if a lit test runs the script in every configuration, else the expected lit test."""
-    folder, name = os.path.split(script)
-    for other in sorted(os.listdir(os.path.join(root, "test", folder))):
-        if other.endswith(".test") and f"RUN: python3 %S/{name} %t" in read(os.path.join(folder, other)):
-            return "" if always(os.path.join(folder, other)) else f"'{other}' to run always"
-    return f"a .test in its folder that runs '{name}'"
-
-
 def always(path):
     # All of them need the compiler; without it none would run.
     return not re.search(r"^.*(REQUIRES: (?!compiler$)|UNSUPPORTED:|XFAIL:)", read(path), re.M)
+
+
+@functools.cache
+def functions_of(script):
+    """Empty if the script is left out somewhere."""
+    return Script(os.path.join(root, "test", script)).functions if always(script) else []
 
 
 @functools.cache
@@ -67,7 +59,7 @@ def trouble(path, name):
     if not os.path.isfile(os.path.join(root, "test", path)):
         return "a file below test/"
     if path.endswith(".py"):
-        return runner(path) or ("" if name in listed(path) else "a test that the script registers")
+        return "" if name in functions_of(path) else "a test of the script that always runs"
     if path.endswith(".cpp"):
         suite, _, test = (name or "").partition(".")
         declared = re.search(rf"(TYPED_)?TEST(_P|_F)?\({suite}, {test}\)", read(path))

@@ -1,5 +1,7 @@
 """Recompute by op and by budget: memory, choices and bits."""
 
+# REQUIRES: compiler
+
 from sluice import *
 
 SELECTIVE = ["recompute.policy=selective", 'recompute.save=["matmul*", "attention"]']

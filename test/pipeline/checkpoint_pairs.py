@@ -4,6 +4,8 @@ A run of one rank trains two steps. Every other plan continues from a checkpoint
 written from the memory of that plan. The files are read here by PyTorch's metadata: the offsets of each part.
 """
 
+# REQUIRES: compiler
+
 import shutil
 
 from sluice import *

@@ -1,5 +1,7 @@
 """Runs that continue from a checkpoint: the same bits on the same mesh, and near losses on another."""
 
+# REQUIRES: compiler
+
 import os
 import shutil
 

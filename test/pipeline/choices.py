@@ -1,5 +1,7 @@
 """Prefetch, units and reductions in flight that the compiler chooses for a machine."""
 
+# REQUIRES: compiler
+
 from sluice import *
 
 sys.path.insert(0, str(ROOT / "test" / "bench"))

@@ -1,6 +1,8 @@
 """Edits of dumped phases: a line is deleted or repeated, or a number, symbol, value, attribute or enumerator of it is replaced. The module compiles, or the compiler
 exits with 1 and an error with the file's name. The edits are drawn by a fixed seed, two lines of each phase."""
 
+# REQUIRES: compiler
+
 import random
 
 from sluice import *
@@ -19,10 +21,16 @@ def edits(draw, line):
             yield [line[:match.start()] + draw.choice(others) + line[match.end():]]
 
 
+@functools.cache
+def dumps():
+    folder = SCRATCH / "phases"
+    run("sluice-compile", zoo("mlp-sequence", "dim=4"), *set_options(["mesh.shard=2", "gradient.microbatches=2"]), "--dump-phases", folder, "-o", SCRATCH / "p.plan")
+    return folder
+
+
 @test
 def edited_dumps():
-    folder, edited, count = SCRATCH / "phases", SCRATCH / "edited.mlir", 0
-    run("sluice-compile", zoo("mlp-sequence", "dim=4"), *set_options(["mesh.shard=2", "gradient.microbatches=2"]), "--dump-phases", folder, "-o", SCRATCH / "p.plan")
+    folder, edited, count = dumps(), SCRATCH / "edited.mlir", 0
     draw = random.Random(7)
     for dump in sorted(folder.glob("*.mlir")):
         lines = dump.read_text().split("\n")
@@ -39,8 +47,8 @@ def edited_dumps():
 @test
 def plan_that_the_checker_refuses():
     """An edit that only the checker finds: the error names the file."""
-    folder, edited = SCRATCH / "phases", SCRATCH / "edited.mlir"
-    text = (folder / "10-memory.mlir").read_text()
+    edited = SCRATCH / "edited.mlir"
+    text = (dumps() / "10-memory.mlir").read_text()
     edited.write_text(re.sub(r"\n *plan\.wait [^\n]*on @compute[^\n]*", "", text))
     done = try_run("sluice-compile", edited, "-o", SCRATCH / "p.plan")
     expect_equal(done.returncode, 1, "exit")

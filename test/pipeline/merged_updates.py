@@ -3,6 +3,8 @@
 One model is compiled and trained by each recipe with and without spmd-merge-updates.
 """
 
+# REQUIRES: compiler
+
 from phases import *
 
 NO_BIAS_DECAY = 'optimizer.no_decay=["*.bias"]'

@@ -6,6 +6,8 @@ number of a plan is the seed of its model and recipe, and of its mutants. SLUICE
 file is not executed again, so a run can be ended and continued. SLUICE_MUTANT_REPORT is a file for the table of all kinds.
 """
 
+# ONE TEST: kinds_and_counts reads the totals of mutants_of_random_plans
+
 import random
 
 from random_recipes import SGD, Case

@@ -4,6 +4,8 @@ Streams, the mesh and units are not symbols of the model: parameters, functions 
 the unit of the parameters in no block: these are errors at the op that has the name.
 """
 
+# REQUIRES: compiler
+
 from sluice import *
 
 MODEL = """module attributes {{model.name = "names", model.batch = 4 : i64}} {{

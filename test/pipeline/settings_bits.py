@@ -1,5 +1,7 @@
 """The settings that docs/recipe.md names change no bit: the recipes contain every pair of their values."""
 
+# REQUIRES: compiler
+
 from sluice import *
 
 SELECTIVE = 'recompute.policy={"h.*" = "selective", "h.1" = "none"}'

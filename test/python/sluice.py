@@ -1,7 +1,8 @@
 """Functions of the scripts that test Sluice's programs: models, plans and what they contain, runs, and expectations.
 
-A script registers its tests with @test and ends with main(). Its argument is a scratch folder, or --list, which prints the names of its tests. The script
-runs every test, prints each failure, and exits with 1 if there is one. lit sets PYTHONPATH to the folder of this module.
+A script registers its tests with @test and ends with main(). Its arguments are a scratch folder and names of tests, or --list, which prints the names of all.
+The script runs these tests, or all, prints each failure, and exits with 1 if there is one. lit runs each test as a separate one (testformat.py) and sets PYTHONPATH
+to the folder of this module.
 """
 
 import collections
@@ -29,6 +30,8 @@ class Failed(Exception):
 
 
 def test(function):
+    if function.__module__ != "__main__":
+        raise ImportError(f"'{function.__module__}' is a script of tests, and is imported")
     tests.append(function)
     return function
 
@@ -38,8 +41,11 @@ def main():
     if "--list" in sys.argv:
         print("\n".join(function.__name__ for function in tests))
         return
+    names = sys.argv[2:] or [function.__name__ for function in tests]
+    if unknown := set(names) - {function.__name__ for function in tests}:
+        sys.exit(f"no such tests: {', '.join(sorted(unknown))}")
     SCRATCH.mkdir(parents=True, exist_ok=True)
-    for function in tests:
+    for function in (function for function in tests if function.__name__ in names):
         current = function.__name__
         try:
             function()

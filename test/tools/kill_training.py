@@ -4,11 +4,12 @@ The script runs the plan with a checkpoint after every step, kills a random proc
 KILLS processes were killed and the run is complete. Each run that completes is compared and begins again in an empty folder. LAUNCHER is
 threads (all ranks in one process), torchrun (the script starts the processes with its environment) or mpirun.
 
-A kill happens at a random moment, often during the start, or, with one process per rank, before a random instruction of the plan
-(sluice-train-faults). A victim of the first kind is stopped first, so that its phase can be read: start (it has not connected to all ranks),
+A kill happens at a random moment, often during the start, or soon after the checkpoint of a random step exists (the first kill, so that the run
+continues from a checkpoint on a machine of any speed), or, with one process per rank, before a random instruction of the plan (sluice-train-faults). A victim of the first kind is stopped first, so that its phase can be read: start (it has not connected to all ranks),
 load (no step since), step, save (a partial checkpoint exists), or end (it has printed the summary). After each kill the script expects:
 
-- the other ranks end within a second, waits for a processor and the disk excluded, and name the dead rank and its last instruction. In the phase start
+- the other ranks end within a second, and name the dead rank and its last instruction. The second does not depend on the load of the machine: counted are
+  the time in which all their threads sleep, and the processor time of the busiest thread, but no waits for a processor or the disk. In the phase start
   they may not know it yet, and are ended by SIGTERM, as a launcher does. In MPI_Init and MPI_Finalize (start and end) mpirun ends them,
   which takes it one or two seconds;
 - no process, file of MPI or listening port is left, and the folder has only checkpoints, partial ones and the lock;
@@ -31,8 +32,8 @@ from pathlib import Path
 import processes
 
 STEPS = 12
-# Seconds until the other ranks end; until mpirun ends them.
-LIMIT, MPIRUN_LIMIT = 1.0, 3.0
+# Seconds until the other ranks end; until mpirun ends them; and in which they end on a machine of any load.
+LIMIT, MPIRUN_LIMIT, HANGS = 1.0, 3.0, 120
 FOLDER = Path("killed")
 
 
@@ -48,15 +49,21 @@ def is_running(pid):
     return read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:1] not in ([], ["Z"], ["X"])
 
 
-def is_waiting_for_disk(pid):
-    """True if a thread is in a system call that no signal ends."""
-    return any(read(task / "stat").rpartition(")")[2].split()[:1] == ["D"] for task in Path(f"/proc/{pid}/task").glob("*"))
+def threads_of(pids):
+    """(state, seconds on a processor, seconds of waits for one) of each thread of the processes."""
+    found = {}
+    for task in (task for pid in pids for task in Path(f"/proc/{pid}/task").glob("*")):
+        state, times = read(task / "stat").rpartition(")")[2].split()[:1], read(task / "schedstat").split()
+        if state and len(times) == 3:
+            found[task] = state[0], int(times[0]) / 1e9, int(times[1]) / 1e9
+    return found
 
 
-def waits_for_processor(pid):
-    """The seconds that each thread of the process was ready to run and had no processor."""
-    waits = {task.name: read(task / "schedstat").split() for task in Path(f"/proc/{pid}/task").glob("*")}
-    return {thread: int(wait[1]) / 1e9 for thread, wait in waits.items() if len(wait) == 3}
+def counted(before, after, seconds):
+    """The part of these seconds that counts for the limit: all if all threads slept, else the processor time of the busiest one."""
+    if after and before == after and all(state == "S" for state, *_ in after.values()):
+        return seconds
+    return max((after[thread][1] - before[thread][1] for thread in after.keys() & before.keys()), default=0)
 
 
 def catches_sigterm(pid):
@@ -122,37 +129,33 @@ class Job:
         return "save" if list(FOLDER.glob("*.partial")) else "step"
 
     def end_others(self, victim, phase):
-        """Waits for the other ranks, then for the launcher. Returns the seconds from the victim's end until that of the ranks, the
-        seconds in which their threads and this script waited for a processor or the disk, and the exit codes."""
+        """Waits for the other ranks, then for the launcher. Returns the seconds from the victim's end until that of the ranks that count
+        for the limit, all of them, and the exit codes."""
         # A system call that waits for the disk ends before the process does.
         while is_running(self.pids.get(victim, 0)):
             time.sleep(0.001)
         begin = last = time.monotonic()
-        before = {pid: waits_for_processor(pid) for pid in [os.getpid(), *self.rank_processes().values()]}
-        waits, told = {}, False
+        before, seconds, told = {}, 0.0, False
         while running := [pid for rank, pid in self.rank_processes().items() if rank != victim]:
-            now = time.monotonic()
-            if any(is_waiting_for_disk(pid) for pid in running):
-                waits["disk"] = waits.get("disk", 0) + now - last
-            last = now
-            for pid in [os.getpid(), *running]:
-                for thread, wait in waits_for_processor(pid).items():
-                    waits[pid, thread] = wait - before.get(pid, {}).get(thread, 0)
-            passed = time.monotonic() - begin
-            if phase == "start" and self.launcher == "torchrun" and passed > 0.3 and not told:
-                told = True
+            now, after = time.monotonic(), threads_of(running)
+            seconds += counted(before, after, now - last)
+            before, last = after, now
+            if phase == "start" and self.launcher == "torchrun" and now - begin > 0.3 and not told:
+                told, seconds = True, 0.0
                 for child in self.children:
                     child.terminate()
-            if passed > 60:
+            if now - begin > HANGS:
+                seconds = now - begin
                 for child in self.children:
                     child.kill()
+                break
             time.sleep(0.002)
-        passed = time.monotonic() - begin - 0.3 * told
+        passed = time.monotonic() - begin
         if self.launcher == "mpirun" and phase == "start" and not ends_within(self.children[0], 20):
             # Open MPI 4.1 may wait forever for a rank that was killed while it connects to mpirun.
             self.launcher_hung = True
             self.children[0].kill()
-        return passed, sum(waits.values()), [child.wait(600) for child in self.children]
+        return seconds, passed, [child.wait(600) for child in self.children]
 
     def check_remains(self):
         """What the job has left that no other rank or later start removes."""
@@ -211,6 +214,8 @@ def main():
         by_fault = launcher != "threads" and killed < kills and chance.random() < 0.25
         victim = chance.randrange(ranks if launcher != "threads" else 1)
         moment = chance.uniform(0, duration * (0.35 if chance.random() < 0.4 else 1))
+        # 0 is the start.
+        step = chance.choice([0, chance.randint(1, STEPS - 1)]) if killed else 1
         fault = f"kill:{victim}:{chance.randint(1, last_instruction)}:{chance.randint(1, STEPS)}" if by_fault else ""
         job = Job(launcher, ranks, ["sluice-train-faults" if by_fault else "sluice-train", plan, *options], fault)
         phase = ""
@@ -219,6 +224,10 @@ def main():
                 time.sleep(0.001)
             phase = "instruction"
         elif killed < kills:
+            if step > expected_step:
+                while newest_step() < step and any(child.poll() is None for child in job.children):
+                    time.sleep(0.001)
+                moment *= 1 / STEPS if killed else 0
             time.sleep(moment)
             pid = job.rank_processes().get(victim)
             while pid is None and job.children[0].poll() is None:
@@ -230,7 +239,7 @@ def main():
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     phase = ""
-        seconds, idle, codes = job.end_others(victim, phase)
+        seconds, passed, codes = job.end_others(victim, phase)
         output = read("output")
         if phase and any(codes):
             killed += 1
@@ -238,17 +247,16 @@ def main():
             instructions += "its last instruction was " in output
             in_mpi = launcher == "mpirun" and phase in ("start", "end")
             hung += job.launcher_hung
-            longest = max(longest, 0 if in_mpi else seconds - idle)
-            if seconds > LIMIT and not in_mpi:
-                late.append((phase, round(seconds, 2), round(idle, 2)))
-            if seconds - idle > (MPIRUN_LIMIT if in_mpi else LIMIT):
-                fail(f"{phase}: the other ranks ended after {seconds:.2f} s, of which {idle:.2f} s in waits for a processor or the disk")
+            longest = max(longest, 0 if in_mpi else seconds)
+            if passed > LIMIT and not in_mpi:
+                late.append((phase, round(passed, 2)))
+            if seconds > (MPIRUN_LIMIT if in_mpi else LIMIT):
+                fail(f"{phase}: the other ranks ended after {seconds:.2f} s without waits for a processor or the disk, {passed:.2f} s with them")
             # The others may have done all their work.
             others_failed = launcher == "mpirun" or any(code for rank, code in enumerate(codes) if rank != victim)
             if launcher != "threads" and phase not in ("start", "end") and others_failed and not re.search(
                     rf"rank {victim} has died \(.*\), it(s last instruction was \w+, instruction \d+ | has run no instruction| was reading or writing files)", output):
-                fail(f"{phase}: no other rank names rank {victim} and its last instruction; exit codes {codes} after {seconds:.2f} s, of which "
-                     f"{idle:.2f} s in waits")
+                fail(f"{phase}: no other rank names rank {victim} and its last instruction; exit codes {codes} after {passed:.2f} s")
         if (remains := job.check_remains()):
             fail(f"{phase}: expected nothing to be left but got {remains}")
         if (found := re.search(r"continuing after step (\d+) of", output)):

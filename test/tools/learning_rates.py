@@ -1,12 +1,14 @@
-"""learning_rates.py [--page PAGE]: the schedules' rates, as runs log them, against those of transformers' get_scheduler.
+"""The learning-rate schedules' rates, as runs log them, against those of transformers' get_scheduler.
 
 Sluice's rate of step n, counted from 1, is get_scheduler's of step n counted from 0: no step has rate 0, the peak occurs once, and the last step has `min_lr`. The page's
 pictures and its table of first and last rates are those of the runs and of get_scheduler.
 """
 
+# REQUIRES: compiler
+
 from sluice import *
 
-PAGE = sys.argv[sys.argv.index("--page") + 1] if "--page" in sys.argv else None
+PAGE = ROOT / "docs" / "recipe.md"
 CASES = json.loads((REFERENCE / "lr-schedules.json").read_text())
 # Of the page's pictures: one column per step.
 PICTURE = {"optimizer.lr": 0.5, "lr_schedule.warmup_steps": 4, "lr_schedule.total_steps": 40, "lr_schedule.min_lr": 0.05}
@@ -46,13 +48,12 @@ def picture(name):
     return ["".join("#" if height == row else " " for height in heights).rstrip() for row in range(ROWS, 0, -1)]
 
 
+@test
 def page_has_the_pictures():
-    text = Path(PAGE).read_text()
+    text = PAGE.read_text()
     for name in ("constant", "linear", "cosine", "wsd"):
         lines = picture(name)
         expect("\n".join(["", *lines, ""]) in text, f"expected the picture of {name}\n" + "\n".join(lines))
 
 
-if PAGE:
-    test(page_has_the_pictures)
 main()

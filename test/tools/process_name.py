@@ -1,15 +1,14 @@
-"""process_name.py COMMAND...: starts it, prints after a second what ps and pgrep show of the process, and ends it."""
+"""process_name.py COMMAND...: starts a training, prints after its first step what ps and pgrep show of the process, and ends it."""
 
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
 try:
-    time.sleep(1)
+    assert any(line.startswith("step 1/") for line in process.stdout), "the command ended before a step"
     folder = pathlib.Path("/proc") / str(process.pid)
     name = (folder / "comm").read_text().strip()
     if shutil.which("ps"):

@@ -23,7 +23,7 @@ struct ImageTable {
 };
 
 /// The device code of this build: of the library next to the program, or in the folder of the installation. The library
-/// stays loaded. StatusCode::refused if there is none, or only one of another build. Thread-safe.
+/// stays loaded. StatusCode::refused if the library is missing, or of another build. Thread-safe.
 Result<std::span<const Image>> deviceImages();
 
 } // namespace sluice::cuda

@@ -11,6 +11,7 @@
 #include "test/unit/train/Fixture.h"
 
 #include <chrono>
+#include <future>
 #include <thread>
 
 using namespace sluice;
@@ -88,6 +89,8 @@ protected:
 TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
   const std::string path = write();
   const std::shared_ptr<World> world = createLocalWorld(2);
+  // Rank 1 calls only after rank 0 has returned.
+  std::promise<void> returned;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 2; ++rank)
     threads.emplace_back([&, rank] {
@@ -97,11 +100,11 @@ TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
       auto ranks = openRanks(path, options);
       ASSERT_TRUE(ranks.isOk()) << ranks.status().message();
       if (rank == 1)
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      const auto begin = std::chrono::steady_clock::now();
+        EXPECT_EQ(returned.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
       // Only rank 1 requests a stop, in its first call.
       auto first = (*ranks)->agreeLater(rank == 1);
-      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(200));
+      if (rank == 0)
+        returned.set_value();
       ASSERT_TRUE(first.isOk());
       EXPECT_FALSE(*first);
       auto second = (*ranks)->agreeLater(false);

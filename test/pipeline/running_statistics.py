@@ -1,6 +1,8 @@
 """Batch norm's running statistics are those that this script computes from the same rows: separate for each rank by default, averaged over the data-parallel
 ranks with `statistics.sync`. An evaluation reads them and does not change them."""
 
+# REQUIRES: compiler
+
 import random
 import shutil
 
