@@ -7,7 +7,7 @@
 
 #include "dialect/plan/Plan.h"
 #include "passes/Pipeline.h"
-#include "passes/Planner.h"
+#include "passes/choose/Planner.h"
 #include "passes/emit/Emit.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/RecipeKeys.h"
