@@ -3,6 +3,7 @@
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 #include "passes/model/RecomputeRules.h"
+#include "passes/recipe/Keys.h"
 #include "passes/recipe/RecipeAttr.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -103,7 +104,7 @@ struct RecomputePass : sluice::impl::RecomputeBase<RecomputePass> {
     if (recipe->recompute.policy.isEverywhere(RecomputePolicy::none))
       return;
     if (recipe->recompute.policy.isEverywhere(RecomputePolicy::budget)) {
-      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("recompute.policy").message();
+      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice(keys::recomputePolicy).message();
       return signalPassFailure();
     }
     // A group's regions are created once: their ops are not backward ops of another group.

@@ -4,6 +4,7 @@
 
 #include "passes/model/Common.h"
 
+#include "passes/recipe/Keys.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -78,7 +79,7 @@ static llvm::SetVector<StringRef> globsOf(const Recipe::Recompute &settings) {
 }
 
 Status sluice::checkRecomputeNames(ModuleOp module, const Recipe &recipe) {
-  constexpr llvm::StringLiteral save = "recompute.save";
+  constexpr llvm::StringRef save = keys::recomputeSave;
   RecomputeRules rules(recipe.recompute);
   llvm::SetVector<StringRef> paths, present;
   for (func::FuncOp function : entryFunctions(module, EntryKind::train))
@@ -95,7 +96,7 @@ Status sluice::checkRecomputeNames(ModuleOp module, const Recipe &recipe) {
   std::vector<std::string> blocks;
   for (StringRef path : paths)
     blocks.push_back(path.str());
-  for (StringRef key : {StringRef("recompute.policy"), StringRef(save)})
+  for (StringRef key : {StringRef(keys::recomputePolicy), StringRef(save)})
     SLUICE_RETURN_IF_ERROR(recipe.checkNames(key, "block", blocks));
 
   llvm::SmallVector<StringRef> ops;

@@ -1,5 +1,6 @@
 //===- Recipe.cpp - values of the recipe ---------------------------------------------===//
 
+#include "passes/recipe/Keys.h"
 #include "passes/recipe/RecipeKeys.h"
 
 #include <charconv>
@@ -227,7 +228,7 @@ Status Recipe::resolve() {
                                                                             : ShardingStrategy::shard_grad_op;
   }
   if (sharding.strategy == ShardingStrategy::no_shard && sharding.reshardAfterForward.isEverywhere(true))
-    return conflict("sharding.reshard_after_forward", " cannot be combined with 'sharding.strategy' = \"no_shard\"");
+    return conflict(keys::reshardAfterForward, " cannot be combined with 'sharding.strategy' = \"no_shard\"");
 
   const OptimizerInfo *chosen = optimizer.info();
   for (const HyperParameter &parameter : hyperParameters())
@@ -259,29 +260,29 @@ Status Recipe::resolve() {
 
   const auto isBudget = [](const auto &entry) { return entry.second == RecomputePolicy::budget; };
   if (recompute.policy.table && llvm::any_of(*recompute.policy.table, isBudget))
-    return conflict("recompute.policy", ": \"budget\" chooses for all blocks and cannot be in a table");
+    return conflict(keys::recomputePolicy, ": \"budget\" chooses for all blocks and cannot be in a table");
   const bool choosesByBudget = recompute.policy.isEverywhere(RecomputePolicy::budget);
   if (choosesByBudget && !memory.budget)
-    return conflict("recompute.policy", " requires 'memory.budget'");
+    return conflict(keys::recomputePolicy, " requires 'memory.budget'");
   const auto isAutomatic = [](const auto &entry) { return Sharding::isAutomatic(entry.second); };
   const auto &reshard = sharding.reshardAfterForward;
   if (!choosesByBudget &&
       (reshard.table ? llvm::any_of(*reshard.table, isAutomatic) : Sharding::isAutomatic(reshard.value)))
-    return conflict("sharding.reshard_after_forward", " requires 'recompute.policy' = \"budget\"");
+    return conflict(keys::reshardAfterForward, " requires 'recompute.policy' = \"budget\"");
   if (!choosesByBudget && memory.choosesOffload())
-    return conflict("memory.offload", " requires 'recompute.policy' = \"budget\"");
+    return conflict(keys::memoryOffload, " requires 'recompute.policy' = \"budget\"");
 
-  for (const auto &[key, other] : {std::pair("schedule.forward_prefetch", "schedule.backward_prefetch"),
-                                   std::pair("schedule.backward_prefetch", "schedule.forward_prefetch")})
+  for (const auto &[key, other] : {std::pair(keys::forwardPrefetch, keys::backwardPrefetch),
+                                   std::pair(keys::backwardPrefetch, keys::forwardPrefetch)})
     if (value(key) == RecipeValue("auto") && value(other) != RecipeValue("auto"))
       return conflict(key, ", expected '" + std::string(other) + "' = \"auto\" too but got " +
                                printRecipeValue(value(other)));
   if (sharding.choosesAfterBackward() && sharding.reshardBeforeBackward)
-    return conflict("sharding.reshard_after_backward", " cannot be combined with 'sharding.reshard_before_backward'");
+    return conflict(keys::reshardAfterBackward, " cannot be combined with 'sharding.reshard_before_backward'");
   if (sharding.choosesUnits())
     for (std::string_view key : {"precision.compute", "precision.reduce", "precision.output"})
       if (std::holds_alternative<RecipeTable>(value(key)))
-        return conflict("sharding.units", " cannot be combined with a table by unit in '" + std::string(key) + "'");
+        return conflict(keys::units, " cannot be combined with a table by unit in '" + std::string(key) + "'");
 
   // Each of these needs a value of the full step before the first update.
   if (optimizer.inBackward) {
@@ -293,7 +294,7 @@ Status Recipe::resolve() {
     if (loss.mean == LossMean::tokens)
       return conflict("loss.mean", std::string(refused));
     if (memory.offloadsState() || memory.choosesOffload())
-      return conflict("memory.offload", std::string(refused));
+      return conflict(keys::memoryOffload, std::string(refused));
   }
 
   // A rank's share of a mean over all targets is not the mean over its own.
@@ -328,9 +329,9 @@ Status Recipe::resolve() {
     return conflict("memory.pinned", " cannot be combined with 'memory.offload' and 'target.device' = \"cuda\"");
 
   if (kernels.attention == AttentionKernels::cudnn && target.device != TargetDevice::cuda)
-    return conflict("kernels.attention", " requires 'target.device' = \"cuda\"");
+    return conflict(keys::attentionKernels, " requires 'target.device' = \"cuda\"");
   if (kernels.attention == AttentionKernels::cudnn && target.arch != GpuArchitecture::sm_90)
-    return conflict("kernels.attention", " requires 'target.arch' = \"sm_90\"");
+    return conflict(keys::attentionKernels, " requires 'target.arch' = \"sm_90\"");
 
   if (auto *mode = std::get_if<BackwardPrefetch>(&schedule.backwardPrefetch); mode && *mode != BackwardPrefetch::post)
     schedule.backwardPrefetch = std::int64_t(*mode == BackwardPrefetch::pre);

@@ -1,6 +1,7 @@
 //===- RecipeKeys.cpp - the table of the recipe's keys ----------------------------===//
 
 #include "passes/recipe/RecipeKeys.h"
+#include "passes/recipe/Keys.h"
 
 #include "passes/recipe/RecipeField.h"
 
@@ -104,7 +105,7 @@ std::vector<RecipeKey> makeKeys() {
   add(flag("sharding.sequence", "sequence parallelism: activations between tensor-parallel layers are sharded along "
                                 "the sequence, with reduce_scatter and all_gather instead of all_reduce"),
       FIELD(sharding.sequence));
-  add({.name = "sharding.units",
+  add({.name = keys::units,
        .kinds = recipeChoice | recipeTable,
        .doc = "parameters that are gathered together: those of each outermost block, and the rest as `root`; all as "
               "one unit; parameters in order of use up to N bytes; or lists of globs over blocks or parameters (the "
@@ -122,7 +123,7 @@ std::vector<RecipeKey> makeKeys() {
                                "`shard_grad_op` keeps parameters gathered after forward; `no_shard` shards nothing; "
                                "the hybrid strategies require `mesh.replicate` above 1"),
       FIELD(sharding.strategy));
-  add({.name = "sharding.reshard_after_forward",
+  add({.name = keys::reshardAfterForward,
        .kinds = recipeBoolean | recipeChoice | recipeInteger | recipeTable,
        .doc = "reshard parameters after forward. The default depends on the strategy: for `full_shard` true for blocks "
               "and false for `root`, else false. An integer keeps them sharded over that many ranks, a divisor of "
@@ -134,10 +135,10 @@ std::vector<RecipeKey> makeKeys() {
        .most = 1 << 20,
        .tableKinds = recipeBoolean | recipeChoice | recipeInteger},
       FIELD(sharding.reshardAfterForward));
-  add(flag("sharding.reshard_before_backward",
+  add(flag(keys::reshardBeforeBackward,
            "reshard parameters that stayed gathered after forward, and gather them again when backward begins"),
       FIELD(sharding.reshardBeforeBackward));
-  add({.name = "sharding.reshard_after_backward",
+  add({.name = keys::reshardAfterBackward,
        .kinds = recipeChoice | recipeTable,
        .doc = "when parameters are resharded after backward; `last` keeps them gathered between micro-batches. `auto` "
               "chooses the units that stay gathered from the first micro-batch to the last one, for the machine of "
@@ -145,12 +146,12 @@ std::vector<RecipeKey> makeKeys() {
        .choices = enumCases<ReshardAfterBackward>(),
        .tableKinds = recipeChoice},
       FIELD(sharding.reshardAfterBackward));
-  add({.name = "sharding.unshard_in_backward",
+  add({.name = keys::unshardInBackward,
        .kinds = recipeBoolean | recipeTable,
        .doc = "gather for backward; false for units whose parameters backward does not read",
        .tableKinds = recipeBoolean},
       FIELD(sharding.unshardInBackward));
-  add({.name = "sharding.dim",
+  add({.name = keys::shardingDim,
        .kinds = recipeChoice | recipeInteger | recipeTable,
        .doc = "the dim that is sharded, by number or as `first` or `largest`, or `flat`: by elements, with the least "
               "padding. On dims other than the first, a gather and a reduction each copy the parameter once, and "
@@ -263,7 +264,7 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(lrSchedule.decaySteps));
   add(number("lr_schedule.min_lr", 0, 1e30, "learning rate in the last step of the schedule"), FIELD(lrSchedule.minLr));
 
-  add({.name = "recompute.policy",
+  add({.name = keys::recomputePolicy,
        .kinds = recipeChoice | recipeTable,
        .doc =
            "recomputed in the backward: nothing; `model.checkpoint` regions; each block; each block except the results "
@@ -273,7 +274,7 @@ std::vector<RecipeKey> makeKeys() {
        .tableKinds = recipeChoice,
        .tableOf = "block globs"},
       FIELD(recompute.policy));
-  add({.name = "recompute.save",
+  add({.name = keys::recomputeSave,
        .kinds = recipeStrings | recipeTable,
        .doc = "globs of ops whose results `selective` keeps, by their names in the `model` dialect after fusion",
        .tableKinds = recipeStrings,
@@ -282,7 +283,7 @@ std::vector<RecipeKey> makeKeys() {
 
   add(choice<ScheduleOrder>("schedule.order", "forward and backward of each micro-batch in turn", {"1f1b"}),
       FIELD(schedule.order));
-  add({.name = "schedule.reduce_buffers",
+  add({.name = keys::reduceBuffers,
        .kinds = recipeInteger | recipeChoice,
        .doc = "how many units' reduction inputs may be in flight; `auto` chooses the number for the machine of "
               "`sluice-compile --machine`, within `memory.budget`",
@@ -293,7 +294,7 @@ std::vector<RecipeKey> makeKeys() {
   add(flag("schedule.overlap_steps",
            "the first gathers of a step wait for the updates of their operands, not for all of the previous step"),
       FIELD(schedule.overlapSteps));
-  add({.name = "schedule.forward_prefetch",
+  add({.name = keys::forwardPrefetch,
        .kinds = recipeInteger | recipeChoice | recipeTable,
        .doc = "number of units that are gathered before their use in forward; in a table, the units whose gathers are "
               "issued at the use of a unit. `auto` chooses the table for the machine of `sluice-compile --machine`, "
@@ -305,7 +306,7 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(schedule.forwardPrefetch));
   Texts prefetchModes = enumCases<BackwardPrefetch>();
   prefetchModes.push_back(stringifyEnum(ScheduleRule::automatic).str());
-  add({.name = "schedule.backward_prefetch",
+  add({.name = keys::backwardPrefetch,
        .kinds = recipeInteger | recipeChoice | recipeTable,
        .doc = "number of units that are gathered before their use in backward; `none` is 0, `pre` 1; `post` gathers "
               "the next unit when the previous one is resharded; `auto` as in forward",
@@ -315,13 +316,13 @@ std::vector<RecipeKey> makeKeys() {
        .tableOf = "units"},
       FIELD(schedule.backwardPrefetch));
 
-  add({.name = "memory.budget",
+  add({.name = keys::memoryBudget,
        .kinds = recipeBytes | recipeChoice,
        .doc = "most bytes that a rank may need; above it compilation ends with exit code 3",
        .choices = {"none"},
        .least = 1},
       FIELD(memory.budget));
-  add({.name = "memory.offload",
+  add({.name = keys::memoryOffload,
        .kinds = recipeStrings | recipeChoice | recipeTable,
        .doc = "values in host memory: parameters are copied to the device before each use of their unit; with "
               "`optimizer`, gradients are copied to the host and the update runs there; with `activations`, a block's "
@@ -345,7 +346,7 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(collective.copyEngines));
 
   add(choice<AttentionKernels>(
-          "kernels.attention",
+          keys::attentionKernels,
           "library of attention on a GPU: cuDNN, Sluice, or with `target.arch = \"sm_90\"` cuDNN where it supports the "
           "shapes and `memory.budget` has room for its workspace"),
       FIELD(kernels.attention));

@@ -11,6 +11,7 @@
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
 #include "dialect/spmd/Units.h"
+#include "passes/recipe/Keys.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/solver/PrefetchOrder.h"
 
@@ -304,15 +305,15 @@ struct HoistGathers : sluice::impl::HoistGathersBase<HoistGathers> {
       return signalPassFailure();
     const Recipe::Schedule &schedule = recipe->schedule;
     if (schedule.choosesPrefetch()) {
-      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("schedule.forward_prefetch").message();
+      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice(keys::forwardPrefetch).message();
       return signalPassFailure();
     }
     const spmd::UnitBlocks units(getOperation());
     const ArrayRef<std::string> names = units.getNames();
     PrefetchDistance distance{depthOf(schedule.forwardPrefetch), depthOf(schedule.backwardPrefetch),
                               tableOf(schedule.forwardPrefetch, names), tableOf(schedule.backwardPrefetch, names)};
-    for (auto [key, table] : {std::pair("schedule.forward_prefetch", &distance.forwardTable),
-                              std::pair("schedule.backward_prefetch", &distance.backwardTable)})
+    for (auto [key, table] : {std::pair(keys::forwardPrefetch, &distance.forwardTable),
+                              std::pair(keys::backwardPrefetch, &distance.backwardTable)})
       if (*table)
         for (const auto &[unit, targets] : **table)
           for (const std::string &target : targets)

@@ -10,6 +10,7 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
 #include "dialect/spmd/Spmd.h"
+#include "passes/recipe/Keys.h"
 #include "passes/recipe/RecipeAttr.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -127,7 +128,7 @@ struct SinkWaits : sluice::impl::SinkWaitsBase<SinkWaits> {
       return signalPassFailure();
     const auto *number = std::get_if<std::int64_t>(&recipe->schedule.reduceBuffers);
     if (!number) {
-      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice("schedule.reduce_buffers").message();
+      emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice(keys::reduceBuffers).message();
       return signalPassFailure();
     }
     const auto buffers = static_cast<std::size_t>(*number);

@@ -10,6 +10,7 @@
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
+#include "passes/recipe/Keys.h"
 #include "passes/recipe/ModelUnits.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/UnitPolicy.h"
@@ -42,7 +43,7 @@ Result<std::int64_t> dimOf(const Recipe &recipe, model::ParameterOp parameter) {
   else if (std::get<ShardDim>(setting) == ShardDim::flat)
     return shape.size() == 1 ? 0 : static_cast<std::int64_t>(shape.size());
   if (dim < 0 || dim >= static_cast<std::int64_t>(shape.size()))
-    return recipe.refuse("sharding.dim", "parameter '" + parameter.getSymName().str() + "'",
+    return recipe.refuse(keys::shardingDim, "parameter '" + parameter.getSymName().str() + "'",
                          ", expected a dim below " + std::to_string(shape.size()) + " but got " + std::to_string(dim));
   return dim;
 }
@@ -64,7 +65,7 @@ Status checkTypes(const Recipe &recipe, const ModelUnits &units, const UnitPlan 
     std::string text;
     llvm::raw_string_ostream(text) << before << " of '" << first[unit].getSymName() << "' and " << element << " of '"
                                    << parameter.getSymName() << "'";
-    return inputError(recipe.origin("sharding.units") + ": unit '" + plan.units[unit] +
+    return inputError(recipe.origin(keys::units) + ": unit '" + plan.units[unit] +
                       "' has parameters of two element types, " + text + "; separate units may have them");
   }
   return Status::ok();
@@ -83,7 +84,7 @@ std::vector<std::string> outermostBlocks(ModuleOp module) {
 /// The entries of a table name units and blocks, and each entry what its tensors are offloaded by.
 Status checkOffload(const Recipe &recipe, const std::vector<std::string> &units,
                     const std::vector<std::string> &blocks) {
-  constexpr llvm::StringLiteral key = "memory.offload";
+  constexpr llvm::StringRef key = keys::memoryOffload;
   std::vector<std::string> names = units;
   llvm::append_range(names, blocks);
   SLUICE_RETURN_IF_ERROR(recipe.checkNames(key, "unit or block", names));
@@ -166,21 +167,20 @@ LogicalResult UnitAssignment::assignParameters() {
   for (model::ParameterOp parameter : parameters)
     isExpert.push_back(tensor::isSharded(parameter, tensor::expertAxis));
   if (!plan.error.empty())
-    return emit(inputError(recipe.origin("sharding.units") + ": " + plan.error));
+    return emit(inputError(recipe.origin(keys::units) + ": " + plan.error));
   if (recipe.mesh.expert > 1)
     separateUnits(plan, isExpert, ".experts");
   if (failed(emit(checkTypes(recipe, units, plan))))
     return failure();
-  for (StringRef key :
-       {"sharding.reshard_after_forward", "sharding.reshard_after_backward", "sharding.unshard_in_backward",
-        "gradient.sync", "gradient.divide", "schedule.forward_prefetch", "schedule.backward_prefetch"})
+  for (StringRef key : {keys::reshardAfterForward, keys::reshardAfterBackward, keys::unshardInBackward, "gradient.sync",
+                        "gradient.divide", keys::forwardPrefetch, keys::backwardPrefetch})
     if (failed(emit(recipe.checkNames(key, "unit", plan.units))))
       return failure();
   if (failed(emit(checkOffload(recipe, plan.units, outermostBlocks(module)))))
     return failure();
   for (const std::string &warning : recipe.uselessGlobs("sharding.replicated", "parameter", names))
     emitWarning(UnknownLoc::get(module.getContext())) << warning;
-  return emit(recipe.checkNames("sharding.dim", "parameter", names));
+  return emit(recipe.checkNames(keys::shardingDim, "parameter", names));
 }
 
 LogicalResult UnitAssignment::createMesh() {
@@ -190,7 +190,7 @@ LogicalResult UnitAssignment::createMesh() {
   shardAxes = *found;
   const std::int64_t experts = recipe.mesh.expert;
   if (shardAxes.size() > 1 && experts > 1)
-    return emit(inputError(recipe.origin("sharding.reshard_after_forward") +
+    return emit(inputError(recipe.origin(keys::reshardAfterForward) +
                            ": a number of ranks as 'sharding.reshard_after_forward' cannot be combined with "
                            "'mesh.expert' above 1"));
   SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
@@ -257,9 +257,9 @@ void AssignUnits::runOnOperation() {
                 gradientSync, gradientDivide, offload);
   if (failed(recipe))
     return signalPassFailure();
-  for (auto [key, isOpen] : {std::pair("sharding.units", recipe->sharding.choosesUnits()),
-                             std::pair("sharding.reshard_after_backward", recipe->sharding.choosesAfterBackward()),
-                             std::pair("memory.offload", recipe->memory.choosesOffload())})
+  for (auto [key, isOpen] : {std::pair(keys::units, recipe->sharding.choosesUnits()),
+                             std::pair(keys::reshardAfterBackward, recipe->sharding.choosesAfterBackward()),
+                             std::pair(keys::memoryOffload, recipe->memory.choosesOffload())})
     if (isOpen) {
       emitError(UnknownLoc::get(&getContext())) << recipe->refuseOpenChoice(key).message();
       return signalPassFailure();

@@ -10,6 +10,7 @@
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
+#include "passes/recipe/Keys.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Reshards.h"
 #include "passes/sharding/Scopes.h"
@@ -143,7 +144,7 @@ LogicalResult SectionElider::checkSkippedUnits(const Recipe &recipe) {
       if (found == skipped.end() || !isBackward(&op) || isa<spmd::ReleaseOp, ViewOpInterface>(op))
         continue;
       std::string unit = spmd::UnitOp(placement.units()[found->second]).getName().str();
-      Status status = recipe.refuse("sharding.unshard_in_backward", "unit '" + unit + "'",
+      Status status = recipe.refuse(keys::unshardInBackward, "unit '" + unit + "'",
                                     ", expected true for a unit whose parameters the backward reads but got false");
       InFlightDiagnostic error = emitError(op.getLoc()) << status.message();
       error.attachNote(op.getLoc()) << "read by '" << op.getName() << "' of the backward";

@@ -5,6 +5,7 @@
 #include "dialect/spmd/Names.h"
 
 #include "mlir/IR/Builders.h"
+#include "passes/recipe/Keys.h"
 
 #include <set>
 
@@ -13,9 +14,9 @@ using namespace sluice;
 
 namespace {
 
-constexpr llvm::StringLiteral afterForward = "sharding.reshard_after_forward";
-constexpr llvm::StringLiteral afterBackward = "sharding.reshard_after_backward";
-constexpr llvm::StringLiteral beforeBackward = "sharding.reshard_before_backward";
+constexpr llvm::StringRef afterForward = keys::reshardAfterForward;
+constexpr llvm::StringRef afterBackward = keys::reshardAfterBackward;
+constexpr llvm::StringRef beforeBackward = keys::reshardBeforeBackward;
 constexpr llvm::StringLiteral gradientSync = "gradient.sync";
 /// The length of the list of repetitions of a plan's instruction.
 constexpr std::size_t maxListed = 64;
@@ -175,37 +176,37 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   remarkIf(memory.offloads(Offloaded::optimizer) && !memory.offloads(Offloaded::parameters) &&
                !memory.offloads(Offloaded::activations) &&
                recipe.optimizer.info()->states(recipe.optimizer.settings).empty(),
-           "memory.offload", "on an optimizer without state");
+           keys::memoryOffload, "on an optimizer without state");
   remarkIf(recipe.kernels.attention == AttentionKernels::own && recipe.target.device == TargetDevice::cpu,
-           "kernels.attention", "without 'target.device' = \"cuda\"");
+           keys::attentionKernels, "without 'target.device' = \"cuda\"");
   const bool gathers = recipe.mesh.shard > 1 && sharding.strategy != ShardingStrategy::no_shard;
   const bool gathersOrCopies = gathers || memory.offloads(Offloaded::parameters);
   constexpr llvm::StringLiteral unsharded = "where nothing is sharded", ungathered = "where nothing is gathered";
   remarkIf(!gathersOrCopies && !sharding.reshardAfterForward.isEverywhere(ReshardRule::by_strategy), afterForward,
            unsharded);
   remarkIf(!gathers && sharding.reshardBeforeBackward, beforeBackward, unsharded);
-  remarkIf(!gathers && !sharding.dim.isEverywhere(ShardDim::first), "sharding.dim", unsharded);
+  remarkIf(!gathers && !sharding.dim.isEverywhere(ShardDim::first), keys::shardingDim, unsharded);
   remarkIf(!gathers && !sharding.replicated.empty(), "sharding.replicated", unsharded);
   auto isOneUnit = [](const auto &distance) { return std::decay_t<decltype(distance)>(std::int64_t(1)) == distance; };
-  remarkIf(!gathersOrCopies && !isOneUnit(schedule.forwardPrefetch), "schedule.forward_prefetch", ungathered);
+  remarkIf(!gathersOrCopies && !isOneUnit(schedule.forwardPrefetch), keys::forwardPrefetch, ungathered);
   remarkIf(!gathersOrCopies && !memory.offloads(Offloaded::activations) && !isOneUnit(schedule.backwardPrefetch),
-           "schedule.backward_prefetch", ungathered);
+           keys::backwardPrefetch, ungathered);
   remarkIf(gathers && sharding.reshardBeforeBackward && sharding.reshardAfterForward.isEverywhere(true), beforeBackward,
            "where everything is released after the forward");
   const auto isSelective = [](const auto &entry) { return entry.second == RecomputePolicy::selective; };
   const auto &policy = recipe.recompute.policy;
   const bool savesOps =
       policy.table ? llvm::any_of(*policy.table, isSelective) : policy.isEverywhere(RecomputePolicy::selective);
-  remarkIf(!savesOps && !recipe.recompute.save.isEverywhere(Strings()), "recompute.save",
+  remarkIf(!savesOps && !recipe.recompute.save.isEverywhere(Strings()), keys::recomputeSave,
            "without a policy \"selective\"");
   remarkIf(!gradient.clipNorm && gradient.clipType != 2, "gradient.clip_type", "without 'gradient.clip_norm'");
   remarkIf(recipe.mesh.shard == 1 && sharding.strategy != ShardingStrategy::full_shard, "sharding.strategy", unsharded);
   const bool isOneRank = recipe.mesh.shard * recipe.mesh.replicate == 1,
              isUnsharded = isOneRank && recipe.mesh.tensor == 1;
   remarkIf(isOneRank && gradient.forceSum, "gradient.force_sum", "on one rank");
-  remarkIf(isOneRank && !isOneUnit(schedule.reduceBuffers), "schedule.reduce_buffers", "on one rank");
+  remarkIf(isOneRank && !isOneUnit(schedule.reduceBuffers), keys::reduceBuffers, "on one rank");
   remarkIf(isOneRank && recipe.statistics.sync != StatisticsSync::never, "statistics.sync", "on one rank");
-  remarkIf(isUnsharded && sharding.units != decltype(sharding.units)("block") && !memory.offloads(), "sharding.units",
+  remarkIf(isUnsharded && sharding.units != decltype(sharding.units)("block") && !memory.offloads(), keys::units,
            "on one rank");
   remarkIf(isUnsharded && recipe.loss.mean != LossMean::rank && isOneBatch, "loss.mean",
            "on one rank with one micro-batch");

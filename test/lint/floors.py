@@ -66,6 +66,10 @@ def allowed(name, target):
     if at[0] == "passes":
         if at[1] == "solver":
             return to[0] == "runtime" and to[1] in ("base", "plan", "report")
+        if at[1] == "choose":
+            return to[0] in ("passes", "dialect") or to[:2] in (["runtime", "base"], ["runtime", "plan"]) or target.startswith("runtime/report/machine/")
+        if to[:2] == ["passes", "choose"]:
+            return False
         if len(at) == 2:
             return to[0] in ("passes", "dialect", "runtime")
         if to[0] == "dialect" or to[:2] in (["passes", "solver"], ["passes", "recipe"], ["runtime", "base"]):
@@ -102,6 +106,7 @@ CLEAN = {
     "dialect/model/ops/A.cpp": '#include "dialect/rules/Rules.h"\n#include "mlir/IR/Builders.h"\n',
     "passes/emit/A.cpp": '#include "runtime/plan/Plan.h"\n#include "passes/solver/Problem.h"\n',
     "passes/Pipeline.cpp": '#include "passes/memory/Passes.h"\n',
+    "passes/choose/A.cpp": '#include "passes/Pipeline.h"\n#include "passes/memory/Passes.h"\n#include "runtime/report/machine/MachineFile.h"\n',
     "tools/plan/A.cpp": '#include "passes/solver/Problem.h"\n',
     "tools/sluice-plan.cpp": '#include "tools/plan/A.h"\n#include "runtime/plan/Plan.h"\n',
     "test/unit/a.cpp": '#include "passes/memory/Passes.h"\n',
@@ -120,6 +125,8 @@ PLANTED = [
     ({"passes/solver/A.h": '#include "mlir/IR/Value.h"\n'}, "expected no LLVM"),
     ({"passes/memory/A.cpp": '#include "passes/schedule/Passes.h"\n'}, "passes/memory/A.cpp:1"),
     ({"passes/memory/B.cpp": '#include "runtime/plan/Plan.h"\n'}, "passes/memory/B.cpp:1"),
+    ({"passes/Pipeline.cpp": '#include "passes/choose/Search.h"\n'}, "passes/Pipeline.cpp:1"),
+    ({"passes/choose/A.cpp": '#include "runtime/report/Describe.h"\n'}, "passes/choose/A.cpp:1"),
     ({"dialect/model/A.td": 'include "dialect/spmd/SpmdOps.td"\n'}, "dialect/model/A.td:1"),
     ({"dialect/rules/A.h": '#include "dialect/model/Model.h"\n'}, "dialect/rules/A.h:1"),
     ({"tools/train/A.cpp": '#include "passes/solver/Problem.h"\n'}, "tools/train/A.cpp:1"),

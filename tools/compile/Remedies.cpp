@@ -7,6 +7,7 @@
 #include "runtime/plan/Reader.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/recipe/Keys.h"
 
 #include <algorithm>
 #include <tuple>
@@ -19,7 +20,7 @@ std::vector<Variant> candidates(const Recipe &recipe, const VariantCompiler &com
   std::vector<Variant> variants;
   const auto add = [&](const char *key, const std::string &value) { variants.push_back({{key, value}}); };
   if (!recipe.recompute.policy.isEverywhere(RecomputePolicy::budget))
-    add("recompute.policy", "budget");
+    add(keys::recomputePolicy, "budget");
   if (recipe.sharding.strategy != ShardingStrategy::full_shard)
     add("sharding.strategy", "full_shard");
   if (!recipe.loss.chunkRows)
@@ -28,13 +29,13 @@ std::vector<Variant> candidates(const Recipe &recipe, const VariantCompiler &com
   const bool chooses = recipe.memory.choosesOffload();
   // As many units as the budget requires.
   if (hasMachine && !recipe.memory.offloads() && !chooses)
-    variants.push_back({{"recompute.policy", "budget"}, {"memory.offload", "auto"}});
+    variants.push_back({{keys::recomputePolicy, "budget"}, {keys::memoryOffload, "auto"}});
   if (!recipe.memory.offloads(Offloaded::optimizer) && !hasActivations && !chooses)
-    add("memory.offload", R"(["optimizer"])");
+    add(keys::memoryOffload, R"(["optimizer"])");
   if (!recipe.memory.offloads(Offloaded::parameters) && !hasActivations && !chooses)
-    add("memory.offload", R"(["parameters", "optimizer"])");
+    add(keys::memoryOffload, R"(["parameters", "optimizer"])");
   if (!recipe.memory.offloads() && !chooses)
-    add("memory.offload", R"(["activations"])");
+    add(keys::memoryOffload, R"(["activations"])");
   add("mesh.shard", std::to_string(2 * recipe.mesh.shard));
   for (const char *key : {"batch", "sequence"})
     if (const std::int64_t extent = compiler.extent(key); extent > 1)

@@ -3,7 +3,7 @@
 
 #include "dialect/model/Attributes.h"
 #include "passes/Pipeline.h"
-#include "passes/Planner.h"
+#include "passes/choose/Planner.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Profile.h"
 #include "tools/compile/CompileRecipe.h"

@@ -2,7 +2,7 @@
 #ifndef SLUICE_TOOLS_COMPILE_VARIANTCOMPILER_H
 #define SLUICE_TOOLS_COMPILE_VARIANTCOMPILER_H
 
-#include "passes/CompiledPlan.h"
+#include "passes/choose/CompiledPlan.h"
 #include "passes/import/HuggingFace.h"
 #include "passes/solver/simulate/Prediction.h"
 #include "tools/compile/Options.h"

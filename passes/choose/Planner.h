@@ -1,15 +1,15 @@
 //===- Planner.h - settings that the compiler chooses ---------------------------------------===//
 //
 // Replaces "budget" and "auto" in a recipe by the settings of the best plan that was compiled: what blocks recompute
-// and which units stay gathered (Budget.h), the boundaries of units, when gathers are issued, which units stay gathered
-// between micro-batches, and how many reductions are in flight.
+// which units stay gathered and what is in host memory, the boundaries of units, when gathers are issued, which units
+// stay gathered between micro-batches, and how many reductions are in flight.
 //
 //===----------------------------------------------------------------------===//
-#ifndef SLUICE_PASSES_PLANNER_H
-#define SLUICE_PASSES_PLANNER_H
+#ifndef SLUICE_PASSES_CHOOSE_PLANNER_H
+#define SLUICE_PASSES_CHOOSE_PLANNER_H
 
 #include "passes/Pipeline.h"
-#include "passes/PlanChoice.h"
+#include "passes/choose/Choice.h"
 
 namespace sluice {
 
@@ -29,4 +29,4 @@ makeChoices(mlir::ModuleOp module, const Machine *machine,
 
 } // namespace sluice
 
-#endif // SLUICE_PASSES_PLANNER_H
+#endif // SLUICE_PASSES_CHOOSE_PLANNER_H

@@ -1,6 +1,6 @@
 //===- CompiledPlan.h - compilation of a module in memory ------------------------------------===//
-#ifndef SLUICE_PASSES_COMPILEDPLAN_H
-#define SLUICE_PASSES_COMPILEDPLAN_H
+#ifndef SLUICE_PASSES_CHOOSE_COMPILEDPLAN_H
+#define SLUICE_PASSES_CHOOSE_COMPILEDPLAN_H
 
 #include "passes/recipe/Recipe.h"
 #include "runtime/plan/PlanWriter.h"
@@ -42,4 +42,4 @@ Status checkDeviceMemory(const plan::PlanT &plan, const Machine &machine);
 
 } // namespace sluice
 
-#endif // SLUICE_PASSES_COMPILEDPLAN_H
+#endif // SLUICE_PASSES_CHOOSE_COMPILEDPLAN_H

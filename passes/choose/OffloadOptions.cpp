@@ -1,5 +1,7 @@
-//===- OffloadChoice.cpp - units whose states are in host memory ------------------------------===//
-#include "passes/OffloadChoice.h"
+//===- OffloadOptions.cpp - units whose states are in host memory -----------------------------===//
+#include "passes/choose/OffloadOptions.h"
+
+#include "passes/recipe/Keys.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,23 +79,10 @@ Result<std::int64_t> timeOfFirstUnit(const OffloadOptions &options, std::size_t 
   return addedTime(plan, options, machine);
 }
 
-llvm::json::Object offloadJson(const OffloadOptions &options, const UnitOffloadSolution &solution) {
-  llvm::json::Array kinds;
-  for (std::size_t kind = 0; kind < options.kinds.size(); ++kind)
-    kinds.push_back(llvm::json::Object{{"tensors", llvm::json::Array(options.tensors[kind])},
-                                       {"bytes", std::ranges::max(options.kinds[kind].savedBytes)},
-                                       {"s", static_cast<double>(options.kinds[kind].time) * 1e-12}});
-  const auto end = options.units.begin() + static_cast<std::ptrdiff_t>(solution.units);
-  llvm::json::Object chosen{{"units", llvm::json::Array(Strings(options.units.begin(), end))}};
-  if (solution.units > 0)
-    chosen["tensors"] = llvm::json::Array(options.tensors[solution.kind]);
-  return llvm::json::Object{{"all_units", std::move(kinds)}, {"choice", std::move(chosen)}};
-}
-
 RecipeValue offloadValue(const Recipe &recipe, RecipeTable table, const PlanStages &stages,
                          const std::vector<std::uint32_t> &chosen) {
   const std::string activations = nameOf(Offloaded::activations);
-  const RecipeValue given = recipe.value("memory.offload");
+  const RecipeValue given = recipe.value(keys::memoryOffload);
   Strings others;
   if (std::holds_alternative<Strings>(given))
     others = statesOf(recipe, "");

@@ -1,7 +1,6 @@
 //===- UnitChoice.cpp - parameters before and after the blocks as units ----------------------===//
-#include "passes/UnitChoice.h"
-
 #include "dialect/model/Attributes.h"
+#include "passes/choose/Choice.h"
 #include "passes/recipe/ModelUnits.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,8 +22,10 @@ struct Range {
   }
 };
 
-} // namespace
-
+/// The table of `sharding.units` in which each outermost block is a unit, the parameters that the forward reads only
+/// before the first block are the unit `embedding`, and those that it reads only after the last block the unit `head`.
+/// nullopt if that is one unit as with "block", or if a block has one of these names. The module is after the phase
+/// `optimize`.
 std::optional<RecipeTable> splitRootUnit(ModuleOp module) {
   Range blocks;
   std::map<std::string, Range> uses;
@@ -71,6 +72,21 @@ std::optional<RecipeTable> splitRootUnit(ModuleOp module) {
   }
   std::ranges::sort(table.entries, {}, &RecipeTableEntry::name);
   return table;
+}
+
+} // namespace
+
+Choice chooseUnits(const Recipe &, const Machine *) {
+  return {.key = keys::units,
+          .first = {{keys::units, std::string("block")}},
+          .next = [isTried = false](const Progress &progress) mutable -> Result<std::optional<Decided>> {
+            std::optional<RecipeTable> split;
+            if (!std::exchange(isTried, true))
+              split = splitRootUnit(progress.from);
+            return split ? std::optional(withValues(progress.before, {{keys::units, std::move(*split)}}))
+                         : std::nullopt;
+          },
+          .isOuter = true};
 }
 
 } // namespace sluice

@@ -1,5 +1,5 @@
 //===- CompiledPlan.cpp - compilation of a module in memory ----------------------------------===//
-#include "passes/CompiledPlan.h"
+#include "passes/choose/CompiledPlan.h"
 
 #include "passes/Pipeline.h"
 #include "passes/emit/Emit.h"
