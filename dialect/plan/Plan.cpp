@@ -1,8 +1,6 @@
 //===- Plan.cpp - the plan dialect and its view attribute -----------------------------===//
 #include "dialect/plan/Plan.h"
 
-#include "dialect/rules/Roles.h"
-
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

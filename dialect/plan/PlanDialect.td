@@ -5,6 +5,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "dialect/rules/Enums.td"
+include "dialect/rules/Roles.td"
 
 def Plan_Dialect : Dialect {
   let name = "plan";

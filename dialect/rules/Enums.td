@@ -44,10 +44,6 @@ def Rules_EntryKind : Rules_Enum<"EntryKind", "an entry-point kind", ["train", "
 /// Phases of a step, in order; `init` in the entry point of the initial weights.
 def Rules_Phase : Rules_Enum<"Phase", "a phase", ["forward", "loss", "backward", "update", "init"]>;
 
-/// The work of a section: the micro-batches and the update of a training step, a step without an update, the computation
-/// of the initial weights.
-def Rules_SectionKind : Rules_Enum<"SectionKind", "a section kind", ["microbatch", "update", "forward", "init"]>;
-
 /// In which repetitions of a section an op is issued; `listed`: in those of a list (When.h).
 def Rules_WhenKind : Rules_Enum<"WhenKind", "a repetition word",
   ["all", "first", "not_first", "last", "not_last", "listed"]>;
@@ -55,17 +51,9 @@ def Rules_WhenKind : Rules_Enum<"WhenKind", "a repetition word",
 /// From the host to the step, or back.
 def Rules_PortDirection : Rules_Enum<"PortDirection", "a port direction", ["input", "output"]>;
 
-/// The meaning of a port (Roles.h); `data`: no other. First the inputs, then the outputs.
-def Rules_PortRole : Rules_Enum<"PortRole", "a role of a port",
-  ["data", "tokens", "targets", "learning_rate", "step", "seed", "row", "loss_scale",
-   "loss", "rank_loss", "gradient_norm", "guard", "logits"]>;
-
 //===----------------------------------------------------------------------===//
 // Communication
 //===----------------------------------------------------------------------===//
-
-/// What the ranks along an axis of the mesh divide (Roles.h).
-def Rules_AxisRole : Rules_Enum<"AxisRole", "a role of a mesh axis", ["replicate", "shard", "tensor", "expert"]>;
 
 def Rules_CollectiveKind : Rules_Enum<"CollectiveKind", "a collective",
   ["all_gather", "reduce_scatter", "all_reduce", "broadcast", "all_to_all"]>;

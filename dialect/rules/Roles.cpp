@@ -2,6 +2,8 @@
 
 #include "dialect/rules/Roles.h"
 
+#include "dialect/rules/Roles.cpp.inc"
+
 using namespace sluice;
 
 std::optional<AxisRole> sluice::impliedAxisRole(llvm::StringRef name) {

@@ -12,6 +12,8 @@
 
 #include "mlir/IR/OpImplementation.h"
 
+#include "dialect/rules/Roles.h.inc"
+
 namespace sluice {
 
 //===----------------------------------------------------------------------===//

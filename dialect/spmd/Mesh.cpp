@@ -26,7 +26,7 @@ std::optional<std::int64_t> axisSize(MeshOp mesh, llvm::StringRef axis) {
 }
 
 std::optional<AxisRole> roleOf(mlir::Operation *op, llvm::StringRef axis) {
-  MeshOp mesh = llvm::isa<MeshOp>(op) ? llvm::cast<MeshOp>(op) : meshOf(op);
+  MeshOp mesh = meshOf(op);
   if (!mesh)
     return impliedAxisRole(axis);
   for (auto [name, role] : llvm::zip(mesh.getAxes(), mesh.getRoles().getAsRange<AxisRoleAttr>()))

@@ -1,6 +1,5 @@
 //===- Spmd.cpp - registration of the spmd dialect -------------------------------------===//
 
-#include "dialect/rules/Roles.h"
 #include "dialect/spmd/Names.h"
 
 #include "mlir/IR/Builders.h"

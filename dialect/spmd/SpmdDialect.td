@@ -8,6 +8,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialect/rules/Enums.td"
+include "dialect/rules/Roles.td"
 include "dialect/rules/Rules.td"
 
 def Spmd_Dialect : Dialect {

@@ -13,6 +13,7 @@ namespace sluice {
 
 using namespace mlir;
 using namespace sluice::plan_ir;
+using sluice::StreamKind;
 
 namespace {
 

@@ -319,7 +319,7 @@ LogicalResult ShardParameters::shardInputs(const Recipe &recipe, std::int64_t ra
 
 void ShardParameters::runOnOperation() {
   ModuleOp module = getOperation();
-  const std::optional<AxisRole> role = impliedAxisRole(axis);
+  const std::optional<AxisRole> role = impliedAxisRole(axis.getValue());
   if (!role || !dividesOps(*role)) {
     emitError(module.getLoc()) << "option 'axis', expected tensor or expert but got " << axis;
     return signalPassFailure();

@@ -239,8 +239,8 @@ plan.entry @f {
 // -----
 
 // A stream may have the name of an entry point, and not of another stream.
-plan.stream @f on <device> {}
+plan.stream @f(fetch) on <device> {}
 plan.entry @f {
 }
 // expected-error @+1 {{has the name of another stream: 'f'}}
-plan.stream @f on <device> {}
+plan.stream @f(fetch) on <device> {}

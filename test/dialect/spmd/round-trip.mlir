@@ -4,8 +4,8 @@
 
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 
-// CHECK: spmd.mesh @mesh <replicate = 2, shard = 3, "odd name" = 1>
-spmd.mesh @mesh <replicate = 2, shard = 3, "odd name" = 1>
+// CHECK: spmd.mesh @mesh <replicate = 2, shard = 3, "odd name"(tensor) = 1>
+spmd.mesh @mesh <replicate = 2, shard = 3, "odd name"(tensor) = 1>
 // CHECK: spmd.unit @root []
 spmd.unit @root []
 // CHECK: spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
