@@ -244,3 +244,8 @@ plan.entry @f {
 }
 // expected-error @+1 {{has the name of another stream: 'f'}}
 plan.stream @f(fetch) on <device> {}
+
+// -----
+
+// expected-error @+1 {{the name 'side' implies no role; write it in parentheses after the name}}
+plan.stream @side on <device>
