@@ -32,7 +32,7 @@ static ParseResult parseRoleAttr(OpAsmParser &parser, StringAttr name, std::opti
   FailureOr<Kind> parsed = sluice::parseRole(parser, name, implied);
   if (succeeded(parsed))
     kind = KindAttr::get(parser.getContext(), *parsed);
-  return parsed;
+  return failure(failed(parsed));
 }
 
 static ParseResult parseStreamKind(OpAsmParser &parser, StringAttr name, StreamKindAttr &kind) {

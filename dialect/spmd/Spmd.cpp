@@ -76,7 +76,7 @@ static ParseResult parseSectionKind(OpAsmParser &parser, StringAttr name, Sectio
       sluice::parseRole(parser, name, std::optional(sluice::impliedSectionKind(name)));
   if (succeeded(parsed))
     kind = SectionKindAttr::get(parser.getContext(), *parsed);
-  return parsed;
+  return failure(failed(parsed));
 }
 
 static void printSectionKind(OpAsmPrinter &printer, SectionOp, StringAttr name, SectionKindAttr kind) {
