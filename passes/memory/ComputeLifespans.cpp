@@ -157,7 +157,7 @@ llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry, const Streams 
   return reserved;
 }
 
-void lifespans(EntryOp entry, SymbolTable &symbols) {
+void lifespans(EntryOp entry, const Streams &streams, SymbolTable &symbols) {
   llvm::DenseMap<StringAttr, Life> lives;
   llvm::SmallVector<Numbered> section;
   int64_t count = 0;
@@ -187,8 +187,9 @@ void lifespans(EntryOp entry, SymbolTable &symbols) {
 
 void sluice::setLifespans(ModuleOp module) {
   SymbolTable symbols(module);
+  const Streams streams(module);
   for (auto entry : module.getOps<EntryOp>())
-    lifespans(entry, symbols);
+    lifespans(entry, streams, symbols);
 }
 
 namespace {
