@@ -72,6 +72,20 @@ void replaceViews(Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)>
       .Case([&](FillOp op) { op.setDestinationAttr(change(op.getDestination())); });
 }
 
+Streams::Streams(ModuleOp module) {
+  for (auto stream : module.getOps<StreamOp>()) {
+    kinds.try_emplace(stream.getName(), stream.getKind());
+    byKind.try_emplace(stream.getKind(), FlatSymbolRefAttr::get(stream.getNameAttr()));
+  }
+}
+
+std::optional<StreamKind> Streams::kindOf(llvm::StringRef stream) const {
+  const auto found = kinds.find(stream);
+  return found == kinds.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<StreamKind> Streams::kindOf(Operation *instruction) const { return kindOf(streamOf(instruction)); }
+
 llvm::StringRef streamOf(Operation *instruction) {
   auto stream = commonAttribute<FlatSymbolRefAttr>(instruction, [](auto op) { return op.getStreamAttr(); });
   return stream ? stream.getValue() : llvm::StringRef();

@@ -9,7 +9,10 @@
 
 #include "dialect/plan/Plan.h"
 
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace sluice::plan_ir {
 
@@ -26,6 +29,26 @@ void forEachInstruction(EntryOp entry, llvm::function_ref<void(mlir::Operation *
 
 /// Replaces each view of an instruction by the result of `change`.
 void replaceViews(mlir::Operation *instruction, llvm::function_ref<ViewAttr(ViewAttr)> change);
+
+/// The streams of a module, which instructions name by symbols.
+class Streams {
+public:
+  explicit Streams(mlir::ModuleOp module);
+  /// The kind of a stream, and of an instruction's stream; nothing for an unknown one, or without one.
+  std::optional<StreamKind> kindOf(llvm::StringRef stream) const;
+  std::optional<StreamKind> kindOf(mlir::Operation *instruction) const;
+  /// The first stream of the kind; null if the module has none.
+  mlir::FlatSymbolRefAttr find(StreamKind kind) const { return byKind.lookup(kind); }
+  /// Its name; empty if the module has none.
+  llvm::StringRef nameOf(StreamKind kind) const {
+    const mlir::FlatSymbolRefAttr stream = find(kind);
+    return stream ? stream.getValue() : llvm::StringRef();
+  }
+
+private:
+  llvm::StringMap<StreamKind> kinds;
+  llvm::DenseMap<StreamKind, mlir::FlatSymbolRefAttr> byKind;
+};
 
 /// The stream of an instruction; empty without one.
 llvm::StringRef streamOf(mlir::Operation *instruction);

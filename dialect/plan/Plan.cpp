@@ -26,6 +26,38 @@ static void printDims(AsmPrinter &printer, llvm::ArrayRef<int64_t> shape, Type e
 #define GET_ATTRDEF_CLASSES
 #include "dialect/plan/PlanAttrs.cpp.inc"
 
+/// Each of these is in parentheses where the name does not imply it.
+template <typename KindAttr, typename Kind>
+static ParseResult parseRoleAttr(OpAsmParser &parser, StringAttr name, std::optional<Kind> implied, KindAttr &kind) {
+  FailureOr<Kind> parsed = sluice::parseRole(parser, name, implied);
+  if (succeeded(parsed))
+    kind = KindAttr::get(parser.getContext(), *parsed);
+  return failure(failed(parsed));
+}
+
+static ParseResult parseStreamKind(OpAsmParser &parser, StringAttr name, StreamKindAttr &kind) {
+  return parseRoleAttr(parser, name, sluice::symbolizeStreamKind(name), kind);
+}
+static void printStreamKind(OpAsmPrinter &printer, StreamOp, StringAttr name, StreamKindAttr kind) {
+  sluice::printRole(printer, kind.getValue(), sluice::symbolizeStreamKind(name));
+}
+
+static ParseResult parseSectionKind(OpAsmParser &parser, StringAttr name, SectionKindAttr &kind) {
+  return parseRoleAttr(parser, name, std::optional(sluice::impliedSectionKind(name)), kind);
+}
+static void printSectionKind(OpAsmPrinter &printer, SectionOp, StringAttr name, SectionKindAttr kind) {
+  sluice::printRole(printer, kind.getValue(), std::optional(sluice::impliedSectionKind(name)));
+}
+
+static ParseResult parsePortRole(OpAsmParser &parser, PortDirectionAttr direction, StringAttr name,
+                                 PortRoleAttr &role) {
+  return parseRoleAttr(parser, name, std::optional(sluice::impliedPortRole(direction.getValue(), name)), role);
+}
+static void printPortRole(OpAsmPrinter &printer, PortOp, PortDirectionAttr direction, StringAttr name,
+                          PortRoleAttr role) {
+  sluice::printRole(printer, role.getValue(), std::optional(sluice::impliedPortRole(direction.getValue(), name)));
+}
+
 #define GET_OP_CLASSES
 #include "dialect/plan/PlanOps.cpp.inc"
 

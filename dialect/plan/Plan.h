@@ -2,6 +2,7 @@
 #ifndef SLUICE_DIALECT_PLAN_PLAN_H
 #define SLUICE_DIALECT_PLAN_PLAN_H
 
+#include "dialect/rules/Roles.h"
 #include "dialect/rules/Rules.h"
 #include "dialect/rules/When.h"
 #include "runtime/base/DType.h"

@@ -5,6 +5,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "dialect/rules/Enums.td"
+include "dialect/rules/Roles.td"
 
 def Plan_Dialect : Dialect {
   let name = "plan";
@@ -88,6 +89,9 @@ def Plan_ProcessorAttr : Rules_EnumAttr<Plan_Dialect, Rules_Processor, "processo
 def Plan_BufferClassAttr : Rules_EnumAttr<Plan_Dialect, Rules_BufferClass, "class">;
 def Plan_CollectiveKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_CollectiveKind, "kind">;
 def Plan_ReductionKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_ReductionKind, "reduction">;
+def Plan_PortRoleAttr : Rules_EnumAttr<Plan_Dialect, Rules_PortRole, "role">;
+def Plan_SectionKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_SectionKind, "section">;
+def Plan_StreamKindAttr : Rules_EnumAttr<Plan_Dialect, Rules_StreamKind, "stream">;
 def Plan_PortDirectionAttr : Rules_EnumAttr<Plan_Dialect, Rules_PortDirection, "direction">;
 
 /// As in spmd: clamp(total - coordinate * chunk, 0, chunk).

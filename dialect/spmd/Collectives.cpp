@@ -1,4 +1,5 @@
 //===- Collectives.cpp - the interface of collectives and its defaults --------------------===//
+#include "dialect/rules/Roles.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 
@@ -14,7 +15,10 @@ StreamKind defaultStream(CollectiveOpInterface op) {
   // Units are sharded over the ranks of experts as well.
   const bool hasUnit = !unitOf(op).empty();
   if (llvm::all_of(op.getAxes().getAsValueRange<StringAttr>(),
-                   [&](StringRef axis) { return axis == "tensor" || (axis == "expert" && !hasUnit); }))
+                   [&](StringRef axis) {
+                     const std::optional<AxisRole> role = roleOf(op, axis);
+                     return role && dividesOps(*role) && !(hasUnit && addsGradients(*role));
+                   }))
     return StreamKind::tensor;
   return op.isReduction() ? StreamKind::reduce : StreamKind::gather;
 }

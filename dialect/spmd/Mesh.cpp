@@ -2,6 +2,8 @@
 
 #include "dialect/spmd/Mesh.h"
 
+#include "dialect/rules/Roles.h"
+
 #include "llvm/ADT/DenseSet.h"
 
 namespace sluice::spmd {
@@ -20,6 +22,16 @@ std::optional<std::int64_t> axisSize(MeshOp mesh, llvm::StringRef axis) {
   for (auto [name, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
     if (llvm::cast<mlir::StringAttr>(name).getValue() == axis)
       return size;
+  return std::nullopt;
+}
+
+std::optional<AxisRole> roleOf(mlir::Operation *op, llvm::StringRef axis) {
+  MeshOp mesh = meshOf(op);
+  if (!mesh)
+    return impliedAxisRole(axis);
+  for (auto [name, role] : llvm::zip(mesh.getAxes(), mesh.getRoles().getAsRange<AxisRoleAttr>()))
+    if (llvm::cast<mlir::StringAttr>(name).getValue() == axis)
+      return role.getValue();
   return std::nullopt;
 }
 

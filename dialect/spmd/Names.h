@@ -26,7 +26,7 @@ inline constexpr llvm::StringLiteral operandShardingsName = SpmdDialect::Operand
 inline constexpr llvm::StringLiteral localShardingsName = SpmdDialect::LocalShardingsAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral localAxesName = SpmdDialect::LocalAxesAttrHelper::getNameStr();
 
-/// The unit of the parameters that no block has.
+/// The name that recipes give the unit of the parameters that no block has. Code asks for UnitOp::getRoot.
 inline constexpr llvm::StringLiteral rootUnit = "root";
 
 /// The repetitions in which an op of a section is issued.

@@ -2,6 +2,7 @@
 #ifndef SLUICE_DIALECT_SPMD_SPMD_H
 #define SLUICE_DIALECT_SPMD_SPMD_H
 
+#include "dialect/rules/Roles.h"
 #include "dialect/rules/Rules.h"
 #include "dialect/rules/ShardingRule.h"
 #include "dialect/rules/When.h"

@@ -8,6 +8,7 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "dialect/rules/Enums.td"
+include "dialect/rules/Roles.td"
 include "dialect/rules/Rules.td"
 
 def Spmd_Dialect : Dialect {
@@ -132,6 +133,8 @@ def Spmd_WhenAttr : Rules_WhenAttr<Spmd_Dialect>;
 def Spmd_ReductionKindAttr : Rules_EnumAttr<Spmd_Dialect, Rules_ReductionKind, "reduction">;
 def Spmd_SyncModeAttr : Rules_EnumAttr<Spmd_Dialect, Rules_SyncMode, "sync">;
 def Spmd_MemorySpaceAttr : Rules_EnumAttr<Spmd_Dialect, Rules_MemorySpace, "space">;
+def Spmd_AxisRoleAttr : Rules_EnumAttr<Spmd_Dialect, Rules_AxisRole, "role">;
+def Spmd_SectionKindAttr : Rules_EnumAttr<Spmd_Dialect, Rules_SectionKind, "section">;
 def Spmd_StreamKindAttr : Rules_EnumAttr<Spmd_Dialect, Rules_StreamKind, "stream">;
 
 def Spmd_TokenType : TypeDef<Spmd_Dialect, "Token"> {

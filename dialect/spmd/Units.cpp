@@ -6,14 +6,18 @@
 
 namespace sluice::spmd {
 
-UnitBlocks::UnitBlocks(mlir::ModuleOp module) {
+UnitBlocks::UnitBlocks(mlir::ModuleOp module) : root(rootUnit) {
   for (auto unit : module.getOps<UnitOp>()) {
     auto index = static_cast<unsigned>(names.size());
     names.push_back(unit.getName().str());
+    if (unit.getRoot()) {
+      root = names.back();
+      isRootFound = true;
+    }
     if (auto listed = unit.getBlocks())
       for (auto block : listed->getAsRange<mlir::StringAttr>())
         unitsOf[block.getValue()].push_back(index);
-    else if (unit.getName() != rootUnit)
+    else if (!unit.getRoot())
       unitsOf[unit.getName()].push_back(index);
   }
 }
@@ -32,7 +36,7 @@ llvm::SmallVector<unsigned> UnitBlocks::around(llvm::StringRef path) const {
 
 llvm::StringRef UnitBlocks::innermost(llvm::StringRef path) const {
   llvm::SmallVector<unsigned> units = around(path);
-  return units.empty() ? llvm::StringRef(rootUnit) : llvm::StringRef(names[units.front()]);
+  return units.empty() ? getRoot() : llvm::StringRef(names[units.front()]);
 }
 
 } // namespace sluice::spmd

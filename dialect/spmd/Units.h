@@ -21,13 +21,19 @@ public:
   llvm::ArrayRef<std::string> getNames() const { return names; }
   /// Indices of the units that have a block around the path, innermost first.
   llvm::SmallVector<unsigned> around(llvm::StringRef path) const;
-  /// The innermost of them; `root` for none.
+  /// The innermost of them; the root for none.
   llvm::StringRef innermost(llvm::StringRef path) const;
+  /// The name of the root unit, whether the module has one or not.
+  llvm::StringRef getRoot() const { return root; }
+  bool hasRoot() const { return isRootFound; }
+  bool isRoot(llvm::StringRef unit) const { return unit == root; }
 
 private:
   /// By the path of a block.
   llvm::StringMap<llvm::SmallVector<unsigned, 1>> unitsOf;
   std::vector<std::string> names;
+  std::string root;
+  bool isRootFound = false;
 };
 
 } // namespace sluice::spmd

@@ -35,7 +35,7 @@ void emitRecipe(EmitContext &context, const Recipe &recipe) {
 
 std::unique_ptr<plan::LearningRateT> learningRateOf(const Recipe &recipe) {
   auto rate = std::make_unique<plan::LearningRateT>();
-  rate->shape = enumOf<plan::RateShape>(stringifyEnum(recipe.lrSchedule.name), plan::EnumNamesRateShape());
+  rate->shape = planEnum<plan::RateShape>(recipe.lrSchedule.name);
   rate->peak = recipe.optimizer.lr;
   rate->minimum = recipe.lrSchedule.minLr;
   rate->warmup = recipe.lrSchedule.warmupSteps;

@@ -34,14 +34,14 @@ struct EmitContext {
   }
 };
 
-inline plan::DType dtypeOf(mlir::Type type) { return static_cast<plan::DType>(plan_ir::dtypeOf(type)); }
-/// Enumerators by their names in plan.fbs; the verifiers of the dialect know no others.
-template <typename Enum> Enum enumOf(llvm::StringRef name, const char *const *names) {
-  for (int i = 0; names[i]; ++i)
-    if (name == names[i])
-      return static_cast<Enum>(i);
-  return static_cast<Enum>(0);
+/// The enumerator of plan.fbs for one of the dialects, the recipe or the kernel records: enums with the same meaning have
+/// the same values, which test/unit/passes/EnumsTest.cpp compares by name.
+template <typename Enum, typename From> constexpr Enum planEnum(From value) {
+  static_assert(std::is_enum_v<From>);
+  return static_cast<Enum>(value);
 }
+
+inline plan::DType dtypeOf(mlir::Type type) { return planEnum<plan::DType>(plan_ir::dtypeOf(type)); }
 
 /// The position of `name` in `names`, to which it is added where it is new.
 std::uint32_t indexOf(llvm::StringMap<std::uint32_t> &indices, std::vector<std::string> &names, llvm::StringRef name);

@@ -76,7 +76,7 @@ private:
       for (std::int64_t id : op.getOutputValues())
         launch.output_values.push_back(id);
     }
-    launch.reduction = static_cast<plan::ReductionClass>(findKernelRecord(op.getKernel())->reduction);
+    launch.reduction = planEnum<plan::ReductionClass>(findKernelRecord(op.getKernel())->reduction);
     launch.workspace = op.getWorkspace();
     launch.flops = op.getFlops();
     launch.bytes = op.getTraffic();
@@ -87,8 +87,8 @@ private:
   plan::CollectiveT write(plan_ir::CollectiveOp op) {
     plan::CollectiveT collective;
     collective.kind =
-        enumOf<plan::CollectiveKind>(stringifyCollectiveKind(op.getKind()), plan::EnumNamesCollectiveKind());
-    collective.op = enumOf<plan::ReduceOp>(stringifyReductionKind(op.getOp()), plan::EnumNamesReduceOp());
+        planEnum<plan::CollectiveKind>(op.getKind());
+    collective.op = planEnum<plan::ReduceOp>(op.getOp());
     collective.scale = op.getScale().convertToDouble();
     for (auto axis : op.getAxes().getAsRange<StringAttr>())
       collective.axes.push_back(context.axes.lookup(axis.getValue()));
@@ -113,14 +113,11 @@ private:
     else
       context.error(op) << "has no stream";
     const When when = plan_ir::whenOf(op);
-    if (when.getKind() == WhenKind::listed)
-      result.when = plan::When::list;
-    else
-      result.when = enumOf<plan::When>(stringifyWhenKind(when.getKind()), plan::EnumNamesWhen());
+    result.when = planEnum<plan::When>(when.getKind());
     result.repetitions.assign(when.getRepetitions().begin(), when.getRepetitions().end());
-    result.phase = enumOf<plan::Phase>(stringifyPhase(plan_ir::phaseOf(op)), plan::EnumNamesPhase());
+    result.phase = planEnum<plan::Phase>(plan_ir::phaseOf(op));
     if (auto invocation = op->getAttrOfType<IntegerAttr>("invocation"))
-      result.pass = invocation.getInt();
+      result.invocation = invocation.getInt();
     if (auto unit = op->getAttrOfType<StringAttr>("unit"))
       if (auto it = context.units.find(unit.getValue()); it != context.units.end())
         result.unit = it->second;
@@ -138,6 +135,7 @@ std::unique_ptr<plan::PortT> portOf(EmitContext &context, plan_ir::PortOp op) {
   port->view = viewOf(context, op.getView());
   port->per_repetition = op.getPerRepetition();
   port->limit = op.getLimit();
+  port->role = planEnum<plan::PortRole>(op.getRole());
   return port;
 }
 
@@ -155,6 +153,7 @@ void emitEntries(EmitContext &context) {
       plan::SectionT section;
       section.name = part.getName().str();
       section.repeat = part.getRepeat();
+      section.kind = planEnum<plan::SectionKind>(part.getKind());
       for (Operation &inner : llvm::make_early_inc_range(part.getBody().front())) {
         context.writer.addInstruction(writer.instruction(&inner));
         inner.erase();

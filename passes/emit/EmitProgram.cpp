@@ -6,6 +6,7 @@
 #include "passes/emit/EmitContext.h"
 
 #include "dialect/model/Attributes.h"
+#include "dialect/rules/Roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -28,6 +29,8 @@ public:
       define(argument, id.getInt());
       program.inputs.push_back(id.getInt());
       program.input_names.push_back(nameOf(name ? name.getValue() : ""));
+      program.input_roles.push_back(planEnum<plan::PortRole>(
+          name ? impliedPortRole(PortDirection::input, name) : PortRole::data));
     }
     writeBlock(function.getBody().front());
     for (OpOperand &result : function.getBody().front().getTerminator()->getOpOperands()) {
@@ -115,7 +118,7 @@ private:
       auto written = std::make_unique<plan::ProgramKindT>();
       written->op = op.getName().getStringRef().str();
       written->attributes = attributesOf(settings);
-      written->phase = enumOf<plan::Phase>(stringifyPhase(phase), plan::EnumNamesPhase());
+      written->phase = planEnum<plan::Phase>(phase);
       program.kinds.push_back(std::move(written));
     }
     return kind->second;

@@ -1,5 +1,6 @@
 //===- EmitTables.cpp - tables of a plan --------------------------------------------===//
 #include "dialect/plan/Accesses.h"
+#include "dialect/rules/Roles.h"
 #include "passes/emit/EmitContext.h"
 
 #include "dialect/model/Model.h"
@@ -18,13 +19,15 @@ template <typename Op, typename Visit> void forEach(EmitContext &context, Visit 
 
 void emitMesh(EmitContext &context) {
   forEach<spmd::MeshOp>(context, [&](spmd::MeshOp mesh) {
-    for (auto [name, size] : llvm::zip(mesh.getAxes().getAsRange<StringAttr>(), mesh.getSizes())) {
+    for (auto [name, role, size] : llvm::zip(mesh.getAxes().getAsRange<StringAttr>(),
+                                             mesh.getRoles().getAsRange<spmd::AxisRoleAttr>(), mesh.getSizes())) {
       auto axis = std::make_unique<plan::AxisT>();
       axis->name = name.str();
       axis->size = size;
+      axis->role = planEnum<plan::AxisRole>(role.getValue());
       context.axes[name.getValue()] = context.plan.mesh.size();
       // The other axes divide the work on the same rows.
-      if (const std::string_view base = axisBase(axis->name); base == "replicate" || base == "shard")
+      if (dividesRows(role.getValue()))
         context.plan.data_axes.push_back(context.plan.mesh.size());
       context.plan.mesh.push_back(std::move(axis));
     }
@@ -35,7 +38,8 @@ void emitStreams(EmitContext &context) {
   forEach<plan_ir::StreamOp>(context, [&](plan_ir::StreamOp op) {
     auto stream = std::make_unique<plan::StreamT>();
     stream->name = op.getName().str();
-    stream->processor = op.getProcessor() == Processor::host ? plan::Processor::host : plan::Processor::device;
+    stream->processor = planEnum<plan::Processor>(op.getProcessor());
+    stream->kind = planEnum<plan::StreamKind>(op.getKind());
     stream->workspace = op.getWorkspace();
     stream->priority = op.getPriority();
     context.streams[op.getName()] = context.plan.streams.size();
@@ -46,7 +50,7 @@ void emitStreams(EmitContext &context) {
 void emitArenas(EmitContext &context) {
   forEach<plan_ir::ArenaOp>(context, [&](plan_ir::ArenaOp op) {
     auto arena = std::make_unique<plan::ArenaT>();
-    arena->space = enumOf<plan::Space>(stringifyMemorySpace(op.getSpace()), plan::EnumNamesSpace());
+    arena->space = planEnum<plan::Space>(op.getSpace());
     arena->bytes = op.getBytes();
     arena->persistent = op.getPersistent();
     arena->peak_live = op.getPeakLive();
@@ -62,8 +66,8 @@ void emitBuffers(EmitContext &context) {
     auto buffer = std::make_unique<plan::BufferT>();
     auto type = cast<RankedTensorType>(op.getType());
     buffer->name = op.getSymName().str();
-    buffer->space = enumOf<plan::Space>(stringifyMemorySpace(op.getSpace()), plan::EnumNamesSpace());
-    buffer->class_ = enumOf<plan::BufferClass>(stringifyBufferClass(op.getBufferClass()), plan::EnumNamesBufferClass());
+    buffer->space = planEnum<plan::Space>(op.getSpace());
+    buffer->class_ = planEnum<plan::BufferClass>(op.getBufferClass());
     buffer->dtype = dtypeOf(type.getElementType());
     buffer->shape.assign(type.getShape().begin(), type.getShape().end());
     buffer->bytes = op.getBytes();
@@ -111,7 +115,7 @@ void emitUnits(EmitContext &context) {
 std::unique_ptr<plan::InitializerT> initializerOf(model::ParameterOp op) {
   auto initializer = std::make_unique<plan::InitializerT>();
   initializer->kind =
-      enumOf<plan::InitializerKind>(stringifyInitializerKind(op.getInit()), plan::EnumNamesInitializerKind());
+      planEnum<plan::InitializerKind>(op.getInit());
   initializer->a = op.getA().convertToDouble();
   initializer->b = op.getB().convertToDouble();
   initializer->zero_row = op.getPadding().value_or(-1);
@@ -218,7 +222,8 @@ void bindParameters(EmitContext &context) {
 void freezeWithoutUpdate(EmitContext &context) {
   llvm::DenseSet<std::uint32_t> written;
   forEach<plan_ir::EntryOp>(context, [&](plan_ir::EntryOp entry) {
-    if (entry.getSymName() == "init")
+    const auto isInit = [](plan_ir::SectionOp section) { return section.getKind() == SectionKind::init; };
+    if (llvm::any_of(entry.getBody().getOps<plan_ir::SectionOp>(), isInit))
       return;
     plan_ir::forEachInstruction(entry, [&](Operation *instruction, std::int64_t, plan_ir::SectionOp) {
       for (const plan_ir::Access &access : plan_ir::accessesOf(instruction))

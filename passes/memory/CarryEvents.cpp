@@ -28,6 +28,7 @@ namespace sluice {
 
 using namespace mlir;
 using namespace sluice::plan_ir;
+using sluice::StreamKind;
 
 namespace {
 
@@ -49,7 +50,7 @@ struct Group {
 class Carrier {
 public:
   Carrier(EntryOp entry, ModuleOp module)
-      : entry(entry), module(module), symbols(module), section(*entry.getBody().getOps<SectionOp>().begin()) {
+      : entry(entry), module(module), symbols(module), streams(module), section(*entry.getBody().getOps<SectionOp>().begin()) {
     forEachInstruction(entry, [&](Operation *op, int64_t at, SectionOp of) {
       places[op] = at;
       for (const Access &access : accessesOf(op)) {
@@ -87,21 +88,23 @@ private:
       return access.writes || isPersistent(access.view.getBuffer().getAttr());
     });
   }
-  static bool isEarly(StringRef stream) { return stream == "gather" || stream == "fetch"; }
+  static bool isEarly(std::optional<StreamKind> stream) {
+    return stream == StreamKind::gather || stream == StreamKind::fetch;
+  }
 
   /// All gathers before the first instruction that neither computes their operands nor copies inputs.
   void findGroups() {
     llvm::SmallVector<Operation *> pending;
     for (Operation &op : section.getBody().front()) {
-      const StringRef stream = streamOf(&op);
-      if (isa<RecordOp, WaitOp>(op) || (stream == "compute" && isInput(&op)))
+      const std::optional<StreamKind> stream = streams.kindOf(&op);
+      if (isa<RecordOp, WaitOp>(op) || (stream == StreamKind::compute && isInput(&op)))
         continue;
-      if (isa<LaunchOp, CopyOp>(op) && (isEarly(stream) || (stream == "compute" && readsOnlyPersistent(&op)))) {
+      if (isa<LaunchOp, CopyOp>(op) && (isEarly(stream) || (stream == StreamKind::compute && readsOnlyPersistent(&op)))) {
         pending.push_back(&op);
         continue;
       }
       auto gather = dyn_cast<CollectiveOp>(op);
-      if (!gather || stream != "gather" || !makeGroup(gather, pending))
+      if (!gather || stream != StreamKind::gather || !makeGroup(gather, pending))
         return;
     }
   }
@@ -135,7 +138,7 @@ private:
         return access.writes && llvm::is_contained(wanted, access.view.getBuffer().getAttr());
       });
       // Copies of parameters that are not gathered start as early as the gather, which is after them on its streams.
-      if (!feeds && !isEarly(streamOf(op)))
+      if (!feeds && !isEarly(streams.kindOf(op)))
         rest.push_back(op);
       else if (!note(op))
         return false;
@@ -169,7 +172,7 @@ private:
       Group &group = groups[g];
       // Parameters without update may be gathered as soon as updates begin.
       group.updated = first;
-      group.streams = {"compute"};
+      group.streams = {streams.nameOf(StreamKind::compute)};
       bool isKnown = first != nullptr;
       for (StringAttr name : group.reads)
         for (Writer writer : writers.lookup(name)) {
@@ -230,17 +233,17 @@ private:
 
   void rewrite() {
     // The last instruction of those that are early on each of their streams.
-    llvm::StringMap<Operation *> last;
+    sluice::LastEarly last;
     for (Group &group : groups) {
       // Casts on compute would wait for all earlier work of compute.
       for (Operation *op : group.before)
-        if (streamOf(op) != "fetch") {
-          op->setAttr("stream", symbol("gather"));
+        if (streams.kindOf(op) != StreamKind::fetch) {
+          op->setAttr("stream", streams.find(StreamKind::gather));
           op->moveBefore(group.gather);
         } else {
-          last["fetch"] = op;
+          last[StreamKind::fetch] = op;
         }
-      last["gather"] = group.gather;
+      last[StreamKind::gather] = group.gather;
     }
     dropWaits(last);
     int64_t events = entry.getEvents();
@@ -259,7 +262,7 @@ private:
         waitOn(group, it->second);
       }
     }
-    sluice::orderAfterPreviousRun(entry, symbols, last, events);
+    sluice::orderAfterPreviousRun(entry, symbols, streams, last, events);
     dropRecords();
     entry.setEvents(events);
   }
@@ -281,12 +284,14 @@ private:
   }
 
   /// Waits for compute and the host that early instructions do not need: in the first repetition.
-  void dropWaits(const llvm::StringMap<Operation *> &last) {
+  void dropWaits(const sluice::LastEarly &last) {
     const llvm::DenseMap<int64_t, StringRef> recordedOn = sluice::recordingStreams(section);
     for (auto wait : llvm::make_early_inc_range(section.getBody().getOps<WaitOp>())) {
-      auto it = last.find(streamOf(wait));
-      const StringRef from = recordedOn.lookup(wait.getEvent());
-      if (it == last.end() || !wait->isBeforeInBlock(it->second) || (from != "compute" && from != "host"))
+      const std::optional<StreamKind> from = streams.kindOf(recordedOn.lookup(wait.getEvent()));
+      const std::optional<StreamKind> on = streams.kindOf(wait);
+      auto it = on ? last.find(*on) : last.end();
+      if (it == last.end() || !wait->isBeforeInBlock(it->second) ||
+          (from != StreamKind::compute && from != StreamKind::host))
         continue;
       if (section.getRepeat() == 1 || whenOf(wait) == sluice::WhenKind::first)
         wait.erase();
@@ -306,6 +311,7 @@ private:
   EntryOp entry;
   ModuleOp module;
   SymbolTable symbols;
+  Streams streams;
   SectionOp section;
   llvm::DenseMap<Operation *, int64_t> places;
   llvm::DenseMap<StringAttr, llvm::SmallVector<Operation *>> users;
@@ -323,6 +329,7 @@ struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
     if (!recipe->schedule.overlapSteps)
       return;
     // Only entry points that gather and write persistent buffers have early gathers.
+    const Streams streams(module);
     llvm::SmallVector<EntryOp> candidates;
     for (auto entry : module.getOps<EntryOp>()) {
       auto sections = entry.getBody().getOps<SectionOp>();
@@ -333,7 +340,7 @@ struct CarryEvents : sluice::impl::CarryEventsBase<CarryEvents> {
       if (llvm::any_of(first.getBody().getOps<WaitOp>(), [](WaitOp wait) { return wait.getCarried(); }))
         continue;
       if (llvm::any_of(first.getBody().getOps<CollectiveOp>(),
-                       [](CollectiveOp op) { return streamOf(op) == "gather"; }))
+                       [&](CollectiveOp op) { return streams.kindOf(op) == StreamKind::gather; }))
         candidates.push_back(entry);
     }
     if (candidates.empty())

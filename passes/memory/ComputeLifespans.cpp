@@ -41,11 +41,14 @@ struct Numbered {
 
 /// True for the streams whose order of issue lifespans refer to. A reuse of memory of the host's work, on any stream,
 /// is ordered after it.
-bool isInOrder(llvm::StringRef stream) { return stream.empty() || stream == "compute" || stream == "host"; }
+bool isInOrder(std::optional<sluice::StreamKind> stream) {
+  return !stream || stream == sluice::StreamKind::compute || stream == sluice::StreamKind::host;
+}
 
 /// For each instruction of a section, one past the position at which its accesses are complete: its position on compute
 /// and on the host; on other streams, the wait after which compute is ordered after it in every kind of repetition.
-llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> section) {
+llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> section, const Streams &streams) {
+  const llvm::StringRef compute = streams.nameOf(sluice::StreamKind::compute);
   llvm::SmallVector<int64_t> ends(section.size(), 0);
   for (Repetition repetition : repetitionsOf(op)) {
     StreamOrder order;
@@ -55,14 +58,14 @@ llvm::SmallVector<int64_t> completionsOf(SectionOp op, llvm::ArrayRef<Numbered> 
       if (!isIssued(numbered.op, repetition))
         continue;
       const StreamOrder::Position position = order.issue(numbered.op);
-      if (isInOrder(streamOf(numbered.op)))
+      if (isInOrder(streams.kindOf(numbered.op)))
         ends[index] = numbered.at + 1;
       else if (!isa<RecordOp, WaitOp>(numbered.op))
         pending[streamOf(numbered.op)].emplace_back(position, index);
-      if (!isa<WaitOp>(numbered.op) || streamOf(numbered.op) != "compute")
+      if (!isa<WaitOp>(numbered.op) || streams.kindOf(numbered.op) != sluice::StreamKind::compute)
         continue;
       for (auto &entry : pending)
-        for (auto &queue = entry.second; !queue.empty() && order.isDoneBefore(queue.front().first, "compute");
+        for (auto &queue = entry.second; !queue.empty() && order.isDoneBefore(queue.front().first, compute);
              queue.pop_front())
           ends[queue.front().second] = std::max(ends[queue.front().second], numbered.at + 1);
     }
@@ -78,11 +81,11 @@ bool isCarried(FlatSymbolRefAttr name, SymbolTable &symbols) {
   return buffer && buffer.getCarried();
 }
 
-void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &symbols,
+void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, const Streams &streams, SymbolTable &symbols,
                   llvm::DenseMap<StringAttr, Life> &lives) {
   if (section.empty())
     return;
-  const llvm::SmallVector<int64_t> ends = completionsOf(op, section);
+  const llvm::SmallVector<int64_t> ends = completionsOf(op, section, streams);
   const int64_t begin = section.front().at;
   // The repetitions in which a buffer has been written: content that is read in another one is from an earlier one.
   const llvm::SmallVector<Repetition> repetitions = repetitionsOf(op);
@@ -113,7 +116,7 @@ void visitSection(SectionOp op, llvm::ArrayRef<Numbered> section, SymbolTable &s
 
 /// For each buffer that is written before compute reaches the run: the first position of the run before from which on
 /// it may be written.
-llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry) {
+llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry, const Streams &streams) {
   llvm::DenseMap<StringAttr, int64_t> reserved;
   StreamOrder order;
   // By position in the run before.
@@ -141,8 +144,8 @@ llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry) {
     if (!isIssued(&op, {0, int64_t(first.getRepeat())}))
       continue;
     order.issue(&op);
-    const StreamOrder::Position last = order.lastBefore(streamOf(&op), "compute");
-    if (last == 0 || last > int64_t(places.size()) || isInOrder(streamOf(&op)))
+    const StreamOrder::Position last = order.lastBefore(streamOf(&op), streams.nameOf(sluice::StreamKind::compute));
+    if (last == 0 || last > int64_t(places.size()) || isInOrder(streams.kindOf(&op)))
       continue;
     const int64_t from = places[last - 1] + 1;
     for (const Access &access : accessesOf(&op))
@@ -154,7 +157,7 @@ llvm::DenseMap<StringAttr, int64_t> reservedBefore(EntryOp entry) {
   return reserved;
 }
 
-void lifespans(EntryOp entry, SymbolTable &symbols) {
+void lifespans(EntryOp entry, const Streams &streams, SymbolTable &symbols) {
   llvm::DenseMap<StringAttr, Life> lives;
   llvm::SmallVector<Numbered> section;
   int64_t count = 0;
@@ -162,12 +165,12 @@ void lifespans(EntryOp entry, SymbolTable &symbols) {
     section.clear();
     for (Operation &inner : op.getBody().front())
       section.push_back({&inner, count++});
-    visitSection(op, section, symbols, lives);
+    visitSection(op, section, streams, symbols, lives);
   }
   // The host writes input ports before the entry point and reads output ports after it.
   for (auto port : entry.getBody().getOps<PortOp>())
     lives[port.getView().getBuffer().getAttr()].extend(0, count);
-  const llvm::DenseMap<StringAttr, int64_t> reserved = reservedBefore(entry);
+  const llvm::DenseMap<StringAttr, int64_t> reserved = reservedBefore(entry, streams);
   for (auto &[name, life] : lives) {
     auto buffer = symbols.lookup<BufferOp>(name);
     if (!buffer || !buffer.getEntry())
@@ -184,8 +187,9 @@ void lifespans(EntryOp entry, SymbolTable &symbols) {
 
 void sluice::setLifespans(ModuleOp module) {
   SymbolTable symbols(module);
+  const Streams streams(module);
   for (auto entry : module.getOps<EntryOp>())
-    lifespans(entry, symbols);
+    lifespans(entry, streams, symbols);
 }
 
 namespace {

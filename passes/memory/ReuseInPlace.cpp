@@ -45,7 +45,7 @@ void forEachPosition(EntryOp entry, llvm::function_ref<void(Operation *, int64_t
       entry, [&](Operation *op, int64_t position, SectionOp) { visit(op, position - (alternativeOf(op) ? 1 : 0)); });
 }
 
-Spans spansOf(EntryOp entry) {
+Spans spansOf(EntryOp entry, const Streams &streams) {
   Spans spans;
   forEachPosition(entry, [&](Operation *op, int64_t position) {
     for (const Access &access : accessesOf(op)) {
@@ -53,8 +53,9 @@ Spans spansOf(EntryOp entry) {
       if (span.users.empty())
         span.first = position;
       span.last = position;
-      const llvm::StringRef stream = streamOf(op);
-      span.isShared |= isa<CollectiveOp>(op) || (!stream.empty() && stream != "compute" && stream != "host");
+      const std::optional<StreamKind> stream = streams.kindOf(op);
+      span.isShared |=
+          isa<CollectiveOp>(op) || (stream && stream != StreamKind::compute && stream != StreamKind::host);
       if (span.users.empty() || span.users.back() != op)
         span.users.push_back(op);
     }
@@ -85,8 +86,9 @@ struct ReuseInPlace : sluice::impl::ReuseInPlaceBase<ReuseInPlace> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
+    const Streams streams(module);
     for (auto entry : module.getOps<EntryOp>()) {
-      Spans spans = spansOf(entry);
+      Spans spans = spansOf(entry, streams);
       forEachPosition(entry, [&](Operation *op, int64_t position) {
         if (auto launch = dyn_cast<LaunchOp>(op))
           for (size_t pair = 0; pair + 1 < launch.getMayAlias().size(); pair += 2)

@@ -5,6 +5,7 @@
 
 using namespace mlir;
 using namespace sluice::plan_ir;
+using sluice::StreamKind;
 
 namespace {
 
@@ -21,15 +22,16 @@ void addOrder(Operation *instruction, StringRef before, StringRef after, int64_t
 }
 
 /// Instructions after the early ones on their streams wait for compute and the host as before.
-void orderAfterEarly(SectionOp section, bool hasHostStream, const llvm::StringMap<Operation *> &last, int64_t &events) {
+void orderAfterEarly(SectionOp section, const Streams &streams, const sluice::LastEarly &last, int64_t &events) {
   const llvm::DenseMap<int64_t, StringRef> recordedOn = sluice::recordingStreams(section);
-  for (StringRef stream : {"fetch", "gather"}) {
-    auto it = last.find(stream);
+  for (StreamKind kind : {StreamKind::fetch, StreamKind::gather}) {
+    auto it = last.find(kind);
     if (it == last.end())
       continue;
-    llvm::SmallVector<StringRef> sources = {"compute"};
-    if (hasHostStream)
-      sources.push_back("host");
+    const StringRef stream = streams.nameOf(kind);
+    llvm::SmallVector<StringRef> sources = {streams.nameOf(StreamKind::compute)};
+    if (streams.find(StreamKind::host))
+      sources.push_back(streams.nameOf(StreamKind::host));
     // The next work of the stream, and the streams that it waits for already.
     Operation *next = it->second->getNextNode();
     for (; next; next = next->getNextNode()) {
@@ -49,11 +51,11 @@ void orderAfterEarly(SectionOp section, bool hasHostStream, const llvm::StringMa
 
 /// Only waits of early gathers may have ordered the first copy of an activation to the host after the host's work in
 /// the run before.
-void orderOffloadAfterHost(EntryOp entry, SymbolTable &symbols, int64_t &events) {
+void orderOffloadAfterHost(EntryOp entry, SymbolTable &symbols, const Streams &streams, int64_t &events) {
   SectionOp section = firstSection(entry);
   auto copies = section.getBody().getOps<CopyOp>();
   auto copy = llvm::find_if(copies, [&](CopyOp op) {
-    return streamOf(op) == "offload" &&
+    return streams.kindOf(op) == StreamKind::offload &&
            symbols.lookup<BufferOp>(op.getSource().getBuffer().getAttr()).getBufferClass() ==
                sluice::BufferClass::activation;
   });
@@ -73,8 +75,9 @@ void orderOffloadAfterHost(EntryOp entry, SymbolTable &symbols, int64_t &events)
     if (isIssued(&op, {0, int64_t(section.getRepeat())}))
       order.issue(&op);
   }
-  if (!order.isOrdered("host", "offload"))
-    addOrder(*copy, "host", "offload", events);
+  const StringRef host = streams.nameOf(StreamKind::host), offload = streams.nameOf(StreamKind::offload);
+  if (!order.isOrdered(host, offload))
+    addOrder(*copy, host, offload, events);
 }
 
 } // namespace
@@ -86,11 +89,9 @@ llvm::DenseMap<int64_t, StringRef> sluice::recordingStreams(SectionOp section) {
   return streams;
 }
 
-void sluice::orderAfterPreviousRun(EntryOp entry, SymbolTable &symbols, const llvm::StringMap<Operation *> &last,
+void sluice::orderAfterPreviousRun(EntryOp entry, SymbolTable &symbols, const Streams &streams, const LastEarly &last,
                                    int64_t &events) {
-  const bool hasHostStream = llvm::any_of(entry->getParentOfType<ModuleOp>().getOps<StreamOp>(),
-                                          [](StreamOp stream) { return stream.getName() == "host"; });
-  orderAfterEarly(firstSection(entry), hasHostStream, last, events);
-  if (hasHostStream)
-    orderOffloadAfterHost(entry, symbols, events);
+  orderAfterEarly(firstSection(entry), streams, last, events);
+  if (streams.find(StreamKind::host))
+    orderOffloadAfterHost(entry, symbols, streams, events);
 }

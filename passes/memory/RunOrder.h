@@ -7,21 +7,22 @@
 #ifndef SLUICE_PASSES_MEMORY_RUNORDER_H
 #define SLUICE_PASSES_MEMORY_RUNORDER_H
 
-#include "dialect/plan/Plan.h"
+#include "dialect/plan/Accesses.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace sluice {
 
 /// By event, the stream that records it in the section.
 llvm::DenseMap<int64_t, llvm::StringRef> recordingStreams(plan_ir::SectionOp section);
 
-/// Lets the first work after `last` on each of the streams `fetch` and `gather`, and the first copy of an activation to
-/// the host, wait for the run before. `last` has the last instruction of a stream that starts early, in the first
-/// section of the entry point; `events` is the number of its events, which grows.
-void orderAfterPreviousRun(plan_ir::EntryOp entry, mlir::SymbolTable &symbols,
-                           const llvm::StringMap<mlir::Operation *> &last, int64_t &events);
+/// The last instruction that starts early of each stream that has one.
+using LastEarly = llvm::SmallDenseMap<StreamKind, mlir::Operation *>;
+
+/// Lets the first work after `last` on the streams of copies to the device and of gathers, and the first copy of an activation to
+/// the host, wait for the run before. `last` is of the first section of the entry point; `events` is the number of its events, which grows.
+void orderAfterPreviousRun(plan_ir::EntryOp entry, mlir::SymbolTable &symbols, const plan_ir::Streams &streams,
+                           const LastEarly &last, int64_t &events);
 
 } // namespace sluice
 

@@ -85,10 +85,10 @@ public:
       gradients.push_back(value);
     }
     builder.setLoc(function.getLoc());
-    lr = addInput(function, scalar, "lr");
-    step = findInput(function, "step");
+    lr = addInput(function, scalar, PortRole::learning_rate);
+    step = findInput(function, PortRole::step);
     if (!step)
-      step = addInput(function, RankedTensorType::get({}, builder.getI64Type()), "step");
+      step = addInput(function, RankedTensorType::get({}, builder.getI64Type()), PortRole::step);
 
     Value loss = terminator->getOperand(0);
     if (terminator->getNumOperands() == 2)
@@ -116,9 +116,9 @@ public:
         update(parameter, gradient, !withoutDecay.contains(parameter.getSymName()));
       }
 
-    addOutput(function, norm, "grad_norm");
+    addOutput(function, norm, nameOf(PortRole::gradient_norm));
     if (isGuarded)
-      addOutput(function, guard, "guard");
+      addOutput(function, guard, nameOf(PortRole::guard));
     setUpdatePhase(recorder.created);
   }
 
@@ -156,7 +156,7 @@ private:
   Value unscaled(Value value) {
     if (count)
       value = model::DivideOp::create(builder, value, count);
-    if (Value scale = findInput(function, "loss_scale"))
+    if (Value scale = findInput(function, PortRole::loss_scale))
       value = model::DivideOp::create(builder, value, model::makeCast(builder, scale, scalar.getElementType()));
     else if (auto *constant = std::get_if<double>(&recipe.precision.lossScale))
       value = model::makeScale(builder, value, 1 / *constant);

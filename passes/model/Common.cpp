@@ -49,19 +49,22 @@ FloatType sluice::elementType(MLIRContext *context, Precision precision) {
   llvm_unreachable("a precision");
 }
 
-bool sluice::isStepInput(llvm::StringRef name) { return name == "seed" || name == "step" || name == "row"; }
+PortRole sluice::inputRole(func::FuncOp function, unsigned index) {
+  auto input = function.getArgAttrOfType<StringAttr>(index, model::inputName);
+  return input ? impliedPortRole(PortDirection::input, input) : PortRole::data;
+}
 
-Value sluice::findInput(func::FuncOp function, llvm::StringRef name) {
+Value sluice::findInput(func::FuncOp function, PortRole role) {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
-    if (auto input = function.getArgAttrOfType<StringAttr>(i, model::inputName); input && input.getValue() == name)
+    if (inputRole(function, i) == role)
       return function.getArgument(i);
   return {};
 }
 
-Value sluice::addInput(func::FuncOp function, Type type, llvm::StringRef name) {
+Value sluice::addInput(func::FuncOp function, Type type, PortRole role) {
   Builder builder(function.getContext());
   unsigned index = function.getNumArguments();
-  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::inputName, builder.getStringAttr(name)));
+  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::inputName, builder.getStringAttr(nameOf(role))));
   (void)function.insertArgument(index, type, attributes, function.getLoc());
   return function.getArgument(index);
 }

@@ -3,6 +3,7 @@
 #define SLUICE_PASSES_MODEL_COMMON_H
 
 #include "dialect/model/Attributes.h"
+#include "dialect/rules/Roles.h"
 #include "passes/recipe/RecipeTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -25,15 +26,14 @@ llvm::StringSet<> parametersMatching(mlir::ModuleOp module, llvm::ArrayRef<std::
 
 mlir::FloatType elementType(mlir::MLIRContext *context, Precision precision);
 
-/// Inputs `seed`, `step` and `row`, which the runtime sets.
-bool isStepInput(llvm::StringRef name);
-
 /// The entry point of evaluation.
 inline constexpr llvm::StringLiteral evaluationName = "eval_step";
-/// The argument of that input, or null.
-mlir::Value findInput(mlir::func::FuncOp function, llvm::StringRef name);
+/// The role of an entry point's input.
+PortRole inputRole(mlir::func::FuncOp function, unsigned index);
+/// The argument of the input with the role, or null.
+mlir::Value findInput(mlir::func::FuncOp function, PortRole role);
 /// Appends an input.
-mlir::Value addInput(mlir::func::FuncOp function, mlir::Type type, llvm::StringRef name);
+mlir::Value addInput(mlir::func::FuncOp function, mlir::Type type, PortRole role);
 /// Appends an output.
 void addOutput(mlir::func::FuncOp function, mlir::Value value, llvm::StringRef name);
 

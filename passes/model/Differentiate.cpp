@@ -150,7 +150,7 @@ private:
     Value seed = model::ConstantOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(part));
     if (!std::holds_alternative<LossScaling>(recipe.precision.lossScale))
       return seed;
-    Value scale = addInput(function, loss.getType(), "loss_scale");
+    Value scale = addInput(function, loss.getType(), PortRole::loss_scale);
     return model::MultiplyOp::create(builder, loss.getLoc(), seed, scale);
   }
 

@@ -49,7 +49,7 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     });
     // Inputs that only training needs are removed.
     for (unsigned i = evaluation.getNumArguments(); i-- > 0;) {
-      bool isOfStep = isStepInput(evaluation.getArgAttrOfType<StringAttr>(i, model::inputName).getValue());
+      bool isOfStep = isDeclaredByModel(inputRole(evaluation, i));
       if (isOfStep && evaluation.getArgument(i).use_empty())
         (void)evaluation.eraseArgument(i);
     }

@@ -137,13 +137,14 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     auto integer = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       llvm::StringRef name = function.getArgAttrOfType<StringAttr>(i, model::inputName).getValue();
-      if (isStepInput(name) && function.getArgumentTypes()[i] != integer)
+      const PortRole role = inputRole(function, i);
+      if (isDeclaredByModel(role) && function.getArgumentTypes()[i] != integer)
         return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer
                                              << " but got " << function.getArgumentTypes()[i];
-      if (name == "lr" || name == "loss_scale")
+      if (isWrittenByHost(role) && !isDeclaredByModel(role))
         return function.emitError("argument ") << i << " of '@" << function.getName() << "' has the name '" << name
                                                << "', which is reserved for an input of the update";
-      if (model::entryOf(function) == EntryKind::eval && (name == "step" || name == "seed"))
+      if (model::entryOf(function) == EntryKind::eval && isDeclaredByModel(role) && isEqualOnAllRanks(role))
         return function.emitError("argument ")
                << i << " of '@" << function.getName() << "' has the name '" << name
                << "', which is reserved for an input of training: an evaluation has none";
@@ -158,7 +159,7 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     std::string origin = "'model.batch'";
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       const std::string name = function.getArgAttrOfType<StringAttr>(i, model::inputName).str();
-      if (isStepInput(name))
+      if (isDeclaredByModel(inputRole(function, i)))
         continue;
       auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
       const bool isScalar = type.getRank() == 0;
@@ -200,9 +201,9 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return function.emitError("results of the ")
                << stringifyEntryKind(*kind) << " entry point '@" << function.getName()
                << "', expected one loss of type " << scalar << " but got " << function.getFunctionType();
-      // The runtime reads the loss by its name.
+      // The runtime reads the loss by its role, which the name implies.
       if (llvm::StringRef name = function.getResultAttrOfType<StringAttr>(0, model::outputName).getValue();
-          name != "loss")
+          impliedPortRole(PortDirection::output, name) != PortRole::loss)
         return function.emitError("result 0 of the ")
                << stringifyEntryKind(*kind) << " entry point '@" << function.getName()
                << "', expected the name 'loss' but got '" << name << "'";

@@ -68,12 +68,13 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     for (auto buffer : module.getOps<BufferOp>())
       if (buffer.getSpace() == MemorySpace::host)
         inHost.insert(buffer.getSymName());
+    const Streams streams(module);
     for (auto entry : module.getOps<EntryOp>()) {
       CollectivesInFlight inFlight{recipe->collective};
       forEachInstruction(entry, [&](Operation *op, int64_t, SectionOp) {
         inFlight.visit(op);
         // The lowering has assigned streams to collectives, transfers, host work and casts before gathers.
-        StreamKind stream = symbolizeStreamKind(streamOf(op)).value_or(StreamKind::compute);
+        StreamKind stream = streams.kindOf(op).value_or(StreamKind::compute);
         if (auto copy = dyn_cast<CopyOp>(op); copy && streamOf(op).empty() &&
                                               inHost.contains(copy.getSource().getBuffer().getValue()) &&
                                               inHost.contains(copy.getDestination().getBuffer().getValue()))
@@ -107,7 +108,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
     // Collectives and copies have a higher priority: other streams wait for them.
     for (StreamKind kind : used) {
       const bool onHost = kind == StreamKind::host;
-      auto stream = StreamOp::create(builder, module.getLoc(), stringifyStreamKind(kind),
+      auto stream = StreamOp::create(builder, module.getLoc(), stringifyStreamKind(kind), kind,
                                      onHost ? Processor::host : Processor::device);
       stream.setPriority(kind == StreamKind::compute || onHost ? 0 : 1);
       stream.setWorkspace(workspace[kind]);

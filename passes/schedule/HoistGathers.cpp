@@ -39,7 +39,7 @@ struct Entry {
   SmallVector<Operation *> copies;
   Operation *first = nullptr;
   std::int64_t position = 0;
-  bool isRoot() const { return unit == spmd::rootUnit; }
+  bool isRoot = false;
 };
 
 bool isBackward(Operation *op) { return model::phaseOf(op) == Phase::backward; }
@@ -70,6 +70,7 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units) {
       return entries[known->second];
     entries.emplace_back();
     entries.back().unit = unit.str();
+    entries.back().isRoot = units.isRoot(unit);
     entries.back().backward = isBackward(op);
     entries.back().invocation = model::invocationOf(op);
     return entries.back();
@@ -82,7 +83,7 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units) {
     // The root is entered with the first op of a direction, and with an op of the root in a later invocation.
     if (!entered[isBackward(&op)] || (op.hasAttr(model::blockName) && around.empty())) {
       entered[isBackward(&op)] = true;
-      Entry &root = entry(spmd::rootUnit, &op);
+      Entry &root = entry(units.getRoot(), &op);
       if (!root.first) {
         root.first = &op;
         root.position = at;
@@ -113,7 +114,7 @@ std::vector<Entry> findEntries(Block &block, const spmd::UnitBlocks &units) {
     }
   }
   llvm::stable_sort(entries, [](const Entry &a, const Entry &b) {
-    return a.position != b.position ? a.position < b.position : a.isRoot() && !b.isRoot();
+    return a.position != b.position ? a.position < b.position : a.isRoot && !b.isRoot;
   });
   return entries;
 }
@@ -196,7 +197,7 @@ void move(Operation *start, Mover &mover) {
 void hoistToPreviousRelease(Block &block, ArrayRef<Entry> entries) {
   const Entry *before = nullptr;
   for (const Entry &entry : entries) {
-    if (!entry.backward || entry.isRoot())
+    if (!entry.backward || entry.isRoot)
       continue;
     if (before && entry.wait && gatherOf(entry.wait)) {
       Operation *start = gatherOf(entry.wait);
@@ -234,15 +235,15 @@ void hoistForExplicitUnshard(Block &block, const spmd::UnitBlocks &units) {
 
 /// The order of PyTorch FSDP, which does not depend on the backward passes: the use of a unit prefetches the `depth`
 /// units before it in the forward, and that of the root the last unit.
-PrefetchTable reverseForwardTable(ArrayRef<Entry> entries, std::int64_t depth) {
+PrefetchTable reverseForwardTable(ArrayRef<Entry> entries, StringRef root, std::int64_t depth) {
   std::vector<std::string> order;
   for (const Entry &entry : entries)
-    if (!entry.backward && !entry.isRoot() && !llvm::is_contained(order, entry.unit))
+    if (!entry.backward && !entry.isRoot && !llvm::is_contained(order, entry.unit))
       order.push_back(entry.unit);
-  order.push_back(spmd::rootUnit.str());
+  order.push_back(root.str());
   PrefetchTable table;
   for (auto [index, unit] : llvm::enumerate(order)) {
-    const std::int64_t most = unit == spmd::rootUnit ? std::min<std::int64_t>(depth, 1) : depth;
+    const std::int64_t most = unit == root ? std::min<std::int64_t>(depth, 1) : depth;
     const std::int64_t count = std::min(most, static_cast<std::int64_t>(index));
     const auto before = order.rend() - static_cast<std::ptrdiff_t>(index);
     table.push_back({unit, {before, before + count}});
@@ -254,10 +255,10 @@ void hoist(Block &block, const spmd::UnitBlocks &units, PrefetchDistance distanc
            bool atReleases) {
   std::vector<Entry> entries = findEntries(block, units);
   if (inForwardOrder && !distance.backwardTable)
-    distance.backwardTable = reverseForwardTable(entries, distance.backward);
+    distance.backwardTable = reverseForwardTable(entries, units.getRoot(), distance.backward);
   std::vector<ScopeEntry> scopes;
   for (const Entry &entry : entries)
-    scopes.push_back({entry.backward, entry.isRoot(), entry.wait != nullptr, entry.unit});
+    scopes.push_back({entry.backward, entry.isRoot, entry.wait != nullptr, entry.unit});
   std::vector<std::size_t> issue = gatherIssue(scopes, distance);
 
   std::vector<SmallVector<std::size_t>> issuedAt(entries.size());

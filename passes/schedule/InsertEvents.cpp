@@ -13,14 +13,16 @@ namespace sluice {
 
 using namespace mlir;
 using namespace sluice::plan_ir;
+using sluice::StreamKind;
 
 namespace {
 
 struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
   void runOnOperation() override {
-    for (auto stream : getOperation().getOps<StreamOp>())
-      if (stream.getProcessor() == sluice::Processor::host)
-        host = FlatSymbolRefAttr::get(stream.getNameAttr());
+    const Streams all(getOperation());
+    streams = &all;
+    host = all.find(StreamKind::host);
+    compute = all.find(StreamKind::compute);
     for (auto entry : getOperation().getOps<EntryOp>()) {
       int64_t events = entry.getEvents();
       for (auto section : entry.getBody().getOps<SectionOp>())
@@ -29,8 +31,6 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
       entry.setEvents(events);
     }
   }
-
-  static FlatSymbolRefAttr compute(MLIRContext *context) { return FlatSymbolRefAttr::get(context, "compute"); }
 
   /// An event instruction that is issued when `like` is.
   template <typename Op> static Op make(OpBuilder &builder, Operation *like, int64_t event, FlatSymbolRefAttr stream) {
@@ -59,13 +59,13 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
         return collective.emitOpError("token ") << *collective.getToken() << " has no plan.await";
       OpBuilder builder(collective);
       const FlatSymbolRefAttr stream = collective.getStreamAttr();
-      make<RecordOp>(builder, collective, events, compute(&getContext()));
+      make<RecordOp>(builder, collective, events, compute);
       make<WaitOp>(builder, collective, events++, stream);
       if (!await.getChained()) {
         builder.setInsertionPointAfter(collective);
         make<RecordOp>(builder, collective, events, stream);
         builder.setInsertionPoint(await);
-        make<WaitOp>(builder, await, events++, compute(&getContext()));
+        make<WaitOp>(builder, await, events++, compute);
       } else if (auto copy = dyn_cast_or_null<CopyOp>(await->getNextNode()); copy && copy.getToken()) {
         // Only the copies' stream waits for the reduction.
         builder.setInsertionPointAfter(collective);
@@ -104,14 +104,14 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
         return together.front().emitOpError("token ") << token << " has no plan.await";
       OpBuilder builder(together.front());
       const FlatSymbolRefAttr stream = together.front().getStreamAttr();
-      order(builder, together.front(), compute(&getContext()), stream, events);
+      order(builder, together.front(), compute, stream, events);
       if (host)
         order(builder, together.front(), host, stream, events);
       builder.setInsertionPointAfter(together.back());
       make<RecordOp>(builder, together.back(), events, stream);
       builder.setInsertionPoint(await);
       make<WaitOp>(builder, await, events++,
-                   await.getChained() ? FlatSymbolRefAttr::get(&getContext(), "gather") : compute(&getContext()));
+                   await.getChained() ? streams->find(StreamKind::gather) : compute);
       for (CopyOp copy : together)
         copy.removeTokenAttr();
       await.erase();
@@ -134,15 +134,16 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     };
     Operation *before = nullptr;
     for (Operation &op : llvm::make_early_inc_range(section.getBody().front())) {
-      const bool isOnSideStream = isa<LaunchOp, FillOp, CopyOp>(op) &&
-                                  (streamOf(&op) == "gather" || (host && streamOf(&op) == host.getValue()));
+      const std::optional<StreamKind> kind = streams->kindOf(&op);
+      const bool isOnSideStream =
+          isa<LaunchOp, FillOp, CopyOp>(op) && (kind == StreamKind::gather || kind == StreamKind::host);
       const bool isOrdered = llvm::all_of(orders, [&](const auto &each) {
-        return !isIssued(&op, each.first) || each.second.isOrdered("compute", streamOf(&op));
+        return !isIssued(&op, each.first) || each.second.isOrdered(streams->nameOf(StreamKind::compute), streamOf(&op));
       });
       if (isOnSideStream && !(before && streamOf(before) == streamOf(&op) && whenOf(before) == whenOf(&op)) &&
           !isOrdered) {
         OpBuilder builder(&op);
-        order(builder, &op, compute(&getContext()), op.getAttrOfType<FlatSymbolRefAttr>("stream"), events);
+        order(builder, &op, compute, op.getAttrOfType<FlatSymbolRefAttr>("stream"), events);
         issue(op.getPrevNode()->getPrevNode());
         issue(op.getPrevNode());
       }
@@ -163,8 +164,10 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
     return await.emitOpError("'chained' requires a collective after it");
   }
 
+  const Streams *streams = nullptr;
   /// The stream of the host; null without host work.
   FlatSymbolRefAttr host;
+  FlatSymbolRefAttr compute;
 };
 
 } // namespace

@@ -94,9 +94,7 @@ private:
 InstructionWriter::InstructionWriter(func::FuncOp function, const BufferAssignment &assignment, PlanBuffers &buffers,
                                      OpBuilder &builder)
     : function(function), assignment(assignment), buffers(buffers), builder(builder),
-      units(function->getParentOfType<ModuleOp>()),
-      hasRoot(llvm::any_of(function->getParentOfType<ModuleOp>().getOps<spmd::UnitOp>(),
-                           [](spmd::UnitOp unit) { return unit.getName() == spmd::rootUnit; })) {
+      units(function->getParentOfType<ModuleOp>()) {
   isInit = model::entryOf(function) == EntryKind::init;
   phase = isInit ? Phase::init : Phase::forward;
 }

@@ -111,7 +111,6 @@ private:
   bool isInit = false;
   Phase phase;
   spmd::UnitBlocks units;
-  bool hasRoot;
   llvm::DenseMap<mlir::Value, int64_t> tokens;
 };
 
@@ -127,7 +126,7 @@ template <typename Op> Op InstructionWriter::finish(Op instruction, mlir::Operat
     llvm::StringRef unit = spmd::unitOf(from);
     // The unit of a collective is that of its attribute.
     if (unit.empty() && from->hasAttr(model::blockName) && !std::is_same_v<Op, plan_ir::CollectiveOp>)
-      if (llvm::StringRef block = units.innermost(model::blockOf(from)); block != spmd::rootUnit || hasRoot)
+      if (llvm::StringRef block = units.innermost(model::blockOf(from)); !units.isRoot(block) || units.hasRoot())
         unit = block;
     if (!unit.empty())
       instruction.setUnit(unit);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialect/plan/Accesses.h"
+#include "dialect/rules/Roles.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/schedule/InstructionWriter.h"
 #include "passes/schedule/Passes.h"
@@ -104,22 +105,23 @@ void EntryLowering::emitPort(const Port &port) {
   if (port.isInput) {
     BlockArgument argument = function.getArgument(port.index);
     auto limit = function.getArgAttrOfType<IntegerAttr>(port.index, model::limitName);
-    auto op = plan_ir::PortOp::create(builder, argument.getLoc(), PortDirection::input,
-                                      function.getArgAttrOfType<StringAttr>(port.index, spmd::inputName).getValue(),
-                                      hostView(port, typeOf(argument)));
+    const StringRef name = function.getArgAttrOfType<StringAttr>(port.index, spmd::inputName);
+    auto op = plan_ir::PortOp::create(builder, argument.getLoc(), PortDirection::input, name,
+                                      impliedPortRole(PortDirection::input, name), hostView(port, typeOf(argument)));
     op.setPerRepetition(port.perRepetition);
     if (limit)
       op.setLimit(limit.getInt());
     return;
   }
   auto type = cast<RankedTensorType>(function.getResultTypes()[port.index]);
-  plan_ir::PortOp::create(builder, function.getLoc(), PortDirection::output,
-                          function.getResultAttrOfType<StringAttr>(port.index, spmd::outputName).getValue(),
-                          hostView(port, type));
+  const StringRef name = function.getResultAttrOfType<StringAttr>(port.index, spmd::outputName);
+  plan_ir::PortOp::create(builder, function.getLoc(), PortDirection::output, name,
+                          impliedPortRole(PortDirection::output, name), hostView(port, type));
 }
 
 void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
-  auto op = plan_ir::SectionOp::create(builder, section.getLoc(), section.getName(), section.getRepeat());
+  auto op = plan_ir::SectionOp::create(builder, section.getLoc(), section.getName(), section.getKind(),
+                                       section.getRepeat());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   Block &body = section.getBody().front();
@@ -202,9 +204,12 @@ void emitStreams(ModuleOp module, OpBuilder &builder) {
     });
   for (plan_ir::StreamOp stream : module.getOps<plan_ir::StreamOp>())
     named.erase(stream.getName().str());
-  for (const std::string &name : named)
-    plan_ir::StreamOp::create(builder, module.getLoc(), name,
-                              name == stringifyStreamKind(StreamKind::host) ? Processor::host : Processor::device);
+  // The writer names a stream by its kind.
+  for (const std::string &name : named) {
+    const StreamKind kind = symbolizeStreamKind(name).value_or(StreamKind::compute);
+    plan_ir::StreamOp::create(builder, module.getLoc(), name, kind,
+                              kind == StreamKind::host ? Processor::host : Processor::device);
+  }
 }
 
 struct LowerToPlan : sluice::impl::LowerToPlanBase<LowerToPlan> {

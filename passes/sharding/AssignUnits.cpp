@@ -8,6 +8,7 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/model/Attributes.h"
+#include "dialect/rules/Roles.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/Keys.h"
@@ -151,7 +152,7 @@ struct AssignUnits : sluice::impl::AssignUnitsBase<AssignUnits> {
 /// Parameters that are sharded along a model-parallel axis have local types.
 LogicalResult UnitAssignment::checkTypesAreLocal() {
   for (model::ParameterOp parameter : parameters)
-    for (StringRef axis : {tensor::expertAxis, tensor::tensorAxis})
+    for (StringRef axis : {stringifyAxisRole(AxisRole::expert), stringifyAxisRole(AxisRole::tensor)})
       if (tensor::isSharded(parameter, axis) && !tensor::isLocal(module, axis)) {
         InFlightDiagnostic error = parameter.emitOpError() << "is sharded along '" << axis << "' but has a global type";
         error.attachNote(parameter.getLoc()) << "spmd-localize makes types along an axis local";
@@ -165,7 +166,7 @@ LogicalResult UnitAssignment::assignParameters() {
   // Experts are sharded along other axes than other parameters: they are in separate units.
   std::vector<bool> isExpert;
   for (model::ParameterOp parameter : parameters)
-    isExpert.push_back(tensor::isSharded(parameter, tensor::expertAxis));
+    isExpert.push_back(tensor::isSharded(parameter, AxisRole::expert));
   if (!plan.error.empty())
     return emit(inputError(recipe.origin(keys::units) + ": " + plan.error));
   if (recipe.mesh.expert > 1)
@@ -193,18 +194,21 @@ LogicalResult UnitAssignment::createMesh() {
     return emit(inputError(recipe.origin(keys::reshardAfterForward) +
                            ": a number of ranks as 'sharding.reshard_after_forward' cannot be combined with "
                            "'mesh.expert' above 1"));
-  SmallVector<Attribute> axes = {builder.getStringAttr("replicate")};
-  SmallVector<std::int64_t> sizes = {recipe.mesh.replicate};
-  for (const std::string &name : shardAxisNames(shardAxes.size()))
-    axes.push_back(builder.getStringAttr(name));
-  sizes.append(shardAxes.begin(), shardAxes.end());
-  if (experts > 1) {
-    axes.push_back(builder.getStringAttr("expert"));
-    sizes.push_back(experts);
-  }
-  axes.push_back(builder.getStringAttr("tensor"));
-  sizes.push_back(recipe.mesh.tensor);
-  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes), sizes);
+  SmallVector<Attribute> axes, roles;
+  SmallVector<std::int64_t> sizes;
+  const auto add = [&](AxisRole role, std::int64_t size, StringRef name = {}) {
+    axes.push_back(builder.getStringAttr(name.empty() ? stringifyAxisRole(role) : name));
+    roles.push_back(builder.getAttr<spmd::AxisRoleAttr>(role));
+    sizes.push_back(size);
+  };
+  add(AxisRole::replicate, recipe.mesh.replicate);
+  for (auto [name, size] : llvm::zip_equal(shardAxisNames(shardAxes.size()), shardAxes))
+    add(AxisRole::shard, size, name);
+  if (experts > 1)
+    add(AxisRole::expert, experts);
+  add(AxisRole::tensor, recipe.mesh.tensor);
+  spmd::MeshOp::create(builder, module.getLoc(), "mesh", builder.getArrayAttr(axes), builder.getArrayAttr(roles),
+                       sizes);
   return success();
 }
 
@@ -217,9 +221,10 @@ LogicalResult UnitAssignment::createUnits() {
     for (auto [parameter, unit] : llvm::zip(parameters, plan.unitOf))
       if (unit == index)
         members.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
-    auto unit = spmd::UnitOp::create(builder, module.getLoc(), name, builder.getArrayAttr(members));
+    auto unit = spmd::UnitOp::create(builder, module.getLoc(), name, /*root=*/index == UnitPlan::root,
+                                       builder.getArrayAttr(members));
     const std::vector<std::string> &blocks = plan.blocks[index];
-    if (name != spmd::rootUnit && blocks != std::vector<std::string>{name})
+    if (index != UnitPlan::root && blocks != std::vector<std::string>{name})
       unit.setBlocksAttr(builder.getStrArrayAttr(SmallVector<StringRef>(blocks.begin(), blocks.end())));
     if (failed(emit(setUnitPolicy(unit, recipe, shardAxes))))
       return failure();

@@ -42,7 +42,7 @@ struct Interval {
 /// The policy that a unit states.
 UnitBehaviour behaviourOf(spmd::UnitOp unit) {
   UnitBehaviour behaviour;
-  behaviour.root = unit.getName() == spmd::rootUnit;
+  behaviour.root = unit.getRoot();
   behaviour.gathers = behaviour.reduces = false;
   behaviour.reshardAfterForward = unit.getReshardAfterForward();
   behaviour.keepsShard = unit.getKeptAxes().has_value();

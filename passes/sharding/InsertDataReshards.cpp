@@ -116,7 +116,7 @@ void ReshardInserter::addBeforeReduction(model::AddOp sum) {
   auto gradient = sum.getLhs().getDefiningOp<model::GradientOp>();
   auto later = sum.getRhs().getDefiningOp<model::GradientOp>();
   if (!gradient || !later ||
-      spmd::UnitOp(placement.units()[placement.unitOf(later.getParameter())]).getName() != spmd::rootUnit ||
+      !spmd::UnitOp(placement.units()[placement.unitOf(later.getParameter())]).getRoot() ||
       gradient->getAttr(spmd::operandShardingsName) != later->getAttr(spmd::operandShardingsName))
     return;
   OpBuilder builder(later);

@@ -8,8 +8,9 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/model/Attributes.h"
+#include "dialect/rules/Roles.h"
+#include "dialect/spmd/Mesh.h"
 #include "passes/sharding/Utils.h"
-#include "passes/sharding/tensor/AxisSharding.h"
 
 namespace sluice {
 #define GEN_PASS_DEF_JOINREDUCTIONS
@@ -24,8 +25,6 @@ namespace {
 struct JoinReductions : sluice::impl::JoinReductionsBase<JoinReductions> {
   void runOnOperation() override;
 };
-
-bool isModelParallel(StringRef axis) { return axis == tensor::tensorAxis || axis == tensor::expertAxis; }
 
 /// The in-place reduction whose only result is the value and whose only reader is the value's.
 spmd::CollectiveOpInterface soleReduction(Value value) {
@@ -51,7 +50,10 @@ void reduceAfter(Operation &op, spmd::CollectiveOpInterface like, ArrayRef<Opera
 void joinOperands(Operation &op) {
   spmd::CollectiveOpInterface over = soleReduction(op.getOperand(0)), other = soleReduction(op.getOperand(1));
   if (!over || !other || over.getReduction() != other.getReduction() ||
-      !llvm::all_of(over.getAxes().getAsValueRange<StringAttr>(), isModelParallel))
+      !llvm::all_of(over.getAxes().getAsValueRange<StringAttr>(), [&](StringRef axis) {
+        const std::optional<AxisRole> role = spmd::roleOf(over, axis);
+        return role && dividesOps(*role);
+      }))
     return;
   Operation *overWait = op.getOperand(0).getDefiningOp(), *otherWait = op.getOperand(1).getDefiningOp();
   Value terms = over->getOperand(0), others = other->getOperand(0);

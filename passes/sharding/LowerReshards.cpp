@@ -138,7 +138,7 @@ void LowerReshards::runOnOperation() {
   auto ranksOf = [&](StringRef axis) {
     if (placement.mesh())
       return *spmd::axisSize(placement.mesh(), axis);
-    return axis == tensor::expertAxis ? recipe->mesh.expert : recipe->mesh.tensor;
+    return spmd::roleOf(getOperation(), axis) == AxisRole::expert ? recipe->mesh.expert : recipe->mesh.tensor;
   };
   SmallVector<spmd::ReshardOp> reshards;
   getOperation().walk([&](spmd::ReshardOp reshard) { reshards.push_back(reshard); });

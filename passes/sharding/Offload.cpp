@@ -40,7 +40,7 @@ public:
   void run() {
     if (llvm::DenseSet<Value> onDevice; findUpdatedOnDevice(onDevice))
       for (spmd::SectionOp section : sections)
-        if (section.getName() == "update")
+        if (section.getKind() == SectionKind::update)
           runUpdatesOnHost(section, onDevice);
     runInitializersOnHost();
     for (spmd::SectionOp &section : sections)
@@ -220,7 +220,8 @@ void EntryOffloader::separateGradients(spmd::SectionOp &section) {
   }
   yield->setOperands(yielded);
   builder.setInsertionPoint(section);
-  auto separated = spmd::SectionOp::create(builder, section.getLoc(), types, section.getName(), section.getRepeat());
+  auto separated = spmd::SectionOp::create(builder, section.getLoc(), types, section.getName(), section.getKind(),
+                                            section.getRepeat());
   separated->setDiscardableAttrs(section->getDiscardableAttrDictionary());
   separated.getBody().takeBody(section.getBody());
   for (auto [index, result] : llvm::enumerate(both))

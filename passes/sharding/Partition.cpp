@@ -9,6 +9,7 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/model/Attributes.h"
+#include "dialect/rules/Roles.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/AuthorCollectives.h"
@@ -90,7 +91,7 @@ private:
   void replaceReads();
   void replaceWrites();
   void createSections();
-  void createSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops);
+  void createSection(SectionKind kind, std::int64_t repeat, ArrayRef<Operation *> ops);
   unsigned argumentOf(StringRef parameter, std::optional<StringRef> state) const {
     return indices.at({parameter, state.value_or("")});
   }
@@ -131,7 +132,7 @@ void EntryPartitioner::addArguments() {
     function.setArgAttr(i, spmd::inputName, name);
     BlockArgument argument = function.getArgument(i);
     // Each micro-batch has its tensors and the number of its first row; other scalars are of the step.
-    bool isOfRows = cast<RankedTensorType>(argument.getType()).getRank() > 0 || name.getValue() == "row";
+    bool isOfRows = cast<RankedTensorType>(argument.getType()).getRank() > 0 || impliedPortRole(PortDirection::input, name) == PortRole::row;
     if (isTrain && isOfRows && llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); }))
       function.setArgAttr(i, spmd::perRepetitionName, builder.getUnitAttr());
   }
@@ -194,7 +195,7 @@ void EntryPartitioner::replaceWrites() {
   function.setAllResultAttrs(attributes);
 }
 
-void EntryPartitioner::createSection(StringRef name, std::int64_t repeat, ArrayRef<Operation *> ops) {
+void EntryPartitioner::createSection(SectionKind kind, std::int64_t repeat, ArrayRef<Operation *> ops) {
   llvm::SmallPtrSet<Operation *, 32> inside(ops.begin(), ops.end());
   auto isOutside = [&](OpOperand &use) { return !inside.contains(use.getOwner()); };
   SmallVector<Value> escaping;
@@ -203,7 +204,8 @@ void EntryPartitioner::createSection(StringRef name, std::int64_t repeat, ArrayR
       if (llvm::any_of(result.getUses(), isOutside))
         escaping.push_back(result);
   OpBuilder builder(block.getTerminator());
-  auto section = spmd::SectionOp::create(builder, function.getLoc(), ValueRange(escaping).getTypes(), name, repeat);
+  auto section = spmd::SectionOp::create(builder, function.getLoc(), ValueRange(escaping).getTypes(),
+                                         stringifySectionKind(kind), kind, repeat);
   Block *body = builder.createBlock(&section.getBody());
   for (Operation *op : ops)
     op->moveBefore(body, body->end());
@@ -219,7 +221,7 @@ void EntryPartitioner::createSections() {
     (isUpdate(&op) ? update : first).push_back(&op);
   if (!isTrain) {
     first.append(update);
-    return createSection("forward", 1, first);
+    return createSection(SectionKind::forward, 1, first);
   }
   // A constant that both sections read is copied to the update.
   llvm::SmallPtrSet<Operation *, 32> inUpdate(update.begin(), update.end());
@@ -233,8 +235,8 @@ void EntryPartitioner::createSections() {
     op->replaceUsesWithIf(copy->getResults(), isInUpdate);
     update.insert(update.begin(), copy);
   }
-  createSection("microbatch", microbatches, first);
-  createSection("update", 1, update);
+  createSection(SectionKind::microbatch, microbatches, first);
+  createSection(SectionKind::update, 1, update);
 }
 
 namespace {

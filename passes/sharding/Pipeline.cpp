@@ -13,7 +13,7 @@ template <typename Options> static Options along(llvm::StringRef axis) {
 
 void sluice::buildPartition(mlir::OpPassManager &manager) {
   // The model-parallel axes first: all other passes see the model of one rank.
-  for (llvm::StringRef axis : {tensor::expertAxis, tensor::tensorAxis}) {
+  for (llvm::StringRef axis : {stringifyAxisRole(AxisRole::expert), stringifyAxisRole(AxisRole::tensor)}) {
     manager.addPass(createShardParameters(along<sluice::ShardParametersOptions>(axis)));
     manager.addPass(createPropagateShardings(along<sluice::PropagateShardingsOptions>(axis)));
     manager.addPass(createInsertReshards(along<sluice::InsertReshardsOptions>(axis)));

@@ -58,19 +58,18 @@ spmd::ShardingAttr Placement::along(spmd::ShardingAttr sharding, ArrayAttr axes)
 }
 
 ArrayAttr Placement::shardAxes(StringRef parameter) const {
-  return axes(false, true, !tensor::isSharded(find(parameter), tensor::expertAxis));
+  const auto isExpert = [](AxisRole role) { return role == AxisRole::expert; };
+  if (tensor::isSharded(find(parameter), AxisRole::expert) || spmd::groupSize(meshOp, axes(isExpert)) == 1)
+    return axes(holdsShards);
+  // With several expert ranks, axes of one rank are left out.
+  return axes([&](AxisRole role) { return holdsShards(role) || isExpert(role); }, /*ofOneRank=*/false);
 }
 
-ArrayAttr Placement::axes(bool replicate, bool shard, bool expert) const {
-  // With several expert ranks, axes of one rank are left out.
-  bool isJoint = expert && spmd::axisSize(meshOp, tensor::expertAxis).value_or(1) > 1;
-  auto found = llvm::filter_to_vector(mesh().getAxes(), [&](Attribute axis) {
-    StringRef name = cast<StringAttr>(axis).getValue();
-    if (isJoint && *spmd::axisSize(meshOp, name) == 1)
-      return false;
-    // The axis has sub-axes where units keep a shard over some of its ranks.
-    return (isJoint && name == tensor::expertAxis) || (replicate && name == "replicate") ||
-           (shard && (name == "shard" || name.starts_with("shard.")));
-  });
+ArrayAttr Placement::axes(llvm::function_ref<bool(AxisRole)> isWanted, bool ofOneRank) const {
+  SmallVector<Attribute> found;
+  for (auto [axis, role, size] :
+       llvm::zip(mesh().getAxes(), mesh().getRoles().getAsRange<spmd::AxisRoleAttr>(), mesh().getSizes()))
+    if (isWanted(role.getValue()) && (ofOneRank || size > 1))
+      found.push_back(axis);
   return ArrayAttr::get(meshOp->getContext(), found);
 }

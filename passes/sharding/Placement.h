@@ -3,6 +3,7 @@
 #define SLUICE_PASSES_SHARDING_PLACEMENT_H
 
 #include "dialect/model/Attributes.h"
+#include "dialect/rules/Roles.h"
 #include "dialect/spmd/Mesh.h"
 
 namespace sluice {
@@ -33,12 +34,13 @@ public:
   /// sharded along `expert` by number.
   mlir::ArrayAttr shardAxes(llvm::StringRef parameter) const;
   /// The ranks along the shard axes of all parameters.
-  std::int64_t shardRanks() const { return spmd::groupSize(meshOp, axes(false, true)); }
+  std::int64_t shardRanks() const { return spmd::groupSize(meshOp, axes(holdsShards)); }
   /// The axes whose ranks work on different rows.
-  mlir::ArrayAttr dataAxes() const { return axes(true, true); }
+  mlir::ArrayAttr dataAxes() const { return axes(dividesRows); }
 
 private:
-  mlir::ArrayAttr axes(bool replicate, bool shard, bool expert = false) const;
+  /// Axes of the roles that are wanted, in the order of the mesh; those of one rank if `ofOneRank`.
+  mlir::ArrayAttr axes(llvm::function_ref<bool(AxisRole)> isWanted, bool ofOneRank = true) const;
 
   spmd::MeshOp meshOp;
   llvm::SmallVector<model::ParameterOp> list;

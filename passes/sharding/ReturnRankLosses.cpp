@@ -2,6 +2,7 @@
 
 #include "passes/sharding/Passes.h"
 
+#include "dialect/rules/Roles.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/sharding/Reshards.h"
@@ -15,8 +16,6 @@ using namespace mlir;
 using namespace sluice;
 
 namespace {
-
-constexpr StringLiteral lossName = "loss", rankLossName = "rank_loss";
 
 struct ReturnRankLosses : sluice::impl::ReturnRankLossesBase<ReturnRankLosses> {
   using ReturnRankLossesBase::ReturnRankLossesBase;
@@ -33,8 +32,8 @@ struct ReturnRankLosses : sluice::impl::ReturnRankLossesBase<ReturnRankLosses> {
   /// The loss is the mean over the ranks of the value that is returned here.
   static void returnRankLoss(func::FuncOp function) {
     // A second run changes nothing.
-    std::optional<unsigned> loss = resultNamed(function, lossName);
-    if (!loss || resultNamed(function, rankLossName))
+    std::optional<unsigned> loss = resultOf(function, PortRole::loss);
+    if (!loss || resultOf(function, PortRole::rank_loss))
       return;
     Operation *terminator = function.front().getTerminator();
     auto result = dyn_cast<OpResult>(terminator->getOperand(*loss));
@@ -49,14 +48,14 @@ struct ReturnRankLosses : sluice::impl::ReturnRankLossesBase<ReturnRankLosses> {
     Value rankLoss = section.replaceYields(values).getResults().back();
     terminator->insertOperands(terminator->getNumOperands(), rankLoss);
     Builder builder(function.getContext());
-    const NamedAttribute name(spmd::outputName, builder.getStringAttr(rankLossName));
+    const NamedAttribute name(spmd::outputName, builder.getStringAttr(nameOf(PortRole::rank_loss)));
     (void)function.insertResult(function.getNumResults(), rankLoss.getType(), builder.getDictionaryAttr(name));
   }
 
-  static std::optional<unsigned> resultNamed(func::FuncOp function, StringRef name) {
+  static std::optional<unsigned> resultOf(func::FuncOp function, PortRole role) {
     for (unsigned index = 0; index < function.getNumResults(); ++index)
       if (auto found = function.getResultAttrOfType<StringAttr>(index, spmd::outputName);
-          found && found.getValue() == name)
+          found && impliedPortRole(PortDirection::output, found) == role)
         return index;
     return std::nullopt;
   }

@@ -61,7 +61,7 @@ public:
       : blocks(section->getParentOfType<ModuleOp>()), placement(placement) {
     for (spmd::UnitOp unit : placement.units()) {
       found.units.emplace_back();
-      found.units.back().root = unit.getName() == spmd::rootUnit;
+      found.units.back().root = unit.getRoot();
       found.units.back().gathers = found.units.back().reduces = false;
     }
     spans.resize(found.units.size());

@@ -31,13 +31,13 @@ std::optional<std::int64_t> keptRanks(const Recipe &recipe, StringRef unit) {
   return *ranks;
 }
 
-bool reshardsAfterForward(const Recipe &recipe, StringRef unit) {
-  const auto &setting = recipe.sharding.reshardAfterForward.at(unit);
+bool reshardsAfterForward(const Recipe &recipe, spmd::UnitOp unit) {
+  const auto &setting = recipe.sharding.reshardAfterForward.at(unit.getName());
   if (auto *flag = std::get_if<bool>(&setting))
     return *flag;
   if (auto *ranks = std::get_if<std::int64_t>(&setting))
     return *ranks != 1;
-  return recipe.sharding.strategy != ShardingStrategy::shard_grad_op && unit != spmd::rootUnit;
+  return recipe.sharding.strategy != ShardingStrategy::shard_grad_op && !unit.getRoot();
 }
 
 /// Sets the unit's `sync` or `sync_in`; neither where its gradients are reduced in the last micro-batch.
@@ -118,14 +118,14 @@ Result<llvm::SmallVector<std::int64_t>> sluice::shardAxisSizes(const Recipe &rec
 llvm::SmallVector<std::string> sluice::shardAxisNames(std::size_t count) {
   SmallVector<std::string> names;
   for (std::size_t index = 0; index < count; ++index)
-    names.push_back(count == 1 ? std::string("shard") : "shard." + std::to_string(index));
+    names.push_back(stringifyAxisRole(AxisRole::shard).str() + (count == 1 ? "" : "." + std::to_string(index)));
   return names;
 }
 
 Status sluice::setUnitPolicy(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<std::int64_t> shardAxes) {
   Builder builder(unit.getContext());
   StringRef name = unit.getName();
-  unit.setReshardAfterForward(reshardsAfterForward(recipe, name));
+  unit.setReshardAfterForward(reshardsAfterForward(recipe, unit));
   if (std::optional<std::int64_t> ranks = keptRanks(recipe, name)) {
     if (recipe.sharding.strategy == ShardingStrategy::no_shard)
       return recipe.refuse(afterForward, ownerText(name),

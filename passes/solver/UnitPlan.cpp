@@ -10,6 +10,9 @@ namespace sluice {
 
 namespace {
 
+/// The name of the root in tables of units.
+constexpr const char *rootName = "root";
+
 std::string outermost(const std::string &path) { return path.substr(0, path.find('/')); }
 
 bool isInside(const std::string &path, const std::string &block) {
@@ -149,7 +152,7 @@ private:
   void byTable() {
     std::map<std::string, std::string> ofBlock;
     for (const auto &[name, globs] : request.table) {
-      if (name != "root")
+      if (name != rootName)
         unit(name);
       for (const std::string &glob : globs) {
         bool used = std::ranges::any_of(parameters, [&](const UnitParameter &parameter) {
@@ -164,7 +167,7 @@ private:
     for (std::size_t b = 0; b < blocks.size(); ++b)
       if (std::string name = named(namesOf(blocks[b]), "block '" + blocks[b] + "'"); !name.empty()) {
         ofBlock[blocks[b]] = name;
-        if (name != "root")
+        if (name != rootName)
           addBlock(name, b);
       }
     for (std::size_t p = 0; p < parameters.size(); ++p) {
@@ -174,7 +177,7 @@ private:
       std::string name = named(names, "parameter '" + parameter.name + "'");
       if (name.empty())
         name = byUses(parameter, ofBlock);
-      own(p, name == "root" ? "" : name);
+      own(p, name == rootName ? "" : name);
     }
   }
 
@@ -209,7 +212,7 @@ private:
   UnitPlan finish() {
     UnitPlan plan;
     plan.error = error;
-    plan.units.push_back("root");
+    plan.units.push_back(rootName);
     plan.blocks.push_back({});
     std::vector<std::pair<std::string, const Unit *>> order;
     for (const auto &[name, unit] : units)
@@ -246,7 +249,7 @@ UnitPlan planUnits(const std::vector<UnitParameter> &parameters, const std::vect
 void separateUnits(UnitPlan &plan, const std::vector<bool> &isSeparated, const std::string &suffix) {
   for (std::size_t unit = plan.units.size(); unit-- > 0;) {
     // The root exists even if all parameters are in blocks.
-    bool others = unit == 0;
+    bool others = unit == UnitPlan::root;
     std::vector<std::size_t> separated;
     for (std::size_t p = 0; p < plan.unitOf.size(); ++p)
       if (plan.unitOf[p] == unit && isSeparated[p])

@@ -37,6 +37,8 @@ struct UnitRequest {
 };
 
 struct UnitPlan {
+  /// The index of the root.
+  static constexpr std::size_t root = 0;
   /// Names, `root` first, then in the order of their first op.
   std::vector<std::string> units;
   /// For each parameter the index of its unit.

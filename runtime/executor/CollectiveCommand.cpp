@@ -77,6 +77,11 @@ static_assert(static_cast<int>(plan::CollectiveKind::all_gather) == static_cast<
               static_cast<int>(plan::CollectiveKind::reduce_scatter) == static_cast<int>(CallKind::reduceScatter) &&
               static_cast<int>(plan::CollectiveKind::all_reduce) == static_cast<int>(CallKind::allReduce) &&
               static_cast<int>(plan::CollectiveKind::broadcast) == static_cast<int>(CallKind::broadcast));
+static_assert(static_cast<int>(plan::ReduceOp::none) == static_cast<int>(Reduction::none) &&
+              static_cast<int>(plan::ReduceOp::sum) == static_cast<int>(Reduction::sum) &&
+              static_cast<int>(plan::ReduceOp::mean) == static_cast<int>(Reduction::mean) &&
+              static_cast<int>(plan::ReduceOp::premul_sum) == static_cast<int>(Reduction::premulSum) &&
+              static_cast<int>(plan::ReduceOp::max) == static_cast<int>(Reduction::max));
 
 CommandResult makeCollective(RankContext &context, const InstructionPlace &place, const plan::CollectiveT &collective,
                              const Binder &binder, Communicator &communicator) {

@@ -317,14 +317,14 @@ Status PlanExecutor::bindPorts(const plan::EntryT &entry, const std::vector<std:
     memory.limit = port->limit;
     memory.base = static_cast<std::byte *>(view->operand.data);
     memory.stride = view->stride;
-    bound.push_back({port->name, std::move(memory)});
+    bound.push_back({port->name, port->role, std::move(memory)});
   }
   return {};
 }
 
 void PlanExecutor::writeSeed(const IssueEntry &entry) const {
   for (const BoundPort &port : entry.inputs)
-    if (port.name == "seed" && port.memory.dtype == DType::i64)
+    if (port.role == plan::PortRole::seed && port.memory.dtype == DType::i64)
       *port.memory.as<std::int64_t>() = static_cast<std::int64_t>(options.seed);
 }
 

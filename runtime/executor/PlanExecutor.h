@@ -48,6 +48,7 @@ struct IssueSection {
 
 struct BoundPort {
   std::string_view name;
+  plan::PortRole role = plan::PortRole::data;
   PortMemory memory;
 };
 

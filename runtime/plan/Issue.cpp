@@ -30,7 +30,7 @@ std::uint64_t timesIssued(const plan::InstructionT &instruction, std::uint32_t r
     return count - (count > 0);
   case plan::When::not_last:
     return count - (count == repeat);
-  case plan::When::list: {
+  case plan::When::listed: {
     const std::set<std::uint32_t> listed(instruction.repetitions.begin(), instruction.repetitions.end());
     return std::uint64_t(std::distance(listed.begin(), listed.lower_bound(std::uint32_t(count))));
   }

@@ -174,7 +174,7 @@ bool isIssued(const plan::InstructionT &instruction, std::uint32_t repetition, s
     return repetition + 1 == repeat;
   case plan::When::not_last:
     return repetition + 1 != repeat;
-  case plan::When::list:
+  case plan::When::listed:
     return std::find(instruction.repetitions.begin(), instruction.repetitions.end(), repetition) !=
            instruction.repetitions.end();
   }

@@ -76,7 +76,7 @@ Json eventHead(const plan::EntryT &entry, const IssuedInstruction &issued) {
 Json describeEvent(const plan::PlanT &plan, const plan::EntryT &entry, const IssuedInstruction &issued,
                    const std::string &what) {
   Json event = eventHead(entry, issued);
-  event["pass"] = issued.instruction->pass;
+  event["invocation"] = issued.instruction->invocation;
   event["what"] = what;
   event["unit"] = plan.units[unitOf(plan, *issued.instruction)]->name;
   event["stream"] = plan.streams[issued.instruction->stream]->name;
@@ -122,7 +122,7 @@ void describeSteps(const plan::PlanT &plan, Json &events, Json &collectives) {
       const plan::InstructionT &instruction = *issued.instruction;
       const int unit = unitOf(plan, instruction);
       if (instruction.recompute && unit >= 0 && instruction.operation.type == plan::Operation::Launch &&
-          recomputed.insert({issued.section, issued.repetition, instruction.pass, unit}).second)
+          recomputed.insert({issued.section, issued.repetition, instruction.invocation, unit}).second)
         events.push_back(describeEvent(plan, *entry, issued, "recompute"));
       const bool isFollowing = instruction.operation.AsCopy() && isCopied(instruction);
       copy = instruction.operation.AsCopy() ? &instruction : nullptr;

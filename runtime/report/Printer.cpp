@@ -6,6 +6,7 @@
 #include "runtime/report/Printer.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/Roles.h"
 
 namespace sluice {
 namespace {
@@ -36,8 +37,14 @@ std::string collectiveText(const plan::PlanT &plan, const plan::CollectiveT &col
 }
 
 std::string whenText(const plan::InstructionT &instruction) {
-  return instruction.when == plan::When::list ? "in:" + join(instruction.repetitions, ",")
+  return instruction.when == plan::When::listed ? "in:" + join(instruction.repetitions, ",")
                                               : plan::EnumNameWhen(instruction.when);
+}
+
+/// "(role)" where the name implies no role or another one.
+template <typename Role>
+std::string otherRole(Role role, std::optional<Role> implied, const char *(*nameOfRole)(Role)) {
+  return implied == role ? std::string() : concat("(", nameOfRole(role), ")");
 }
 
 void printHead(const plan::PlanT &plan, std::string &out) {
@@ -50,14 +57,16 @@ void printHead(const plan::PlanT &plan, std::string &out) {
     out += " arch " + plan.target->arch;
   out += "\nmesh";
   for (const auto &axis : plan.mesh)
-    out += concat(" ", axis->name, "=", axis->size);
+    out += concat(" ", axis->name, otherRole(axis->role, impliedAxisRole(axis->name), plan::EnumNameAxisRole), "=",
+                  axis->size);
   out += concat("\nmicrobatches ", plan.microbatches, " batch ", plan.batch, " sequence ", plan.sequence, "\n");
   for (const auto &arena : plan.arenas)
     out += concat("arena ", plan::EnumNameSpace(arena->space), " bytes ", arena->bytes, " persistent ",
                   arena->persistent, " peak_live ", arena->peak_live, " workspace ", arena->workspace, " align ",
                   arena->alignment, (arena->pinned ? " pinned" : ""), "\n");
   for (const auto &stream : plan.streams)
-    out += concat("stream ", stream->name, " on ", plan::EnumNameProcessor(stream->processor), " workspace ",
+    out += concat("stream ", stream->name,
+                  otherRole(stream->kind, impliedStreamKind(stream->name), plan::EnumNameStreamKind), " on ", plan::EnumNameProcessor(stream->processor), " workspace ",
                   stream->workspace, " priority ", stream->priority, "\n");
 }
 
@@ -114,7 +123,9 @@ void printParameters(const plan::PlanT &plan, std::string &out) {
 void printPorts(const plan::PlanT &plan, const char *kind, const std::vector<std::unique_ptr<plan::PortT>> &ports,
                 std::string &out) {
   for (const auto &port : ports) {
-    out += std::string("  ") + kind + " " + port->name + " " + printView(plan, *port->view);
+    out += concat("  ", kind, " ", port->name,
+                  otherRole(port->role, std::optional(impliedPortRole(port->name)), plan::EnumNamePortRole), " ",
+                  printView(plan, *port->view));
     if (port->per_repetition)
       out += " per repetition";
     if (port->limit != 0)
@@ -129,12 +140,13 @@ void printEntry(const plan::PlanT &plan, const plan::EntryT &entry, std::string 
   printPorts(plan, "output", entry.outputs, out);
   std::uint32_t i = 0;
   for (const auto &section : entry.sections) {
-    out += concat("  section ", section->name, " repeat ", section->repeat, "\n");
+    out += concat("  section ", section->name,
+                  otherRole(section->kind, impliedSectionKind(section->name), plan::EnumNameSectionKind), " repeat ", section->repeat, "\n");
     for (const auto &instruction : section->instructions) {
       out += concat("    ", i++, " ", plan.streams[instruction->stream]->name, " ", whenText(*instruction), " ",
                     plan::EnumNamePhase(instruction->phase));
-      if (instruction->pass != 0)
-        out += concat(" pass ", instruction->pass);
+      if (instruction->invocation != 0)
+        out += concat(" invocation ", instruction->invocation);
       out += instruction->unit >= 0 ? " " + plan.units[instruction->unit]->name : std::string(" -");
       if (instruction->recompute)
         out += " recompute";

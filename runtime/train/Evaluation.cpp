@@ -17,14 +17,14 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
   if (options.data.empty())
     return result;
   int index = findEntry(ranks.plan(), "eval_step");
-  if (index < 0 || !findOutput(*ranks.plan().entries[index], "loss"))
+  if (index < 0 || !findOutput(*ranks.plan().entries[index], plan::PortRole::loss))
     return inputError("the plan has no entry point 'eval_step' with a loss")
         .withNote("the compiler derives it from a model's train function");
   result.entry = ranks.plan().entries[index].get();
-  for (const char *name : {"lr", "loss_scale"})
-    if (findInput(*result.entry, name))
+  for (plan::PortRole role : {plan::PortRole::learning_rate, plan::PortRole::loss_scale})
+    if (const plan::PortT *port = findInput(*result.entry, role))
       return refusedError(
-                 fmt::format("input '{}' of entry point 'eval_step', which is a scalar of the training step", name))
+                 fmt::format("input '{}' of entry point 'eval_step', which is a scalar of the training step", port->name))
           .withNote("rename the input of the model");
   FeederOptions feederOptions;
   feederOptions.data = options.data;
@@ -41,8 +41,8 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
 EvaluationReport Evaluation::report(double loss) const {
   EvaluationReport report;
   report.loss = loss;
-  report.dtype = baseType(findOutput(*entry, "loss")->view->dtype);
-  if (findInput(*entry, "tokens") && findInput(*entry, "targets"))
+  report.dtype = baseType(findOutput(*entry, plan::PortRole::loss)->view->dtype);
+  if (findInput(*entry, plan::PortRole::tokens) && findInput(*entry, plan::PortRole::targets))
     report.perplexity = std::exp(loss);
   return report;
 }
@@ -57,7 +57,7 @@ Result<std::optional<double>> Evaluation::run(Ranks &ranks, std::uint64_t update
       return std::optional<double>();
     SLUICE_RETURN_IF_ERROR(feeder.feed(ranks, batch, scalars));
     SLUICE_RETURN_IF_ERROR(ranks.run(entry->name));
-    SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, *entry, "loss"));
+    SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, *entry, plan::PortRole::loss));
     sum += loss.value_or(0);
   }
   return std::optional<double>(sum / static_cast<double>(batches));

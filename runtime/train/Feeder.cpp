@@ -10,12 +10,6 @@
 
 namespace sluice {
 
-/// Inputs that are scalars of the step, not data.
-static bool isScalarOfStep(const plan::PortT &port) {
-  return port.name == "lr" || port.name == "loss_scale" || port.name == "step" || port.name == "seed" ||
-         port.name == "row";
-}
-
 Status Feeder::open() {
   if (options.weights.empty()) {
     // At least the rows of one rank's micro-batch.
@@ -43,7 +37,7 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   feeder.entry = &entry;
   feeder.options = options;
   for (const auto &port : entry.inputs)
-    if (!isScalarOfStep(*port))
+    if (!isWrittenByHost(port->role))
       feeder.ports.push_back(port.get());
     else if (elementCount(port->view->shape).value_or(0) != 1)
       return refusedError(fmt::format("input '{}' of entry point '{}', expected a scalar of the step but got shape {}",
@@ -122,7 +116,7 @@ Result<std::optional<DataReport>> Feeder::describe() {
   for (const auto &source : data)
     report.sources.push_back({source->formats(), source->samples()});
   report.stepRows = rowsPerStep();
-  const auto port = std::ranges::find(ports, "tokens", [](const plan::PortT *port) { return port->name; });
+  const auto port = std::ranges::find(ports, plan::PortRole::tokens, [](const plan::PortT *port) { return port->role; });
   if (port == ports.end())
     return std::optional(std::move(report));
   const std::vector<std::byte> &row = rows[static_cast<std::size_t>(port - ports.begin())];
@@ -148,11 +142,11 @@ Result<std::optional<DataReport>> Feeder::describe() {
 }
 
 Status Feeder::feedRowNumbers(Ranks &ranks) {
-  const plan::PortT *port = findInput(*entry, "row");
+  const plan::PortT *port = findInput(*entry, plan::PortRole::row);
   if (!port)
     return Status::ok();
   if (port->view->dtype != plan::DType::i64)
-    return refusedError(fmt::format("port 'row' of entry point '{}', expected i64 but got {}", entry->name,
+    return refusedError(fmt::format("port '{}' of entry point '{}', expected i64 but got {}", port->name, entry->name,
                                     dtypeName(baseType(port->view->dtype))));
   for (int rank = 0; rank < ranks.size(); ++rank)
     for (std::uint64_t repetition = 0; repetition < (port->per_repetition ? order.microbatches : 1); ++repetition) {
@@ -166,11 +160,11 @@ Status Feeder::feedRowNumbers(Ranks &ranks) {
 }
 
 Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars) {
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "lr", scalars.learningRate));
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "loss_scale", scalars.lossScale));
+  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::learning_rate, scalars.learningRate));
+  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::loss_scale, scalars.lossScale));
   SLUICE_RETURN_IF_ERROR(feedRowNumbers(ranks));
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "step", static_cast<std::int64_t>(scalars.update)));
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, "seed", static_cast<std::int64_t>(options.seed)));
+  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::step, static_cast<std::int64_t>(scalars.update)));
+  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::seed, static_cast<std::int64_t>(options.seed)));
   if (data.empty())
     return Status::ok();
   for (int rank = 0; rank < ranks.size(); ++rank)

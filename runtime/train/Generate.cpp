@@ -40,10 +40,10 @@ static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, con
     return inputError("the plan has no entry point 'logits'").withNote("models imported by sluice-import hf have one");
   const plan::EntryT &entry = *plan.entries[index];
   for (const auto &port : entry.inputs)
-    if (port->name != "tokens")
+    if (port->role != plan::PortRole::tokens)
       return refusedError(fmt::format("input '{}' of entry point 'logits', expected only 'tokens'", port->name));
-  tokens = findInput(entry, "tokens");
-  logits = findOutput(entry, "logits");
+  tokens = findInput(entry, plan::PortRole::tokens);
+  logits = findOutput(entry, plan::PortRole::logits);
   if (!tokens || !logits || tokens->view->shape.size() != 2 || tokens->view->dtype != plan::DType::i32 ||
       logits->view->dtype != plan::DType::f32 || logits->view->shape.empty())
     return refusedError("entry point 'logits' needs ports for i32 tokens of two dims and f32 logits");

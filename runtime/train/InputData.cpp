@@ -53,11 +53,11 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
   TokenShape shape;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const plan::PortT &port = *ports[i];
-    if (port.name != "tokens" && port.name != "targets")
+    if (port.role != plan::PortRole::tokens && port.role != plan::PortRole::targets)
       return inputError(fmt::format("the model has an input '{}', expected only tokens and targets with these data",
                                     port.name))
           .withNote("random:SEED fills all inputs; a safetensors file fills the inputs of its tensors' names");
-    (port.name == "tokens" ? tokens : targets) = i;
+    (port.role == plan::PortRole::tokens ? tokens : targets) = i;
     if (port.view->dtype != plan::DType::i32 || port.view->shape.size() != 2 ||
         port.view->shape != ports[0]->view->shape)
       return refusedError(fmt::format("input '{}' of the plan, expected i32 rows of one length but got {} of {} dims",

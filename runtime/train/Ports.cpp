@@ -2,22 +2,11 @@
 #include "runtime/train/Ports.h"
 #include "runtime/kernel/cpu/Numbers.h"
 
-#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <type_traits>
 
 namespace sluice {
-
-template <typename Ports> static const plan::PortT *findPort(const Ports &ports, std::string_view name) {
-  const auto found = std::ranges::find(ports, name, [](const auto &port) { return std::string_view(port->name); });
-  return found == ports.end() ? nullptr : found->get();
-}
-
-const plan::PortT *findInput(const plan::EntryT &entry, std::string_view name) { return findPort(entry.inputs, name); }
-const plan::PortT *findOutput(const plan::EntryT &entry, std::string_view name) {
-  return findPort(entry.outputs, name);
-}
 
 static Status unfit(const plan::EntryT &entry, const plan::PortT &port, std::string_view expected) {
   return refusedError(fmt::format("port '{}' of entry point '{}', expected {} but got {}", port.name, entry.name,
@@ -26,8 +15,8 @@ static Status unfit(const plan::EntryT &entry, const plan::PortT &port, std::str
 
 /// Converts the value to the port's dtype, a float or integer.
 template <typename T>
-static Status writeNumber(Ranks &ranks, const plan::EntryT &entry, std::string_view name, T value) {
-  const plan::PortT *port = findInput(entry, name);
+static Status writeNumber(Ranks &ranks, const plan::EntryT &entry, plan::PortRole role, T value) {
+  const plan::PortT *port = findInput(entry, role);
   if (!port)
     return Status::ok();
   const DType dtype = baseType(port->view->dtype);
@@ -44,17 +33,17 @@ static Status writeNumber(Ranks &ranks, const plan::EntryT &entry, std::string_v
   return Status::ok();
 }
 
-Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, double value) {
-  return writeNumber(ranks, entry, port, value);
+Status writeScalar(Ranks &ranks, const plan::EntryT &entry, plan::PortRole role, double value) {
+  return writeNumber(ranks, entry, role, value);
 }
 
-Status writeScalar(Ranks &ranks, const plan::EntryT &entry, std::string_view port, std::int64_t value) {
-  return writeNumber(ranks, entry, port, value);
+Status writeScalar(Ranks &ranks, const plan::EntryT &entry, plan::PortRole role, std::int64_t value) {
+  return writeNumber(ranks, entry, role, value);
 }
 
-Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, std::string_view name,
+Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, plan::PortRole role,
                                          int rank) {
-  const plan::PortT *port = findOutput(entry, name);
+  const plan::PortT *port = findOutput(entry, role);
   if (!port)
     return std::optional<double>();
   const DType dtype = baseType(port->view->dtype);

@@ -29,9 +29,9 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
   const plan::PlanT &plan = ranks.plan();
   if (int index = findEntry(plan, "init"); index >= 0) {
     for (const auto &port : plan.entries[index]->inputs)
-      if (port->name != "seed")
+      if (port->role != plan::PortRole::seed)
         return refusedError(fmt::format("input '{}' of entry point 'init', expected only 'seed'", port->name));
-    SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *plan.entries[index], "seed", static_cast<std::int64_t>(seed)));
+    SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *plan.entries[index], plan::PortRole::seed, static_cast<std::int64_t>(seed)));
     SLUICE_RETURN_IF_ERROR(ranks.run("init"));
   }
   return init.empty() ? std::vector<DType>() : loadWeights(ranks, init);
@@ -40,16 +40,16 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
 /// Reads the outputs of an entry point. The loss and norm of a step are those of the first entry point.
 static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool isFirst, bool isOnly,
                           StepReport &report) {
-  SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, "loss"));
-  SLUICE_ASSIGN_OR_RETURN(std::optional<double> norm, readScalar(ranks, entry, "grad_norm"));
-  SLUICE_ASSIGN_OR_RETURN(std::optional<double> guard, readScalar(ranks, entry, "guard"));
+  SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, plan::PortRole::loss));
+  SLUICE_ASSIGN_OR_RETURN(std::optional<double> norm, readScalar(ranks, entry, plan::PortRole::gradient_norm));
+  SLUICE_ASSIGN_OR_RETURN(std::optional<double> guard, readScalar(ranks, entry, plan::PortRole::guard));
   if (loss && isFirst)
     report.loss = *loss;
   if (norm && isFirst)
     report.gradientNorm = *norm;
   if (loss && !isOnly)
     report.losses.emplace_back(entry.name, *loss);
-  if (const plan::PortT *port = findOutput(entry, "loss"))
+  if (const plan::PortT *port = findOutput(entry, plan::PortRole::loss))
     report.dtype = baseType(port->view->dtype);
   // An entry point without a guard changes no weights, or changes them in any case.
   const auto isFinite = [](const std::optional<double> &value) { return !value || std::isfinite(*value); };
@@ -58,12 +58,14 @@ static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool is
 }
 
 /// The output with the loss of a rank's rows. In a plan of one rank it is the loss.
-static const char *rankLossName(const Ranks &ranks) { return ranks.size() == 1 ? "loss" : "rank_loss"; }
+static plan::PortRole rankLossRole(const Ranks &ranks) {
+  return ranks.size() == 1 ? plan::PortRole::loss : plan::PortRole::rank_loss;
+}
 
 static Result<std::vector<double>> readRankLosses(const Ranks &ranks, const plan::EntryT &entry) {
   std::vector<double> losses;
   for (int rank = 0; rank < ranks.size(); ++rank) {
-    SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, rankLossName(ranks), rank));
+    SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, rankLossRole(ranks), rank));
     losses.push_back(loss.value_or(NAN));
   }
   return losses;
@@ -129,7 +131,7 @@ static Status checkSearchable(const plan::PlanT &plan, const std::vector<const p
     return {StatusCode::usage,
             fmt::format("'--find-nonfinite' requires a plan for cpu, but this plan is for {}", plan.target->device)};
   for (const plan::EntryT *entry : entries)
-    if (!findOutput(*entry, "guard"))
+    if (!findOutput(*entry, plan::PortRole::guard))
       return Status(StatusCode::usage,
                     fmt::format("'--find-nonfinite' repeats a step whose update a guard suppressed, and entry point "
                                 "'{}' has no guard",
@@ -216,7 +218,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     SLUICE_ASSIGN_OR_RETURN(options.steps, feeders.front().stepsOfEpochs(options.epochs));
   }
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation, options.seed));
-  if (options.logRanks && !findOutput(*entries.front(), rankLossName(ranks)))
+  if (options.logRanks && !findOutput(*entries.front(), rankLossRole(ranks)))
     return Status(StatusCode::usage, fmt::format("entry point '{}' has no output 'rank_loss', which --log-ranks reads",
                                                  entries.front()->name))
         .withNote("compile the plan with --set loss.per_rank=true");
@@ -250,9 +252,9 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   Status outcome;
   LossScale &scale = progress.lossScale;
   bool scales = std::any_of(entries.begin(), entries.end(),
-                            [](const plan::EntryT *entry) { return findInput(*entry, "loss_scale") != nullptr; });
+                            [](const plan::EntryT *entry) { return findInput(*entry, plan::PortRole::loss_scale) != nullptr; });
   const bool isGuarded = std::none_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
-    return findOutput(*entry, "grad_norm") && !findOutput(*entry, "guard");
+    return findOutput(*entry, plan::PortRole::gradient_norm) && !findOutput(*entry, plan::PortRole::guard);
   });
   std::uint64_t &updates = progress.updates;
   // A step that follows the same entry point may begin while that one still updates. With several entry points in

@@ -14,7 +14,7 @@ namespace {
 using Random = std::minstd_rand;
 
 // All fields of each table, in the order of plan.fbs.
-auto fieldsOf(plan::AxisT &t) { return std::tie(t.name, t.size); }
+auto fieldsOf(plan::AxisT &t) { return std::tie(t.name, t.size, t.role); }
 auto fieldsOf(plan::ArenaT &t) {
   return std::tie(t.space, t.bytes, t.persistent, t.peak_live, t.workspace, t.alignment, t.pinned);
 }
@@ -41,12 +41,12 @@ auto fieldsOf(plan::RecordT &t) { return std::tie(t.event); }
 auto fieldsOf(plan::WaitT &t) { return std::tie(t.event, t.carried); }
 auto fieldsOf(plan::ReleaseT &t) { return std::tie(t.buffers); }
 auto fieldsOf(plan::InstructionT &t) {
-  return std::tie(t.operation, t.stream, t.when, t.repetitions, t.phase, t.pass, t.unit, t.recompute, t.location);
+  return std::tie(t.operation, t.stream, t.when, t.repetitions, t.phase, t.invocation, t.unit, t.recompute, t.location);
 }
-auto fieldsOf(plan::SectionT &t) { return std::tie(t.name, t.repeat, t.instructions); }
-auto fieldsOf(plan::PortT &t) { return std::tie(t.name, t.view, t.per_repetition, t.limit); }
+auto fieldsOf(plan::SectionT &t) { return std::tie(t.name, t.repeat, t.instructions, t.kind); }
+auto fieldsOf(plan::PortT &t) { return std::tie(t.name, t.view, t.per_repetition, t.limit, t.role); }
 auto fieldsOf(plan::EntryT &t) { return std::tie(t.name, t.inputs, t.outputs, t.sections, t.events); }
-auto fieldsOf(plan::StreamT &t) { return std::tie(t.name, t.processor, t.workspace, t.priority); }
+auto fieldsOf(plan::StreamT &t) { return std::tie(t.name, t.processor, t.workspace, t.priority, t.kind); }
 auto fieldsOf(plan::InitializerT &t) { return std::tie(t.kind, t.a, t.b, t.zero_row); }
 auto fieldsOf(plan::StateT &t) { return std::tie(t.name, t.buffer); }
 auto fieldsOf(plan::TensorSplitT &t) { return std::tie(t.dim, t.axes, t.segments, t.extent); }
@@ -54,14 +54,16 @@ auto fieldsOf(plan::ParameterT &t) {
   return std::tie(t.name, t.aliases, t.dtype, t.shape, t.unit, t.dim, t.axes, t.chunk, t.buffer, t.initializer, t.key,
                   t.states, t.frozen, t.split, t.requires_grad);
 }
-auto fieldsOf(plan::UnitT &t) { return std::tie(t.name, t.parameters, t.reshard_after_forward, t.gradient_divisor); }
+auto fieldsOf(plan::UnitT &t) {
+  return std::tie(t.name, t.parameters, t.reshard_after_forward, t.gradient_divisor, t.root);
+}
 auto fieldsOf(plan::VariableT &t) { return std::tie(t.name, t.buffer, t.initializer, t.averaged); }
 auto fieldsOf(plan::ProgramTypeT &t) { return std::tie(t.dtype, t.shape); }
 auto fieldsOf(plan::ProgramKindT &t) { return std::tie(t.op, t.attributes, t.phase); }
 auto fieldsOf(plan::ProgramFunctionT &t) { return std::tie(t.name, t.ops_end, t.inputs_end, t.outputs_end); }
 auto fieldsOf(plan::ProgramT &t) {
   return std::tie(t.types, t.kinds, t.names, t.values, t.inputs, t.input_names, t.outputs, t.op_kinds, t.op_blocks,
-                  t.op_symbols, t.operands, t.operand_ends, t.results, t.result_ends, t.functions, t.output_names);
+                  t.op_symbols, t.operands, t.operand_ends, t.results, t.result_ends, t.functions, t.output_names, t.input_roles);
 }
 auto fieldsOf(plan::LearningRateT &t) { return std::tie(t.shape, t.peak, t.minimum, t.warmup, t.total, t.decay); }
 auto fieldsOf(plan::TargetT &t) { return std::tie(t.device, t.threads, t.isa, t.arch); }

@@ -77,7 +77,8 @@ std::vector<double> logitsOf(const std::string &plan, const std::string &weights
   for (const auto &entry : (*ranks)->plan().entries) {
     if (entry->name != "logits")
       continue;
-    const plan::PortT *in = findInput(*entry, "tokens"), *out = findOutput(*entry, "logits");
+    const plan::PortT *in = findInput(*entry, plan::PortRole::tokens),
+                      *out = findOutput(*entry, plan::PortRole::logits);
     std::size_t share = tokens.size() / static_cast<std::size_t>((*ranks)->size());
     for (int rank = 0; rank < (*ranks)->size(); ++rank) {
       auto rows = std::span(tokens).subspan(static_cast<std::size_t>(rank) * share, share);

@@ -45,6 +45,8 @@ DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 RENAMED = {
     r"\blr_schedule\.name\b": "schedule.lr",
     r"\blr_schedule\.": "schedule.",
+    r" invocation(?= \d)": " pass",
+    r'"invocation"(?=: \d)': '"pass"',
     r"\breserved_from(?= \d)": "ahead",
     r": slice\(": ": piece(",
     r'"state": "replicated"': '"state": "whole"',
@@ -181,7 +183,7 @@ def normalise(text):
     """Replaces digests of bytes, the version of plan.fbs and renamed words by what they were when the digests were written, and removes
     keys of the recipe that were added since. Recipe keys are sorted by their old names."""
     text = re.sub(r"\b[0-9a-f]{64}\b", "<digest>", text)
-    text = re.sub(r"""(?<=version )2\.4(?= catalogue)|(?<="version": ")2\.4(?=")""", "1.1", text)
+    text = re.sub(r"""(?<=version )3\.0(?= catalogue)|(?<="version": ")3\.0(?=")""", "1.1", text)
     text = re.sub(ADDED, "", text, flags=re.M)
     # The guard also reads the clip coefficient and the learning rate since.
     text = re.sub(r"(?<=all_finite\()(%\S+, %\S+), %\S+, %\S+(?=\) ->)", r"\1", text)

@@ -8,7 +8,7 @@
 
 #include "runtime/base/ShardMath.h"
 #include "runtime/kernel/catalogue/Catalogue.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Roles.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -29,13 +29,13 @@ class PlanBuilder {
 public:
   plan::PlanT plan;
 
-  /// `replicate` and `shard` are the data-parallel axes.
+  /// Axes, streams and ports have the roles that their names imply. An axis with another name has the role `tensor`.
   PlanBuilder(std::initializer_list<std::pair<const char *, std::uint32_t>> mesh)
       : PlanBuilder(std::vector<std::uint32_t>()) {
     for (auto [name, size] : mesh) {
-      if (std::string_view(name) == "replicate" || std::string_view(name) == "shard")
-        plan.data_axes.push_back(static_cast<std::uint32_t>(plan.mesh.size()));
       addAxis(name, size);
+      if (dividesRows(plan.mesh.back()->role))
+        plan.data_axes.push_back(static_cast<std::uint32_t>(plan.mesh.size() - 1));
     }
   }
   /// With axes `axis0`, `axis1`, ... of these sizes.
@@ -60,6 +60,7 @@ public:
   std::uint32_t stream(std::string name, std::uint64_t workspace = 0) {
     auto added = std::make_unique<plan::StreamT>();
     added->name = std::move(name);
+    added->kind = impliedStreamKind(added->name).value_or(plan::StreamKind::compute);
     added->workspace = workspace;
     plan.arenas[0]->workspace += workspace;
     plan.streams.push_back(std::move(added));
@@ -125,6 +126,7 @@ public:
   plan::PortT &port(std::vector<std::unique_ptr<plan::PortT>> &list, std::string name, plan::ViewT view) {
     auto added = std::make_unique<plan::PortT>();
     added->name = std::move(name);
+    added->role = impliedPortRole(added->name);
     added->view = std::make_unique<plan::ViewT>(std::move(view));
     list.push_back(std::move(added));
     return *list.back();
@@ -239,6 +241,7 @@ public:
     const std::uint64_t bytes = *elementCount(shape) * dtypeBytes(baseType(dtype));
     auto added = std::make_unique<plan::PortT>();
     added->name = std::move(name);
+    added->role = impliedPortRole(added->name);
     added->limit = limit;
     added->per_repetition = repetitions > 0;
     added->view = std::make_unique<plan::ViewT>();
@@ -271,6 +274,7 @@ private:
     auto axis = std::make_unique<plan::AxisT>();
     axis->name = std::move(name);
     axis->size = size;
+    axis->role = impliedAxisRole(axis->name).value_or(plan::AxisRole::tensor);
     plan.mesh.push_back(std::move(axis));
   }
 

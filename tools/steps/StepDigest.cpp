@@ -173,7 +173,10 @@ private:
   std::vector<double> sums;
 };
 
-bool trains(const plan::EntryT &entry) { return entry.name != "init"; }
+bool trains(const plan::EntryT &entry) {
+  return std::ranges::none_of(entry.sections,
+                              [](const auto &section) { return section->kind == plan::SectionKind::init; });
+}
 
 } // namespace
 

@@ -177,7 +177,7 @@ static TokenPorts tokenPorts(const plan::PlanT &plan) {
   TokenPorts ports;
   for (const auto &entry : plan.entries)
     for (const auto &port : entry->inputs) {
-      if (port->name != "tokens")
+      if (port->role != plan::PortRole::tokens)
         continue;
       if (port->limit && (!ports.vocabulary || port->limit < ports.vocabulary))
         ports.vocabulary = port->limit;

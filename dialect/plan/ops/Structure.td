@@ -13,13 +13,13 @@ def Plan_StreamOp : Plan_Op<"stream"> {
     ```
 
     A queue of a processor. Instructions of one stream run in order. Its launches share `workspace`. A stream may have the name
-    of an entry point or buffer.
+    of an entry point or buffer. The name implies its kind, or `(kind)` follows: `@fetch`, `@copies(fetch)`.
 
     - (C1) Streams have distinct names.
   }];
-  let arguments = (ins SymbolNameAttr:$name, Plan_ProcessorAttr:$processor, DefaultValuedAttr<Plan_Count, "0">:$priority,
+  let arguments = (ins SymbolNameAttr:$name, Plan_StreamKindAttr:$kind, Plan_ProcessorAttr:$processor, DefaultValuedAttr<Plan_Count, "0">:$priority,
                        DefaultValuedAttr<Plan_Count, "0">:$workspace);
-  let assemblyFormat = "$name `on` $processor attr-dict";
+  let assemblyFormat = "$name custom<StreamKind>(ref($name), $kind) `on` $processor attr-dict";
   let hasVerifier = 1;
 }
 
@@ -98,21 +98,21 @@ def Plan_EntryOp : Plan_Op<"entry", [Symbol, SingleBlock, NoTerminator, NoRegion
 def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArguments, HasParent<"EntryOp">]> {
   let summary = "instructions without control flow, with a repeat count";
   let description = [{
-    See `plan.entry`.
+    See `plan.entry`. The name implies the kind, as in `spmd.section`.
   }];
   let regions = (region SizedRegion<1>:$body);
-  let arguments = (ins StrAttr:$name, Plan_PositiveCount:$repeat);
-  let assemblyFormat = "$name `repeat` $repeat attr-dict-with-keyword $body";
+  let arguments = (ins StrAttr:$name, Plan_SectionKindAttr:$kind, Plan_PositiveCount:$repeat);
+  let assemblyFormat = "$name custom<SectionKind>(ref($name), $kind) `repeat` $repeat attr-dict-with-keyword $body";
 }
 
 def Plan_PortOp : Plan_Op<"port", [HasParent<"EntryOp">]> {
   let summary = "an input that the host writes before a step, or an output that it reads after it";
   let description = [{
-    See `plan.entry`. `limit`: exclusive upper bound of an integer input, 0: none.
+    See `plan.entry`. The name implies the role, or `(role)` follows. `limit`: exclusive upper bound of an integer input, 0: none.
   }];
-  let arguments = (ins Plan_PortDirectionAttr:$direction, StrAttr:$name, Plan_ViewAttr:$view, UnitAttr:$per_repetition,
+  let arguments = (ins Plan_PortDirectionAttr:$direction, StrAttr:$name, Plan_PortRoleAttr:$role, Plan_ViewAttr:$view, UnitAttr:$per_repetition,
                        DefaultValuedAttr<Plan_Count, "0">:$limit);
-  let assemblyFormat = "$direction $name $view attr-dict";
+  let assemblyFormat = "$direction $name custom<PortRole>(ref($direction), ref($name), $role) $view attr-dict";
 }
 
 #endif // SLUICE_DIALECT_PLAN_OPS_STRUCTURE_TD

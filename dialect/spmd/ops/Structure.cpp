@@ -17,6 +17,8 @@ LogicalResult MeshOp::verify() {
   // mesh_c1
   if (getAxes().size() != getSizes().size())
     return emitOpError() << "sizes, expected " << getAxes().size() << " but got " << getSizes().size();
+  if (getAxes().size() != getRoles().size())
+    return emitOpError() << "roles, expected " << getAxes().size() << " but got " << getRoles().size();
   // mesh_c2
   std::int64_t ranks = 1;
   for (std::int64_t size : getSizes()) {
@@ -77,7 +79,7 @@ Value SectionOp::resultFor(Value yielded) { return getResult(llvm::find(getYield
 
 SectionOp SectionOp::replaceYields(ArrayRef<Value> values) {
   OpBuilder builder(*this);
-  auto replaced = create(builder, getLoc(), ValueRange(values).getTypes(), getName(), getRepeat());
+  auto replaced = create(builder, getLoc(), ValueRange(values).getTypes(), getName(), getKind(), getRepeat());
   replaced->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   const SmallVector<Value> before(getYield().getValues());
   getYield()->setOperands(values);

@@ -12,13 +12,17 @@ def Spmd_MeshOp : Spmd_Op<"mesh"> {
     spmd.mesh @mesh <replicate = 1, shard = 4, tensor = 1>
     ```
 
-    Named axes, the first outermost in the order of ranks. The groups of a collective follow from its axes.
+    Named axes, the first outermost in the order of ranks. The groups of a collective follow from its axes. The role of an axis
+    (`replicate`, `shard`, `tensor`, `expert`) states what its ranks divide. The name of an axis or sub-axis (`shard.0`) that is the word of a role
+    implies it; another name has its role in parentheses: `rows(shard) = 4`.
 
-    **Constraints.** (mesh_c1) one size for each axis. (mesh_c2) sizes are positive, and so is their product in 63 bits. (mesh_c3) axes have distinct
+    **Constraints.** (mesh_c1) one size and one role for each axis. (mesh_c2) sizes are positive, and so is their product in 63 bits. (mesh_c3) axes have distinct
     names. (mesh_c4) a module has one mesh.
   }];
-  let arguments = (ins SymbolNameAttr:$name, StrArrayAttr:$axes, ConfinedAttr<DenseI64ArrayAttr, [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>:$sizes);
-  let assemblyFormat = "$name custom<MeshAxes>($axes, $sizes) attr-dict";
+  let arguments = (ins SymbolNameAttr:$name, StrArrayAttr:$axes,
+                       TypedArrayAttrBase<Spmd_AxisRoleAttr, "list of roles">:$roles,
+                       ConfinedAttr<DenseI64ArrayAttr, [DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>:$sizes);
+  let assemblyFormat = "$name custom<MeshAxes>($axes, $roles, $sizes) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -31,8 +35,8 @@ def Spmd_UnitOp : Spmd_Op<"unit"> {
     }
     ```
 
-    A unit is a set of parameters that are gathered and reduced together. `root` contains the parameters that are in no block.
-    A unit may have the name of a parameter or function.
+    A unit is a set of parameters that are gathered and reduced together. The root unit contains the parameters that are in no block. It has the
+    name `root`, or `(root)` after another name. A unit may have the name of a parameter or function.
 
     | attribute | meaning |
     |---|---|
@@ -49,18 +53,18 @@ def Spmd_UnitOp : Spmd_Op<"unit"> {
     **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `kept_axes` requires
     `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other. (unit_c4) units have distinct names.
   }];
-  let arguments = (ins SymbolNameAttr:$name, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
+  let arguments = (ins SymbolNameAttr:$name, UnitAttr:$root, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
                        OptionalAttr<StrArrayAttr>:$kept_axes, UnitAttr:$reshard_before_backward,
                        UnitAttr:$keep_after_backward, UnitAttr:$skip_backward, OptionalAttr<StrArrayAttr>:$blocks,
                        OptionalAttr<Spmd_SyncModeAttr>:$sync, OptionalAttr<Spmd_WhenAttr>:$sync_in,
                        OptionalAttr<F64Attr>:$divide);
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::ArrayAttr":$parameters), [{
-    build($_builder, $_state, $_builder.getStringAttr(name), parameters, /*reshard_after_forward=*/nullptr,
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "bool":$root, "::mlir::ArrayAttr":$parameters), [{
+    build($_builder, $_state, $_builder.getStringAttr(name), root ? $_builder.getUnitAttr() : nullptr, parameters, /*reshard_after_forward=*/nullptr,
           /*kept_axes=*/nullptr, /*reshard_before_backward=*/nullptr, /*keep_after_backward=*/nullptr,
           /*skip_backward=*/nullptr, /*blocks=*/nullptr, /*sync=*/nullptr, /*sync_in=*/nullptr,
           /*divide=*/nullptr);
   }]>];
-  let assemblyFormat = "$name $parameters attr-dict";
+  let assemblyFormat = "$name custom<RootUnit>(ref($name), $root) $parameters attr-dict";
   let hasVerifier = 1;
 }
 
@@ -75,14 +79,15 @@ def Spmd_SectionOp : Spmd_Op<"section", [SingleBlockImplicitTerminator<"YieldOp"
     ```
 
     A section is a list of ops with a repeat count and without control flow. Its results are those of the last repetition. A train entry has the sections `microbatch` and `update`.
+    The name implies the kind (`microbatch`, `update`, `forward`, `init`); for another name it is `forward`, or in parentheses: `"step"(update)`.
 
     **Constraints.** (section_c1) `repeat` is positive. (section_c2) results have the types of the yielded values. (section_c3) `spmd.when` is not
     `all`. (section_c4) sections do not nest.
   }];
-  let arguments = (ins StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$repeat);
+  let arguments = (ins StrAttr:$name, Spmd_SectionKindAttr:$kind, ConfinedAttr<I64Attr, [IntPositive]>:$repeat);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Spmd_Tensor>:$results);
-  let assemblyFormat = "$name `repeat` $repeat (`->` type($results)^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$name custom<SectionKind>(ref($name), $kind) `repeat` $repeat (`->` type($results)^)? attr-dict-with-keyword $body";
   let extraClassDeclaration = [{
     YieldOp getYield();
     /// The result for a value that the section yields.

@@ -13,8 +13,9 @@ namespace sluice::tensor {
 
 AxisOptions::AxisOptions(ModuleOp module, StringRef axisName, const Recipe &recipe) {
   key = "sharding." + axisName.str();
-  bool isExpert = axisName == expertAxis;
-  axis = {axisName.str(), isExpert ? recipe.mesh.expert : recipe.mesh.tensor};
+  const AxisRole role = spmd::roleOf(module, axisName).value_or(AxisRole::tensor);
+  const bool isExpert = role == AxisRole::expert;
+  axis = {axisName.str(), role, isExpert ? recipe.mesh.expert : recipe.mesh.tensor};
   origin = recipe.origin(isExpert && recipe.sharding.expert.empty() ? "mesh.expert" : key);
   bySequence = !isExpert && recipe.sharding.sequence;
   if (auto extent = module->getAttrOfType<IntegerAttr>(model::sequenceName); extent && !isExpert)
@@ -54,6 +55,14 @@ spmd::ShardingAttr parameterSharding(Operation *parameter) {
 bool isSharded(Operation *parameter, StringRef axis) {
   spmd::ShardingAttr sharding = parameterSharding(parameter);
   return sharding && sharding.dimAlong(axis);
+}
+
+bool isSharded(Operation *parameter, AxisRole role) {
+  spmd::ShardingAttr sharding = parameterSharding(parameter);
+  return sharding && llvm::any_of(sharding.getDims(), [&](spmd::DimShardingAttr dim) {
+           return llvm::any_of(dim.getAxes(),
+                               [&](StringAttr axis) { return spmd::roleOf(parameter, axis.getValue()) == role; });
+         });
 }
 
 void CollectiveRemarks::add(Location where, std::string text) {

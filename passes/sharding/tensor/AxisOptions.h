@@ -1,6 +1,6 @@
 //===- AxisOptions.h - the state of the module along one model-parallel axis ----------------===//
 //
-// The passes that shard, propagate, reshard and localize along the axes tensor and expert have the axis as an option
+// The passes that shard, propagate, reshard and localize along the model-parallel axes have the axis as an option
 // and read the rest from the IR: the recipe, and the shardings of parameters and inputs.
 //
 //===----------------------------------------------------------------------===//
@@ -41,8 +41,9 @@ llvm::SmallVector<mlir::BlockArgument> shardedInputs(mlir::func::FuncOp entry, l
 
 /// The sharding of a parameter along the model-parallel axes; null for a parameter that is replicated along them.
 spmd::ShardingAttr parameterSharding(mlir::Operation *parameter);
-/// True for a parameter that is sharded along the axis.
+/// True for a parameter that is sharded along the axis, or along an axis of the role.
 bool isSharded(mlir::Operation *parameter, llvm::StringRef axis);
+bool isSharded(mlir::Operation *parameter, AxisRole role);
 
 /// Remarks on collectives. Equal texts are one remark, with the first location and their number.
 class CollectiveRemarks {

@@ -20,13 +20,10 @@
 
 namespace sluice::tensor {
 
-/// The model-parallel axes: their ranks work on the same rows of data.
-inline constexpr llvm::StringLiteral tensorAxis = "tensor";
-inline constexpr llvm::StringLiteral expertAxis = "expert";
-
 /// The axis of the mesh along which shardings are propagated.
 struct Axis {
   std::string name;
+  AxisRole role = AxisRole::tensor;
   std::int64_t ranks = 1;
 };
 

@@ -188,7 +188,7 @@ static StringAttr axisOf(spmd::ReshardOp reshard) {
 
 void lowerReshard(spmd::ReshardOp reshard, llvm::function_ref<std::int64_t(StringRef)> ranksOf) {
   std::string axis = axisOf(reshard).str();
-  Value value = ReshardLowering(reshard, {axis, ranksOf(axis)}).run(reshard.getOperands()[0]);
+  Value value = ReshardLowering(reshard, {.name = axis, .ranks = ranksOf(axis)}).run(reshard.getOperands()[0]);
   model::copyAttribute(reshard, model::idsName, value.getDefiningOp());
   reshard.getResults()[0].replaceAllUsesWith(value);
 }

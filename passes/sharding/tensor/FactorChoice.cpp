@@ -66,8 +66,8 @@ std::variant<FactorSharding, ReplicationReason> factorOfUse(OpOperand &use, cons
 
 } // namespace
 
-StringRef textOf(ReplicationReason reason, StringRef axis) {
-  const bool isRows = axis == expertAxis;
+StringRef textOf(ReplicationReason reason, AxisRole axis) {
+  const bool isRows = axis == AxisRole::expert;
   switch (reason) {
   case ReplicationReason::unshardable:
     return "cannot be sharded along this dim";

@@ -27,7 +27,7 @@ enum class ReplicationReason : std::uint8_t {
   shardedGradient
 };
 /// For remarks: continues the name of the op.
-llvm::StringRef textOf(ReplicationReason reason, llvm::StringRef axis);
+llvm::StringRef textOf(ReplicationReason reason, AxisRole axis);
 
 struct FactorChoice {
   /// Nothing where the op requires all operands replicated.

@@ -236,7 +236,7 @@ void Resharder::reshardOperands(Operation *op) {
       llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return operandSharding(use, axis.name); });
   if (std::optional<ShardingRule> rule = ruleOf(op))
     for (auto [use, reason] : chooseFactor(op, *rule, options).replicated)
-      replicate(*use, op, textOf(reason, axis.name));
+      replicate(*use, op, textOf(reason, axis.role));
   for (OpOperand &use : op->getOpOperands()) {
     const AxisSharding &sharding = required[use.getOperandNumber()];
     if (sharding.isSharded())

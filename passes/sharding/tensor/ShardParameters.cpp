@@ -8,6 +8,7 @@
 #include "passes/sharding/Passes.h"
 
 #include "dialect/model/Attributes.h"
+#include "dialect/rules/Roles.h"
 #include "dialect/spmd/Mesh.h"
 #include "dialect/spmd/Names.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -33,7 +34,7 @@ struct ShardParameters : sluice::impl::ShardParametersBase<ShardParameters> {
 
 private:
   /// Remarks on keys without effect; false where the axis has one rank.
-  bool hasRanks(const Recipe &recipe, std::int64_t ranks, bool shardsParameters);
+  bool hasRanks(const Recipe &recipe, bool isExpert, std::int64_t ranks, bool shardsParameters);
   LogicalResult shardInputs(const Recipe &recipe, std::int64_t ranks);
 };
 
@@ -226,9 +227,9 @@ Result<ParameterShardings> planParameters(ModuleOp module, const Recipe &recipe,
     if (split == TensorSplit::megatron)
       return recipe.refuse("sharding.tensor", ownerText(parameter),
                            ", expected column, row or replicated but got megatron");
-    if (split == TensorSplit::replicated || (!table && isSharded(parameter, expertAxis)))
+    if (split == TensorSplit::replicated || (!table && isSharded(parameter, AxisRole::expert)))
       continue;
-    if (isSharded(parameter, expertAxis))
+    if (isSharded(parameter, AxisRole::expert))
       return recipe.refuse("sharding.tensor", ownerText(parameter),
                            ", expected replicated for a parameter that 'sharding.expert' shards but got " +
                                stringifyEnum(split).str());
@@ -273,22 +274,22 @@ std::int64_t rowsOf(func::FuncOp entry) {
 
 } // namespace
 
-bool ShardParameters::hasRanks(const Recipe &recipe, std::int64_t ranks, bool shardsParameters) {
+bool ShardParameters::hasRanks(const Recipe &recipe, bool isExpert, std::int64_t ranks, bool shardsParameters) {
   auto unknown = UnknownLoc::get(&getContext());
   std::string key = "sharding." + axis.getValue(), size = "mesh." + axis.getValue();
   if (ranks == 1) {
-    if (axis == tensorAxis && recipe.sharding.sequence)
+    if (!isExpert && recipe.sharding.sequence)
       emitRemark(unknown) << recipe.origin("sharding.sequence")
                           << ": 'sharding.sequence' has no effect where 'mesh.tensor' is 1";
     if (shardsParameters)
       emitRemark(unknown) << recipe.origin(key) << ": '" << key << "' has no effect where '" << size << "' is 1";
     return false;
   }
-  if (!shardsParameters && axis == tensorAxis)
+  if (!shardsParameters && !isExpert)
     emitRemark(unknown)
         << recipe.origin(size)
         << ": 'mesh.tensor' shards nothing where 'sharding.tensor' names no parameter: its ranks all compute the same";
-  if (!shardsParameters && axis == expertAxis)
+  if (!shardsParameters && isExpert)
     emitRemark(unknown) << recipe.origin(size)
                         << ": 'mesh.expert' shards only rows where 'sharding.expert' names no parameter";
   return true;
@@ -318,7 +319,8 @@ LogicalResult ShardParameters::shardInputs(const Recipe &recipe, std::int64_t ra
 
 void ShardParameters::runOnOperation() {
   ModuleOp module = getOperation();
-  if (axis != tensorAxis && axis != expertAxis) {
+  const std::optional<AxisRole> role = impliedAxisRole(axis.getValue());
+  if (!role || !dividesOps(*role)) {
     emitError(module.getLoc()) << "option 'axis', expected tensor or expert but got " << axis;
     return signalPassFailure();
   }
@@ -329,9 +331,9 @@ void ShardParameters::runOnOperation() {
   if (failed(found))
     return signalPassFailure();
   const Recipe &recipe = *found;
-  bool isExpert = axis == expertAxis;
+  const bool isExpert = role == AxisRole::expert;
   std::int64_t ranks = isExpert ? recipe.mesh.expert : recipe.mesh.tensor;
-  if (!hasRanks(recipe, ranks, isExpert ? !recipe.sharding.expert.empty() : shardsParameters(recipe)))
+  if (!hasRanks(recipe, isExpert, ranks, isExpert ? !recipe.sharding.expert.empty() : shardsParameters(recipe)))
     return;
   Result<ParameterShardings> shardings =
       isExpert ? planExperts(module, recipe, ranks) : planParameters(module, recipe, ranks);

@@ -16,7 +16,7 @@ public:
   ScopeReader(const plan::PlanT &plan, std::uint32_t entry, const Machine &machine) : plan(plan), costs(plan, machine) {
     const EntryProfile profile = profileEntry(plan, entry, plan::Space::device);
     for (const auto &unit : plan.units)
-      if (unit->name == "root")
+      if (unit->root)
         root = static_cast<int>(&unit - plan.units.data());
     forEachInstruction(*plan.entries[entry],
                        [&](const plan::InstructionT &instruction, std::uint32_t index, std::uint32_t) {

@@ -28,7 +28,7 @@ std::vector<std::uint32_t> sampleRepetitions(const plan::SectionT &section) {
   for (std::int64_t repetition : {std::int64_t(0), std::int64_t(1), std::int64_t(2), std::int64_t(section.repeat) - 1})
     take(repetition);
   for (const auto &instruction : section.instructions)
-    if (instruction->when == plan::When::list)
+    if (instruction->when == plan::When::listed)
       for (std::uint32_t repetition : instruction->repetitions)
         for (std::int64_t near = std::int64_t(repetition) - 1; near <= std::int64_t(repetition) + 1; ++near)
           take(near);

@@ -15,6 +15,7 @@
 #include "runtime/plan/check/Check.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/check/Roles.h"
 
 #include <algorithm>
 #include <map>
@@ -113,33 +114,34 @@ private:
   const Shards shards;
 };
 
-/// Names of inputs that have the same value on all ranks, with their types.
-constexpr std::pair<std::string_view, plan::DType> stepInputs[] = {
-    {"step", plan::DType::i64}, {"seed", plan::DType::i64}, {"lr", plan::DType::f32}, {"loss_scale", plan::DType::f32}};
-
 } // namespace
 
 Verdict inputsAreRecorded(const plan::PlanT &plan, Findings &findings) {
-  std::map<std::string, std::set<std::string>> recorded;
+  std::map<std::string, std::map<std::string, plan::PortRole>> recorded;
   if (plan.program) {
     std::uint32_t input = 0;
     for (const auto &function : plan.program->functions)
-      for (auto &names = recorded[plan.program->names[function->name]]; input < function->inputs_end; ++input)
-        names.insert(plan.program->names[plan.program->input_names[input]]);
+      for (auto &roles = recorded[plan.program->names[function->name]]; input < function->inputs_end; ++input)
+        roles.emplace(plan.program->names[plan.program->input_names[input]], plan.program->input_roles[input]);
   }
   for (const auto &entry : plan.entries) {
     const auto function = recorded.find(entry->name);
     for (const auto &port : entry->inputs) {
       const std::string name = "input '" + port->name + "' of '" + entry->name + "'";
-      if (function != recorded.end() && !function->second.contains(port->name))
-        return bad(1, name, " is not in the unsharded program");
-      const auto *known = std::ranges::find(stepInputs, port->name, &std::pair<std::string_view, plan::DType>::first);
-      if (known == std::end(stepInputs))
+      if (function != recorded.end()) {
+        const auto role = function->second.find(port->name);
+        if (role == function->second.end())
+          return bad(1, name, " is not in the unsharded program");
+        if (role->second != port->role)
+          return bad(1, name, ", expected the role ", plan::EnumNamePortRole(role->second),
+                     " of the unsharded program but got ", plan::EnumNamePortRole(port->role));
+      }
+      if (!isOfStep(port->role))
         continue;
-      const bool isWhole = known->second == plan::DType::i64, isFloat = port->view->dtype <= plan::DType::f16;
+      const bool isFloat = port->view->dtype <= plan::DType::f16;
       if (!port->view->shape.empty() || port->per_repetition ||
-          (isWhole ? port->view->dtype != known->second : !isFloat))
-        return bad(1, name, ", expected one scalar ", (isWhole ? "i64" : "of a floating-point type"));
+          (isInteger(port->role) ? port->view->dtype != plan::DType::i64 : !isFloat))
+        return bad(1, name, ", expected one scalar ", (isInteger(port->role) ? "i64" : "of a floating-point type"));
     }
   }
   return {};

@@ -2,7 +2,7 @@
 //
 // A random value is a function of (seed, step, key, index). For each launch of a kernel that draws:
 //
-//   - its operands `seed`, `step` and `row` are the inputs of the entry point with these names, or copies of them;
+//   - its operands `seed`, `step` and `row` are the inputs of the entry point with these roles, or copies of them;
 //   - its key is that of the op that it implements (dropout), or of the parameter that it initializes (by P9);
 //   - the global shape of its output, with the valid extents, is the shape of the value in the unsharded program, so
 //     that the kernel counts elements as the unsharded op does.
@@ -30,8 +30,19 @@ bool isRandom(const plan::InitializerT &initializer) {
   return initializer.kind == plan::InitializerKind::normal || initializer.kind == plan::InitializerKind::uniform;
 }
 
+/// The input of the entry point that an operand of a kernel has to be, by the operand's name in the record.
+std::optional<plan::PortRole> drawnWith(const OperandRecord &operand) {
+  constexpr std::pair<std::string_view, plan::PortRole> roles[] = {
+      {"seed", plan::PortRole::seed}, {"step", plan::PortRole::step}, {"row", plan::PortRole::row}};
+  for (const auto &[name, role] : roles)
+    if (operand.name == name)
+      return role;
+  return std::nullopt;
+}
+
 bool draws(const KernelRecord &record) {
-  return std::ranges::any_of(record.inputs, [](const OperandRecord &input) { return input.name == "seed"; });
+  return std::ranges::any_of(
+      record.inputs, [](const OperandRecord &input) { return drawnWith(input) == plan::PortRole::seed; });
 }
 
 /// The ops of the unsharded program by the values that they define.
@@ -73,7 +84,7 @@ public:
 
   Verdict run() {
     for (const auto &port : plan.entries[e]->inputs)
-      inputs[{port->view->buffer, port->view->offset}] = port->name;
+      inputs[{port->view->buffer, port->view->offset}] = port->role;
     return followSamples(*plan.entries[e],
                          [&](const plan::InstructionT &instruction, std::uint32_t i) { return visit(instruction, i); });
   }
@@ -81,10 +92,10 @@ public:
 private:
   using Place = std::pair<std::uint32_t, std::uint64_t>;
 
-  /// Of the input that a scalar holds; empty for others.
-  std::string nameAt(const plan::ViewT &view) const {
+  /// Of the input that a scalar holds; nothing for others.
+  std::optional<plan::PortRole> roleAt(const plan::ViewT &view) const {
     const auto found = inputs.find({view.buffer, view.offset});
-    return found == inputs.end() ? std::string() : found->second;
+    return found == inputs.end() ? std::nullopt : std::optional(found->second);
   }
 
   Verdict visit(const plan::InstructionT &instruction, std::uint32_t i) {
@@ -97,13 +108,13 @@ private:
     const plan::ViewT *source = copy                                               ? copy->source.get()
                                 : launch && plan.kernels[launch->kernel] == "copy" ? launch->inputs[0].get()
                                                                                    : nullptr;
-    const std::string name = source ? nameAt(*source) : std::string();
+    const std::optional<plan::PortRole> role = source ? roleAt(*source) : std::nullopt;
     forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
       if (!isWrite)
         return;
       inputs.erase(inputs.lower_bound({view.buffer, 0}), inputs.lower_bound({view.buffer + 1, 0}));
-      if (!name.empty())
-        inputs[{view.buffer, view.offset}] = name;
+      if (role)
+        inputs[{view.buffer, view.offset}] = *role;
     });
     return {};
   }
@@ -113,10 +124,11 @@ private:
     const Attributes attributes = attributesOf(launch);
     const auto operands = inputRecords(record, attributes, launch.inputs.size());
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      const std::string name(operands[k]->name);
-      if (name != "seed" && name != "step" && name != "row")
+      const std::optional<plan::PortRole> role = drawnWith(*operands[k]);
+      if (!role)
         continue;
-      if (nameAt(*launch.inputs[k]) != name)
+      const std::string name(operands[k]->name);
+      if (roleAt(*launch.inputs[k]) != role)
         return bad(i, concat("draws with '", plan.buffers[launch.inputs[k]->buffer]->name, "' as ", name,
                              ", which is not the input '", name, "'"));
     }
@@ -150,7 +162,7 @@ private:
   const Definitions &definitions;
   Finding &finding;
   /// The names of the inputs that scalars hold, by buffer and offset.
-  std::map<Place, std::string> inputs;
+  std::map<Place, plan::PortRole> inputs;
 };
 
 /// Two ops of a function that draw the same values: of the forward, because a derivative draws those of its op again.

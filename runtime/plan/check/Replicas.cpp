@@ -13,6 +13,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/plan/LaunchAttributes.h"
 #include "runtime/plan/check/IntervalMap.h"
+#include "runtime/plan/check/Roles.h"
 
 #include <unordered_map>
 
@@ -66,11 +67,8 @@ public:
     for (const auto &variable : plan.variables)
       fill(variable->buffer, data | depends);
     const plan::EntryT &entry = *plan.entries[e];
-    for (const auto &port : entry.inputs) {
-      const bool isOfStep =
-          port->name == "lr" || port->name == "loss_scale" || port->name == "step" || port->name == "seed";
-      fill(port->view->buffer, isOfStep ? 0 : data | depends);
-    }
+    for (const auto &port : entry.inputs)
+      fill(port->view->buffer, isOfStep(port->role) ? 0 : data | depends);
     return followSamples(entry,
                          [&](const plan::InstructionT &instruction, std::uint32_t i) { return visit(instruction, i); });
   }

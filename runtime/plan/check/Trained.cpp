@@ -28,7 +28,7 @@ public:
 
   bool trains() const {
     for (std::uint32_t input = firstInput; input < endInput; ++input)
-      if (program.names[program.input_names[input]] == "lr")
+      if (program.input_roles[input] == plan::PortRole::learning_rate)
         return true;
     for (std::uint32_t op = firstOp; op < endOp; ++op)
       if (program.kinds[program.op_kinds[op]]->op == "model.gradient")

@@ -86,9 +86,10 @@ Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings) {
   SLUICE_CHECK(checkNames("ops", program.op_blocks, ops, program.names.size()));
   SLUICE_CHECK(checkNames("ops", program.op_symbols, ops, program.names.size()));
   SLUICE_CHECK(checkNames("inputs", program.input_names, program.inputs.size(), program.names.size()));
-  // Plans of version 2.3 do not name the outputs.
-  if (plan.minor >= 4 || !program.output_names.empty())
-    SLUICE_CHECK(checkNames("outputs", program.output_names, program.outputs.size(), program.names.size()));
+  SLUICE_CHECK(checkNames("outputs", program.output_names, program.outputs.size(), program.names.size()));
+  if (program.input_roles.size() != program.inputs.size())
+    return badProgram("expected a role for each of ", program.inputs.size(), " inputs but got ",
+                      program.input_roles.size());
   SLUICE_CHECK(checkEnds("operands", program.operands, program.operand_ends, ops));
   SLUICE_CHECK(checkEnds("results", program.results, program.result_ends, ops));
   for (const Numbers *values : {&program.operands, &program.results, &program.inputs, &program.outputs})

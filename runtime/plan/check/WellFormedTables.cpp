@@ -7,6 +7,7 @@
 #include "runtime/plan/check/Check.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/check/Roles.h"
 
 #include <algorithm>
 #include <bit>
@@ -39,6 +40,8 @@ Verdict checkMesh(const plan::PlanT &plan) {
       return bad("mesh axis " + inQuotes(axis->name) + ", its name is empty or used twice");
     if (axis->size == 0)
       return bad("mesh axis " + inQuotes(axis->name) + ", expected a size of at least 1 but got 0");
+    if (axis->role > plan::AxisRole::MAX)
+      return bad("mesh axis ", inQuotes(axis->name), ", unknown role ", int(axis->role));
     world *= axis->size;
     if (world > maxWorld)
       return bad("mesh, expected at most ", maxWorld, " ranks");
@@ -77,6 +80,8 @@ Verdict checkStreams(const plan::PlanT &plan) {
       return bad("stream " + inQuotes(stream->name) + ", its name is empty or used twice");
     if (stream->processor > plan::Processor::MAX)
       return bad("stream ", inQuotes(stream->name), ", unknown processor ", int(stream->processor));
+    if (stream->kind > plan::StreamKind::MAX)
+      return bad("stream ", inQuotes(stream->name), ", unknown kind ", int(stream->kind));
     if (stream->workspace > maxArenaBytes)
       return bad("stream ", inQuotes(stream->name), ", expected at most ", formatBytes(maxArenaBytes),
                  " of workspace but got ", stream->workspace, " bytes");
@@ -196,8 +201,9 @@ Verdict checkLearningRate(const plan::PlanT &plan) {
   if (!rate) {
     for (const auto &entry : plan.entries)
       for (const auto &port : entry->inputs)
-        if (port->name == "lr")
-          return bad("entry point " + inQuotes(entry->name) + " has the port 'lr' but the plan has no learning rate");
+        if (port->role == plan::PortRole::learning_rate)
+          return bad("entry point " + inQuotes(entry->name) + " has the port " + inQuotes(port->name) +
+                     " but the plan has no learning rate");
     return {};
   }
   if (rate->shape > plan::RateShape::MAX)
@@ -208,9 +214,30 @@ Verdict checkLearningRate(const plan::PlanT &plan) {
   return {};
 }
 
+/// Each port has a role of its direction, and no other port has it unless it is `data`.
+Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
+  std::set<plan::PortRole> seen;
+  for (const auto &port : isInput ? entry.inputs : entry.outputs) {
+    const auto name = [&] { return concat(isInput ? "input " : "output ", inQuotes(port->name), " of ", inQuotes(entry.name)); };
+    if (port->role > plan::PortRole::MAX)
+      return bad(name(), ", unknown role ", int(port->role));
+    if (!fits(port->role, isInput))
+      return bad(name(), ", expected a role of ", isInput ? "inputs" : "outputs", " but got ",
+                 plan::EnumNamePortRole(port->role));
+    if (port->role != plan::PortRole::data && !seen.insert(port->role).second)
+      return bad(name(), " has the role of another: ", plan::EnumNamePortRole(port->role));
+  }
+  return {};
+}
+
 Verdict checkEntry(const plan::EntryT &entry) {
+  SLUICE_CHECK(checkPorts(entry, /*isInput=*/true));
+  SLUICE_CHECK(checkPorts(entry, /*isInput=*/false));
   std::uint64_t instructions = 0;
   for (const auto &section : entry.sections) {
+    if (section->kind > plan::SectionKind::MAX)
+      return bad("section ", inQuotes(section->name), " of ", inQuotes(entry.name), ", unknown kind ",
+                 int(section->kind));
     if (section->repeat == 0 || section->repeat > maxRepeat)
       return bad("section ", inQuotes(section->name), " of ", inQuotes(entry.name), ", expected 1 to ", maxRepeat,
                  " repetitions but got ", section->repeat);

@@ -69,7 +69,7 @@ private:
       unit.reducedBytes += shard * program.shardRanks * dtypeBytes(types[2]);
     }
     // FSDP1 keeps the root's parameters from the forward to the backward.
-    unit.staysGathered = !given.unit->reshard_after_forward || given.unit->name == "root";
+    unit.staysGathered = !given.unit->reshard_after_forward || given.unit->root;
     shardBytes += unit.shardBytes;
     stateBytes += states * unit.shardBytes;
     return unit;

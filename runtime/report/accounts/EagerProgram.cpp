@@ -2,6 +2,7 @@
 #include "runtime/report/accounts/EagerProgram.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/Roles.h"
 #include "runtime/report/Describe.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ public:
     result.storageOf.resize(program.values.size() + 1);
     std::iota(result.storageOf.begin(), result.storageOf.end(), 0u);
     for (const auto &axis : plan.mesh)
-      if (axis->name == "shard")
+      if (axis->role == plan::AxisRole::shard && axis->name == axisBase(axis->name))
         result.shardRanks = axis->size;
     for (const auto &parameter : plan.parameters) {
       indexOf[parameter->name] = int(result.parameters.size());
@@ -187,14 +188,13 @@ std::vector<std::uint64_t> BytesOverTime::values() const {
 }
 
 Result<EagerProgram> readEagerProgram(const plan::PlanT &plan, std::string_view account) {
-  constexpr std::array axes = {"replicate", "shard"};
   for (const auto &axis : plan.mesh)
-    if (axis->size > 1 && !std::ranges::count(axes, axis->name))
+    if (axis->size > 1 && (!dividesRows(axis->role) || axis->name != axisBase(axis->name)))
       return inputError(concat("the account of ", account, " has no mesh axis '", axis->name, "'"))
           .withNote("compile for the axes 'replicate' and 'shard'");
   std::vector<std::string_view> trained;
   for (const auto &entry : plan.entries)
-    if (std::ranges::any_of(entry->inputs, [](const auto &port) { return port->name == "lr"; }))
+    if (hasUpdate(*entry))
       trained.push_back(entry->name);
   const auto step = std::ranges::find(trained, "train_step");
   if (!plan.program || (trained.size() != 1 && step == trained.end()))

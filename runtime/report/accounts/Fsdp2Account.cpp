@@ -125,7 +125,7 @@ private:
     }
   }
 
-  bool isRoot(std::size_t u) const { return program.units[u].unit->name == "root"; }
+  bool isRoot(std::size_t u) const { return program.units[u].unit->root; }
   bool staysGathered(std::size_t u) const {
     return !program.units[u].unit->reshard_after_forward || !program.units[u].hasBackward();
   }

@@ -239,8 +239,13 @@ plan.entry @f {
 // -----
 
 // A stream may have the name of an entry point, and not of another stream.
-plan.stream @f on <device> {}
+plan.stream @f(fetch) on <device> {}
 plan.entry @f {
 }
 // expected-error @+1 {{has the name of another stream: 'f'}}
-plan.stream @f on <device> {}
+plan.stream @f(fetch) on <device> {}
+
+// -----
+
+// expected-error @+1 {{the name 'side' implies no role; write it in parentheses after the name}}
+plan.stream @side on <device>

@@ -4,6 +4,8 @@
 
 plan.stream @compute on <device> {workspace = 64 : i64}
 plan.stream @gather on <device> {priority = 1 : i64}
+// CHECK: plan.stream @copies (fetch) on <device>
+plan.stream @copies(fetch) on <device>
 // CHECK: plan.arena <device> {alignment = 256 : i64, bytes = 1024 : i64, peak_live = 900 : i64, persistent = 256 : i64, workspace = 64 : i64}
 plan.arena <device> {alignment = 256 : i64, bytes = 1024 : i64, peak_live = 900 : i64, persistent = 256 : i64, workspace = 64 : i64}
 // CHECK: plan.buffer @w.shard : tensor<4x4xf32>
@@ -17,7 +19,10 @@ plan.buffer @x : tensor<2x4x4xf32> {space = #plan.space<host>, buffer_class = #p
 plan.entry @f attributes {events = 1 : i64} {
   // CHECK: plan.port <input> "x" <@x : 4x4xf32 step 64> {limit = 8 : i64, per_repetition}
   plan.port <input> "x" <@x : 4x4xf32 step 64> {limit = 8 : i64, per_repetition}
-  plan.section "main" repeat 2 {
+  // CHECK: plan.port <input> "rate" (learning_rate) <@x : f32>
+  plan.port <input> "rate"(learning_rate) <@x : f32>
+  // CHECK: plan.section "main" (microbatch) repeat 2 {
+  plan.section "main"(microbatch) repeat 2 {
     // CHECK: plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@w.shard : 4x4xf32>] to [#plan.view<@w.gathered.0 : 8x4xf32>] on @gather {phase = #plan.phase<forward>, unit = "root"}
     plan.collective <all_gather> <none> over ["shard"] from [#plan.view<@w.shard : 4x4xf32>] to [#plan.view<@w.gathered.0 : 8x4xf32>] on @gather {phase = #plan.phase<forward>, unit = "root"}
     // CHECK: plan.record 0 on @gather

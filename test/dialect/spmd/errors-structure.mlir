@@ -3,7 +3,24 @@
 
 // mesh_c1: fewer sizes than axes
 // expected-error @below {{'spmd.mesh' op sizes, expected 2 but got 1}}
-"spmd.mesh"() {name = "mesh", axes = ["replicate", "shard"], sizes = array<i64: 2>} : () -> ()
+"spmd.mesh"() {name = "mesh", axes = ["replicate", "shard"], roles = [#spmd.role<replicate>, #spmd.role<shard>], sizes = array<i64: 2>} : () -> ()
+
+// -----
+
+// mesh_c1: fewer roles than axes
+// expected-error @below {{'spmd.mesh' op roles, expected 2 but got 1}}
+"spmd.mesh"() {name = "mesh", axes = ["replicate", "shard"], roles = [#spmd.role<replicate>], sizes = array<i64: 2, 2>} : () -> ()
+
+// -----
+
+// An axis whose name implies no role.
+// expected-error @below {{the name 'rows' implies no role; write it in parentheses after the name}}
+spmd.mesh @mesh <rows = 2>
+
+// -----
+
+// expected-error @below {{unknown role 'row'}}
+spmd.mesh @mesh <rows(row) = 2>
 
 // -----
 

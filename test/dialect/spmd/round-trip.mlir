@@ -4,10 +4,12 @@
 
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 
-// CHECK: spmd.mesh @mesh <replicate = 2, shard = 3, "odd name" = 1>
-spmd.mesh @mesh <replicate = 2, shard = 3, "odd name" = 1>
+// CHECK: spmd.mesh @mesh <replicate = 2, shard = 3, "odd name"(tensor) = 1>
+spmd.mesh @mesh <replicate = 2, shard = 3, "odd name"(tensor) = 1>
 // CHECK: spmd.unit @root []
 spmd.unit @root []
+// CHECK: spmd.unit @top (root) []
+spmd.unit @top(root) []
 // CHECK: spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
 spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
 
@@ -33,8 +35,8 @@ func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
     // CHECK: spmd.yield %{{.*}} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
     spmd.yield %mean : !shard
   }
-  // CHECK: spmd.section "copies" repeat 1 {
-  spmd.section "copies" repeat 1 {
+  // CHECK: spmd.section "copies" (update) repeat 1 {
+  spmd.section "copies"(update) repeat 1 {
     // CHECK: %[[C:.*]] = spmd.copy_start %{{.*}} to <host> unit "h.0" : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
     %c = spmd.copy_start %w to <host> unit "h.0" : !shard
     // CHECK: spmd.wait %[[C]] : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>

@@ -63,7 +63,7 @@ bool accumulateFirstAlways(Mutation &m) {
 bool accumulateNotLast(Mutation &m) {
   return m.edit([&](const auto &i) { return addsToSum(m)(i) && i.when == plan::When::not_first; },
                 [&](plan::InstructionT &i) {
-                  i.when = plan::When::list;
+                  i.when = plan::When::listed;
                   i.repetitions.clear();
                   for (std::uint32_t r = 1; r + 1 < m.plan.microbatches; ++r)
                     i.repetitions.push_back(r);

@@ -5,7 +5,7 @@
 // Tests that the sum of dx over rows becomes a result of the launch that computes dx.
 
 // CPU-NOT: layer_norm_grad_and_sum
-plan.stream @other on <device>
+plan.stream @other(reduce) on <device>
 plan.buffer @g : tensor<2x3x4xbf16> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 48 : i64, entry = "f"}
 plan.buffer @x : tensor<2x3x4xbf16> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 48 : i64, entry = "f"}
 plan.buffer @d : tensor<2x3x4xbf16> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 48 : i64, entry = "f"}

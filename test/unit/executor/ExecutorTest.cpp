@@ -55,7 +55,7 @@ TEST(Executor, RunsSectionsAndRepetitions) {
 TEST(Executor, HonoursPredicates) {
   const std::vector<std::pair<plan::When, double>> cases = {
       {plan::When::all, 11111},  {plan::When::first, 1},       {plan::When::not_first, 11110},
-      {plan::When::last, 10000}, {plan::When::not_last, 1111}, {plan::When::list, 1010},
+      {plan::When::last, 10000}, {plan::When::not_last, 1111}, {plan::When::listed, 1010},
   };
   for (const auto &[when, want] : cases) {
     PlanBuilder builder;

@@ -13,6 +13,13 @@ void persist(HandPlan &h, const char *name) {
   h.plan.arenas[0]->bytes = h.plan.arenas[0]->persistent = 1216;
 }
 
+/// The views of two inputs are exchanged.
+void exchangeInputs(HandPlan &h, std::size_t a, std::size_t b) {
+  auto &inputs = h.entry().inputs;
+  std::swap(inputs[a]->name, inputs[b]->name);
+  std::swap(inputs[a]->role, inputs[b]->role);
+}
+
 const Bad declarations[] = {
     {"PersistentForNothing", 15, "buffer 'x' persists but holds no parameter, optimizer state or variable",
      [](HandPlan &h) { persist(h, "x"); }},
@@ -79,7 +86,7 @@ const Bad declarations[] = {
     {"DataCalledSeed", 1, "input 'seed' of 'train_step' is not in the unsharded program",
      [](HandPlan &h) { h.entry().inputs[0]->name = "seed"; }},
     {"RateOfManyElements", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
-     [](HandPlan &h) { std::swap(h.entry().inputs[0]->name, h.entry().inputs[1]->name); }},
+     [](HandPlan &h) { exchangeInputs(h, 0, 1); }},
     {"RateInAList", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
      [](HandPlan &h) { h.entry().inputs[1]->view->shape = {1}; }},
     {"RateOfEachRepetition", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
@@ -92,7 +99,7 @@ const Bad declarations[] = {
     {"RateInWholeNumbers", 1, "input 'lr' of 'train_step', expected one scalar of a floating-point type",
      [](HandPlan &h) { h.entry().inputs[1]->view->dtype = plan::DType::i32; }},
     {"StepInFractions", 1, "input 'step' of 'train_step', expected one scalar i64",
-     [](HandPlan &h) { std::swap(h.entry().inputs[2]->name, h.entry().inputs[1]->name); }},
+     [](HandPlan &h) { exchangeInputs(h, 2, 1); }},
 };
 INSTANTIATE_TEST_SUITE_P(Declarations, BadPlan, testing::ValuesIn(declarations), nameOf);
 

@@ -114,7 +114,7 @@ const Bad wellFormed[] = {
        for (std::uint32_t i = 0; i < 800; ++i) {
          auto instruction = std::make_unique<plan::InstructionT>();
          instruction->operation.Set(plan::RecordT());
-         instruction->when = plan::When::list;
+         instruction->when = plan::When::listed;
          for (std::uint32_t k = 0; k < 64; ++k)
            instruction->repetitions.push_back((i * 64 + k) * 4);
          h.section(0).instructions.push_back(std::move(instruction));

@@ -60,7 +60,10 @@ const Bad states[] = {
     {"OutputName", 15, "output 0 of 'train_step', expected the name 'loss' but got 'norm'",
      [](HandPlan &h) { h.entry().outputs[0]->name = "norm"; }},
     {"OutputTwice", 15, "'train_step' has two outputs 'loss'",
-     [](HandPlan &h) { h.entry().outputs.push_back(std::make_unique<plan::PortT>(*h.entry().outputs[0])); }},
+     [](HandPlan &h) {
+       h.entry().outputs.push_back(std::make_unique<plan::PortT>(*h.entry().outputs[0]));
+       h.entry().outputs[1]->role = plan::PortRole::data;
+     }},
     {"OutputWithoutName", 1, "unsharded program, expected a name for each of 1 outputs but got 0",
      [](HandPlan &h) { h.plan.program->output_names.clear(); }},
     {"OutputOfUnknownName", 1, "unsharded program, name 99 does not exist",

@@ -26,8 +26,40 @@ const Bad mesh[] = {
      [](HandPlan &h) { h.plan.mesh[1]->name.clear(); }},
     {"AxisTwice", 1, "mesh axis 'replicate', its name is empty or used twice",
      [](HandPlan &h) { h.plan.mesh[1]->name = "replicate"; }},
+    {"UnknownRole", 1, "mesh axis 'shard', unknown role 9",
+     [](HandPlan &h) { h.plan.mesh[1]->role = plan::AxisRole(9); }},
 };
 INSTANTIATE_TEST_SUITE_P(Mesh, BadPlan, testing::ValuesIn(mesh), nameOf);
+
+const Bad roles[] = {
+    {"UnknownRole", 1, "input 'x' of 'train_step', unknown role 99",
+     [](HandPlan &h) { h.entry().inputs[0]->role = plan::PortRole(99); }},
+    {"UnknownRoleOfAnOutput", 1, "output 'loss' of 'train_step', unknown role 99",
+     [](HandPlan &h) { h.entry().outputs[0]->role = plan::PortRole(99); }},
+    {"RoleOfOutputs", 1, "input 'x' of 'train_step', expected a role of inputs but got loss",
+     [](HandPlan &h) { h.entry().inputs[0]->role = plan::PortRole::loss; }},
+    {"RoleOfInputs", 1, "output 'loss' of 'train_step', expected a role of outputs but got step",
+     [](HandPlan &h) { h.entry().outputs[0]->role = plan::PortRole::step; }},
+    {"RoleTwice", 1, "input 'step' of 'train_step' has the role of another: learning_rate",
+     [](HandPlan &h) { h.entry().inputs[2]->role = plan::PortRole::learning_rate; }},
+    {"RoleOfNoScalar", 1, "input 'x' of 'train_step', expected one scalar of a floating-point type",
+     [](HandPlan &h) {
+       h.entry().inputs[0]->role = plan::PortRole::loss_scale;
+       h.plan.program->input_roles[0] = plan::PortRole::loss_scale;
+     }},
+    {"RoleOfANumber", 1, "input 'lr' of 'train_step', expected one scalar i64",
+     [](HandPlan &h) {
+       h.entry().inputs[1]->role = plan::PortRole::seed;
+       h.plan.program->input_roles[1] = plan::PortRole::seed;
+     }},
+    {"RoleOfTheProgram", 1, "input 'step' of 'train_step', expected the role step of the unsharded program but got seed",
+     [](HandPlan &h) { h.entry().inputs[2]->role = plan::PortRole::seed; }},
+    {"NoRoleInTheProgram", 1, "unsharded program, expected a role for each of 3 inputs but got 2",
+     [](HandPlan &h) { h.plan.program->input_roles.pop_back(); }},
+    {"UnknownKindOfASection", 1, "section 'update' of 'train_step', unknown kind 9",
+     [](HandPlan &h) { h.section(1).kind = plan::SectionKind(9); }},
+};
+INSTANTIATE_TEST_SUITE_P(Roles, BadPlan, testing::ValuesIn(roles), nameOf);
 
 const Bad arenas[] = {
     {"UnknownSpace", 1, "arena, expected one for each known memory space but got space 9",
@@ -44,6 +76,8 @@ const Bad arenas[] = {
      [](HandPlan &h) { h.plan.streams[2]->name = "gather"; }},
     {"UnknownProcessor", 1, "stream 'gather', unknown processor 9",
      [](HandPlan &h) { h.plan.streams[1]->processor = plan::Processor(9); }},
+    {"UnknownKind", 1, "stream 'gather', unknown kind 9",
+     [](HandPlan &h) { h.plan.streams[1]->kind = plan::StreamKind(9); }},
     {"TooMuchWorkspaceOfAStream", 1, "stream 'compute', expected at most 256.00 TiB of workspace but got",
      [](HandPlan &h) { h.plan.streams[0]->workspace = std::uint64_t(1) << 49; }},
 };

@@ -95,7 +95,7 @@ const Bad updates[] = {
     {"NotOfTheLoss", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
      [](HandPlan &h) { h.plan.program->outputs = {1}; }},
     {"ProgramWithoutTraining", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
-     [](HandPlan &h) { h.plan.program->names[5] = h.entry().inputs[1]->name = "rate"; }},
+     [](HandPlan &h) { h.plan.program->input_roles[1] = h.entry().inputs[1]->role = plan::PortRole::data; }},
     {"NoSuchEntry", 10, "missing entry point 'train_more', which the unsharded program trains with",
      [](HandPlan &h) { h.addFunction("train_more", {"a.weight"}); }},
     {"HalfOfAShard", 10,

@@ -124,7 +124,7 @@ TEST(PlanFile, RefusesADifferentMajorVersion) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(plan::CreatePlan(builder, &hand.plan), plan::PlanIdentifier());
   EXPECT_EQ(refusal(Bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize())),
-            "plan 'test.plan' has a different version, expected major version 2 but got 7");
+            "plan 'test.plan' has a different version, expected major version 3 but got 7");
 }
 
 /// The file with this root, with its digest.

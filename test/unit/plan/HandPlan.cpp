@@ -26,6 +26,7 @@ HandPlan::HandPlan(bool carries) : PlanBuilder({{"replicate", 1}, {"shard", 2}})
   addBackward();
   PlanBuilder::section();
   section(1).name = "update";
+  section(1).kind = plan::SectionKind::update;
   addUpdate();
   addLifespans();
   seal();
@@ -146,6 +147,8 @@ void HandPlan::addFunction(const std::string &name, const std::vector<std::strin
   std::uint32_t value = define(0);
   program.inputs.insert(program.inputs.end(), {value, define(1), define(1)});
   program.input_names.insert(program.input_names.end(), {1, 5, 6});
+  program.input_roles.insert(program.input_roles.end(),
+                             {plan::PortRole::data, plan::PortRole::learning_rate, plan::PortRole::step});
   const auto symbolOf = [&](const std::string &parameter) {
     return std::uint32_t(std::ranges::find(program.names, parameter) - program.names.begin());
   };

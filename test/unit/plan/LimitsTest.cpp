@@ -150,7 +150,7 @@ TEST(Limits, FunctionsWithoutParametersNeedNoEntryPoint) {
 
 TEST(Limits, AGradientTrains) {
   HandPlan hand;
-  hand.plan.program->names[5] = hand.entry().inputs[1]->name = "loss_scale";
+  hand.plan.program->input_roles[1] = hand.entry().inputs[1]->role = plan::PortRole::loss_scale;
   hand.plan.program->kinds[0]->op = "model.gradient";
   expectAccepted(hand);
 }

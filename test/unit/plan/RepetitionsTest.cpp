@@ -78,7 +78,7 @@ TEST(Repetitions, UnorderedWriteOfAnySlotIsARace) {
 TEST(Repetitions, RecordOfAnEarlierRepetitionIsNotEnough) {
   WrittenSlots plan;
   plan::InstructionT &early = plan.record(compute, 1);
-  early.when = plan::When::list;
+  early.when = plan::When::listed;
   early.repetitions = {2};
   plan.section();
   plan.wait(other, 1);

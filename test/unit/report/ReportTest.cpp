@@ -341,11 +341,11 @@ TEST(Issue, CountsIssuedInstructions) {
   HandPlan hand;
   hand.section(0).repeat = 5;
   const auto kinds = {plan::When::all,  plan::When::first,    plan::When::not_first,
-                      plan::When::last, plan::When::not_last, plan::When::list};
+                      plan::When::last, plan::When::not_last, plan::When::listed};
   std::uint32_t k = 0;
   for (auto &instruction : hand.section(0).instructions) {
     instruction->when = *(kinds.begin() + k++ % kinds.size());
-    if (instruction->when == plan::When::list)
+    if (instruction->when == plan::When::listed)
       instruction->repetitions = {3, 1, 3};
   }
   std::vector<std::uint64_t> last(instructionCount(hand.entry())), times(last.size());

@@ -91,6 +91,7 @@ TEST_F(EvaluationTest, RefusesScalarsOfTheStep) {
   for (const char *name : {"lr", "loss_scale"}) {
     FakeRanks fake = evaluating();
     fake.change().entries[1]->inputs[0]->name = name;
+    fake.change().entries[1]->inputs[0]->role = impliedPortRole(name);
     const Status status = train(fake, evaluatingOptions(1), observer);
     expectError(status, StatusCode::refused, "of entry point 'eval_step', which is a scalar of the training step");
     EXPECT_EQ(status.notes().at(0), "rename the input of the model");

@@ -94,6 +94,7 @@ TEST(Generate, Faults) {
   FakeRanks more = counter();
   more.change().entries[0]->inputs.push_back(std::make_unique<plan::PortT>(*ranks.plan().entries[0]->inputs[0]));
   more.change().entries[0]->inputs[1]->name = "mask";
+  more.change().entries[0]->inputs[1]->role = plan::PortRole::data;
   options.temperature = 1;
   expectError(checkGenerate(more.plan(), options), StatusCode::refused,
               "input 'mask' of entry point 'logits', expected only 'tokens'");

@@ -319,6 +319,7 @@ TEST_F(TrainerTest, RefusesAnInputWithTheNameOfAScalar) {
   FakeRanks fake = ranks();
   plan::PortT &port = *fake.change().entries[0]->inputs[1];
   port.name = "lr";
+  port.role = plan::PortRole::learning_rate;
   const Status status = train(fake, options(), observer);
   expectError(status, StatusCode::refused,
               "input 'lr' of entry point 'train_step', expected a scalar of the step but got shape 2x4");

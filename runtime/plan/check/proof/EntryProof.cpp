@@ -182,7 +182,7 @@ bool EntryProof::isMeanOfRanks(const plan::ViewT &view, std::uint32_t id, Mismat
 std::set<std::uint32_t> EntryProof::specialRepetitions(const plan::SectionT &section) {
   std::set<std::uint32_t> special{0, section.repeat - 1};
   for (const auto &instruction : section.instructions)
-    if (instruction->when == plan::When::list)
+    if (instruction->when == plan::When::listed)
       special.insert(instruction->repetitions.begin(), instruction->repetitions.end());
   return special;
 }

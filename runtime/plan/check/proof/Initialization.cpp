@@ -30,7 +30,7 @@ public:
 
   Result run() {
     for (const auto &port : entry.inputs)
-      contents[port->view->buffer].isSeed = port->name == "seed";
+      contents[port->view->buffer].isSeed = port->role == plan::PortRole::seed;
     forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
       forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
         if (isWrite)

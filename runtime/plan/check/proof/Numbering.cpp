@@ -2,6 +2,7 @@
 #include "runtime/plan/check/proof/Numbering.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/check/Roles.h"
 #include "runtime/plan/check/proof/Forms.h"
 #include "runtime/plan/check/proof/KernelRules.h"
 #include "runtime/plan/check/proof/Key.h"
@@ -13,11 +14,6 @@ namespace sluice::check::proof {
 namespace {
 
 bool commutes(const std::string &op) { return op == "model.add" || op == "model.multiply" || op == "model.maximum"; }
-
-/// Scalars that the host gives to a step, equal for all ranks and micro-batches.
-bool isOfStep(const std::string &input) {
-  return input == "lr" || input == "step" || input == "seed" || input == "loss_scale";
-}
 
 } // namespace
 
@@ -80,7 +76,7 @@ Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.progra
         continue;
       const RootId root =
           rootOf(Key("input").add(name).add(inputName).add(std::int64_t(input)).take(), elementsOf(type(id).shape));
-      roots[root].varies = !isOfStep(inputName);
+      roots[root].varies = !isOfStep(program.input_roles[input]);
       setDense(id, root);
     }
     for (; op < recorded->ops_end; ++op)

@@ -161,28 +161,28 @@ const WrongProduct wrongProducts[] = {
      {"MissingMicrobatchOfNorm", "", 9, "",
       [](plan::PlanT &plan) {
         plan::InstructionT &launch = addingLaunch(plan, "layer_norm_grad");
-        launch.when = plan::When::list;
+        launch.when = plan::When::listed;
         launch.repetitions = {2, 3};
       }}},
     {sums,
      {"MissingMicrobatchOfBias", "", 7, "misses micro-batch 1",
       [](plan::PlanT &plan) {
         plan::InstructionT &launch = addingLaunch(plan, "reduce_sum");
-        launch.when = plan::When::list;
+        launch.when = plan::When::listed;
         launch.repetitions = {2, 3};
       }}},
     {accumulation,
      {"MissingMicrobatch", "", 7, "misses micro-batch 1",
       [](plan::PlanT &plan) {
         plan::InstructionT &product = addingProduct(plan);
-        product.when = plan::When::list;
+        product.when = plan::When::listed;
         product.repetitions = {2, 3, 4};
       }}},
     {splitLoss,
      {"MissingMicrobatchOfTheLoss", "", 7, "misses micro-batch 1",
       [](plan::PlanT &plan) {
         plan::InstructionT &product = addingProduct(plan);
-        product.when = plan::When::list;
+        product.when = plan::When::listed;
         product.repetitions = {2};
       }}},
     {splitLoss,

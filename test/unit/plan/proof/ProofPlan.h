@@ -59,6 +59,7 @@ public:
     const std::uint32_t id = value(std::move(shape), dtype);
     program().inputs.push_back(id);
     program().input_names.push_back(nameId(name));
+    program().input_roles.push_back(impliedPortRole(name));
     return id;
   }
   /// An op with these results.

@@ -12,7 +12,7 @@ using enum plan::CollectiveKind;
 using Views = std::vector<std::pair<plan::ViewT, plan::ViewT>>;
 
 void setRepetitions(plan::InstructionT &instruction, std::vector<std::uint32_t> repetitions) {
-  instruction.when = plan::When::list;
+  instruction.when = plan::When::listed;
   instruction.repetitions = std::move(repetitions);
 }
 

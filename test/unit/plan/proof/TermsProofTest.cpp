@@ -302,7 +302,7 @@ TEST(TermsProof, SumsOfEqualMicrobatchesAreAdded) {
   EXPECT_NE(proofOf(twice), "");
 
   SumOfMeans fewer;
-  fewer.accumulations[3]->when = plan::When::list;
+  fewer.accumulations[3]->when = plan::When::listed;
   EXPECT_NE(proofOf(fewer), "");
 
   SumOfMeans turned;
