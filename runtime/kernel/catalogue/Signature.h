@@ -89,7 +89,7 @@ struct LaunchDims {
   std::vector<std::vector<LaunchDim>> inputs, outputs;
   /// How results combine that lack a factor which ranks divide; none: ranks must not divide it.
   KernelTerms terms = KernelTerms::none;
-  /// The first input that each rank adds to its result; the number of inputs if there is none.
+  /// The first input that each rank adds to its result, or the number of inputs.
   std::size_t firstAddend = 0;
 };
 

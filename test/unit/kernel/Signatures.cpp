@@ -22,13 +22,22 @@ std::string faultOf(std::string_view dims) {
 
 TEST(Signatures, WithAFaultAreRefused) {
   EXPECT_EQ(faultOf("x[rows.. c!] weight[c] -> y[rows.. c] rstd[rows..]"), "");
-  for (const char *dims :
-       {"", "x[c] weight[c]", "x[c] -> y[c] rstd[]", "x[c] w[c] -> y[c] rstd[]", "weight[c] x[c] -> y[c] rstd[]",
-        "x[c weight[c] -> y[c] rstd[]", "x[c..] weight[c] -> y[c..] rstd[]", "x[~c] weight[c] -> y[c] rstd[]",
-        "x[c!without] weight[c] -> y[c] rstd[]", "x[c] weight[c] -> y[c] rstd[rows..-dims]",
-        "x[c]^epsilon weight[c] -> y[c] rstd[]", "x[c] weight[c] -> y[c] rstd[] more[c]",
-        "x[c] weight[c] -> y[c] rstd[] ?"})
-    EXPECT_NE(faultOf(dims), "") << dims;
+  const std::pair<const char *, const char *> faults[] = {
+      {"", "expected '->' but got ''"},
+      {"x[c] weight[c]", "expected '->' but got ''"},
+      {"x[c] weight[c] -> y[c] rstd[] -> z[c]", "unexpected '-> z[c]'"},
+      {"x[c] w[c] -> y[c] rstd[]", "the operands differ from those of the record"},
+      {"weight[c] x[c] -> y[c] rstd[]", "the operands differ from those of the record"},
+      {"x[c] weight[c] -> y[c] rstd[] more[c]", "the operands differ from those of the record"},
+      {"x[c weight[c] -> y[c] rstd[]", "expected a name but got '[c] -> y[c] rstd[]'"},
+      {"x[c..] weight[c] -> y[c..] rstd[]", "'c' is a factor and a pack"},
+      {"x[~c] weight[c] -> y[c] rstd[]", "expected a pack of dims"},
+      {"x[c]^epsilon weight[c] -> y[c] rstd[]", "expected two dims to exchange"},
+      {"x[c!without] weight[c] -> y[c] rstd[]", "unknown attribute 'without'"},
+      {"x[c] weight[c] -> y[c] rstd[rows..-dims]", "unknown attribute 'dims'"},
+  };
+  for (const auto &[dims, fault] : faults)
+    EXPECT_EQ(faultOf(dims), fault) << dims;
 }
 
 using Shapes = std::vector<std::vector<std::int64_t>>;
