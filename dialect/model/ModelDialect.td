@@ -167,10 +167,12 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
   /// The kernel that executes the op, with the op's attributes that the kernel's record has. Empty: the family defines
   /// getKernelCall.
   string kernel = mnemonic;
-  /// An elementwise op has the number of operations for each element of the first result (a transcendental function is
-  /// one), and the function of its sharding rule. Empty: the family defines getCost and getShardingRule.
+  /// The number of operations for each element of the first result (a transcendental function is one). Empty: the family
+  /// defines getCost.
   string flopsPerElement = "";
-  string rule = "pointwiseRule";
+  /// The function of the sharding rule; that of the kernel's record unless the op differs. Empty: the family defines
+  /// getShardingRule.
+  string rule = "recordedRule";
   /// The family defines buildShardableForm.
   bit hasShardableForm = 0;
   /// This result and all that follow it may be wider; negative: none may.
@@ -186,8 +188,8 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
     # !if(!lt(firstWidened, 0), "", "::llvm::LogicalResult $cppClass::widenResult(unsigned result, ::mlir::Type element) {\n"
         # "  if (int(result) < " # firstWidened # ")\n    return ::mlir::failure();\n"
         # "  ::sluice::model::setElement((*this)->getResult(result), element);\n  return ::mlir::success();\n}\n")
-    # !if(!empty(flopsPerElement), "", "::sluice::ShardingRule $cppClass::getShardingRule() { return " # rule # "(*this); }\n"
-        # "::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this, " # flopsPerElement # "); }\n");
+    # !if(!empty(rule), "", "::sluice::ShardingRule $cppClass::getShardingRule() { return " # rule # "(*this); }\n")
+    # !if(!empty(flopsPerElement), "", "::sluice::OpCost $cppClass::getCost() { return pointwiseCost(*this, " # flopsPerElement # "); }\n");
 }
 
 /// A compute op: a missing interface method is a link error.

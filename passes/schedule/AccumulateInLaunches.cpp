@@ -28,6 +28,8 @@ bool isSet(LaunchOp launch, llvm::StringRef flag) {
   return setting && !setting.getValue().isZero();
 }
 
+KernelAddition additionOf(LaunchOp launch) { return findKernelRecord(launch.getKernel())->addition; }
+
 /// A result of a launch that is only accumulated.
 struct Term {
   /// The result, and the kernel's input for its sum.
@@ -132,7 +134,7 @@ struct AccumulateInLaunches : sluice::impl::AccumulateInLaunchesBase<AccumulateI
     for (auto entry : getOperation().getOps<EntryOp>()) {
       SmallVector<LaunchOp> additions;
       entry.walk([&](LaunchOp op) {
-        if (op.getKernel() == StringRef(kernelName(KernelId::add)))
+        if (additionOf(op) == KernelAddition::ofValues)
           additions.push_back(op);
       });
       BufferUses uses = usesOf(entry);
@@ -143,7 +145,7 @@ struct AccumulateInLaunches : sluice::impl::AccumulateInLaunchesBase<AccumulateI
         uses = usesOf(entry);
       Terms terms;
       entry.walk([&](LaunchOp op) {
-        if (op.getKernel() == "accumulate" && isSet(op, "first"))
+        if (additionOf(op) == KernelAddition::inPlace && isSet(op, "first"))
           findTerm(op, uses, symbols, terms);
       });
       for (auto &[launch, of] : terms)
@@ -203,7 +205,7 @@ struct AccumulateInLaunches : sluice::impl::AccumulateInLaunchesBase<AccumulateI
       return;
     auto launch = dyn_cast<LaunchOp>(ofSource[0].op), later = dyn_cast<LaunchOp>(ofSource[2].op);
     const ViewAttr written = ofSource[0].view;
-    if (!launch || !later || later.getKernel() != "accumulate" || later.getInputs() != begin.getInputs() ||
+    if (!launch || !later || later.getKernel() != begin.getKernel() || later.getInputs() != begin.getInputs() ||
         later.getOutputs() != begin.getOutputs() || launch->getBlock() != begin->getBlock() ||
         launch->getBlock() != later->getBlock() || streamOf(launch) != streamOf(begin) ||
         !isSameRange(written, source) || source.getElementType() != sum.getElementType() ||

@@ -87,7 +87,7 @@ struct AssignStreams : sluice::impl::AssignStreamsBase<AssignStreams> {
               workspaceOf(launch, {stream == StreamKind::host ? std::string_view("cpu") : device, threads, isa}));
           uint64_t &largest = workspace[stream];
           largest = std::max<uint64_t>(largest, launch.getWorkspace());
-          if (recipe->target.device == TargetDevice::cuda && findKernelRecord(launch.getKernel())->isLibraryProduct)
+          if (recipe->target.device == TargetDevice::cuda && findKernelRecord(launch.getKernel())->isLibraryProduct())
             launch.setSmMargin(inFlight.smMargin());
         }
       });

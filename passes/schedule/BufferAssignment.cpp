@@ -99,7 +99,7 @@ void BufferAssignment::findAlignedRows() {
   };
   entry.walk([&](KernelOpInterface op) {
     if (isa<ViewOpInterface>(*op) || !op->getParentOfType<spmd::SectionOp>() ||
-        !kernelRecord(op.getKernelCall().kernel).isLibraryProduct)
+        !kernelRecord(op.getKernelCall().kernel).isLibraryProduct())
       return;
     for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()), llvm::to_vector(op->getResults())))
       align(value);

@@ -23,10 +23,17 @@ using namespace sluice::plan_ir;
 
 namespace {
 
+/// The combination of a kernel and the sum of its first result over rows; null if the launch is no such sum.
+const KernelRecord *combinationWith(LaunchOp sum) {
+  for (const KernelRecord &record : catalogue())
+    if (record.parts.size() == 2 && !record.parts.begin()[1].names.empty() &&
+        sum.getKernel() == StringRef(kernelName(record.parts.begin()[1].kernel)))
+      return &record;
+  return nullptr;
+}
+
 /// True for a sum over all dims but the last, without division.
 bool isSumOverRows(LaunchOp launch) {
-  if (launch.getKernel() != StringRef(kernelName(KernelId::reduce_sum)))
-    return false;
   const auto dims = launch.getSettings().getAs<DenseI64ArrayAttr>("dims");
   const auto mean = launch.getSettings().getAs<IntegerAttr>("mean");
   const size_t rank = cast<ViewAttr>(launch.getInputs()[0]).getShape().size();
@@ -35,7 +42,7 @@ bool isSumOverRows(LaunchOp launch) {
 }
 
 /// The gradient of a layer norm whose dx the sum reads; null if they cannot be one launch at the gradient's position.
-LaunchOp gradientOf(LaunchOp sum, int64_t position, const BufferUses &uses) {
+LaunchOp gradientOf(LaunchOp sum, const KernelRecord &both, int64_t position, const BufferUses &uses) {
   const auto dx = cast<ViewAttr>(sum.getInputs()[0]), result = cast<ViewAttr>(sum.getOutputs()[0]);
   LaunchOp gradient;
   int64_t from = 0;
@@ -44,7 +51,7 @@ LaunchOp gradientOf(LaunchOp sum, int64_t position, const BufferUses &uses) {
       gradient = dyn_cast<LaunchOp>(use.op);
       from = use.position;
     }
-  const bool canMove = gradient && gradient.getKernel() == StringRef(kernelName(KernelId::layer_norm_grad)) &&
+  const bool canMove = gradient && gradient.getKernel() == StringRef(kernelName(both.parts.begin()->kernel)) &&
                        cast<ViewAttr>(gradient.getOutputs()[0]) == dx && gradient->getBlock() == sum->getBlock() &&
                        whenOf(gradient) == whenOf(sum) && streamOf(gradient) == streamOf(sum) &&
                        windowIsFree(uses.lookup(result.getBuffer().getAttr()), result, result, from, position);
@@ -52,6 +59,7 @@ LaunchOp gradientOf(LaunchOp sum, int64_t position, const BufferUses &uses) {
 }
 
 void fuse(LaunchOp gradient, LaunchOp sum) {
+  const KernelRecord *both = combinationWith(sum);
   Builder builder(gradient.getContext());
   SmallVector<Attribute> outputs(gradient.getOutputs().begin(), gradient.getOutputs().end());
   SmallVector<int64_t> values(gradient.getOutputValues());
@@ -60,7 +68,7 @@ void fuse(LaunchOp gradient, LaunchOp sum) {
   values.push_back(sum.getOutputValues().empty() ? 0 : sum.getOutputValues()[0]);
   const auto result = cast<ViewAttr>(sum.getOutputs()[0]);
   gradient->setLoc(builder.getFusedLoc({gradient.getLoc(), sum.getLoc()}));
-  gradient.setKernel(kernelName(KernelId::layer_norm_grad_and_sum));
+  gradient.setKernel(both->name);
   gradient.setOutputsAttr(builder.getArrayAttr(outputs));
   gradient.setOutputValues(values);
   gradient.setFlops(gradient.getFlops() + sum.getFlops());
@@ -83,9 +91,10 @@ struct FuseColumnSums : sluice::impl::FuseColumnSumsBase<FuseColumnSums> {
       llvm::MapVector<LaunchOp, LaunchOp> sums;
       forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
         auto sum = dyn_cast<LaunchOp>(op);
-        if (!sum || !isSumOverRows(sum))
+        const KernelRecord *both = sum ? combinationWith(sum) : nullptr;
+        if (!both || !isSumOverRows(sum))
           return;
-        if (LaunchOp gradient = gradientOf(sum, position, uses))
+        if (LaunchOp gradient = gradientOf(sum, *both, position, uses))
           sums.insert({gradient, sum});
       });
       for (auto [gradient, sum] : sums)

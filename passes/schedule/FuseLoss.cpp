@@ -22,24 +22,23 @@ using namespace sluice::plan_ir;
 
 namespace {
 
-/// True for a launch of the kernel.
-bool launches(LaunchOp launch, KernelId kernel) {
-  return launch && launch.getKernel() == StringRef(kernelName(kernel));
-}
-
 ViewAttr viewOf(ArrayAttr views, unsigned index) { return cast<ViewAttr>(views[index]); }
 
-/// The kernels of a loss, of its gradient, and of both.
-struct LossKernels {
-  KernelId loss, gradient, both;
-};
-constexpr LossKernels ofLogits{KernelId::cross_entropy, KernelId::cross_entropy_grad, KernelId::cross_entropy_and_grad},
-    ofChunks{KernelId::linear_cross_entropy, KernelId::linear_cross_entropy_grad,
-             KernelId::linear_cross_entropy_and_grad};
+/// The combination of a loss and its gradient: the last output of the first part is the last input of the second one.
+bool isLossAndGradient(const KernelRecord &record) {
+  return record.parts.size() == 2 && record.parts.begin()[1].names.empty();
+}
+/// It computes the logits of a chunk once, where its parts compute them twice.
+bool isChunked(const KernelRecord &record) { return record.work == KernelWork::chunkedProduct; }
+
+/// True for a launch of the part.
+bool launches(LaunchOp launch, const PartRecord &part) {
+  return launch && launch.getKernel() == StringRef(kernelName(part.kernel));
+}
 
 /// A loss, its gradient, and the launch between them that writes the factor of the gradient, or null.
 struct LossAndGradient {
-  LossKernels kernels;
+  const KernelRecord *both;
   LaunchOp loss, factor, gradient;
 };
 
@@ -57,9 +56,9 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
       SmallVector<LossAndGradient> pairs;
       forEachInstruction(entry, [&](Operation *op, int64_t position, SectionOp) {
         auto gradient = dyn_cast<LaunchOp>(op);
-        for (const LossKernels &kernels : {ofLogits, ofChunks})
-          if (launches(gradient, kernels.gradient) && (readsLogits || kernels.both == ofChunks.both))
-            if (std::optional<LossAndGradient> pair = pairOf(kernels, gradient, position, uses))
+        for (const KernelRecord &both : catalogue())
+          if (isLossAndGradient(both) && launches(gradient, both.parts.begin()[1]) && (readsLogits || isChunked(both)))
+            if (std::optional<LossAndGradient> pair = pairOf(both, gradient, position, uses))
               pairs.push_back(*pair);
       });
       for (const LossAndGradient &pair : pairs)
@@ -69,13 +68,13 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
 
   /// With the loss of the gradient's operands, if the gradient can run at its position. The inputs of a gradient are
   /// its factor, those of the loss, and the log-sum-exp.
-  static std::optional<LossAndGradient> pairOf(const LossKernels &kernels, LaunchOp gradient, int64_t position,
+  static std::optional<LossAndGradient> pairOf(const KernelRecord &both, LaunchOp gradient, int64_t position,
                                                const BufferUses &uses) {
     const ArrayAttr inputs = gradient.getInputs();
     const ArrayRef<Attribute> operands = inputs.getValue().drop_front().drop_back();
     const ViewAttr lse = viewOf(inputs, inputs.size() - 1);
     // The last write of the log-sum-exp before the gradient.
-    LossAndGradient pair{kernels, {}, {}, gradient};
+    LossAndGradient pair{&both, {}, {}, gradient};
     int64_t from = 0;
     for (const BufferUse &use : uses.lookup(lse.getBuffer().getAttr()))
       if (use.writes && use.position < position) {
@@ -83,9 +82,9 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
         from = use.position;
       }
     LaunchOp loss = pair.loss;
-    if (!launches(loss, kernels.loss) || loss->getBlock() != gradient->getBlock() || whenOf(loss) != whenOf(gradient) ||
-        loss.getSettings() != gradient.getSettings() || loss.getInputs().getValue() != operands ||
-        viewOf(loss.getOutputs(), 1) != lse)
+    if (!launches(loss, *both.parts.begin()) || loss->getBlock() != gradient->getBlock() ||
+        whenOf(loss) != whenOf(gradient) || loss.getSettings() != gradient.getSettings() ||
+        loss.getInputs().getValue() != operands || viewOf(loss.getOutputs(), 1) != lse)
       return std::nullopt;
     const auto usesBetween = [&](ViewAttr view) {
       SmallVector<BufferUse> between;
@@ -137,7 +136,7 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
     if (factor)
       factor->moveBefore(loss);
     loss->setLoc(builder.getFusedLoc({loss.getLoc(), gradient.getLoc()}));
-    loss.setKernel(kernelName(pair.kernels.both));
+    loss.setKernel(pair.both->name);
     loss.setInputsAttr(builder.getArrayAttr(inputs));
     loss.setOutputsAttr(builder.getArrayAttr(outputs));
     loss.setInputValues(inputValues);
@@ -145,7 +144,7 @@ struct FuseLoss : sluice::impl::FuseLossBase<FuseLoss> {
     loss.setMayAlias(mayAlias);
     // Both compute the logits of a chunk.
     const std::uint64_t logits =
-        pair.kernels.both == ofChunks.both
+        isChunked(*pair.both)
             ? 2 * std::uint64_t(viewOf(loss.getInputs(), 0).elements() * viewOf(loss.getInputs(), 1).getShape()[0])
             : 0;
     loss.setFlops(loss.getFlops() + gradient.getFlops() - std::min(loss.getFlops(), logits));

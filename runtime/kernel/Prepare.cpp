@@ -51,6 +51,7 @@ Result<std::unique_ptr<BoundKernel>> prepareByRecord(const KernelRecord &record,
   const Attributes given = request.attributes ? *request.attributes : Attributes();
   SLUICE_RETURN_IF_ERROR(checkLaunch(record, request.inputs, request.outputs, given));
   const Attributes all = withFallbacks(record, given);
+  SLUICE_RETURN_IF_ERROR(checkExtents(record, request.inputs, request.outputs, all));
   KernelRequest checked = request;
   checked.attributes = &all;
   checked.record = &record;

@@ -1,6 +1,7 @@
 //===- ProcessMemory.cpp - the predicted memory of a process that runs a plan ------===//
 #include "runtime/plan/ProcessMemory.h"
 
+#include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/CheckpointMemory.h"
 
 #include <algorithm>
@@ -77,7 +78,8 @@ std::uint64_t packedBytes(const plan::LaunchT &launch, bool avx512, std::uint64_
 }
 
 bool isProduct(std::string_view kernel) {
-  return kernel == "matmul" || kernel == "matmul_gelu" || kernel == "matmul_gelu_grad";
+  const KernelRecord *record = findKernelRecord(kernel);
+  return record && record->work == KernelWork::product;
 }
 
 Counts count(const plan::PlanT &plan) {

@@ -23,6 +23,7 @@ def Model_AllGatherOp : Model_Op<"all_gather"> {
     ```
   }];
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$operand);
+  let rule = "";
   let results = (outs Model_OfMinRank<Model_FloatTensor, 1>:$result);
   let hasVerifier = 1;
   let kernel = "copy";
@@ -44,6 +45,7 @@ def Model_ReduceScatterOp : Model_Op<"reduce_scatter"> {
     ```
   }];
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$operand);
+  let rule = "";
   let results = (outs Model_OfMinRank<Model_FloatTensor, 1>:$result);
   let hasVerifier = 1;
   let kernel = "copy";

@@ -25,7 +25,6 @@ def Model_AllReduceOp : Model_Op<"all_reduce", [Model_ResultsLike<["operand"]>]>
   let arguments = (ins Model_FloatTensor:$operand, Model_LossReductionAttr:$reduction, OptionalAttr<StrArrayAttr>:$unshard);
   let results = (outs Model_FloatTensor:$result);
   let flopsPerElement = "1";
-  let rule = "linearRule";
   let kernel = "copy";
 }
 

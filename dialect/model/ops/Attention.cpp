@@ -134,38 +134,6 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Batch and heads are parallel; rows, columns and the head's size are replicated. The heads of q are groups x heads in
-/// a group: if groups are split, k and v are split in the same way.
-struct HeadFactors {
-  ShardingRule rule;
-  TensorFactors q, k, lse;
-  explicit HeadFactors(const Extents &e) {
-    unsigned batch = rule.addFactor(e.B), rows = rule.addFactor(e.T, true), groups = rule.addFactor(e.G),
-             shared = rule.addFactor(e.H / e.G), size = rule.addFactor(e.D, true), columns = rule.addFactor(e.S, true);
-    q = {{batch}, {rows}, {groups, shared}, {size}};
-    k = {{batch}, {columns}, {groups}, {size}};
-    lse = {{batch}, {groups, shared}, {rows}};
-  }
-};
-} // namespace
-
-ShardingRule AttentionOp::getShardingRule() {
-  HeadFactors f(Extents(getQ(), getK()));
-  f.rule.operands.append({f.q, f.k, f.k});
-  f.rule.results.append({f.q, f.lse});
-  return f.rule;
-}
-
-// Gradients of k and v are sums over the heads that share them.
-ShardingRule AttentionGradOp::getShardingRule() {
-  HeadFactors f(Extents(getQ(), getK()));
-  f.rule.reduction = PartialReduction::sum;
-  f.rule.operands.append({f.q, f.q, f.k, f.k, f.q, f.lse});
-  f.rule.results.append({f.q, f.k, f.k});
-  return f.rule;
-}
-
 /// k or v with each head repeated for every head of q that shares it.
 static Value repeatHeads(ImplicitLocOpBuilder &builder, Value value, const Extents &e) {
   Value groups = makeReshape(builder, value, {e.B, e.S, e.G, 1, e.D});

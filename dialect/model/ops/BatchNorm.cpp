@@ -116,29 +116,6 @@ FailureOrValues RunningAverageOp::evaluate(ImplicitLocOpBuilder &) { return Smal
 FailureOrValues CountUpOp::evaluate(ImplicitLocOpBuilder &) { return SmallVector<Value>{getOld()}; }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-/// Channels are parallel; all other dims of x are normalized over and replicated.
-static ShardingRule channelRule(Operation *op, ArrayRef<int64_t> x) {
-  ShardingRule rule;
-  unsigned channels = rule.addFactor(x.back());
-  TensorFactors full;
-  for (int64_t extent : x.drop_back())
-    full.push_back({rule.addFactor(extent, /*replicated=*/true)});
-  full.push_back({channels});
-  auto map = [&](Value value) { return typeOf(value).getRank() == 1 ? TensorFactors{{channels}} : full; };
-  for (Value operand : op->getOperands())
-    rule.operands.push_back(map(operand));
-  for (Value result : op->getResults())
-    rule.results.push_back(map(result));
-  return rule;
-}
-
-ShardingRule BatchNormOp::getShardingRule() { return channelRule(*this, shapeOf(getX())); }
-ShardingRule BatchNormGradOp::getShardingRule() { return channelRule(*this, shapeOf(getX())); }
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

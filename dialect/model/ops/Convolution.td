@@ -33,6 +33,7 @@ def Model_Conv2dOp : Model_Op<"conv2d", [DeclareOpInterfaceMethods<ScaleOrBiasOp
   let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, Optional<Model_FloatTensor>:$bias,
                        DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation,
                        DefaultValuedAttr<I64Attr, "1">:$groups);
+  let rule = "";
   let results = (outs Model_FloatTensor:$y);
   let hasVerifier = 1;
 }
@@ -43,12 +44,14 @@ def Model_Conv2dInputGradOp : Model_Conv2dGradOp<"conv2d_input_grad"> {
   let summary = "VJP of conv2d with respect to x";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$weight, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let rule = "";
   let results = (outs Model_FloatTensor:$dx);
 }
 def Model_Conv2dWeightGradOp : Model_Conv2dGradOp<"conv2d_weight_grad"> {
   let summary = "VJP of conv2d with respect to the weight";
   let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, DenseI64ArrayAttr:$stride,
                        DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let rule = "";
   let results = (outs Model_FloatTensor:$dweight);
 }
 

@@ -44,7 +44,6 @@ class Model_RandomOp<string mnemonic> : Model_InactiveOp<mnemonic, []> {
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;
   let flopsPerElement = "1";
-  let rule = "positionedRule";
 }
 def Model_RandomNormalOp : Model_RandomOp<"random_normal"> {
   let summary = "normally distributed numbers by counter";

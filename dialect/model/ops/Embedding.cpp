@@ -69,33 +69,6 @@ FailureOrValues EmbeddingOp::decompose(ImplicitLocOpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-// Tokens and columns are parallel. If the table's rows are split, the kernel reads the local rows and returns zeros for
-// the others.
-ShardingRule EmbeddingOp::getShardingRule() {
-  ShardingRule rule;
-  TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
-  unsigned rows = rule.addFactor(shapeOf(getTable()).front(), /*replicated=*/false, /*positioned=*/true);
-  rule.operands.append({TensorFactors{{rows}, result.back()}, TensorFactors(result.begin(), result.end() - 1)});
-  rule.results.push_back(result);
-  rule.reduction = PartialReduction::sum;
-  return rule;
-}
-
-// Tokens are summed over; any part of the table's rows can be computed alone.
-ShardingRule EmbeddingGradOp::getShardingRule() {
-  ShardingRule rule;
-  TensorFactors dy = addFactors(rule, shapeOf(getDy()), typeOf(getDy()).getRank());
-  unsigned rows = rule.addFactor(shapeOf(getDtable()).front(), /*replicated=*/false, /*positioned=*/true);
-  rule.operands.append({dy, TensorFactors(dy.begin(), dy.end() - 1)});
-  rule.results.push_back({{rows}, dy.back()});
-  rule.reduction = PartialReduction::sum;
-  return rule;
-}
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

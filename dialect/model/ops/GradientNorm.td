@@ -16,6 +16,7 @@ def Model_PowerSumOp : Model_StepOp<"power_sum", [Rules_AtLeastOneOperand]> {
     ```
   }];
   let arguments = (ins Variadic<Model_FloatTensor>:$gradients, Model_NormExponent:$p);
+  let rule = "";
   let results = (outs Model_Scalar:$result);
 }
 def Model_NormRootOp : Model_StepOp<"norm_root", []> {

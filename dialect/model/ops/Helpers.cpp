@@ -2,6 +2,8 @@
 
 #include "dialect/model/ops/Helpers.h"
 
+#include "runtime/kernel/catalogue/Signature.h"
+
 #include "mlir/Dialect/Traits.h"
 
 using namespace mlir;
@@ -194,35 +196,74 @@ Value makeExpand(ImplicitLocOpBuilder &builder, Value value, ArrayRef<int64_t> t
 // Rules
 //===----------------------------------------------------------------------===//
 
+static Extents extentsOf(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  return {shape.data(), shape.size()};
+}
+
 ShardingRule pointwiseRule(Operation *op) {
   SmallVector<ArrayRef<int64_t>> operands(llvm::map_range(op->getOperands(), shapeOf));
   SmallVector<ArrayRef<int64_t>> results(llvm::map_range(op->getResults(), shapeOf));
   return elementwiseRule(operands, results);
 }
 
-ShardingRule linearRule(Operation *op) {
-  ShardingRule rule = pointwiseRule(op);
-  rule.linear = true;
+ShardingRule recordedRule(Operation *op) {
+  const KernelCall call = cast<KernelOpInterface>(op).getKernelCall();
+  const KernelRecord &record = kernelRecord(call.kernel);
+  const SmallVector<Extents> inputs(llvm::map_range(op->getOperands(), extentsOf)),
+      outputs(llvm::map_range(op->getResults(), extentsOf));
+  const std::optional<LaunchDims> dims = launchDims(record, launchAttributes(call.attributes), inputs, outputs);
+  ShardingRule rule;
+  // Extents that do not fit are an error of the verifier.
+  if (!dims) {
+    for (Value operand : op->getOperands())
+      rule.operands.push_back(addFactors(rule, shapeOf(operand), 0));
+    for (Value result : op->getResults())
+      rule.results.push_back(addFactors(rule, shapeOf(result), 0));
+    return rule;
+  }
+  // Until a result has it, a factor is reduced.
+  const bool isCombined = dims->terms != KernelTerms::none && dims->firstAddend >= inputs.size();
+  for (const LaunchFactor &factor : dims->factors)
+    rule.addFactor(factor.size, /*replicated=*/true);
+  const auto convert = [&](const std::vector<std::vector<LaunchDim>> &tensors, bool isResult) {
+    SmallVector<TensorFactors> all;
+    for (const std::vector<LaunchDim> &tensor : tensors) {
+      TensorFactors &own = all.emplace_back();
+      for (const LaunchDim &dim : tensor) {
+        own.emplace_back(dim.factors.begin(), dim.factors.end());
+        for (int factor : dim.factors) {
+          ShardingFactor &known = rule.factors[factor];
+          known.positioned |= dim.isPositioned;
+          known.replicated &= dims->factors[factor].isFull || !(isResult || isCombined);
+        }
+      }
+    }
+    return all;
+  };
+  rule.operands = convert(dims->inputs, /*isResult=*/false);
+  rule.results = convert(dims->outputs, /*isResult=*/true);
+  switch (dims->terms) {
+  case KernelTerms::none:
+    break;
+  case KernelTerms::sum:
+    rule.reduction = PartialReduction::sum;
+    break;
+  case KernelTerms::maximum:
+    rule.reduction = PartialReduction::max;
+    break;
+  case KernelTerms::logSumExp:
+    rule.reduction = PartialReduction::logsumexp;
+    break;
+  }
+  rule.linear = record.isLinear;
   return rule;
 }
 
-ShardingRule positionedRule(Operation *op) {
-  ShardingRule rule = pointwiseRule(op);
-  for (ShardingFactor &factor : rule.factors)
-    factor.positioned = true;
+ShardingRule nonlinearRule(Operation *op) {
+  ShardingRule rule = recordedRule(op);
+  rule.linear = false;
   return rule;
-}
-
-RowFactors::RowFactors(Value value) : x(addFactors(rule, shapeOf(value), shapeOf(value).size() - 1)) {
-  rows.assign(x.begin(), x.end() - 1);
-  columns = {x.back()};
-}
-
-ShardingRule rowRule(Operation *op) {
-  RowFactors f(op->getResult(0));
-  f.rule.operands.assign(op->getNumOperands(), f.x);
-  f.rule.results.push_back(f.x);
-  return f.rule;
 }
 
 TensorFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, size_t replicatedFrom) {

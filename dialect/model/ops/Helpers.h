@@ -89,26 +89,14 @@ mlir::Value makeExpand(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, l
 
 //===- Rules --------------------------------------------------------------------===//
 
+/// The rule of the signature in the kernel's record.
+ShardingRule recordedRule(mlir::Operation *op);
+/// The same for an op that is not linear although its kernel is.
+ShardingRule nonlinearRule(mlir::Operation *op);
 /// Elementwise with broadcasting over all operands and results.
 ShardingRule pointwiseRule(mlir::Operation *op);
-/// The same for an op that is linear in all operands together.
-ShardingRule linearRule(mlir::Operation *op);
-/// The same for an op whose kernel reads the offset of its part.
-ShardingRule positionedRule(mlir::Operation *op);
 /// Of iota: its kernel counts from the first element of its result.
 ShardingRule iotaRule(mlir::Operation *op);
-/// The factors of a tensor x of rows, of one value for each row, and of one for each column. Rows are parallel, columns
-/// are replicated.
-struct RowFactors {
-  ShardingRule rule;
-  TensorFactors x, rows, columns;
-  explicit RowFactors(mlir::Value value);
-};
-/// The rule of an op whose operands and result are tensors of rows.
-ShardingRule rowRule(mlir::Operation *op);
-/// Reduced dims are factors of the operand alone, replicated if `replicated`.
-ShardingRule reductionRule(mlir::Value operand, llvm::ArrayRef<std::int64_t> dims, bool keep,
-                           PartialReduction reduction, bool replicated);
 /// Adds one factor for each dim of a tensor; those of the dims from `replicatedFrom` on are replicated.
 TensorFactors addFactors(ShardingRule &rule, llvm::ArrayRef<std::int64_t> shape, std::size_t replicatedFrom);
 

@@ -97,37 +97,6 @@ FailureOrValues LinearCrossEntropyOp::decompose(ImplicitLocOpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The weight is replicated. Rows of a mean are replicated too: the number of counted targets is that of all rows.
-struct LinearFactors {
-  ShardingRule rule;
-  TensorFactors x, rows, weight;
-
-  template <typename OpT> explicit LinearFactors(OpT op) {
-    ArrayRef<int64_t> shape = shapeOf(op.getX());
-    x = addFactors(rule, shape, op.getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
-    rows.assign(x.begin(), x.end() - 1);
-    weight = {{rule.addFactor(shapeOf(op.getWeight()).front(), /*replicated=*/true)}, x.back()};
-    rule.reduction = PartialReduction::sum;
-  }
-};
-} // namespace
-
-ShardingRule LinearCrossEntropyOp::getShardingRule() {
-  LinearFactors f(*this);
-  f.rule.operands.append({f.x, f.weight, f.rows});
-  f.rule.results.append({TensorFactors(), f.rows});
-  return f.rule;
-}
-
-// The weight's gradient is a sum over rows.
-ShardingRule LinearCrossEntropyGradOp::getShardingRule() {
-  LinearFactors f(*this);
-  f.rule.operands.append({TensorFactors(), f.x, f.weight, f.rows, f.rows});
-  f.rule.results.append({f.x, f.weight});
-  return f.rule;
-}
-
 // If the classes are split, a rank has few logits and computes all rows at once.
 FailureOrValues LinearCrossEntropyOp::buildShardableForm(ImplicitLocOpBuilder &builder) { return decompose(builder); }
 

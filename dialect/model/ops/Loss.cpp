@@ -138,19 +138,6 @@ FailureOrValues CrossEntropyOp::decompose(ImplicitLocOpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// The columns are replicated, except in the split form. Rows of a mean are replicated too: the number of counted
-// targets is that of all rows.
-ShardingRule CrossEntropyOp::getShardingRule() {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getLogits());
-  TensorFactors logits = addFactors(rule, shape, getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
-  TensorFactors rows(logits.begin(), logits.end() - 1);
-  rule.operands.append({logits, rows});
-  rule.results.append({TensorFactors(), rows});
-  rule.reduction = PartialReduction::sum;
-  return rule;
-}
-
 // logsumexp, and each row's logit at its target: both can be computed on parts of the columns.
 FailureOrValues CrossEntropyOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   ArrayRef<int64_t> shape = shapeOf(getLogits()), rows = shape.drop_back();
@@ -169,19 +156,6 @@ FailureOrValues CrossEntropyOp::buildShardableForm(ImplicitLocOpBuilder &builder
                            makeScale(builder, sum, smoothing / static_cast<double>(shape.back())));
   }
   return SmallVector<Value>{lossOfRows(builder, *this, lse, picked), lse};
-}
-
-// Columns are parallel: the offset of a part shows whether it has the target.
-ShardingRule CrossEntropyGradOp::getShardingRule() {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getLogits());
-  TensorFactors logits = addFactors(rule, shape, getReduction() == LossReduction::mean ? 0 : shape.size() - 1);
-  rule.factors[logits.back().front()].replicated = false;
-  rule.factors[logits.back().front()].positioned = true;
-  TensorFactors rows(logits.begin(), logits.end() - 1);
-  rule.operands.append({TensorFactors(), logits, rows, rows});
-  rule.results.push_back(logits);
-  return rule;
 }
 
 //===----------------------------------------------------------------------===//

@@ -161,42 +161,6 @@ FailureOrValues MatmulOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// ([batch, i, k], [batch, k, j]) -> ([batch, i, j]), k reduced by sum
-ShardingRule productRule(const Product &product, Value resultValue, bool isInnerReplicated) {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(resultValue);
-  TensorFactors result = addFactors(rule, shape, shape.size());
-  unsigned i = result[shape.size() - 2].front(), j = result.back().front();
-  unsigned k = rule.addFactor(product.inner(), isInnerReplicated);
-  auto operand = [&](Value value, unsigned rows, unsigned columns) {
-    ArrayRef<int64_t> batch = shapeOf(value).drop_back(2);
-    size_t missing = shape.size() - 2 - batch.size();
-    TensorFactors factors;
-    for (size_t d = 0; d < batch.size(); ++d) {
-      factors.emplace_back();
-      if (batch[d] == shape[missing + d])
-        factors.back().push_back(result[missing + d].front());
-    }
-    factors.push_back({rows});
-    factors.push_back({columns});
-    return factors;
-  };
-  rule.operands.push_back(product.transposeLhs ? operand(product.lhs, k, i) : operand(product.lhs, i, k));
-  rule.operands.push_back(product.transposeRhs ? operand(product.rhs, j, k) : operand(product.rhs, k, j));
-  if (product.bias)
-    rule.operands.push_back({{j}});
-  if (product.residual)
-    rule.operands.push_back(result);
-  rule.results.push_back(result);
-  rule.reduction = PartialReduction::sum;
-  return rule;
-}
-
-// With a bias or residual k must be replicated: each rank would add them.
-ShardingRule MatmulOp::getShardingRule() {
-  return productRule(productOf(*this), getResult(), getBias() || getResidual());
-}
-
 // The product alone; bias and residual are added to it.
 FailureOrValues MatmulOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   if (!getBias() && !getResidual())

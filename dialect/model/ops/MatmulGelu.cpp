@@ -78,19 +78,6 @@ FailureOrValues MatmulGeluGradOp::decompose(ImplicitLocOpBuilder &builder) {
 // Sharding
 //===----------------------------------------------------------------------===//
 
-// As matmul; k is replicated: GELU of a partial sum is not a partial result.
-ShardingRule MatmulGeluOp::getShardingRule() {
-  ShardingRule rule = productRule(productOf(*this), getPre(), /*isInnerReplicated=*/true);
-  rule.results.push_back(rule.results.front());
-  return rule;
-}
-
-ShardingRule MatmulGeluGradOp::getShardingRule() {
-  ShardingRule rule = productRule(productOf(*this), getDpre(), /*isInnerReplicated=*/true);
-  rule.operands.push_back(rule.results.front());
-  return rule;
-}
-
 FailureOrValues MatmulGeluOp::buildShardableForm(ImplicitLocOpBuilder &builder) { return decompose(builder); }
 FailureOrValues MatmulGeluGradOp::buildShardableForm(ImplicitLocOpBuilder &builder) { return decompose(builder); }
 

@@ -18,6 +18,7 @@ def Model_BroadcastOp : Model_Op<"broadcast", [DeclareOpInterfaceMethods<ViewOpI
     ```
   }];
   let arguments = (ins Model_Tensor:$operand);
+  let rule = "";
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -37,6 +38,7 @@ def Model_ReshapeOp : Model_Op<"reshape", [DeclareOpInterfaceMethods<ViewOpInter
     ```
   }];
   let arguments = (ins Model_Tensor:$operand);
+  let rule = "";
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -56,6 +58,7 @@ def Model_TransposeOp : Model_Op<"transpose", [Model_InferTypes, DeclareOpInterf
     ```
   }];
   let arguments = (ins Model_Tensor:$operand, DenseI64ArrayAttr:$permutation);
+  let rule = "";
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
   let kernel = "copy";
@@ -74,6 +77,7 @@ def Model_SliceOp : Model_Op<"slice", [Model_InferTypes, DeclareOpInterfaceMetho
     ```
   }];
   let arguments = (ins Model_Tensor:$operand, DenseI64ArrayAttr:$start, DenseI64ArrayAttr:$limit, DenseI64ArrayAttr:$step);
+  let rule = "";
   let results = (outs Model_Tensor:$result);
   let extraClassDeclaration = "void adjustToTypes();";
   let hasVerifier = 1;
@@ -94,6 +98,7 @@ def Model_SplitOp : Model_Op<"split", [DeclareOpInterfaceMethods<ViewOpInterface
     ```
   }];
   let arguments = (ins Model_Tensor:$operand, I64Attr:$dim);
+  let rule = "";
   let results = (outs Variadic<Model_Tensor>:$results);
   let hasVerifier = 1;
   let kernel = "copy";
@@ -112,6 +117,7 @@ def Model_ConcatOp : Model_Op<"concat", [Model_InferTypes, DeclareOpInterfaceMet
     ```
   }];
   let arguments = (ins Variadic<Model_Tensor>:$operands, I64Attr:$dim);
+  let rule = "";
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
 }
@@ -129,6 +135,7 @@ def Model_PadOp : Model_Op<"pad", [Model_InferTypes]> {
     ```
   }];
   let arguments = (ins Model_Tensor:$operand, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$step, F64Attr:$value);
+  let rule = "";
   let results = (outs Model_Tensor:$result);
   let hasVerifier = 1;
 }

@@ -102,7 +102,11 @@ StridedLayout ConcatOp::getOperandWindow(unsigned operand, const StridedLayout &
 // Sharding
 //===----------------------------------------------------------------------===//
 
-ShardingRule BroadcastOp::getShardingRule() { return linearRule(*this); }
+ShardingRule BroadcastOp::getShardingRule() {
+  ShardingRule rule = pointwiseRule(*this);
+  rule.linear = true;
+  return rule;
+}
 
 // Dims are divided into common factors from the outermost on: [a, b c] and [a b, c] share a, b and c. If two extents
 // have no common factor, the dims up to the next position with equal products are replicated.
@@ -220,31 +224,6 @@ void SliceOp::adjustToTypes() {
   setLimit(limit);
 }
 ShardingRule PadOp::getShardingRule() { return windowRule(getOperand(), getResult()); }
-
-// Indices and the rest of a row are parallel; the rows of the table are replicated.
-ShardingRule GatherOp::getShardingRule() {
-  ShardingRule rule;
-  TensorFactors result = addFactors(rule, shapeOf(getResult()), typeOf(getResult()).getRank());
-  auto rest = result.begin() + typeOf(getIndices()).getRank();
-  TensorFactors table = {{rule.addFactor(shapeOf(getTable()).front(), /*replicated=*/true)}};
-  table.append(rest, result.end());
-  rule.operands.append({table, TensorFactors(result.begin(), rest)});
-  rule.results.push_back(result);
-  return rule;
-}
-
-// Indices are summed over.
-ShardingRule ScatterAddOp::getShardingRule() {
-  ShardingRule rule;
-  TensorFactors updates = addFactors(rule, shapeOf(getUpdates()), typeOf(getUpdates()).getRank());
-  auto rest = updates.begin() + typeOf(getIndices()).getRank();
-  TensorFactors result = {{rule.addFactor(shapeOf(getResult()).front(), /*replicated=*/true)}};
-  result.append(rest, updates.end());
-  rule.operands.append({updates, TensorFactors(updates.begin(), rest)});
-  rule.results.push_back(result);
-  rule.reduction = PartialReduction::sum;
-  return rule;
-}
 
 //===----------------------------------------------------------------------===//
 // Cost

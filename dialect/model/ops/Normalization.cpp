@@ -84,28 +84,6 @@ FailureOrValues LayerNormOp::decompose(ImplicitLocOpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-ShardingRule LayerNormOp::getShardingRule() {
-  RowFactors f(getX());
-  f.rule.operands.append({f.x, f.columns, f.columns});
-  f.rule.results.append({f.x, f.rows, f.rows});
-  return f.rule;
-}
-
-// The gradients of weight and bias are sums over rows.
-ShardingRule LayerNormGradOp::getShardingRule() {
-  RowFactors f(getX());
-  f.rule.operands.append({f.x, f.x, f.columns, f.rows, f.rows});
-  if (getAddend())
-    f.rule.operands.push_back(f.x);
-  f.rule.results.append({f.x, f.columns, f.columns});
-  f.rule.reduction = PartialReduction::sum;
-  return f.rule;
-}
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

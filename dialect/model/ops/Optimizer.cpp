@@ -122,26 +122,6 @@ LogicalResult AdamOp::verify() { return verifyUpdate(*this); }
 LogicalResult AdamwOp::verify() { return verifyUpdate(*this); }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-/// Elementwise for each parameter.
-template <typename OpT> static ShardingRule updateRule(OpT op) {
-  ShardingRule rule;
-  for (const UpdatedParameter &each : parametersOf(op)) {
-    const TensorFactors factors = addFactors(rule, shapeOf(each.values[0]), shapeOf(each.values[0]).size());
-    rule.operands.append(each.values.size(), factors);
-    rule.results.append(each.updated.size(), factors);
-  }
-  rule.operands.append(op.getSharedOperandCount(), TensorFactors());
-  return rule;
-}
-
-ShardingRule SgdOp::getShardingRule() { return updateRule(*this); }
-ShardingRule AdamOp::getShardingRule() { return updateRule(*this); }
-ShardingRule AdamwOp::getShardingRule() { return updateRule(*this); }
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

@@ -32,9 +32,8 @@ def Model_AddOp : Model_BinaryOp<"add", "lhs + rhs, broadcasting", [DeclareOpInt
     %y4 = model.maximum %x, %bias : (tensor<4x64xf32>, tensor<64xf32>) -> tensor<4x64xf32>
     ```
   }];
-  let rule = "linearRule";
 }
-def Model_SubtractOp : Model_BinaryOp<"subtract", "lhs - rhs, broadcasting"> { let rule = "linearRule"; }
+def Model_SubtractOp : Model_BinaryOp<"subtract", "lhs - rhs, broadcasting">;
 def Model_MultiplyOp : Model_BinaryOp<"multiply", "lhs * rhs, broadcasting">;
 def Model_DivideOp : Model_BinaryOp<"divide", "lhs / rhs, broadcasting">;
 def Model_MaximumOp : Model_BinaryOp<"maximum", "the larger of lhs and rhs, broadcasting; ties share the cotangent">;
@@ -138,7 +137,6 @@ def Model_ScaleOp : Model_Op<"scale", [Model_ResultsLike<["operand"]>]> {
   let arguments = (ins Model_FloatTensor:$operand, F64Attr:$factor);
   let results = (outs Model_FloatTensor:$result);
   let flopsPerElement = "1";
-  let rule = "linearRule";
 }
 
 def Model_CompareOp : Model_InactiveOp<"compare", [Model_InferTypes, AllElementTypesMatch<["lhs", "rhs"]>]> {

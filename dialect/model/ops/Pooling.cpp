@@ -144,35 +144,6 @@ FailureOrValues AdaptiveAvgPool2dOp::buildVjp(ImplicitLocOpBuilder &builder, Arr
 }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-/// Images and channels are parallel, height and width are replicated.
-static ShardingRule poolRule(Operation *op) {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  unsigned images = rule.addFactor(shape[0]), channels = rule.addFactor(shape[3]);
-  auto map = [&](Value value) {
-    TensorFactors factors = {{images}};
-    for (int64_t extent : shapeOf(value).slice(1, 2))
-      factors.push_back({rule.addFactor(extent, /*replicated=*/true)});
-    factors.push_back({channels});
-    return factors;
-  };
-  for (Value operand : op->getOperands())
-    rule.operands.push_back(map(operand));
-  rule.results.push_back(map(op->getResult(0)));
-  return rule;
-}
-
-ShardingRule MaxPool2dOp::getShardingRule() { return poolRule(*this); }
-ShardingRule MaxPool2dGradOp::getShardingRule() { return poolRule(*this); }
-ShardingRule AvgPool2dOp::getShardingRule() { return poolRule(*this); }
-ShardingRule AvgPool2dGradOp::getShardingRule() { return poolRule(*this); }
-ShardingRule AdaptiveAvgPool2dOp::getShardingRule() { return poolRule(*this); }
-ShardingRule AdaptiveAvgPool2dGradOp::getShardingRule() { return poolRule(*this); }
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

@@ -38,8 +38,6 @@ llvm::LogicalResult inferProduct(std::optional<mlir::Location> location, llvm::S
 /// The cotangents of lhs, rhs and bias.
 llvm::SmallVector<mlir::Value> makeProductGradients(mlir::ImplicitLocOpBuilder &builder, const Product &product,
                                                     mlir::Value cotangent);
-/// Factors of lhs, rhs, bias, residual, and of one result, that of `result`.
-ShardingRule productRule(const Product &product, mlir::Value result, bool isInnerReplicated);
 /// 2 m n k for each of the batch, one more per element for bias and for residual.
 std::uint64_t productFlops(const Product &product, mlir::Value result);
 

@@ -30,7 +30,6 @@ def Model_DropoutOp : Model_Op<"dropout", [Model_ResultsLike<["x"]>, DeclareOpIn
   let hasFolder = 1;
   // Compare, multiply; per four elements ten rounds of two products, four exclusive ors, two sums.
   let flopsPerElement = "22";
-  let rule = "positionedRule";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_RANDOM_TD

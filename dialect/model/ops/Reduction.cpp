@@ -101,46 +101,6 @@ FailureOrValues LogSumExpOp::decompose(ImplicitLocOpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-ShardingRule reductionRule(Value operand, ArrayRef<int64_t> dims, bool keep, PartialReduction reduction,
-                           bool replicated) {
-  ShardingRule rule;
-  TensorFactors from, to;
-  for (auto [d, extent] : llvm::enumerate(shapeOf(operand))) {
-    bool reduced = llvm::is_contained(dims, static_cast<int64_t>(d));
-    from.push_back({rule.addFactor(extent, reduced && replicated)});
-    if (!reduced)
-      to.push_back(from.back());
-    else if (keep)
-      to.emplace_back();
-  }
-  rule.operands.push_back(from);
-  rule.results.push_back(to);
-  rule.reduction = reduction;
-  return rule;
-}
-
-ShardingRule ReduceSumOp::getShardingRule() {
-  ShardingRule rule = reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::sum, false);
-  rule.linear = true;
-  return rule;
-}
-// The mean of parts of different sizes is not the mean: its dims are replicated.
-ShardingRule ReduceMeanOp::getShardingRule() {
-  return reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::none, true);
-}
-ShardingRule ReduceMaxOp::getShardingRule() {
-  return reductionRule(getOperand(), getDims(), getKeep(), PartialReduction::max, false);
-}
-// Rows are parallel, the last dim is reduced.
-ShardingRule LogSumExpOp::getShardingRule() {
-  int64_t last = typeOf(getX()).getRank() - 1;
-  return reductionRule(getX(), {last}, /*keep=*/false, PartialReduction::logsumexp, false);
-}
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

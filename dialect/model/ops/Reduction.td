@@ -43,7 +43,11 @@ def Model_ReduceSumOp : Model_ReduceOp<"reduce_sum", "sum over dims",
   }]>];
   let widensResults = 1;
 }
-def Model_ReduceMeanOp : Model_ReduceOp<"reduce_mean", "mean over dims"> { let kernel = ""; }
+def Model_ReduceMeanOp : Model_ReduceOp<"reduce_mean", "mean over dims"> {
+  let kernel = "";
+  // The mean of parts of different sizes is not the mean.
+  let rule = "nonlinearRule";
+}
 def Model_ReduceMaxOp : Model_ReduceOp<"reduce_max", "maximum over dims; ties share the cotangent">;
 
 def Model_LogSumExpOp : Model_Op<"logsumexp", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {

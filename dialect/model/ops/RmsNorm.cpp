@@ -71,28 +71,6 @@ FailureOrValues RmsNormOp::decompose(ImplicitLocOpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-ShardingRule RmsNormOp::getShardingRule() {
-  RowFactors f(getX());
-  f.rule.operands.append({f.x, f.columns});
-  f.rule.results.append({f.x, f.rows});
-  return f.rule;
-}
-
-// The gradient of the weight is a sum over rows.
-ShardingRule RmsNormGradOp::getShardingRule() {
-  RowFactors f(getX());
-  f.rule.operands.append({f.x, f.x, f.columns, f.rows});
-  if (getAddend())
-    f.rule.operands.push_back(f.x);
-  f.rule.results.append({f.x, f.columns});
-  f.rule.reduction = PartialReduction::sum;
-  return f.rule;
-}
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

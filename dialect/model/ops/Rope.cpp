@@ -123,23 +123,6 @@ FailureOrValues RopeOp::decompose(ImplicitLocOpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sharding
-//===----------------------------------------------------------------------===//
-
-// Batch and heads are parallel. A row's position is its index among all rows.
-ShardingRule RopeOp::getShardingRule() {
-  ShardingRule rule;
-  ArrayRef<int64_t> shape = shapeOf(getX());
-  TensorFactors x = {{rule.addFactor(shape[0])},
-                     {rule.addFactor(shape[1], true)},
-                     {rule.addFactor(shape[2])},
-                     {rule.addFactor(shape[3], true)}};
-  rule.operands.push_back(x);
-  rule.results.push_back(x);
-  return rule;
-}
-
-//===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 

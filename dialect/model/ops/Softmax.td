@@ -26,7 +26,6 @@ def Model_SoftmaxOp : Model_Op<"softmax", [Model_ResultsLike<["x"]>, DeclareOpIn
   let results = (outs Model_FloatTensor:$y);
   // Maximum, subtract, exp, sum, divide.
   let flopsPerElement = "5";
-  let rule = "rowRule";
 }
 def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_ResultsLike<["y"]>, Model_TypesAgree<["dy", "y"]>]> {
   let summary = "VJP of softmax";
@@ -34,7 +33,6 @@ def Model_SoftmaxGradOp : Model_InactiveOp<"softmax_grad", [Model_ResultsLike<["
   let results = (outs Model_FloatTensor:$dx);
   // Multiply and sum, subtract, multiply.
   let flopsPerElement = "4";
-  let rule = "rowRule";
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_SOFTMAX_TD

@@ -83,10 +83,6 @@ FailureOrValues AddAlongOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Val
 // Sharding
 //===----------------------------------------------------------------------===//
 
-ShardingRule ArgmaxOp::getShardingRule() {
-  return reductionRule(getOperand(), getDim(), /*keep=*/false, PartialReduction::none, /*replicated=*/true);
-}
-
 /// Dims of equal extents are parallel, except the indexed one; the others are replicated. If the indexed dim is split,
 /// the kernel reads the local indices and returns zeros for the others.
 static ShardingRule alongRule(ArrayRef<int64_t> table, ArrayRef<int64_t> indices, int64_t dim, bool takes) {

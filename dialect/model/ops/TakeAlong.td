@@ -36,6 +36,7 @@ def Model_TakeAlongOp : Model_Op<"take_along", [Model_InferTypes]> {
     ```
   }];
   let arguments = (ins Model_FloatTensor:$operand, Model_IntegerTensor:$indices, I64Attr:$dim);
+  let rule = "";
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;
 }
@@ -54,6 +55,7 @@ def Model_AddAlongOp : Model_Op<"add_along", []> {
     ```
   }];
   let arguments = (ins Model_FloatTensor:$updates, Model_IntegerTensor:$indices, I64Attr:$dim);
+  let rule = "";
   let results = (outs Model_FloatTensor:$result);
   let hasVerifier = 1;
 }

@@ -2,6 +2,7 @@
 #include "passes/solver/simulate/CostModel.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/LaunchAttributes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,9 +27,14 @@ DType dtypeOf(const plan::LaunchT &launch) {
   return DType::f32;
 }
 
+KernelWork workOf(const std::string &kernel) {
+  const KernelRecord *record = findKernelRecord(kernel);
+  return record ? record->work : KernelWork::stream;
+}
+
 /// m, n and k of a product of matrices; of a convolution as a product.
 std::array<double, 3> productSize(const plan::LaunchT &launch, const std::string &kernel) {
-  if (kernel.starts_with("linear_cross_entropy")) {
+  if (workOf(kernel) == KernelWork::chunkedProduct) {
     const bool isGradient = kernel == "linear_cross_entropy_grad";
     const plan::ViewT &x = *launch.inputs[isGradient ? 1 : 0], &weight = *launch.inputs[isGradient ? 2 : 1];
     const double width = static_cast<double>(x.shape.back());
@@ -41,10 +47,6 @@ std::array<double, 3> productSize(const plan::LaunchT &launch, const std::string
   const bool isBatch = launch.inputs.size() > 1 && launch.inputs[1]->shape.size() > 2 && out.shape.size() > 2;
   const double rows = isBatch ? static_cast<double>(out.shape[out.shape.size() - 2]) : elements(out) / columns;
   return {rows, columns, std::max(1.0, std::round(depth))};
-}
-
-bool isProduct(const std::string &kernel) {
-  return kernel.starts_with("matmul") || kernel.starts_with("conv2d") || kernel.starts_with("linear_cross_entropy");
 }
 
 std::string threadsText(std::uint32_t threads) { return concat(threads, threads == 1 ? " thread" : " threads"); }
@@ -185,7 +187,9 @@ InstructionCost CostModel::launchCost(const plan::LaunchT &launch) {
   cost.threads = std::max(1u, plan.target->threads);
   const MachineTimes &times = machine.times;
   const Library library = isByDnn(launch) ? Library::cudnn : Library::own;
-  if (isProduct(kernel) && launch.flops > 0 && !launch.inputs.empty() && !launch.outputs.empty()) {
+  const KernelWork work = workOf(kernel);
+  if (work != KernelWork::stream && work != KernelWork::attention && launch.flops > 0 && !launch.inputs.empty() &&
+      !launch.outputs.empty()) {
     // Kernels around a product have its rate unless they were measured.
     const std::string name = findRates(times.products, kernel, dtype, library) ? kernel : "matmul";
     if (name != kernel && findRates(times.products, name, dtype, library))
@@ -194,7 +198,7 @@ InstructionCost CostModel::launchCost(const plan::LaunchT &launch) {
                         static_cast<double>(launch.flops));
     return cost;
   }
-  if (kernel.starts_with("attention") && !launch.inputs.empty()) {
+  if (work == KernelWork::attention && !launch.inputs.empty()) {
     // q [B, T, H, D], after the output's gradient.
     const plan::ViewT &q = *launch.inputs[kernel.ends_with("_grad") ? 1 : 0];
     cost.work = seconds(times.attention, kernel, dtype, library,

@@ -20,6 +20,10 @@ constexpr DTypeSet i64 = {DType::i64};
 constexpr DTypeSet u8 = {DType::u8};
 using enum OperandCount;
 using kernel::comparePredicateNames, kernel::geluFormNames, kernel::lossReductionNames;
+constexpr KernelTerms sum = KernelTerms::sum, maximum = KernelTerms::maximum, logSumExp = KernelTerms::logSumExp;
+constexpr KernelWork product = KernelWork::product, chunkedProduct = KernelWork::chunkedProduct,
+                     convolution = KernelWork::convolution, attention = KernelWork::attention;
+constexpr KernelAddition ofValues = KernelAddition::ofValues, inPlace = KernelAddition::inPlace;
 constexpr KernelReduction ordered = KernelReduction::ordered, fixed = KernelReduction::fixed;
 
 constexpr AttributeRecord integer(std::string_view name, std::int64_t fallback) {

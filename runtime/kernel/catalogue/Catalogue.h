@@ -61,6 +61,11 @@ Attributes withFallbacks(const KernelRecord &record, const Attributes &attribute
 Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, std::span<const Operand> outputs,
                    const Attributes &attributes);
 
+/// Ok, or a refusal that names the first operand whose valid extents differ from the record's signature. The launch has
+/// the expected number of operands.
+Status checkExtents(const KernelRecord &record, std::span<const Operand> inputs, std::span<const Operand> outputs,
+                    const Attributes &attributes);
+
 /// The target for which a plan's kernels are chosen.
 struct KernelTarget {
   /// "cpu" or "cuda".

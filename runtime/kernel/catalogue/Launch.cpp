@@ -2,6 +2,8 @@
 #include "runtime/kernel/catalogue/Catalogue.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/kernel/catalogue/Signature.h"
+
 #include <algorithm>
 
 namespace sluice {
@@ -184,6 +186,23 @@ Status checkLaunch(const KernelRecord &record, std::span<const Operand> inputs, 
   SLUICE_RETURN_IF_ERROR(checkTypes(record, "output", outputs, outputRecords(record, attributes, outputs.size())));
   const std::string problem = valueProblem(record, attributes);
   return problem.empty() ? Status::ok() : refuse(record, problem);
+}
+
+Status checkExtents(const KernelRecord &record, std::span<const Operand> inputs, std::span<const Operand> outputs,
+                    const Attributes &attributes) {
+  const auto extentsOf = [](std::span<const Operand> operands) {
+    std::vector<Extents> extents;
+    for (const Operand &operand : operands)
+      extents.push_back(Extents(operand.extent).first(static_cast<std::size_t>(operand.rank)));
+    return extents;
+  };
+  const std::vector<Extents> in = extentsOf(inputs), out = extentsOf(outputs);
+  ExtentProblem problem;
+  if (launchDims(record, attributes, in, out, &problem))
+    return Status::ok();
+  const Extents got = (problem.isOutput ? out : in)[problem.operand];
+  return refuse(record, concat(problem.isOutput ? "output " : "input ", problem.operand, " extents, expected ",
+                               problem.expected, " but got [", join(got, ", "), "]"));
 }
 
 } // namespace sluice

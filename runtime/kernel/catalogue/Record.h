@@ -92,8 +92,25 @@ struct AliasRecord {
   std::string_view input, output;
 };
 
+/// What a kernel adds: two values, or a value to a sum in place.
+enum class KernelAddition : std::uint8_t { none, ofValues, inPlace };
+
+/// One of the kernels that a combined kernel computes.
+struct PartRecord {
+  KernelId kernel;
+  /// Pairs of an operand's name in the record of the part and in that of the combined kernel, where they differ.
+  RecordList<AliasRecord, 3> names = {};
+};
+
 /// The class of the reduction inside a kernel. The values are those of ReductionClass in runtime/plan/plan.fbs.
 enum class KernelReduction : std::uint8_t { not_a_reduction, ordered, fixed, none };
+
+/// How the results of the parts of a reduced factor are combined; none: they are not.
+enum class KernelTerms : std::uint8_t { none, sum, maximum, logSumExp };
+
+/// The class of work, for measured rates: bytes, a matrix product, a product by chunks of its result, a convolution as
+/// a product, or attention.
+enum class KernelWork : std::uint8_t { stream, product, chunkedProduct, convolution, attention };
 
 /// The CPU implementation in addition to the reference.
 enum class CpuForm : std::uint8_t { reference, fast };
@@ -119,6 +136,15 @@ struct KernelRecord {
   std::string_view name;
   CpuForm cpu = CpuForm::fast;
   std::string_view summary;
+  /// The dims of the operands (Signature.h).
+  std::string_view dims = {};
+  KernelTerms terms = KernelTerms::none;
+  /// Zeros in the padding of all operands add nothing to terms.
+  bool ignoresZeros = false;
+  /// The results are terms of a sum if all operands are.
+  bool isLinear = false;
+  /// The flag with which the kernel's results are not terms.
+  std::string_view termsUnless = {};
   RecordList<OperandRecord, 9> inputs = {};
   RecordList<OperandRecord, 4> outputs = {};
   RecordList<AttributeRecord, 8> attributes = {};
@@ -134,8 +160,14 @@ struct KernelRecord {
   /// Added to a sum, the kernel reads and writes only the rows that its indices name; without one it writes all rows.
   bool addsToRows = false;
   DeviceWorkspace workspace = {};
+  KernelWork work = KernelWork::stream;
+  KernelAddition addition = KernelAddition::none;
+  /// The kernels of which the kernel is the combination, in their order; a part may read the results of those before
+  /// it.
+  RecordList<PartRecord, 2> parts = {};
+
   /// The CUDA kernel is a matrix product of a library, which can leave SMs to other kernels.
-  bool isLibraryProduct = false;
+  constexpr bool isLibraryProduct() const { return work == KernelWork::product || work == KernelWork::chunkedProduct; }
 };
 
 } // namespace sluice

@@ -21,7 +21,6 @@ Status readPair(const KernelRequest &request, std::string_view name, std::int64_
 }
 
 Status checkImages(const Check &check, const Operand &operand) {
-  SLUICE_RETURN_IF_ERROR(check.rank(operand, 4));
   for (int d = 0; d < 4; ++d)
     if (operand.extent[d] > largest)
       return check.refuse("extents, expected at most 2^40 but got ", operand.extent[d]);
@@ -44,8 +43,6 @@ Result<ConvolutionShape> ConvolutionShape::of(const KernelRequest &request, cons
   if (s.groups < 1 || s.inputs % s.groups != 0 || s.outputs % s.groups != 0)
     return check.refuse("groups, expected a divisor of ", s.inputs, " and ", s.outputs, " but got ", s.groups);
   SLUICE_RETURN_IF_ERROR(check.dim(weight, 1, s.inputs / s.groups));
-  SLUICE_RETURN_IF_ERROR(check.dim(y, 0, s.images));
-  SLUICE_RETURN_IF_ERROR(check.dim(y, 3, s.outputs));
   for (int d = 0; d < 2; ++d) {
     s.in[d] = x.extent[1 + d], s.out[d] = y.extent[1 + d], s.kernel[d] = weight.extent[2 + d];
     std::int64_t room = s.in[d] + 2 * s.padding[d] - s.dilation[d] * (s.kernel[d] - 1) - 1;
@@ -65,8 +62,6 @@ Result<PoolShape> PoolShape::of(const KernelRequest &request, const Operand &x, 
   s.adaptive = request.attributes->integer("adaptive", 0) != 0;
   s.withoutPadding = request.attributes->integer("without_padding", 0) != 0;
   s.images = x.extent[0], s.channels = x.extent[3];
-  SLUICE_RETURN_IF_ERROR(check.dim(y, 0, s.images));
-  SLUICE_RETURN_IF_ERROR(check.dim(y, 3, s.channels));
   if (!s.adaptive) {
     SLUICE_RETURN_IF_ERROR(readPair(request, "kernel", 1, s.kernel));
     SLUICE_RETURN_IF_ERROR(readPair(request, "stride", 1, s.stride));

@@ -36,14 +36,6 @@ struct CrossEntropyShape {
   /// All classes are local.
   static Result<CrossEntropyShape> of(const KernelRequest &request, const Operand &logits, const Operand &targets,
                                       const Operand &lse, const Operand &loss) {
-    Check check(request);
-    if (logits.rank < 1)
-      return check.rank(logits, 1);
-    for (const Operand *operand : {&targets, &lse}) {
-      SLUICE_RETURN_IF_ERROR(check.rank(*operand, logits.rank - 1));
-      SLUICE_RETURN_IF_ERROR(check.dims(*operand, 0, logits.rank - 1, logits));
-    }
-    SLUICE_RETURN_IF_ERROR(check.scalar(loss));
     CrossEntropyShape shape;
     shape.classes = shape.total = logits.extent[logits.rank - 1];
     shape.ignore = request.attributes->integer("ignore_index");

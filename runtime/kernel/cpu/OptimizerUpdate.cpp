@@ -26,16 +26,9 @@ Result<OptimizerUpdate> OptimizerUpdate::of(kernel::OptimizerKind kind, const Ke
   update.parameters = std::max<std::size_t>(request.outputs.size() / (1 + states), 1);
   for (std::size_t p = 0; p < update.parameters; ++p) {
     const Operand *inputs = &request.inputs[update.inputOf(p)], *outputs = &request.outputs[update.outputOf(p)];
-    for (std::size_t i = 0; i < 2 + states; ++i)
-      SLUICE_RETURN_IF_ERROR(check.extent(inputs[i], inputs[0]));
-    for (std::size_t i = 0; i < 1 + states; ++i) {
+    for (std::size_t i = 0; i < 1 + states; ++i)
       SLUICE_RETURN_IF_ERROR(check.dtype(outputs[i], inputs[i == 0 ? 0 : 1 + i].dtype));
-      SLUICE_RETURN_IF_ERROR(check.extent(outputs[i], inputs[0]));
-    }
   }
-  const Operand *scalars = &request.inputs[update.scalars()];
-  for (std::size_t i = 0; i < 4; ++i)
-    SLUICE_RETURN_IF_ERROR(check.scalar(scalars[i]));
   return update;
 }
 

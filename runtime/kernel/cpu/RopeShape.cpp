@@ -31,8 +31,6 @@ bool isPositive(double number) { return std::isfinite(number) && number > 0; }
 Result<RopeShape> RopeShape::of(const KernelRequest &request) {
   Check check(request);
   const Operand &x = request.inputs[0];
-  SLUICE_RETURN_IF_ERROR(check.rank(x, 4));
-  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], x));
   RopeShape shape;
   shape.batch = x.extent[0];
   shape.rows = x.extent[1];

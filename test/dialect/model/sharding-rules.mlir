@@ -99,7 +99,7 @@ module attributes {model.name = "all"} {
     %5 = model.concat %4#0, %4#1 {dim = 1 : i64} : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x6xf32>
     // CHECK: model.pad {{.*}}model.sharding_rule = "([i]) -> ([j]) {i=6 replicated, j=14 replicated}"
     %6 = model.pad %row {low = array<i64: 1>, high = array<i64: 2>, step = array<i64: 2>, value = 0.0 : f64} : (tensor<6xf32>) -> tensor<14xf32>
-    // CHECK: model.gather {{.*}}model.sharding_rule = "([k, j], [i]) -> ([i, j]) {i=3, j=6, k=2 replicated}"
+    // CHECK: model.gather {{.*}}model.sharding_rule = "([i, j], [k]) -> ([k, j]) {i=2 replicated, j=6, k=3}"
     %7 = model.gather %x, %i : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<3x6xf32>
     // CHECK: model.scatter_add {{.*}}model.sharding_rule = "([i, j], [i]) -> ([k, j]) {i=3, j=6, k=2 replicated} reduce=sum"
     %8 = model.scatter_add %7, %i : (tensor<3x6xf32>, tensor<3xi32>) -> tensor<2x6xf32>
@@ -133,7 +133,7 @@ module attributes {model.name = "all"} {
     %6 = model.rope %q {theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.rope {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, j, k, l]) {i=2, j=3 replicated, k=4, l=8 replicated}"
     %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = #model.scaling<llama3>, theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
-    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 replicated, k=2, l=2, m=8 replicated, n=5 replicated}"
+    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, m, kn, l], [i, j, k, l], [i, j, k, l]) -> ([i, m, kn, l], [i, kn, m]) {i=2, j=5 replicated, k=2, l=8 replicated, m=3 replicated, n=2}"
     %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.sin {{.*}}model.sharding_rule = "([i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
     %9 = model.sin %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
@@ -150,10 +150,10 @@ module attributes {model.name = "all"} {
     %1 = model.matmul %x, %w bias(%bias) residual(%residual) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
     // CHECK: model.matmul {{.*}}model.sharding_rule = "([i, j, l], [k, l]) -> ([i, j, k]) {i=2, j=3, k=9, l=4} reduce=sum"
     %2 = model.matmul %x, %table {transpose_rhs, output = f64} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> tensor<2x3x9xf64>
-    // CHECK: model.matmul_gelu {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k]) -> ([i, j, k], [i, j, k]) {i=2, j=3, k=8, l=4 replicated} reduce=sum"
+    // CHECK: model.matmul_gelu {{.*}}model.sharding_rule = "([i, j, l], [l, k], [k]) -> ([i, j, k], [i, j, k]) {i=2, j=3, k=8, l=4 replicated}"
     %20:2 = model.matmul_gelu %x, %w bias(%bias) : (tensor<2x3x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>)
     %22:2 = model.matmul_gelu %x, %table {transpose_rhs} : (tensor<2x3x4xf32>, tensor<9x4xf32>) -> (tensor<2x3x9xf32>, tensor<2x3x9xf32>)
-    // CHECK: model.matmul_gelu_grad {{.*}}model.sharding_rule = "([i, j, l], [k, l], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=9, l=4 replicated} reduce=sum"
+    // CHECK: model.matmul_gelu_grad {{.*}}model.sharding_rule = "([i, j, l], [k, l], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=9, l=4 replicated}"
     %21 = model.matmul_gelu_grad %x, %table, %22#0 {transpose_rhs} : (tensor<2x3x4xf32>, tensor<9x4xf32>, tensor<2x3x9xf32>) -> tensor<2x3x9xf32>
     // CHECK: model.layer_norm {{.*}}model.sharding_rule = "([i, j, k], [k], [k]) -> ([i, j, k], [i, j], [i, j]) {i=2, j=3, k=4 replicated}"
     %3:3 = model.layer_norm %x, %g, %g {epsilon = 1.0e-5 : f64} : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
@@ -167,11 +167,11 @@ module attributes {model.name = "all"} {
     %7 = model.gelu %x {approximate = #model.approximation<tanh>} : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.gelu_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j, k]) -> ([i, j, k]) {i=2, j=3, k=4}"
     %8 = model.gelu_grad %x, %x {approximate = #model.approximation<none>} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
-    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, j, kl, m], [i, n, k, m], [i, n, k, m]) -> ([i, j, kl, m], [i, kl, j]) {i=2, j=3 replicated, k=2, l=2, m=8 replicated, n=5 replicated}"
+    // CHECK: model.attention {{.*}}model.sharding_rule = "([i, m, kn, l], [i, j, k, l], [i, j, k, l]) -> ([i, m, kn, l], [i, kn, m]) {i=2, j=5 replicated, k=2, l=8 replicated, m=3 replicated, n=2}"
     %9:2 = model.attention %q, %kv, %kv {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
-    // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, j, kl, m], [i, j, kl, m], [i, n, k, m], [i, n, k, m], [i, j, kl, m], [i, kl, j]) -> ([i, j, kl, m], [i, n, k, m], [i, n, k, m]) {i=2, j=3 replicated, k=2, l=2, m=8 replicated, n=5 replicated} reduce=sum"
+    // CHECK: model.attention_grad {{.*}}model.sharding_rule = "([i, m, kn, l], [i, m, kn, l], [i, j, k, l], [i, j, k, l], [i, m, kn, l], [i, kn, m]) -> ([i, m, kn, l], [i, j, k, l], [i, j, k, l]) {i=2, j=5 replicated, k=2, l=8 replicated, m=3 replicated, n=2} reduce=sum"
     %10:3 = model.attention_grad %q, %q, %kv, %kv, %9#0, %9#1 {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
-    // CHECK: model.embedding {{.*}}model.sharding_rule = "([l, k], [i, j]) -> ([i, j, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
+    // CHECK: model.embedding {{.*}}model.sharding_rule = "([i, j], [k, l]) -> ([k, l, j]) {i=9 positioned, j=4, k=2, l=3} reduce=sum"
     %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
     // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([l, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
     %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
@@ -263,21 +263,21 @@ module attributes {model.name = "all"} {
     %1 = model.conv2d_input_grad %0, %w {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<6x2x3x3xf32>) -> tensor<2x7x9x4xf32>
     // CHECK: model.conv2d_weight_grad {{.*}}model.sharding_rule = "([i, q, r, k], [i, m, n, j]) -> ([k, l, o, p]) {i=2, j=4 replicated, k=6 replicated, l=2 replicated, m=7 replicated, n=9 replicated, o=3 replicated, p=3 replicated, q=4 replicated, r=9 replicated} reduce=sum"
     %2 = model.conv2d_weight_grad %0, %x {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<2x7x9x4xf32>) -> tensor<6x2x3x3xf32>
-    // CHECK: model.max_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 replicated, l=9 replicated, m=4 replicated, n=5 replicated}"
+    // CHECK: model.max_pool2d {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, m, n, l]) {i=2, j=7 replicated, k=9 replicated, l=4, m=4 replicated, n=5 replicated}"
     %3 = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
-    // CHECK: model.max_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j], [i, m, n, j]) -> ([i, o, p, j]) {i=2, j=4, k=4 replicated, l=5 replicated, m=7 replicated, n=9 replicated, o=7 replicated, p=9 replicated}"
+    // CHECK: model.max_pool2d_grad {{.*}}model.sharding_rule = "([i, j, k, l], [i, m, n, l]) -> ([i, m, n, l]) {i=2, j=4 replicated, k=5 replicated, l=4, m=7 replicated, n=9 replicated}"
     %4 = model.max_pool2d_grad %3, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
-    // CHECK: model.avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 replicated, l=9 replicated, m=4 replicated, n=5 replicated}"
+    // CHECK: model.avg_pool2d {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, m, n, l]) {i=2, j=7 replicated, k=9 replicated, l=4, m=4 replicated, n=5 replicated}"
     %5 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, without_padding} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
-    // CHECK: model.avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=4 replicated, l=5 replicated, m=7 replicated, n=9 replicated}"
+    // CHECK: model.avg_pool2d_grad {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, m, n, l]) {i=2, j=4 replicated, k=5 replicated, l=4, m=7 replicated, n=9 replicated}"
     %6 = model.avg_pool2d_grad %5 {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>) -> tensor<2x7x9x4xf32>
-    // CHECK: model.adaptive_avg_pool2d {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=7 replicated, l=9 replicated, m=2 replicated, n=3 replicated}"
+    // CHECK: model.adaptive_avg_pool2d {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, m, n, l]) {i=2, j=7 replicated, k=9 replicated, l=4, m=2 replicated, n=3 replicated}"
     %7 = model.adaptive_avg_pool2d %x {output = array<i64: 2, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
-    // CHECK: model.adaptive_avg_pool2d_grad {{.*}}model.sharding_rule = "([i, k, l, j]) -> ([i, m, n, j]) {i=2, j=4, k=2 replicated, l=3 replicated, m=7 replicated, n=9 replicated}"
+    // CHECK: model.adaptive_avg_pool2d_grad {{.*}}model.sharding_rule = "([i, j, k, l]) -> ([i, m, n, l]) {i=2, j=2 replicated, k=3 replicated, l=4, m=7 replicated, n=9 replicated}"
     %8 = model.adaptive_avg_pool2d_grad %7 : (tensor<2x2x3x4xf32>) -> tensor<2x7x9x4xf32>
-    // CHECK: model.batch_norm {{.*}}model.sharding_rule = "([j, k, l, i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 replicated, k=7 replicated, l=9 replicated}"
+    // CHECK: model.batch_norm {{.*}}model.sharding_rule = "([i, j, k, l], [l], [l]) -> ([i, j, k, l], [l], [l]) {i=2 replicated, j=7 replicated, k=9 replicated, l=4}"
     %9:3 = model.batch_norm %x, %s, %s {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
-    // CHECK: model.batch_norm_grad {{.*}}model.sharding_rule = "([j, k, l, i], [j, k, l, i], [i], [i], [i]) -> ([j, k, l, i], [i], [i]) {i=4, j=2 replicated, k=7 replicated, l=9 replicated}"
+    // CHECK: model.batch_norm_grad {{.*}}model.sharding_rule = "([i, j, k, l], [i, j, k, l], [l], [l], [l]) -> ([i, j, k, l], [l], [l]) {i=2 replicated, j=7 replicated, k=9 replicated, l=4}"
     %10:3 = model.batch_norm_grad %9#0, %x, %s, %9#1, %9#2 {epsilon = 1.0e-5 : f64} : (tensor<2x7x9x4xf32>, tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x7x9x4xf32>, tensor<4xf32>, tensor<4xf32>)
     // CHECK: model.running_average {{.*}}model.sharding_rule = "([i], [i]) -> ([i]) {i=4}"
     %11 = model.running_average %s, %9#1 {momentum = 0.1 : f64, factor = 1.1 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

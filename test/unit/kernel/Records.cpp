@@ -4,6 +4,7 @@
 #include "runtime/kernel/catalogue/Choices.h"
 
 #include <algorithm>
+#include <set>
 
 using namespace sluice;
 using namespace sluice::test;
@@ -39,6 +40,29 @@ TEST(Records, NameOperandsAndAttributesThatExist) {
     for (const AttributeRecord &attribute : record.attributes)
       EXPECT_EQ(attribute.kind == AttributeKind::choice, !attribute.choices.empty())
           << record.name << " " << attribute.name;
+  }
+}
+
+/// Each operand of a part is one of the combined kernel, and each result of the combined kernel is that of a part.
+TEST(Records, NameTheOperandsOfParts) {
+  for (const KernelRecord &record : catalogue()) {
+    std::set<std::string_view> computed;
+    for (const PartRecord &part : record.parts) {
+      const auto nameOf = [&](std::string_view name) {
+        const auto renamed = std::ranges::find(part.names, name, &AliasRecord::input);
+        return renamed == part.names.end() ? name : renamed->output;
+      };
+      for (const OperandRecord &operand : kernelRecord(part.kernel).inputs)
+        EXPECT_TRUE(hasName(record.inputs, nameOf(operand.name)) || computed.count(nameOf(operand.name)))
+            << record.name << " has no " << operand.name << " of " << kernelName(part.kernel);
+      for (const OperandRecord &operand : kernelRecord(part.kernel).outputs)
+        EXPECT_TRUE(computed.insert(nameOf(operand.name)).second) << record.name << " " << operand.name;
+    }
+    if (!record.parts.empty()) {
+      EXPECT_EQ(computed.size(), record.outputs.size()) << record.name;
+    }
+    for (std::string_view name : computed)
+      EXPECT_TRUE(hasName(record.outputs, name)) << record.name << " has no result " << name;
   }
 }
 

@@ -6,27 +6,12 @@
 namespace sluice::cpu::reference {
 namespace {
 
-/// x by rows of channels, and vectors of one number a channel.
-Status checkChannels(const Check &check, const Operand &x, std::initializer_list<const Operand *> vectors) {
-  if (x.rank < 2)
-    return check.rank(x, 2);
-  for (const Operand *vector : vectors) {
-    SLUICE_RETURN_IF_ERROR(check.rank(*vector, 1));
-    SLUICE_RETURN_IF_ERROR(check.dim(*vector, 0, x.extent[x.rank - 1]));
-  }
-  return Status::ok();
-}
-
 double of(const Operand &vector, std::int64_t c) { return load(vector, c * vector.strides[0]); }
 void put(const Operand &vector, std::int64_t c, double value) { store(vector, c * vector.strides[0], value); }
 
 } // namespace
 
 Bound batch_norm(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[0]));
-  SLUICE_RETURN_IF_ERROR(checkChannels(
-      check, request.inputs[0], {&request.inputs[1], &request.inputs[2], &request.outputs[1], &request.outputs[2]}));
   double epsilon = request.attributes->number("epsilon");
   return makeKernel(request, [epsilon](Call &call) {
     Rows x(call.inputs[0]), y(call.outputs[0]);
@@ -50,12 +35,6 @@ Bound batch_norm(const KernelRequest &request) {
 
 /// With u the normalized x: dbias = sum dy, dweight = sum dy u, dx = weight rstd (dy - dbias / n - u dweight / n).
 Bound batch_norm_grad(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.extent(request.inputs[0], request.inputs[1]));
-  SLUICE_RETURN_IF_ERROR(check.extent(request.outputs[0], request.inputs[1]));
-  SLUICE_RETURN_IF_ERROR(checkChannels(
-      check, request.inputs[1],
-      {&request.inputs[2], &request.inputs[3], &request.inputs[4], &request.outputs[1], &request.outputs[2]}));
   double epsilon = request.attributes->number("epsilon");
   return makeKernel(request, [epsilon, adds = request.adds](Call &call) {
     Rows dy(call.inputs[0]), x(call.inputs[1]), dx(call.outputs[0]);

@@ -23,14 +23,9 @@ template <typename Body> void forWindow(const ConvolutionShape &s, std::int64_t 
 } // namespace
 
 Bound conv2d(const KernelRequest &request) {
-  Check check(request);
   SLUICE_ASSIGN_OR_RETURN(ConvolutionShape s,
                           ConvolutionShape::of(request, request.inputs[0], request.inputs[1], request.outputs[0]));
   bool hasBias = request.inputs.size() == 3;
-  if (hasBias) {
-    SLUICE_RETURN_IF_ERROR(check.rank(request.inputs[2], 1));
-    SLUICE_RETURN_IF_ERROR(check.dim(request.inputs[2], 0, s.outputs));
-  }
   return makeKernel(request, [s, hasBias](Call &call) {
     const Operand &x = call.inputs[0], &weight = call.inputs[1], &y = call.outputs[0];
     std::int64_t ins = s.inputs / s.groups, outs = s.outputs / s.groups;

@@ -9,7 +9,6 @@ namespace {
 /// y = offset + spread * deviate(block, word), by seed, key and global element index.
 template <typename Deviate> Bound random(const KernelRequest &request, double offset, double spread, Deviate deviate) {
   Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
   SLUICE_RETURN_IF_ERROR(ZeroElements::check(check, request));
   auto key = static_cast<std::uint64_t>(request.attributes->integer("key"));
   ZeroElements zeros(request);

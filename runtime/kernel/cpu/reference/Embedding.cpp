@@ -15,15 +15,6 @@
 namespace sluice::cpu::reference {
 namespace {
 
-/// `full` has the dims of the indices followed by those of a row of the table.
-Status checkRows(const Check &check, const Operand &table, const Operand &indices, const Operand &full) {
-  if (table.rank < 1)
-    return check.rank(table, 1);
-  SLUICE_RETURN_IF_ERROR(check.rank(full, indices.rank + table.rank - 1));
-  SLUICE_RETURN_IF_ERROR(check.dims(full, 0, indices.rank, indices));
-  return check.dims(full, indices.rank, full.rank, table, 1);
-}
-
 /// Dims from `first` on, as a row.
 Dims rowDims(const Dims &dims, int first) {
   Dims row{};
@@ -32,9 +23,7 @@ Dims rowDims(const Dims &dims, int first) {
 }
 
 Bound rows(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(checkRows(check, request.inputs[0], request.inputs[1], request.outputs[0]));
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
+  SLUICE_RETURN_IF_ERROR(Check(request).dtype(request.inputs[0], request.outputs[0].dtype));
   return makeKernel(request, [name = request.record->name](Call &call) {
     const Operand &table = call.inputs[0], &indices = call.inputs[1], &y = call.outputs[0];
     std::size_t bytes = dtypeBytes(y.dtype);
@@ -62,10 +51,7 @@ Bound rows(const KernelRequest &request) {
 
 /// `padding`: the index whose updates add nothing; -1: no index.
 Bound addRows(std::int64_t padding, const KernelRequest &request) {
-  Check check(request);
-  const Operand &updates = request.inputs[0], &indices = request.inputs[1], &y = request.outputs[0];
-  SLUICE_RETURN_IF_ERROR(checkRows(check, y, indices, updates));
-  SLUICE_RETURN_IF_ERROR(check.workspace(SortedIndices::bytes(indices.elements())));
+  SLUICE_RETURN_IF_ERROR(Check(request).workspace(SortedIndices::bytes(request.inputs[1].elements())));
   return makeKernel(request, [name = request.record->name, padding, adds = request.adds[0]](Call &call) {
     const Operand &updates = call.inputs[0], &y = call.outputs[0];
     int lead = call.inputs[1].rank;

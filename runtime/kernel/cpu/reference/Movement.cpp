@@ -19,9 +19,7 @@ void move(const Operand &x, const Dims &xStrides, std::int64_t xOffset, const Op
 } // namespace
 
 Bound copy(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[0], request.outputs[0].dtype));
-  SLUICE_RETURN_IF_ERROR(check.broadcast(request.inputs[0], request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).dtype(request.inputs[0], request.outputs[0].dtype));
   return makeKernel(request, [](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     move(x, broadcastStrides(x, y), 0, y, 0, y.extent);

@@ -10,7 +10,6 @@ namespace {
 
 /// y = op(x), floats.
 template <typename Op> Bound unary(const KernelRequest &request, Op op) {
-  SLUICE_RETURN_IF_ERROR(Check(request).broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [op](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     walk<2>(y.rank, y.extent, {broadcastStrides(x, y), y.strides},
@@ -26,7 +25,6 @@ Bound unary(const KernelRequest &request, double (*op)(double)) { return unary<d
 template <typename Op, typename IntegerOp> Bound binary(const KernelRequest &request, Op op, IntegerOp integerOp) {
   Check check(request);
   for (const Operand &input : request.inputs) {
-    SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
     // Floats may differ in type.
     if (!isFloat(request.outputs[0].dtype) || !isFloat(input.dtype))
       SLUICE_RETURN_IF_ERROR(check.dtype(input, request.outputs[0].dtype));
@@ -120,10 +118,7 @@ Bound relu_grad(const KernelRequest &request) {
 }
 
 Bound compare(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[1], request.inputs[0].dtype));
-  for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
+  SLUICE_RETURN_IF_ERROR(Check(request).dtype(request.inputs[1], request.inputs[0].dtype));
   const auto predicate = request.attributes->choice<kernel::ComparePredicate>("predicate");
   return makeKernel(request, [predicate](Call &call) {
     const Operand &a = call.inputs[0], &b = call.inputs[1], &c = call.outputs[0];
@@ -143,8 +138,6 @@ Bound select(const KernelRequest &request) {
   Check check(request);
   for (int i = 1; i < 3; ++i)
     SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[i], request.outputs[0].dtype));
-  for (const Operand &input : request.inputs)
-    SLUICE_RETURN_IF_ERROR(check.broadcast(input, request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     const Operand &condition = call.inputs[0], &a = call.inputs[1], &b = call.inputs[2], &c = call.outputs[0];
     std::size_t bytes = dtypeBytes(c.dtype);
@@ -159,7 +152,6 @@ Bound select(const KernelRequest &request) {
 }
 
 Bound cast(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(Check(request).broadcast(request.inputs[0], request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     std::array<Dims, 2> strides = {broadcastStrides(x, y), y.strides};

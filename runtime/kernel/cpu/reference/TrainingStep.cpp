@@ -7,9 +7,6 @@ namespace sluice::cpu::reference {
 
 /// One number from one number.
 template <typename Op> static Bound ofScalar(const KernelRequest &request, Op op) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.inputs[0]));
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
   return makeKernel(request, [op](Call &call) {
     store(call.outputs[0], 0, op(load(call.inputs[0], 0)));
     return Status::ok();
@@ -17,7 +14,6 @@ template <typename Op> static Bound ofScalar(const KernelRequest &request, Op op
 }
 
 Bound accumulate(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(Check(request).extent(request.inputs[0], request.outputs[0]));
   bool first = request.attributes->integer("first") != 0;
   return makeKernel(request, [first](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
@@ -28,11 +24,9 @@ Bound accumulate(const KernelRequest &request) {
 }
 
 Bound power_sum(const KernelRequest &request) {
-  Check check(request);
-  SLUICE_RETURN_IF_ERROR(check.scalar(request.outputs[0]));
   double p = request.attributes->number("p");
   if (!(p > 0))
-    return check.refuse("p, expected a positive number but got ", p);
+    return Check(request).refuse("p, expected a positive number but got ", p);
   return makeKernel(request, [p](Call &call) {
     double sum = 0;
     for (const Operand &x : call.inputs)
@@ -63,7 +57,6 @@ Bound clip_coefficient(const KernelRequest &request) {
 }
 
 Bound all_finite(const KernelRequest &request) {
-  SLUICE_RETURN_IF_ERROR(Check(request).scalar(request.outputs[0]));
   return makeKernel(request, [](Call &call) {
     bool finite = true;
     for (const Operand &x : call.inputs)

@@ -1,12 +1,12 @@
 //===- CombinedLaunches.cpp - launches that consist of launches of other kernels -----------===//
 //
-// The proof follows a combined launch as its parts: each tensor of a list; a loss and its gradient; the gradient of a
-// norm and the sum of dx over rows.
+// The proof follows a combined launch as its parts: each tensor of a list, or the parts that the kernel's record names.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
 
-#include "runtime/kernel/catalogue/Catalogue.h"
+#include "runtime/kernel/catalogue/Signature.h"
+#include "runtime/plan/LaunchAttributes.h"
 
 #include <algorithm>
 
@@ -20,14 +20,6 @@ plan::LaunchT launchLike(const plan::LaunchT &all, std::uint32_t kernel) {
   for (const auto &attribute : all.attributes)
     one.attributes.push_back(std::make_unique<plan::AttributeT>(*attribute));
   return one;
-}
-plan::AttributeT &addAttribute(plan::LaunchT &launch, const std::string &name) {
-  plan::AttributeT &attribute = *launch.attributes.emplace_back(std::make_unique<plan::AttributeT>());
-  attribute.name = name;
-  return attribute;
-}
-void removeAttribute(plan::LaunchT &launch, std::string_view name) {
-  std::erase_if(launch.attributes, [&](const auto &attribute) { return attribute->name == name; });
 }
 void addInput(plan::LaunchT &launch, const plan::ViewT &view, std::uint32_t id) {
   launch.inputs.push_back(std::make_unique<plan::ViewT>(view));
@@ -53,75 +45,98 @@ std::vector<plan::LaunchT> tensorsOf(const plan::LaunchT &list) {
   return tensors;
 }
 
-/// The launch has the inputs of the loss, the factor of the gradient and, if given, the sum to which its last result is
-/// added. The inputs of the gradient are its factor, those of the loss, the log-sum-exp, and the sum.
-std::vector<plan::LaunchT> lossAndGradient(const plan::LaunchT &both, std::uint32_t lossKernel,
-                                           std::uint32_t gradientKernel) {
-  constexpr std::string_view given = "dweight_sum";
-  const bool adds = numberOf(both, given, 0) != 0;
-  std::vector<plan::LaunchT> parts;
-  plan::LaunchT loss = launchLike(both, lossKernel), gradient = launchLike(both, gradientKernel);
-  removeAttribute(loss, given);
-  const std::size_t factor = both.inputs.size() - (adds ? 2 : 1);
-  addInput(gradient, both, factor);
-  for (std::size_t k = 0; k < factor; ++k) {
-    addInput(loss, both, k);
-    addInput(gradient, both, k);
+/// The launches of the parts that the record names: an operand of a part is that of its name in the combined launch, or
+/// a result of it. Empty if the extents do not fit.
+class Combination {
+public:
+  Combination(const plan::LaunchT &all, const KernelRecord &record)
+      : all(all), record(record), attributes(attributesOf(all)),
+        inputs(inputRecords(record, attributes, all.inputs.size())),
+        outputs(outputRecords(record, attributes, all.outputs.size())) {
+    const auto extentsOf = [](const auto &views) {
+      std::vector<Extents> extents;
+      for (const auto &view : views)
+        extents.push_back(view->shape);
+      return extents;
+    };
+    dims = launchDims(record, attributes, extentsOf(all.inputs), extentsOf(all.outputs));
   }
-  addInput(gradient, *both.outputs[1], idAt(both.output_values, 1));
-  if (adds)
-    addInput(gradient, both, factor + 1);
-  for (std::size_t k = 0; k < both.outputs.size(); ++k)
-    addOutput(k < 2 ? loss : gradient, both, k);
-  parts.push_back(std::move(loss));
-  parts.push_back(std::move(gradient));
-  return parts;
-}
 
-/// The last result is the sum of dx over all dims but the last. With `columns_sum` the last input is added to it.
-std::vector<plan::LaunchT> normGradAndSum(const plan::LaunchT &both, std::uint32_t gradientKernel,
-                                          std::uint32_t sumKernel) {
-  constexpr std::string_view given = "columns_sum";
-  const bool adds = numberOf(both, given, 0) != 0;
-  const std::size_t columns = both.outputs.size() - 1, inputs = both.inputs.size() - (adds ? 1 : 0);
-  std::vector<plan::LaunchT> parts;
-  plan::LaunchT gradient = launchLike(both, gradientKernel), sum;
-  removeAttribute(gradient, given);
-  for (std::size_t k = 0; k < inputs; ++k)
-    addInput(gradient, both, k);
-  for (std::size_t k = 0; k < columns; ++k)
-    addOutput(gradient, both, k);
-  sum.kernel = sumKernel;
-  addInput(sum, *both.outputs[0], idAt(both.output_values, 0));
-  addOutput(sum, both, columns);
-  plan::AttributeT &dims = addAttribute(sum, "dims");
-  dims.kind = 2;
-  for (std::size_t d = 0; d + 1 < both.outputs[0]->shape.size(); ++d)
-    dims.list.push_back(static_cast<std::int64_t>(d));
-  if (adds) {
-    addAttribute(sum, "sum").integer = 1;
-    addInput(sum, both, inputs);
+  bool fit() const {
+    const OperandCounts counts = expectedOperands(record, attributes, all.inputs.size(), all.outputs.size());
+    return all.inputs.size() == counts.inputs && all.outputs.size() == counts.outputs && dims;
   }
-  parts.push_back(std::move(gradient));
-  parts.push_back(std::move(sum));
-  return parts;
-}
+
+  plan::LaunchT launchOf(const PartRecord &part, std::uint32_t kernel) const {
+    plan::LaunchT one;
+    one.kernel = kernel;
+    const KernelRecord &own = kernelRecord(part.kernel);
+    for (const AttributeRecord &attribute : own.attributes)
+      for (const auto &given : all.attributes)
+        if (given->name == nameOf(part, attribute.name))
+          one.attributes.emplace_back(std::make_unique<plan::AttributeT>(*given))->name = attribute.name;
+    for (const OperandRecord &operand : own.inputs)
+      if (const std::ptrdiff_t k = find(inputs, nameOf(part, operand.name)); k >= 0)
+        addInput(one, all, std::size_t(k));
+      else if (const std::ptrdiff_t r = find(outputs, nameOf(part, operand.name)); r >= 0)
+        addInput(one, *all.outputs[std::size_t(r)], idAt(all.output_values, std::size_t(r)));
+    for (const OperandRecord &operand : own.outputs)
+      if (const std::ptrdiff_t r = find(outputs, nameOf(part, operand.name)); r >= 0)
+        addOutput(one, all, std::size_t(r));
+    addReducedDims(one, part, signatureOf(own));
+    return one;
+  }
+
+private:
+  /// The name in the combined kernel.
+  static std::string_view nameOf(const PartRecord &part, std::string_view name) {
+    for (const AliasRecord &renamed : part.names)
+      if (renamed.input == name)
+        return renamed.output;
+    return name;
+  }
+  static std::ptrdiff_t find(const std::vector<const OperandRecord *> &operands, std::string_view name) {
+    const auto found = std::ranges::find(operands, name, &OperandRecord::name);
+    return found == operands.end() ? -1 : found - operands.begin();
+  }
+
+  /// The dims that the part reduces by an attribute: those of its first input whose factors its result does not have.
+  void addReducedDims(plan::LaunchT &one, const PartRecord &part, const Signature &own) const {
+    const std::string_view name = own.outputs.front().dims.empty() ? "" : own.outputs.front().dims.front().without;
+    const std::ptrdiff_t from = find(outputs, nameOf(part, own.inputs.front().name)),
+                         to = find(outputs, nameOf(part, own.outputs.front().name));
+    if (name.empty() || from < 0 || to < 0)
+      return;
+    plan::AttributeT &reduced = *one.attributes.emplace_back(std::make_unique<plan::AttributeT>());
+    reduced.name = name;
+    reduced.kind = 2;
+    const auto &kept = dims->outputs[std::size_t(to)], &source = dims->outputs[std::size_t(from)];
+    for (std::size_t d = 0; d < source.size(); ++d)
+      if (std::ranges::find(kept, source[d].factors, &LaunchDim::factors) == kept.end())
+        reduced.list.push_back(std::int64_t(d));
+  }
+
+  const plan::LaunchT &all;
+  const KernelRecord &record;
+  const Attributes attributes;
+  const std::vector<const OperandRecord *> inputs, outputs;
+  std::optional<LaunchDims> dims;
+};
 
 } // namespace
 
 std::vector<plan::LaunchT> EntryProof::partsOf(const plan::LaunchT &launch) const {
-  const std::string &kernel = kernelOf(launch);
-  if (kernel == kernelName(KernelId::cross_entropy_and_grad))
-    return lossAndGradient(launch, indexOf(KernelId::cross_entropy), indexOf(KernelId::cross_entropy_grad));
-  if (kernel == kernelName(KernelId::linear_cross_entropy_and_grad))
-    return lossAndGradient(launch, indexOf(KernelId::linear_cross_entropy),
-                           indexOf(KernelId::linear_cross_entropy_grad));
-  if (kernel == kernelName(KernelId::layer_norm_grad_and_sum))
-    return normGradAndSum(launch, indexOf(KernelId::layer_norm_grad), indexOf(KernelId::reduce_sum));
-  if (launch.outputs.size() > 1 && launch.inputs.size() == launch.outputs.size())
-    if (const KernelRecord *record = findKernelRecord(kernel); record && computesEach(*record))
-      return tensorsOf(launch);
-  return {};
+  const KernelRecord *record = findKernelRecord(kernelOf(launch));
+  if (!record)
+    return {};
+  if (launch.outputs.size() > 1 && launch.inputs.size() == launch.outputs.size() && computesEach(*record))
+    return tensorsOf(launch);
+  std::vector<plan::LaunchT> parts;
+  if (!record->parts.empty())
+    if (const Combination combined(launch, *record); combined.fit())
+      for (const PartRecord &part : record->parts)
+        parts.push_back(combined.launchOf(part, indexOf(part.kernel)));
+  return parts;
 }
 
 } // namespace sluice::check::proof

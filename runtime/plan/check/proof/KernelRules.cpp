@@ -11,110 +11,38 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 namespace sluice::check::proof {
 namespace {
 
+constexpr std::string_view dialect = "model.";
+
+/// An op whose kernel does not have its name, or that no kernel computes.
 struct OpRule {
-  std::string_view op, kernel;
-  /// Of each element of the operands alone, with broadcasting: a part by any dim computes that part of the results.
-  bool isPointwise = false;
+  std::string_view op, kernel = {};
+  /// The flag of the kernel that the op sets.
+  std::string_view flag = {};
 };
 
-// Casts, copies, scales, accumulations and constants are in Launches.cpp and Accumulations.cpp: they keep or multiply
-// their operand.
 constexpr OpRule opRules[] = {
-    {"model.add", "add", true},
-    {"model.subtract", "subtract", true},
-    {"model.multiply", "multiply", true},
-    {"model.divide", "divide", true},
-    {"model.maximum", "maximum", true},
-    {"model.negate", "negate", true},
-    {"model.exp", "exp", true},
-    {"model.log", "log", true},
-    {"model.tanh", "tanh", true},
-    {"model.erf", "erf", true},
-    {"model.sin", "sin", true},
-    {"model.cos", "cos", true},
-    {"model.sqrt", "sqrt", true},
-    {"model.rsqrt", "rsqrt", true},
-    {"model.relu", "relu", true},
-    {"model.relu_grad", "relu_grad", true},
-    {"model.sigmoid", "sigmoid", true},
-    {"model.softplus", "softplus", true},
-    {"model.power", "power", true},
-    {"model.compare", "compare", true},
-    {"model.select", "select", true},
-    {"model.cast", "cast", true},
-    {"model.gelu", "gelu", true},
-    {"model.gelu_grad", "gelu_grad", true},
-    {"model.silu", "silu", true},
-    {"model.silu_grad", "silu_grad", true},
-    {"model.swiglu", "swiglu", true},
-    {"model.swiglu_grad", "swiglu_grad", true},
-    {"model.dropout", "dropout"},
-    {"model.iota", "iota"},
-    {"model.pad", "pad"},
-    {"model.concat", "concat"},
-    {"model.gather", "gather"},
-    {"model.scatter_add", "scatter_add"},
-    {"model.embedding", "embedding"},
-    {"model.embedding_grad", "embedding_grad"},
-    {"model.argmax", "argmax"},
-    {"model.take_along", "take_along"},
-    {"model.add_along", "add_along"},
-    {"model.reduce_sum", "reduce_sum"},
-    {"model.reduce_mean", "reduce_sum"},
-    {"model.reduce_max", "reduce_max"},
-    {"model.logsumexp", "logsumexp"},
-    {"model.softmax", "softmax"},
-    {"model.softmax_grad", "softmax_grad"},
-    {"model.matmul", "matmul"},
-    {"model.matmul_gelu", "matmul_gelu"},
-    {"model.matmul_gelu_grad", "matmul_gelu_grad"},
-    {"model.attention", "attention"},
-    {"model.attention_grad", "attention_grad"},
-    {"model.conv2d", "conv2d"},
-    {"model.conv2d_input_grad", "conv2d_input_grad"},
-    {"model.conv2d_weight_grad", "conv2d_weight_grad"},
-    {"model.max_pool2d", "max_pool2d"},
-    {"model.max_pool2d_grad", "max_pool2d_grad"},
-    {"model.avg_pool2d", "avg_pool2d"},
-    {"model.avg_pool2d_grad", "avg_pool2d_grad"},
-    {"model.adaptive_avg_pool2d", "avg_pool2d"},
-    {"model.adaptive_avg_pool2d_grad", "avg_pool2d_grad"},
-    {"model.batch_norm", "batch_norm"},
-    {"model.batch_norm_grad", "batch_norm_grad"},
-    {"model.running_average", "running_average"},
-    {"model.count_up", "count_up"},
-    {"model.layer_norm", "layer_norm"},
-    {"model.layer_norm_grad", "layer_norm_grad"},
-    {"model.rms_norm", "rms_norm"},
-    {"model.rms_norm_grad", "rms_norm_grad"},
-    {"model.rope", "rope"},
-    {"model.cross_entropy", "cross_entropy"},
-    {"model.cross_entropy_grad", "cross_entropy_grad"},
-    {"model.linear_cross_entropy", "linear_cross_entropy"},
-    {"model.linear_cross_entropy_grad", "linear_cross_entropy_grad"},
-    {"model.power_sum", "power_sum"},
-    {"model.norm_root", "norm_root"},
-    {"model.clip_coefficient", "clip_coefficient"},
-    {"model.all_finite", "all_finite"},
-    {"model.sgd", "sgd", true},
-    {"model.adam", "adam", true},
-    {"model.adamw", "adamw", true},
+    {"reduce_mean", "reduce_sum", "mean"},
+    {"adaptive_avg_pool2d", "avg_pool2d", "adaptive"},
+    {"adaptive_avg_pool2d_grad", "avg_pool2d_grad", "adaptive"},
+    // They keep or multiply their operand: Launches.cpp, Accumulations.cpp and NumberedViews.cpp.
+    {"accumulate"},
+    {"constant"},
+    {"copy"},
+    {"scale"},
+    {"slice"},
+    // No op of a training step.
+    {"random_normal"},
+    {"random_uniform"},
 };
 
+/// The row of the op; null if the kernel has its name.
 const OpRule *ruleOfOp(std::string_view op) {
-  static const auto byOp = [] {
-    std::unordered_map<std::string_view, const OpRule *> rules;
-    for (const OpRule &rule : opRules)
-      rules.emplace(rule.op, &rule);
-    return rules;
-  }();
-  const auto found = byOp.find(op);
-  return found == byOp.end() ? nullptr : found->second;
+  const auto found = std::ranges::find(opRules, op.substr(std::min(op.size(), dialect.size())), &OpRule::op);
+  return found == std::end(opRules) ? nullptr : found;
 }
 
 /// An attribute of a kernel as the record's kind reads it.
@@ -198,27 +126,25 @@ plan::AttributeT flagOf(bool isSet) {
 
 /// The attribute of the kernel that implements the op: most have the op's name.
 std::optional<plan::AttributeT> expectedAttribute(const plan::ProgramKindT &kind, std::span<const Shape> operands,
-                                                  std::string_view name) {
+                                                  const KernelRecord &record, std::string_view name) {
   const auto ofOp = [&](std::string_view own) -> std::optional<plan::AttributeT> {
     const plan::AttributeT *attribute = attributeOf(kind, own);
     return attribute ? std::optional(*attribute) : std::nullopt;
   };
-  const bool isProduct =
-      kind.op == "model.matmul" || kind.op == "model.matmul_gelu" || kind.op == "model.matmul_gelu_grad";
+  const OpRule *rule = ruleOfOp(kind.op);
+  if (rule && rule->flag == name)
+    return flagOf(true);
+  const bool isProduct = record.work == KernelWork::product;
   if (isProduct && name == "transpose_a")
-    return flagOf(attributeOf(kind, "transpose_lhs") != nullptr && attributeOf(kind, "transpose_lhs")->integer != 0);
+    return flagOf(isFlagSet(kind, "transpose_lhs"));
   if (isProduct && name == "transpose_b")
-    return flagOf(attributeOf(kind, "transpose_rhs") != nullptr && attributeOf(kind, "transpose_rhs")->integer != 0);
+    return flagOf(isFlagSet(kind, "transpose_rhs"));
   // A bias has one dim, a residual those of the product.
   if (isProduct && name == "bias")
     return flagOf(operands.size() > 2 && operands[2].size() == 1);
   if (isProduct && name == "residual")
     return flagOf(operands.size() > 2 && operands.back().size() > 1);
-  if (kind.op == "model.reduce_mean" && name == "mean")
-    return flagOf(true);
-  if (kind.op.starts_with("model.adaptive_avg_pool2d"))
-    return name == "adaptive" ? std::optional(flagOf(true)) : std::nullopt;
-  if (kind.op == "model.rope") {
+  if (record.id == KernelId::rope) {
     const std::string scaling = proof::textOf(kind, "scaling");
     const bool isLlama = scaling == "llama3";
     if (name == "factor" && !isLlama && scaling != "linear")
@@ -231,19 +157,33 @@ std::optional<plan::AttributeT> expectedAttribute(const plan::ProgramKindT &kind
 
 } // namespace
 
-std::string_view kernelOfOp(std::string_view op) {
+const KernelRecord *recordOfOp(std::string_view op) {
+  if (!op.starts_with(dialect))
+    return nullptr;
   const OpRule *rule = ruleOfOp(op);
-  return rule ? rule->kernel : std::string_view();
+  return findKernelRecord(rule ? rule->kernel : op.substr(dialect.size()));
 }
 
-std::vector<std::string_view> opsWithKernels() {
-  std::vector<std::string_view> ops;
-  for (const OpRule &rule : opRules)
-    ops.push_back(rule.op);
-  return ops;
+std::string_view kernelOfOp(std::string_view op) {
+  const KernelRecord *record = recordOfOp(op);
+  return record ? record->name : std::string_view();
 }
 
-bool isUpdateKernel(std::string_view kernel) { return kernel == "sgd" || kernel == "adam" || kernel == "adamw"; }
+Attributes attributesOfOp(const plan::ProgramKindT &kind, std::span<const Shape> operands, const KernelRecord &record) {
+  Attributes attributes;
+  for (const AttributeRecord &attribute : record.attributes)
+    if (const std::optional<plan::AttributeT> own = expectedAttribute(kind, operands, record, attribute.name)) {
+      const Setting setting = recordedSetting(attribute, *own);
+      attributes.add({attribute.name, setting.integer, setting.number, setting.list});
+    }
+  return attributes;
+}
+
+bool isUpdateKernel(std::string_view kernel) {
+  const KernelRecord *record = findKernelRecord(kernel);
+  return record && !record->inputs.empty() && record->inputs.begin()->count == OperandCount::each &&
+         !computesEach(*record);
+}
 
 std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const Shape> operands, std::string_view kernel,
                                const plan::LaunchT &launch) {
@@ -254,7 +194,7 @@ std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const S
   for (const AttributeRecord &attribute : record->attributes) {
     if (attribute.isImplementation)
       continue;
-    const std::optional<plan::AttributeT> recorded = expectedAttribute(kind, operands, attribute.name);
+    const std::optional<plan::AttributeT> recorded = expectedAttribute(kind, operands, *record, attribute.name);
     const Setting expected = recorded ? recordedSetting(attribute, *recorded) : absentSetting(attribute),
                   found = launchSetting(attribute, attributes);
     if (!(expected == found))
@@ -265,8 +205,13 @@ std::string differingAttribute(const plan::ProgramKindT &kind, std::span<const S
 }
 
 bool isPointwiseOp(std::string_view op) {
-  const OpRule *rule = ruleOfOp(op);
-  return rule && rule->isPointwise;
+  const KernelRecord *record = recordOfOp(op);
+  return record && signatureOf(*record).isPointwise;
+}
+
+bool isLinear(const plan::ProgramKindT &kind) {
+  const KernelRecord *record = recordOfOp(kind.op);
+  return record && record->isLinear;
 }
 
 } // namespace sluice::check::proof

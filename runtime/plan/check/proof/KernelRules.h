@@ -1,12 +1,13 @@
 //===- KernelRules.h - the kernels that implement ops, and by which dims they may be divided -----===//
 //
-// This table and the rules in KernelRules.cpp are the part of the proof that states facts about kernels. They are
-// written from docs/spec/model.md and the kernel records, independently of the dialects.
+// The dims of a kernel's operands are those of its record's signature (runtime/kernel/catalogue/Signature.h), which the
+// dialect's sharding rules use too. unit-rules runs each kernel on the shards that it states.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_PROOF_KERNELRULES_H
 #define SLUICE_RUNTIME_PLAN_CHECK_PROOF_KERNELRULES_H
 
+#include "runtime/kernel/catalogue/Signature.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/check/proof/Contents.h"
 
@@ -15,10 +16,12 @@
 
 namespace sluice::check::proof {
 
-/// The kernel that computes the op; empty if the table has none.
+/// The record of the kernel that computes the op; null if no kernel does.
+const KernelRecord *recordOfOp(std::string_view op);
+/// Its name, or nothing.
 std::string_view kernelOfOp(std::string_view op);
-/// The ops of the table.
-std::vector<std::string_view> opsWithKernels();
+/// The attributes of a launch of the kernel that computes the op.
+Attributes attributesOfOp(const plan::ProgramKindT &kind, std::span<const Shape> operands, const KernelRecord &record);
 
 /// True for an op of each element of its operands alone, with broadcasting.
 bool isPointwiseOp(std::string_view op);

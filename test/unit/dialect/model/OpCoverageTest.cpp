@@ -3,6 +3,7 @@
 // The ops are those that the dialect registers. An op without one of these is an error here:
 //   - the rules: derivative, or its absence in the definition; sharding rule; cost; kernel call; precision
 //   - a kernel on each device
+//   - a rule of proof P9, or the reason why it has none
 //   - an entry in docs/spec/model.md with an example, and a wrong program for each of its numbered constraints
 //   - its sharding rule, its cost, its derivative and its decomposition as IR, in test/dialect/model
 //   - values against PyTorch's, or its decomposition's, or a kernel test's; and its derivative by finite differences
@@ -14,6 +15,7 @@
 #include "test/unit/dialect/model/Programs.h"
 
 #include "runtime/kernel/Kernel.h"
+#include "runtime/plan/check/proof/KernelRules.h"
 
 #include <filesystem>
 #include <fstream>
@@ -116,6 +118,35 @@ TEST_F(OpCoverage, AKernelOnEachDevice) {
     std::string kernel = cast<KernelOpInterface>(op).getKernelCall().name().str();
     EXPECT_NE(findCpuKernel(kernel), nullptr) << "model." << name << ": no kernel " << kernel << " on the CPU";
     EXPECT_NE(findCudaKernel(kernel), nullptr) << "model." << name << ": no kernel " << kernel << " on CUDA";
+  });
+}
+
+/// Ops without a rule of their kernel in the proof, and the reasons. An op that is not here needs a rule: without it,
+/// P9 is not proved for any plan that uses the op.
+const std::map<std::string, std::string> withoutProofRule = {
+    {"broadcast", "a view"},
+    {"reshape", "a view"},
+    {"transpose", "a view"},
+    {"slice", "a view"},
+    {"split", "a view"},
+    {"all_gather", "a view of all ranks' parts"},
+    {"reduce_scatter", "a view of a sum over ranks"},
+    {"all_reduce", "a sum over ranks"},
+    {"constant", "a number"},
+    {"scale", "a multiple of its operand"},
+    {"random_normal", "an initial value, which the runtime computes"},
+    {"random_uniform", "an initial value, which the runtime computes"},
+};
+
+TEST_F(OpCoverage, ARuleOfTheProof) {
+  for (const auto &[op, reason] : withoutProofRule)
+    EXPECT_TRUE(std::count(ops.begin(), ops.end(), op)) << op << " is no op";
+  forComputing([](const std::string &name, Operation *op) {
+    const KernelRecord *record = check::proof::recordOfOp("model." + name);
+    EXPECT_NE(record != nullptr, withoutProofRule.count(name) == 1) << "model." << name;
+    if (record) {
+      EXPECT_EQ(record->name, std::string_view(cast<KernelOpInterface>(op).getKernelCall().name())) << "model." << name;
+    }
   });
 }
 

@@ -1,0 +1,398 @@
+//===- Signature.cpp - parses signatures, and relates the extents of a launch ------------------===//
+#include "runtime/kernel/catalogue/Signature.h"
+
+#include "runtime/base/Text.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
+
+#include <algorithm>
+#include <map>
+
+namespace sluice {
+namespace {
+
+class Parser {
+public:
+  explicit Parser(const KernelRecord &record) : record(record), text(record.dims) {}
+
+  Signature parse() {
+    operands(signature.inputs);
+    expect("->");
+    operands(signature.outputs);
+    if (!text.empty())
+      fail(concat("unexpected '", text, "'"));
+    compare(signature.inputs, record.inputs);
+    compare(signature.outputs, record.outputs);
+    signature.isPointwise = signature.fault.empty() && isPointwise();
+    return std::move(signature);
+  }
+
+private:
+  void fail(const std::string &fault) {
+    if (signature.fault.empty())
+      signature.fault = fault;
+    text = {};
+  }
+  void skipBlanks() {
+    while (text.starts_with(' '))
+      text.remove_prefix(1);
+  }
+  bool take(std::string_view token) {
+    if (!text.starts_with(token))
+      return false;
+    text.remove_prefix(token.size());
+    return true;
+  }
+  void expect(std::string_view token) {
+    skipBlanks();
+    if (!take(token))
+      fail(concat("expected '", token, "' but got '", text, "'"));
+  }
+  static bool isOfName(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+  std::string_view optionalName() {
+    const auto end = std::ranges::find_if_not(text, isOfName) - text.begin();
+    const std::string_view name = text.substr(0, std::size_t(end));
+    text.remove_prefix(name.size());
+    return name;
+  }
+  std::string_view name() {
+    const std::string_view found = optionalName();
+    if (found.empty())
+      fail(concat("expected a name but got '", text, "'"));
+    return found;
+  }
+  std::string_view attribute(std::string_view name) {
+    if (std::ranges::find(record.attributes, name, &AttributeRecord::name) == record.attributes.end())
+      fail(concat("unknown attribute '", name, "'"));
+    return name;
+  }
+  int number(std::string_view name, bool isPack) {
+    const auto known = std::ranges::find(signature.names, name) - signature.names.begin();
+    if (known == std::ssize(signature.names)) {
+      signature.names.push_back(name);
+      isPackName.push_back(isPack);
+    }
+    if (isPackName[std::size_t(known)] != isPack)
+      fail(concat("'", name, "' is a factor and a pack"));
+    return int(known);
+  }
+
+  void operands(std::vector<SignatureOperand> &all) {
+    for (skipBlanks(); !text.empty() && !text.starts_with("->"); skipBlanks()) {
+      SignatureOperand &operand = all.emplace_back();
+      operand.name = name();
+      expect("[");
+      for (skipBlanks(); !text.empty() && !take("]"); skipBlanks())
+        operand.dims.push_back(dim());
+      if (take("^"))
+        operand.transposedIf = attribute(name());
+      if (!operand.transposedIf.empty() && operand.dims.size() < 2)
+        fail("expected two dims to exchange");
+      operand.isAddend = take("+");
+    }
+  }
+
+  SignatureDim dim() {
+    SignatureDim dim;
+    dim.isBroadcast = take("~");
+    const std::string_view own = name();
+    dim.isPack = take("..");
+    dim.name = number(own, dim.isPack);
+    if (take("*"))
+      dim.inner = number(name(), false);
+    if (take("-"))
+      dim.without = attribute(name());
+    dim.isPositioned = take("@");
+    dim.isFull = take("!");
+    if (dim.isFull)
+      if (dim.fullIf = optionalName(); !dim.fullIf.empty())
+        attribute(dim.fullIf);
+    if (!dim.fullIf.empty() && take("="))
+      dim.choice = name();
+    if ((dim.isBroadcast || !dim.without.empty()) && !dim.isPack)
+      fail("expected a pack of dims");
+    return dim;
+  }
+
+  template <typename Records> void compare(const std::vector<SignatureOperand> &own, const Records &records) {
+    if (!std::ranges::equal(own, records, {}, &SignatureOperand::name, &OperandRecord::name))
+      fail("the operands differ from those of the record");
+  }
+
+  bool isPointwise() const {
+    const auto isOfElements = [](const SignatureOperand &operand) {
+      return operand.dims.empty() ||
+             (operand.dims.size() == 1 && operand.dims[0].name == 0 && operand.dims[0].isPack &&
+              !operand.dims[0].isPositioned && !operand.dims[0].isFull && operand.dims[0].without.empty());
+    };
+    return !signature.inputs.empty() && !signature.outputs.front().dims.empty() &&
+           std::ranges::all_of(signature.inputs, isOfElements) && std::ranges::all_of(signature.outputs, isOfElements);
+  }
+
+  const KernelRecord &record;
+  std::string_view text;
+  Signature signature;
+  /// By the numbers of names.
+  std::vector<bool> isPackName;
+};
+
+/// Relates the operands of one launch. An operand is resolved when at most one of its packs is not known yet.
+class Resolver {
+public:
+  Resolver(const KernelRecord &record, const Attributes &attributes)
+      : record(record), attributes(attributes), signature(signatureOf(record)) {}
+
+  std::optional<LaunchDims> resolve(std::span<const Extents> inputs, std::span<const Extents> outputs,
+                                    ExtentProblem *problem) {
+    dims.inputs.resize(inputs.size());
+    dims.outputs.resize(outputs.size());
+    dims.firstAddend = inputs.size();
+    dims.terms =
+        !record.termsUnless.empty() && attributes.number(record.termsUnless, 0) != 0 ? KernelTerms::none : record.terms;
+    add(inputRecords(record, attributes, inputs.size()), record.inputs, signature.inputs, inputs, false);
+    add(outputRecords(record, attributes, outputs.size()), record.outputs, signature.outputs, outputs, true);
+    bool isChanged = true;
+    while (isChanged) {
+      isChanged = false;
+      for (Open &open : opens) {
+        if (open.isDone || !isReady(open))
+          continue;
+        if (!relate(open))
+          return fail(open, problem);
+        open.isDone = isChanged = true;
+      }
+    }
+    for (const Open &open : opens)
+      if (!open.isDone)
+        return fail(open, problem);
+    return std::move(dims);
+  }
+
+private:
+  struct Open {
+    const SignatureOperand *operand;
+    Extents extents;
+    std::vector<LaunchDim> *result;
+    bool isOutput;
+    std::size_t number;
+    /// Names of a tensor of a list are separate from those of others; 0: of no list.
+    int scope;
+    bool isDone = false;
+  };
+  using Factors = std::vector<int>;
+
+  template <typename Records>
+  void add(const std::vector<const OperandRecord *> &expanded, const Records &records,
+           const std::vector<SignatureOperand> &operands, std::span<const Extents> extents, bool isOutput) {
+    int scope = 0;
+    const OperandRecord *first = nullptr;
+    for (std::size_t k = 0; k < expanded.size() && k < extents.size(); ++k) {
+      const bool isOfList = expanded[k]->count == OperandCount::each || expanded[k]->count == OperandCount::oneOrMore;
+      first = first ? first : expanded[k];
+      if (isOfList && expanded[k] == first)
+        ++scope;
+      const SignatureOperand &operand = operands[std::size_t(expanded[k] - records.begin())];
+      if (operand.isAddend && !isOutput)
+        dims.firstAddend = std::min(dims.firstAddend, k);
+      opens.push_back(
+          {&operand, extents[k], &(isOutput ? dims.outputs : dims.inputs)[k], isOutput, k, isOfList ? scope : 0});
+    }
+  }
+
+  std::optional<LaunchDims> fail(const Open &open, ExtentProblem *problem) const {
+    if (problem)
+      *problem = {open.isOutput, open.number, expectedText(open)};
+    return std::nullopt;
+  }
+
+  const Factors *bound(int scope, int name) const {
+    const auto found = factorsOf.find({scope, name});
+    return found == factorsOf.end() ? nullptr : &found->second;
+  }
+
+  bool isReady(const Open &open) const {
+    int unknown = 0;
+    for (const SignatureDim &dim : open.operand->dims) {
+      const bool isBound = bound(open.scope, dim.name) != nullptr;
+      if (dim.isPack && !isBound && (dim.isBroadcast || !dim.without.empty() || ++unknown > 1))
+        return false;
+      if (dim.inner >= 0 && !isBound)
+        return false;
+    }
+    return true;
+  }
+
+  /// The dims as this launch has them.
+  std::vector<SignatureDim> dimsOf(const SignatureOperand &operand) const {
+    std::vector<SignatureDim> own = operand.dims;
+    if (!operand.transposedIf.empty() && attributes.integer(operand.transposedIf, 0) != 0)
+      std::swap(own[own.size() - 1], own[own.size() - 2]);
+    return own;
+  }
+
+  bool isLeftOut(const SignatureDim &dim, std::size_t number) const {
+    const Attributes::Item *item = attributes.find(dim.without);
+    if (const AttributeRecord *known = std::ranges::find(record.attributes, dim.without, &AttributeRecord::name);
+        known->kind != AttributeKind::list)
+      return (item ? item->integer : 0) == std::int64_t(number);
+    return item && std::ranges::find(item->list, std::int64_t(number)) != item->list.end();
+  }
+
+  bool isFull(const SignatureDim &dim, std::size_t number) const {
+    if (!dim.isFull || dim.fullIf.empty())
+      return dim.isFull;
+    const std::int64_t value = attributes.integer(dim.fullIf, 0);
+    if (!dim.choice.empty()) {
+      const AttributeRecord *known = std::ranges::find(record.attributes, dim.fullIf, &AttributeRecord::name);
+      return value == std::ranges::find(known->choices, dim.choice) - known->choices.begin();
+    }
+    return dim.isPack ? value == std::int64_t(number) : value != 0;
+  }
+
+  int newFactor(std::int64_t size) {
+    dims.factors.push_back({size});
+    return int(dims.factors.size()) - 1;
+  }
+
+  bool relate(const Open &open) {
+    std::vector<LaunchDim> &result = *open.result;
+    result.clear();
+    // One element.
+    if (open.operand->dims.empty()) {
+      result.resize(open.extents.size());
+      return std::ranges::all_of(open.extents, [](std::int64_t extent) { return extent == 1; });
+    }
+    const std::vector<SignatureDim> own = dimsOf(*open.operand);
+    // Dims of packs that are known, and of factors.
+    std::size_t known = 0;
+    for (const SignatureDim &dim : own)
+      if (const Factors *factors = bound(open.scope, dim.name); !dim.isPack)
+        ++known;
+      else if (factors && !dim.isBroadcast && dim.without.empty())
+        known += factors->size();
+    if (open.extents.size() < known)
+      return false;
+    std::size_t at = 0;
+    for (const SignatureDim &dim : own)
+      if (!(dim.isPack ? relatePack(open, dim, open.extents.size() - known, at) : relateDim(open, dim, at)))
+        return false;
+    return at == open.extents.size();
+  }
+
+  bool relateDim(const Open &open, const SignatureDim &dim, std::size_t &at) {
+    const std::int64_t extent = open.extents[at++];
+    LaunchDim &own = open.result->emplace_back();
+    own.isPositioned = dim.isPositioned;
+    std::int64_t expected = 1;
+    for (int name : {dim.name, dim.inner}) {
+      if (name < 0)
+        continue;
+      Factors &factors = factorsOf[{open.scope, name}];
+      if (factors.empty()) {
+        if (expected == 0 || extent % expected != 0)
+          return false;
+        factors.push_back(newFactor(extent / expected));
+      }
+      expected *= dims.factors[std::size_t(factors[0])].size;
+      own.factors.push_back(factors[0]);
+      setFull(dim, 0, factors[0]);
+    }
+    return expected == extent;
+  }
+
+  void setFull(const SignatureDim &dim, std::size_t number, int factor) {
+    LaunchFactor &own = dims.factors[std::size_t(factor)];
+    own.isFull = own.isFull || isFull(dim, number);
+  }
+
+  /// `rest`: the dims that are neither factors nor of other packs.
+  bool relatePack(const Open &open, const SignatureDim &dim, std::size_t rest, std::size_t &at) {
+    const Factors *found = bound(open.scope, dim.name);
+    if (!found) {
+      Factors &factors = factorsOf[{open.scope, dim.name}];
+      for (std::size_t k = 0; k < rest; ++k)
+        factors.push_back(newFactor(open.extents[at + k]));
+      found = &factors;
+    }
+    const Factors &factors = *found;
+    const bool isWithout = !dim.without.empty();
+    const bool keepsDims = isWithout && rest == factors.size();
+    const std::size_t missing = !dim.isBroadcast ? 0 : factors.size() - std::min(rest, factors.size());
+    for (std::size_t k = missing; k < factors.size(); ++k) {
+      const bool isOut = isWithout && isLeftOut(dim, k);
+      // Results over the dim are not combined.
+      if (isOut && dims.terms == KernelTerms::none)
+        dims.factors[std::size_t(factors[k])].isFull = true;
+      if (isOut && !keepsDims)
+        continue;
+      if (at == open.extents.size())
+        return false;
+      const std::int64_t extent = open.extents[at++], size = dims.factors[std::size_t(factors[k])].size;
+      LaunchDim &own = open.result->emplace_back();
+      if (isOut || (dim.isBroadcast && extent == 1 && size != 1)) {
+        if (extent != 1)
+          return false;
+        continue;
+      }
+      if (extent != size)
+        return false;
+      own.factors = {factors[k]};
+      setFull(dim, k, factors[k]);
+      own.isPositioned = dim.isPositioned && !(dim.isFull && isFull(dim, k));
+    }
+    return true;
+  }
+
+  std::string expectedText(const Open &open) const {
+    std::string text;
+    const auto append = [&](const std::string &part) { text += (text.empty() ? "" : ", ") + part; };
+    for (const SignatureDim &dim : dimsOf(*open.operand)) {
+      const Factors *factors = bound(open.scope, dim.name);
+      const std::string name(signature.names[std::size_t(dim.name)]);
+      if (!dim.isPack) {
+        const Factors *inner = dim.inner < 0 ? nullptr : bound(open.scope, dim.inner);
+        std::int64_t extent = factors && !factors->empty() ? dims.factors[std::size_t((*factors)[0])].size : -1;
+        if (extent >= 0 && inner && !inner->empty())
+          extent *= dims.factors[std::size_t((*inner)[0])].size;
+        append(extent < 0                 ? name
+               : dim.inner >= 0 && !inner ? concat("a multiple of ", extent)
+                                          : std::to_string(extent));
+      } else if (!factors) {
+        append(name + "..");
+      } else {
+        for (std::size_t k = 0; k < factors->size(); ++k)
+          if (dim.without.empty() || !isLeftOut(dim, k))
+            append(std::to_string(dims.factors[std::size_t((*factors)[k])].size) + (dim.isBroadcast ? " or 1" : ""));
+      }
+    }
+    return "[" + text + "]";
+  }
+
+  const KernelRecord &record;
+  const Attributes &attributes;
+  const Signature &signature;
+  LaunchDims dims;
+  std::vector<Open> opens;
+  std::map<std::pair<int, int>, Factors> factorsOf;
+};
+
+} // namespace
+
+Signature parseSignature(const KernelRecord &record) { return Parser(record).parse(); }
+
+const Signature &signatureOf(const KernelRecord &record) {
+  static const std::vector<Signature> all = [] {
+    std::vector<Signature> parsed;
+    for (const KernelRecord &each : catalogue())
+      parsed.push_back(parseSignature(each));
+    return parsed;
+  }();
+  return all[static_cast<std::size_t>(record.id)];
+}
+
+std::optional<LaunchDims> launchDims(const KernelRecord &record, const Attributes &attributes,
+                                     std::span<const Extents> inputs, std::span<const Extents> outputs,
+                                     ExtentProblem *problem) {
+  return Resolver(record, attributes).resolve(inputs, outputs, problem);
+}
+
+} // namespace sluice

@@ -1,0 +1,112 @@
+//===- Signature.h - the dims of a kernel's operands, as its record states them ---------------===//
+//
+// A record's `dims` names the operands in the record's order and relates their dims:
+//
+//   x[rows.. c!] weight[c!] -> y[rows.. c!] rstd[rows..]
+//
+//   c            a factor; dims of one factor have one extent, and ranks divide them together
+//   rows..       any number of factors, the same for each operand that has the name
+//   g*h          one dim of two factors, the outer one first
+//   []           one element
+//   c!           each rank needs all of the factor
+//   c!a          the same if attribute `a` is not 0; `c!a=b`: if it has the choice `b`
+//   rows..!dim   the same of the dim whose number is attribute `dim`
+//   c@           the kernel takes the position of its part from the valid extent of this operand
+//   ~rows..      broadcast: trailing dims align; a dim that is missing or has one element repeats
+//   rows..-a     without the dims that attribute `a` names, or with one element there
+//   a[m k]^t     the last two dims are exchanged if attribute `t` is not 0
+//   bias[n]+     the kernel adds the operand to the result, so ranks must not divide a factor that it sums over
+//
+// A factor of operands alone is reduced; the record's `terms` combine the results of its parts. Tensors of a list have
+// separate factors, and so have the parameters of an update.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_KERNEL_CATALOGUE_SIGNATURE_H
+#define SLUICE_RUNTIME_KERNEL_CATALOGUE_SIGNATURE_H
+
+#include "runtime/kernel/catalogue/Record.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+/// A dim of an operand, or a pack of dims.
+struct SignatureDim {
+  /// A factor or pack by its number in `Signature::names`, and the second factor of a dim of two; -1: none.
+  int name = -1, inner = -1;
+  bool isPack = false, isBroadcast = false, isPositioned = false, isFull = false;
+  /// The condition of `isFull`: an attribute, and its choice; empty: always.
+  std::string_view fullIf = {}, choice = {};
+  /// The attribute with the dims that the pack does not have here.
+  std::string_view without = {};
+};
+
+struct SignatureOperand {
+  std::string_view name;
+  std::vector<SignatureDim> dims;
+  /// The flag that exchanges the last two dims.
+  std::string_view transposedIf = {};
+  bool isAddend = false;
+};
+
+struct Signature {
+  std::vector<std::string_view> names;
+  std::vector<SignatureOperand> inputs, outputs;
+  /// The first fault of the text, or a difference between the operands' names and those of the record; empty if there
+  /// is none.
+  std::string fault;
+  /// Each element of the results depends on the same element of the operands, with broadcasting.
+  bool isPointwise = false;
+};
+
+/// The record's signature, parsed once.
+const Signature &signatureOf(const KernelRecord &record);
+/// Parses `record.dims`; for tests.
+Signature parseSignature(const KernelRecord &record);
+
+using Extents = std::span<const std::int64_t>;
+
+/// A factor of a launch.
+struct LaunchFactor {
+  std::int64_t size = 1;
+  /// Each rank needs all of it.
+  bool isFull = false;
+};
+/// A dim of an operand of a launch.
+struct LaunchDim {
+  /// Numbers of factors, outermost first; none: the dim has or repeats one element.
+  std::vector<int> factors;
+  bool isPositioned = false;
+};
+/// The factors of a launch, in the order in which operands name them.
+struct LaunchDims {
+  std::vector<LaunchFactor> factors;
+  std::vector<std::vector<LaunchDim>> inputs, outputs;
+  /// How results combine that lack a factor which ranks divide; none: ranks must not divide it.
+  KernelTerms terms = KernelTerms::none;
+  /// The first input that each rank adds to its result, or the number of inputs.
+  std::size_t firstAddend = 0;
+};
+
+/// The operand whose extents differ from the signature.
+struct ExtentProblem {
+  bool isOutput = false;
+  std::size_t operand = 0;
+  /// `[3, c]`: the extents that other operands decide, and the names of the others.
+  std::string expected;
+};
+
+/// The factors of a launch with these operands; nullopt, and the first operand that does not fit, if extents differ.
+/// The record has a signature, and the numbers of operands are as expectedOperands returns them.
+std::optional<LaunchDims> launchDims(const KernelRecord &record, const Attributes &attributes,
+                                     std::span<const Extents> inputs, std::span<const Extents> outputs,
+                                     ExtentProblem *problem = nullptr);
+
+} // namespace sluice
+
+#endif // SLUICE_RUNTIME_KERNEL_CATALOGUE_SIGNATURE_H
