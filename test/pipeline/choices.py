@@ -4,8 +4,7 @@
 
 from sluice import *
 
-# In place of this folder, whose statistics.py would hide Python's module of that name.
-sys.path[0] = str(ROOT / "test" / "bench")
+sys.path.insert(0, str(ROOT / "test" / "bench"))
 import prediction
 
 MACHINE = ROOT / "tools" / "machines" / "h100-8x4.toml"
