@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What CI runs: parts with a time budget in minutes, 85 in all. It prints the time of each part, and ends with the line "N passed, N failed, N skipped"
-# of all parts. A part that does not end within the 85 minutes, and a sum above them, are failures.
+# Parts with a time budget in minutes, 85 in all; .ci/run runs the first two. It prints the time of each part, and ends with the line "N passed,
+# N failed, N skipped" of all parts. A part that does not end within the 85 minutes, and a sum above them, are failures.
 #
 #   test/ci.sh [PART...]
 #
