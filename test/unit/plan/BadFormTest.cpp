@@ -152,6 +152,7 @@ const Bad wellFormed[] = {
      [](HandPlan &h) {
        h.plan.program->inputs.push_back(1);
        h.plan.program->input_names.push_back(1);
+       h.plan.program->input_roles.push_back(plan::PortRole::data);
      }},
     {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 7 ops but got 6",
      [](HandPlan &h) { h.plan.program->op_blocks.pop_back(); }},
