@@ -116,6 +116,11 @@ private:
   template <typename Records> void compare(const std::vector<SignatureOperand> &own, const Records &records) {
     if (!std::ranges::equal(own, records, {}, &SignatureOperand::name, &OperandRecord::name))
       fail("the operands differ from those of the record");
+    // Without the operand the mark would be lost.
+    for (std::size_t k = 0; k < own.size() && k < records.size(); ++k)
+      if (records.begin()[k].count == OperandCount::optional &&
+          std::ranges::any_of(own[k].dims, [](const SignatureDim &dim) { return dim.isFull || dim.isPositioned; }))
+        fail(concat("a mark on the optional operand '", own[k].name, "'"));
   }
 
   bool isPointwise() const {
@@ -150,17 +155,18 @@ public:
         !record.termsUnless.empty() && attributes.number(record.termsUnless, 0) != 0 ? KernelTerms::none : record.terms;
     add(inputRecords(record, attributes, inputs.size()), record.inputs, signature.inputs, inputs, false);
     add(outputRecords(record, attributes, outputs.size()), record.outputs, signature.outputs, outputs, true);
-    bool isChanged = true;
-    while (isChanged) {
-      isChanged = false;
-      for (Open &open : opens) {
-        if (open.isDone || !isReady(open))
-          continue;
-        if (!relate(open))
-          return fail(open, problem);
-        open.isDone = isChanged = true;
+    // Operands that are added name no factor of their own.
+    for (const bool withAddends : {false, true})
+      for (bool isChanged = true; isChanged;) {
+        isChanged = false;
+        for (Open &open : opens) {
+          if (open.isDone || (open.operand->isAddend && !withAddends) || !isReady(open))
+            continue;
+          if (!relate(open))
+            return fail(open, problem);
+          open.isDone = isChanged = true;
+        }
       }
-    }
     for (const Open &open : opens)
       if (!open.isDone)
         return fail(open, problem);
@@ -343,6 +349,8 @@ private:
   }
 
   std::string expectedText(const Open &open) const {
+    if (open.operand->dims.empty())
+      return "one element";
     std::string text;
     const auto append = [&](const std::string &part) { text += (text.empty() ? "" : ", ") + part; };
     for (const SignatureDim &dim : dimsOf(*open.operand)) {
@@ -353,9 +361,9 @@ private:
         std::int64_t extent = factors && !factors->empty() ? dims.factors[std::size_t((*factors)[0])].size : -1;
         if (extent >= 0 && inner && !inner->empty())
           extent *= dims.factors[std::size_t((*inner)[0])].size;
-        append(extent < 0                 ? name
-               : dim.inner >= 0 && !inner ? concat("a multiple of ", extent)
-                                          : std::to_string(extent));
+        append(extent < 0                                     ? name
+               : dim.inner >= 0 && (!inner || inner->empty()) ? concat("a multiple of ", extent)
+                                                              : std::to_string(extent));
       } else if (!factors) {
         append(name + "..");
       } else {

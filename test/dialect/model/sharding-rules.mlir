@@ -101,7 +101,7 @@ module attributes {model.name = "all"} {
     %6 = model.pad %row {low = array<i64: 1>, high = array<i64: 2>, step = array<i64: 2>, value = 0.0 : f64} : (tensor<6xf32>) -> tensor<14xf32>
     // CHECK: model.gather {{.*}}model.sharding_rule = "([i, j], [k]) -> ([k, j]) {i=2 replicated, j=6, k=3}"
     %7 = model.gather %x, %i : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<3x6xf32>
-    // CHECK: model.scatter_add {{.*}}model.sharding_rule = "([i, j], [i]) -> ([k, j]) {i=3, j=6, k=2 replicated} reduce=sum"
+    // CHECK: model.scatter_add {{.*}}model.sharding_rule = "([i, k], [i]) -> ([j, k]) {i=3, j=2 replicated, k=6} reduce=sum"
     %8 = model.scatter_add %7, %i : (tensor<3x6xf32>, tensor<3xi32>) -> tensor<2x6xf32>
     return
   }
@@ -173,7 +173,7 @@ module attributes {model.name = "all"} {
     %10:3 = model.attention_grad %q, %q, %kv, %kv, %9#0, %9#1 {causal, scale = 0.3535 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>, tensor<2x3x4x8xf32>, tensor<2x4x3xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>)
     // CHECK: model.embedding {{.*}}model.sharding_rule = "([i, j], [k, l]) -> ([k, l, j]) {i=9 positioned, j=4, k=2, l=3} reduce=sum"
     %11 = model.embedding %table, %tokens : (tensor<9x4xf32>, tensor<2x3xi32>) -> tensor<2x3x4xf32>
-    // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([l, k]) {i=2, j=3, k=4, l=9 positioned} reduce=sum"
+    // CHECK: model.embedding_grad {{.*}}model.sharding_rule = "([i, j, l], [i, j]) -> ([k, l]) {i=2, j=3, k=9 positioned, l=4} reduce=sum"
     %12 = model.embedding_grad %x, %tokens : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> tensor<9x4xf32>
     // CHECK: model.cross_entropy {{.*}}model.sharding_rule = "([i, j, k], [i, j]) -> ([], [i, j]) {i=2 replicated, j=3 replicated, k=4 replicated} reduce=sum"
     %13:2 = model.cross_entropy %x, %tokens {reduction = #model.reduction<mean>} : (tensor<2x3x4xf32>, tensor<2x3xi32>) -> (tensor<f32>, tensor<2x3xf32>)

@@ -23,6 +23,7 @@ using check::proof::Terms;
 struct Divided {
   int dim = -1;
   std::int64_t segments = 1, inner = 1;
+  bool isPositioned = false;
 };
 
 /// Calls `visit` with the indices of each element of the tensor's extents.
@@ -68,7 +69,7 @@ struct Division {
     });
     if (hasZeros) {
       operand.extent[dim] = part;
-    } else if (divided.segments == 1) {
+    } else if (divided.isPositioned) {
       operand.origin[dim] = rank * part;
       operand.global[dim] = extent;
     }
@@ -82,7 +83,7 @@ std::vector<Divided> dividedBy(const std::vector<std::vector<FactorDim>> &factor
     Divided divided;
     for (std::size_t d = 0; d < tensor.size(); ++d)
       if (tensor[d].factor == factor)
-        divided = {int(d), 1, tensor[d].inner};
+        divided = {int(d), 1, tensor[d].inner, tensor[d].isPositioned};
       else if (tensor[d].innerFactor == factor)
         divided = {int(d), tensor[d].outer, 1};
     all.push_back(divided);
