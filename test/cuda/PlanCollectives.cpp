@@ -100,7 +100,7 @@ std::string PlanCalls::compareCollective(const plan::InstructionT &instruction, 
                                                   setting(plan.copy_engines, cuda::nccl::ctaPolicyZero)))
     return "CTAs of the communicator, expected the plan's settings but got others";
   if (collective.kind == plan::CollectiveKind::reduce_scatter && instruction.unit >= 0)
-    reduced[{instruction.unit, instruction.pass, repetition}] += sum;
+    reduced[{instruction.unit, instruction.invocation, repetition}] += sum;
   return "";
 }
 
