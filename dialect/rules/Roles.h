@@ -1,7 +1,7 @@
 //===- Roles.h - roles of mesh axes and ports, and questions about them ----------------------===//
 //
-// A name implies a role, so that text stays short; code asks for the role and never compares names. A new role of axes is
-// a case of AxisRole and an answer to each question below. The schema of plans has the same enums, and
+// A name implies a role, so that text stays short; code asks for the role and never compares names. A new role of axes
+// is a case of AxisRole and an answer to each question below. The schema of plans has the same enums, and
 // runtime/plan/Roles.h the questions that the runtime asks.
 //
 //===----------------------------------------------------------------------===//

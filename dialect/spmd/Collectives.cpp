@@ -14,11 +14,10 @@ namespace sluice::spmd {
 StreamKind defaultStream(CollectiveOpInterface op) {
   // Units are sharded over the ranks of experts as well.
   const bool hasUnit = !unitOf(op).empty();
-  if (llvm::all_of(op.getAxes().getAsValueRange<StringAttr>(),
-                   [&](StringRef axis) {
-                     const std::optional<AxisRole> role = roleOf(op, axis);
-                     return role && dividesOps(*role) && !(hasUnit && addsGradients(*role));
-                   }))
+  if (llvm::all_of(op.getAxes().getAsValueRange<StringAttr>(), [&](StringRef axis) {
+        const std::optional<AxisRole> role = roleOf(op, axis);
+        return role && dividesOps(*role) && !(hasUnit && addsGradients(*role));
+      }))
     return StreamKind::tensor;
   return op.isReduction() ? StreamKind::reduce : StreamKind::gather;
 }

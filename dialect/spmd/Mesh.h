@@ -15,7 +15,8 @@ MeshOp meshOf(mlir::Operation *op);
 
 /// Ranks along an axis; nothing if the mesh has no such axis.
 std::optional<std::int64_t> axisSize(MeshOp mesh, llvm::StringRef axis);
-/// The role of an axis of the op's module. Without a mesh it is the one that the name implies; nothing for an unknown name.
+/// The role of an axis of the op's module. Without a mesh it is the one that the name implies; nothing for an unknown
+/// name.
 std::optional<AxisRole> roleOf(mlir::Operation *op, llvm::StringRef axis);
 /// Verifies that the op's mesh, if it has one, has the axis.
 llvm::LogicalResult verifyAxis(mlir::Operation *op, mlir::StringAttr axis);

@@ -41,14 +41,13 @@ static ParseResult parseMeshAxes(OpAsmParser &parser, ArrayAttr &axes, ArrayAttr
 
 static void printMeshAxes(OpAsmPrinter &printer, MeshOp, ArrayAttr axes, ArrayAttr roles, DenseI64ArrayAttr sizes) {
   printer << '<';
-  llvm::interleaveComma(
-      llvm::zip(axes.getAsRange<StringAttr>(), roles.getAsRange<AxisRoleAttr>(), sizes.asArrayRef()), printer,
-      [&](auto axis) {
-        auto [name, role, size] = axis;
-        printer.printKeywordOrString(name);
-        sluice::printRole(printer, role.getValue(), sluice::impliedAxisRole(name));
-        printer << " = " << size;
-      });
+  llvm::interleaveComma(llvm::zip(axes.getAsRange<StringAttr>(), roles.getAsRange<AxisRoleAttr>(), sizes.asArrayRef()),
+                        printer, [&](auto axis) {
+                          auto [name, role, size] = axis;
+                          printer.printKeywordOrString(name);
+                          sluice::printRole(printer, role.getValue(), sluice::impliedAxisRole(name));
+                          printer << " = " << size;
+                        });
   printer << '>';
 }
 

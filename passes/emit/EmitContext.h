@@ -34,8 +34,8 @@ struct EmitContext {
   }
 };
 
-/// The enumerator of plan.fbs for one of the dialects, the recipe or the kernel records: enums with the same meaning have
-/// the same values, which test/unit/passes/EnumsTest.cpp compares by name.
+/// The enumerator of plan.fbs for one of the dialects, the recipe or the kernel records: enums with the same meaning
+/// have the same values, which test/unit/passes/EnumsTest.cpp compares by name.
 template <typename Enum, typename From> constexpr Enum planEnum(From value) {
   static_assert(std::is_enum_v<From>);
   return static_cast<Enum>(value);

@@ -86,8 +86,7 @@ private:
 
   plan::CollectiveT write(plan_ir::CollectiveOp op) {
     plan::CollectiveT collective;
-    collective.kind =
-        planEnum<plan::CollectiveKind>(op.getKind());
+    collective.kind = planEnum<plan::CollectiveKind>(op.getKind());
     collective.op = planEnum<plan::ReduceOp>(op.getOp());
     collective.scale = op.getScale().convertToDouble();
     for (auto axis : op.getAxes().getAsRange<StringAttr>())

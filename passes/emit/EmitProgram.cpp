@@ -29,8 +29,8 @@ public:
       define(argument, id.getInt());
       program.inputs.push_back(id.getInt());
       program.input_names.push_back(nameOf(name ? name.getValue() : ""));
-      program.input_roles.push_back(planEnum<plan::PortRole>(
-          name ? impliedPortRole(PortDirection::input, name) : PortRole::data));
+      program.input_roles.push_back(
+          planEnum<plan::PortRole>(name ? impliedPortRole(PortDirection::input, name) : PortRole::data));
     }
     writeBlock(function.getBody().front());
     for (OpOperand &result : function.getBody().front().getTerminator()->getOpOperands()) {

@@ -114,8 +114,7 @@ void emitUnits(EmitContext &context) {
 
 std::unique_ptr<plan::InitializerT> initializerOf(model::ParameterOp op) {
   auto initializer = std::make_unique<plan::InitializerT>();
-  initializer->kind =
-      planEnum<plan::InitializerKind>(op.getInit());
+  initializer->kind = planEnum<plan::InitializerKind>(op.getInit());
   initializer->a = op.getA().convertToDouble();
   initializer->b = op.getB().convertToDouble();
   initializer->zero_row = op.getPadding().value_or(-1);

@@ -50,7 +50,8 @@ struct Group {
 class Carrier {
 public:
   Carrier(EntryOp entry, ModuleOp module)
-      : entry(entry), module(module), symbols(module), streams(module), section(*entry.getBody().getOps<SectionOp>().begin()) {
+      : entry(entry), module(module), symbols(module), streams(module),
+        section(*entry.getBody().getOps<SectionOp>().begin()) {
     forEachInstruction(entry, [&](Operation *op, int64_t at, SectionOp of) {
       places[op] = at;
       for (const Access &access : accessesOf(op)) {
@@ -99,7 +100,8 @@ private:
       const std::optional<StreamKind> stream = streams.kindOf(&op);
       if (isa<RecordOp, WaitOp>(op) || (stream == StreamKind::compute && isInput(&op)))
         continue;
-      if (isa<LaunchOp, CopyOp>(op) && (isEarly(stream) || (stream == StreamKind::compute && readsOnlyPersistent(&op)))) {
+      if (isa<LaunchOp, CopyOp>(op) &&
+          (isEarly(stream) || (stream == StreamKind::compute && readsOnlyPersistent(&op)))) {
         pending.push_back(&op);
         continue;
       }

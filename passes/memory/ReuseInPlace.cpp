@@ -54,8 +54,7 @@ Spans spansOf(EntryOp entry, const Streams &streams) {
         span.first = position;
       span.last = position;
       const std::optional<StreamKind> stream = streams.kindOf(op);
-      span.isShared |=
-          isa<CollectiveOp>(op) || (stream && stream != StreamKind::compute && stream != StreamKind::host);
+      span.isShared |= isa<CollectiveOp>(op) || (stream && stream != StreamKind::compute && stream != StreamKind::host);
       if (span.users.empty() || span.users.back() != op)
         span.users.push_back(op);
     }

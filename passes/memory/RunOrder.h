@@ -19,8 +19,9 @@ llvm::DenseMap<int64_t, llvm::StringRef> recordingStreams(plan_ir::SectionOp sec
 /// The last instruction that starts early of each stream that has one.
 using LastEarly = llvm::SmallDenseMap<StreamKind, mlir::Operation *>;
 
-/// Lets the first work after `last` on the streams of copies to the device and of gathers, and the first copy of an activation to
-/// the host, wait for the run before. `last` is of the first section of the entry point; `events` is the number of its events, which grows.
+/// Lets the first work after `last` on the streams of copies to the device and of gathers, and the first copy of an
+/// activation to the host, wait for the run before. `last` is of the first section of the entry point; `events` is the
+/// number of its events, which grows.
 void orderAfterPreviousRun(plan_ir::EntryOp entry, mlir::SymbolTable &symbols, const plan_ir::Streams &streams,
                            const LastEarly &last, int64_t &events);
 

@@ -64,7 +64,8 @@ Value sluice::findInput(func::FuncOp function, PortRole role) {
 Value sluice::addInput(func::FuncOp function, Type type, PortRole role) {
   Builder builder(function.getContext());
   unsigned index = function.getNumArguments();
-  auto attributes = builder.getDictionaryAttr(builder.getNamedAttr(model::inputName, builder.getStringAttr(nameOf(role))));
+  auto attributes =
+      builder.getDictionaryAttr(builder.getNamedAttr(model::inputName, builder.getStringAttr(nameOf(role))));
   (void)function.insertArgument(index, type, attributes, function.getLoc());
   return function.getArgument(index);
 }

@@ -110,8 +110,7 @@ struct InsertEvents : sluice::impl::InsertEventsBase<InsertEvents> {
       builder.setInsertionPointAfter(together.back());
       make<RecordOp>(builder, together.back(), events, stream);
       builder.setInsertionPoint(await);
-      make<WaitOp>(builder, await, events++,
-                   await.getChained() ? streams->find(StreamKind::gather) : compute);
+      make<WaitOp>(builder, await, events++, await.getChained() ? streams->find(StreamKind::gather) : compute);
       for (CopyOp copy : together)
         copy.removeTokenAttr();
       await.erase();

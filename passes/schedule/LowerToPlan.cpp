@@ -120,8 +120,8 @@ void EntryLowering::emitPort(const Port &port) {
 }
 
 void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
-  auto op = plan_ir::SectionOp::create(builder, section.getLoc(), section.getName(), section.getKind(),
-                                       section.getRepeat());
+  auto op =
+      plan_ir::SectionOp::create(builder, section.getLoc(), section.getName(), section.getKind(), section.getRepeat());
   OpBuilder::InsertionGuard guard(builder);
   builder.createBlock(&op.getBody());
   Block &body = section.getBody().front();

@@ -222,7 +222,7 @@ LogicalResult UnitAssignment::createUnits() {
       if (unit == index)
         members.push_back(FlatSymbolRefAttr::get(parameter.getSymNameAttr()));
     auto unit = spmd::UnitOp::create(builder, module.getLoc(), name, /*root=*/index == UnitPlan::root,
-                                       builder.getArrayAttr(members));
+                                     builder.getArrayAttr(members));
     const std::vector<std::string> &blocks = plan.blocks[index];
     if (index != UnitPlan::root && blocks != std::vector<std::string>{name})
       unit.setBlocksAttr(builder.getStrArrayAttr(SmallVector<StringRef>(blocks.begin(), blocks.end())));

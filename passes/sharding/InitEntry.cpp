@@ -119,12 +119,14 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
     results.push_back(
         builder.getDictionaryAttr(builder.getNamedAttr(spmd::donatesName, builder.getI64IntegerAttr(index))));
   }
-  arguments.push_back(builder.getDictionaryAttr(builder.getNamedAttr(spmd::inputName, builder.getStringAttr(nameOf(PortRole::seed)))));
+  arguments.push_back(
+      builder.getDictionaryAttr(builder.getNamedAttr(spmd::inputName, builder.getStringAttr(nameOf(PortRole::seed)))));
   function.setAllArgAttrs(arguments);
   function.setAllResultAttrs(results);
 
   builder.setInsertionPointToEnd(entry);
-  auto section = spmd::SectionOp::create(builder, module.getLoc(), types, stringifySectionKind(SectionKind::init), SectionKind::init, 1);
+  auto section = spmd::SectionOp::create(builder, module.getLoc(), types, stringifySectionKind(SectionKind::init),
+                                         SectionKind::init, 1);
   func::ReturnOp::create(builder, module.getLoc(), section.getResults());
   Block *body = builder.createBlock(&section.getBody());
   SmallVector<Value> values;

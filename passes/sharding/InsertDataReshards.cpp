@@ -115,8 +115,7 @@ void ReshardInserter::replaceRead(model::ReadOp read) {
 void ReshardInserter::addBeforeReduction(model::AddOp sum) {
   auto gradient = sum.getLhs().getDefiningOp<model::GradientOp>();
   auto later = sum.getRhs().getDefiningOp<model::GradientOp>();
-  if (!gradient || !later ||
-      !spmd::UnitOp(placement.units()[placement.unitOf(later.getParameter())]).getRoot() ||
+  if (!gradient || !later || !spmd::UnitOp(placement.units()[placement.unitOf(later.getParameter())]).getRoot() ||
       gradient->getAttr(spmd::operandShardingsName) != later->getAttr(spmd::operandShardingsName))
     return;
   OpBuilder builder(later);

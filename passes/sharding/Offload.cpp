@@ -221,7 +221,7 @@ void EntryOffloader::separateGradients(spmd::SectionOp &section) {
   yield->setOperands(yielded);
   builder.setInsertionPoint(section);
   auto separated = spmd::SectionOp::create(builder, section.getLoc(), types, section.getName(), section.getKind(),
-                                            section.getRepeat());
+                                           section.getRepeat());
   separated->setDiscardableAttrs(section->getDiscardableAttrDictionary());
   separated.getBody().takeBody(section.getBody());
   for (auto [index, result] : llvm::enumerate(both))

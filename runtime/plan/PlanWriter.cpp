@@ -56,7 +56,8 @@ void PlanWriter::addInstruction(const plan::InstructionT &instruction) {
 
 void PlanWriter::endSection(const plan::SectionT &section) {
   const auto name = writeText(builder, section.name);
-  sections.push_back(plan::CreateSection(builder, name, section.repeat, writeVector(builder, instructions), section.kind));
+  sections.push_back(
+      plan::CreateSection(builder, name, section.repeat, writeVector(builder, instructions), section.kind));
   instructions.clear();
 }
 

@@ -14,8 +14,8 @@ const plan::PortT *findPort(const std::vector<std::unique_ptr<plan::PortT>> &por
 /// The enumerator with a name.
 template <typename Enum, std::size_t N>
 std::optional<Enum> enumerator(const Enum (&values)[N], const char *const *names, std::string_view name) {
-  const auto *const found = std::ranges::find_if(
-      values, [&](Enum value) { return name == names[static_cast<std::size_t>(value)]; });
+  const auto *const found =
+      std::ranges::find_if(values, [&](Enum value) { return name == names[static_cast<std::size_t>(value)]; });
   return found == std::end(values) ? std::nullopt : std::optional(*found);
 }
 

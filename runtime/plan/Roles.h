@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-/// True where ranks along an axis have different rows of the data. Ranks along the other axes divide the work on the same
-/// rows.
+/// True where ranks along an axis have different rows of the data. Ranks along the other axes divide the work on the
+/// same rows.
 constexpr bool dividesRows(plan::AxisRole role) {
   return role == plan::AxisRole::replicate || role == plan::AxisRole::shard;
 }
@@ -36,8 +36,8 @@ inline bool hasUpdate(const plan::EntryT &entry) { return findInput(entry, plan:
 /// The name that the compiler gives a port of a role: "lr" for learning_rate.
 std::string_view nameOf(plan::PortRole role);
 
-/// The role that a name implies; a printer names only other roles. Sub-axes have the role of their axis. An unknown name
-/// implies `data`, and no role of an axis, stream or section.
+/// The role that a name implies; a printer names only other roles. Sub-axes have the role of their axis. An unknown
+/// name implies `data`, and no role of an axis, stream or section.
 plan::PortRole impliedPortRole(std::string_view name);
 std::optional<plan::AxisRole> impliedAxisRole(std::string_view name);
 std::optional<plan::StreamKind> impliedStreamKind(std::string_view name);

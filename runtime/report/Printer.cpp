@@ -38,7 +38,7 @@ std::string collectiveText(const plan::PlanT &plan, const plan::CollectiveT &col
 
 std::string whenText(const plan::InstructionT &instruction) {
   return instruction.when == plan::When::listed ? "in:" + join(instruction.repetitions, ",")
-                                              : plan::EnumNameWhen(instruction.when);
+                                                : plan::EnumNameWhen(instruction.when);
 }
 
 /// "(role)" where the name implies no role or another one.
@@ -66,8 +66,9 @@ void printHead(const plan::PlanT &plan, std::string &out) {
                   arena->alignment, (arena->pinned ? " pinned" : ""), "\n");
   for (const auto &stream : plan.streams)
     out += concat("stream ", stream->name,
-                  otherRole(stream->kind, impliedStreamKind(stream->name), plan::EnumNameStreamKind), " on ", plan::EnumNameProcessor(stream->processor), " workspace ",
-                  stream->workspace, " priority ", stream->priority, "\n");
+                  otherRole(stream->kind, impliedStreamKind(stream->name), plan::EnumNameStreamKind), " on ",
+                  plan::EnumNameProcessor(stream->processor), " workspace ", stream->workspace, " priority ",
+                  stream->priority, "\n");
 }
 
 void printBuffers(const plan::PlanT &plan, std::string &out) {
@@ -141,7 +142,8 @@ void printEntry(const plan::PlanT &plan, const plan::EntryT &entry, std::string 
   std::uint32_t i = 0;
   for (const auto &section : entry.sections) {
     out += concat("  section ", section->name,
-                  otherRole(section->kind, impliedSectionKind(section->name), plan::EnumNameSectionKind), " repeat ", section->repeat, "\n");
+                  otherRole(section->kind, impliedSectionKind(section->name), plan::EnumNameSectionKind), " repeat ",
+                  section->repeat, "\n");
     for (const auto &instruction : section->instructions) {
       out += concat("    ", i++, " ", plan.streams[instruction->stream]->name, " ", whenText(*instruction), " ",
                     plan::EnumNamePhase(instruction->phase));

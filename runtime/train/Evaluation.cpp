@@ -23,8 +23,8 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
   result.entry = ranks.plan().entries[index].get();
   for (plan::PortRole role : {plan::PortRole::learning_rate, plan::PortRole::loss_scale})
     if (const plan::PortT *port = findInput(*result.entry, role))
-      return refusedError(
-                 fmt::format("input '{}' of entry point 'eval_step', which is a scalar of the training step", port->name))
+      return refusedError(fmt::format("input '{}' of entry point 'eval_step', which is a scalar of the training step",
+                                      port->name))
           .withNote("rename the input of the model");
   FeederOptions feederOptions;
   feederOptions.data = options.data;

@@ -116,7 +116,8 @@ Result<std::optional<DataReport>> Feeder::describe() {
   for (const auto &source : data)
     report.sources.push_back({source->formats(), source->samples()});
   report.stepRows = rowsPerStep();
-  const auto port = std::ranges::find(ports, plan::PortRole::tokens, [](const plan::PortT *port) { return port->role; });
+  const auto port =
+      std::ranges::find(ports, plan::PortRole::tokens, [](const plan::PortT *port) { return port->role; });
   if (port == ports.end())
     return std::optional(std::move(report));
   const std::vector<std::byte> &row = rows[static_cast<std::size_t>(port - ports.begin())];

@@ -14,8 +14,7 @@ static Status unfit(const plan::EntryT &entry, const plan::PortT &port, std::str
 }
 
 /// Converts the value to the port's dtype, a float or integer.
-template <typename T>
-static Status writeNumber(Ranks &ranks, const plan::EntryT &entry, plan::PortRole role, T value) {
+template <typename T> static Status writeNumber(Ranks &ranks, const plan::EntryT &entry, plan::PortRole role, T value) {
   const plan::PortT *port = findInput(entry, role);
   if (!port)
     return Status::ok();
@@ -41,8 +40,7 @@ Status writeScalar(Ranks &ranks, const plan::EntryT &entry, plan::PortRole role,
   return writeNumber(ranks, entry, role, value);
 }
 
-Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, plan::PortRole role,
-                                         int rank) {
+Result<std::optional<double>> readScalar(const Ranks &ranks, const plan::EntryT &entry, plan::PortRole role, int rank) {
   const plan::PortT *port = findOutput(entry, role);
   if (!port)
     return std::optional<double>();

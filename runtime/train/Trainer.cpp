@@ -31,7 +31,8 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
     for (const auto &port : plan.entries[index]->inputs)
       if (port->role != plan::PortRole::seed)
         return refusedError(fmt::format("input '{}' of entry point 'init', expected only 'seed'", port->name));
-    SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *plan.entries[index], plan::PortRole::seed, static_cast<std::int64_t>(seed)));
+    SLUICE_RETURN_IF_ERROR(
+        writeScalar(ranks, *plan.entries[index], plan::PortRole::seed, static_cast<std::int64_t>(seed)));
     SLUICE_RETURN_IF_ERROR(ranks.run("init"));
   }
   return init.empty() ? std::vector<DType>() : loadWeights(ranks, init);
@@ -251,8 +252,9 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
 
   Status outcome;
   LossScale &scale = progress.lossScale;
-  bool scales = std::any_of(entries.begin(), entries.end(),
-                            [](const plan::EntryT *entry) { return findInput(*entry, plan::PortRole::loss_scale) != nullptr; });
+  bool scales = std::any_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
+    return findInput(*entry, plan::PortRole::loss_scale) != nullptr;
+  });
   const bool isGuarded = std::none_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
     return findOutput(*entry, plan::PortRole::gradient_norm) && !findOutput(*entry, plan::PortRole::guard);
   });

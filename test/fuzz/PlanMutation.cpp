@@ -63,7 +63,8 @@ auto fieldsOf(plan::ProgramKindT &t) { return std::tie(t.op, t.attributes, t.pha
 auto fieldsOf(plan::ProgramFunctionT &t) { return std::tie(t.name, t.ops_end, t.inputs_end, t.outputs_end); }
 auto fieldsOf(plan::ProgramT &t) {
   return std::tie(t.types, t.kinds, t.names, t.values, t.inputs, t.input_names, t.outputs, t.op_kinds, t.op_blocks,
-                  t.op_symbols, t.operands, t.operand_ends, t.results, t.result_ends, t.functions, t.output_names, t.input_roles);
+                  t.op_symbols, t.operands, t.operand_ends, t.results, t.result_ends, t.functions, t.output_names,
+                  t.input_roles);
 }
 auto fieldsOf(plan::LearningRateT &t) { return std::tie(t.shape, t.peak, t.minimum, t.warmup, t.total, t.decay); }
 auto fieldsOf(plan::TargetT &t) { return std::tie(t.device, t.threads, t.isa, t.arch); }

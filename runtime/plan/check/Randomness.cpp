@@ -41,8 +41,8 @@ std::optional<plan::PortRole> drawnWith(const OperandRecord &operand) {
 }
 
 bool draws(const KernelRecord &record) {
-  return std::ranges::any_of(
-      record.inputs, [](const OperandRecord &input) { return drawnWith(input) == plan::PortRole::seed; });
+  return std::ranges::any_of(record.inputs,
+                             [](const OperandRecord &input) { return drawnWith(input) == plan::PortRole::seed; });
 }
 
 /// The ops of the unsharded program by the values that they define.

@@ -25,9 +25,7 @@ constexpr bool isOfStep(plan::PortRole role) {
 }
 
 /// True for an input that is an integer of the step: i64.
-constexpr bool isInteger(plan::PortRole role) {
-  return role == plan::PortRole::step || role == plan::PortRole::seed;
-}
+constexpr bool isInteger(plan::PortRole role) { return role == plan::PortRole::step || role == plan::PortRole::seed; }
 
 /// True where an input may have the role; `isInput` is false for outputs.
 constexpr bool fits(plan::PortRole role, bool isInput) {

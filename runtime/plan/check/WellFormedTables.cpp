@@ -218,7 +218,9 @@ Verdict checkLearningRate(const plan::PlanT &plan) {
 Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
   std::set<plan::PortRole> seen;
   for (const auto &port : isInput ? entry.inputs : entry.outputs) {
-    const auto name = [&] { return concat(isInput ? "input " : "output ", inQuotes(port->name), " of ", inQuotes(entry.name)); };
+    const auto name = [&] {
+      return concat(isInput ? "input " : "output ", inQuotes(port->name), " of ", inQuotes(entry.name));
+    };
     if (port->role > plan::PortRole::MAX)
       return bad(name(), ", unknown role ", int(port->role));
     if (!fits(port->role, isInput))

@@ -52,7 +52,8 @@ const Bad roles[] = {
        h.entry().inputs[1]->role = plan::PortRole::seed;
        h.plan.program->input_roles[1] = plan::PortRole::seed;
      }},
-    {"RoleOfTheProgram", 1, "input 'step' of 'train_step', expected the role step of the unsharded program but got seed",
+    {"RoleOfTheProgram", 1,
+     "input 'step' of 'train_step', expected the role step of the unsharded program but got seed",
      [](HandPlan &h) { h.entry().inputs[2]->role = plan::PortRole::seed; }},
     {"NoRoleInTheProgram", 1, "unsharded program, expected a role for each of 3 inputs but got 2",
      [](HandPlan &h) { h.plan.program->input_roles.pop_back(); }},
