@@ -61,13 +61,8 @@ public:
 
   Status dtype(const Operand &operand, DType expected) const;
   Status rank(const Operand &operand, int expected) const;
-  Status extent(const Operand &operand, const Operand &expected) const;
-  Status broadcast(const Operand &operand, const Operand &frame) const;
-  Status scalar(const Operand &operand) const;
   /// Extent of one dim.
   Status dim(const Operand &operand, int dim, std::int64_t expected) const;
-  /// Extents of dims [begin, end) against those of `expected`'s from `from` on.
-  Status dims(const Operand &operand, int begin, int end, const Operand &expected, int from = 0) const;
   Status workspace(std::uint64_t needed) const;
   /// The attribute `dim`, a dim of the operand.
   Result<int> dimOf(const Operand &operand) const;

@@ -2,16 +2,6 @@
 #include "runtime/kernel/cpu/Bound.h"
 
 namespace sluice::cpu {
-namespace {
-
-std::string extentText(const Operand &operand) {
-  std::string text = "[";
-  for (int d = 0; d < operand.rank; ++d)
-    text.append(d ? ", " : "").append(std::to_string(operand.extent[d]));
-  return text + "]";
-}
-
-} // namespace
 
 std::string Check::name(const Operand &operand) const {
   for (std::size_t i = 0; i < request.inputs.size(); ++i)
@@ -40,34 +30,9 @@ Status Check::rank(const Operand &operand, int expected) const {
   return Status::ok();
 }
 
-Status Check::extent(const Operand &operand, const Operand &expected) const {
-  if (!sameExtent(operand, expected))
-    return refuse(name(operand) + " extents, expected " + extentText(expected) + " but got " + extentText(operand));
-  return Status::ok();
-}
-
-Status Check::broadcast(const Operand &operand, const Operand &frame) const {
-  if (!broadcasts(operand, frame))
-    return refuse(name(operand) + " extents, expected extents that broadcast to " + extentText(frame) + " but got " +
-                  extentText(operand));
-  return Status::ok();
-}
-
-Status Check::scalar(const Operand &operand) const {
-  if (operand.elements() != 1)
-    return refuse(name(operand) + " extents, expected one element but got " + extentText(operand));
-  return Status::ok();
-}
-
 Status Check::dim(const Operand &operand, int dim, std::int64_t expected) const {
   if (operand.extent[dim] != expected)
     return refuse(name(operand), " extent of dim ", dim, ", expected ", expected, " but got ", operand.extent[dim]);
-  return Status::ok();
-}
-
-Status Check::dims(const Operand &operand, int begin, int end, const Operand &expected, int from) const {
-  for (int d = begin; d < end; ++d)
-    SLUICE_RETURN_IF_ERROR(dim(operand, d, expected.extent[from + d - begin]));
   return Status::ok();
 }
 

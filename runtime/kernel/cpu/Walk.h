@@ -36,16 +36,6 @@ inline Dims broadcastStrides(const Operand &operand, const Operand &frame) {
   return strides;
 }
 
-/// True where every dim of `operand` is that of `frame`, or 1, or missing in front.
-inline bool broadcasts(const Operand &operand, const Operand &frame) {
-  if (operand.rank > frame.rank)
-    return false;
-  for (int d = 0; d < operand.rank; ++d)
-    if (operand.extent[d] != 1 && operand.extent[d] != frame.extent[frame.rank - operand.rank + d])
-      return false;
-  return true;
-}
-
 inline bool sameExtent(const Operand &a, const Operand &b) {
   if (a.rank != b.rank)
     return false;
