@@ -188,7 +188,7 @@ def printed(path):
 
 # `operands` is the text after the kernel or the kind of an instruction.
 Instruction = collections.namedtuple("Instruction", "index stream when phase unit recompute what operands")
-INSTRUCTION = re.compile(r"^    (\d+) (\w+) (\S+) (\w+)(?: pass \d+)? (\S+?)( recompute)?: (\w+)(.*)$", re.M)
+INSTRUCTION = re.compile(r"^    (\d+) (\w+) (\S+) (\w+)(?: invocation \d+)? (\S+?)( recompute)?: (\w+)(.*)$", re.M)
 
 # Persistent buffers have no entry point.
 Buffer = collections.namedtuple("Buffer", "name space kind bytes entry begin end")
