@@ -1,8 +1,8 @@
 //===- Planner.h - settings that the compiler chooses ---------------------------------------===//
 //
-// Replaces "budget" and "auto" in a recipe by the settings of the best plan that was compiled: what blocks recompute
-// which units stay gathered and what is in host memory, the boundaries of units, when gathers are issued, which units
-// stay gathered between micro-batches, and how many reductions are in flight.
+// Replaces "budget" and "auto" in a recipe by the settings of the best plan that was compiled: the ops that blocks
+// recompute, the units that stay gathered, the tensors in host memory, the boundaries of units, the issue of gathers,
+// the units that stay gathered between micro-batches, and the number of reductions in flight.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_CHOOSE_PLANNER_H

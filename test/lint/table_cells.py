@@ -15,7 +15,7 @@ def check(root):
     for name, path in lint.files(root, lint.TOP + ("",), (".md",)):
         if name.startswith(("docs/generated/", "docs/spec/")):
             continue
-        # Blank out what is not meant, keeping line numbers.
+        # Blank out code blocks and generated rows, keeping line numbers.
         text = GENERATED.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
         for number, line in enumerate(text.split("\n"), 1):
             for cell in re.split(r"(?<!\\)\|", line) if line.startswith("|") else ():
