@@ -17,6 +17,12 @@ namespace sluice::model {
 
 /// True if the types have the same shapes and element types, whatever their encodings.
 bool typesAgree(mlir::TypeRange a, mlir::TypeRange b);
+/// True for no value, or one with the element type of `of`.
+bool hasElementOf(mlir::Value value, mlir::Value of);
+/// True for a value with the type of statistics of `of`.
+bool hasStatisticsOf(mlir::Value value, mlir::Value of);
+/// True for a value with the type of a gradient of `of`: its element type or that of its statistics.
+bool hasGradientOf(mlir::Value value, mlir::Value of);
 
 } // namespace sluice::model
 

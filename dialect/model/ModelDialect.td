@@ -14,8 +14,9 @@ def Model_Dialect : Dialect {
   let cppNamespace = "::sluice::model";
   let summary = "the computation: tensors of one rank's micro-batch, unsharded parameters, no devices";
   let description = [{
-    The semantics and the constraints of each op of the `model` dialect. A label such as `matmul_c2` is in this page, at the check in
-    `dialect/model/ops/<Family>.cpp`, and above the test in `test/dialect/model/errors-<family>.mlir`.
+    The semantics and the constraints of each op of the `model` dialect. A label such as `rope_c2` is in this page, above the test in
+    `test/dialect/model/errors-<family>.mlir`, and at the check in `dialect/model/ops/<Family>.cpp`, unless ODS or the signature in the record of the
+    op's kernel states the constraint.
 
     Every value is a static ranked tensor. Element types: *float* is `f32`, `f64`, `bf16` or `f16`; *integer* is `i32` or `i64`; *boolean* is `ui8`,
     0 or 1. *Scalar* means rank 0. Constraints compare shapes and element types; the encoding of a type (the valid extent of a shard) is not
@@ -113,10 +114,33 @@ class Model_OfMinRank<Type type, int rank>
 class Model_TypesAgree<list<string> names>
     : AllMatchSameOperatorTrait<names, "::llvm::cast<::mlir::RankedTensorType>($_self.getType()).dropEncoding()", "type">;
 
+/// A number for height and one for width, above 0.
+def Model_PositivePair
+    : ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>, DenseArrayStrictlyPositive<DenseI64ArrayAttr>]>;
+/// The same, at least 0.
+def Model_NonNegativePair
+    : ConfinedAttr<DenseI64ArrayAttr, [DenseArrayCount<2>, DenseArrayNonNegative<DenseI64ArrayAttr>]>;
+
+class Model_GetterOf<string name> {
+  string call = "get" # !toupper(!substr(name, 0, 1)) # !substr(name, 1) # "()";
+}
+class Model_ElementTrait<string predicate, string text, string of, list<string> names>
+    : PredOpTrait<"element type of " # !interleave(names, ", ") # " is " # text, CPred<!interleave(!foreach(name, names,
+        "::sluice::model::" # predicate # "(" # Model_GetterOf<name>.call # ", " # Model_GetterOf<of>.call # ")"), " && ")>>;
+/// The named values, where they are given, have the element type of `of`.
+class Model_ElementsOf<string of, list<string> names> : Model_ElementTrait<"hasElementOf", "that of " # of, of, names>;
+/// The named values have the statistics type of `of`.
+class Model_StatisticsOf<string of, list<string> names>
+    : Model_ElementTrait<"hasStatisticsOf", "the statistics type of " # of, of, names>;
+/// The named values have the element type of `of` or its statistics type.
+class Model_GradientsOf<string of, list<string> names>
+    : Model_ElementTrait<"hasGradientOf", "that of " # of # " or its statistics type", of, names>;
+
 class Model_F64In<string condition, string text> : ConfinedAttr<F64Attr, [AttrConstraint<
     CPred<"[](double value) { return " # condition # "; }(::llvm::cast<::mlir::FloatAttr>($_self).getValueAsDouble())">,
     "whose value is " # text>]>;
 def Model_PositiveF64 : Model_F64In<"std::isfinite(value) && value > 0", "a finite number above 0">;
+def Model_Fraction : Model_F64In<"value >= 0 && value <= 1", "0 to 1">;
 /// The exponent of a norm; infinite for the largest absolute value.
 def Model_NormExponent : Model_F64In<"value > 0", "above 0">;
 
@@ -153,8 +177,22 @@ class Model_InferBy<string body> : TraitList<[
   }]>]>;
 /// Result types are those of the named operands.
 class Model_ResultsLike<list<string> operands> : Model_InferBy<"types.append({" # !interleave(!foreach(operand, operands,
-    "adaptor.get" # !toupper(!substr(operand, 0, 1)) # !substr(operand, 1) # "().getType()"), ", ")
+    "adaptor." # Model_GetterOf<operand>.call # ".getType()"), ", ")
   # "});\n      return ::mlir::success();">;
+
+/// Result extents follow from the signature of the op's kernel. `types` has the type of each result, as C++: a tensor type,
+/// or the element type of a tensor of these extents.
+class Model_InferExtents<string kernel, list<string> types> : Model_InferBy<
+    "return ::sluice::model::inferExtents(location, ::sluice::KernelId::" # kernel # ", operands, {" # !interleave(types, ", ") # "}, types);">;
+class Model_TypeOf<string operand> {
+  string text = "adaptor." # Model_GetterOf<operand>.call # ".getType()";
+}
+class Model_ElementType<string operand> {
+  string text = "::sluice::model::elementOf(adaptor." # Model_GetterOf<operand>.call # ")";
+}
+class Model_StatisticsType<string operand> {
+  string text = "::sluice::model::statisticsElement(" # Model_ElementType<operand>.text # ")";
+}
 
 /// An op that implements every interface. `vjp` and `precision` are its implementations of those two, and
 /// `definitions` methods that an op class defines.
@@ -173,6 +211,9 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
   /// The function of the sharding rule; that of the kernel's record unless the op differs. Empty: the family defines
   /// getShardingRule.
   string rule = "recordedRule";
+  /// The family defines verify. Otherwise the extents fit the signature in the kernel's record.
+  bit hasOwnVerifier = 0;
+  let hasVerifier = 1;
   /// The family defines buildShardableForm.
   bit hasShardableForm = 0;
   /// This result and all that follow it may be wider; negative: none may.
@@ -183,6 +224,7 @@ class Model_RuledOp<string mnemonic, Trait vjp, Trait precision, list<Trait> tra
       "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>> buildShardableForm(::mlir::ImplicitLocOpBuilder &builder);\n", "")
     # !if(!or(widensResults, !ge(firstWidened, 0)), "::llvm::LogicalResult widenResult(unsigned result, ::mlir::Type element);\n", "");
   let extraClassDefinition = definitions
+    # !if(hasOwnVerifier, "", "::llvm::LogicalResult $cppClass::verify() { return ::sluice::verifyExtents(*this); }\n")
     # !if(!empty(kernel), "", "::sluice::KernelCall $cppClass::getKernelCall() { return recordedCall(*this, ::sluice::KernelId::"
                               # kernel # "); }\n")
     # !if(!lt(firstWidened, 0), "", "::llvm::LogicalResult $cppClass::widenResult(unsigned result, ::mlir::Type element) {\n"

@@ -33,8 +33,8 @@ def Plan_Dialect : Dialect {
 
     A rank's valid extent of a padded shard is `clamp(total - coordinate * chunk, 0, chunk)`. Nothing else depends on the rank.
 
-    - (C1) The buffer exists. (C2) The view is inside the buffer in every repetition. (C3) Strides, if given, are one for each
-      dim. (C4) The element type is an integer or a float.
+    **Constraints.** (view_c1) The buffer exists. (view_c2) The view is inside the buffer in every repetition. (view_c3) Strides, if given, are one for
+    each dim. (view_c4) The element type is an integer or a float.
 
     ## Instructions
 
@@ -42,12 +42,12 @@ def Plan_Dialect : Dialect {
     its section in which it is issued (`first`, `not_first`, `last`, `not_last` or a list), `unit`, the `invocation` of its block, and
     `recompute`.
 
-    - (C1) The stream exists. (C2) `when` and `phase` are known names. (C3) Its views satisfy the constraints above.
+    **Constraints.** (instruction_c1) The stream exists. (instruction_c2) `when` and `phase` are known names.
 
     | op | effect | further constraints |
     |---|---|---|
-    | `launch` | runs a kernel of the [catalogue](../generated/kernels.md) on views | the kernel is in the catalogue; the numbers of inputs and outputs are those of its record; `may_alias` is pairs of an input and an output |
-    | `collective` | `all_gather`, `reduce_scatter`, `all_reduce` or `broadcast` over axes, on a list of segments | known kind and reduction; one destination for each source; views are dense |
+    | `launch` | runs a kernel of the [catalogue](../generated/kernels.md) on views | (launch_c1) the kernel is in the catalogue (launch_c2) the numbers of inputs and outputs are those of its record (launch_c3) so are names and values of attributes (launch_c4) `may_alias` is pairs of an input and an output (launch_c5) inputs and outputs are views |
+    | `collective` | `all_gather`, `reduce_scatter`, `all_reduce` or `broadcast` over axes, on a list of segments | (collective_c1) known kind and reduction (collective_c2) one destination for each source (collective_c3) views are dense |
     | `await` | compute waits for the collective or copy with a token; `plan-insert-events` replaces it by a `wait` | does not occur after the streams phase |
     | `copy` | copies between spaces or buffers | |
     | `fill` | fills a view with a value | |

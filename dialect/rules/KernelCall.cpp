@@ -2,6 +2,7 @@
 #include "dialect/rules/KernelCall.h"
 
 #include "dialect/rules/Enums.h"
+#include "dialect/rules/Rules.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -46,6 +47,37 @@ Attributes launchAttributes(ArrayRef<NamedAttribute> attributes) {
     items.push_back(std::move(item));
   }
   return Attributes(std::move(items));
+}
+
+static Extents extentsOf(Value value) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  return {shape.data(), shape.size()};
+}
+
+std::optional<LaunchDims> launchDims(Operation *op, const KernelCall &call, ExtentProblem *problem) {
+  const SmallVector<Extents> inputs(llvm::map_range(call.inputs, extentsOf)),
+      outputs(llvm::map_range(op->getResults(), extentsOf));
+  return launchDims(kernelRecord(call.kernel), launchAttributes(call.attributes), inputs, outputs, problem);
+}
+
+std::string problemText(const ExtentProblem &problem, std::size_t number, ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  stream << (problem.isOutput ? "result #" : "operand #") << number << " has the wrong extents, expected "
+         << problem.expected << " but got [";
+  llvm::interleaveComma(shape, stream);
+  stream << "]";
+  return text;
+}
+
+LogicalResult verifyExtents(Operation *op) {
+  const KernelCall call = cast<KernelOpInterface>(op).getKernelCall();
+  ExtentProblem problem;
+  if (launchDims(op, call, &problem))
+    return success();
+  Value wrong = problem.isOutput ? Value(op->getResult(problem.operand)) : call.inputs[problem.operand];
+  const size_t number = problem.isOutput ? problem.operand : llvm::find(op->getOperands(), wrong).getIndex();
+  return op->emitOpError() << problemText(problem, number, cast<RankedTensorType>(wrong.getType()).getShape());
 }
 
 /// True for tensors of one shape and element type.

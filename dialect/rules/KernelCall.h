@@ -7,6 +7,7 @@
 #define SLUICE_DIALECT_RULES_KERNELCALL_H
 
 #include "runtime/kernel/catalogue/Catalogue.h"
+#include "runtime/kernel/catalogue/Signature.h"
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -14,6 +15,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace sluice {
 
@@ -34,6 +36,14 @@ struct KernelCall {
 /// The call of a kernel with all operands of the op in order, and with the op's attributes that the kernel's record
 /// has: a flag as 0 or 1, a choice as its number. An optional attribute that is absent is left out, but for a flag.
 KernelCall recordedCall(mlir::Operation *op, KernelId kernel);
+
+/// The dims of the op's kernel call by the signature in the kernel's record; nullopt, and the first operand that does
+/// not fit, if extents differ.
+std::optional<LaunchDims> launchDims(mlir::Operation *op, const KernelCall &call, ExtentProblem *problem = nullptr);
+/// `operand #1 has the wrong extents, expected [4, k] but got [3]`: the problem of operand `number` with this shape.
+std::string problemText(const ExtentProblem &problem, std::size_t number, llvm::ArrayRef<std::int64_t> shape);
+/// Verifies the extents of operands and results of an op with a kernel.
+llvm::LogicalResult verifyExtents(mlir::Operation *op);
 
 /// Attributes of a launch as the catalogue takes them. Names live as long as the context.
 Attributes launchAttributes(llvm::ArrayRef<mlir::NamedAttribute> attributes);

@@ -15,8 +15,8 @@ def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim_sharding"> {
     orders propagation: shardings of priority 0, those of parameters, are kept if they conflict with a sharding of priority 1
     (rows or the sequence).
 
-    **Constraints:** (C1) axes are distinct; (C2) with axes, `segments`, `chunk` and `total` are positive, and `segments`
-    divides `total`; (C3) without axes, none of them is given.
+    **Constraints:** (dim_sharding_c1) axes are distinct; (dim_sharding_c2) with axes, `segments`, `chunk` and `total` are positive, and `segments`
+    divides `total`; (dim_sharding_c3) without axes, none of them is given.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes, DefaultValuedParameter<"int64_t", "1">:$segments,
                         DefaultValuedParameter<"int64_t", "0">:$chunk, DefaultValuedParameter<"int64_t", "0">:$total,
@@ -56,7 +56,7 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding",
     than that of the value. After localization it is the encoding of the type of one rank's shard, whose dims have the
     extent `segments * chunk`.
 
-    **Constraints:** (C1) an axis occurs once; (C2) a partial axis has a reduction; (C3) the encoding of a
+    **Constraints:** (sharding_c1) an axis occurs once; (sharding_c2) a partial axis has a reduction; (sharding_c3) the encoding of a
     type has one element for each dim, and the extent of a sharded dim is `segments * chunk`.
   }];
   let parameters = (ins ArrayRefParameter<"::sluice::spmd::DimShardingAttr">:$dims,

@@ -87,10 +87,6 @@ def Spmd_Dialect : Dialect {
     A dim without segments has chunks of `ceil(total / ranks)` rows on every rank, so that all ranks hold the same bytes. Over one rank a
     tensor is global and its type has no encoding.
 
-    **Constraints.** (dim_sharding_c1) axes are distinct. (dim_sharding_c2) with axes, segments, chunk and total are positive, and segments
-    divide the total. (dim_sharding_c3) without axes, none of them is given. (sharding_c1) an axis occurs once. (sharding_c2) a partial
-    axis has a reduction. (sharding_c3) an encoding has one element for each dim, and a sharded dim the extent `segments * chunk`.
-
     ## Collectives
 
     A collective is a start and a `spmd.wait`; other ops run between them. The start has a list of tensors, each of which is a segment of one

@@ -50,12 +50,12 @@ struct Decided {
 };
 
 struct PlanChoice : Decided {
-  CompiledPlan plan;
+  CompiledPlan plan = {};
   /// The plan is within the budget, or without one within the memory of the machine's GPU; otherwise it is the one with
   /// the least memory.
   bool isFeasible = false;
   /// Predicted step; nullopt without a machine, and before a choice that compares it.
-  std::optional<double> seconds;
+  std::optional<double> seconds = std::nullopt;
   /// Number of plans that were compiled for the choice.
   int plans = 0;
 };

@@ -72,7 +72,7 @@ struct MergeLaunches : sluice::impl::MergeLaunchesBase<MergeLaunches> {
           launch = {};
         if (!launch || !group.canJoin(launch)) {
           merge(group.launches);
-          group = {};
+          group = LaunchList();
         }
         if (launch)
           group.add(launch);

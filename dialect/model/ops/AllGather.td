@@ -25,7 +25,7 @@ def Model_AllGatherOp : Model_Op<"all_gather"> {
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$operand);
   let rule = "";
   let results = (outs Model_OfMinRank<Model_FloatTensor, 1>:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let kernel = "copy";
 }
 def Model_ReduceScatterOp : Model_Op<"reduce_scatter"> {
@@ -47,7 +47,7 @@ def Model_ReduceScatterOp : Model_Op<"reduce_scatter"> {
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$operand);
   let rule = "";
   let results = (outs Model_OfMinRank<Model_FloatTensor, 1>:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let kernel = "copy";
 }
 

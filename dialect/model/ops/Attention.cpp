@@ -37,17 +37,12 @@ struct Extents {
 // Verification
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyHeads(Operation *op, Value q, Value k, Value v, bool causal,
-                                 std::optional<uint64_t> window) {
-  // attention_c2
-  Extents e(q, k);
-  if (failed(expectShape(op, "k", k, {e.B, e.S, e.G, e.D})) || failed(expectShape(op, "v", v, {e.B, e.S, e.G, e.D})))
+static LogicalResult verifyHeads(Operation *op, Value q, Value k, bool causal, std::optional<uint64_t> window) {
+  // attention_c2, attention_c3
+  if (failed(verifyExtents(op)))
     return failure();
-  // attention_c3
-  if (e.G == 0 || e.H % e.G != 0)
-    return op->emitOpError() << "heads do not divide, expected heads of q to be a multiple of " << e.G << " but got "
-                             << e.H;
   // attention_c4
+  Extents e(q, k);
   if (causal && e.S < e.T)
     return op->emitOpError() << "columns of causal attention, expected at least " << e.T << " but got " << e.S;
   // attention_c5
@@ -56,26 +51,10 @@ static LogicalResult verifyHeads(Operation *op, Value q, Value k, Value v, bool 
   return success();
 }
 
-LogicalResult AttentionOp::verify() { return verifyHeads(*this, getQ(), getK(), getV(), getCausal(), getWindow()); }
+LogicalResult AttentionOp::verify() { return verifyHeads(*this, getQ(), getK(), getCausal(), getWindow()); }
 
-LogicalResult AttentionOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  RankedTensorType q = typeOf(adaptor.getQ());
-  if (q.getRank() != 4)
-    return emitOptionalError(location, "attention: q has the wrong rank, expected 4 but got ", q.getRank());
-  ArrayRef<int64_t> shape = q.getShape();
-  types.append({q, tensorOf({shape[0], shape[2], shape[1]}, statisticsElement(q.getElementType()))});
-  return success();
-}
-
-LogicalResult AttentionGradOp::verify() {
-  // attention_grad_c1
-  if (failed(verifyHeads(*this, getQ(), getK(), getV(), getCausal(), getWindow())))
-    return failure();
-  // attention_grad_c3
-  Extents e(getQ(), getK());
-  return expectType(*this, "lse", getLse(), {e.B, e.H, e.T}, statisticsElement(elementOf(getQ())));
-}
+// attention_grad_c1
+LogicalResult AttentionGradOp::verify() { return verifyHeads(*this, getQ(), getK(), getCausal(), getWindow()); }
 
 //===----------------------------------------------------------------------===//
 // Derivative

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>, AllElementTypesMatch<["q", "k", "v"]>]> {
+def Model_AttentionOp : Model_Op<"attention", [Model_InferExtents<"attention", [Model_TypeOf<"q">.text, Model_StatisticsType<"q">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>, AllElementTypesMatch<["q", "k", "v"]>]> {
   let summary = "scaled dot-product attention";
   let description = [{
     **Semantics.** For each batch b and head h, with `g = h / (H / G)` the head of k and v that h uses: `s = scale q k^T`; under `causal`, row t reads columns up to `t + S - T`; with `window`, only the last `window` of these; `lse` is the logarithm of
@@ -37,16 +37,16 @@ def Model_AttentionOp : Model_Op<"attention", [Model_InferTypes, DeclareOpInterf
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$out, Model_FloatTensor:$lse);
   let hasShardableForm = 1;
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
-def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_ResultsLike<["q", "k", "v"]>, AllElementTypesMatch<["q", "k", "v"]>, Model_TypesAgree<["q", "out", "dout"]>]> {
+def Model_AttentionGradOp : Model_InactiveOp<"attention_grad", [Model_StatisticsOf<"q", ["lse"]>, Model_ResultsLike<["q", "k", "v"]>, AllElementTypesMatch<["q", "k", "v"]>, Model_TypesAgree<["q", "out", "dout"]>]> {
   let summary = "VJP of attention: dq, dk, dv";
   let arguments = (ins Model_FloatTensor:$dout, Model_OfRank<Model_FloatTensor, 4>:$q, Model_OfRank<Model_FloatTensor, 4>:$k, Model_OfRank<Model_FloatTensor, 4>:$v,
                        Model_FloatTensor:$out, Model_FloatTensor:$lse, F64Attr:$scale, UnitAttr:$causal,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$window);
   let results = (outs Model_FloatTensor:$dq, Model_FloatTensor:$dk, Model_FloatTensor:$dv);
   let hasShardableForm = 1;
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_ATTENTION_TD

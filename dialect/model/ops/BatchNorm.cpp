@@ -7,44 +7,6 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
-/// Verifies that the values have one element of that type for each channel of x.
-static LogicalResult expectChannels(Operation *op, Value x, Type element,
-                                    ArrayRef<std::pair<StringRef, Value>> values) {
-  return success(llvm::all_of(values, [&](auto each) {
-    return succeeded(expectType(op, each.first, each.second, shapeOf(x).back(), element));
-  }));
-}
-
-LogicalResult BatchNormOp::verify() {
-  // batch_norm_c2
-  return expectChannels(*this, getX(), elementOf(getX()), {{"weight", getWeight()}, {"bias", getBias()}});
-}
-
-LogicalResult BatchNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  RankedTensorType x = typeOf(adaptor.getX());
-  if (x.getRank() < 2)
-    return emitOptionalError(location, "batch_norm: x has too few dims, expected rank 2 or more but got ", x.getRank());
-  RankedTensorType channels = tensorOf({x.getShape().back()}, statisticsElement(x.getElementType()));
-  types.append({x, channels, channels});
-  return success();
-}
-
-LogicalResult BatchNormGradOp::verify() {
-  // batch_norm_grad_c2
-  if (failed(expectChannels(*this, getX(), elementOf(getX()), {{"weight", getWeight()}})) ||
-      failed(expectChannels(*this, getX(), statisticsElement(elementOf(getX())),
-                            {{"mean", getMean()}, {"variance", getVariance()}})))
-    return failure();
-  // batch_norm_grad_c3
-  return success(succeeded(expectGradient(*this, "dweight", getDweight(), getWeight())) &&
-                 succeeded(expectGradient(*this, "dbias", getDbias(), getWeight())));
-}
-
-//===----------------------------------------------------------------------===//
 // Scales and biases
 //===----------------------------------------------------------------------===//
 

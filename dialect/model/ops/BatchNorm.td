@@ -4,8 +4,8 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_BatchNormOp : Model_Op<"batch_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>,
-                                                DeclareOpInterfaceMethods<EvaluationOpInterface>]> {
+def Model_BatchNormOp : Model_Op<"batch_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferExtents<"batch_norm", [Model_TypeOf<"x">.text, Model_StatisticsType<"x">.text, Model_StatisticsType<"x">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>,
+                                                DeclareOpInterfaceMethods<EvaluationOpInterface>, Model_ElementsOf<"x", ["weight", "bias"]>]> {
   let summary = "norm over all dims but the last, by the statistics of this micro-batch";
   let description = [{
     **Semantics.** Over all dims but the last, of this micro-batch on this rank: `mean`, biased `variance`, `y = (x - mean) / sqrt(variance + epsilon) * weight + bias`. `mean` and
@@ -35,15 +35,14 @@ def Model_BatchNormOp : Model_Op<"batch_norm", [DeclareOpInterfaceMethods<ScaleO
   }];
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 2>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$variance);
-  let hasVerifier = 1;
 }
-def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>]> {
+def Model_BatchNormGradOp : Model_InactiveOp<"batch_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>, Model_ElementsOf<"x", ["weight"]>, Model_StatisticsOf<"x", ["mean", "variance"]>,
+                                                                Model_GradientsOf<"weight", ["dweight", "dbias"]>]> {
   let summary = "VJP of batch_norm: dx, dweight, dbias";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 2>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean,
                        Model_FloatTensor:$variance, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
   let firstWidened = 1;
-  let hasVerifier = 1;
 }
 def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_ResultsLike<["old"]>,
                                                                      DeclareOpInterfaceMethods<EvaluationOpInterface>, Model_TypesAgree<["old", "value"]>]> {
@@ -57,7 +56,7 @@ def Model_RunningAverageOp : Model_InactiveOp<"running_average", [Model_ResultsL
     %new = model.running_average %old, %mean {momentum = 0.1 : f64, factor = 1.0 : f64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$old, Model_FloatTensor:$value, Model_F64In<"value >= 0 && value <= 1", "0 to 1">:$momentum,
+  let arguments = (ins Model_FloatTensor:$old, Model_FloatTensor:$value, Model_Fraction:$momentum,
                        DefaultValuedAttr<F64Attr, "1.0">:$factor);
   let results = (outs Model_FloatTensor:$result);
   let flopsPerElement = "3";

@@ -35,22 +35,11 @@ static std::optional<SmallVector<int64_t>> resultShape(ArrayRef<int64_t> x, Arra
 }
 
 static LogicalResult verifyWindow(Operation *op, ArrayRef<int64_t> x, ArrayRef<int64_t> weight, const Window &w) {
-  // conv2d_c1
-  if (x.size() != 4 || weight.size() != 4)
-    return op->emitOpError() << "operands have the wrong rank, expected 4 but got " << x.size() << " and "
-                             << weight.size();
-  // conv2d_c2
-  for (auto [name, list, least] : {std::tuple<StringRef, ArrayRef<int64_t>, int64_t>("stride", w.stride, 1),
-                                   {"padding", w.padding, 0},
-                                   {"dilation", w.dilation, 1}}) {
-    if (list.size() != 2)
-      return op->emitOpError() << name << " has the wrong length, expected 2 but got " << list.size();
-    for (int64_t value : list)
-      if (value < least)
-        return op->emitOpError() << name << " is out of range, expected at least " << least << " but got " << value;
-  }
+  // conv2d_c5
+  if (failed(verifyExtents(op)))
+    return failure();
   // conv2d_c3
-  if (w.groups < 1 || x[3] % w.groups != 0 || weight[0] % w.groups != 0)
+  if (x[3] % w.groups != 0 || weight[0] % w.groups != 0)
     return op->emitOpError() << "groups, expected a divisor of " << x[3] << " and " << weight[0] << " but got "
                              << w.groups;
   if (weight[1] != x[3] / w.groups)
@@ -64,15 +53,7 @@ static LogicalResult verifyWindow(Operation *op, ArrayRef<int64_t> x, ArrayRef<i
   return success();
 }
 
-LogicalResult Conv2dOp::verify() {
-  if (failed(verifyWindow(*this, shapeOf(getX()), shapeOf(getWeight()), Window(*this))) ||
-      failed(expectElement(*this, "weight", getWeight(), elementOf(getX()))))
-    return failure();
-  // conv2d_c5
-  if (!getBias())
-    return success();
-  return expectType(*this, "bias", getBias(), shapeOf(getWeight())[0], elementOf(getX()));
-}
+LogicalResult Conv2dOp::verify() { return verifyWindow(*this, shapeOf(getX()), shapeOf(getWeight()), Window(*this)); }
 
 LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
@@ -93,13 +74,9 @@ LogicalResult Conv2dOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
 /// The derivatives are verified as the forward that they belong to.
 template <typename Op> static LogicalResult verifyGrad(Op op, Value x, Value weight) {
   Window window(op);
-  if (failed(verifyWindow(op, shapeOf(x), shapeOf(weight), window)) ||
-      failed(expectShape(op, "dy", op.getDy(), *resultShape(shapeOf(x), shapeOf(weight), window))))
+  if (failed(verifyWindow(op, shapeOf(x), shapeOf(weight), window)))
     return failure();
-  for (auto [name, value] : {std::pair<StringRef, Value>("x", x), {"weight", weight}})
-    if (failed(expectElement(op, name, value, elementOf(op.getDy()))))
-      return failure();
-  return success();
+  return expectShape(op, "dy", op.getDy(), *resultShape(shapeOf(x), shapeOf(weight), window));
 }
 
 // conv2d_input_grad_c1, conv2d_weight_grad_c1

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_Conv2dOp : Model_Op<"conv2d", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes]> {
+def Model_Conv2dOp : Model_Op<"conv2d", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_ElementsOf<"x", ["weight", "bias"]>, Model_InferTypes]> {
   let summary = "convolution over height and width, channels last";
   let description = [{
     **Semantics.** `y[n, i, j, o] = bias[o] + sum over c, h, w of x[n, i stride + h dilation - padding, j stride + w dilation - padding, c] weight[o, c, h, w]`, where x is 0 outside. With
@@ -30,29 +30,30 @@ def Model_Conv2dOp : Model_Op<"conv2d", [DeclareOpInterfaceMethods<ScaleOrBiasOp
     %dw = model.conv2d_weight_grad %dy, %x {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<2x7x9x4xf32>) -> tensor<6x2x3x3xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, Optional<Model_FloatTensor>:$bias,
-                       DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation,
-                       DefaultValuedAttr<I64Attr, "1">:$groups);
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$x, Model_OfRank<Model_FloatTensor, 4>:$weight, Optional<Model_FloatTensor>:$bias,
+                       Model_PositivePair:$stride, Model_NonNegativePair:$padding, Model_PositivePair:$dilation,
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$groups);
   let rule = "";
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
-class Model_Conv2dGradOp<string mnemonic> : Model_InactiveOp<mnemonic, []> {
-  let hasVerifier = 1;
+class Model_Conv2dGradOp<string mnemonic, string operand, string result>
+    : Model_InactiveOp<mnemonic, [Model_ElementsOf<"dy", [operand, result]>]> {
+  let hasOwnVerifier = 1;
 }
-def Model_Conv2dInputGradOp : Model_Conv2dGradOp<"conv2d_input_grad"> {
+def Model_Conv2dInputGradOp : Model_Conv2dGradOp<"conv2d_input_grad", "weight", "dx"> {
   let summary = "VJP of conv2d with respect to x";
-  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$weight, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfRank<Model_FloatTensor, 4>:$weight, Model_PositivePair:$stride,
+                       Model_NonNegativePair:$padding, Model_PositivePair:$dilation, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$groups);
   let rule = "";
-  let results = (outs Model_FloatTensor:$dx);
+  let results = (outs Model_OfRank<Model_FloatTensor, 4>:$dx);
 }
-def Model_Conv2dWeightGradOp : Model_Conv2dGradOp<"conv2d_weight_grad"> {
+def Model_Conv2dWeightGradOp : Model_Conv2dGradOp<"conv2d_weight_grad", "x", "dweight"> {
   let summary = "VJP of conv2d with respect to the weight";
-  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups);
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfRank<Model_FloatTensor, 4>:$x, Model_PositivePair:$stride,
+                       Model_NonNegativePair:$padding, Model_PositivePair:$dilation, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$groups);
   let rule = "";
-  let results = (outs Model_FloatTensor:$dweight);
+  let results = (outs Model_OfRank<Model_FloatTensor, 4>:$dweight);
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_CONVOLUTION_TD

@@ -32,7 +32,7 @@ def Model_IotaOp : Model_InactiveOp<"iota", []> {
   let arguments = (ins I64Attr:$dim);
   let results = (outs Model_Tensor:$result);
   let assemblyFormat = "$dim attr-dict `:` type($result)";
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let flopsPerElement = "0";
   let rule = "iotaRule";
 }
@@ -42,7 +42,7 @@ class Model_RandomOp<string mnemonic> : Model_InactiveOp<mnemonic, []> {
     with global indices in [`zeros`[0], `zeros`[1]) are 0.
   }];
   let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let flopsPerElement = "1";
 }
 def Model_RandomNormalOp : Model_RandomOp<"random_normal"> {

@@ -23,25 +23,9 @@ LogicalResult EmbeddingOp::verify() {
   return verifyPadding(*this, getPadding(), getTable());
 }
 
-LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  RankedTensorType table = typeOf(adaptor.getTable());
-  if (table.getRank() != 2)
-    return emitOptionalError(location, "embedding: table has the wrong rank, expected 2 but got ", table.getRank());
-  SmallVector<int64_t> shape(shapeOf(adaptor.getIndices()));
-  shape.push_back(table.getDimSize(1));
-  types.push_back(tensorOf(shape, table.getElementType()));
-  return success();
-}
-
 LogicalResult EmbeddingGradOp::verify() {
   // embedding_grad_c2
-  SmallVector<int64_t> shape(shapeOf(getIndices()));
-  shape.push_back(shapeOf(getDtable()).back());
-  if (failed(expectShape(*this, "dy", getDy(), shape)))
-    return failure();
-  Type element = elementOf(getDtable());
-  if (element != statisticsElement(elementOf(getDy())) && failed(expectElement(*this, "dy", getDy(), element)))
+  if (failed(verifyExtents(*this)))
     return failure();
   // embedding_grad_c3
   return verifyPadding(*this, getPadding(), getDtable());

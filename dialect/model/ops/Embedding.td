@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_EmbeddingOp : Model_Op<"embedding", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_EmbeddingOp : Model_Op<"embedding", [Model_InferExtents<"embedding", [Model_ElementType<"table">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "rows of a table by token";
   let description = [{
     **Semantics.** `result[..., :] = table[indices[...], :]`. A token outside the table is refused at run time. With `padding`, that row is read like any other and
@@ -29,15 +29,15 @@ def Model_EmbeddingOp : Model_Op<"embedding", [Model_InferTypes, DeclareOpInterf
   }];
   let arguments = (ins Model_OfRank<Model_FloatTensor, 2>:$table, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
   let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
-def Model_EmbeddingGradOp : Model_InactiveOp<"embedding_grad", []> {
+def Model_EmbeddingGradOp : Model_InactiveOp<"embedding_grad", [Model_GradientsOf<"dy", ["dtable"]>]> {
   let summary = "VJP of embedding: the table's gradient, rows added in a fixed order";
   let description = [{Tokens that are `padding` add nothing.}];
   let arguments = (ins Model_FloatTensor:$dy, Model_IntegerTensor:$indices, OptionalAttr<I64Attr>:$padding);
   let results = (outs Model_OfRank<Model_FloatTensor, 2>:$dtable);
   let firstWidened = 0;
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_EMBEDDING_TD

@@ -2,8 +2,6 @@
 
 #include "dialect/model/ops/Helpers.h"
 
-#include "runtime/kernel/catalogue/Signature.h"
-
 #include "mlir/Dialect/Traits.h"
 
 using namespace mlir;
@@ -41,6 +39,10 @@ void setElement(Value value, Type element) { value.setType(typeOf(value).clone(e
 
 Type statisticsElement(Type element) { return element.isF64() ? element : Float32Type::get(element.getContext()); }
 
+bool hasElementOf(Value value, Value of) { return !value || elementOf(value) == elementOf(of); }
+bool hasStatisticsOf(Value value, Value of) { return elementOf(value) == statisticsElement(elementOf(of)); }
+bool hasGradientOf(Value value, Value of) { return hasElementOf(value, of) || hasStatisticsOf(value, of); }
+
 bool isUnsignedByte(Type element) { return element.isUnsignedInteger(8); }
 
 FailureOr<SmallVector<int64_t>> broadcastShapes(ArrayRef<ArrayRef<int64_t>> shapes) {
@@ -66,6 +68,20 @@ LogicalResult inferBroadcast(std::optional<Location> location, StringRef op, Val
     if (shapeOf(operand) == ArrayRef<int64_t>(*full) && !encoding)
       encoding = typeOf(operand).getEncoding();
   results.push_back(RankedTensorType::get(*full, element, encoding));
+  return success();
+}
+
+LogicalResult inferExtents(std::optional<Location> location, KernelId kernel, ValueRange operands, ArrayRef<Type> types,
+                           SmallVectorImpl<Type> &results, const Attributes &attributes) {
+  const SmallVector<Extents> inputs(
+      llvm::map_range(operands, [](Value value) { return Extents(shapeOf(value).data(), shapeOf(value).size()); }));
+  ExtentProblem problem;
+  const auto extents = resultExtents(kernelRecord(kernel), attributes, inputs, &problem);
+  if (!extents)
+    return emitOptionalError(location, StringRef(kernelName(kernel)), ": ",
+                             problemText(problem, problem.operand, shapeOf(operands[problem.operand])));
+  for (auto [type, own] : llvm::zip(types, *extents))
+    results.push_back(isa<RankedTensorType>(type) ? type : tensorOf(own, type));
   return success();
 }
 
@@ -97,12 +113,6 @@ LogicalResult expectType(Operation *op, StringRef name, Value value, ArrayRef<in
 
 LogicalResult expectLike(Operation *op, StringRef name, Value value, Value like) {
   return expectType(op, name, value, shapeOf(like), elementOf(like));
-}
-
-LogicalResult expectGradient(Operation *op, StringRef name, Value gradient, Value parameter) {
-  if (elementOf(gradient) == statisticsElement(elementOf(parameter)))
-    return expectShape(op, name, gradient, shapeOf(parameter));
-  return expectLike(op, name, gradient, parameter);
 }
 
 LogicalResult expectDims(Operation *op, ArrayRef<int64_t> dims, int64_t rank) {
@@ -196,11 +206,6 @@ Value makeExpand(ImplicitLocOpBuilder &builder, Value value, ArrayRef<int64_t> t
 // Rules
 //===----------------------------------------------------------------------===//
 
-static Extents extentsOf(Value value) {
-  ArrayRef<int64_t> shape = shapeOf(value);
-  return {shape.data(), shape.size()};
-}
-
 ShardingRule pointwiseRule(Operation *op) {
   SmallVector<ArrayRef<int64_t>> operands(llvm::map_range(op->getOperands(), shapeOf));
   SmallVector<ArrayRef<int64_t>> results(llvm::map_range(op->getResults(), shapeOf));
@@ -209,21 +214,11 @@ ShardingRule pointwiseRule(Operation *op) {
 
 ShardingRule recordedRule(Operation *op) {
   const KernelCall call = cast<KernelOpInterface>(op).getKernelCall();
-  const KernelRecord &record = kernelRecord(call.kernel);
-  const SmallVector<Extents> inputs(llvm::map_range(op->getOperands(), extentsOf)),
-      outputs(llvm::map_range(op->getResults(), extentsOf));
-  const std::optional<LaunchDims> dims = launchDims(record, launchAttributes(call.attributes), inputs, outputs);
+  const std::optional<LaunchDims> dims = launchDims(op, call);
+  assert(dims && "verified");
   ShardingRule rule;
-  // Extents that do not fit are an error of the verifier.
-  if (!dims) {
-    for (Value operand : op->getOperands())
-      rule.operands.push_back(addFactors(rule, shapeOf(operand), 0));
-    for (Value result : op->getResults())
-      rule.results.push_back(addFactors(rule, shapeOf(result), 0));
-    return rule;
-  }
   // Until a result has it, a factor is reduced.
-  const bool isCombined = dims->terms != KernelTerms::none && dims->firstAddend >= inputs.size();
+  const bool isCombined = dims->terms != KernelTerms::none && dims->firstAddend >= call.inputs.size();
   for (const LaunchFactor &factor : dims->factors)
     rule.addFactor(factor.size, /*replicated=*/true);
   const auto convert = [&](const std::vector<std::vector<LaunchDim>> &tensors, bool isResult) {
@@ -256,7 +251,7 @@ ShardingRule recordedRule(Operation *op) {
     rule.reduction = PartialReduction::logsumexp;
     break;
   }
-  rule.linear = record.isLinear;
+  rule.linear = kernelRecord(call.kernel).isLinear;
   return rule;
 }
 

@@ -35,6 +35,11 @@ mlir::RankedTensorType tensorOf(llvm::ArrayRef<std::int64_t> shape, mlir::Type e
 mlir::Type statisticsElement(mlir::Type element);
 bool isUnsignedByte(mlir::Type element);
 
+/// The types of the results of an op whose extents follow from its operands by the signature of `kernel`. Each of
+/// `types` is a tensor type, or the element type of a tensor of these extents. An error names the kernel.
+llvm::LogicalResult inferExtents(std::optional<mlir::Location> location, KernelId kernel, mlir::ValueRange operands,
+                                 llvm::ArrayRef<mlir::Type> types, llvm::SmallVectorImpl<mlir::Type> &results,
+                                 const Attributes &attributes = Attributes());
 /// The numpy broadcast of the shapes, or failure where they do not fit.
 llvm::FailureOr<llvm::SmallVector<std::int64_t>> broadcastShapes(llvm::ArrayRef<llvm::ArrayRef<std::int64_t>> shapes);
 /// Infers the broadcast of `operands` with element type `element`, keeping the encoding of an operand of that very
@@ -56,9 +61,6 @@ llvm::LogicalResult expectType(mlir::Operation *op, llvm::StringRef name, mlir::
                                llvm::ArrayRef<std::int64_t> shape, mlir::Type element);
 /// The shape and element type of `like`.
 llvm::LogicalResult expectLike(mlir::Operation *op, llvm::StringRef name, mlir::Value value, mlir::Value like);
-/// The shape of `parameter`, and its element type or that of its statistics.
-llvm::LogicalResult expectGradient(mlir::Operation *op, llvm::StringRef name, mlir::Value gradient,
-                                   mlir::Value parameter);
 /// Verifies that `dims` are in [0, rank) and increase strictly.
 llvm::LogicalResult expectDims(mlir::Operation *op, llvm::ArrayRef<std::int64_t> dims, std::int64_t rank);
 
@@ -119,7 +121,6 @@ KernelCall makeCall(mlir::Operation *op, KernelId kernel, llvm::ArrayRef<mlir::N
 
 /// The label smoothing of the attribute, 0 if it is null.
 double smoothingOf(std::optional<llvm::APFloat> smoothing);
-mlir::LogicalResult verifySmoothing(mlir::Operation *op, double smoothing);
 
 /// The sum of all elements, a scalar.
 mlir::Value sumAll(mlir::ImplicitLocOpBuilder &builder, mlir::Value value);

@@ -10,58 +10,6 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
-template <typename OpT> static LogicalResult verifyLinear(OpT op) {
-  // linear_cross_entropy_c1
-  ArrayRef<int64_t> x = shapeOf(op.getX()), weight = shapeOf(op.getWeight());
-  if (x.empty() || weight.size() != 2)
-    return op.emitOpError() << "x or weight have the wrong rank, expected at least 1 and 2 but got " << x.size()
-                            << " and " << weight.size();
-  if (weight.back() != x.back())
-    return op.emitOpError() << "weight has the wrong number of columns, expected " << x.back() << " (of x) but got "
-                            << weight.back();
-  if (failed(expectElement(op, "weight", op.getWeight(), elementOf(op.getX()))))
-    return failure();
-  // linear_cross_entropy_c2
-  if (failed(expectShape(op, "targets", op.getTargets(), x.drop_back())))
-    return failure();
-  // linear_cross_entropy_c3
-  return verifySmoothing(op, smoothingOf(op.getLabelSmoothing()));
-}
-
-LogicalResult LinearCrossEntropyOp::verify() { return verifyLinear(*this); }
-
-LogicalResult LinearCrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                                     SmallVectorImpl<Type> &types) {
-  RankedTensorType x = typeOf(adaptor.getX());
-  if (x.getRank() < 1)
-    return emitOptionalError(location, "linear_cross_entropy: x has too few dims, expected rank 1 or more but got 0");
-  Type element = statisticsElement(x.getElementType());
-  types.append({tensorOf({}, element), tensorOf(x.getShape().drop_back(), element)});
-  return success();
-}
-
-LogicalResult LinearCrossEntropyGradOp::verify() {
-  // linear_cross_entropy_grad_c1
-  if (failed(verifyLinear(*this)))
-    return failure();
-  // linear_cross_entropy_grad_c2
-  Type element = statisticsElement(elementOf(getX()));
-  if (failed(expectType(*this, "dloss", getDloss(), {}, element)))
-    return failure();
-  // linear_cross_entropy_grad_c3
-  if (failed(expectType(*this, "lse", getLse(), shapeOf(getTargets()), element)))
-    return failure();
-  // linear_cross_entropy_grad_c4
-  if (failed(expectLike(*this, "dx", getDx(), getX())))
-    return failure();
-  // linear_cross_entropy_grad_c5
-  return expectGradient(*this, "dweight", getDweight(), getWeight());
-}
-
-//===----------------------------------------------------------------------===//
 // Derivative
 //===----------------------------------------------------------------------===//
 

@@ -5,8 +5,8 @@
 include "dialect/model/ModelDialect.td"
 
 def Model_LinearCrossEntropyOp
-    : Model_Op<"linear_cross_entropy", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>,
-                                        DeclareOpInterfaceMethods<CountedMeanOpInterface>]> {
+    : Model_Op<"linear_cross_entropy", [Model_InferExtents<"linear_cross_entropy", [Model_StatisticsType<"x">.text, Model_StatisticsType<"x">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>,
+                                        DeclareOpInterfaceMethods<CountedMeanOpInterface>, Model_ElementsOf<"x", ["weight"]>]> {
   let summary = "chunked cross entropy: the logits x weight^T exist for some rows at a time";
   let description = [{
     **Semantics.** `cross_entropy` of the logits `x weight^T`. The kernel computes the logits of `rows` rows at a time, in its workspace. With `loss.chunk_rows`, the compiler
@@ -36,22 +36,21 @@ def Model_LinearCrossEntropyOp
     %dx, %dw = model.linear_cross_entropy_grad %dloss, %x, %w, %targets, %lse {reduction = #model.reduction<mean>, rows = 16 : i64} : (tensor<f32>, tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<4x8xi32>, tensor<4x8xf32>) -> (tensor<4x8x64xf32>, tensor<256x64xf32>)
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, Model_FloatTensor:$weight, Model_IntegerTensor:$targets, ConfinedAttr<I64Attr, [IntPositive]>:$rows,
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_IntegerTensor:$targets, ConfinedAttr<I64Attr, [IntPositive]>:$rows,
                        Model_LossReductionAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
-                       OptionalAttr<F64Attr>:$label_smoothing);
+                       OptionalAttr<Model_Fraction>:$label_smoothing);
   let results = (outs Model_Scalar:$loss, Model_FloatTensor:$lse);
   let hasShardableForm = 1;
-  let hasVerifier = 1;
 }
-def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", []> {
+def Model_LinearCrossEntropyGradOp : Model_InactiveOp<"linear_cross_entropy_grad", [Model_TypesAgree<["x", "dx"]>, Model_ElementsOf<"x", ["weight"]>,
+                                                                                      Model_StatisticsOf<"x", ["dloss", "lse"]>, Model_GradientsOf<"weight", ["dweight"]>]> {
   let summary = "VJP of linear_cross_entropy: dx, dweight";
-  let arguments = (ins Model_Scalar:$dloss, Model_FloatTensor:$x, Model_FloatTensor:$weight,
+  let arguments = (ins Model_Scalar:$dloss, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight,
                        Model_IntegerTensor:$targets, Model_FloatTensor:$lse, ConfinedAttr<I64Attr, [IntPositive]>:$rows, Model_LossReductionAttr:$reduction,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Model_Fraction>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let hasShardableForm = 1;
   let firstWidened = 1;
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_LINEARLOSS_TD

@@ -7,53 +7,10 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
+// Types
 //===----------------------------------------------------------------------===//
 
 double smoothingOf(std::optional<APFloat> smoothing) { return smoothing ? smoothing->convertToDouble() : 0; }
-
-LogicalResult verifySmoothing(Operation *op, double smoothing) {
-  if (smoothing >= 0 && smoothing <= 1)
-    return success();
-  return op->emitOpError() << "label_smoothing is out of range, expected 0 to 1 but got " << smoothing;
-}
-
-static LogicalResult verifyTargets(Operation *op, Value logits, Value targets) {
-  if (typeOf(logits).getRank() < 1)
-    return op->emitOpError("logits have too few dims, expected rank 1 or more but got 0");
-  return expectShape(op, "targets", targets, shapeOf(logits).drop_back());
-}
-
-LogicalResult CrossEntropyOp::verify() {
-  // cross_entropy_c1, cross_entropy_c2
-  if (failed(verifyTargets(*this, getLogits(), getTargets())))
-    return failure();
-  // cross_entropy_c4
-  return verifySmoothing(*this, smoothingOf(getLabelSmoothing()));
-}
-
-LogicalResult CrossEntropyOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                               SmallVectorImpl<Type> &types) {
-  RankedTensorType logits = typeOf(adaptor.getLogits());
-  if (logits.getRank() < 1)
-    return emitOptionalError(location, "cross_entropy: logits have too few dims, expected rank 1 or more but got 0");
-  Type element = statisticsElement(logits.getElementType());
-  types.append({tensorOf({}, element), tensorOf(logits.getShape().drop_back(), element)});
-  return success();
-}
-
-LogicalResult CrossEntropyGradOp::verify() {
-  // cross_entropy_grad_c1
-  if (failed(verifyTargets(*this, getLogits(), getTargets())) ||
-      failed(verifySmoothing(*this, smoothingOf(getLabelSmoothing()))))
-    return failure();
-  // cross_entropy_grad_c2
-  Type element = statisticsElement(elementOf(getLogits()));
-  if (failed(expectType(*this, "dloss", getDloss(), {}, element)))
-    return failure();
-  // cross_entropy_grad_c3
-  return expectType(*this, "lse", getLse(), shapeOf(getTargets()), element);
-}
 
 //===----------------------------------------------------------------------===//
 // Derivative

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>,
+def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferExtents<"cross_entropy", [Model_StatisticsType<"logits">.text, Model_StatisticsType<"logits">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>,
                                                     DeclareOpInterfaceMethods<CountedMeanOpInterface>]> {
   let summary = "cross entropy of logits and target indices";
   let description = [{
@@ -33,18 +33,16 @@ def Model_CrossEntropyOp : Model_Op<"cross_entropy", [Model_InferTypes, DeclareO
     %dlogits = model.cross_entropy_grad %dloss, %logits, %targets, %lse {reduction = #model.reduction<sum>, ignore_index = 0 : i64} : (tensor<f32>, tensor<2x3x4xf32>, tensor<2x3xi32>, tensor<2x3xf32>) -> tensor<2x3x4xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$logits, Model_IntegerTensor:$targets, Model_LossReductionAttr:$reduction,
-                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$logits, Model_IntegerTensor:$targets, Model_LossReductionAttr:$reduction,
+                       DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Model_Fraction>:$label_smoothing);
   let results = (outs Model_FloatTensor:$loss, Model_FloatTensor:$lse);
   let hasShardableForm = 1;
-  let hasVerifier = 1;
 }
-def Model_CrossEntropyGradOp : Model_InactiveOp<"cross_entropy_grad", [Model_ResultsLike<["logits"]>]> {
+def Model_CrossEntropyGradOp : Model_InactiveOp<"cross_entropy_grad", [Model_ResultsLike<["logits"]>, Model_StatisticsOf<"logits", ["dloss", "lse"]>]> {
   let summary = "VJP of cross_entropy with respect to the logits";
-  let arguments = (ins Model_FloatTensor:$dloss, Model_FloatTensor:$logits, Model_IntegerTensor:$targets,
-                       Model_FloatTensor:$lse, Model_LossReductionAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<F64Attr>:$label_smoothing);
+  let arguments = (ins Model_FloatTensor:$dloss, Model_OfMinRank<Model_FloatTensor, 1>:$logits, Model_IntegerTensor:$targets,
+                       Model_FloatTensor:$lse, Model_LossReductionAttr:$reduction, DefaultValuedAttr<I64Attr, "-100">:$ignore_index, OptionalAttr<Model_Fraction>:$label_smoothing);
   let results = (outs Model_FloatTensor:$dlogits);
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_LOSS_TD

@@ -15,74 +15,27 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
+// Types
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Extents of a product.
-struct Extents {
-  int64_t m, n, kLhs, kRhs;
-};
-} // namespace
-
-static Extents extentsOf(const Product &product) {
-  ArrayRef<int64_t> lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs);
-  size_t l = lhs.size(), r = rhs.size();
-  return {lhs[l - (product.transposeLhs ? 1 : 2)], rhs[r - (product.transposeRhs ? 2 : 1)],
-          lhs[l - (product.transposeLhs ? 2 : 1)], rhs[r - (product.transposeRhs ? 1 : 2)]};
+int64_t Product::inner() const {
+  ArrayRef<int64_t> extents = shapeOf(lhs);
+  return extents[extents.size() - (transposeLhs ? 2 : 1)];
 }
 
-int64_t Product::inner() const { return extentsOf(*this).kLhs; }
-
-LogicalResult verifyProduct(Operation *op, const Product &product) {
-  ArrayRef<int64_t> lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs);
-  // matmul_c1
-  if (lhs.size() < 2 || rhs.size() < 2)
-    return op->emitOpError() << "operands have too few dims, expected rank 2 or more but got " << lhs.size() << " and "
-                             << rhs.size();
-  // matmul_c2
-  Extents extents = extentsOf(product);
-  if (extents.kLhs != extents.kRhs)
-    return op->emitOpError() << "contracted extents differ, expected " << extents.kLhs << " (of lhs) but got "
-                             << extents.kRhs << " (of rhs)";
-  // matmul_c3
-  if (failed(broadcastShapes({lhs.drop_back(2), rhs.drop_back(2)})))
-    return op->emitOpError() << "leading dims do not broadcast, expected equal extents or 1 but got "
-                             << shapeText(lhs.drop_back(2)) << " and " << shapeText(rhs.drop_back(2));
-  // matmul_c4
-  if (failed(expectElement(op, "rhs", product.rhs, elementOf(product.lhs))))
-    return failure();
-  // matmul_c5
-  return product.bias ? expectType(op, "bias", product.bias, extents.n, elementOf(product.lhs)) : success();
-}
-
-LogicalResult MatmulOp::verify() {
-  if (failed(verifyProduct(*this, productOf(*this))))
-    return failure();
-  // matmul_c6
-  return getResidual() ? expectLike(*this, "residual", getResidual(), getResult()) : success();
-}
-
-LogicalResult inferProduct(std::optional<Location> location, StringRef op, const Product &product, Type element,
-                           unsigned count, SmallVectorImpl<Type> &types) {
-  ArrayRef<int64_t> lhs = shapeOf(product.lhs), rhs = shapeOf(product.rhs);
-  if (lhs.size() < 2 || rhs.size() < 2)
-    return emitOptionalError(location, op, ": operands have too few dims, expected rank 2 or more but got ", lhs.size(),
-                             " and ", rhs.size());
-  FailureOr<SmallVector<int64_t>> shape = broadcastShapes({lhs.drop_back(2), rhs.drop_back(2)});
-  if (failed(shape))
-    return emitOptionalError(location, op, ": leading dims do not broadcast, expected equal extents or 1 but got ",
-                             shapeText(lhs.drop_back(2)), " and ", shapeText(rhs.drop_back(2)));
-  Extents extents = extentsOf(product);
-  shape->append({extents.m, extents.n});
-  types.append(count, tensorOf(*shape, element));
-  return success();
+LogicalResult inferProduct(std::optional<Location> location, KernelId kernel, const Product &product, Type element,
+                           SmallVectorImpl<Type> &types) {
+  Attributes attributes;
+  attributes.add({"transpose_a", product.transposeLhs, 0, {}});
+  attributes.add({"transpose_b", product.transposeRhs, 0, {}});
+  const SmallVector<Type> results(kernelRecord(kernel).outputs.size(), element);
+  return inferExtents(location, kernel, {product.lhs, product.rhs}, results, types, attributes);
 }
 
 LogicalResult MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                          SmallVectorImpl<Type> &types) {
-  return inferProduct(location, "matmul", productOf(adaptor),
-                      adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs()), /*count=*/1, types);
+  return inferProduct(location, KernelId::matmul, productOf(adaptor),
+                      adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getLhs()), types);
 }
 
 void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, bool transposeLhs,

@@ -4,7 +4,8 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_MatmulOp : Model_Op<"matmul", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, AttrSizedOperandSegments, Model_InferTypes]> {
+def Model_MatmulOp : Model_Op<"matmul", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, AttrSizedOperandSegments, Model_ElementsOf<"lhs", ["rhs", "bias"]>,
+                                         Model_ElementsOf<"result", ["residual"]>, Model_InferTypes]> {
   let summary = "matrix product of the last two dims, with optional bias and residual";
   let description = [{
     **Semantics.** `op(lhs)[..., m, k] op(rhs)[..., k, n] (+ bias[n]) (+ residual[..., m, n])`, where `op` exchanges the last two dims under `transpose_lhs`, `transpose_rhs`. Leading dims
@@ -25,7 +26,7 @@ def Model_MatmulOp : Model_Op<"matmul", [DeclareOpInterfaceMethods<ScaleOrBiasOp
     %y = model.matmul %x, %w bias(%b) {transpose_rhs} : (tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<256xf32>) -> tensor<4x8x256xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Optional<Model_FloatTensor>:$bias,
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 2>:$lhs, Model_OfMinRank<Model_FloatTensor, 2>:$rhs, Optional<Model_FloatTensor>:$bias,
                        Optional<Model_FloatTensor>:$residual, UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
                        OptionalAttr<TypeAttrOf<Model_Float>>:$output);
   let results = (outs Model_FloatTensor:$result);
@@ -36,7 +37,6 @@ def Model_MatmulOp : Model_Op<"matmul", [DeclareOpInterfaceMethods<ScaleOrBiasOp
   }];
   let hasShardableForm = 1;
   let widensResults = 1;
-  let hasVerifier = 1;
   let kernel = "";
 }
 

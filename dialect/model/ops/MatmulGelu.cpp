@@ -17,24 +17,17 @@ namespace sluice::model {
 static constexpr GeluApproximation tanhForm = GeluApproximation::tanh;
 
 //===----------------------------------------------------------------------===//
-// Verification
+// Types
 //===----------------------------------------------------------------------===//
-
-// matmul_gelu_c1
-LogicalResult MatmulGeluOp::verify() { return verifyProduct(*this, productOf(*this)); }
 
 LogicalResult MatmulGeluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                              SmallVectorImpl<Type> &types) {
-  return inferProduct(location, "matmul_gelu", productOf(adaptor), elementOf(adaptor.getLhs()), /*count=*/2, types);
+  return inferProduct(location, KernelId::matmul_gelu, productOf(adaptor), elementOf(adaptor.getLhs()), types);
 }
-
-// matmul_gelu_grad_c1
-LogicalResult MatmulGeluGradOp::verify() { return verifyProduct(*this, productOf(*this)); }
 
 LogicalResult MatmulGeluGradOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                                  SmallVectorImpl<Type> &types) {
-  return inferProduct(location, "matmul_gelu_grad", productOf(adaptor), elementOf(adaptor.getLhs()), /*count=*/1,
-                      types);
+  return inferProduct(location, KernelId::matmul, productOf(adaptor), elementOf(adaptor.getLhs()), types);
 }
 
 //===----------------------------------------------------------------------===//

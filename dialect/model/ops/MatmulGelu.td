@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_ElementsOf<"lhs", ["rhs", "bias"]>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "a matrix product and its gelu, in the tanh form";
   let description = [{
     **Semantics.** `pre = op(lhs) op(rhs) (+ bias)` as in matmul, `y = gelu(pre)` in the tanh form. A library that computes both in one call applies gelu to `pre` before it is rounded.
@@ -34,26 +34,24 @@ def Model_MatmulGeluOp : Model_Op<"matmul_gelu", [DeclareOpInterfaceMethods<Scal
     %dpre = model.matmul_gelu_grad %g, %v, %pre {transpose_rhs} : (tensor<4x8x64xf32>, tensor<256x64xf32>, tensor<4x8x256xf32>) -> tensor<4x8x256xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Optional<Model_FloatTensor>:$bias,
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 2>:$lhs, Model_OfMinRank<Model_FloatTensor, 2>:$rhs, Optional<Model_FloatTensor>:$bias,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let results = (outs Model_FloatTensor:$pre, Model_FloatTensor:$y);
   let assemblyFormat = [{
     $lhs `,` $rhs (`bias` `(` $bias^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
   let hasShardableForm = 1;
-  let hasVerifier = 1;
   let kernel = "";
 }
 def Model_MatmulGeluGradOp
-    : Model_InactiveOp<"matmul_gelu_grad", [Model_InferTypes, Model_TypesAgree<["pre", "dpre"]>,
+    : Model_InactiveOp<"matmul_gelu_grad", [Model_ElementsOf<"lhs", ["rhs"]>, Model_InferTypes, Model_TypesAgree<["pre", "dpre"]>,
                                              DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "a matrix product times the derivative of gelu at pre, in the tanh form";
   let description = [{`gelu_grad(op(lhs) op(rhs), pre)`: the derivative of a gelu whose cotangent is a product.}];
-  let arguments = (ins Model_FloatTensor:$lhs, Model_FloatTensor:$rhs, Model_FloatTensor:$pre, UnitAttr:$transpose_lhs,
+  let arguments = (ins Model_OfMinRank<Model_FloatTensor, 2>:$lhs, Model_OfMinRank<Model_FloatTensor, 2>:$rhs, Model_FloatTensor:$pre, UnitAttr:$transpose_lhs,
                        UnitAttr:$transpose_rhs);
   let results = (outs Model_FloatTensor:$dpre);
   let hasShardableForm = 1;
-  let hasVerifier = 1;
   let kernel = "";
 }
 

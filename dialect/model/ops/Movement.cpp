@@ -185,34 +185,6 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   return success();
 }
 
-LogicalResult GatherOp::verify() {
-  // gather_c1
-  if (typeOf(getTable()).getRank() < 1)
-    return emitOpError("table has too few dims, expected rank 1 or more but got 0");
-  return success();
-}
-
-LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                         SmallVectorImpl<Type> &types) {
-  ArrayRef<int64_t> table = shapeOf(adaptor.getTable());
-  if (table.empty())
-    return emitOptionalError(location, "gather: table has too few dims, expected rank 1 or more but got 0");
-  SmallVector<int64_t> shape(shapeOf(adaptor.getIndices()));
-  llvm::append_range(shape, table.drop_front());
-  types.push_back(tensorOf(shape, elementOf(adaptor.getTable())));
-  return success();
-}
-
-LogicalResult ScatterAddOp::verify() {
-  // scatter_add_c1
-  if (typeOf(getResult()).getRank() < 1)
-    return emitOpError("result has too few dims, expected rank 1 or more but got 0");
-  // scatter_add_c2
-  SmallVector<int64_t> shape(shapeOf(getIndices()));
-  llvm::append_range(shape, shapeOf(getResult()).drop_front());
-  return expectType(*this, "updates", getUpdates(), shape, elementOf(getResult()));
-}
-
 //===----------------------------------------------------------------------===//
 // Folding
 //===----------------------------------------------------------------------===//

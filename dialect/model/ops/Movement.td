@@ -20,7 +20,7 @@ def Model_BroadcastOp : Model_Op<"broadcast", [DeclareOpInterfaceMethods<ViewOpI
   let arguments = (ins Model_Tensor:$operand);
   let rule = "";
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let hasFolder = 1;
   let kernel = "copy";
 }
@@ -40,7 +40,7 @@ def Model_ReshapeOp : Model_Op<"reshape", [DeclareOpInterfaceMethods<ViewOpInter
   let arguments = (ins Model_Tensor:$operand);
   let rule = "";
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let hasFolder = 1;
   let kernel = "copy";
 }
@@ -60,7 +60,7 @@ def Model_TransposeOp : Model_Op<"transpose", [Model_InferTypes, DeclareOpInterf
   let arguments = (ins Model_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let rule = "";
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let kernel = "copy";
 }
 def Model_SliceOp : Model_Op<"slice", [Model_InferTypes, DeclareOpInterfaceMethods<ViewOpInterface>]> {
@@ -80,7 +80,7 @@ def Model_SliceOp : Model_Op<"slice", [Model_InferTypes, DeclareOpInterfaceMetho
   let rule = "";
   let results = (outs Model_Tensor:$result);
   let extraClassDeclaration = "void adjustToTypes();";
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let kernel = "copy";
 }
 def Model_SplitOp : Model_Op<"split", [DeclareOpInterfaceMethods<ViewOpInterface>]> {
@@ -100,7 +100,7 @@ def Model_SplitOp : Model_Op<"split", [DeclareOpInterfaceMethods<ViewOpInterface
   let arguments = (ins Model_Tensor:$operand, I64Attr:$dim);
   let rule = "";
   let results = (outs Variadic<Model_Tensor>:$results);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let kernel = "copy";
 }
 def Model_ConcatOp : Model_Op<"concat", [Model_InferTypes, DeclareOpInterfaceMethods<DestinationOpInterface>]> {
@@ -119,7 +119,7 @@ def Model_ConcatOp : Model_Op<"concat", [Model_InferTypes, DeclareOpInterfaceMet
   let arguments = (ins Variadic<Model_Tensor>:$operands, I64Attr:$dim);
   let rule = "";
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
 def Model_PadOp : Model_Op<"pad", [Model_InferTypes]> {
   let summary = "adds `low` elements before and `high` after, per dim, and `step` - 1 between (the reverse of slice)";
@@ -137,9 +137,9 @@ def Model_PadOp : Model_Op<"pad", [Model_InferTypes]> {
   let arguments = (ins Model_Tensor:$operand, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$step, F64Attr:$value);
   let rule = "";
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
-def Model_GatherOp : Model_Op<"gather", [Model_InferTypes]> {
+def Model_GatherOp : Model_Op<"gather", [Model_InferExtents<"gather", [Model_ElementType<"table">.text]>]> {
   let summary = "rows of dim 0 of a table by index";
   let description = [{
     **Semantics.** Rows of dim 0 of `table [V, rest...]` at `indices [I...]`: the result is `[I..., rest...]`. An index outside [0, V) is refused at run time.
@@ -152,11 +152,10 @@ def Model_GatherOp : Model_Op<"gather", [Model_InferTypes]> {
     %y = model.gather %table, %i : (tensor<9x4xf32>, tensor<3xi32>) -> tensor<3x4xf32>
     ```
   }];
-  let arguments = (ins Model_Tensor:$table, Model_IntegerTensor:$indices);
+  let arguments = (ins Model_OfMinRank<Model_Tensor, 1>:$table, Model_IntegerTensor:$indices);
   let results = (outs Model_Tensor:$result);
-  let hasVerifier = 1;
 }
-def Model_ScatterAddOp : Model_Op<"scatter_add", []> {
+def Model_ScatterAddOp : Model_Op<"scatter_add", [Model_ElementsOf<"result", ["updates"]>]> {
   let summary = "zeros with rows added at indices, in index order";
   let description = [{
     **Semantics.** Zeros `[V, rest...]` to which row i of `updates [I..., rest...]` is added at `indices[i]`, in the order of i.
@@ -170,8 +169,7 @@ def Model_ScatterAddOp : Model_Op<"scatter_add", []> {
     ```
   }];
   let arguments = (ins Model_FloatTensor:$updates, Model_IntegerTensor:$indices);
-  let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
+  let results = (outs Model_OfMinRank<Model_FloatTensor, 1>:$result);
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_MOVEMENT_TD

@@ -10,45 +10,6 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
-LogicalResult LayerNormOp::verify() {
-  // layer_norm_c2
-  int64_t columns = shapeOf(getX()).back();
-  return success(succeeded(expectType(*this, "weight", getWeight(), columns, elementOf(getX()))) &&
-                 succeeded(expectType(*this, "bias", getBias(), columns, elementOf(getX()))));
-}
-
-LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  RankedTensorType x = typeOf(adaptor.getX());
-  if (x.getRank() < 1)
-    return emitOptionalError(location, "layer_norm: x has too few dims, expected rank 1 or more but got 0");
-  RankedTensorType rows = tensorOf(x.getShape().drop_back(), statisticsElement(x.getElementType()));
-  types.append({x, rows, rows});
-  return success();
-}
-
-LogicalResult LayerNormGradOp::verify() {
-  // layer_norm_grad_c1
-  if (getAddend() && failed(expectLike(*this, "addend", getAddend(), getX())))
-    return failure();
-  // layer_norm_grad_c2
-  if (failed(expectShape(*this, "weight", getWeight(), {shapeOf(getX()).back()})))
-    return failure();
-  // layer_norm_grad_c3
-  ArrayRef<int64_t> rows = shapeOf(getX()).drop_back();
-  Type element = statisticsElement(elementOf(getX()));
-  if (failed(expectType(*this, "mean", getMean(), rows, element)) ||
-      failed(expectType(*this, "rstd", getRstd(), rows, element)))
-    return failure();
-  // layer_norm_grad_c4
-  return success(succeeded(expectGradient(*this, "dweight", getDweight(), getWeight())) &&
-                 succeeded(expectGradient(*this, "dbias", getDbias(), getWeight())));
-}
-
-//===----------------------------------------------------------------------===//
 // Scales and biases
 //===----------------------------------------------------------------------===//
 

@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_LayerNormOp : Model_Op<"layer_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_LayerNormOp : Model_Op<"layer_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferExtents<"layer_norm", [Model_TypeOf<"x">.text, Model_StatisticsType<"x">.text, Model_StatisticsType<"x">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>, Model_ElementsOf<"x", ["weight", "bias"]>]> {
   let summary = "layer norm over the last dim";
   let description = [{
     **Semantics.** Over the last dim: `mean`, biased variance, `rstd = 1 / sqrt(variance + epsilon)`, `y = (x - mean) * rstd * weight + bias`. `mean` and `rstd` are saved for the derivative.
@@ -35,15 +35,14 @@ def Model_LayerNormOp : Model_Op<"layer_norm", [DeclareOpInterfaceMethods<ScaleO
   }];
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$bias, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$mean, Model_FloatTensor:$rstd);
-  let hasVerifier = 1;
 }
-def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>]> {
+def Model_LayerNormGradOp : Model_InactiveOp<"layer_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>, Model_ElementsOf<"x", ["addend"]>, Model_StatisticsOf<"x", ["mean", "rstd"]>,
+                                                                Model_GradientsOf<"weight", ["dweight", "dbias"]>]> {
   let summary = "VJP of layer_norm: dx, dweight, dbias";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$mean, Model_FloatTensor:$rstd,
                        Optional<Model_FloatTensor>:$addend);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight, Model_FloatTensor:$dbias);
   let firstWidened = 1;
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_NORMALIZATION_TD

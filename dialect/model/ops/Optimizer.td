@@ -18,7 +18,7 @@ class Model_UpdateOp<string mnemonic, string text, dag settings, list<string> mo
     /// lr, step, coefficient and guard.
     unsigned getSharedOperandCount() { return 4; }
   }];
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
 def Model_SgdOp : Model_UpdateOp<"sgd", "SGD with momentum, nesterov, weight decay (torch.optim.SGD)",
                                  (ins F64Attr:$momentum, F64Attr:$weight_decay, BoolAttr:$nesterov), ["findConflict"]> {

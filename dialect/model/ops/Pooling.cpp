@@ -22,22 +22,10 @@ static SmallVector<int64_t> pooledShape(ArrayRef<int64_t> x, ArrayRef<int64_t> k
   return shape;
 }
 
-/// Verifies x [N, H, W, C] and lists of two; every window must have an element that is not padding.
+/// Every window must have an element that is not padding.
 template <typename Op> static LogicalResult verifyWindows(Op op, ArrayRef<int64_t> x) {
-  // pool2d_c1
-  if (x.size() != 4)
-    return op.emitOpError() << "x has the wrong rank, expected 4 but got " << x.size();
-  // pool2d_c2
-  for (auto [name, list] : {std::pair<StringRef, ArrayRef<int64_t>>("kernel", op.getKernel()),
-                            {"stride", op.getStride()},
-                            {"padding", op.getPadding()}}) {
-    if (list.size() != 2)
-      return op.emitOpError() << name << " has the wrong length, expected 2 but got " << list.size();
-    for (int64_t value : list)
-      if (value < (name == "padding" ? 0 : 1))
-        return op.emitOpError() << name << " is out of range, expected at least " << (name == "padding" ? 0 : 1)
-                                << " but got " << value;
-  }
+  if (failed(verifyExtents(op)))
+    return failure();
   for (int d = 0; d < 2; ++d) {
     // pool2d_c3
     if (2 * op.getPadding()[d] > op.getKernel()[d])
@@ -80,8 +68,7 @@ LogicalResult AvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
 template <typename Op> static LogicalResult verifyPoolGrad(Op op, Value x) {
   if (failed(verifyWindows(op, shapeOf(x))))
     return failure();
-  return expectType(op, "dy", op.getDy(), pooledShape(shapeOf(x), op.getKernel(), op.getStride(), op.getPadding()),
-                    elementOf(x));
+  return expectShape(op, "dy", op.getDy(), pooledShape(shapeOf(x), op.getKernel(), op.getStride(), op.getPadding()));
 }
 
 // max_pool2d_grad_c1, avg_pool2d_grad_c1
@@ -89,16 +76,10 @@ LogicalResult MaxPool2dGradOp::verify() { return verifyPoolGrad(*this, getX()); 
 LogicalResult AvgPool2dGradOp::verify() { return verifyPoolGrad(*this, getDx()); }
 
 LogicalResult AdaptiveAvgPool2dOp::verify() {
-  // adaptive_avg_pool2d_c1
-  ArrayRef<int64_t> x = shapeOf(getX());
-  if (x.size() != 4 || getOutput().size() != 2)
-    return emitOpError() << "x and output have the wrong ranks, expected 4 and 2 but got " << x.size() << " and "
-                         << getOutput().size();
   // adaptive_avg_pool2d_c2
-  for (int d = 0; d < 2; ++d)
-    if (getOutput()[d] < 1 || x[1 + d] < 1)
-      return emitOpError() << "extent is out of range, expected at least 1 but got " << getOutput()[d] << " of "
-                           << x[1 + d];
+  if (shapeOf(getX())[1] == 0 || shapeOf(getX())[2] == 0)
+    return emitOpError() << "extent is out of range, expected height and width of at least 1 but got "
+                         << shapeText(shapeOf(getX()).slice(1, 2));
   return success();
 }
 
@@ -112,15 +93,6 @@ LogicalResult AdaptiveAvgPool2dOp::inferReturnTypes(MLIRContext *, std::optional
                              x.size(), " and ", output.size());
   types.push_back(tensorOf({x[0], output[0], output[1], x[3]}, elementOf(adaptor.getX())));
   return success();
-}
-
-LogicalResult AdaptiveAvgPool2dGradOp::verify() {
-  // adaptive_avg_pool2d_grad_c1
-  ArrayRef<int64_t> dy = shapeOf(getDy()), dx = shapeOf(getDx());
-  if (dy.size() != 4 || dx.size() != 4 || dy[0] != dx[0] || dy[3] != dx[3])
-    return emitOpError() << "dy and dx do not fit, expected [N, H', W', C] and [N, H, W, C] but got " << shapeText(dy)
-                         << " and " << shapeText(dx);
-  return expectElement(*this, "dy", getDy(), elementOf(getDx()));
 }
 
 //===----------------------------------------------------------------------===//

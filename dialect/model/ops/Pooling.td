@@ -33,34 +33,34 @@ def Model_MaxPool2dOp : Model_Op<"max_pool2d", [Model_InferTypes]> {
     %dx = model.max_pool2d_grad %dy, %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x4x5x4xf32>, tensor<2x7x9x4xf32>) -> tensor<2x7x9x4xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$padding);
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$x, Model_PositivePair:$kernel, Model_PositivePair:$stride,
+                       Model_NonNegativePair:$padding);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
-def Model_MaxPool2dGradOp : Model_InactiveOp<"max_pool2d_grad", [Model_ResultsLike<["x"]>]> {
+def Model_MaxPool2dGradOp : Model_InactiveOp<"max_pool2d_grad", [Model_ResultsLike<["x"]>, Model_ElementsOf<"x", ["dy"]>]> {
   let summary = "VJP of max_pool2d";
-  let arguments = (ins Model_FloatTensor:$dy, Model_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$padding);
-  let results = (outs Model_FloatTensor:$dx);
-  let hasVerifier = 1;
+  let arguments = (ins Model_FloatTensor:$dy, Model_OfRank<Model_FloatTensor, 4>:$x, Model_PositivePair:$kernel, Model_PositivePair:$stride,
+                       Model_NonNegativePair:$padding);
+  let results = (outs Model_OfRank<Model_FloatTensor, 4>:$dx);
+  let hasOwnVerifier = 1;
 }
 def Model_AvgPool2dOp : Model_Op<"avg_pool2d", [Model_InferTypes]> {
   let summary = "the mean of each window over height and width, channels last";
   let description = [{
     See `model.max_pool2d`.
   }];
-  let arguments = (ins Model_FloatTensor:$x, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$padding, UnitAttr:$without_padding);
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$x, Model_PositivePair:$kernel, Model_PositivePair:$stride,
+                       Model_NonNegativePair:$padding, UnitAttr:$without_padding);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
-def Model_AvgPool2dGradOp : Model_InactiveOp<"avg_pool2d_grad", []> {
+def Model_AvgPool2dGradOp : Model_InactiveOp<"avg_pool2d_grad", [Model_ElementsOf<"dx", ["dy"]>]> {
   let summary = "VJP of avg_pool2d";
-  let arguments = (ins Model_FloatTensor:$dy, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
-                       DenseI64ArrayAttr:$padding, UnitAttr:$without_padding);
-  let results = (outs Model_FloatTensor:$dx);
-  let hasVerifier = 1;
+  let arguments = (ins Model_FloatTensor:$dy, Model_PositivePair:$kernel, Model_PositivePair:$stride,
+                       Model_NonNegativePair:$padding, UnitAttr:$without_padding);
+  let results = (outs Model_OfRank<Model_FloatTensor, 4>:$dx);
+  let hasOwnVerifier = 1;
 }
 def Model_AdaptiveAvgPool2dOp : Model_Op<"adaptive_avg_pool2d", [Model_InferTypes]> {
   let summary = "means of a given number of windows per image, channels last";
@@ -79,16 +79,15 @@ def Model_AdaptiveAvgPool2dOp : Model_Op<"adaptive_avg_pool2d", [Model_InferType
     %dx = model.adaptive_avg_pool2d_grad %dy : (tensor<2x2x3x4xf32>) -> tensor<2x7x9x4xf32>
     ```
   }];
-  let arguments = (ins Model_FloatTensor:$x, DenseI64ArrayAttr:$output);
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$x, Model_PositivePair:$output);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let kernel = "";
 }
-def Model_AdaptiveAvgPool2dGradOp : Model_InactiveOp<"adaptive_avg_pool2d_grad", []> {
+def Model_AdaptiveAvgPool2dGradOp : Model_InactiveOp<"adaptive_avg_pool2d_grad", [Model_ElementsOf<"dx", ["dy"]>]> {
   let summary = "VJP of adaptive_avg_pool2d";
-  let arguments = (ins Model_FloatTensor:$dy);
-  let results = (outs Model_FloatTensor:$dx);
-  let hasVerifier = 1;
+  let arguments = (ins Model_OfRank<Model_FloatTensor, 4>:$dy);
+  let results = (outs Model_OfRank<Model_FloatTensor, 4>:$dx);
   let kernel = "";
 }
 

@@ -30,11 +30,9 @@ template <typename OpT> Product productOf(OpT op) {
   return product;
 }
 
-/// Ranks, contracted extents, leading dims, element types, bias: matmul_c1 to matmul_c5.
-llvm::LogicalResult verifyProduct(mlir::Operation *op, const Product &product);
-/// Appends the type of the product, `count` times; an error names `op`.
-llvm::LogicalResult inferProduct(std::optional<mlir::Location> location, llvm::StringRef op, const Product &product,
-                                 mlir::Type element, unsigned count, llvm::SmallVectorImpl<mlir::Type> &types);
+/// Appends the types of the results of `kernel`, a product without or with more results of its type.
+llvm::LogicalResult inferProduct(std::optional<mlir::Location> location, KernelId kernel, const Product &product,
+                                 mlir::Type element, llvm::SmallVectorImpl<mlir::Type> &types);
 /// The cotangents of lhs, rhs and bias.
 llvm::SmallVector<mlir::Value> makeProductGradients(mlir::ImplicitLocOpBuilder &builder, const Product &product,
                                                     mlir::Value cotangent);

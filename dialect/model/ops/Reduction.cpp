@@ -15,14 +15,6 @@ LogicalResult ReduceSumOp::verify() { return expectDims(*this, getDims(), typeOf
 LogicalResult ReduceMeanOp::verify() { return expectDims(*this, getDims(), typeOf(getOperand()).getRank()); }
 LogicalResult ReduceMaxOp::verify() { return expectDims(*this, getDims(), typeOf(getOperand()).getRank()); }
 
-LogicalResult LogSumExpOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                            SmallVectorImpl<Type> &types) {
-  if (shapeOf(adaptor.getX()).empty())
-    return emitOptionalError(location, "logsumexp: operand has too few dims, expected rank 1 or more but got 0");
-  types.push_back(tensorOf(shapeOf(adaptor.getX()).drop_back(), elementOf(adaptor.getX())));
-  return success();
-}
-
 LogicalResult inferReduction(Value operand, ArrayRef<int64_t> dims, bool keep, Type element,
                              SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> shape;

@@ -11,7 +11,7 @@ class Model_ReduceOp<string mnemonic, string text, string element = "elementOf(a
   let description = [{See `model.reduce_sum`.}];
   let arguments = (ins Model_FloatTensor:$operand, DenseI64ArrayAttr:$dims, UnitAttr:$keep);
   let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
 def Model_ReduceSumOp : Model_ReduceOp<"reduce_sum", "sum over dims",
                                        "adaptor.getOutput() ? *adaptor.getOutput() : elementOf(adaptor.getOperand())"> {
@@ -50,7 +50,7 @@ def Model_ReduceMeanOp : Model_ReduceOp<"reduce_mean", "mean over dims"> {
 }
 def Model_ReduceMaxOp : Model_ReduceOp<"reduce_max", "maximum over dims; ties share the cotangent">;
 
-def Model_LogSumExpOp : Model_Op<"logsumexp", [Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_LogSumExpOp : Model_Op<"logsumexp", [Model_InferExtents<"logsumexp", [Model_ElementType<"x">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
   let summary = "logarithm of the sum of exponentials over the last dim, which is removed";
   let description = [{
     **Semantics.** `max x + log sum exp(x - max x)` over the last dim, which is removed.

@@ -7,38 +7,6 @@ using namespace mlir;
 namespace sluice::model {
 
 //===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
-LogicalResult RmsNormOp::verify() {
-  // rms_norm_c2
-  return expectType(*this, "weight", getWeight(), shapeOf(getX()).back(), elementOf(getX()));
-}
-
-LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
-  RankedTensorType x = typeOf(adaptor.getX());
-  if (x.getRank() < 1)
-    return emitOptionalError(location, "rms_norm: x has too few dims, expected rank 1 or more but got 0");
-  types.append({x, tensorOf(x.getShape().drop_back(), statisticsElement(x.getElementType()))});
-  return success();
-}
-
-LogicalResult RmsNormGradOp::verify() {
-  // rms_norm_grad_c1
-  if (getAddend() && failed(expectLike(*this, "addend", getAddend(), getX())))
-    return failure();
-  // rms_norm_grad_c2
-  if (failed(expectType(*this, "weight", getWeight(), shapeOf(getX()).back(), elementOf(getX()))))
-    return failure();
-  // rms_norm_grad_c3
-  if (failed(expectType(*this, "rstd", getRstd(), shapeOf(getX()).drop_back(), statisticsElement(elementOf(getX())))))
-    return failure();
-  // rms_norm_grad_c4
-  return expectGradient(*this, "dweight", getDweight(), getWeight());
-}
-
-//===----------------------------------------------------------------------===//
 // Scales and biases
 //===----------------------------------------------------------------------===//
 

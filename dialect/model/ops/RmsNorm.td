@@ -4,7 +4,7 @@
 
 include "dialect/model/ModelDialect.td"
 
-def Model_RmsNormOp : Model_Op<"rms_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferTypes, DeclareOpInterfaceMethods<DecomposeOpInterface>]> {
+def Model_RmsNormOp : Model_Op<"rms_norm", [DeclareOpInterfaceMethods<ScaleOrBiasOpInterface>, Model_InferExtents<"rms_norm", [Model_TypeOf<"x">.text, Model_StatisticsType<"x">.text]>, DeclareOpInterfaceMethods<DecomposeOpInterface>, Model_ElementsOf<"x", ["weight"]>]> {
   let summary = "norm by the root of the mean square, over the last dim";
   let description = [{
     **Semantics.** Over the last dim: `rstd = 1 / sqrt(mean(x^2) + epsilon)`, `y = x * rstd * weight`. `rstd` is saved for the derivative.
@@ -33,15 +33,14 @@ def Model_RmsNormOp : Model_Op<"rms_norm", [DeclareOpInterfaceMethods<ScaleOrBia
   }];
   let arguments = (ins Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, F64Attr:$epsilon);
   let results = (outs Model_FloatTensor:$y, Model_FloatTensor:$rstd);
-  let hasVerifier = 1;
 }
-def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>]> {
+def Model_RmsNormGradOp : Model_InactiveOp<"rms_norm_grad", [Model_TypesAgree<["dy", "x", "dx"]>, Model_ElementsOf<"x", ["weight", "addend"]>, Model_StatisticsOf<"x", ["rstd"]>,
+                                                            Model_GradientsOf<"weight", ["dweight"]>]> {
   let summary = "VJP of rms_norm: dx, dweight";
   let arguments = (ins Model_FloatTensor:$dy, Model_OfMinRank<Model_FloatTensor, 1>:$x, Model_FloatTensor:$weight, Model_FloatTensor:$rstd,
                        Optional<Model_FloatTensor>:$addend);
   let results = (outs Model_FloatTensor:$dx, Model_FloatTensor:$dweight);
   let firstWidened = 1;
-  let hasVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_RMSNORM_TD

@@ -35,7 +35,7 @@ def Model_RopeOp : Model_Op<"rope", [Model_ResultsLike<["x"]>, DeclareOpInterfac
                        DefaultValuedAttr<F64Attr, "1.0">:$original, OptionalAttr<DenseI64ArrayAttr>:$divisors,
                        UnitAttr:$inverse);
   let results = (outs Model_FloatTensor:$y);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
   let kernel = "";
   let extraClassDeclaration = [{
     /// A divisor of 1 is this number.

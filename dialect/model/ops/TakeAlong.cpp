@@ -62,7 +62,7 @@ LogicalResult AddAlongOp::verify() {
   if (failed(expectWithin(*this, shapeOf(getIndices()), shapeOf(getResult()), getDim())))
     return failure();
   // add_along_c4
-  return expectType(*this, "updates", getUpdates(), shapeOf(getIndices()), elementOf(getResult()));
+  return verifyExtents(*this);
 }
 
 //===----------------------------------------------------------------------===//

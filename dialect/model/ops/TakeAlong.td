@@ -19,7 +19,7 @@ def Model_ArgmaxOp : Model_InactiveOp<"argmax", [Model_InferTypes]> {
   }];
   let arguments = (ins Model_FloatTensor:$operand, I64Attr:$dim);
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
 def Model_TakeAlongOp : Model_Op<"take_along", [Model_InferTypes]> {
   let summary = "elements of a tensor by an index along one dim (torch.gather)";
@@ -38,9 +38,9 @@ def Model_TakeAlongOp : Model_Op<"take_along", [Model_InferTypes]> {
   let arguments = (ins Model_FloatTensor:$operand, Model_IntegerTensor:$indices, I64Attr:$dim);
   let rule = "";
   let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
-def Model_AddAlongOp : Model_Op<"add_along", []> {
+def Model_AddAlongOp : Model_Op<"add_along", [Model_ElementsOf<"result", ["updates"]>]> {
   let summary = "zeros with elements added by an index along one dim, in row-major order: the derivative of take_along";
   let description = [{
     **Semantics.** Zeros to which `updates[.., i, ..]` is added at `[.., indices[.., i, ..], ..]` along `dim`, in row-major order.
@@ -57,7 +57,7 @@ def Model_AddAlongOp : Model_Op<"add_along", []> {
   let arguments = (ins Model_FloatTensor:$updates, Model_IntegerTensor:$indices, I64Attr:$dim);
   let rule = "";
   let results = (outs Model_FloatTensor:$result);
-  let hasVerifier = 1;
+  let hasOwnVerifier = 1;
 }
 
 #endif // SLUICE_DIALECT_MODEL_OPS_TAKEALONG_TD

@@ -52,9 +52,11 @@ int64_t repeatOf(Operation *op) {
 }
 
 llvm::LogicalResult verifyView(Operation *op, ViewAttr view, SymbolTableCollection &tables) {
+  // view_c1
   auto buffer = tables.lookupNearestSymbolFrom<BufferOp>(op, view.getBuffer());
   if (!buffer)
     return op->emitOpError("unknown buffer '") << view.getBuffer().getValue() << "' of a view";
+  // view_c2
   const int64_t end = view.getOffset() + view.getStep() * (repeatOf(op) - 1) + view.spanBytes();
   if (view.getOffset() < 0 || end > static_cast<int64_t>(buffer.getBytes()))
     return op->emitOpError("end of a view of '")
@@ -73,9 +75,11 @@ llvm::LogicalResult sluice::plan_ir::verifyInstruction(Operation *op, SymbolTabl
 }
 
 llvm::LogicalResult LaunchOp::verify() {
+  // launch_c1
   const sluice::KernelRecord *record = sluice::findKernelRecord(getKernel());
   if (!record)
     return emitOpError("kernel '") << getKernel() << "' is not in the catalogue";
+  // launch_c2, launch_c3
   const sluice::Attributes settings = sluice::launchAttributes(getSettings().getValue());
   const sluice::OperandCounts counts =
       sluice::expectedOperands(*record, settings, getInputs().size(), getOutputs().size());
@@ -83,6 +87,7 @@ llvm::LogicalResult LaunchOp::verify() {
       failed(verifyOperands(*this, "outputs", getOutputs(), counts.outputs)) ||
       failed(verifySettings(*this, *record, settings)))
     return failure();
+  // launch_c4
   for (int64_t index : llvm::seq<int64_t>(0, getMayAlias().size())) {
     const int64_t bound = index % 2 == 0 ? getInputs().size() : getOutputs().size();
     if (getMayAlias()[index] < 0 || getMayAlias()[index] >= bound || getMayAlias().size() % 2 != 0)
@@ -92,9 +97,11 @@ llvm::LogicalResult LaunchOp::verify() {
 }
 
 llvm::LogicalResult CollectiveOp::verify() {
+  // collective_c2
   if (failed(verifyOperands(*this, "sources", getSources(), 0, /*isAtLeast=*/true)) ||
       failed(verifyOperands(*this, "destinations", getDestinations(), getSources().size())))
     return failure();
+  // collective_c3
   for (ArrayAttr views : {getSources(), getDestinations()})
     for (auto view : views.getAsRange<ViewAttr>())
       if (!view.isDense())

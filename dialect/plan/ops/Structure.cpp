@@ -15,6 +15,7 @@ auto streamsAround(Operation *op) { return op->getParentOfType<ModuleOp>().getOp
 } // namespace
 
 llvm::LogicalResult StreamOp::verify() {
+  // stream_c1
   if (!isa_and_present<ModuleOp>((*this)->getParentOp()))
     return success();
   for (StreamOp other : streamsAround(*this)) {
@@ -26,7 +27,7 @@ llvm::LogicalResult StreamOp::verify() {
   return success();
 }
 
-// Not by each instruction: a module has few streams and many instructions.
+// instruction_c1. Not by each instruction: a module has few streams and many instructions.
 llvm::LogicalResult EntryOp::verifyRegions() {
   if (!isa_and_present<ModuleOp>((*this)->getParentOp()))
     return success();
@@ -41,10 +42,12 @@ llvm::LogicalResult EntryOp::verifyRegions() {
 }
 
 llvm::LogicalResult BufferOp::verify() {
+  // buffer_c2
   auto type = llvm::cast<RankedTensorType>(getType());
   const int64_t bytes = type.getNumElements() * ViewAttr::elementBytes(type.getElementType());
   if (static_cast<int64_t>(getBytes()) != bytes)
     return emitOpError("bytes, expected ") << bytes << " for " << type << " but got " << getBytes();
+  // buffer_c5
   if (getBegin().has_value() != getEnd().has_value())
     return emitOpError("lifespan requires both 'begin' and 'end'");
   return success();

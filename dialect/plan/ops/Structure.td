@@ -15,7 +15,7 @@ def Plan_StreamOp : Plan_Op<"stream"> {
     A queue of a processor. Instructions of one stream run in order. Its launches share `workspace`. A stream may have the name
     of an entry point or buffer. The name implies its kind, or `(kind)` follows: `@fetch`, `@copies(fetch)`.
 
-    - (C1) Streams have distinct names.
+    **Constraints.** (stream_c1) Streams have distinct names. (stream_c2) A name that implies no kind is followed by one.
   }];
   let arguments = (ins SymbolNameAttr:$name, Plan_StreamKindAttr:$kind, Plan_ProcessorAttr:$processor, DefaultValuedAttr<Plan_Count, "0">:$priority,
                        DefaultValuedAttr<Plan_Count, "0">:$workspace);
@@ -34,9 +34,9 @@ def Plan_BufferOp : Plan_Op<"buffer", [Symbol]> {
     A range of bytes of an arena. Without `entry` it persists and is shared by all entry points. `begin` and `end` are half-open, in
     instructions of its entry point counted in order of issue, sections one after another, repetitions not expanded.
 
-    - (C1) The type is static, of integers or floats. (C2) `bytes` is its size. (C3) `space` is `device` or `host`. (C4) The
-      class is one of the account of memory: `parameter`, `gathered`, `gradient_shard`, `gradient`, `optimizer`, `activation`,
-      `temporary`, `state`, `communication`, `workspace`, `input`. (C5) `begin` and `end` require each other.
+    **Constraints.** (buffer_c1) The type is static, of integers or floats. (buffer_c2) `bytes` is its size. (buffer_c3) `space` is `device` or `host`.
+    (buffer_c4) The class is one of the account of memory: `parameter`, `gathered`, `gradient_shard`, `gradient`, `optimizer`, `activation`, `temporary`, `state`,
+    `communication`, `workspace`, `input`. (buffer_c5) `begin` and `end` require each other.
 
     Classes: a parameter is `parameter`, an optimizer state `optimizer`; the destination of a gather is `gathered`; the source
     of a reduction is `gradient` and the destination of a reduce_scatter `gradient_shard`; a cast shard that is gathered is

@@ -34,7 +34,7 @@ static RankedTensorType globalTypeOf(Type type, ShardingAttr sharding) {
              : tensor;
 }
 
-/// C3 and C4, of one operand or result.
+/// Verifies one operand or result.
 static LogicalResult verifySharding(ReshardOp op, Type type, ShardingAttr sharding) {
   // reshard_c3
   ShardingAttr encoding = shardingOf(type);

@@ -14,10 +14,10 @@ def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure]> {
     %w = spmd.reshard %a from [#spmd.sharding<[{"shard", chunk = 2, total = 6}, {} ]>] to [#spmd.sharding<[{}, {} ]>] unit "h.0" : (tensor<6x4xf32>) -> tensor<6x4xf32>
     ```
 
-    **Constraints:** (C1) at least one operand, and a result, a source and a destination for each; (C2) the global type of a
-    result is the operand's, or that of the flattened operand if one of the shardings divides the flattened tensor; (C3) a
+    **Constraints:** (reshard_c1) at least one operand, and a result, a source and a destination for each; (reshard_c2) the global type of a
+    result is the operand's, or that of the flattened operand if one of the shardings divides the flattened tensor; (reshard_c3) a
     sharding has one element for each dim, or one for the flattened tensor; its totals are the extents of a global type, its
-    chunks those of a local type; without its partial axes it is the encoding of a local type; (C4) axes are axes of the mesh.
+    chunks those of a local type; without its partial axes it is the encoding of a local type; (reshard_c4) axes are axes of the mesh.
   }];
   let arguments = (ins Variadic<Spmd_Tensor>:$operands, TypedArrayAttrBase<Spmd_ShardingAttr, "shardings">:$sources,
                        TypedArrayAttrBase<Spmd_ShardingAttr, "shardings">:$destinations, OptionalAttr<StrAttr>:$unit);

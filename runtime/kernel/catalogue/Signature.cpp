@@ -146,8 +146,8 @@ public:
   Resolver(const KernelRecord &record, const Attributes &attributes)
       : record(record), attributes(attributes), signature(signatureOf(record)) {}
 
-  std::optional<LaunchDims> resolve(std::span<const Extents> inputs, std::span<const Extents> outputs,
-                                    ExtentProblem *problem) {
+  /// False, and the operand in `problem`, if extents differ; otherwise `dims` is complete.
+  bool resolve(std::span<const Extents> inputs, std::span<const Extents> outputs, ExtentProblem *problem) {
     dims.inputs.resize(inputs.size());
     dims.outputs.resize(outputs.size());
     dims.firstAddend = inputs.size();
@@ -166,12 +166,36 @@ public:
             return fail(open, problem);
           open.isDone = isChanged = true;
         }
+        isChanged |= !withAddends && outputs.empty() && !isChanged && bindBroadcast();
       }
     for (const Open &open : opens)
       if (!open.isDone)
         return fail(open, problem);
-    return std::move(dims);
+    return true;
   }
+
+  void bind(std::string_view name, Extents extents) {
+    const auto number = std::ranges::find(signature.names, name) - signature.names.begin();
+    for (std::int64_t extent : extents)
+      factorsOf[{0, int(number)}].push_back(newFactor(extent));
+  }
+
+  /// The extents of an operand all of whose names have factors.
+  std::vector<std::int64_t> extentsOf(const SignatureOperand &operand) const {
+    std::vector<std::int64_t> extents;
+    for (const SignatureDim &dim : dimsOf(operand)) {
+      std::size_t number = 0;
+      for (int factor : *bound(0, dim.name)) {
+        if (dim.without.empty() || !isLeftOut(dim, number++))
+          extents.push_back(sizeOf(factor));
+        if (dim.inner >= 0)
+          extents.back() *= sizeOf(bound(0, dim.inner)->front());
+      }
+    }
+    return extents;
+  }
+
+  LaunchDims dims;
 
 private:
   struct Open {
@@ -204,10 +228,38 @@ private:
     }
   }
 
-  std::optional<LaunchDims> fail(const Open &open, ExtentProblem *problem) const {
+  bool fail(const Open &open, ExtentProblem *problem) const {
     if (problem)
       *problem = {open.isOutput, open.number, expectedText(open)};
-    return std::nullopt;
+    return false;
+  }
+
+  std::int64_t sizeOf(int factor) const { return dims.factors[std::size_t(factor)].size; }
+
+  /// Without outputs only the operands that repeat the dims of a pack decide them: those of the first such pack have
+  /// the largest extent. False without such a pack.
+  bool bindBroadcast() {
+    const SignatureDim *pack = nullptr;
+    std::vector<std::int64_t> extents;
+    for (const Open &open : opens) {
+      const std::vector<SignatureDim> &own = open.operand->dims;
+      if (open.isDone || own.empty() || !own[0].isBroadcast || bound(0, own[0].name) ||
+          open.extents.size() + 1 < own.size() || (pack && pack->name != own[0].name))
+        continue;
+      pack = &own[0];
+      const Extents repeated = open.extents.first(open.extents.size() + 1 - own.size());
+      if (repeated.size() > extents.size())
+        extents.insert(extents.begin(), repeated.size() - extents.size(), 1);
+      for (std::size_t k = 0; k < repeated.size(); ++k)
+        if (std::int64_t &extent = extents[extents.size() - repeated.size() + k]; extent == 1)
+          extent = repeated[k];
+    }
+    if (!pack)
+      return false;
+    Factors &factors = factorsOf[{0, pack->name}];
+    for (std::int64_t extent : extents)
+      factors.push_back(newFactor(extent));
+    return true;
   }
 
   const Factors *bound(int scope, int name) const {
@@ -378,7 +430,6 @@ private:
   const KernelRecord &record;
   const Attributes &attributes;
   const Signature &signature;
-  LaunchDims dims;
   std::vector<Open> opens;
   std::map<std::pair<int, int>, Factors> factorsOf;
 };
@@ -400,7 +451,37 @@ const Signature &signatureOf(const KernelRecord &record) {
 std::optional<LaunchDims> launchDims(const KernelRecord &record, const Attributes &attributes,
                                      std::span<const Extents> inputs, std::span<const Extents> outputs,
                                      ExtentProblem *problem) {
-  return Resolver(record, attributes).resolve(inputs, outputs, problem);
+  Resolver resolver(record, attributes);
+  return resolver.resolve(inputs, outputs, problem) ? std::optional(std::move(resolver.dims)) : std::nullopt;
+}
+
+std::optional<std::vector<std::vector<std::int64_t>>> resultExtents(const KernelRecord &record,
+                                                                    const Attributes &attributes,
+                                                                    std::span<const Extents> inputs,
+                                                                    ExtentProblem *problem) {
+  Resolver resolver(record, attributes);
+  if (!resolver.resolve(inputs, {}, problem))
+    return std::nullopt;
+  std::vector<std::vector<std::int64_t>> results;
+  for (const SignatureOperand &operand : signatureOf(record).outputs)
+    results.push_back(resolver.extentsOf(operand));
+  return results;
+}
+
+LaunchExtents launchExtents(const KernelRecord &record, const Attributes &attributes, const NamedExtents &names) {
+  Resolver resolver(record, attributes);
+  for (const auto &[name, extents] : names)
+    resolver.bind(name, extents);
+  LaunchExtents launch;
+  const Signature &signature = signatureOf(record);
+  for (std::size_t k = 0; k < signature.inputs.size(); ++k)
+    if (const OperandRecord &operand = record.inputs.begin()[k];
+        operand.count != OperandCount::optional ||
+        (!operand.given.empty() && attributes.integer(operand.given, 0) != 0))
+      launch.inputs.push_back({&operand, resolver.extentsOf(signature.inputs[k])});
+  for (std::size_t k = 0; k < signature.outputs.size(); ++k)
+    launch.outputs.push_back({&record.outputs.begin()[k], resolver.extentsOf(signature.outputs[k])});
+  return launch;
 }
 
 } // namespace sluice

@@ -27,6 +27,7 @@
 #include "runtime/kernel/catalogue/Record.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -106,6 +107,26 @@ struct ExtentProblem {
 std::optional<LaunchDims> launchDims(const KernelRecord &record, const Attributes &attributes,
                                      std::span<const Extents> inputs, std::span<const Extents> outputs,
                                      ExtentProblem *problem = nullptr);
+
+/// The extents of the outputs of a launch with these inputs, for a signature whose outputs have no names that inputs
+/// lack; nullopt, and the first operand that does not fit, if extents differ.
+std::optional<std::vector<std::vector<std::int64_t>>> resultExtents(const KernelRecord &record,
+                                                                    const Attributes &attributes,
+                                                                    std::span<const Extents> inputs,
+                                                                    ExtentProblem *problem = nullptr);
+
+/// Extents by the names of a signature: one of a factor, any number of a pack.
+using NamedExtents = std::map<std::string_view, std::vector<std::int64_t>>;
+struct OperandExtents {
+  const OperandRecord *record;
+  std::vector<std::int64_t> extents;
+};
+/// Operands of a launch, without optional ones that no attribute gives, and with one tensor of each list.
+struct LaunchExtents {
+  std::vector<OperandExtents> inputs, outputs;
+};
+/// Operands whose names have the extents `names`, which has all names of the signature.
+LaunchExtents launchExtents(const KernelRecord &record, const Attributes &attributes, const NamedExtents &names);
 
 } // namespace sluice
 

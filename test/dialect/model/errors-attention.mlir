@@ -21,7 +21,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf64>, %v: tensor<1x2x4x
 
 // attention_c2: heads of a different size
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x6xf32>, %v: tensor<1x2x4x6xf32>) {
-  // expected-error @below {{'model.attention' op k has the wrong shape, expected 1x2x4x8 but got 1x2x4x6}}
+  // expected-error @below {{'model.attention' op result #0 has the wrong extents, expected [1, 2, 4, 6] but got [1, 2, 4, 8]}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x6xf32>, tensor<1x2x4x6xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -30,7 +30,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x6xf32>, %v: tensor<1x2x4x
 
 // attention_c2: v of a different shape than k
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x3x4x8xf32>) {
-  // expected-error @below {{'model.attention' op v has the wrong shape, expected 1x2x4x8 but got 1x3x4x8}}
+  // expected-error @below {{'model.attention' op operand #2 has the wrong extents, expected [1, 2, 4, 8] but got [1, 3, 4, 8]}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x3x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -39,7 +39,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %v: tensor<1x3x4x
 
 // attention_c3: heads of q that heads of k do not divide
 func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x3x8xf32>, %v: tensor<1x2x3x8xf32>) {
-  // expected-error @below {{'model.attention' op heads do not divide, expected heads of q to be a multiple of 3 but got 4}}
+  // expected-error @below {{'model.attention' op result #0 has the wrong extents, expected [1, 2, a multiple of 3, 8] but got [1, 2, 4, 8]}}
   %0:2 = model.attention %q, %k, %v {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x3x8xf32>, tensor<1x2x3x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -93,7 +93,7 @@ func.func @f(%d: tensor<1x2x4x7xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x
 
 // attention_grad_c3: rows before heads
 func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x2x4xf32>) {
-  // expected-error @below {{'model.attention_grad' op lse has the wrong shape, expected 1x4x2 but got 1x2x4}}
+  // expected-error @below {{'model.attention_grad' op operand #5 has the wrong extents, expected [1, 4, 2] but got [1, 2, 4]}}
   %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
   return
 }
@@ -102,7 +102,7 @@ func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x
 
 // attention_grad_c3: a different element type
 func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x8xf32>, %o: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf64>) {
-  // expected-error @below {{'model.attention_grad' op lse has the wrong element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.attention_grad' op failed to verify that element type of lse is the statistics type of q}}
   %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf64>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
   return
 }

@@ -21,7 +21,7 @@ func.func @f(%d: tensor<2x4xf32>, %i: tensor<2xi32>) {
 
 // embedding_grad_c2: a cotangent of a different shape
 func.func @f(%d: tensor<3x4xf32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.embedding_grad' op dy has the wrong shape, expected 2x4 but got 3x4}}
+  // expected-error @below {{'model.embedding_grad' op operand #0 has the wrong extents, expected [2, 4] but got [3, 4]}}
   %0 = model.embedding_grad %d, %i : (tensor<3x4xf32>, tensor<2xi32>) -> tensor<9x4xf32>
   return
 }
@@ -30,7 +30,7 @@ func.func @f(%d: tensor<3x4xf32>, %i: tensor<2xi32>) {
 
 // embedding_grad_c2: a different element type
 func.func @f(%d: tensor<2x4xf64>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.embedding_grad' op dy has the wrong element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.embedding_grad' op failed to verify that element type of dtable is that of dy or its statistics type}}
   %0 = model.embedding_grad %d, %i : (tensor<2x4xf64>, tensor<2xi32>) -> tensor<9x4xf32>
   return
 }

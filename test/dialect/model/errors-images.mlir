@@ -3,7 +3,7 @@
 
 // conv2d_c1: an image without channels
 func.func @f(%x: tensor<2x7x9xf32>, %w: tensor<6x2x3x3xf32>) {
-  // expected-error @below {{'model.conv2d' op operands have the wrong rank, expected 4 but got 3 and 4}}
+  // expected-error @below {{values of rank 4, but got 'tensor<2x7x9xf32>'}}
   %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9xf32>, tensor<6x2x3x3xf32>) -> tensor<2x5x7x6xf32>
   return
 }
@@ -12,7 +12,7 @@ func.func @f(%x: tensor<2x7x9xf32>, %w: tensor<6x2x3x3xf32>) {
 
 // conv2d_c2: three strides
 func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @below {{'model.conv2d' op stride has the wrong length, expected 2 but got 3}}
+  // expected-error @below {{custom op 'model.conv2d' 'model.conv2d' op attribute 'stride' failed to satisfy constraint: i64 dense array attribute with exactly 2 elements whose value is positive}}
   %0 = model.conv2d %x, %w {stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>) -> tensor<2x5x7x6xf32>
   return
 }
@@ -21,7 +21,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // conv2d_c2: a dilation of zero
 func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
-  // expected-error @below {{'model.conv2d' op dilation is out of range, expected at least 1 but got 0}}
+  // expected-error @below {{custom op 'model.conv2d' 'model.conv2d' op attribute 'dilation' failed to satisfy constraint: i64 dense array attribute with exactly 2 elements whose value is positive}}
   %0 = model.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 0>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>) -> tensor<2x5x7x6xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>) {
 
 // conv2d_c5: a bias for a different number of filters
 func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>, %b: tensor<4xf32>) {
-  // expected-error @below {{'model.conv2d' op bias has the wrong shape, expected 6 but got 4}}
+  // expected-error @below {{'model.conv2d' op operand #2 has the wrong extents, expected [6] but got [4]}}
   %0 = model.conv2d %x, %w, %b {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x7x9x4xf32>, tensor<6x4x3x3xf32>, tensor<4xf32>) -> tensor<2x5x7x6xf32>
   return
 }
@@ -66,7 +66,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>, %w: tensor<6x4x3x3xf32>, %b: tensor<4xf32>
 
 // pool2d_c1: no channels
 func.func @f(%x: tensor<2x7x9xf32>) {
-  // expected-error @below {{'model.max_pool2d' op x has the wrong rank, expected 4 but got 3}}
+  // expected-error @below {{values of rank 4, but got 'tensor<2x7x9xf32>'}}
   %0 = model.max_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9xf32>) -> tensor<2x4x5xf32>
   return
 }
@@ -75,7 +75,7 @@ func.func @f(%x: tensor<2x7x9xf32>) {
 
 // pool2d_c2: one number for both dims
 func.func @f(%x: tensor<2x7x9x4xf32>) {
-  // expected-error @below {{'model.max_pool2d' op kernel has the wrong length, expected 2 but got 1}}
+  // expected-error @below {{custom op 'model.max_pool2d' 'model.max_pool2d' op attribute 'kernel' failed to satisfy constraint: i64 dense array attribute with exactly 2 elements whose value is positive}}
   %0 = model.max_pool2d %x {kernel = array<i64: 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
   return
 }
@@ -84,7 +84,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>) {
 
 // pool2d_c2: a stride of 0
 func.func @f(%x: tensor<2x7x9x4xf32>) {
-  // expected-error @below {{'model.avg_pool2d' op stride is out of range, expected at least 1 but got 0}}
+  // expected-error @below {{custom op 'model.avg_pool2d' 'model.avg_pool2d' op attribute 'stride' failed to satisfy constraint: i64 dense array attribute with exactly 2 elements whose value is positive}}
   %0 = model.avg_pool2d %x {kernel = array<i64: 3, 3>, stride = array<i64: 0, 2>, padding = array<i64: 1, 1>} : (tensor<2x7x9x4xf32>) -> tensor<2x4x5x4xf32>
   return
 }
@@ -111,8 +111,17 @@ func.func @f(%x: tensor<2x7x9x4xf32>) {
 
 // adaptive_avg_pool2d_c1: one extent for both dims
 func.func @f(%x: tensor<2x7x9x4xf32>) {
-  // expected-error @below {{'model.adaptive_avg_pool2d' op x and output have the wrong ranks, expected 4 and 2 but got 4 and 1}}
+  // expected-error @below {{custom op 'model.adaptive_avg_pool2d' 'model.adaptive_avg_pool2d' op attribute 'output' failed to satisfy constraint: i64 dense array attribute with exactly 2 elements whose value is positive}}
   %0 = model.adaptive_avg_pool2d %x {output = array<i64: 2>} : (tensor<2x7x9x4xf32>) -> tensor<2x2x3x4xf32>
+  return
+}
+
+// -----
+
+// adaptive_avg_pool2d_c2: no row of x
+func.func @f(%x: tensor<2x0x9x4xf32>) {
+  // expected-error @below {{'model.adaptive_avg_pool2d' op extent is out of range, expected height and width of at least 1 but got 0x9}}
+  %0 = model.adaptive_avg_pool2d %x {output = array<i64: 2, 3>} : (tensor<2x0x9x4xf32>) -> tensor<2x2x3x4xf32>
   return
 }
 
@@ -120,7 +129,7 @@ func.func @f(%x: tensor<2x7x9x4xf32>) {
 
 // adaptive_avg_pool2d_c2: no row of the result
 func.func @f(%x: tensor<2x7x9x4xf32>) {
-  // expected-error @below {{'model.adaptive_avg_pool2d' op extent is out of range, expected at least 1 but got 0 of 7}}
+  // expected-error @below {{custom op 'model.adaptive_avg_pool2d' 'model.adaptive_avg_pool2d' op attribute 'output' failed to satisfy constraint: i64 dense array attribute with exactly 2 elements whose value is positive}}
   %0 = model.adaptive_avg_pool2d %x {output = array<i64: 0, 3>} : (tensor<2x7x9x4xf32>) -> tensor<2x0x3x4xf32>
   return
 }
@@ -138,7 +147,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // batch_norm_c2: a weight for a different number of channels
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
-  // expected-error @below {{'model.batch_norm' op weight has the wrong shape, expected 4 but got 3}}
+  // expected-error @below {{'model.batch_norm' op operand #1 has the wrong extents, expected [4] but got [3]}}
   %0:3 = model.batch_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<3xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }

@@ -165,7 +165,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // gather_c1: a table without rows
 func.func @f(%x: tensor<f32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.gather' op table has too few dims, expected rank 1 or more but got 0}}
+  // expected-error @below {{values of rank 1 or more, but got 'tensor<f32>'}}
   %0 = model.gather %x, %i : (tensor<f32>, tensor<2xi32>) -> tensor<2xf32>
   return
 }
@@ -174,7 +174,7 @@ func.func @f(%x: tensor<f32>, %i: tensor<2xi32>) {
 
 // scatter_add_c1: a result without rows
 func.func @f(%x: tensor<2xf32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.scatter_add' op result has too few dims, expected rank 1 or more but got 0}}
+  // expected-error @below {{values of rank 1 or more, but got 'tensor<f32>'}}
   %0 = model.scatter_add %x, %i : (tensor<2xf32>, tensor<2xi32>) -> tensor<f32>
   return
 }
@@ -183,7 +183,7 @@ func.func @f(%x: tensor<2xf32>, %i: tensor<2xi32>) {
 
 // scatter_add_c2: updates of a different shape
 func.func @f(%x: tensor<2x3xf32>, %i: tensor<2xi32>) {
-  // expected-error @below {{'model.scatter_add' op updates has the wrong shape, expected 2x4 but got 2x3}}
+  // expected-error @below {{'model.scatter_add' op operand #0 has the wrong extents, expected [2, 4] but got [2, 3]}}
   %0 = model.scatter_add %x, %i : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<9x4xf32>
   return
 }

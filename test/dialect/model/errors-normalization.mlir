@@ -12,7 +12,7 @@ func.func @f(%x: tensor<f32>, %w: tensor<4xf32>) {
 
 // layer_norm_c2: a weight of the wrong length
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
-  // expected-error @below {{'model.layer_norm' op weight has the wrong shape, expected 4 but got 3}}
+  // expected-error @below {{'model.layer_norm' op operand #1 has the wrong extents, expected [4] but got [3]}}
   %0:3 = model.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<3xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
   return
 }
@@ -21,7 +21,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<3xf32>, %b: tensor<4xf32>) {
 
 // layer_norm_c2: a bias of a different element type
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %b: tensor<4xf64>) {
-  // expected-error @below {{'model.layer_norm' op bias has the wrong element type, expected 'f32' but got 'f64'}}
+  // expected-error @below {{'model.layer_norm' op failed to verify that element type of weight, bias is that of x}}
   %0:3 = model.layer_norm %x, %w, %b {epsilon = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf64>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
   return
 }
@@ -58,7 +58,7 @@ func.func @f(%dy: tensor<f32>, %x: tensor<f32>, %w: tensor<4xf32>, %m: tensor<2x
 
 // layer_norm_grad_c1: an addend of a different shape
 func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %a: tensor<4xf32>) {
-  // expected-error @below {{'model.layer_norm_grad' op addend has the wrong shape, expected 2x4 but got 4}}
+  // expected-error @below {{'model.layer_norm_grad' op operand #5 has the wrong extents, expected [2, 4] but got [4]}}
   %0:3 = model.layer_norm_grad %x, %x, %w, %m, %m, %a : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -67,7 +67,7 @@ func.func @f(%x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %a: tens
 
 // layer_norm_grad_c2: a weight of the wrong length
 func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<3xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
-  // expected-error @below {{'model.layer_norm_grad' op weight has the wrong shape, expected 4 but got 3}}
+  // expected-error @below {{'model.layer_norm_grad' op operand #2 has the wrong extents, expected [4] but got [3]}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -76,7 +76,7 @@ func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<3xf32>, %m: t
 
 // layer_norm_grad_c3: a mean of a different shape
 func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<3xf32>, %r: tensor<2xf32>) {
-  // expected-error @below {{'model.layer_norm_grad' op mean has the wrong shape, expected 2 but got 3}}
+  // expected-error @below {{'model.layer_norm_grad' op operand #3 has the wrong extents, expected [2] but got [3]}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>)
   return
 }
@@ -85,7 +85,7 @@ func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: t
 
 // layer_norm_grad_c4: a gradient of the wrong length
 func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
-  // expected-error @below {{'model.layer_norm_grad' op dbias has the wrong shape, expected 4 but got 3}}
+  // expected-error @below {{'model.layer_norm_grad' op result #2 has the wrong extents, expected [4] but got [3]}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xf32>, tensor<4xf32>, tensor<3xf32>)
   return
 }
@@ -94,7 +94,7 @@ func.func @f(%dy: tensor<2x4xf32>, %x: tensor<2x4xf32>, %w: tensor<4xf32>, %m: t
 
 // layer_norm_grad_c4: a different element type
 func.func @f(%dy: tensor<2x4xbf16>, %x: tensor<2x4xbf16>, %w: tensor<4xbf16>, %m: tensor<2xf32>, %r: tensor<2xf32>) {
-  // expected-error @below {{'model.layer_norm_grad' op dweight has the wrong element type, expected 'bf16' but got 'f16'}}
+  // expected-error @below {{'model.layer_norm_grad' op failed to verify that element type of dweight, dbias is that of weight or its statistics type}}
   %0:3 = model.layer_norm_grad %dy, %x, %w, %m, %r : (tensor<2x4xbf16>, tensor<2x4xbf16>, tensor<4xbf16>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x4xbf16>, tensor<4xf16>, tensor<4xf32>)
   return
 }

@@ -3,8 +3,7 @@
 
 // binary_c1: shapes that do not broadcast
 func.func @f(%a: tensor<2x3xf32>, %b: tensor<2xf32>) {
-  // expected-error @below {{add: operands do not broadcast, expected equal extents or 1 but got 2x3 and 2}}
-  // expected-error @below {{'model.add' op failed to infer returned types}}
+  // expected-error @below {{'model.add' op operand #1 has the wrong extents, expected [2 or 1, 3 or 1] but got [2]}}
   %0 = model.add %a, %b : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
   return
 }
@@ -61,8 +60,7 @@ func.func @f(%c: tensor<2xui8>, %a: tensor<2xf32>, %b: tensor<2xf64>) {
 
 // select_c2: shapes that do not broadcast
 func.func @f(%c: tensor<3xui8>, %a: tensor<2xf32>) {
-  // expected-error @below {{select: operands do not broadcast, expected equal extents or 1 but got 3 and 2 and 2}}
-  // expected-error @below {{'model.select' op failed to infer returned types}}
+  // expected-error @below {{'model.select' op operand #0 has the wrong extents, expected [2 or 1] but got [3]}}
   %0 = model.select %c, %a, %a : (tensor<3xui8>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }

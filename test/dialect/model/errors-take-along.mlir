@@ -21,7 +21,7 @@ func.func @f(%x: tensor<3x5xf32>, %i: tensor<4x2xi64>) {
 
 // add_along_c4: updates of a different shape than their indices
 func.func @f(%x: tensor<3x3xf32>, %i: tensor<3x2xi64>) {
-  // expected-error @below {{'model.add_along' op updates has the wrong shape, expected 3x2 but got 3x3}}
+  // expected-error @below {{'model.add_along' op operand #1 has the wrong extents, expected [3, 3] but got [3, 2]}}
   %0 = model.add_along %x, %i {dim = 1 : i64} : (tensor<3x3xf32>, tensor<3x2xi64>) -> tensor<3x5xf32>
   return
 }

@@ -47,6 +47,7 @@ func.func @f(%x: tensor<2xf32, #spmd.sharding<[{}] partial sum over []>>)
 
 // -----
 
+// sharding_c2
 // expected-error @below {{expected a reduction: sum, max, logsumexp or mean}}
 func.func @f(%x: tensor<2xf32, #spmd.sharding<[{}] partial product over ["shard"]>>)
 

@@ -162,22 +162,6 @@ TEST_F(OpCoverage, ASpecEntryWithAnExample) {
   }
 }
 
-TEST_F(OpCoverage, AWrongProgramForEachConstraint) {
-  std::string spec = readText(source / "docs/spec/model.md"), wrong = testsNamed("errors-");
-  std::regex label("\\b([a-z][a-z0-9_]*_c[0-9]+)\\b");
-  std::set<std::string> labels, unlisted;
-  for (std::sregex_iterator it(spec.begin(), spec.end(), label), end; it != end; ++it)
-    labels.insert((*it)[1].str());
-  EXPECT_GT(labels.size(), 80u);
-  for (const std::string &name : labels)
-    EXPECT_TRUE(hasWord(wrong, name)) << name << " has no wrong program in test/dialect/model/errors-*.mlir";
-  for (const auto &file : std::filesystem::directory_iterator(source / "dialect/model/ops")) {
-    std::string code = readText(file.path());
-    for (std::sregex_iterator it(code.begin(), code.end(), label), end; it != end; ++it)
-      EXPECT_TRUE(labels.count((*it)[1].str())) << (*it)[1].str() << " is not in docs/spec/model.md";
-  }
-}
-
 TEST_F(OpCoverage, RulesAsIR) {
   std::string rules = testsNamed("sharding-rules"), costs = testsNamed("cost"), derivatives = testsNamed("derivative"),
               decompositions = testsNamed("decompose");

@@ -1,32 +1,38 @@
 // RUN: sluice-opt %s -split-input-file -verify-diagnostics
 
+// buffer_c2
 // expected-error @+1 {{bytes, expected 64 for 'tensor<4x4xf32>' but got 60}}
 plan.buffer @a : tensor<4x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 60 : i64}
 
 // -----
 
+// buffer_c3
 // expected-error @+2 {{expected one of [device, host] for a memory space, got: disk}}
 // expected-error @+1 {{failed to parse Plan_MemorySpaceAttr parameter 'value' which is to be a `::sluice::MemorySpace`}}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<disk>, buffer_class = #plan.class<temporary>, bytes = 16 : i64}
 
 // -----
 
+// buffer_c4
 // expected-error @+2 {{for a buffer class, got: scratch}}
 // expected-error @+1 {{failed to parse Plan_BufferClassAttr parameter 'value' which is to be a `::sluice::BufferClass`}}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<scratch>, bytes = 16 : i64}
 
 // -----
 
+// buffer_c5
 // expected-error @+1 {{lifespan requires both 'begin' and 'end'}}
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, begin = 1 : i64}
 
 // -----
 
+// buffer_c1
 // expected-error @+1 {{attribute 'type' failed to satisfy constraint: type attribute of statically shaped tensor of integer or floating-point values}}
 plan.buffer @a : tensor<?xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64}
 
 // -----
 
+// view_c1
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -37,6 +43,7 @@ plan.entry @f {
 
 // -----
 
+// view_c2
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 3 {
@@ -47,6 +54,7 @@ plan.entry @f {
 
 // -----
 
+// view_c2
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -57,6 +65,7 @@ plan.entry @f {
 
 // -----
 
+// instruction_c1
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -67,6 +76,7 @@ plan.entry @f {
 
 // -----
 
+// instruction_c2
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -78,6 +88,7 @@ plan.entry @f {
 
 // -----
 
+// instruction_c2
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -89,6 +100,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c1
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -99,6 +111,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c2
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -109,6 +122,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c3
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -119,6 +133,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c3
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -129,6 +144,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c3
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -139,6 +155,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c3
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -149,6 +166,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c2
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -159,6 +177,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c4
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -169,6 +188,7 @@ plan.entry @f {
 
 // -----
 
+// collective_c1
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -180,6 +200,7 @@ plan.entry @f {
 
 // -----
 
+// collective_c1
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -191,6 +212,7 @@ plan.entry @f {
 
 // -----
 
+// collective_c2
 plan.buffer @a : tensor<4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 16 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -201,6 +223,7 @@ plan.entry @f {
 
 // -----
 
+// collective_c3
 plan.buffer @a : tensor<4x4xf32> {space = #plan.space<device>, buffer_class = #plan.class<temporary>, bytes = 64 : i64, entry = "f"}
 plan.entry @f {
   plan.section "main" repeat 1 {
@@ -211,6 +234,7 @@ plan.entry @f {
 
 // -----
 
+// view_c3
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{strides of a view, expected 2 but got 1}}
@@ -220,6 +244,7 @@ plan.entry @f {
 
 // -----
 
+// view_c4
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{element type of a view, expected an integer or float but got 'index'}}
@@ -229,6 +254,7 @@ plan.entry @f {
 
 // -----
 
+// launch_c5
 plan.entry @f {
   plan.section "main" repeat 1 {
     // expected-error @+1 {{attribute 'inputs' failed to satisfy constraint: list of views}}
@@ -238,6 +264,7 @@ plan.entry @f {
 
 // -----
 
+// stream_c1
 // A stream may have the name of an entry point, and not of another stream.
 plan.stream @f(fetch) on <device> {}
 plan.entry @f {
@@ -247,5 +274,6 @@ plan.stream @f(fetch) on <device> {}
 
 // -----
 
+// stream_c2
 // expected-error @+1 {{the name 'side' implies no role; write it in parentheses after the name}}
 plan.stream @side on <device>
