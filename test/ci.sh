@@ -11,7 +11,7 @@
 #           fuzz, load and tidy: 40 minutes
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-export SLUICE_BUILD=${SLUICE_BUILD:-$root/build}
+export SLUICE_BUILD=${SLUICE_BUILD:-$root/build} SLUICE_WERROR=1
 limit=$((${SLUICE_CI_MINUTES:-85} * 60))
 output=$(mktemp)
 

@@ -98,12 +98,13 @@ TEST_F(CudaKernels, CrossEntropyAndGradientOfBadRows) {
   const std::vector<double> gradient = c.out[2].values();
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     const std::size_t row = i / 70;
-    if (row == 1)
+    if (row == 1) {
       EXPECT_EQ(gradient[i], 0) << i;
-    else if (row == 2 || row == 4)
+    } else if (row == 2 || row == 4) {
       EXPECT_TRUE(std::isnan(gradient[i])) << i;
-    else if (row != 3)
+    } else if (row != 3) {
       EXPECT_TRUE(std::isfinite(gradient[i])) << i;
+    }
   }
   EXPECT_TRUE(std::isinf(c.out[1].at(3)));
   EXPECT_TRUE(std::isnan(gradient[3 * 70]));

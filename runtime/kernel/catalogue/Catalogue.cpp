@@ -16,6 +16,8 @@ constexpr DTypeSet integers = {DType::i32, DType::i64, DType::u8};
 constexpr DTypeSet anyType = {DType::f32, DType::f64, DType::bf16, DType::f16, DType::i32, DType::i64, DType::u8};
 /// Of sums over micro-batches that a kernel adds to.
 constexpr DTypeSet sumTypes = {DType::f32, DType::f64};
+/// Of statistics, losses and rates: f64 with values of f64, otherwise f32.
+constexpr DTypeSet statistics = {DType::f32, DType::f64};
 constexpr DTypeSet i64 = {DType::i64};
 constexpr DTypeSet u8 = {DType::u8};
 using enum OperandCount;

@@ -176,8 +176,11 @@ public:
 
   void bind(std::string_view name, Extents extents) {
     const auto number = std::ranges::find(signature.names, name) - signature.names.begin();
+    if (number == std::ssize(signature.names))
+      return;
+    Factors &factors = factorsOf[{0, int(number)}];
     for (std::int64_t extent : extents)
-      factorsOf[{0, int(number)}].push_back(newFactor(extent));
+      factors.push_back(newFactor(extent));
   }
 
   /// The extents of an operand all of whose names have factors.
@@ -468,19 +471,24 @@ std::optional<std::vector<std::vector<std::int64_t>>> resultExtents(const Kernel
   return results;
 }
 
-LaunchExtents launchExtents(const KernelRecord &record, const Attributes &attributes, const NamedExtents &names) {
+LaunchExtents launchExtents(const KernelRecord &record, const Attributes &attributes, const NamedExtents &names,
+                            bool withOptional) {
   Resolver resolver(record, attributes);
   for (const auto &[name, extents] : names)
     resolver.bind(name, extents);
   LaunchExtents launch;
-  const Signature &signature = signatureOf(record);
-  for (std::size_t k = 0; k < signature.inputs.size(); ++k)
-    if (const OperandRecord &operand = record.inputs.begin()[k];
-        operand.count != OperandCount::optional ||
-        (!operand.given.empty() && attributes.integer(operand.given, 0) != 0))
-      launch.inputs.push_back({&operand, resolver.extentsOf(signature.inputs[k])});
-  for (std::size_t k = 0; k < signature.outputs.size(); ++k)
-    launch.outputs.push_back({&record.outputs.begin()[k], resolver.extentsOf(signature.outputs[k])});
+  const auto append = [&](const auto &records, const std::vector<SignatureOperand> &operands,
+                          std::vector<OperandExtents> &to) {
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const OperandRecord &operand = records.begin()[k];
+      const Attributes::Item *given = attributes.find(operand.given);
+      if (operand.given.empty() ? withOptional || operand.count != OperandCount::optional
+                                : given && (given->integer || given->number))
+        to.push_back({&operand, resolver.extentsOf(operands[k])});
+    }
+  };
+  append(record.inputs, signatureOf(record).inputs, launch.inputs);
+  append(record.outputs, signatureOf(record).outputs, launch.outputs);
   return launch;
 }
 

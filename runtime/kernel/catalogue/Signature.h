@@ -121,12 +121,14 @@ struct OperandExtents {
   const OperandRecord *record;
   std::vector<std::int64_t> extents;
 };
-/// Operands of a launch, without optional ones that no attribute gives, and with one tensor of each list.
+/// Operands of a launch, without those that the attributes do not give, and with one tensor of each list.
 struct LaunchExtents {
   std::vector<OperandExtents> inputs, outputs;
 };
-/// Operands whose names have the extents `names`, which has all names of the signature.
-LaunchExtents launchExtents(const KernelRecord &record, const Attributes &attributes, const NamedExtents &names);
+/// Operands whose names have the extents `names`, which has all names of the signature and may have others.
+/// `withOptional`: also those optional ones that no attribute decides.
+LaunchExtents launchExtents(const KernelRecord &record, const Attributes &attributes, const NamedExtents &names,
+                            bool withOptional = false);
 
 } // namespace sluice
 

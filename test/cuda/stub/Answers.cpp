@@ -58,7 +58,9 @@ static std::atomic<bool> inCollective = false;
 static bool isStuck() { return inCollective && setting("stuck", 0) != 0; }
 static std::atomic<DevicePointer> nextAddress = 1ULL << 40;
 /// Graphs that exist, for the NCCL of this folder.
-extern "C" __attribute__((visibility("default"))) std::atomic<int> sluiceStubGraphs = 0;
+extern "C" {
+__attribute__((visibility("default"))) std::atomic<int> sluiceStubGraphs = 0;
+}
 
 SLUICE_ANSWER cuInit(unsigned) { return static_cast<Code>(setting("init", 0)); }
 SLUICE_ANSWER cuDriverGetVersion(int *version) { return *version = static_cast<int>(setting("driver", 13000)), 0; }

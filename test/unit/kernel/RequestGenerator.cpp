@@ -1,67 +1,27 @@
 //===- RequestGenerator.cpp - random requests for kernels ------------------------------===//
 #include "RequestGenerator.h"
 
+#include "runtime/kernel/catalogue/Signature.h"
+
 #include <algorithm>
 
 namespace sluice::test {
 namespace {
 
-/// A request that the kernel accepts, for kernels that accept almost no random one.
-struct Example {
-  KernelId kernel;
-  std::vector<Shape> inputs, outputs;
-  std::vector<Attributes::Item> attributes = {};
+/// The names of the images and windows that kernels accept: extents that no signature relates.
+struct Window {
+  NamedExtents names;
+  std::vector<Attributes::Item> attributes;
 };
 
-const std::vector<Example> &examples() {
-  const Shape q = {2, 4, 4, 8}, k = {2, 5, 2, 8}, rows = {2, 4, 4}, image = {2, 5, 6, 4}, filter = {8, 2, 3, 3},
-              features = {2, 5, 6, 8}, pooled = {2, 3, 3, 4}, even = {2, 6, 6, 4}, channels = {8};
-  const std::vector<Attributes::Item> window = {list("stride", {1, 1}), list("padding", {1, 1}),
-                                                list("dilation", {1, 1}), integer("groups", 2)},
-                                      pool = {list("kernel", {2, 2}), list("stride", {2, 2}), list("padding", {0, 0})},
-                                      chunk = {integer("rows", 2)};
-  static const std::vector<Example> all = {
-      {KernelId::attention, {q, k, k}, {q, rows}},
-      {KernelId::attention_grad, {q, q, k, k, q, rows}, {q, k, k}},
-      {KernelId::conv2d, {image, filter}, {features}, window},
-      {KernelId::conv2d, {image, filter, channels}, {features}, window},
-      {KernelId::conv2d_input_grad, {features, filter}, {image}, window},
-      {KernelId::conv2d_weight_grad, {features, image}, {filter}, window},
-      {KernelId::max_pool2d, {even}, {pooled}, pool},
-      {KernelId::max_pool2d_grad, {pooled, even}, {even}, pool},
-      {KernelId::avg_pool2d, {even}, {pooled}, pool},
-      {KernelId::avg_pool2d_grad, {pooled}, {even}, pool},
-      {KernelId::batch_norm, {features, channels, channels}, {features, channels, channels}},
-      {KernelId::batch_norm_grad, {features, features, channels, channels, channels}, {features, channels, channels}},
-      {KernelId::linear_cross_entropy, {{6, 8}, {16, 8}, {6}}, {{}, {6}}, chunk},
-      {KernelId::linear_cross_entropy_grad, {{}, {6, 8}, {16, 8}, {6}, {6}}, {{6, 8}, {16, 8}}, chunk},
-      {KernelId::linear_cross_entropy_and_grad, {{6, 8}, {16, 8}, {6}, {}}, {{}, {6}, {6, 8}, {16, 8}}, chunk},
-      {KernelId::matmul, {{6, 8}, {8, 5}}, {{6, 5}}},
-      {KernelId::matmul, {{2, 6, 8}, {2, 8, 5}}, {{2, 6, 5}}},
-      {KernelId::matmul, {{6, 8}, {8, 5}, {5}, {6, 5}}, {{6, 5}}, {integer("bias", 1), integer("residual", 1)}},
-      {KernelId::matmul_gelu, {{6, 8}, {8, 5}}, {{6, 5}, {6, 5}}},
-      {KernelId::matmul_gelu, {{6, 8}, {8, 5}, {5}}, {{6, 5}, {6, 5}}, {integer("bias", 1)}},
-      {KernelId::matmul_gelu_grad, {{6, 8}, {8, 5}, {6, 5}}, {{6, 5}}},
-      {KernelId::layer_norm, {{3, 5, 8}, {8}, {8}}, {{3, 5, 8}, {3, 5}, {3, 5}}},
-      {KernelId::layer_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5}}, {{3, 5, 8}, {8}, {8}}},
-      {KernelId::layer_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5}, {3, 5, 8}}, {{3, 5, 8}, {8}, {8}}},
-      {KernelId::layer_norm_grad_and_sum, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5}}, {{3, 5, 8}, {8}, {8}, {8}}},
-      {KernelId::layer_norm_grad_and_sum,
-       {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5}, {3, 5, 8}},
-       {{3, 5, 8}, {8}, {8}, {8}}},
-      {KernelId::rms_norm, {{3, 5, 8}, {8}}, {{3, 5, 8}, {3, 5}}},
-      {KernelId::rms_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}}, {{3, 5, 8}, {8}}},
-      {KernelId::rms_norm_grad, {{3, 5, 8}, {3, 5, 8}, {8}, {3, 5}, {3, 5, 8}}, {{3, 5, 8}, {8}}},
-      {KernelId::rope, {q}, {q}, {number("theta", 10000)}},
-      {KernelId::rope, {q, k}, {q, k}, {number("theta", 10000)}},
-      {KernelId::cross_entropy, {{6, 16}, {6}}, {{}, {6}}},
-      {KernelId::cross_entropy_grad, {{}, {6, 16}, {6}, {6}}, {{6, 16}}},
-      {KernelId::cross_entropy_and_grad, {{6, 16}, {6}, {}}, {{}, {6}, {6, 16}}},
-      {KernelId::sgd, {{3, 5}, {3, 5}, {3, 5}, {}, {}, {}, {}}, {{3, 5}, {3, 5}}, {number("momentum", 0.5)}},
-      {KernelId::adam, {{3, 5}, {3, 5}, {3, 5}, {3, 5}, {}, {}, {}, {}}, {{3, 5}, {3, 5}, {3, 5}}},
-      {KernelId::adamw, {{3, 5}, {3, 5}, {3, 5}, {3, 5}, {}, {}, {}, {}}, {{3, 5}, {3, 5}, {3, 5}}},
-  };
-  return all;
+/// Null for a kernel without windows.
+const Window *windowOf(std::string_view kernel) {
+  static const Window convolution = {
+      {{"h", {5}}, {"w", {6}}, {"v", {5}}, {"u", {6}}, {"i", {4}}, {"g", {2}}, {"o", {8}}, {"p", {3}}, {"q", {3}}},
+      {list("stride", {1, 1}), list("padding", {1, 1}), list("dilation", {1, 1}), integer("groups", 2)}};
+  static const Window pool = {{{"h", {6}}, {"w", {6}}, {"v", {3}}, {"u", {3}}},
+                              {list("kernel", {2, 2}), list("stride", {2, 2}), list("padding", {0, 0})}};
+  return kernel.starts_with("conv2d") ? &convolution : kernel.find("pool2d") != kernel.npos ? &pool : nullptr;
 }
 
 class RequestGenerator {
@@ -72,12 +32,8 @@ public:
     if (chance(10))
       extents[below(std::size(extents))] = 0;
     common = pick<DType>({DType::f32, DType::f32, DType::bf16, DType::f16, DType::f64});
-    std::vector<const Example *> own;
-    for (const Example &example : examples())
-      if (example.kernel == record.id)
-        own.push_back(&example);
-    if (!own.empty() && chance(85)) {
-      change(*own[below(own.size())]);
+    if (chance(60)) {
+      fitOperands();
     } else {
       for (const AttributeRecord &known : record.attributes)
         if (known.absence == AttributeAbsence::refused || chance(50))
@@ -102,6 +58,15 @@ private:
   std::size_t below(std::size_t end) { return engine() % end; }
   bool chance(unsigned percent) { return below(100) < percent; }
   template <typename T> T pick(std::initializer_list<T> values) { return values.begin()[below(values.size())]; }
+
+  static bool isPack(const Signature &signature, int name) {
+    for (const auto *operands : {&signature.inputs, &signature.outputs})
+      for (const SignatureOperand &operand : *operands)
+        for (const SignatureDim &dim : operand.dims)
+          if (dim.name == name)
+            return dim.isPack;
+    return false;
+  }
 
   Attributes::Item attributeOf(const AttributeRecord &known) {
     Attributes::Item item{known.name, 0, 0, {}};
@@ -130,28 +95,39 @@ private:
     return item;
   }
 
-  /// The example with up to two changes.
-  void change(const Example &example) {
-    const auto add = [&](const std::vector<Shape> &shapes, const auto &records, std::vector<Operand> &operands) {
-      for (std::size_t i = 0; i < shapes.size(); ++i) {
-        // The record of a list is that of each tensor.
-        Operand made = operandOf(records.begin()[i % records.size()]);
-        made.rank = int(shapes[i].size());
-        std::ranges::copy(shapes[i], made.shape.begin());
+  /// Operands that fit the record's signature, with up to two changes.
+  void fitOperands() {
+    const Window *window = windowOf(record.name);
+    std::vector<Attributes::Item> items = window ? window->attributes : std::vector<Attributes::Item>{};
+    for (const AttributeRecord &known : record.attributes)
+      if (const bool isRequired = known.absence == AttributeAbsence::refused; chance(12) || (isRequired && !window)) {
+        std::erase_if(items, [&](const Attributes::Item &item) { return item.name == known.name; });
+        items.push_back(attributeOf(known));
+      }
+    NamedExtents names = window ? window->names : NamedExtents{};
+    const Signature &signature = signatureOf(record);
+    for (std::size_t k = 0; k < signature.names.size(); ++k) {
+      std::vector<std::int64_t> own = {extents[below(std::size(extents))]};
+      if (isPack(signature, int(k)))
+        own.resize(below(3), extents[below(std::size(extents))]);
+      names.emplace(signature.names[k], own);
+    }
+    const LaunchExtents launch = launchExtents(record, Attributes(items), names, chance(50));
+    const auto add = [&](const std::vector<OperandExtents> &all, std::vector<Operand> &operands) {
+      for (const OperandExtents &each : all) {
+        Operand made = operandOf(*each.record);
+        made.rank = int(each.extents.size());
+        std::ranges::copy(each.extents, made.shape.begin());
         finish(made);
         operands.push_back(made);
       }
     };
-    add(example.inputs, record.inputs, inputs);
-    add(example.outputs, record.outputs, outputs);
-    std::vector<Attributes::Item> items = example.attributes;
-    for (const AttributeRecord &known : record.attributes)
-      if (chance(12)) {
-        std::erase_if(items, [&](const Attributes::Item &item) { return item.name == known.name; });
-        items.push_back(attributeOf(known));
-      }
+    add(launch.inputs, inputs);
+    add(launch.outputs, outputs);
     for (std::size_t changes = below(3); changes > 0; --changes) {
       std::vector<Operand> &operands = chance(60) ? inputs : outputs;
+      if (operands.empty())
+        continue;
       Operand &operand = operands[below(operands.size())];
       if (operand.rank == 0)
         continue;

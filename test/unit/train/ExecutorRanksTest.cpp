@@ -99,8 +99,9 @@ TEST_F(ExecutorRanksTest, AgreeWithoutWaitingForALateRank) {
       options.rank = rank;
       auto ranks = openRanks(path, options);
       ASSERT_TRUE(ranks.isOk()) << ranks.status().message();
-      if (rank == 1)
+      if (rank == 1) {
         EXPECT_EQ(returned.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+      }
       // Only rank 1 requests a stop, in its first call.
       auto first = (*ranks)->agreeLater(rank == 1);
       if (rank == 0)
