@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Parts with a time budget in minutes, 85 in all; .ci/run runs the first two. It prints the time of each part, and ends with the line "N passed,
+# Parts with a time budget in minutes, 85 in all; It prints the time of each part, and ends with the line "N passed,
 # N failed, N skipped" of all parts. A part that does not end within the 85 minutes, and a sum above them, are failures.
 #
 #   test/ci.sh [PART...]
@@ -7,8 +7,9 @@
 #   tests   test/run.sh: packages, the build, every test (30 minutes)
 #   fuzz    the fuzz targets, built with another compiler, for a minute each
 #   load    the tests of check-quick once more while a busy loop occupies each core: no test may depend on the speed of the machine
+#   extend  an op, a recipe key and a pass are added to a copy of the sources as the pages docs/add-*.md describe (test/extend)
 #   tidy    clang-tidy on the files that changed (test/tidy.sh)
-#           fuzz, load and tidy: 40 minutes
+#           fuzz, load, extend and tidy: 40 minutes; each is skipped if less than its time is left
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export SLUICE_BUILD=${SLUICE_BUILD:-$root/build} SLUICE_WERROR=1
@@ -32,17 +33,24 @@ run_part() {
     tests) timeout "$left" bash "$root/test/run.sh" ;;
     fuzz) SLUICE_RESULTS=$SLUICE_BUILD/results-fuzz timeout "$left" bash "$root/test/check.sh" fuzz ;;
     load) run_under_load "$left" ;;
+    extend) timeout "$left" python3 "$root/test/extend/extend.py" "$root" "$SLUICE_BUILD/extend" ;;
     tidy) timeout "$left" bash "$root/test/tidy.sh" ;;
     *) echo "error: no such part: $part" ;;
   esac
 }
 
 passed=0 failed=0 skipped=0 times=()
-(($#)) || set -- tests fuzz load tidy
+declare -A least=([tests]=0 [fuzz]=20 [load]=12 [extend]=15 [tidy]=8)
+(($#)) || set -- tests fuzz load extend tidy
 for part in "$@"; do
   begin=$SECONDS
   left=$((limit - SECONDS))
   echo "ci: $part"
+  if ((left < 60 * ${least[$part]:-0})); then
+    skipped=$((skipped + 1))
+    echo "skipped: ci $part: $((left / 60)) of $((limit / 60)) minutes left, expected at least ${least[$part]}"
+    continue
+  fi
   if ((left > 0)); then
     run_part "$part" "$left" 2>&1 | tee "$output"
   else

@@ -19,7 +19,7 @@ config.name = "sluice"
 config.test_format = testformat.TestFormat(int(lit_config.params["limit"]) if "limit" in lit_config.params else None)
 config.suffixes = [".mlir", ".test", ".py"]
 # Files that GoogleTest programs and other tests read; and the fuzz targets, which run for minutes: test/run.sh runs `lit test/fuzz` in CI.
-config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "fuzz", "corpus"]
+config.excludes = ["Inputs", "graphs", "reference", "unit", "bench", "fuzz", "corpus", "extend"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(build, "test-output")
 
