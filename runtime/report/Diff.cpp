@@ -32,7 +32,7 @@ std::string bufferText(const plan::PlanT &plan, const plan::BufferT &buffer) {
 Facts factsOf(const plan::PlanT &plan) {
   Facts facts;
   for (const auto &axis : plan.mesh)
-    facts["mesh " + axis->name] = std::to_string(axis->size);
+    facts["mesh " + axis->name] = concat(axis->size, " ", plan::EnumNameAxisRole(axis->role));
   facts["target"] =
       concat(plan.target->device, " threads ", plan.target->threads, " ", plan.target->isa, plan.target->arch);
   facts["microbatches"] = std::to_string(plan.microbatches);
@@ -46,7 +46,7 @@ Facts factsOf(const plan::PlanT &plan) {
       facts[name + " pinned"] = "true";
   }
   for (const auto &stream : plan.streams)
-    facts["stream " + stream->name] = concat("workspace ", stream->workspace);
+    facts["stream " + stream->name] = concat(plan::EnumNameStreamKind(stream->kind), " workspace ", stream->workspace);
   for (const auto &unit : plan.units) {
     std::string text = unit->reshard_after_forward ? "reshard_after_forward" : "stays gathered after forward";
     for (std::uint32_t p : unit->parameters)
@@ -61,9 +61,15 @@ Facts factsOf(const plan::PlanT &plan) {
     const std::string owner = buffer->entry >= 0 ? plan.entries[buffer->entry]->name + " " : "";
     facts["buffer " + owner + "%" + buffer->name] = bufferText(plan, *buffer);
   }
-  for (const auto &entry : plan.entries)
+  for (const auto &entry : plan.entries) {
     for (const auto &section : entry->sections)
-      facts["section " + entry->name + " " + section->name] = concat("repeat ", section->repeat);
+      facts["section " + entry->name + " " + section->name] =
+          concat(plan::EnumNameSectionKind(section->kind), " repeat ", section->repeat);
+    for (const auto &port : entry->inputs)
+      facts["input " + entry->name + " " + port->name] = printPort(plan, *port);
+    for (const auto &port : entry->outputs)
+      facts["output " + entry->name + " " + port->name] = printPort(plan, *port);
+  }
   return facts;
 }
 

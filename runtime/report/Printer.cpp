@@ -123,16 +123,8 @@ void printParameters(const plan::PlanT &plan, std::string &out) {
 
 void printPorts(const plan::PlanT &plan, const char *kind, const std::vector<std::unique_ptr<plan::PortT>> &ports,
                 std::string &out) {
-  for (const auto &port : ports) {
-    out += concat("  ", kind, " ", port->name,
-                  otherRole(port->role, std::optional(impliedPortRole(port->name)), plan::EnumNamePortRole), " ",
-                  printView(plan, *port->view));
-    if (port->per_repetition)
-      out += " per repetition";
-    if (port->limit != 0)
-      out += concat(" below ", port->limit);
-    out += "\n";
-  }
+  for (const auto &port : ports)
+    out += concat("  ", kind, " ", port->name, printPort(plan, *port), "\n");
 }
 
 void printEntry(const plan::PlanT &plan, const plan::EntryT &entry, std::string &out) {
@@ -161,6 +153,12 @@ void printEntry(const plan::PlanT &plan, const plan::EntryT &entry, std::string 
 }
 
 } // namespace
+
+std::string printPort(const plan::PlanT &plan, const plan::PortT &port) {
+  return concat(otherRole(port.role, std::optional(impliedPortRole(port.name)), plan::EnumNamePortRole), " ",
+                printView(plan, *port.view), port.per_repetition ? " per repetition" : "",
+                port.limit == 0 ? std::string() : concat(" below ", port.limit));
+}
 
 std::string printView(const plan::PlanT &plan, const plan::ViewT &view) {
   std::string text = "%" + plan.buffers[view.buffer]->name;

@@ -22,6 +22,9 @@ std::string printOperation(const plan::PlanT &plan, const plan::InstructionT &in
 /// "%h.0.weight[64]:f32[16x4]", offset and strides only where they are not the plain ones.
 std::string printView(const plan::PlanT &plan, const plan::ViewT &view);
 
+/// "(learning_rate) %lr:f32[]": after the port's name, with its role where the name implies another one.
+std::string printPort(const plan::PlanT &plan, const plan::PortT &port);
+
 } // namespace sluice
 
 #endif // SLUICE_RUNTIME_REPORT_PRINTER_H

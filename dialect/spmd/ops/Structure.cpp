@@ -60,6 +60,10 @@ LogicalResult UnitOp::verify() {
   for (UnitOp unit : module.getOps<UnitOp>())
     if (!names.insert(unit.getNameAttr()).second)
       return unit.emitOpError("has the name of another unit: '") << unit.getName() << "'";
+  // unit_c5
+  const auto roots = llvm::make_filter_range(module.getOps<UnitOp>(), [](UnitOp unit) { return unit.getRoot(); });
+  if (llvm::hasNItemsOrMore(roots, 2))
+    return (*std::next(roots.begin())).emitOpError("is the second root unit, expected at most one");
   return success();
 }
 

@@ -51,7 +51,7 @@ def Spmd_UnitOp : Spmd_Op<"unit"> {
     | `divide` | divisor of the gradients; absent: the number of data-parallel ranks |
 
     **Constraints.** (unit_c1) each element is a reference to a symbol, distinct from the others. (unit_c2) `kept_axes` requires
-    `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other. (unit_c4) units have distinct names.
+    `reshard_after_forward`. (unit_c3) `sync` and `sync_in` exclude each other. (unit_c4) units have distinct names. (unit_c5) at most one unit is the root.
   }];
   let arguments = (ins SymbolNameAttr:$name, UnitAttr:$root, FlatSymbolRefArrayAttr:$parameters, UnitAttr:$reshard_after_forward,
                        OptionalAttr<StrArrayAttr>:$kept_axes, UnitAttr:$reshard_before_backward,

@@ -141,6 +141,15 @@ module {
 
 // -----
 
+// unit_c5: the name `root` implies the role.
+module {
+  spmd.unit @root [@w]
+  // expected-error @below {{'spmd.unit' op is the second root unit, expected at most one}}
+  spmd.unit @other(root) [@v]
+}
+
+// -----
+
 // unit_c4: a unit may have the name of the mesh and of a function, and not of another unit.
 module {
   spmd.mesh @mesh <replicate = 1, shard = 2>

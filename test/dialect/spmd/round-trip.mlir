@@ -9,7 +9,9 @@ spmd.mesh @mesh <replicate = 2, shard = 3, "odd name"(tensor) = 1>
 // CHECK: spmd.unit @root []
 spmd.unit @root []
 // CHECK: spmd.unit @top (root) []
-spmd.unit @top(root) []
+module {
+  spmd.unit @top(root) []
+}
 // CHECK: spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
 spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
 

@@ -205,14 +205,26 @@ TEST(Diff, OfAPlanWithItself) {
   EXPECT_TRUE(diffPlans(first.plan, second.plan).same());
 }
 
+TEST(Diff, ShowsRoles) {
+  HandPlan first, second;
+  second.plan.mesh[0]->role = plan::AxisRole::expert;
+  second.plan.streams[0]->kind = plan::StreamKind::fetch;
+  second.plan.entries[0]->sections[0]->kind = plan::SectionKind::forward;
+  second.plan.entries[0]->inputs[0]->role = plan::PortRole::seed;
+  const PlanDifference difference = diffPlans(first.plan, second.plan);
+  for (const char *changed : {"replicate -> 1 expert", "-> fetch workspace", "-> forward repeat", "-> (seed) "})
+    EXPECT_NE(difference.toText().find(changed), std::string::npos) << changed << "\n" << difference.toText();
+  EXPECT_EQ(difference.facts.size(), 4u);
+}
+
 TEST(Diff, ShowsFactsAndInstructions) {
   HandPlan first, second;
   second.plan.arenas[0]->bytes = 2048;
   second.drop("reduce waits: step done");
   second.plan.mesh[0]->size = 3;
   const PlanDifference difference = diffPlans(first.plan, second.plan);
-  EXPECT_EQ(difference.facts,
-            (std::vector<std::string>{"! arena device bytes: 1152 -> 2048", "! mesh replicate: 1 -> 3"}));
+  EXPECT_EQ(difference.facts, (std::vector<std::string>{"! arena device bytes: 1152 -> 2048",
+                                                        "! mesh replicate: 1 replicate -> 3 replicate"}));
   ASSERT_EQ(difference.entries.size(), 1u);
   EXPECT_EQ(difference.entries[0].removed, 1u);
   EXPECT_EQ(difference.entries[0].added, 1u);
