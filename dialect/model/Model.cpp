@@ -6,10 +6,14 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
+
+// Constraints of ODS name attributes without their namespace.
+using mlir::DenseI64ArrayAttr, mlir::getElementTypeOrSelf;
 
 #include "dialect/model/ModelDialect.cpp.inc"
 

@@ -132,13 +132,13 @@ PlanDifference diffPlans(const plan::PlanT &first, const plan::PlanT &second) {
   for (const auto &[name, value] : a) {
     const auto other = b.find(name);
     if (other == b.end())
-      difference.facts.push_back("- " + name + ": " + value);
+      difference.facts.push_back(concat("- ", name, ": ", value));
     else if (other->second != value)
-      difference.facts.push_back("! " + name + ": " + value + " -> " + other->second);
+      difference.facts.push_back(concat("! ", name, ": ", value, " -> ", other->second));
   }
   for (const auto &[name, value] : b)
     if (!a.count(name))
-      difference.facts.push_back("+ " + name + ": " + value);
+      difference.facts.push_back(concat("+ ", name, ": ", value));
   auto lines = [](const plan::PlanT &plan, const std::string &name) {
     const int e = findEntry(plan, name);
     return e < 0 ? std::vector<std::string>() : linesOf(plan, *plan.entries[e]);
