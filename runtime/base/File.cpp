@@ -40,9 +40,10 @@ Status InputFile::readAt(std::uint64_t offset, std::span<std::byte> out) const {
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)
-      return {code, concat("cannot read '", name, "': ", systemText(errno))};
+      return inputError(concat("cannot read '", name, "': ", systemText(errno)));
     if (count == 0)
-      return {code, concat("'", name, "' ends at byte ", offset, ", expected ", out.size(), " bytes more")};
+      return Status(code, concat("'", name, "' ends at byte ", offset, ", expected ", out.size(), " bytes more"))
+          .asDamage();
     out = out.subspan(static_cast<std::size_t>(count));
     offset += static_cast<std::uint64_t>(count);
   }
@@ -52,7 +53,7 @@ Status InputFile::readAt(std::uint64_t offset, std::span<std::byte> out) const {
 Result<std::string> readFile(const std::string &path, StatusCode code, std::uint64_t limit) {
   SLUICE_ASSIGN_OR_RETURN(const InputFile file, InputFile::open(path, code));
   if (file.size() > limit)
-    return Status(code, concat("'", path, "', expected at most ", limit, " bytes but got ", file.size()));
+    return Status(code, concat("'", path, "', expected at most ", limit, " bytes but got ", file.size())).asDamage();
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   SLUICE_RETURN_IF_ERROR(file.readAt(0, std::as_writable_bytes(std::span(text))));
   return text;
@@ -143,10 +144,20 @@ Status checkWritableFolder(const std::string &folder) {
   std::filesystem::create_directories(folder, error);
   if (error)
     return writeError(folder, error.value());
+  if (std::filesystem::exists(concat(folder, "/", trainingStateName), error))
+    return inputError(concat("'", folder, "' is a training checkpoint, which would be destroyed"))
+        .withNote("write to another folder");
   Result<OutputFile> probe = OutputFile::create(folder + "/probe");
   if (!probe.isOk())
     return writeError(folder, errno);
   return probe->write("sluice");
+}
+
+Status syncFolder(const std::string &folder) {
+  Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor.isOpen() || ::fsync(descriptor.get()) != 0)
+    return writeError(folder, errno);
+  return Status::ok();
 }
 
 Status checkNoInput(const std::string &output, const std::vector<std::string> &inputs) {

@@ -28,7 +28,8 @@ Status writeAll(const Descriptor &descriptor, const std::string &path, std::span
 
 class InputFile {
 public:
-  /// Opens a regular file. A missing or unreadable file or a directory is an input error; failures to read have `code`.
+  /// Opens a regular file. A missing or unreadable file or a directory is an input error, and so is a read that fails;
+  /// a file that ends early has `code`, and is damaged.
   static Result<InputFile> open(const std::string &path, StatusCode code = StatusCode::input);
   const std::string &path() const { return name; }
   /// Bytes, as the file was when it was opened.
@@ -46,8 +47,8 @@ private:
   StatusCode code = StatusCode::input;
 };
 
-/// The bytes of a regular file. A file that is missing is an input error; one that cannot be read, or has more than
-/// `limit` bytes, has `code`.
+/// The bytes of a regular file. A file that is missing or cannot be read is an input error; one that has more than
+/// `limit` bytes has `code`, and is damaged.
 Result<std::string> readFile(const std::string &path, StatusCode code = StatusCode::input,
                              std::uint64_t limit = UINT64_MAX);
 
@@ -81,6 +82,11 @@ private:
 
 /// Creates the folder and its parents, and checks that a file can be written in it.
 Status checkWritableFolder(const std::string &folder);
+/// Writes the entries of a folder to the disk.
+Status syncFolder(const std::string &folder);
+
+/// The file that makes a folder a training checkpoint.
+inline constexpr std::string_view trainingStateName = "state.json";
 
 /// An error if `output` is one of the files `inputs`, by whatever path, because writing it would destroy the input.
 /// Empty paths, missing files and files that are not regular (/dev/null, a pipe) are accepted.

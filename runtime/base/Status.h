@@ -50,14 +50,24 @@ public:
   }
   void addNote(std::string note) { noteLines.push_back(std::move(note)); }
 
+  /// The bytes of a file are wrong: it will not become readable. A failure to read it, or a later version, is no
+  /// damage.
+  bool isDamage() const { return damage; }
+  Status &&asDamage(bool isDamaged = true) && {
+    damage = isDamaged;
+    return std::move(*this);
+  }
+
 private:
   StatusCode statusCode = StatusCode::ok;
+  bool damage = false;
   std::string text;
   std::vector<std::string> noteLines;
 };
 
 inline Status inputError(std::string message) { return {StatusCode::input, std::move(message)}; }
 inline Status refusedError(std::string message) { return {StatusCode::refused, std::move(message)}; }
+inline Status damageError(std::string message) { return refusedError(std::move(message)).asDamage(); }
 inline Status failedError(std::string message) { return {StatusCode::failed, std::move(message)}; }
 inline Status internalError(std::string message) { return {StatusCode::internal, std::move(message)}; }
 

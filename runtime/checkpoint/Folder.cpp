@@ -116,11 +116,4 @@ Status renamePath(const std::string &from, const std::string &to) {
   return std::rename(from.c_str(), to.c_str()) == 0 ? Status::ok() : writeError(to, errno);
 }
 
-Status syncFolder(const std::string &folder) {
-  Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!descriptor.isOpen() || ::fsync(descriptor.get()) != 0)
-    return writeError(folder, errno);
-  return Status::ok();
-}
-
 } // namespace sluice

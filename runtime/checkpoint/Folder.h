@@ -45,8 +45,6 @@ Status createFolder(const std::string &folder);
 /// result is not open.
 Result<Descriptor> lockFolder(const std::string &folder);
 Status renamePath(const std::string &from, const std::string &to);
-/// Writes the entries of a folder to the disk.
-Status syncFolder(const std::string &folder);
 
 } // namespace sluice
 

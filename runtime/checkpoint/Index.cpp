@@ -136,36 +136,41 @@ static Status checkParts(const std::string &path, const CheckpointIndex &index) 
     for (const IndexPart &part : file.parts) {
       const auto tensor = index.tensors.find(part.tensor);
       if (tensor == index.tensors.end() || part.box.shape.size() != tensor->second.shape.size())
-        return refusedError(fmt::format("'{}': file '{}' has a part of tensor '{}', which is not in the index", path,
-                                        file.name, part.tensor));
+        return damageError(fmt::format("'{}': file '{}' has a part of tensor '{}', which is not in the index", path,
+                                       file.name, part.tensor));
       boxes[tensor->first].push_back(part.box);
       const std::optional<std::uint64_t> elements = elementCount(part.box.shape);
       if (!elements || *elements != (part.end - part.begin) / elementBytes(tensor->second.dtype) ||
           (part.end - part.begin) % elementBytes(tensor->second.dtype) != 0)
-        return refusedError(fmt::format("'{}': file '{}', bytes of tensor '{}', expected those of {} {} but got {}",
-                                        path, file.name, part.tensor, tensor->second.dtype, shapeText(part.box.shape),
-                                        part.end - part.begin));
+        return damageError(fmt::format("'{}': file '{}', bytes of tensor '{}', expected those of {} {} but got {}",
+                                       path, file.name, part.tensor, tensor->second.dtype, shapeText(part.box.shape),
+                                       part.end - part.begin));
     }
   for (const auto &[name, tensor] : index.tensors)
     if (!coversOnce(boxes[name], tensor.shape))
-      return refusedError(fmt::format("'{}': the parts of tensor '{}' do not have each element of {} once", path, name,
-                                      shapeText(tensor.shape)));
+      return damageError(fmt::format("'{}': the parts of tensor '{}' do not have each element of {} once", path, name,
+                                     shapeText(tensor.shape)));
   return Status::ok();
+}
+
+Status otherVersionError(const std::string &path, std::uint64_t version) {
+  return refusedError(fmt::format("'{}' was written by a later version of Sluice: expected format version 1 but got {}",
+                                  path, version))
+      .withNote("continue with that version, or give another folder with --checkpoint");
 }
 
 Result<CheckpointIndex> parseIndex(const std::string &path, std::string_view text) {
   std::string duplicate;
   const auto json = parseJson<nlohmann::json>(text, &duplicate);
   const auto malformed = [&] {
-    return refusedError(fmt::format("'{}' is not the index of a training checkpoint of version 1", path));
+    return damageError(fmt::format("'{}' is not the index of a training checkpoint of version 1", path));
   };
   if (!json.is_object() || !duplicate.empty())
     return malformed();
   const auto metadata = json.find("metadata"), tensors = json.find("tensors"), files = json.find("files");
   std::uint64_t version = 0;
   if (metadata == json.end() || !metadata->is_object() || textOf(*metadata, "format") != indexFormat ||
-      metadata->find("version") == metadata->end() || !readNumber(*metadata->find("version"), version) ||
-      version != 1 || tensors == json.end() || !tensors->is_object() || files == json.end())
+      metadata->find("version") == metadata->end() || !readNumber(*metadata->find("version"), version))
     return malformed();
   CheckpointIndex index;
   index.digest = textOf(*metadata, "digest");
@@ -174,7 +179,11 @@ Result<CheckpointIndex> parseIndex(const std::string &path, std::string_view tex
   if (at == std::string::npos)
     return malformed();
   if (const std::string found = digestOf(blank.replace(at, noDigest.size(), noDigest)); found != index.digest)
-    return refusedError(fmt::format("'{}': digest of the index, expected {} but got {}", path, index.digest, found));
+    return damageError(fmt::format("'{}': digest of the index, expected {} but got {}", path, index.digest, found));
+  if (version > 1)
+    return otherVersionError(path, version);
+  if (version != 1 || tensors == json.end() || !tensors->is_object() || files == json.end())
+    return malformed();
   for (const auto &[name, value] : tensors->items()) {
     IndexTensor &tensor = index.tensors[name];
     tensor.dtype = textOf(value, "dtype");

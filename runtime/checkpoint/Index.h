@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUNTIME_CHECKPOINT_INDEX_H
 #define SLUICE_RUNTIME_CHECKPOINT_INDEX_H
 
-#include "runtime/base/Status.h"
+#include "runtime/base/File.h"
 #include "runtime/checkpoint/Box.h"
 
 #include <map>
@@ -50,13 +50,14 @@ struct CheckpointIndex {
   std::string digest;
 };
 
-inline constexpr std::string_view checkpointIndexName = "model.safetensors.index.json",
-                                  trainingStateName = "state.json", modelConfigName = "config.json";
+inline constexpr std::string_view checkpointIndexName = "model.safetensors.index.json", modelConfigName = "config.json";
 
 /// The text of the index; sets its digest.
 std::string formatIndex(CheckpointIndex &index);
+/// The error of a checkpoint that a later version wrote: it is no damage.
+Status otherVersionError(const std::string &path, std::uint64_t version);
 /// `path` is for errors. A text that differs from its digest, names a file outside its folder, or whose parts do not
-/// have every element of each tensor exactly once, is StatusCode::refused.
+/// have every element of each tensor exactly once, is damaged.
 Result<CheckpointIndex> parseIndex(const std::string &path, std::string_view text);
 
 /// The files of one rank as text, from process to process.

@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/Reader.h"
 
 #include "runtime/checkpoint/Digest.h"
+#include "runtime/checkpoint/Folder.h"
 #include "runtime/plan/CheckpointMemory.h"
 
 #include <algorithm>
@@ -25,29 +26,37 @@ static Status checkFiles(const std::string &folder, const CheckpointIndex &index
     std::error_code error;
     const std::uint64_t bytes = std::filesystem::file_size(path, error);
     if (error)
-      return refusedError(fmt::format("'{}' is missing: {}", path, error.message()));
+      return error == std::errc::no_such_file_or_directory
+                 ? damageError(fmt::format("'{}' is missing", path))
+                 : inputError(fmt::format("cannot read '{}': {}", path, error.message()));
     if (bytes != file.bytes)
-      return refusedError(fmt::format("'{}', expected {} bytes but got {}", path, file.bytes, bytes));
+      return damageError(fmt::format("'{}', expected {} bytes but got {}", path, file.bytes, bytes));
   }
   std::error_code error;
   for (std::filesystem::directory_iterator at(folder, error); !error && at != std::filesystem::directory_iterator();
        at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (name.ends_with(".safetensors") && !names.contains(name))
-      return refusedError(fmt::format("'{}/{}' is not in the index of its checkpoint", folder, name));
+      return damageError(fmt::format("'{}/{}' is not in the index of its checkpoint", folder, name));
   }
-  return error ? refusedError(fmt::format("cannot list '{}': {}", folder, error.message())) : Status::ok();
+  return error ? inputError(fmt::format("cannot list '{}': {}", folder, error.message())) : Status::ok();
 }
 
 Result<CheckpointReader> CheckpointReader::open(const std::string &folder) {
   CheckpointReader reader;
   reader.folder = folder;
   const std::string path = fmt::format("{}/{}", folder, checkpointIndexName);
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error) && !std::filesystem::exists(path, error) && !error)
+    return damageError(fmt::format("'{}' is missing", path));
   SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, StatusCode::refused, maxIndexSize));
   SLUICE_ASSIGN_OR_RETURN(reader.contents, parseIndex(path, text));
   SLUICE_RETURN_IF_ERROR(checkFiles(folder, reader.contents));
   SLUICE_ASSIGN_OR_RETURN(const std::string numbers, reader.text(trainingStateName));
   SLUICE_ASSIGN_OR_RETURN(reader.numbers, parseState(fmt::format("{}/{}", folder, trainingStateName), numbers));
+  if (const auto step = stepOf(folder); step && *step != reader.numbers.progress.step)
+    return refusedError(fmt::format("'{}' has the state of step {}", folder, reader.numbers.progress.step))
+        .withNote("rename the folder to the step of its state");
   const auto &files = reader.contents.files;
   for (const IndexFile &file : files)
     for (const IndexPart &part : file.parts)
@@ -93,16 +102,16 @@ Status CheckpointReader::verify(const IndexFile &file, const Visitor &visit) con
     SLUICE_RETURN_IF_ERROR(addRange(at, part.begin, nullptr, nullptr));
     SLUICE_RETURN_IF_ERROR(addRange(part.begin, part.end, &part, &own));
     if (const std::string digest = own.text(); digest != part.digest)
-      return refusedError(fmt::format("'{}': tensor '{}' at bytes {} to {}, digest, expected {} but got {}", path,
-                                      part.tensor, part.begin, part.end, part.digest, digest));
+      return damageError(fmt::format("'{}': tensor '{}' at bytes {} to {}, digest, expected {} but got {}", path,
+                                     part.tensor, part.begin, part.end, part.digest, digest));
     at = part.end;
   }
   SLUICE_RETURN_IF_ERROR(addRange(at, file.bytes, nullptr, nullptr));
   if (const std::string digest = all.text(); digest != file.digest)
-    return refusedError(fmt::format("'{}': bytes 0 to {} outside of its tensors, digest of the file, expected {} but "
-                                    "got {}",
-                                    path, file.parts.empty() ? file.bytes : file.parts.front().begin, file.digest,
-                                    digest));
+    return damageError(fmt::format("'{}': bytes 0 to {} outside of its tensors, digest of the file, expected {} but "
+                                   "got {}",
+                                   path, file.parts.empty() ? file.bytes : file.parts.front().begin, file.digest,
+                                   digest));
   return Status::ok();
 }
 

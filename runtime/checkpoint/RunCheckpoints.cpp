@@ -224,7 +224,7 @@ Result<bool> RunCheckpoints::choose(const Ranks &ranks) {
       SLUICE_RETURN_IF_ERROR(checkRun(ranks, options.resume == "auto"));
       return true;
     }
-    if (options.resume != "auto" || !isSame)
+    if (options.resume != "auto" || !isSame || !opened.isDamage())
       return opened;
     passOver(path, std::move(opened));
   }
@@ -238,8 +238,7 @@ Result<TrainProgress> RunCheckpoints::load(Ranks &ranks) {
     Status loaded = commonStatus(ranks, loadTensors(ranks, *reader, isCopied));
     if (loaded.isOk())
       break;
-    const bool isDamaged = loaded.code() == StatusCode::refused || loaded.code() == StatusCode::input;
-    if (options.resume != "auto" || !isDamaged)
+    if (options.resume != "auto" || !loaded.isDamage())
       return loaded;
     passOver(reader->path(), std::move(loaded));
     SLUICE_RETURN_IF_ERROR(choose(ranks).takeStatus());
@@ -264,8 +263,12 @@ Status RunCheckpoints::prune() const {
   std::uint64_t best = 0;
   double lowest = INFINITY;
   for (std::uint64_t step : options.keepBest ? steps : std::vector<std::uint64_t>()) {
-    SLUICE_ASSIGN_OR_RETURN(const CheckpointReader each, CheckpointReader::open(stepPath(options.folder, step)));
-    if (const double loss = each.state().progress.evaluationLoss.value_or(INFINITY); loss < lowest) {
+    // A damaged checkpoint is not the best, and does not keep the others.
+    const Result<CheckpointReader> each = CheckpointReader::open(stepPath(options.folder, step));
+    if (!each.isOk() && !each.status().isDamage())
+      return each.status();
+    if (const double loss = each.isOk() ? each->state().progress.evaluationLoss.value_or(INFINITY) : INFINITY;
+        loss < lowest) {
       lowest = loss;
       best = step;
     }

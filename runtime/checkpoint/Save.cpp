@@ -23,12 +23,13 @@ Status commonStatus(const Exchange &exchange, Status own) {
   for (int rank = 0; rank < exchange.size(); ++rank) {
     std::string text;
     if (exchange.holds(rank) && !own.isOk())
-      text = concat(std::string(1, static_cast<char>(own.code())), own.message(), "\n", join(own.notes(), "\n"));
+      text = concat(std::string{static_cast<char>(own.code()), own.isDamage() ? 'd' : ' '}, own.message(), "\n",
+                    join(own.notes(), "\n"));
     SLUICE_RETURN_IF_ERROR(exchange.share(rank, text));
     if (text.empty())
       continue;
     std::size_t end = text.find('\n');
-    Status status(static_cast<StatusCode>(text[0]), text.substr(1, end - 1));
+    Status status = Status(static_cast<StatusCode>(text[0]), text.substr(2, end - 2)).asDamage(text[1] == 'd');
     for (std::size_t begin = end + 1; begin < text.size(); begin = end + 1) {
       end = std::min(text.find('\n', begin), text.size());
       status.addNote(text.substr(begin, end - begin));
@@ -168,6 +169,13 @@ Status completeCheckpoint(const std::string &partial, const std::string &path, C
       (void)renamePath(replaced, path);
     return renamed;
   }
+  // Without a lock another run may have removed files before the folder had its name.
+  for (const IndexFile &file : index.files)
+    if (std::filesystem::file_size(path + "/" + file.name, error) != file.bytes || error) {
+      (void)renamePath(path, partial);
+      return inputError(fmt::format("'{}/{}' was removed or changed during the save", path, file.name))
+          .withNote("two runs must not write to one folder");
+    }
   return syncFolder(std::filesystem::absolute(path).parent_path().string());
 }
 

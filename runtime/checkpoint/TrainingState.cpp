@@ -94,8 +94,10 @@ Result<TrainingState> parseState(const std::string &path, std::string_view text)
       if (const auto *loss = at->get_ptr<const double *>())
         state.progress.evaluationLoss = *loss;
   }
+  if (format == stateFormat && version > 1)
+    return otherVersionError(path, version);
   if (!isComplete || format != stateFormat || version != 1 || state.world == 0)
-    return refusedError(fmt::format("'{}' is not the state of a training checkpoint of version 1", path));
+    return damageError(fmt::format("'{}' is not the state of a training checkpoint of version 1", path));
   state.progress.lossScale = LossScale(scale, unchanged);
   return state;
 }

@@ -160,8 +160,11 @@ Status writeCheckpoint(const std::string &folder, std::vector<SafetensorsTensor>
   if (shards.size() == 1) {
     SLUICE_RETURN_IF_ERROR(writeSafetensors(fmt::format("{}/{}", folder, singleName), std::move(shards[0])));
     remove(indexName);
-    return Status::ok();
+    return syncFolder(folder);
   }
+  // Until all shards are of this save, the folder is no set of weights.
+  remove(indexName);
+  SLUICE_RETURN_IF_ERROR(syncFolder(folder));
   auto map = nlohmann::json::object();
   for (std::size_t i = 0; i < shards.size(); ++i) {
     std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
@@ -174,7 +177,7 @@ Status writeCheckpoint(const std::string &folder, std::vector<SafetensorsTensor>
   SLUICE_RETURN_IF_ERROR(file.write(dumpJson(index, 2) + "\n"));
   SLUICE_RETURN_IF_ERROR(file.commit());
   remove(singleName);
-  return Status::ok();
+  return syncFolder(folder);
 }
 
 } // namespace sluice

@@ -137,7 +137,7 @@ TEST_F(Damage, OfShardsIsRefused) {
   fs::copy_file(second + "/" + name, file(name), fs::copy_options::overwrite_existing);
   expectError(read(), StatusCode::refused, "tensor 'attn.fused' at bytes ");
   fs::remove(file(name));
-  expectError(read(), StatusCode::refused, name + "' is missing: No such file or directory");
+  expectError(read(), StatusCode::refused, name + "' is missing");
   path = second;
   fs::copy_file(file(name), file("shard-00009-model-00001-of-00001.safetensors"));
   expectError(read(), StatusCode::refused, "' is not in the index of its checkpoint");

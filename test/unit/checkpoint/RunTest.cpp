@@ -1,4 +1,8 @@
 //===- RunTest.cpp - which checkpoints a run continues from, writes and keeps ------------===//
+#include "runtime/checkpoint/Commands.h"
+#include "runtime/checkpoint/Digest.h"
+#include "runtime/train/Checkpoint.h"
+#include "runtime/train/Weights.h"
 #include "test/unit/checkpoint/Faults.h"
 #include "test/unit/checkpoint/RunFixture.h"
 
@@ -125,6 +129,106 @@ TEST_F(Run, FallsBackToAnEarlierCheckpoint) {
   refuses("state.json' is missing");
   EXPECT_EQ(steps(), (Steps{1, 2})) << "a second start does not begin from the first step";
   refuses("state.json' is missing");
+}
+
+// Tests that a checkpoint of a later version ends the start, and stays.
+TEST_F(Run, RefusesALaterVersion) {
+  save({progress(1), progress(2)});
+  const std::string path = stepPath(options.folder, 2), name = path + "/" + std::string(checkpointIndexName),
+                    stateName = path + "/" + std::string(trainingStateName);
+  const std::string before = *readFile(name), stateBefore = *readFile(stateName);
+  std::string state = stateBefore;
+  state.replace(state.find("\"version\": 1"), 12, "\"version\": 2");
+  CheckpointIndex index = *parseIndex(name, before);
+  for (IndexFile &file : index.files)
+    if (file.name == trainingStateName)
+      file.digest = digestOf(state);
+  std::ofstream(stateName) << state;
+  std::ofstream(name) << formatIndex(index);
+  refuses("state.json' was written by a later version of Sluice: expected format version 1 but got 2");
+  // The index itself.
+  std::ofstream(stateName) << stateBefore;
+  std::string text = before;
+  text.replace(text.find("\"version\":1"), 11, "\"version\":2");
+  constexpr std::string_view member = "\"metadata\":{\"digest\":\"";
+  const std::size_t at = text.find(member) + member.size();
+  text.replace(at, DigestStream::digits, std::string(DigestStream::digits, '0'));
+  text.replace(at, DigestStream::digits, digestOf(text));
+  std::ofstream(name) << text;
+  refuses("index.json' was written by a later version of Sluice: expected format version 1 but got 2");
+  EXPECT_EQ(steps(), (Steps{1, 2}));
+}
+
+// Tests that the name of a folder and its state agree: a renamed step would be continued again and again.
+TEST_F(Run, RefusesARenamedStep) {
+  save({progress(1), progress(2)});
+  fs::rename(stepPath(options.folder, 1), stepPath(options.folder, 9));
+  refuses("' has the state of step 1");
+  EXPECT_EQ(steps(), (Steps{2, 9}));
+}
+
+// Tests that a damaged checkpoint is no candidate for the best one, and does not keep the others.
+TEST_F(Run, RemovesNextToADamagedOne) {
+  options.keep = 2;
+  options.keepBest = true;
+  save({progress(1, 2.5), progress(2, 0.5), progress(3, 1.5)});
+  fs::resize_file(stepPath(options.folder, 2) + "/state.json", 10);
+  save({progress(4, 1.0), progress(5, 1.25)});
+  EXPECT_EQ(steps(), (Steps{4, 5}));
+  EXPECT_EQ(*resume(), 5u);
+}
+
+// Tests that no command writes into a checkpoint.
+TEST_F(Run, IsNoFolderForWeights) {
+  save({progress(1), progress(2)});
+  for (std::uint64_t to : {1, 2}) {
+    const CheckpointCommand command{"export", {stepPath(options.folder, 1), stepPath(options.folder, to)}};
+    expectError(runCheckpointCommand(command).status, StatusCode::input,
+                "' is a training checkpoint, which would be destroyed");
+  }
+  expectError(saveWeights(ranks, stepPath(options.folder, 2), {}), StatusCode::input,
+              "' is a training checkpoint, which would be destroyed");
+  EXPECT_EQ(*resume(), 2u);
+}
+
+// Tests that a save of weights over an earlier one that ends at any call leaves the old weights, the new ones, or none.
+TEST_F(Run, LeavesNoMixtureOfWeights) {
+  const std::string path = folder.path("weights");
+  SaveOptions small;
+  small.shardBytes = 64;
+  const FakeRanks other = filledRanks(Layout::rows, 2);
+  const auto valuesOf = [&](const Checkpoint &file) {
+    std::vector<float> values;
+    std::vector<std::byte> room;
+    for (const CheckpointTensor &tensor : file.tensors()) {
+      const std::size_t begin = values.size();
+      values.resize(begin + tensor.elements());
+      EXPECT_TRUE(tensor.readAs(0, std::span(values).subspan(begin), room).isOk());
+    }
+    return values;
+  };
+  ASSERT_TRUE(saveWeights(other, path, small).isOk());
+  const std::vector<float> after = valuesOf(*Checkpoint::open(path));
+  int incomplete = 0;
+  for (Fault fault{FaultKind::error, ENOSPC, 0, true};; ++fault.call) {
+    ASSERT_TRUE(saveWeights(ranks, path, small).isOk());
+    const std::vector<float> before = valuesOf(*Checkpoint::open(path));
+    bool hasFired = false;
+    {
+      ArmedFault armed(fault);
+      (void)saveWeights(other, path, small);
+      hasFired = armed.hasFired();
+    }
+    const Result<Checkpoint> left = Checkpoint::open(path);
+    incomplete += !left.isOk();
+    if (left.isOk()) {
+      const std::vector<float> values = valuesOf(*left);
+      EXPECT_TRUE(values == before || values == after) << "call " << fault.call;
+    }
+    if (!hasFired)
+      break;
+  }
+  EXPECT_GT(incomplete, 3);
 }
 
 // Tests that failed saves are reported, and end the run only after several in a row, or at its end.
