@@ -34,9 +34,9 @@ const Bad states[] = {
     {"RenamedState", 15,
      "the unsharded program has state 'momentum_buffer' of 'a.weight', which the plan does not declare",
      [](HandPlan &h) { h.parameter("a.weight").states[0]->name = "momentum"; }},
-    {"StateWithoutName", 15, "a state of 'a.weight' has no name",
+    {"StateWithoutName", 1, "state '', its name is empty or used twice",
      [](HandPlan &h) { h.parameter("a.weight").states[0]->name.clear(); }},
-    {"StateTwice", 15, "state 'momentum_buffer' of 'b.weight' is declared twice",
+    {"StateTwice", 1, "state 'momentum_buffer', its name is empty or used twice",
      [](HandPlan &h) { addState(h, "momentum_buffer"); }},
     {"StateOfNoOptimizer", 15, "state 'exp_avg' of 'b.weight' is declared, but is not in the unsharded program",
      [](HandPlan &h) { addState(h, "exp_avg"); }},
@@ -59,7 +59,7 @@ const Bad states[] = {
      }},
     {"OutputName", 15, "output 0 of 'train_step', expected the name 'loss' but got 'norm'",
      [](HandPlan &h) { h.entry().outputs[0]->name = "norm"; }},
-    {"OutputTwice", 15, "'train_step' has two outputs 'loss'",
+    {"OutputTwice", 1, "output 'loss' of 'train_step', its name is empty or used twice",
      [](HandPlan &h) {
        h.entry().outputs.push_back(std::make_unique<plan::PortT>(*h.entry().outputs[0]));
        h.entry().outputs[1]->role = plan::PortRole::data;

@@ -91,11 +91,18 @@ const Bad updates[] = {
     {"NoProgram", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
      [](HandPlan &h) { h.plan.program.reset(); }},
     {"LossByWholeNumbers", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
-     [](HandPlan &h) { h.plan.program->types[0]->dtype = plan::DType::i32; }},
+     [](HandPlan &h) {
+       // The operands of the ops keep their type.
+       h.plan.program->types.push_back(std::make_unique<plan::ProgramTypeT>(*h.plan.program->types[0]));
+       h.plan.program->types.back()->dtype = plan::DType::i32;
+       for (std::size_t id = 1; id < h.plan.program->values.size(); ++id)
+         if (h.plan.program->values[id] == 0)
+           h.plan.program->values[id] = std::uint32_t(h.plan.program->types.size() - 1);
+     }},
     {"NotOfTheLoss", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
      [](HandPlan &h) { h.plan.program->outputs = {1}; }},
     {"ProgramWithoutTraining", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
-     [](HandPlan &h) { h.plan.program->input_roles[1] = h.entry().inputs[1]->role = plan::PortRole::data; }},
+     [](HandPlan &h) { h.plan.program->input_roles[1] = h.entry().inputs[1]->role = plan::PortRole::loss_scale; }},
     {"NoSuchEntry", 10, "missing entry point 'train_more', which the unsharded program trains with",
      [](HandPlan &h) { h.addFunction("train_more", {"a.weight"}); }},
     {"HalfOfAShard", 10,

@@ -43,11 +43,14 @@ TEST(Checker, AcceptsTheHandWrittenPlan) {
 
 TEST(Checker, AcceptsManyMicrobatches) {
   HandPlan hand;
-  hand.section(0).repeat = 1;
+  hand.section(0).repeat = hand.plan.microbatches = 1;
+  hand.buffer("host.x").shape = {1, 2, 4};
+  hand.buffer("host.x").bytes = 32;
+  hand.plan.arenas[1]->peak_live -= 32;
   EXPECT_FALSE(checkPlan(hand.plan).isOk()) << "the digest has changed";
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
-  hand.section(0).repeat = 1000;
+  hand.section(0).repeat = hand.plan.microbatches = 1000;
   hand.plan.arenas[1]->bytes = 64 * 1000;
   hand.buffer("host.x").shape = {1000, 2, 4};
   hand.buffer("host.x").bytes = 32000;

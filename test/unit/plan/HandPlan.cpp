@@ -110,6 +110,8 @@ void HandPlan::addProgram() {
     program.types.push_back(std::make_unique<plan::ProgramTypeT>());
     program.types.back()->shape = shape;
   }
+  program.types.push_back(std::make_unique<plan::ProgramTypeT>());
+  program.types.back()->dtype = plan::DType::i64;
   // The checker has no rule for the first, so it leaves open what the plan computes.
   for (const char *op : {"test.product", "model.read", "model.reduce_sum", "model.read"}) {
     program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
@@ -145,7 +147,7 @@ void HandPlan::addFunction(const std::string &name, const std::vector<std::strin
     return result;
   };
   std::uint32_t value = define(0);
-  program.inputs.insert(program.inputs.end(), {value, define(1), define(1)});
+  program.inputs.insert(program.inputs.end(), {value, define(1), define(4)});
   program.input_names.insert(program.input_names.end(), {1, 5, 6});
   program.input_roles.insert(program.input_roles.end(),
                              {plan::PortRole::data, plan::PortRole::learning_rate, plan::PortRole::step});

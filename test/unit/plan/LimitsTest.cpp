@@ -103,6 +103,7 @@ TEST(Limits, LastEnumerators) {
   hand.plan.program->kinds.push_back(std::make_unique<plan::ProgramKindT>());
   hand.plan.program->kinds.back()->phase = plan::Phase::init;
   hand.plan.program->kinds.back()->attributes.push_back(std::make_unique<plan::AttributeT>());
+  hand.plan.program->kinds.back()->attributes[0]->name = "dims";
   hand.plan.program->kinds.back()->attributes[0]->kind = 2;
   expectAccepted(hand);
 }
@@ -219,6 +220,7 @@ TEST(Limits, PersistentBytesCountAtThePeak) {
     plan.buffer("mean", {4});
     plan.plan.buffers[0]->class_ = plan::BufferClass::state;
     plan.plan.variables.push_back(std::make_unique<plan::VariableT>());
+    plan.plan.variables[0]->name = "mean";
     plan.plan.arenas[0]->persistent = plan.plan.arenas[0]->bytes;
     plan.plan.arenas[0]->peak_live = peak;
     plan.section();

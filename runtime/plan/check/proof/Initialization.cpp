@@ -132,16 +132,14 @@ private:
 
   /// True if exactly the initializer's row is zeros.
   static bool hasZeros(const plan::LaunchT &launch, const plan::InitializerT &initializer, const Shape &shape) {
-    std::vector<std::int64_t> zeros, expected;
-    for (const auto &attribute : launch.attributes)
-      if (attribute->name == "zeros")
-        zeros = attribute->list;
+    const Attributes attributes = attributesOf(launch);
+    const std::span<const std::int64_t> zeros = attributes.list("zeros");
     if (initializer.zero_row < 0)
       return zeros.empty();
     if (shape.size() != 2 || initializer.zero_row >= shape[0])
       return false;
     // Elements by their index in the parameter: the first, and the one past the last.
-    return zeros == Shape{initializer.zero_row * shape[1], (initializer.zero_row + 1) * shape[1]};
+    return std::ranges::equal(zeros, Shape{initializer.zero_row * shape[1], (initializer.zero_row + 1) * shape[1]});
   }
 
   bool has(const plan::LaunchT &launch, const std::string &kernel, std::string_view name, double expected) const {

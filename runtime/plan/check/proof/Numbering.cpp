@@ -2,6 +2,7 @@
 #include "runtime/plan/check/proof/Numbering.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/LaunchAttributes.h"
 #include "runtime/plan/check/Roles.h"
 #include "runtime/plan/check/proof/Forms.h"
 #include "runtime/plan/check/proof/KernelRules.h"
@@ -186,7 +187,7 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
   if (kind.op == "model.constant" && results.size() == 1 && results[0] != 0) {
     const plan::AttributeT *number = attributeOf(kind, "value");
     if (number && number->kind != 2) {
-      const RootId root = constant(number->kind == 0 ? double(number->integer) : number->number);
+      const RootId root = constant(storedNumber(*number));
       return set(results[0], {root, 1, uniformIndexing(type(results[0]).shape)});
     }
   }
@@ -247,7 +248,7 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
     std::vector<Multiple> terms;
     for (std::uint32_t operand : operands)
       terms.push_back({partOf(values[operand].root, values[operand].at), values[operand].coefficient});
-    return setDense(results[0], powerSum(p ? p->number : 2, std::move(terms)));
+    return setDense(results[0], powerSum(p ? storedNumber(*p) : 2, std::move(terms)));
   }
   if (kind.op == "model.add" && operands.size() == 2 && results.size() == 1 && results[0] != 0) {
     // A sum of sums of powers.
