@@ -13,6 +13,7 @@ const Bad sizes[] = {
     {"KeyOfAnotherUniformParameter", 14, "'a.weight' and 'b.weight' have the same initial values, both with key 0",
      [](HandPlan &h) {
        for (const char *name : {"a.weight", "b.weight"}) {
+         h.parameter(name).initializer = std::make_unique<plan::InitializerT>();
          h.parameter(name).initializer->kind = plan::InitializerKind::uniform;
          h.parameter(name).key = 0;
        }
