@@ -255,7 +255,7 @@ protected:
 
 TEST_F(CudaAttention, OnPlainCores) {
   for (const Heads &c : {Heads{2, 7, 7, 3, 3, 5}, Heads{1, 50, 50, 4, 2, 33}, Heads{1, 20, 70, 2, 1, 8},
-                         Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}})
+                         Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}, Heads{1, 9, 9, 0, 1, 8}})
     for (DType dtype : {DType::f32, DType::f64})
       for (Layout layout : {Layout::dense, Layout::permuted})
         for (std::int64_t causal : {0, 1, 2, 19})
@@ -276,7 +276,7 @@ TEST_F(CudaAttention, OnTensorCores) {
       if (window == 0 || hasMasks)
         compareHeads({1, 150, 150, 2, 1, 64}, dtype, Layout::dense, 1, window, inner);
     for (const Heads &c : {Heads{1, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128},
-                           Heads{1, 33, 70, 1, 1, 96}, Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}}) {
+                           Heads{1, 33, 70, 1, 1, 96}, Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}, Heads{1, 9, 9, 0, 1, 64}}) {
       compareHeads(c, dtype, Layout::dense, 0, 0, inner);
       if (hasMasks)
         compareHeads(c, dtype, Layout::dense, 1, c.keys > 19 ? 19 : 0, inner);

@@ -51,6 +51,10 @@ template <typename T> struct Backward {
     m.delta = floats.take(s.queries);
     const Operand &dout = call.inputs[0], &q = call.inputs[1], &k = call.inputs[2], &v = call.inputs[3];
     std::int64_t begin = g * s.headsPerKey(), end = begin + s.headsPerKey();
+    // A rank may have no head of the group: its terms of dk and dv are zeros.
+    for (std::int64_t j = 0; begin == end && j < s.keys; ++j)
+      for (const std::size_t output : {1, 2})
+        std::fill_n(rowOf<T>(call.outputs[output], b, j, g), s.size, T{});
     for (std::int64_t h = begin; h < end; ++h) {
       QueryHead head{b,
                      h,

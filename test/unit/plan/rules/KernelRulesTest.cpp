@@ -184,13 +184,56 @@ TEST_P(Rules, HoldOnShards) {
     ASSERT_TRUE(unsharded.isOk()) << unsharded.status().message();
     const std::optional<Factors> factors = check::proof::factorsOf(made.kind, made.shapes, made.resultShapes);
     for (int factor = 0; factors && factor < int(factors->count); ++factor)
-      for (std::int64_t ranks = 2; ranks <= 4 && mayDivide(*factors, factor); ++ranks) {
+      // With 32 ranks most have an empty part.
+      for (std::int64_t ranks : {2, 3, 4, 32}) {
+        if (!mayDivide(*factors, factor))
+          continue;
         EXPECT_EQ(differenceOnShards(made, *unsharded, *factors, factor, ranks), "");
         const auto results = dividedBy(factors->results, factor);
         if (factors->ignoresZeros && std::ranges::all_of(results, [](const Divided &one) { return one.dim < 0; })) {
           EXPECT_EQ(differenceOnShards(made, *unsharded, *factors, factor, ranks, true), "");
         }
       }
+  }
+}
+
+/// A rank with an empty part has the terms that add nothing, also by the kernels for types of training.
+TEST_P(Rules, EmptyPartsAddNothing) {
+  for (const DType type : {DType::f64, DType::f32, DType::bf16}) {
+    const RuleSample made = sample(GetParam(), type, 1);
+    const std::optional<Factors> factors = check::proof::factorsOf(made.kind, made.shapes, made.resultShapes);
+    for (int factor = 0; factors && factor < int(factors->count); ++factor) {
+      const std::vector<Divided> operandDims = dividedBy(factors->operands, factor),
+                                 resultDims = dividedBy(factors->results, factor);
+      if (!mayDivide(*factors, factor) ||
+          std::ranges::none_of(resultDims, [](const Divided &result) { return result.dim < 0; }))
+        continue;
+      std::vector<Tensor> operands, results;
+      const auto take = [&](const Tensor &full, const Divided &divided, std::vector<Tensor> &to) {
+        Division division{0, 32, 31};
+        division.units = divided.dim < 0 ? 0 : full.operand.extent[divided.dim] / divided.inner / divided.segments;
+        if (divided.dim >= 0 && divided.segments > 1) {
+          std::vector<std::int64_t> shape(full.operand.shape.begin(), full.operand.shape.begin() + full.operand.rank);
+          shape[std::size_t(divided.dim)] = 0;
+          to.emplace_back(full.operand.dtype, shape);
+        } else {
+          to.push_back(division.shardOf(full, divided));
+        }
+      };
+      for (std::size_t k = 0; k < operandDims.size(); ++k)
+        take(made.operands[k], operandDims[k], operands);
+      for (std::size_t k = 0; k < resultDims.size(); ++k)
+        take(made.results[k], resultDims[k], results);
+      const Result<std::vector<Tensor>> found = runKernel(made, operands, results);
+      // A kernel may refuse an empty part, or a type: then the plan is rejected when it is loaded.
+      if (!found.isOk())
+        continue;
+      const double nothing = *factors->terms == Terms::sum ? 0 : -std::numeric_limits<double>::infinity();
+      for (std::size_t k = 0; k < resultDims.size(); ++k)
+        for (std::int64_t i = 0; resultDims[k].dim < 0 && i < (*found)[k].size(); ++i)
+          ASSERT_EQ((*found)[k].at(i), nothing)
+              << dtypeName(type) << ", factor " << factor << ", result " << k << ", element " << i;
+    }
   }
 }
 

@@ -119,8 +119,12 @@ Result<std::vector<Tensor>> runKernel(const RuleSample &sample, std::vector<Tens
   std::vector<Tensor *> in, out;
   for (Tensor &tensor : operands)
     in.push_back(&tensor);
-  for (Tensor &tensor : results)
+  for (Tensor &tensor : results) {
+    // An element that the kernel does not write is found.
+    for (std::int64_t i = 0; i < tensor.size(); ++i)
+      tensor.set(i, 77);
     out.push_back(&tensor);
+  }
   for (auto [input, output] : mustAliasPairs(*sample.kernel, attributes, in.size(), out.size()))
     out[output] = in[input];
   Run run{std::string(sample.kernel->name)};
