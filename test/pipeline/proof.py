@@ -147,6 +147,16 @@ def families_in_parts():
 
 
 @test
+def extents_of_one():
+    """Parameters of one element, dims of one, and more ranks than any dim has elements."""
+    models = [imported(model) for model in (
+        ("zoo", "mlp", "--set", "dim=1"), ("zoo", "transformer", "--set", "layers=1", "--set", "dim=1", "--set", "heads=1", "--set", "vocab=1"),
+        ("zoo", "linear-relu-linear", "--set", "in=3", "--set", "hidden=2", "--set", "out=1"))] + [Path(__file__).parent / "Inputs" / "value-head.mlir"]
+    recipes = ("full shard", "uneven", "gathered", "hybrid", "largest", "flat, fewer", "fewer uneven ranks", "host optimizer", "in backward", "replicated", "momentum")
+    prove((f"{model.stem}, {recipe}", model, RECIPES[recipe]) for model in models for recipe in recipes)
+
+
+@test
 def random_settings():
     cases = [AnyCase(number) for number in range(FIRST, FIRST + SETTINGS)]
     prove((f"settings {FIRST + k}: {' '.join(case.name)}", imported(tuple(case.arguments)), case.recipe) for k, case in enumerate(cases))

@@ -23,6 +23,15 @@ def fewer_kv_heads_than_ranks():
 
 
 @test
+def ranks_without_a_query_head():
+    """Their terms of the gradients of keys and values are zeros."""
+    for heads, shared, tensor in ((2, 1, 3), (4, 1, 3), (8, 1, 5)):
+        model = llama(heads, shared, head_dim=8)
+        expect_near_runs(train(Plan(model, [f"mesh.tensor={tensor}", MEGATRON, "optimizer.name=sgd"])), train(Plan(model, ["optimizer.name=sgd"])), 2e-5,
+                         f"{heads} and {shared} heads over {tensor}", weights=2e-4)
+
+
+@test
 def uneven_kv_heads():
     model = llama(12, 3, hidden_size=96, head_dim=8)
     expect_near_runs(train(Plan(model, ["mesh.tensor=2", MEGATRON])), train(Plan(model, [])), 2e-5, "12 and 3 heads over 2", weights=2e-4)

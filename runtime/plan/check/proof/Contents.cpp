@@ -197,6 +197,12 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
     return reading;
   }
   const std::int64_t offset = std::int64_t(view.offset) / bytes;
+  if (padding && fact.loops.empty()) {
+    // The elements after the only one of a root are padding.
+    Fact one = fact;
+    one.loops = {{1, 1, 1}};
+    return readFrom(one, view, padding);
+  }
   Locator locator(fact, elementsOf(fact.meaning));
   if (offset < fact.offset || !locator.start(offset))
     return std::nullopt;
