@@ -275,8 +275,9 @@ TEST_F(CudaAttention, OnTensorCores) {
     for (std::int64_t window : {0, 19, 90})
       if (window == 0 || hasMasks)
         compareHeads({1, 150, 150, 2, 1, 64}, dtype, Layout::dense, 1, window, inner);
-    for (const Heads &c : {Heads{1, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128},
-                           Heads{1, 33, 70, 1, 1, 96}, Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}, Heads{1, 9, 9, 0, 1, 64}}) {
+    for (const Heads &c :
+         {Heads{1, 64, 64, 1, 1, 64}, Heads{1, 37, 170, 2, 2, 64}, Heads{1, 70, 100, 1, 1, 128},
+          Heads{1, 33, 70, 1, 1, 96}, Heads{1, 65, 66, 1, 1, 256}, Heads{1, 1, 1, 1, 1, 5}, Heads{1, 9, 9, 0, 1, 64}}) {
       compareHeads(c, dtype, Layout::dense, 0, 0, inner);
       if (hasMasks)
         compareHeads(c, dtype, Layout::dense, 1, c.keys > 19 ? 19 : 0, inner);
