@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/TrainingState.h"
 
 #include "runtime/base/Json.h"
+#include "runtime/checkpoint/Index.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
