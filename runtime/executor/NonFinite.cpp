@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/executor/Commands.h"
 #include "runtime/kernel/cpu/Walk.h"
+#include "runtime/plan/LaunchAttributes.h"
 
 #include <cmath>
 
@@ -18,8 +19,8 @@ std::uint8_t kindsOfSettings(const plan::InstructionT &instruction) {
   if (const plan::FillT *fill = instruction.operation.AsFill())
     kinds = kindOf(fill->value);
   if (const plan::LaunchT *launch = instruction.operation.AsLaunch())
-    for (const auto &attribute : launch->attributes)
-      kinds |= kindOf(attribute->number);
+    for (const Attributes::Item &item : attributesOf(*launch).all())
+      kinds |= kindOf(item.number);
   return kinds;
 }
 

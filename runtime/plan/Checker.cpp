@@ -55,7 +55,7 @@ const std::vector<CheckStage> &stages() {
       {check::wellFormedTables, {1}},
       {check::wellFormedProgram, {1}},
       {check::wellFormedCode, {1}},
-      {check::inputsAreRecorded, {1}},
+      {check::portsAreRecorded, {1}},
       {check::sameEverywhere, {17}},
       {check::reductionsAreOrdered, {13}},
       {check::collectivesAgree, {5}},

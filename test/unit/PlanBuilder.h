@@ -203,7 +203,7 @@ public:
     added->shape = std::move(shape);
     added->dim = axes.empty() ? -1 : 0;
     added->axes = std::move(axes);
-    added->chunk = plan.buffers[buffer]->shape.empty() ? 0 : plan.buffers[buffer]->shape[0];
+    added->chunk = added->dim < 0 ? 0 : plan.buffers[buffer]->shape[0];
     added->buffer = buffer;
     plan.parameters.push_back(std::move(added));
     return *plan.parameters.back();

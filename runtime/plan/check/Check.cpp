@@ -5,7 +5,10 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
 
+#include "runtime/plan/LaunchAttributes.h"
+
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -86,13 +89,24 @@ bool viewsDisjoint(const plan::ViewT &first, std::uint64_t a, const plan::ViewT 
   return gap >= x.run && gap + y.run <= x.period;
 }
 
+std::string formProblem(std::span<const std::unique_ptr<plan::AttributeT>> attributes) {
+  const std::string *last = nullptr;
+  for (const auto &own : attributes) {
+    const std::string name = "attribute '" + own->name + "'";
+    if (own->kind > 2)
+      return name + " is of unknown kind";
+    if ((own->kind != 0 && own->integer != 0) || (own->kind != 1 && std::bit_cast<std::uint64_t>(own->number) != 0) ||
+        (own->kind != 2 && !own->list.empty()))
+      return name + " has a value in a field of another kind";
+    if (own->name.empty() || (last && own->name <= *last))
+      return name + ", expected attributes with separate names, in their order";
+    last = &own->name;
+  }
+  return {};
+}
+
 bool readsOutput(const plan::PlanT &plan, const plan::LaunchT &launch) {
-  if (plan.kernels[launch.kernel] != "accumulate")
-    return false;
-  for (const auto &attribute : launch.attributes)
-    if (attribute->name == "first")
-      return attribute->integer == 0;
-  return true;
+  return plan.kernels[launch.kernel] == "accumulate" && attributesOf(launch).integer("first", 0) == 0;
 }
 
 std::uint64_t shardElements(const plan::ParameterT &parameter) {

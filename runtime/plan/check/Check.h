@@ -60,8 +60,9 @@ Verdict wellFormedTables(const plan::PlanT &plan, Findings &findings);
 Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings);
 /// P1, the instructions and their views.
 Verdict wellFormedCode(const plan::PlanT &plan, Findings &findings);
-/// P1: the inputs of an entry point are those of its function in the unsharded program; those of the step are scalars.
-Verdict inputsAreRecorded(const plan::PlanT &plan, Findings &findings);
+/// P1, what the host writes: the inputs of an entry point are those of its function in the unsharded program; only the
+/// entry point that initializes is not in it.
+Verdict portsAreRecorded(const plan::PlanT &plan, Findings &findings);
 /// P4 and P8: units of gathered buffers agree with their use.
 Verdict declarationsHold(const plan::PlanT &plan, Findings &findings);
 /// P17: the digest and versions.
@@ -113,6 +114,10 @@ template <typename Visit> Verdict followSamples(const plan::EntryT &entry, Visit
   }
   return {};
 }
+
+/// Why attributes are not in the one form that they have: in the order of their names, each name once, and of each only
+/// the field of its kind is set. Empty if they are.
+std::string formProblem(std::span<const std::unique_ptr<plan::AttributeT>> attributes);
 
 /// "bytes [64, 128) of device".
 std::string byteRange(plan::Space space, std::uint64_t begin, std::uint64_t end);

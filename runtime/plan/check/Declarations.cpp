@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace sluice::check {
 namespace {
@@ -114,37 +115,83 @@ private:
   const Shards shards;
 };
 
-} // namespace
-
-Verdict inputsAreRecorded(const plan::PlanT &plan, Findings &findings) {
-  std::map<std::string, std::map<std::string, plan::PortRole>> recorded;
-  if (plan.program) {
-    std::uint32_t input = 0;
-    for (const auto &function : plan.program->functions)
-      for (auto &roles = recorded[plan.program->names[function->name]]; input < function->inputs_end; ++input)
-        roles.emplace(plan.program->names[plan.program->input_names[input]], plan.program->input_roles[input]);
-  }
-  for (const auto &entry : plan.entries) {
-    const auto function = recorded.find(entry->name);
-    for (const auto &port : entry->inputs) {
-      const std::string name = "input '" + port->name + "' of '" + entry->name + "'";
-      if (function != recorded.end()) {
-        const auto role = function->second.find(port->name);
-        if (role == function->second.end())
-          return bad(1, name, " is not in the unsharded program");
-        if (role->second != port->role)
-          return bad(1, name, ", expected the role ", plan::EnumNamePortRole(role->second),
-                     " of the unsharded program but got ", plan::EnumNamePortRole(port->role));
-      }
-      if (!isOfStep(port->role))
-        continue;
-      const bool isFloat = port->view->dtype <= plan::DType::f16;
-      if (!port->view->shape.empty() || port->per_repetition ||
-          (isInteger(port->role) ? port->view->dtype != plan::DType::i64 : !isFloat))
-        return bad(1, name, ", expected one scalar ", (isInteger(port->role) ? "i64" : "of a floating-point type"));
-    }
+/// The inputs of an entry point are those of its function, in their order, with their roles, types and extents: of one
+/// rank and one micro-batch.
+Verdict checkInputs(const plan::ProgramT &program, const plan::EntryT &entry, std::uint32_t first, std::uint32_t end) {
+  for (std::uint32_t k = 0; k < std::max<std::size_t>(entry.inputs.size(), end - first); ++k) {
+    const std::string *expected = first + k < end ? &program.names[program.input_names[first + k]] : nullptr;
+    if (k >= entry.inputs.size())
+      return bad(1, "'", entry.name, "', missing input '", *expected, "' of the unsharded program");
+    const plan::PortT &port = *entry.inputs[k];
+    const std::string name = "input '" + port.name + "' of '" + entry.name + "'";
+    if (!expected || *expected != port.name)
+      return bad(1, name, " is not in the unsharded program at its position");
+    if (const plan::PortRole role = program.input_roles[first + k]; role != port.role)
+      return bad(1, name, ", expected the role ", plan::EnumNamePortRole(role), " of the unsharded program but got ",
+                 plan::EnumNamePortRole(port.role));
+    const std::uint32_t id = program.inputs[first + k];
+    if (id == 0)
+      return bad(1, name, ", expected a value of the unsharded program");
+    const plan::ProgramTypeT &type = *program.types[program.values[id - 1]];
+    if (type.dtype != port.view->dtype || type.shape != port.view->shape)
+      return bad(1, name, ", expected ", typeText(type.dtype, type.shape), " as in the unsharded program but got ",
+                 typeText(port.view->dtype, port.view->shape));
   }
   return {};
+}
+
+/// What the host writes by roles: scalars once in a step, other inputs for each micro-batch.
+Verdict checkRoles(const plan::EntryT &entry) {
+  for (const auto &port : entry.inputs) {
+    const std::string name = "input '" + port->name + "' of '" + entry.name + "'";
+    const bool isFloat = port->view->dtype <= plan::DType::f16;
+    if (isOfStep(port->role) && (!port->view->shape.empty() || port->per_repetition ||
+                                 (isInteger(port->role) ? port->view->dtype != plan::DType::i64 : !isFloat)))
+      return bad(1, name, ", expected one scalar ", (isInteger(port->role) ? "i64" : "of a floating-point type"));
+    if (port->role == plan::PortRole::row && (!port->view->shape.empty() || port->view->dtype != plan::DType::i64))
+      return bad(1, name, ", expected a scalar i64");
+    if (!isOfStep(port->role) && !port->per_repetition && !entry.sections.empty() && entry.sections[0]->repeat > 1)
+      return bad(1, name, ", expected a slice for each micro-batch");
+  }
+  for (const auto &port : entry.outputs)
+    if (port->per_repetition)
+      return bad(1, "output '", port->name, "' of '", entry.name, "', expected one value of the step");
+  return {};
+}
+
+/// The entry point that is not in the unsharded program computes the initial values from the seed.
+Verdict checkInitialization(const plan::PlanT &plan, const std::set<std::string> &recorded) {
+  for (const auto &entry : plan.entries) {
+    if ((entry->name == initName) == !recorded.contains(entry->name)) {
+      for (const auto &port : entry->inputs)
+        if (entry->name == initName && port->role != plan::PortRole::seed)
+          return bad(1, "input '", port->name, "' of '", initName, "', expected only the seed");
+      continue;
+    }
+    return bad(1, "entry point '", entry->name, "', expected ",
+               entry->name == initName ? "it outside of the unsharded program" : "a function of the unsharded program");
+  }
+  return {};
+}
+
+} // namespace
+
+Verdict portsAreRecorded(const plan::PlanT &plan, Findings &findings) {
+  for (const auto &entry : plan.entries)
+    SLUICE_CHECK(checkRoles(*entry));
+  if (!plan.program || plan.program->functions.empty())
+    return {};
+  std::set<std::string> recorded;
+  std::uint32_t first = 0;
+  for (const auto &function : plan.program->functions) {
+    const std::string &name = plan.program->names[function->name];
+    recorded.insert(name);
+    const std::uint32_t begin = std::exchange(first, function->inputs_end);
+    if (const int e = findEntry(plan, name); e >= 0)
+      SLUICE_CHECK(checkInputs(*plan.program, *plan.entries[std::size_t(e)], begin, first));
+  }
+  findings[1].facts += plan.program->inputs.size();
+  return checkInitialization(plan, recorded);
 }
 
 Verdict declarationsHold(const plan::PlanT &plan, Findings &findings) {

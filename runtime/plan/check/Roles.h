@@ -11,6 +11,9 @@
 
 namespace sluice::check {
 
+/// The entry point that computes the initial values. No function of the unsharded program has this name.
+inline constexpr const char *initName = "init";
+
 /// True for an input that has one value on all ranks and in all micro-batches of a step.
 constexpr bool isOfStep(plan::PortRole role) {
   switch (role) {

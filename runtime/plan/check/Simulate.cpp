@@ -33,7 +33,6 @@ public:
   }
 
   Verdict run() {
-    SLUICE_CHECK(checkPortLifespans());
     const std::vector<Action> &actions = state.actions.actions;
     const bool carries =
         std::any_of(actions.begin(), actions.end(), [](const Action &action) { return action.carried; });
@@ -124,21 +123,6 @@ private:
   }
 
   //===--- The host ---===//
-
-  Verdict checkPortLifespans() const {
-    const std::uint32_t count = std::uint32_t(state.actions.actions.size());
-    for (const auto *ports : {&state.entry.inputs, &state.entry.outputs})
-      for (const auto &port : *ports) {
-        const plan::BufferT &buffer = *state.plan.buffers[port->view->buffer];
-        const bool isInput = ports == &state.entry.inputs;
-        if (buffer.entry != -1 && (isInput ? buffer.begin != 0 : buffer.end != count))
-          return refuse(12,
-                        concat(std::string(isInput ? "input" : "output"), " '", port->name, "' of '", state.entry.name,
-                               "', expected its buffer to be live ", (isInput ? "from the start" : "until the end"),
-                               " of the step but its lifespan is [", buffer.begin, ", ", buffer.end, ")"));
-      }
-    return {};
-  }
 
   /// The host writes inputs after all instructions that use them, so no access to these bytes is in flight.
   void writeInputs() {

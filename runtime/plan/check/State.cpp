@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <unordered_map>
 
 namespace sluice::check {
@@ -41,26 +40,20 @@ struct Tensor {
 };
 using Tensors = std::map<TensorName, Tensor>;
 
-/// Declares each name once.
-Verdict declaredState(const plan::PlanT &plan, Tensors &state) {
-  const auto add = [&](TensorName name, Tensor tensor) -> Verdict {
-    const auto [found, isNew] = state.emplace(std::move(name), std::move(tensor));
-    return isNew ? Verdict() : badState(textOf(found->first), " is declared twice");
-  };
+/// By P1 the names are distinct.
+Tensors declaredState(const plan::PlanT &plan) {
+  Tensors state;
   for (const auto &parameter : plan.parameters) {
-    SLUICE_CHECK(add({parameter->name, ""}, {parameter->dtype, parameter->shape, parameter->buffer}));
-    for (const auto &own : parameter->states) {
-      if (own->name.empty())
-        return badState("a state of '", parameter->name, "' has no name");
-      SLUICE_CHECK(add({parameter->name, own->name},
-                       {plan.buffers[own->buffer]->dtype, parameter->shape, own->buffer, BufferClass::optimizer}));
-    }
+    state[{parameter->name, ""}] = {parameter->dtype, parameter->shape, parameter->buffer};
+    for (const auto &own : parameter->states)
+      state[{parameter->name, own->name}] = {plan.buffers[own->buffer]->dtype, parameter->shape, own->buffer,
+                                             BufferClass::optimizer};
   }
   for (const auto &variable : plan.variables) {
     const plan::BufferT &buffer = *plan.buffers[variable->buffer];
-    SLUICE_CHECK(add({variable->name, ""}, {buffer.dtype, buffer.shape, variable->buffer, BufferClass::state}));
+    state[{variable->name, ""}] = {buffer.dtype, buffer.shape, variable->buffer, BufferClass::state};
   }
-  return {};
+  return state;
 }
 
 /// Each persistent buffer holds one tensor.
@@ -141,12 +134,9 @@ Verdict checkOutputs(const plan::PlanT &plan, Finding &finding) {
     if (e < 0)
       continue;
     const plan::EntryT &entry = *plan.entries[std::size_t(e)];
-    std::set<std::string> names;
     for (std::uint32_t k = 0; k < entry.outputs.size(); ++k) {
       ++finding.facts;
       const std::string &name = entry.outputs[k]->name;
-      if (!names.insert(name).second)
-        return badState("'", entry.name, "' has two outputs '", name, "'");
       // Further outputs are those that P9 recognizes, such as the loss of a rank.
       if (const std::string *expected =
               begin + k < function->outputs_end ? &program.names[program.output_names[begin + k]] : nullptr;
@@ -161,8 +151,7 @@ Verdict checkOutputs(const plan::PlanT &plan, Finding &finding) {
 } // namespace
 
 Verdict stateIsComplete(const plan::PlanT &plan, Findings &findings) {
-  Tensors state;
-  SLUICE_CHECK(declaredState(plan, state));
+  const Tensors state = declaredState(plan);
   SLUICE_CHECK(checkBuffers(plan, state));
   findings[15].facts += state.size();
   if (!plan.program || plan.program->functions.empty()) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <string_view>
 
@@ -42,10 +43,11 @@ struct Site {
 };
 
 Verdict checkValid(const Site &site, const plan::ViewT &view) {
-  std::set<std::uint32_t> dims;
+  std::int64_t last = -1;
   for (const auto &valid : view.valid) {
-    if (valid->dim >= view.shape.size() || !dims.insert(valid->dim).second)
-      return site.bad("expected the valid extent of a dim of the view, each dim once, but got dim ", valid->dim);
+    if (valid->dim >= view.shape.size() || valid->dim <= last)
+      return site.bad("expected valid extents of dims of the view in ascending order but got dim ", valid->dim);
+    last = valid->dim;
     if (valid->total < 0 || valid->chunk != view.shape[valid->dim])
       return site.bad("expected the valid extent of dim ", valid->dim, " in chunks of ", view.shape[valid->dim],
                       " but got chunk ", valid->chunk, " of ", valid->total);
@@ -100,15 +102,13 @@ Verdict checkSpace(const Site &site, const plan::ViewT &view, const plan::Stream
 /// The attributes are those of the kernel's record, of its kinds and values.
 Verdict checkAttributes(const Site &site, const plan::LaunchT &launch, const KernelRecord &record,
                         const Attributes &attributes) {
-  for (const auto &attribute : launch.attributes)
-    if (attribute->kind > 2)
-      return site.bad("attribute '" + attribute->name + "' is of unknown kind");
+  if (const std::string problem = formProblem(launch.attributes); !problem.empty())
+    return site.bad(problem);
   if (const std::string problem = attributeProblem(record, attributes); !problem.empty())
     return site.bad("kernel '" + std::string(record.name) + "' " + problem);
   for (const auto &attribute : launch.attributes) {
-    constexpr AttributeKind stored[] = {AttributeKind::integer, AttributeKind::number, AttributeKind::list};
     const AttributeRecord *known = std::ranges::find(record.attributes, attribute->name, &AttributeRecord::name);
-    if (const std::string_view given = kindText(stored[attribute->kind]); given != kindText(known->kind))
+    if (const std::string_view given = kindText(storedKinds[attribute->kind]); given != kindText(known->kind))
       return site.bad("kernel '" + std::string(record.name) + "' attribute '" + attribute->name + "', expected " +
                       std::string(kindText(known->kind)) + " but got " + std::string(given));
   }
@@ -192,8 +192,8 @@ Verdict checkCollective(const Site &site, const plan::CollectiveT &collective, c
   if (collective.kind > plan::CollectiveKind::broadcast)
     return site.bad(std::string("collective kind ") + plan::EnumNameCollectiveKind(collective.kind) +
                     " is reserved and has no meaning in this version");
-  if (!std::isfinite(collective.scale))
-    return site.bad("expected a finite scale");
+  if (!std::isfinite(collective.scale) || (collective.op != plan::ReduceOp::premul_sum && collective.scale != 1))
+    return site.bad("expected a finite scale, and 1 without premul_sum");
   if (collective.segments.empty())
     return site.bad("expected at least one segment");
   for (const auto &segment : collective.segments) {
@@ -234,6 +234,9 @@ Verdict checkOperation(const Site &site, const plan::InstructionT &instruction, 
     return {};
   }
   case plan::Operation::Release:
+    if (std::set<std::uint32_t>(operation.AsRelease()->buffers.begin(), operation.AsRelease()->buffers.end()).size() !=
+        std::max<std::size_t>(operation.AsRelease()->buffers.size(), 1))
+      return site.bad("expected a release of buffers, each once");
     for (std::uint32_t buffer : operation.AsRelease()->buffers) {
       if (buffer >= site.plan.buffers.size())
         return site.bad("buffer ", buffer, " does not exist");
@@ -254,9 +257,13 @@ Verdict checkInstruction(const Site &site, const plan::InstructionT &instruction
   if (instruction.repetitions.size() > maxListed)
     return site.bad("expected a predicate that lists at most ", maxListed, " repetitions but got ",
                     instruction.repetitions.size());
-  for (std::uint32_t repetition : instruction.repetitions)
-    if (repetition >= site.repeat)
-      return site.bad("repetition ", repetition, " does not exist");
+  const bool isListed = instruction.when == plan::When::listed;
+  if (isListed == instruction.repetitions.empty() ||
+      std::ranges::adjacent_find(instruction.repetitions, std::greater_equal()) != instruction.repetitions.end())
+    return site.bad(isListed ? "expected a list of repetitions in ascending order"
+                             : "lists repetitions, but its predicate has no list");
+  if (isListed && instruction.repetitions.back() >= site.repeat)
+    return site.bad("repetition ", instruction.repetitions.back(), " does not exist");
   if (instruction.unit < -1 || instruction.unit >= std::int64_t(site.plan.units.size()))
     return site.bad("unit ", instruction.unit, " does not exist");
   if (instruction.location < -1 || instruction.location >= std::int64_t(site.plan.locations.size()))
@@ -264,6 +271,8 @@ Verdict checkInstruction(const Site &site, const plan::InstructionT &instruction
   return checkOperation(site, instruction, entry);
 }
 
+/// The host accesses the bytes of a port at any time of a step: its buffer has no other bytes and no other port, and is
+/// live in the whole step.
 Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &port) {
   const plan::EntryT &entry = *plan.entries[e];
   Site site{plan, e, 1, &port.name, "port"};
@@ -273,14 +282,45 @@ Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &po
     site.repeat = entry.sections[0]->repeat;
   }
   SLUICE_CHECK(checkView(site, port.view.get()));
-  if (const plan::BufferT &buffer = *plan.buffers[port.view->buffer]; buffer.space != plan::Space::host)
+  const plan::BufferT &buffer = *plan.buffers[port.view->buffer];
+  if (buffer.space != plan::Space::host)
     return site.bad("expected a buffer in host memory but '" + buffer.name + "' is in " +
                     plan::EnumNameSpace(buffer.space));
+  if (buffer.entry == -1 || buffer.begin != 0 || buffer.end != instructionCount(entry))
+    return site.bad("expected a buffer that is live in the whole step, and only in it, but '" + buffer.name +
+                    "' is not");
   if (!isDense(*port.view) || !port.view->valid.empty())
     return site.bad("expected a dense view without valid extents");
-  if (const std::uint64_t bytes = *viewBytes(*port.view); site.repeat > 1 && port.view->repetition_stride != bytes)
-    return site.bad("expected slices at a distance of their ", bytes, " bytes but got ", port.view->repetition_stride);
+  const std::uint64_t bytes = *viewBytes(*port.view);
+  if (const std::uint64_t distance = port.per_repetition ? bytes : 0; port.view->repetition_stride != distance)
+    return site.bad("expected slices at a distance of ", distance, " bytes but got ", port.view->repetition_stride);
+  if (port.view->offset != 0 || bytes * site.repeat != buffer.bytes)
+    return site.bad("expected all bytes of buffer '" + buffer.name + "'");
   return {};
+}
+
+/// All ports of an entry point. What the host writes no instruction writes.
+Verdict checkPorts(const plan::PlanT &plan, std::int32_t e) {
+  const plan::EntryT &entry = *plan.entries[e];
+  std::set<std::uint32_t> inputs, all;
+  for (const auto *ports : {&entry.inputs, &entry.outputs})
+    for (const auto &port : *ports) {
+      SLUICE_CHECK(checkPort(plan, e, *port));
+      if (!all.insert(port->view->buffer).second)
+        return Site{plan, e, 1, &port->name, "port"}.bad("its buffer '", plan.buffers[port->view->buffer]->name,
+                                                         "' is that of another port");
+      if (ports == &entry.inputs)
+        inputs.insert(port->view->buffer);
+    }
+  Verdict verdict;
+  forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
+    forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
+      if (!verdict && isWrite && inputs.contains(view.buffer))
+        verdict = Site{plan, e, 1, nullptr, "", i}.bad("writes the input '", plan.buffers[view.buffer]->name,
+                                                       "', which only the host writes");
+    });
+  });
+  return verdict;
 }
 
 } // namespace
@@ -303,10 +343,7 @@ Verdict wellFormedCode(const plan::PlanT &plan, Findings &findings) {
             followed);
     }
     findings[1].facts += entry.inputs.size() + entry.outputs.size();
-    for (const auto &port : entry.inputs)
-      SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));
-    for (const auto &port : entry.outputs)
-      SLUICE_CHECK(checkPort(plan, std::int32_t(e), *port));
+    SLUICE_CHECK(checkPorts(plan, std::int32_t(e)));
   }
   return {};
 }

@@ -61,10 +61,8 @@ Verdict checkFunctions(const plan::ProgramT &program) {
 Verdict checkKind(const plan::ProgramKindT &kind) {
   if (kind.phase > plan::Phase::MAX)
     return badProgram("op '" + kind.op + "' is of unknown phase");
-  for (const auto &attribute : kind.attributes)
-    if (attribute->kind > 2)
-      return badProgram("attribute '" + attribute->name + "' is of unknown kind");
-  return {};
+  const std::string problem = formProblem(kind.attributes);
+  return problem.empty() ? Verdict() : badProgram("op '" + kind.op + "', " + problem);
 }
 
 } // namespace
@@ -79,6 +77,9 @@ Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings) {
                         " has an unknown dtype, too many dims, is negative or overflows");
   for (const auto &kind : program.kinds)
     SLUICE_CHECK(checkKind(*kind));
+  if (program.names.empty() || !program.names.front().empty() ||
+      std::set<std::string_view>(program.names.begin(), program.names.end()).size() != program.names.size())
+    return badProgram("expected separate names, the first of them empty");
   SLUICE_CHECK(checkBelow("type", program.values, program.types.size()));
   const std::size_t ids = program.values.size() + 1, ops = program.op_kinds.size();
   findings[1].facts += ops;

@@ -13,6 +13,8 @@
 #include <bit>
 #include <cmath>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 namespace sluice::check {
 namespace {
@@ -148,6 +150,53 @@ bool axesAreSound(const plan::PlanT &plan, const std::vector<std::uint32_t> &axe
   return true;
 }
 
+/// Only the numbers that the kind uses are set.
+Verdict checkInitializer(const std::string &name, const plan::InitializerT *initializer) {
+  if (!initializer)
+    return {};
+  using enum plan::InitializerKind;
+  const auto [kind, a, b] = std::tuple(initializer->kind, initializer->a, initializer->b);
+  if (kind > plan::InitializerKind::MAX)
+    return bad(name, ", unknown initializer");
+  const bool isRandom = kind == normal || kind == uniform;
+  if (!std::isfinite(a) || !std::isfinite(b) || (!isRandom && (b != 0 || initializer->zero_row != -1)) ||
+      ((kind == zeros || kind == ones) && a != 0) || initializer->zero_row < -1)
+    return bad(name, ", its initializer has a number that '", plan::EnumNameInitializerKind(kind), "' does not use");
+  return {};
+}
+
+/// Names that refer to a row of a table: each is used once. Aliases are further names of parameters.
+Verdict checkNames(const plan::PlanT &plan) {
+  std::set<std::string_view> names;
+  const auto add = [&](const char *what, const std::string &name) -> Verdict {
+    return name.empty() || !names.insert(name).second
+               ? bad(what, " ", inQuotes(name), ", its name is empty or used twice")
+               : Verdict();
+  };
+  for (const auto &parameter : plan.parameters)
+    SLUICE_CHECK(add("parameter", parameter->name));
+  for (const auto &parameter : plan.parameters)
+    for (const std::string &alias : parameter->aliases)
+      SLUICE_CHECK(add("alias", alias));
+  for (const auto &variable : plan.variables)
+    SLUICE_CHECK(add("variable", variable->name));
+  names.clear();
+  for (const auto &unit : plan.units)
+    SLUICE_CHECK(add("unit", unit->name));
+  names.clear();
+  for (const auto &buffer : plan.buffers)
+    SLUICE_CHECK(add("buffer", buffer->name));
+  names.clear();
+  for (const std::string &kernel : plan.kernels)
+    SLUICE_CHECK(add("kernel", kernel));
+  for (const auto &parameter : plan.parameters) {
+    names.clear();
+    for (const auto &state : parameter->states)
+      SLUICE_CHECK(add("state", state->name));
+  }
+  return {};
+}
+
 Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &parameter) {
   const auto name = [&] { return "parameter " + inQuotes(parameter.name); };
   if (parameter.dtype > plan::DType::MAX)
@@ -179,8 +228,7 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
   }
   if (parameter.buffer >= plan.buffers.size())
     return bad(name(), ", buffer ", parameter.buffer, " does not exist");
-  if (parameter.initializer && parameter.initializer->kind > plan::InitializerKind::MAX)
-    return bad(name() + ", unknown initializer");
+  SLUICE_CHECK(checkInitializer(name(), parameter.initializer.get()));
   for (const auto &state : parameter.states)
     if (state->buffer >= plan.buffers.size())
       return bad(name(), ", buffer ", state->buffer, " of its state ", inQuotes(state->name), " does not exist");
@@ -217,6 +265,7 @@ Verdict checkLearningRate(const plan::PlanT &plan) {
 /// Each port has a role of its direction, and no other port has it unless it is `data`.
 Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
   std::set<plan::PortRole> seen;
+  std::set<std::string> names;
   for (const auto &port : isInput ? entry.inputs : entry.outputs) {
     const auto name = [&] {
       return concat(isInput ? "input " : "output ", inQuotes(port->name), " of ", inQuotes(entry.name));
@@ -228,6 +277,8 @@ Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
                  plan::EnumNamePortRole(port->role));
     if (port->role != plan::PortRole::data && !seen.insert(port->role).second)
       return bad(name(), " has the role of another: ", plan::EnumNamePortRole(port->role));
+    if (port->name.empty() || !names.insert(port->name).second)
+      return bad(name(), ", its name is empty or used twice");
   }
   return {};
 }
@@ -281,19 +332,22 @@ Verdict wellFormedTables(const plan::PlanT &plan, Findings &findings) {
                    ", expected exactly one unit to list it, the one that it names");
       inUnit[p] = true;
     }
-  names.clear();
   for (std::size_t p = 0; p < plan.parameters.size(); ++p) {
     SLUICE_CHECK(checkParameter(plan, *plan.parameters[p]));
     if (!inUnit[p])
       return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", its unit does not name it");
-    if (!names.insert(plan.parameters[p]->name).second)
-      return bad("parameter " + inQuotes(plan.parameters[p]->name) + ", its name is empty or used twice");
   }
-  for (const auto &variable : plan.variables)
+  for (const auto &variable : plan.variables) {
     if (variable->buffer >= plan.buffers.size() || plan.buffers[variable->buffer]->entry != -1)
       return bad("variable " + inQuotes(variable->name) + ", expected a persistent buffer");
+    SLUICE_CHECK(checkInitializer("variable " + inQuotes(variable->name), variable->initializer.get()));
+  }
+  SLUICE_CHECK(checkNames(plan));
   if (!plan.target)
     return bad("plan, expected a target");
+  if (const int e = findEntry(plan, "train_step"); e >= 0 && !plan.entries[std::size_t(e)]->sections.empty())
+    if (const std::uint32_t repeat = plan.entries[std::size_t(e)]->sections[0]->repeat; plan.microbatches != repeat)
+      return bad("plan, expected the ", repeat, " micro-batches of 'train_step' but got ", plan.microbatches);
   if (plan.target->threads > maxThreads)
     return bad("target, expected at most ", maxThreads, " threads but got ", plan.target->threads);
   return {};

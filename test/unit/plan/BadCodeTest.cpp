@@ -24,7 +24,20 @@ const Bad code[] = {
      [](HandPlan &h) { h.launch("loss").inputs[0]->shape.assign(9, 1); }},
     {"ListTooLong", 1, "expected a predicate that lists at most 64 repetitions but got 65",
      [](HandPlan &h) { h.at("micro done").repetitions.assign(65, 0); }},
-    {"ListBeyondSection", 1, "repetition 2 does not exist", [](HandPlan &h) { h.at("micro done").repetitions = {2}; }},
+    {"ListBeyondSection", 1, "repetition 2 does not exist",
+     [](HandPlan &h) {
+       h.at("micro done").when = plan::When::listed;
+       h.at("micro done").repetitions = {0, 2};
+     }},
+    {"ListWithoutItsPredicate", 1, "lists repetitions, but its predicate has no list",
+     [](HandPlan &h) { h.at("micro done").repetitions = {0}; }},
+    {"EmptyList", 1, "expected a list of repetitions in ascending order",
+     [](HandPlan &h) { h.at("micro done").when = plan::When::listed; }},
+    {"ListOfOneTwice", 1, "expected a list of repetitions in ascending order",
+     [](HandPlan &h) {
+       h.at("micro done").when = plan::When::listed;
+       h.at("micro done").repetitions = {1, 1};
+     }},
     {"UnknownPredicate", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").when = plan::When(9); }},
     {"UnknownPhase", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").phase = plan::Phase(9); }},
     {"NoLocation", 1, "location 0 does not exist", [](HandPlan &h) { h.at("h").location = 0; }},
@@ -54,9 +67,9 @@ const Bad code[] = {
      [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {24}; }},
     {"ReleaseOfAShard", 1, "buffer 'a.weight' belongs to a different entry point",
      [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {h.bufferId("a.weight")}; }},
-    {"ValidOfNoDim", 1, "expected the valid extent of a dim of the view, each dim once, but got dim 2",
+    {"ValidOfNoDim", 1, "expected valid extents of dims of the view in ascending order but got dim 2",
      [](HandPlan &h) { h.launch("update a").outputs[0]->valid[0]->dim = 2; }},
-    {"ValidTwice", 1, "expected the valid extent of a dim of the view, each dim once, but got dim 0",
+    {"ValidTwice", 1, "expected valid extents of dims of the view in ascending order but got dim 0",
      [](HandPlan &h) {
        auto &valid = h.launch("update a").outputs[0]->valid;
        valid.push_back(std::make_unique<plan::ValidT>(*valid[0]));

@@ -13,6 +13,30 @@ void persist(HandPlan &h, const char *name) {
   h.plan.arenas[0]->bytes = h.plan.arenas[0]->persistent = 1216;
 }
 
+/// Adds an entry point without effect, with one scalar input.
+void addEntry(HandPlan &h, const char *name, const char *input) {
+  auto entry = std::make_unique<plan::EntryT>();
+  entry->name = name;
+  entry->events = 1;
+  entry->sections.push_back(std::make_unique<plan::SectionT>());
+  auto record = std::make_unique<plan::InstructionT>();
+  record->operation.Set(plan::RecordT());
+  entry->sections[0]->instructions.push_back(std::move(record));
+  auto buffer = std::make_unique<plan::BufferT>(h.buffer("host.step"));
+  buffer->name = std::string("host.") + name;
+  buffer->entry = std::int32_t(h.plan.entries.size());
+  buffer->end = 1;
+  auto port = std::make_unique<plan::PortT>();
+  port->name = input;
+  port->role = impliedPortRole(input);
+  port->view = std::make_unique<plan::ViewT>();
+  port->view->buffer = std::uint32_t(h.plan.buffers.size());
+  port->view->dtype = buffer->dtype;
+  h.plan.buffers.push_back(std::move(buffer));
+  entry->inputs.push_back(std::move(port));
+  h.plan.entries.push_back(std::move(entry));
+}
+
 /// The views of two inputs are exchanged.
 void exchangeInputs(HandPlan &h, std::size_t a, std::size_t b) {
   auto &inputs = h.entry().inputs;
@@ -37,7 +61,77 @@ const Bad declarations[] = {
        h.buffer("gathered.a").class_ = plan::BufferClass::state;
        h.plan.variables.push_back(std::make_unique<plan::VariableT>());
        h.plan.variables[0]->buffer = h.bufferId("gathered.a");
+       h.plan.variables[0]->name = "mean";
      }},
+    {"InputOfTheNameOfAnother", 1, "input 'lr' of 'train_step', its name is empty or used twice",
+     [](HandPlan &h) {
+       h.entry().inputs.push_back(std::make_unique<plan::PortT>(*h.entry().inputs[1]));
+       h.entry().inputs.back()->role = plan::PortRole::data;
+     }},
+    {"InputInTheBytesOfAnother", 1, "port 'step' of 'train_step', its buffer 'host.lr' is that of another port",
+     [](HandPlan &h) { h.entry().inputs[2]->view = std::make_unique<plan::ViewT>(*h.entry().inputs[1]->view); }},
+    {"InputInAPartOfABuffer", 1, "port 'x' of 'train_step', expected all bytes of buffer 'host.x'",
+     [](HandPlan &h) {
+       h.entry().inputs[0]->view->shape = {1, 4};
+       h.entry().inputs[0]->view->repetition_stride = 16;
+     }},
+    {"InputInAPersistentBuffer", 1,
+     "port 'lr' of 'train_step', expected a buffer that is live in the whole step, and only in it, but 'host.lr'",
+     [](HandPlan &h) {
+       plan::BufferT &buffer = h.buffer("host.lr");
+       buffer.entry = -1;
+       buffer.begin = buffer.end = 0;
+       buffer.class_ = plan::BufferClass::state;
+       h.plan.variables.push_back(std::make_unique<plan::VariableT>());
+       h.plan.variables[0]->name = "lr";
+       h.plan.variables[0]->buffer = h.bufferId("host.lr");
+     }},
+    {"WriteToAnInput", 1, "writes the input 'host.x', which only the host writes",
+     [](HandPlan &h) {
+       // The rows of the second micro-batch.
+       plan::CopyT &copy = *h.at("copy x").operation.AsCopy();
+       copy.destination = std::make_unique<plan::ViewT>(*copy.source);
+       copy.source->repetition_stride = copy.destination->repetition_stride = 0;
+       copy.destination->offset = 32;
+     }},
+    {"InputOfAnotherShape", 1,
+     "input 'x' of 'train_step', expected f32[2x4] as in the unsharded program but got f32[8]",
+     [](HandPlan &h) { h.entry().inputs[0]->view->shape = {8}; }},
+    {"InputOfAnotherType", 1,
+     "input 'x' of 'train_step', expected f32[2x4] as in the unsharded program but got i32[2x4]",
+     [](HandPlan &h) { h.entry().inputs[0]->view->dtype = plan::DType::i32; }},
+    {"InputMissing", 1, "'train_step', missing input 'step' of the unsharded program",
+     [](HandPlan &h) { h.entry().inputs.pop_back(); }},
+    {"InputsInAnotherOrder", 1, "input 'lr' of 'train_step' is not in the unsharded program at its position",
+     [](HandPlan &h) { std::swap(h.entry().inputs[0], h.entry().inputs[1]); }},
+    {"InputOfNoValue", 1, "input 'x' of 'train_step', expected a value of the unsharded program",
+     [](HandPlan &h) { h.plan.program->inputs[0] = 0; }},
+    {"RowsOfOneMicrobatch", 1, "input 'x' of 'train_step', expected a slice for each micro-batch",
+     [](HandPlan &h) {
+       h.entry().inputs[0]->per_repetition = false;
+       h.entry().inputs[0]->view->repetition_stride = 0;
+       h.at("copy x").operation.AsCopy()->source->repetition_stride = 0;
+       h.buffer("host.x").shape = {2, 4};
+       h.buffer("host.x").bytes = 32;
+     }},
+    {"RowNumberThatIsNoScalar", 1, "input 'x' of 'train_step', expected a scalar i64",
+     [](HandPlan &h) { h.entry().inputs[0]->role = h.plan.program->input_roles[0] = plan::PortRole::row; }},
+    {"OutputOfEachMicrobatch", 1, "output 'loss' of 'train_step', expected one value of the step",
+     [](HandPlan &h) {
+       h.entry().outputs[0]->per_repetition = true;
+       h.entry().outputs[0]->view->repetition_stride = 4;
+       h.buffer("host.loss").shape = {2};
+       h.buffer("host.loss").bytes = 8;
+     }},
+    {"EntryPointOfNoFunction", 1, "entry point 'other', expected a function of the unsharded program",
+     [](HandPlan &h) { addEntry(h, "other", "seed"); }},
+    {"InitializationInTheProgram", 1, "entry point 'init', expected it outside of the unsharded program",
+     [](HandPlan &h) {
+       h.entry().name = "init";
+       std::ranges::replace(h.plan.program->names, std::string("train_step"), std::string("init"));
+     }},
+    {"InitializationWithData", 1, "input 'x' of 'init', expected only the seed",
+     [](HandPlan &h) { addEntry(h, "init", "x"); }},
     {"ShardCalledGathered", 4, "buffer 'a.weight' is gathered but has no unit",
      [](HandPlan &h) { h.buffer("a.weight").class_ = plan::BufferClass::gathered; }},
     {"ClassOfAShard", 15, "buffer 'a.weight.momentum_buffer', expected class optimizer but got parameter",

@@ -51,7 +51,48 @@ const Bad wellFormed[] = {
     {"AttributeBeyondItsValues", 1, "kernel 'accumulate' first, expected 0 to 1 but got 2",
      [](HandPlan &h) { h.launch("sum a").attributes[0]->integer = 2; }},
     {"AttributeOfAnotherKind", 1, "kernel 'accumulate' attribute 'first', expected an integer but got a number",
-     [](HandPlan &h) { h.launch("sum a").attributes[0]->kind = 1; }},
+     [](HandPlan &h) {
+       h.launch("sum a").attributes[0]->kind = 1;
+       h.launch("sum a").attributes[0]->integer = 0;
+     }},
+    {"AttributeInAnotherField", 1, "attribute 'first' has a value in a field of another kind",
+     [](HandPlan &h) { h.launch("sum a").attributes[0]->number = 1; }},
+    {"AttributeWithAList", 1, "attribute 'first' has a value in a field of another kind",
+     [](HandPlan &h) { h.launch("sum a").attributes[0]->list = {1}; }},
+    {"NumberInAnotherField", 1, "attribute 'momentum' has a value in a field of another kind",
+     [](HandPlan &h) { h.launch("update a").attributes[0]->integer = 1; }},
+    {"AttributeTwice", 1, "attribute 'first', expected attributes with separate names, in their order",
+     [](HandPlan &h) {
+       auto &attributes = h.launch("sum a").attributes;
+       attributes.push_back(std::make_unique<plan::AttributeT>(*attributes[0]));
+       attributes[1]->integer = 0;
+     }},
+    {"AttributeOfAnOpInAnotherField", 1, "op 'test.product', attribute 'axis' has a value in a field of another kind",
+     [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->number = 0.5; }},
+    {"AttributeOfAnOpTwice", 1, "attribute 'axis', expected attributes with separate names, in their order",
+     [](HandPlan &h) {
+       auto &attributes = h.plan.program->kinds[0]->attributes;
+       attributes.push_back(std::make_unique<plan::AttributeT>(*attributes[0]));
+     }},
+    {"NameOfTheProgramTwice", 1, "unsharded program, expected separate names, the first of them empty",
+     [](HandPlan &h) { h.plan.program->names[1] = h.plan.program->names[2]; }},
+    {"FirstNameOfTheProgram", 1, "unsharded program, expected separate names, the first of them empty",
+     [](HandPlan &h) { h.plan.program->names[0] = "first"; }},
+    {"ScaleOfAMean", 1, "expected a finite scale, and 1 without premul_sum",
+     [](HandPlan &h) { h.collective("reduce a").scale = 2; }},
+    {"UnitTwice", 1, "unit 'a', its name is empty or used twice", [](HandPlan &h) { h.plan.units[1]->name = "a"; }},
+    {"BufferTwice", 1, "buffer 'x', its name is empty or used twice", [](HandPlan &h) { h.buffer("y").name = "x"; }},
+    {"KernelTwice", 1, "kernel 'sgd', its name is empty or used twice",
+     [](HandPlan &h) { h.plan.kernels.push_back("sgd"); }},
+    {"AliasOfAnotherParameter", 1, "alias 'b.weight', its name is empty or used twice",
+     [](HandPlan &h) { h.parameter("a.weight").aliases = {"b.weight"}; }},
+    {"InitializerWithAnotherNumber", 1, "parameter 'a.weight', its initializer has a number that 'zeros' does not use",
+     [](HandPlan &h) {
+       h.parameter("a.weight").initializer = std::make_unique<plan::InitializerT>();
+       h.parameter("a.weight").initializer->a = 1;
+     }},
+    {"MicrobatchesOfAnotherNumber", 1, "plan, expected the 2 micro-batches of 'train_step' but got 3",
+     [](HandPlan &h) { h.plan.microbatches = 3; }},
     {"MissingAttribute", 1, "kernel 'power' is missing attribute 'exponent'",
      [](HandPlan &h) {
        h.plan.kernels.push_back("power");
@@ -109,7 +150,7 @@ const Bad wellFormed[] = {
     {"ListsWithoutEnd", 1, "expected lists of repetitions that make at most 67108864 instructions to follow but got ",
      [](HandPlan &h) {
        // Each instruction lists different repetitions, all of which would have to be simulated.
-       h.section(0).repeat = 1 << 20;
+       h.section(0).repeat = h.plan.microbatches = 1 << 20;
        h.at("copy x").operation.AsCopy()->source->repetition_stride = 0;
        for (std::uint32_t i = 0; i < 800; ++i) {
          auto instruction = std::make_unique<plan::InstructionT>();
@@ -138,7 +179,7 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.plan.program->types[0]->shape = {1ll << 62, 1ll << 62}; }},
     {"ProgramUnknownPhase", 1, "unsharded program, op 'test.product' is of unknown phase",
      [](HandPlan &h) { h.plan.program->kinds[0]->phase = plan::Phase(9); }},
-    {"ProgramUnknownAttribute", 1, "unsharded program, attribute 'axis' is of unknown kind",
+    {"ProgramUnknownAttribute", 1, "unsharded program, op 'test.product', attribute 'axis' is of unknown kind",
      [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->kind = 3; }},
     {"ProgramNoType", 1, "unsharded program, type 7 does not exist",
      [](HandPlan &h) { h.plan.program->values[2] = 7; }},
@@ -154,14 +195,14 @@ const Bad wellFormed[] = {
        h.plan.program->input_names.push_back(1);
        h.plan.program->input_roles.push_back(plan::PortRole::data);
      }},
-    {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 7 ops but got 6",
+    {"ProgramOpWithoutBlock", 1, "unsharded program, expected a name for each of 15 ops but got 14",
      [](HandPlan &h) { h.plan.program->op_blocks.pop_back(); }},
     {"ProgramInputWithoutName", 1, "unsharded program, expected a name for each of 3 inputs but got 0",
      [](HandPlan &h) { h.plan.program->input_names.clear(); }},
-    {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 5 ids among 7 ops",
-     [](HandPlan &h) { h.plan.program->operand_ends = {0, 0, 0, 3, 2, 4, 5}; }},
-    {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 7 ids among 7 ops",
-     [](HandPlan &h) { h.plan.program->result_ends = {1, 2, 3, 4, 5, 6, 6}; }},
+    {"ProgramEndsDescend", 1, "unsharded program, the ends of operands do not divide 13 ids among 15 ops",
+     [](HandPlan &h) { h.plan.program->operand_ends[3] = 3; }},
+    {"ProgramEndsShort", 1, "unsharded program, the ends of results do not divide 11 ids among 15 ops",
+     [](HandPlan &h) { h.plan.program->result_ends[14] = h.plan.program->result_ends[13] = 10; }},
     {"ProgramNoValue", 1, "unsharded program, value 40 does not exist",
      [](HandPlan &h) { h.plan.program->outputs = {40}; }},
     {"ProgramFunctionTwice", 1, "unsharded program, expected a separate name for each function but got name 8",

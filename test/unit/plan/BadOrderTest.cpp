@@ -120,8 +120,12 @@ const Bad gather[] = {
        h.buffer("grad.b").begin = h.buffer("y").end = h.index("grad b");
        h.buffer("y").end = h.index("grad b") + 1;
      }},
-    {"ReleasedTwice", 4, "which is not gathered",
+    {"ReleasedTwiceAtOnce", 1, "expected a release of buffers, each once",
      [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers.push_back(h.bufferId("gathered.a")); }},
+    {"ReleasesNothing", 1, "expected a release of buffers, each once",
+     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers.clear(); }},
+    {"ReleasedTwice", 4, "which is not gathered",
+     [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {h.bufferId("gathered.b")}; }},
     {"ReleasesWhatIsNotGathered", 4, "part of no gathered unit",
      [](HandPlan &h) { h.at("release a").operation.AsRelease()->buffers = {h.bufferId("x")}; }},
     {"GatheredAgain", 4, "again before its release", [](HandPlan &h) { h.drop("release b"); }},
@@ -162,11 +166,11 @@ const Bad boundary[] = {
     {"StillGathered", 12, "still gathered at the end", [](HandPlan &h) { h.at("release b").when = plan::When::first; }},
     {"GatherDoesNotWaitForUpdate", 12, "of the step before", [](HandPlan &h) { h.drop("gather waits: step done"); }},
     {"OutputNotWritten", 12, "is not there at the end", [](HandPlan &h) { h.drop("copy loss"); }},
-    {"OutputEndsEarly", 12,
-     "output 'loss' of 'train_step', expected its buffer to be live until the end of the step but its lifespan is [",
+    {"OutputEndsEarly", 1,
+     "port 'loss' of 'train_step', expected a buffer that is live in the whole step, and only in it, but 'host.loss'",
      [](HandPlan &h) { h.buffer("host.loss").end -= 1; }},
-    {"InputBeginsLate", 12,
-     "input 'lr' of 'train_step', expected its buffer to be live from the start of the step but its lifespan is [",
+    {"InputBeginsLate", 1,
+     "port 'lr' of 'train_step', expected a buffer that is live in the whole step, and only in it, but 'host.lr'",
      [](HandPlan &h) { h.buffer("host.lr").begin = h.index("copy lr"); }},
 };
 INSTANTIATE_TEST_SUITE_P(P12, BadPlan, testing::ValuesIn(boundary), nameOf);

@@ -13,11 +13,12 @@ const Bad sizes[] = {
     {"KeyOfAnotherUniformParameter", 14, "'a.weight' and 'b.weight' have the same initial values, both with key 0",
      [](HandPlan &h) {
        for (const char *name : {"a.weight", "b.weight"}) {
+         h.parameter(name).initializer = std::make_unique<plan::InitializerT>();
          h.parameter(name).initializer->kind = plan::InitializerKind::uniform;
          h.parameter(name).key = 0;
        }
      }},
-    {"VariableOfTheNameOfAParameter", 15, "'a.weight' is declared twice",
+    {"VariableOfTheNameOfAParameter", 1, "variable 'a.weight', its name is empty or used twice",
      [](HandPlan &h) {
        plan::BufferT &buffer = h.buffer("x");
        buffer.entry = -1;
@@ -51,14 +52,14 @@ TEST(ViewBytes, OverflowIsNoSize) {
 }
 
 /// The output is the first column, which a strided copy writes.
-TEST(Windows, AnOutputMayBeAColumn) {
+TEST(Windows, AnOutputIsMoreThanAColumn) {
   SmallPlan plan;
   const std::uint32_t all = plan.buffer("all", {2, 2}, f32, host), in = plan.buffer("in", {2});
   plan.section();
-  plan.port(plan.plan.entries[0]->outputs, "y", plan.view(all, {1}));
+  plan.port(plan.plan.entries[0]->outputs, "y", plan.view(all));
   plan.fill(compute, plan.view(in), 1);
   plan.copy(compute, plan.view(in), plan.view(all, {2}, 0, {2}));
-  plan.expectAccepted();
+  plan.expectRefused(12, "output 'y' of 'step' is not there at the end of the step");
 }
 
 } // namespace

@@ -30,13 +30,19 @@ const Bad states[] = {
     {"CpuOrderOfALibrary", 13, "expected reduction class 'fixed' but got 'ordered'",
      [](HandPlan &h) { h.plan.target->device = "cuda"; }},
     {"KeyOfAnotherParameter", 14, "parameters 'a.weight' and 'b.weight' have the same initial values, both with key 0",
-     [](HandPlan &h) { h.parameter("b.weight").key = 0; }},
+     [](HandPlan &h) {
+       for (const char *name : {"a.weight", "b.weight"}) {
+         h.parameter(name).initializer = std::make_unique<plan::InitializerT>();
+         h.parameter(name).initializer->kind = plan::InitializerKind::normal;
+       }
+       h.parameter("b.weight").key = 0;
+     }},
     {"RenamedState", 15,
      "the unsharded program has state 'momentum_buffer' of 'a.weight', which the plan does not declare",
      [](HandPlan &h) { h.parameter("a.weight").states[0]->name = "momentum"; }},
-    {"StateWithoutName", 15, "a state of 'a.weight' has no name",
+    {"StateWithoutName", 1, "state '', its name is empty or used twice",
      [](HandPlan &h) { h.parameter("a.weight").states[0]->name.clear(); }},
-    {"StateTwice", 15, "state 'momentum_buffer' of 'b.weight' is declared twice",
+    {"StateTwice", 1, "state 'momentum_buffer', its name is empty or used twice",
      [](HandPlan &h) { addState(h, "momentum_buffer"); }},
     {"StateOfNoOptimizer", 15, "state 'exp_avg' of 'b.weight' is declared, but is not in the unsharded program",
      [](HandPlan &h) { addState(h, "exp_avg"); }},
@@ -55,11 +61,11 @@ const Bad states[] = {
        plan::ProgramT &program = *h.plan.program;
        program.types.push_back(std::make_unique<plan::ProgramTypeT>(*program.types[2]));
        program.types.back()->dtype = plan::DType::bf16;
-       program.values[program.results[0] - 1] = std::uint32_t(program.types.size() - 1);
+       program.values[program.results[8] - 1] = std::uint32_t(program.types.size() - 1);
      }},
     {"OutputName", 15, "output 0 of 'train_step', expected the name 'loss' but got 'norm'",
      [](HandPlan &h) { h.entry().outputs[0]->name = "norm"; }},
-    {"OutputTwice", 15, "'train_step' has two outputs 'loss'",
+    {"OutputTwice", 1, "output 'loss' of 'train_step', its name is empty or used twice",
      [](HandPlan &h) {
        h.entry().outputs.push_back(std::make_unique<plan::PortT>(*h.entry().outputs[0]));
        h.entry().outputs[1]->role = plan::PortRole::data;

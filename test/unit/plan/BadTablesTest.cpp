@@ -129,7 +129,10 @@ const Bad parameters[] = {
     {"NoBuffer", 1, "parameter 'a.weight', buffer 24 does not exist",
      [](HandPlan &h) { h.parameter("a.weight").buffer = 24; }},
     {"UnknownInitializer", 1, "parameter 'a.weight', unknown initializer",
-     [](HandPlan &h) { h.parameter("a.weight").initializer->kind = plan::InitializerKind(9); }},
+     [](HandPlan &h) {
+       h.parameter("a.weight").initializer = std::make_unique<plan::InitializerT>();
+       h.parameter("a.weight").initializer->kind = plan::InitializerKind(9);
+     }},
     {"NoBufferOfState", 1, "parameter 'a.weight', buffer 24 of its state 'momentum_buffer' does not exist",
      [](HandPlan &h) { h.parameter("a.weight").states[0]->buffer = 24; }},
     {"NameTwice", 1, "parameter 'a.weight', its name is empty or used twice",
@@ -188,8 +191,8 @@ const Bad program[] = {
      [](HandPlan &h) { h.plan.program->types[0]->shape = {2, 4, 1, 1, 1, 1, 1, 1, 1}; }},
     {"NegativeShape", 1, "unsharded program, a type of values with shape -1",
      [](HandPlan &h) { h.plan.program->types[0]->shape = {-1}; }},
-    {"EndsOfMoreOps", 1, "unsharded program, the ends of operands do not divide 5 ids among 7 ops",
-     [](HandPlan &h) { h.plan.program->operand_ends.push_back(5); }},
+    {"EndsOfMoreOps", 1, "unsharded program, the ends of operands do not divide 13 ids among 15 ops",
+     [](HandPlan &h) { h.plan.program->operand_ends.push_back(13); }},
     {"FunctionWithoutName", 1, "unsharded program, expected a separate name for each function but got name 9",
      [](HandPlan &h) { h.plan.program->functions[0]->name = std::uint32_t(h.plan.program->names.size()); }},
     {"OpsDescend", 1, "unsharded program, the functions do not divide ops, inputs and outputs",

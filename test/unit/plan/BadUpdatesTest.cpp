@@ -22,6 +22,10 @@ void replaceBy(plan::LaunchT &launch, const plan::LaunchT &other) { launch = pla
 void exclude(HandPlan &h, const std::string &name) {
   h.parameter(name).requires_grad = false;
   h.parameter(name).frozen = true;
+  plan::ProgramT &program = *h.plan.program;
+  for (std::size_t op = 0; op < program.op_kinds.size(); ++op)
+    if (program.kinds[program.op_kinds[op]]->op == "model.write" && program.names[program.op_symbols[op]] == name)
+      program.op_kinds[op] = 0;
 }
 
 /// The unsharded program ends with a write of the parameter.
@@ -91,11 +95,18 @@ const Bad updates[] = {
     {"NoProgram", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
      [](HandPlan &h) { h.plan.program.reset(); }},
     {"LossByWholeNumbers", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
-     [](HandPlan &h) { h.plan.program->types[0]->dtype = plan::DType::i32; }},
+     [](HandPlan &h) {
+       // The operands of the ops keep their type.
+       h.plan.program->types.push_back(std::make_unique<plan::ProgramTypeT>(*h.plan.program->types[0]));
+       h.plan.program->types.back()->dtype = plan::DType::i32;
+       for (std::size_t id = 1; id < h.plan.program->values.size(); ++id)
+         if (h.plan.program->values[id] == 0)
+           h.plan.program->values[id] = std::uint32_t(h.plan.program->types.size() - 1);
+     }},
     {"NotOfTheLoss", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
      [](HandPlan &h) { h.plan.program->outputs = {1}; }},
     {"ProgramWithoutTraining", 10, "parameter 'a.weight' is not frozen, but the unsharded program does not train it",
-     [](HandPlan &h) { h.plan.program->input_roles[1] = h.entry().inputs[1]->role = plan::PortRole::data; }},
+     [](HandPlan &h) { h.plan.program->input_roles[1] = h.entry().inputs[1]->role = plan::PortRole::loss_scale; }},
     {"NoSuchEntry", 10, "missing entry point 'train_more', which the unsharded program trains with",
      [](HandPlan &h) { h.addFunction("train_more", {"a.weight"}); }},
     {"HalfOfAShard", 10,
@@ -187,7 +198,9 @@ TEST(Checker, EntryPointMayUpdateSomeParameters) {
   hand.drop("update b");
   std::ranges::replace(hand.plan.program->op_symbols, 4u, 3u);
   hand.plan.program->op_symbols[1] = 4;
-  hand.plan.program->op_symbols[hand.plan.program->op_symbols.size() - 3] = 4;
+  // The second reads and writes 'b'.
+  for (std::size_t fromEnd : {11, 3, 1})
+    hand.plan.program->op_symbols[hand.plan.program->op_symbols.size() - fromEnd] = 4;
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
 }
@@ -207,7 +220,7 @@ const Bad shared[] = {
      "state 'momentum_buffer' of parameter 'b.weight', expected 0 updates in a step of 'train_twin'",
      [](HandPlan &h) {
        addTwin(h);
-       h.plan.program->op_symbols[h.plan.program->op_symbols.size() - 3] = 3;
+       h.plan.program->op_symbols[h.plan.program->op_symbols.size() - 11] = 3;
        plan::LaunchT &scale = twinLaunch(h, "update b");
        scale.kernel = h.launch("h").kernel;
        scale.attributes.clear();

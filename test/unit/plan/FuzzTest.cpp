@@ -71,7 +71,7 @@ TEST(Fuzz, MutatedBytes) {
 TEST(Fuzz, MutatedValues) {
   std::minstd_rand random(2);
   Results results;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 5000; ++round) {
     HandPlan hand(/*carries=*/round % 2);
     fuzz::mutatePlan(hand.plan, random);
     results.open(serializePlan(hand.plan));

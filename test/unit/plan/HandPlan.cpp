@@ -110,18 +110,23 @@ void HandPlan::addProgram() {
     program.types.push_back(std::make_unique<plan::ProgramTypeT>());
     program.types.back()->shape = shape;
   }
+  program.types.push_back(std::make_unique<plan::ProgramTypeT>());
+  program.types.back()->dtype = plan::DType::i64;
   // The checker has no rule for the first, so it leaves open what the plan computes.
-  for (const char *op : {"test.product", "model.read", "model.reduce_sum", "model.read"}) {
+  for (const char *op :
+       {"test.product", "model.read", "model.reduce_sum", "model.read", "model.write", "model.write"}) {
     program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
     program.kinds.back()->op = op;
   }
   program.kinds[0]->attributes.push_back(std::make_unique<plan::AttributeT>());
   program.kinds[0]->attributes[0]->name = "axis";
-  program.kinds[3]->attributes.push_back(std::make_unique<plan::AttributeT>());
-  program.kinds[3]->attributes[0]->name = "state";
-  program.kinds[3]->attributes[0]->kind = 2;
-  for (char character : std::string("momentum_buffer"))
-    program.kinds[3]->attributes[0]->list.push_back(character);
+  for (std::size_t kind : {3, 5}) {
+    plan::AttributeT &state = *program.kinds[kind]->attributes.emplace_back(std::make_unique<plan::AttributeT>());
+    state.name = "state";
+    state.kind = 2;
+    for (char character : std::string("momentum_buffer"))
+      state.list.push_back(character);
+  }
   program.names = {"", "x", "block", "a.weight", "b.weight", "lr", "step", "loss"};
   addFunction("train_step", {"a.weight", "b.weight"});
 }
@@ -145,7 +150,7 @@ void HandPlan::addFunction(const std::string &name, const std::vector<std::strin
     return result;
   };
   std::uint32_t value = define(0);
-  program.inputs.insert(program.inputs.end(), {value, define(1), define(1)});
+  program.inputs.insert(program.inputs.end(), {value, define(1), define(4)});
   program.input_names.insert(program.input_names.end(), {1, 5, 6});
   program.input_roles.insert(program.input_roles.end(),
                              {plan::PortRole::data, plan::PortRole::learning_rate, plan::PortRole::step});
@@ -158,6 +163,16 @@ void HandPlan::addFunction(const std::string &name, const std::vector<std::strin
   for (const std::string &parameter : parameters)
     value = op(0, {value, op(1, {}, symbolOf(parameter), typeOf(parameter))}, 0, 0);
   program.outputs.push_back(op(2, {value}, 0, 1));
+  for (const std::string &parameter : parameters)
+    for (std::uint32_t kind : {4, 5}) {
+      const std::uint32_t updated = op(0, {value}, 0, typeOf(parameter));
+      program.op_kinds.push_back(kind);
+      program.op_blocks.push_back(2);
+      program.op_symbols.push_back(symbolOf(parameter));
+      program.operands.push_back(updated);
+      program.operand_ends.push_back(std::uint32_t(program.operands.size()));
+      program.result_ends.push_back(std::uint32_t(program.results.size()));
+    }
   program.output_names.push_back(7);
   auto function = std::make_unique<plan::ProgramFunctionT>();
   function->name = std::uint32_t(program.names.size());
@@ -172,9 +187,6 @@ void HandPlan::addParameter(const std::string &name, std::int64_t rows, std::uin
   plan::ParameterT &parameter = PlanBuilder::parameter(name, {rows, 4}, {shardAxis}, buffers.at(name));
   parameter.unit = unit;
   parameter.key = unit;
-  parameter.initializer = std::make_unique<plan::InitializerT>();
-  parameter.initializer->kind = plan::InitializerKind::normal;
-  parameter.initializer->b = 0.02;
   auto state = std::make_unique<plan::StateT>();
   state->name = "momentum_buffer";
   state->buffer = buffers.at(name + ".momentum_buffer");

@@ -186,7 +186,7 @@ TEST(Repetitions, SlicesOfPortsAreNeighbours) {
     slice.repetition_stride = stride;
     plan.port(plan.plan.entries[0]->inputs, "x", slice).per_repetition = true;
     plan.copy(compute, slice, plan.view(in));
-    plan.expectRefused(1, "port 'x' of 'step', expected slices at a distance of their 16 bytes but got " +
+    plan.expectRefused(1, "port 'x' of 'step', expected slices at a distance of 16 bytes but got " +
                               std::to_string(stride));
   }
 }
@@ -200,46 +200,6 @@ TEST(Repetitions, PortsAreDense) {
     plan.port(plan.plan.entries[0]->inputs, "x", std::move(port));
     plan.record(compute, 0);
     plan.expectRefused(1, "port 'x' of 'step', expected a dense view without valid extents");
-  }
-}
-
-// The lifespan of a buffer that persists is empty.
-TEST(Repetitions, AnOutputMayPersist) {
-  SmallPlan plan;
-  const std::uint32_t y = plan.buffer("y", {4}, f32, host), out = plan.buffer("out", {4});
-  plan.section();
-  plan.port(plan.plan.entries[0]->outputs, "y", plan.view(y));
-  plan.fill(compute, plan.view(out), 1);
-  plan.copy(compute, plan.view(out), plan.view(y));
-  plan.expectAccepted();
-  plan::BufferT &buffer = *plan.plan.buffers[y];
-  buffer.class_ = plan::BufferClass::state;
-  buffer.entry = -1;
-  buffer.end = 0;
-  plan.plan.arenas[1]->persistent = plan.plan.arenas[1]->bytes;
-  auto variable = std::make_unique<plan::VariableT>();
-  variable->name = "y";
-  variable->buffer = y;
-  variable->initializer = std::make_unique<plan::InitializerT>();
-  plan.plan.variables.push_back(std::move(variable));
-  serializePlan(plan.plan);
-  EXPECT_TRUE(checkPlan(plan.plan).isOk()) << checkPlan(plan.plan).message();
-}
-
-TEST(Repetitions, EverySliceOfAnOutputIsWritten) {
-  for (plan::When when : {plan::When::all, plan::When::not_first}) {
-    SmallPlan plan;
-    const std::uint32_t y = plan.buffer("y", {repeat, 4}, f32, host), out = plan.buffer("out", {4});
-    plan.section(repeat);
-    plan::ViewT slice = plan.view(y, {4});
-    slice.repetition_stride = slotBytes;
-    plan.port(plan.plan.entries[0]->outputs, "y", slice).per_repetition = true;
-    plan.fill(compute, plan.view(out), 1);
-    plan.copy(compute, plan.view(out), slice).when = when;
-    if (when == plan::When::all)
-      plan.expectAccepted();
-    else
-      plan.expectRefused(12, "output 'y' of 'step' is not there at the end of the step");
   }
 }
 

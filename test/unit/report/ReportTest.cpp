@@ -296,13 +296,18 @@ TEST_F(Commands, GoodPlan) {
   EXPECT_NE(runPlanCommand({"check", {path}, false, false}).text.find("proved"), std::string::npos);
 }
 
-/// A million repetitions, all on one input.
+/// A million repetitions.
 void repeatWithoutEnd(HandPlan &hand) {
-  hand.section(0).repeat = 1 << 20;
-  hand.plan.microbatches = 1 << 20;
-  hand.at("copy x").operation.AsCopy()->source->repetition_stride = 0;
-  for (auto &port : hand.entry().inputs)
-    port->per_repetition = false;
+  constexpr std::uint32_t repeat = 1 << 20;
+  hand.section(0).repeat = hand.plan.microbatches = repeat;
+  plan::BufferT &rows = hand.buffer("host.x");
+  rows.shape[0] = repeat;
+  hand.plan.arenas[1]->peak_live -= rows.bytes;
+  rows.bytes = 32ull * repeat;
+  hand.plan.arenas[1]->peak_live += rows.bytes;
+  hand.plan.arenas[1]->bytes += rows.bytes;
+  for (const char *name : {"host.lr", "host.loss", "host.step"})
+    hand.buffer(name).offset += rows.bytes;
   hand.seal();
 }
 

@@ -24,6 +24,18 @@ namespace sluice::check::proof {
 /// logarithm of the sum of their exponentials.
 enum class Terms : std::uint8_t { sum, maximum, logSumExp };
 
+/// Why nothing is known of a tensor.
+struct Reason {
+  Reason(std::string text = {}, bool lacksRule = false) : text(std::move(text)), lacksRule(lacksRule) {}
+  Reason(const char *text) : text(text) {}
+  bool empty() const { return text.empty(); }
+  bool operator==(const Reason &) const = default;
+
+  std::string text;
+  /// A rule is missing: the tensor may be right, and so may all that is computed from it.
+  bool lacksRule = false;
+};
+
 /// The number that a tensor holds on each rank, for each element of its root:
 ///
 ///   coefficient x (sum over the ranks along `summed` and the repetitions [first, last] of the root)
@@ -45,7 +57,7 @@ struct Meaning {
   /// Of the ends of padding (paddedEnds), those past which it is zeros; ascending.
   std::vector<std::int64_t> zeros;
   /// Not empty: nothing is known, for this reason. Then nothing else has a meaning.
-  std::string unproved;
+  Reason unproved;
   bool operator==(const Meaning &) const = default;
 };
 

@@ -22,7 +22,6 @@ EntryProof::EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint3
   for (const KernelRecord &record : catalogue())
     kernels.emplace_back(record.name);
   function = numbering.function(entry.name);
-  lacksRule = function && function->lacksRule;
   dataAxes = setOf(plan.data_axes);
 }
 
@@ -83,22 +82,25 @@ std::optional<Reading> EntryProof::shardReading(const plan::ParameterT &paramete
 
 void EntryProof::addInputs() {
   const auto hold = [&](std::uint32_t buffer, const plan::ParameterT &parameter, const std::string &state) {
-    const RootId root = stateRoots.emplace_back(numbering.persistent({parameter.name, state}));
-    if (root == 0)
-      return;
+    const RootId root =
+        stateRoots.emplace_back(numbering.persistent({parameter.name, state}, elementsOf(parameter.shape)));
     const plan::ViewT view = fullView(buffer);
     if (std::optional<Reading> reading = shardReading(parameter, root))
       write(view, std::move(*reading));
     else
       leaveOpen(view, "the shards of parameter '" + parameter.name + "'");
   };
+  // An entry point that initializes reads no state.
   for (const auto &parameter : plan.parameters) {
+    if (!function)
+      break;
     hold(parameter->buffer, *parameter, "");
     for (const auto &state : parameter->states)
       hold(state->buffer, *parameter, state->name);
   }
   for (const auto &port : entry.inputs) {
-    const RootId root = numbering.input(*function, port->name);
+    const bool isSeed = port->role == plan::PortRole::seed;
+    const RootId root = function ? numbering.input(*function, port->name) : isSeed ? numbering.seed() : 0;
     if (root == 0)
       continue;
     Fact fact;
@@ -116,8 +118,11 @@ void EntryProof::addInputs() {
 
 void EntryProof::beginVariables() {
   for (const auto &variable : plan.variables)
-    if (const RootId root = numbering.persistent({variable->name, ""}))
-      write(fullView(variable->buffer), readingOf(*variable, root));
+    write(fullView(variable->buffer), readingOf(*variable, rootOf(*variable)));
+}
+
+RootId EntryProof::rootOf(const plan::VariableT &variable) {
+  return numbering.persistent({variable.name, ""}, elementsOf(plan.buffers[variable.buffer]->shape));
 }
 
 Reading EntryProof::readingOf(const plan::VariableT &variable, RootId root) const {
@@ -130,17 +135,14 @@ Reading EntryProof::readingOf(const plan::VariableT &variable, RootId root) cons
 
 Verdict EntryProof::checkVariables() {
   for (const auto &variable : plan.variables) {
-    const RootId root = numbering.persistent({variable->name, ""});
-    if (root == 0)
-      continue;
+    const RootId root = rootOf(*variable);
     const plan::ViewT view = fullView(variable->buffer);
     const auto written = function->writes.find({variable->name, ""});
     Mismatch mismatch;
     if (written == function->writes.end()) {
       const std::optional<Reading> reading = read(view);
-      mismatch.isUnknown = !reading || !reading->meaning.unproved.empty();
-      if (mismatch.isUnknown)
-        mismatch.text = "is not known";
+      if (!reading || !reading->isKnown())
+        mismatch = Mismatch::unknown(reading ? reading->meaning.unproved : Reason("is not known"));
       else if (const Reading before = readingOf(*variable, root); reading->meaning != before.meaning)
         mismatch.text = "hold " + describe(reading->meaning) + ", expected " + numbering.describe(root);
       else if (!reading->hasElementsOf(before))
@@ -151,13 +153,12 @@ Verdict EntryProof::checkVariables() {
     } else {
       match(view, written->second, mismatch);
     }
-    const std::string what = concat("running statistics '", variable->name, "' after micro-batch ", repetition, " of '",
-                                    entry.name, "': ", mismatch.text);
-    lacksRule = lacksRule || mismatch.lacksRule;
-    if (mismatch.isUnknown && notProved.empty())
-      notProved = what;
-    else if (!mismatch.isUnknown && !mismatch.text.empty())
-      return refuse(9, what);
+    const std::string what =
+        concat("running statistics '", variable->name, "' after micro-batch ", repetition, " of '", entry.name, "': ");
+    if (mismatch.isUnknown)
+      addUnknown(what, mismatch.reason(), written != function->writes.end() && numbering.isOpen(written->second));
+    else if (!mismatch.text.empty())
+      return refuse(9, what + mismatch.text);
   }
   return {};
 }
@@ -166,7 +167,7 @@ bool EntryProof::isMeanOfRanks(const plan::ViewT &view, std::uint32_t id, Mismat
   const Value &expected = numbering.value(id);
   const std::optional<Reading> reading = read(view);
   if (!reading || !reading->meaning.unproved.empty()) {
-    mismatch = {9, reading ? reading->meaning.unproved : "the content is not known", true};
+    mismatch = Mismatch::unknown(reading ? reading->meaning.unproved : Reason("the content is not known"));
     return false;
   }
   const Meaning &own = reading->meaning;
@@ -238,19 +239,13 @@ Verdict EntryProof::follow() {
     const plan::SectionT &section = *entry.sections[s];
     if (s == 0)
       repeat = section.repeat;
-    else if (section.repeat != 1) {
-      notProved = "section '" + section.name + "' repeats after the micro-batches";
-      lacksRule = true;
-      return {};
-    }
+    else if (section.repeat != 1)
+      return refuse(9, "section '" + section.name + "' of '" + entry.name + "' repeats after the micro-batches");
     const std::set<std::uint32_t> special = specialRepetitions(section);
     for (std::uint32_t r = 0; r < section.repeat; ++r) {
-      if (++followed > maxRepetitions) {
-        notProved =
-            concat("more than ", maxRepetitions, " repetitions of '", section.name, "' with different instructions");
-        lacksRule = true;
-        return {};
-      }
+      if (++followed > maxRepetitions)
+        return refuse(9, concat("more than ", maxRepetitions, " repetitions of '", section.name,
+                                "' with different instructions"));
       // The repetitions until the next one with other instructions are like this one.
       const auto after = special.upper_bound(r);
       const std::uint32_t next = after == special.end() ? section.repeat : *after;
@@ -260,12 +255,13 @@ Verdict EntryProof::follow() {
         before = contents.all();
       slice = r;
       repetition = s == 0 ? r : repeat - 1;
-      if (s == 0)
+      if (s == 0 && function)
         beginVariables();
       for (std::uint32_t k = 0; k < section.instructions.size(); ++k)
         if (isIssued(*section.instructions[k], r, section.repeat))
           SLUICE_CHECK(step(*section.instructions[k], firstInstruction + k));
-      if (s == 0)
+      // Also what later sections leave.
+      if (function)
         SLUICE_CHECK(checkVariables());
       if (mayAdvance && advance(before, r, next - 1))
         r = next - 1;
@@ -280,8 +276,6 @@ Verdict EntryProof::checkPersistent() {
   const auto check = [&](std::uint32_t buffer, const plan::ParameterT &parameter, const std::string &state) -> Verdict {
     const RootId old = *nextRoot++;
     const auto written = function->writes.find({parameter.name, state});
-    if (old == 0 && written == function->writes.end())
-      return {};
     const auto what = [&] {
       return concat("'", entry.name, "' leaves in ", state.empty() ? "" : "state '" + state + "' of ", "parameter '",
                     parameter.name, "' a tensor that ");
@@ -290,28 +284,27 @@ Verdict EntryProof::checkPersistent() {
     if (written != function->writes.end()) {
       expected = numbering.value(written->second);
       if (expected.root == 0 || !isRowMajor(expected.at, numbering.type(written->second).shape)) {
-        notProved = "the value that is written to '" + parameter.name + "'";
-        lacksRule = true;
+        addUnknown("the value that is written to '" + parameter.name + "'", {std::string(), true}, true);
         return {};
       }
     }
     const std::optional<Reading> own = shardReading(parameter, expected.root);
     if (!own) {
-      notProved = "the shards of parameter '" + parameter.name + "'";
-      lacksRule = true;
+      addUnknown("the shards of parameter '" + parameter.name + "'", {std::string(), true}, true);
       return {};
     }
     const std::optional<Reading> reading = read(fullView(buffer));
-    if (!reading || !reading->meaning.unproved.empty()) {
-      if (notProved.empty())
-        notProved = what() + (reading ? "is not related to the program: " + reading->meaning.unproved : "is not known");
+    if (!reading || !reading->isKnown()) {
+      addUnknown(what() + (reading ? "is not related to the program: " : "is not known"),
+                 reading ? reading->meaning.unproved : Reason(),
+                 written != function->writes.end() && numbering.isOpen(written->second));
       return {};
     }
     Mismatch mismatch;
     if (!means(reading->meaning, expected, mismatch))
       return refuse(mismatch.property == 9 ? 10 : mismatch.property, what() + mismatch.text);
-    if (!reading->hasElementsOf(*own) && notProved.empty())
-      notProved = what() + "has other elements of " + numbering.describe(expected.root) + " than its shard";
+    if (!reading->hasElementsOf(*own))
+      addUnknown(what() + "has other elements of " + numbering.describe(expected.root) + " than its shard", {}, false);
     return {};
   };
   for (const auto &parameter : plan.parameters) {
@@ -329,15 +322,14 @@ Verdict EntryProof::checkOutputs() {
     Mismatch mismatch;
     if (k >= count) {
       if (count == 0 || !isRankLoss(*port.view))
-        notProved = "output '" + port.name + "' of '" + entry.name + "' is not in the unsharded program";
+        addUnknown("output '" + port.name + "' of '" + entry.name + "' is not in the unsharded program", {}, false);
       continue;
     }
     const std::uint32_t id = plan.program->outputs[function->firstOutput + k];
     const std::optional<Match> found = match(*port.view, id, mismatch);
     const std::string what = "output '" + port.name + "' of '" + entry.name + "' ";
-    lacksRule = lacksRule || mismatch.lacksRule;
-    if (!found && mismatch.isUnknown && notProved.empty())
-      notProved = what + "is not related to the program: " + mismatch.text;
+    if (!found && mismatch.isUnknown)
+      addUnknown(what + "is not related to the program: ", mismatch.reason(), numbering.isOpen(id));
     else if (!found && !mismatch.isUnknown)
       return refuse(mismatch.property, what + mismatch.text);
     else if (found && std::ranges::any_of(found->dims, &DimSharding::isSharded))
@@ -360,16 +352,23 @@ bool EntryProof::isRankLoss(const plan::ViewT &view) {
          reading->hasElementsOf({{}, loss.at});
 }
 
+void EntryProof::addUnknown(const std::string &what, const Reason &reason, bool isOpen) {
+  if (std::string &text = isOpen || reason.lacksRule ? notProved : unrelated; text.empty())
+    text = what + reason.text;
+}
+
 Result EntryProof::run() {
   Result result;
   addInputs();
   result.refusal = follow();
   if (!result.refusal)
-    result.refusal = checkPersistent();
-  if (!result.refusal)
+    result.refusal = function ? checkPersistent() : checkInitialValues();
+  if (!result.refusal && function)
     result.refusal = checkOutputs();
+  // If no rule is missing, a tensor without a relation is not what the program computes.
+  if (!result.refusal && !unrelated.empty())
+    result.refusal = refuse(9, unrelated);
   result.notProved = notProved;
-  result.lacksRule = lacksRule;
   result.facts = facts;
   return result;
 }

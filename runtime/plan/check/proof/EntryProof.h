@@ -25,6 +25,10 @@ struct Mismatch {
   bool isUnknown = false;
   /// The reason is a missing rule: the tensor may be right.
   bool lacksRule = false;
+
+  /// Of a tensor of which nothing is known.
+  static Mismatch unknown(const Reason &reason) { return {9, reason.text, true, reason.lacksRule}; }
+  Reason reason() const { return {text, lacksRule}; }
 };
 
 /// A tensor that holds a value of the program, or a shard of it, or terms of one of them.
@@ -43,12 +47,6 @@ public:
   EntryProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e);
   Result run();
 
-  // InitialShards.cpp: of an entry point that initializes.
-  /// Relates the buffers to the random numbers of parameters.
-  Verdict followInitialization();
-  /// True if the parameter's buffer holds its shard of the random numbers with its key.
-  std::optional<bool> holdsInitialShard(const plan::ParameterT &parameter);
-
 private:
   // EntryProof.cpp
   void addInputs();
@@ -59,6 +57,7 @@ private:
   /// The mean of a rank's losses over its micro-batches: an output that the program does not have.
   bool isRankLoss(const plan::ViewT &view);
   void beginVariables();
+  RootId rootOf(const plan::VariableT &variable);
   /// What the variable holds at the begin of a repetition.
   Reading readingOf(const plan::VariableT &variable, RootId root) const;
   Verdict checkVariables();
@@ -77,6 +76,17 @@ private:
   /// What a rank's shard of a parameter or a state of it holds; nullopt: no affine part of it.
   std::optional<Reading> shardReading(const plan::ParameterT &parameter, RootId root);
   plan::ViewT fullView(std::uint32_t buffer) const;
+
+  /// A tensor is unknown at the end; `isOpen`: the program computes its value by an op without a rule.
+  void addUnknown(const std::string &what, const Reason &reason, bool isOpen);
+
+  // Initialization.cpp
+  /// The random numbers of a launch that draws with the seed.
+  void draw(const plan::LaunchT &launch);
+  /// Each parameter and state has the values of its declared initializer.
+  Verdict checkInitialValues();
+  Verdict checkInitialValue(std::uint32_t buffer, const std::string &what, const plan::InitializerT *initializer,
+                            const plan::ParameterT *parameter);
 
   // Matching.cpp
   /// The reading, with the repetition of slices of a port.
@@ -202,10 +212,10 @@ private:
   Verdict reduce(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment);
 
   /// Nothing is known of the view after the instruction.
-  void lose(const plan::ViewT &view, const std::string &reason);
+  void lose(const plan::ViewT &view, const Reason &reason);
   /// The same, because there is no rule: the plan may be right.
   void leaveOpen(const plan::ViewT &view, const std::string &reason);
-  void loseOutputs(const plan::LaunchT &launch, const std::string &reason);
+  void loseOutputs(const plan::LaunchT &launch, const Reason &reason);
   Verdict refuseAt(std::uint32_t i, int property, const std::string &text) const {
     return refuse(property, place(plan, e, i) + " " + text);
   }
@@ -229,14 +239,10 @@ private:
   std::uint32_t repeat = 1, repetition = 0;
   /// The repetition of the current section: the slice of a port that views of this section read.
   std::uint32_t slice = 0;
-  std::string notProved;
-  bool lacksRule = false;
+  /// Why a tensor is not proved, because a rule is missing; why a tensor is not related to the program.
+  std::string notProved, unrelated;
   std::uint64_t facts = 0;
 };
-
-/// P9 for an entry point that initializes, which is not in the program: each parameter and state has the values of its
-/// declared initializer.
-Result initializes(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e);
 
 /// The id of an operand; 0 without one.
 inline std::uint32_t idAt(const std::vector<std::uint32_t> &ids, std::size_t index) {

@@ -118,6 +118,7 @@ Forms::Id Forms::newValue(const Shape &shape) {
   program.values.push_back(index);
   numbering.values.emplace_back();
   numbering.definitions.push_back({-1, 0});
+  numbering.open.push_back(false);
   return Id(program.values.size());
 }
 

@@ -301,10 +301,8 @@ std::optional<Mismatch> EntryProof::implement(const plan::LaunchT &launch, std::
 std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::uint32_t id, Mismatch &mismatch) {
   std::optional<Reading> reading = read(view);
   if (!reading || !reading->meaning.unproved.empty()) {
-    mismatch = {9,
-                reading ? reading->meaning.unproved
-                        : "the content of '" + plan.buffers[view.buffer]->name + "' is not known",
-                true};
+    mismatch = Mismatch::unknown(reading ? reading->meaning.unproved
+                                         : "the content of '" + plan.buffers[view.buffer]->name + "' is not known");
     return std::nullopt;
   }
   const Value &expected = numbering.value(id);

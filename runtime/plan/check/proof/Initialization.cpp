@@ -1,169 +1,110 @@
-//===- Initialization.cpp - P9 for the entry point that initializes -------------------------===//
+//===- Initialization.cpp - what the entry point that initializes leaves ---------------------===//
 //
 // It is not in the unsharded program. Each parameter must have the values of its declared initializer, keyed by the
-// parameter and the index of the element in it, each state zeros, and each variable its initializer.
+// parameter and the index of the element in it, each state zeros, and each variable its initializer. A kernel of random
+// numbers keys each element by its index in the unsharded tensor, which the valid extents of its result state.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
 
-#include "runtime/base/Text.h"
+#include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/LaunchAttributes.h"
 
 #include <algorithm>
-#include <map>
 
 namespace sluice::check::proof {
-namespace {
 
-/// What a buffer holds: the result of one launch, or the seed.
-struct InitialContent {
-  const plan::LaunchT *launch = nullptr;
-  std::uint32_t instruction = 0;
-  bool isSeed = false;
-  bool isUnknown = false;
-};
+void EntryProof::draw(const plan::LaunchT &launch) {
+  const plan::ViewT &view = *launch.outputs[0];
+  const std::optional<Reading> seed = read(*launch.inputs[0]);
+  if (!seed || !seed->isKnown() || seed->meaning.root != numbering.seed())
+    return lose(view, "random numbers from a number that is not the seed");
+  auto [shape, shard] = validShard(view);
+  if (!shard)
+    return lose(view, "random numbers of no shard");
+  Reading reading;
+  reading.meaning.root =
+      numbering.randomNumbers(*findKernelRecord(kernelOf(launch)), attributesOf(launch), elementsOf(shape));
+  reading.setShard(std::move(*shard));
+  write(view, std::move(reading));
+}
 
-class InitializationProof {
-public:
-  InitializationProof(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e)
-      : plan(plan), e(e), entry(*plan.entries[e]), shards(plan, numbering, e) {}
-
-  Result run() {
-    for (const auto &port : entry.inputs)
-      contents[port->view->buffer].isSeed = port->role == plan::PortRole::seed;
-    forEachInstruction(entry, [&](const plan::InstructionT &instruction, std::uint32_t i, std::uint32_t) {
-      forEachView(instruction, [&](const plan::ViewT &view, bool isWrite) {
-        if (isWrite)
-          written(instruction, view, i);
-      });
-    });
-    result.refusal = shards.followInitialization();
-    for (const auto &parameter : plan.parameters) {
-      check(parameter->buffer, "parameter '" + parameter->name + "'", parameter->initializer.get(), parameter.get(),
-            true);
-      plan::InitializerT zeros;
-      for (const auto &state : parameter->states)
-        check(state->buffer, "state '" + state->name + "' of parameter '" + parameter->name + "'", &zeros,
-              parameter.get(), false);
-    }
-    for (const auto &variable : plan.variables)
-      check(variable->buffer, "variable '" + variable->name + "'", variable->initializer.get(), nullptr, false);
-    return std::move(result);
+Verdict EntryProof::checkInitialValues() {
+  const plan::InitializerT zeros;
+  for (const auto &parameter : plan.parameters) {
+    const std::string what = "parameter '" + parameter->name + "'";
+    SLUICE_CHECK(checkInitialValue(parameter->buffer, what, parameter->initializer.get(), parameter.get()));
+    for (const auto &state : parameter->states)
+      SLUICE_CHECK(checkInitialValue(state->buffer, "state '" + state->name + "' of " + what, &zeros, parameter.get()));
   }
+  for (const auto &variable : plan.variables)
+    SLUICE_CHECK(
+        checkInitialValue(variable->buffer, "variable '" + variable->name + "'", variable->initializer.get(), nullptr));
+  return {};
+}
 
-private:
-  void written(const plan::InstructionT &instruction, const plan::ViewT &view, std::uint32_t i) {
-    InitialContent content;
-    content.instruction = i;
-    const plan::BufferT &buffer = *plan.buffers[view.buffer];
-    const bool isFull = view.offset == 0 && isDense(view) && view.shape == buffer.shape && view.dtype == buffer.dtype;
-    // A rank may draw its part of a parameter, and take its shard of that.
-    const plan::LaunchT *launch = instruction.operation.AsLaunch();
-    const std::string kernel = launch ? plan.kernels[launch->kernel] : "";
-    if (kernel == "slice" || kernel == "pad" || kernel == "copy")
-      content = contents[launch->inputs[0]->buffer];
-    else if (launch)
-      content.launch = launch;
-    else if (const plan::CopyT *copy = instruction.operation.AsCopy())
-      content = contents[copy->source->buffer];
-    else
-      content.isUnknown = true;
-    content.isUnknown = content.isUnknown || !isFull;
-    contents[view.buffer] = content;
+Verdict EntryProof::checkInitialValue(std::uint32_t buffer, const std::string &name,
+                                      const plan::InitializerT *initializer, const plan::ParameterT *parameter) {
+  const std::string what = "'" + entry.name + "' leaves in " + name + " a tensor that ";
+  std::optional<Reading> found = read(fullView(buffer));
+  if (!initializer) {
+    // Weights that are loaded give it values.
+    return contents.of(buffer).empty() ? Verdict() : refuse(9, what + "has no initializer");
   }
-
-  /// `declared` may be null.
-  void check(std::uint32_t buffer, const std::string &what, const plan::InitializerT *declared,
-             const plan::ParameterT *parameter, bool isKeyed) {
-    if (result.refusal)
-      return;
-    if (!declared) {
-      result.refusal = refuse(9, "'" + entry.name + "' initializes " + what + ", which declares no initializer");
-      return;
-    }
-    const plan::InitializerT &initializer = *declared;
-    const auto found = contents.find(buffer);
-    if (found == contents.end()) {
-      result.refusal = refuse(9, "'" + entry.name + "' does not initialize " + what);
-      return;
-    }
-    const InitialContent &content = found->second;
-    const std::string kernel = content.launch ? plan.kernels[content.launch->kernel] : "";
-    if (content.isUnknown || !content.launch || (kernel != "constant" && !kernel.starts_with("random_"))) {
-      if (result.notProved.empty())
-        result.notProved = "the initial values of " + what;
-      return;
-    }
-    const auto wrong = [&](int property, const std::string &text) {
-      result.refusal = refuse(property, place(plan, e, content.instruction) + " initializes " + what + ", " + text);
-    };
-    using enum plan::InitializerKind;
-    const bool isRandom = initializer.kind == normal || initializer.kind == uniform;
-    const std::string_view expected = initializer.kind == normal    ? "random_normal"
-                                      : initializer.kind == uniform ? "random_uniform"
-                                                                    : "constant";
-    if (kernel != expected)
-      return wrong(9, concat("expected kernel '", expected, "' but got '", kernel, "'"));
-    const double a = initializer.kind == ones ? 1 : initializer.kind == zeros ? 0 : initializer.a;
-    const std::string_view first = initializer.kind == normal ? "mean" : isRandom ? "low" : "value";
-    if (!has(*content.launch, kernel, first, a) ||
-        (isRandom && !has(*content.launch, kernel, initializer.kind == normal ? "stddev" : "high", initializer.b)))
-      return wrong(9, "with other numbers than its initializer has");
-    if (!isRandom)
-      return;
-    if (!parameter || !isKeyed) {
-      result.notProved = "random initial values of " + what;
-      return;
-    }
-    if (!has(*content.launch, kernel, "key", double(parameter->key)))
-      return wrong(14, concat("expected the key ", parameter->key, " of its random numbers"));
-    if (!hasZeros(*content.launch, initializer, parameter->shape))
-      return wrong(9, initializer.zero_row < 0
-                          ? std::string("with zeros that its initializer does not have")
-                          : concat("expected zeros in row ", initializer.zero_row, " and nowhere else"));
-    if (!contents[content.launch->inputs[0]->buffer].isSeed)
-      return wrong(14, "from a number that is not the seed");
-    const std::optional<bool> isShard = shards.holdsInitialShard(*parameter);
-    if (!isShard && result.notProved.empty())
-      result.notProved = "the elements of the random initial values of " + what;
-    if (isShard == false)
-      return wrong(14, "at other elements than those of its shard");
+  if (!found || !found->isKnown()) {
+    addUnknown(what + "is not related to its initializer: ", found ? found->meaning.unproved : Reason("is not known"),
+               false);
+    return {};
   }
-
-  /// True if exactly the initializer's row is zeros.
-  static bool hasZeros(const plan::LaunchT &launch, const plan::InitializerT &initializer, const Shape &shape) {
-    std::vector<std::int64_t> zeros, expected;
-    for (const auto &attribute : launch.attributes)
-      if (attribute->name == "zeros")
-        zeros = attribute->list;
-    if (initializer.zero_row < 0)
-      return zeros.empty();
-    if (shape.size() != 2 || initializer.zero_row >= shape[0])
-      return false;
+  using enum plan::InitializerKind;
+  Value expected;
+  std::optional<Reading> elements;
+  if (const bool isNormal = initializer->kind == normal; isNormal || initializer->kind == uniform) {
+    std::vector<Attributes::Item> items = {{isNormal ? "mean" : "low", 0, initializer->a, {}},
+                                           {isNormal ? "stddev" : "high", 0, initializer->b, {}}};
+    if (parameter)
+      items.push_back({"key", std::int64_t(parameter->key), 0, {}});
     // Elements by their index in the parameter: the first, and the one past the last.
-    return zeros == Shape{initializer.zero_row * shape[1], (initializer.zero_row + 1) * shape[1]};
+    if (const std::int64_t row = initializer->zero_row; row >= 0) {
+      if (!parameter || parameter->shape.size() != 2 || row >= parameter->shape[0])
+        return refuse(9, name + ", row " + std::to_string(row) + " of its initializer does not exist");
+      const std::int64_t columns = parameter->shape[1];
+      items.push_back({"zeros", 0, 0, {row * columns, (row + 1) * columns}});
+    }
+    const std::int64_t count = parameter ? elementsOf(parameter->shape) : elementsOf(plan.buffers[buffer]->shape);
+    expected.root = numbering.randomNumbers(kernelRecord(isNormal ? KernelId::random_normal : KernelId::random_uniform),
+                                            Attributes(std::move(items)), count);
+    if (parameter) {
+      elements = shardReading(*parameter, expected.root);
+    } else {
+      elements.emplace();
+      elements->at = denseIndexing(plan.buffers[buffer]->shape);
+    }
+  } else {
+    expected.root = numbering.constant(initializer->kind == ones ? 1 : initializer->kind == zeros ? 0 : initializer->a);
+    elements.emplace();
+    elements->at = uniformIndexing(plan.buffers[buffer]->shape);
+    // The padding of a shard is zero: a write of the valid elements only.
+    const std::optional<ParameterShard> *own =
+        parameter && found->meaning.part != 0 ? &shardOfParameter(*parameter) : nullptr;
+    if (own && *own) {
+      elements->meaning.part = contents.parts.of({uniformIndexing(cutShape(*parameter)), {}, {}});
+      elements->setShard((*own)->shard);
+      simplify(*elements);
+    }
   }
-
-  bool has(const plan::LaunchT &launch, const std::string &kernel, std::string_view name, double expected) const {
-    double number = 0;
-    for (const AttributeRecord &record : findKernelRecord(kernel)->attributes)
-      if (record.name == name)
-        number = record.fallback;
-    return attributesOf(launch).number(name, number) == expected;
+  Mismatch mismatch;
+  if (!means(found->meaning, expected, mismatch))
+    return refuse(9, what + "has other numbers than its initializer");
+  if (!elements)
+    addUnknown("the shards of " + name, {std::string(), true}, true);
+  else if (!found->hasElementsOf(*elements)) {
+    // Digits of a part with padding are not unique.
+    const bool isPart = numbering.root(expected.root).elements != 1 &&
+                        (found->meaning.part != 0 || elements->meaning.part != 0 || (parameter && parameter->split));
+    addUnknown(what + "has other elements than its initializer", {std::string(), isPart}, false);
   }
-
-  const plan::PlanT &plan;
-  std::uint32_t e;
-  const plan::EntryT &entry;
-  std::map<std::uint32_t, InitialContent> contents;
-  EntryProof shards;
-  Result result;
-};
-
-} // namespace
-
-Result initializes(const plan::PlanT &plan, Numbering &numbering, std::uint32_t e) {
-  return InitializationProof(plan, numbering, e).run();
+  return {};
 }
 
 } // namespace sluice::check::proof

@@ -93,7 +93,7 @@ Setting recordedSetting(const AttributeRecord &record, const plan::AttributeT &a
   Setting setting;
   setting.isPresent = true;
   if (record.kind == AttributeKind::number) {
-    setting.number = attribute.kind == 0 ? double(attribute.integer) : attribute.number;
+    setting.number = storedNumber(attribute);
   } else if (record.kind == AttributeKind::list) {
     setting.list = attribute.list;
   } else if (record.kind == AttributeKind::choice && attribute.kind == 2) {

@@ -31,7 +31,7 @@ double numberOf(const plan::LaunchT &launch, std::string_view name, double absen
   return attributesOf(launch).number(name, absent);
 }
 
-void EntryProof::lose(const plan::ViewT &view, const std::string &reason) {
+void EntryProof::lose(const plan::ViewT &view, const Reason &reason) {
   Reading unknown;
   unknown.meaning.unproved = reason;
   unknown.at = denseIndexing(view.shape);
@@ -39,11 +39,10 @@ void EntryProof::lose(const plan::ViewT &view, const std::string &reason) {
 }
 
 void EntryProof::leaveOpen(const plan::ViewT &view, const std::string &reason) {
-  lacksRule = true;
-  lose(view, reason);
+  lose(view, {reason, /*lacksRule=*/true});
 }
 
-void EntryProof::loseOutputs(const plan::LaunchT &launch, const std::string &reason) {
+void EntryProof::loseOutputs(const plan::LaunchT &launch, const Reason &reason) {
   for (const auto &view : launch.outputs)
     lose(*view, reason);
 }
@@ -75,6 +74,10 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
     reading.meaning.first = reading.meaning.last = repetition;
     reading.at = uniformIndexing(launch.outputs[0]->shape);
     write(*launch.outputs[0], std::move(reading));
+    return {};
+  }
+  if (kernel == "random_normal" || kernel == "random_uniform") {
+    draw(launch);
     return {};
   }
   if (kernel == "power_sum")
@@ -125,11 +128,6 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
   const double p = numberOf(launch, "p", 2);
   std::vector<Multiple> terms;
   std::optional<std::vector<std::uint32_t>> axes;
-  // Other sums of powers may be right.
-  const auto leaveOpen = [&](const std::string &reason) {
-    lacksRule = true;
-    loseOutputs(launch, reason);
-  };
   for (std::size_t k = 0; k < launch.inputs.size(); ++k) {
     const std::optional<Reading> reading = read(*launch.inputs[k]);
     if (!reading || !reading->meaning.unproved.empty()) {
@@ -146,14 +144,17 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
       return refuseAt(i, mismatch.property, concat("operand ", k, " ", mismatch.text));
     Multiple term = multipleOf(reading->meaning);
     if (term.first == 0) {
-      leaveOpen("a sum of powers of " + describe(reading->meaning));
+      loseOutputs(launch, "a sum of powers of " + describe(reading->meaning));
       return {};
     }
     // Every element once: the shards of all ranks are the value, or a part of it, such as the gradient of one of
     // several parameters.
     const std::optional<Indexing> all = elementsOfAll(*reading);
     if (!all) {
-      leaveOpen("a sum of powers of shards of " + numbering.describe(term.first));
+      // The shards of equal elements may be right in any layout.
+      const Digits digits = flattened(reading->at);
+      const bool isUniform = std::ranges::all_of(digits, [](const Digit &digit) { return digit.step == 0; });
+      loseOutputs(launch, {"a sum of powers of shards of " + numbering.describe(term.first), isUniform});
       return {};
     }
     term.first = numbering.partOf(term.first, *all);
@@ -172,7 +173,7 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
       own = axes.emplace(std::move(both));
     }
     if (axes && *axes != own) {
-      leaveOpen("a sum of powers of values with different shardings");
+      loseOutputs(launch, "a sum of powers of values with different shardings");
       return {};
     }
     axes = own;
@@ -212,7 +213,7 @@ std::optional<Verdict> EntryProof::addPowers(const plan::LaunchT &launch, bool i
     return std::nullopt;
   for (const std::optional<Reading> &term : {a, b})
     if (!term || !term->meaning.unproved.empty()) {
-      loseOutputs(launch, term ? term->meaning.unproved : "a term of a sum of powers is not known");
+      loseOutputs(launch, term ? term->meaning.unproved : Reason("a term of a sum of powers is not known"));
       return Verdict();
     }
   const Root &first = numbering.root(a->meaning.root), &second = numbering.root(b->meaning.root);
@@ -255,9 +256,8 @@ Verdict EntryProof::update(const plan::LaunchT &launch, std::uint32_t i) {
     if (const std::optional<Mismatch> mismatch = implement(launch, std::uint32_t(op), inputs, outputs, i)) {
       if (!mismatch->isUnknown)
         return refuseAt(i, mismatch->property, mismatch->text);
-      lacksRule = lacksRule || mismatch->lacksRule;
       for (const plan::ViewT *view : outputs)
-        lose(*view, mismatch->text);
+        lose(*view, mismatch->reason());
     }
     next += own - updateScalars;
     result += results;
@@ -305,11 +305,11 @@ Verdict EntryProof::compute(const plan::LaunchT &launch, std::uint32_t i) {
   // The kernel is compared before the operands.
   for (const auto &view : launch.inputs)
     if (const std::optional<Reading> reading = read(*view); reading && !reading->isKnown())
-      mismatch = {9, reading->meaning.unproved, true};
+      mismatch = Mismatch::unknown(reading->meaning.unproved);
   if (mismatch && !mismatch->isUnknown)
     return refuseAt(i, mismatch->property, mismatch->text);
-  lacksRule = lacksRule || (mismatch && mismatch->lacksRule);
-  loseOutputs(launch, mismatch ? mismatch->text : place(plan, e, i) + " is not related to the unsharded program");
+  loseOutputs(launch,
+              mismatch ? mismatch->reason() : Reason(place(plan, e, i) + " is not related to the unsharded program"));
   return {};
 }
 

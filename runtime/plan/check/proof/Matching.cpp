@@ -288,7 +288,7 @@ bool EntryProof::validAgrees(const plan::ViewT &view, std::span<const DimShardin
 std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id, Mismatch &mismatch,
                                               bool allowsTerms) const {
   if (!reading.isKnown()) {
-    mismatch = {9, reading.meaning.unproved, true};
+    mismatch = Mismatch::unknown(reading.meaning.unproved);
     return std::nullopt;
   }
   const Value &expected = numbering.value(id);

@@ -2,6 +2,7 @@
 #include "runtime/plan/check/proof/Numbering.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/LaunchAttributes.h"
 #include "runtime/plan/check/Roles.h"
 #include "runtime/plan/check/proof/Forms.h"
 #include "runtime/plan/check/proof/KernelRules.h"
@@ -44,6 +45,7 @@ std::string textOf(const plan::ProgramKindT &kind, std::string_view name) {
 Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.program) {
   values.resize(program.values.size() + 1);
   definitions.resize(program.values.size() + 1, {-1, 0});
+  open.resize(program.values.size() + 1);
   roots.reserve(program.values.size() + 1);
   roots.resize(1);
   byKey.reserve(program.values.size());
@@ -91,9 +93,10 @@ const NumberedFunction *Numbering::function(const std::string &name) const {
   return found == functions.end() ? nullptr : &found->second;
 }
 
-RootId Numbering::persistent(const Persistent &name) const {
-  const auto found = persistents.find(name);
-  return found == persistents.end() ? 0 : found->second;
+RootId Numbering::persistent(const Persistent &name, std::int64_t elements) {
+  const RootId root = rootOf(Key("read").add(name.first).add(name.second).take(), elements);
+  roots[root].isVariable = roots[root].varies = variables.contains(name.first);
+  return root;
 }
 
 RootId Numbering::input(const NumberedFunction &function, const std::string &name) const {
@@ -142,8 +145,13 @@ RootId Numbering::partOf(RootId of, const Indexing &at) {
   return rootOf(key.take(), elements);
 }
 
-RootId Numbering::randomNumbers(std::int64_t number, std::int64_t elements) {
-  return rootOf(Key("random numbers").add(number).add(elements).take(), elements);
+RootId Numbering::randomNumbers(const KernelRecord &kernel, const Attributes &attributes, std::int64_t elements) {
+  Key key(kernel.name);
+  for (const AttributeRecord &record : kernel.attributes)
+    key.add(attributes.integer(record.name, std::int64_t(record.fallback)))
+        .add(attributes.number(record.name, record.fallback))
+        .add(attributes.list(record.name));
+  return rootOf(key.add(elements).take(), elements);
 }
 
 double Numbering::divisorOf(const std::string &parameter) const {
@@ -168,16 +176,17 @@ void Numbering::numberKinds() {
 void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double repeat) {
   const plan::ProgramKindT &kind = kindOf(op);
   const auto operands = operandsOf(op), results = resultsOf(op);
-  for (std::uint32_t r = 0; r < results.size(); ++r)
+  // Ops without a kernel that are followed otherwise keep or multiply their operand, or move its elements.
+  const bool isOpen = !kind.op.starts_with("model.") ||
+                      std::ranges::any_of(operands, [&](std::uint32_t operand) { return bool(open[operand]); });
+  for (std::uint32_t r = 0; r < results.size(); ++r) {
     definitions[results[r]] = {op, r};
+    open[results[r]] = isOpen;
+  }
   const std::string &symbol = program.names[program.op_symbols[op]];
   const bool isUnary = operands.size() == 1 && operands[0] != 0 && values[operands[0]].root != 0;
   if (kind.op == "model.read" && results.size() == 1 && results[0] != 0) {
-    const Persistent name{symbol, textOf(kind, "state")};
-    const RootId root = rootOf(Key("read").add(name.first).add(name.second).take(), elementsOf(type(results[0]).shape));
-    roots[root].isVariable = roots[root].varies = variables.contains(symbol);
-    persistents[name] = root;
-    return setDense(results[0], root);
+    return setDense(results[0], persistent({symbol, textOf(kind, "state")}, elementsOf(type(results[0]).shape)));
   }
   if (kind.op == "model.write" && operands.size() == 1) {
     function.writes[{symbol, textOf(kind, "state")}] = operands[0];
@@ -186,7 +195,7 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
   if (kind.op == "model.constant" && results.size() == 1 && results[0] != 0) {
     const plan::AttributeT *number = attributeOf(kind, "value");
     if (number && number->kind != 2) {
-      const RootId root = constant(number->kind == 0 ? double(number->integer) : number->number);
+      const RootId root = constant(storedNumber(*number));
       return set(results[0], {root, 1, uniformIndexing(type(results[0]).shape)});
     }
   }
@@ -208,7 +217,8 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
     return;
   if (needsForms && Forms(*this, function, repeat).number(op))
     return;
-  function.lacksRule = function.lacksRule || kernelOfOp(kind.op).empty();
+  for (std::uint32_t result : resultsOf(op))
+    open[result] = open[result] || kernelOfOp(kind.op).empty();
   numberResults(kind, op);
 }
 
@@ -247,7 +257,7 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
     std::vector<Multiple> terms;
     for (std::uint32_t operand : operands)
       terms.push_back({partOf(values[operand].root, values[operand].at), values[operand].coefficient});
-    return setDense(results[0], powerSum(p ? p->number : 2, std::move(terms)));
+    return setDense(results[0], powerSum(p ? storedNumber(*p) : 2, std::move(terms)));
   }
   if (kind.op == "model.add" && operands.size() == 2 && results.size() == 1 && results[0] != 0) {
     // A sum of sums of powers.

@@ -9,6 +9,7 @@
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_PROOF_NUMBERING_H
 #define SLUICE_RUNTIME_PLAN_CHECK_PROOF_NUMBERING_H
 
+#include "runtime/kernel/catalogue/Record.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/check/proof/Sharding.h"
 
@@ -84,8 +85,6 @@ struct NumberedFunction {
   std::uint32_t firstInput = 0, endInput = 0, firstOutput = 0, endOutput = 0;
   /// What the function writes, by parameter and state: ids of values.
   PersistentMap<std::uint32_t> writes;
-  /// Some op has no rule.
-  bool lacksRule = false;
 };
 
 /// The values of the functions of the program. Reads only the program and the mesh.
@@ -109,15 +108,20 @@ public:
   }
   const plan::ProgramKindT &kindOf(std::uint32_t op) const { return *program.kinds[program.op_kinds[op]]; }
 
+  /// The value depends on an op without a rule.
+  bool isOpen(std::uint32_t id) const { return open[id]; }
+
   /// Null for an entry point that is not in the program.
   const NumberedFunction *function(const std::string &name) const;
 
-  /// The root of a parameter, a state of it or a variable (empty state); 0: the program does not read it.
-  RootId persistent(const Persistent &name) const;
+  /// The root of a parameter, a state of it or a variable (empty state) with so many elements, at the begin of a step.
+  RootId persistent(const Persistent &name, std::int64_t elements);
   RootId input(const NumberedFunction &function, const std::string &name) const;
+  /// The seed of an entry point that is not in the program.
+  RootId seed() { return rootOf("seed", 1); }
   RootId constant(double value);
-  /// Random numbers with a key, of a tensor of so many elements.
-  RootId randomNumbers(std::int64_t key, std::int64_t elements);
+  /// The numbers that a kernel draws with its attributes, of a tensor of so many elements.
+  RootId randomNumbers(const KernelRecord &kernel, const Attributes &attributes, std::int64_t elements);
   /// Of a root of which ranks have terms: the largest of these, a value that is equal on all ranks.
   RootId largestTerm(RootId of);
   /// The ops whose kernel and whose operands' roots these are, forms included.
@@ -167,12 +171,13 @@ private:
   std::vector<Value> values;
   std::vector<std::pair<std::int64_t, std::uint32_t>> definitions;
   std::vector<Root> roots;
+  /// By value.
+  std::vector<bool> open;
   /// Of the keys: they are freed together.
   std::pmr::monotonic_buffer_resource memory;
   std::pmr::unordered_map<std::string_view, RootId> byKey{&memory};
   /// By a function and the roots of its terms.
   std::unordered_map<std::string, std::vector<RootId>> byTerms;
-  PersistentMap<RootId> persistents;
   std::map<std::string, NumberedFunction> functions;
   std::vector<std::uint32_t> kindNumbers;
   std::unordered_map<std::string, std::uint32_t> equalKinds;

@@ -143,7 +143,7 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
   const plan::ViewT &destination = *launch.outputs[0];
   const std::size_t dim = std::size_t(numberOf(launch, "dim", 0));
   std::optional<Reading> reading = read(*launch.inputs[0]);
-  const auto loseHere = [&](const std::string &reason) { lose(destination, reason); };
+  const auto loseHere = [&](const Reason &reason) { lose(destination, reason); };
   if (!reading || !reading->isKnown())
     return loseHere(reading ? reading->meaning.unproved
                             : "the content of '" + plan.buffers[launch.inputs[0]->buffer]->name + "' is not known");

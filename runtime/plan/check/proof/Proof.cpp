@@ -5,7 +5,11 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/Proof.h"
 
+#include "runtime/base/Text.h"
+#include "runtime/plan/check/Roles.h"
 #include "runtime/plan/check/proof/EntryProof.h"
+
+#include <algorithm>
 
 namespace sluice::check {
 
@@ -20,13 +24,12 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
     finding.notProved = numbering.problem();
     return {};
   }
+  const auto hasInitialValues = [](const auto &tensor) { return tensor->initializer != nullptr; };
+  if (findEntry(plan, initName) < 0 &&
+      (std::ranges::any_of(plan.parameters, hasInitialValues) || std::ranges::any_of(plan.variables, hasInitialValues)))
+    return refuse(9, concat("missing entry point '", initName, "', which computes the initial values"));
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
-    const bool isRecorded = numbering.function(plan.entries[e]->name) != nullptr;
-    proof::Result own =
-        isRecorded ? proof::EntryProof(plan, numbering, e).run() : proof::initializes(plan, numbering, e);
-    // If no rule is missing, a tensor without a relation is not what the program computes.
-    if (isRecorded && !own.refusal && !own.notProved.empty() && !own.lacksRule)
-      own.refusal = refuse(9, own.notProved);
+    proof::Result own = proof::EntryProof(plan, numbering, e).run();
     finding.facts += own.facts;
     if (finding.notProved.empty())
       finding.notProved = own.notProved;

@@ -24,8 +24,6 @@ struct Result {
   Verdict refusal;
   /// Why the property is neither proved nor refused; empty if it is proved.
   std::string notProved;
-  /// A rule is missing, which may be the reason.
-  bool lacksRule = false;
   /// Launches and segments of collectives that were related to the program.
   std::uint64_t facts = 0;
 };

@@ -43,25 +43,25 @@ TEST(InitialProof, RandomNumbersAreThoseOfTheInitializer) {
   EXPECT_EQ(proofOf(good), "");
 
   Initialized uniform("random_uniform");
-  expectText(proofOf(uniform), "P9", "expected kernel 'random_normal' but got 'random_uniform'");
+  expectText(proofOf(uniform), "P9", "has other numbers than its initializer");
 
   Initialized range("random_uniform", {number("low", -1), number("high", 3)});
   range.own->initializer->kind = plan::InitializerKind::uniform;
   range.own->initializer->a = -1;
   range.own->initializer->b = 2;
-  expectText(proofOf(range), "P9", "with other numbers than its initializer has");
+  expectText(proofOf(range), "P9", "has other numbers than its initializer");
   range.own->initializer->b = 3;
   EXPECT_EQ(proofOf(range), "");
   range.own->initializer->a = 0;
-  expectText(proofOf(range), "P9", "with other numbers than its initializer has");
+  expectText(proofOf(range), "P9", "has other numbers than its initializer");
 
   Initialized deviation;
   deviation.own->initializer->b = 0.5;
-  expectText(proofOf(deviation), "P9", "with other numbers than its initializer has");
+  expectText(proofOf(deviation), "P9", "has other numbers than its initializer");
 
   Initialized ofTheStep;
   ofTheStep.draw->inputs[0]->buffer = ofTheStep.step;
-  expectText(proofOf(ofTheStep), "P14", "from a number that is not the seed");
+  expectText(proofOf(ofTheStep), "P9", "random numbers from a number that is not the seed");
 }
 
 TEST(InitialProof, AConstantHasOneNumber) {
@@ -70,27 +70,27 @@ TEST(InitialProof, AConstantHasOneNumber) {
   constant.own->initializer->a = 3;
   EXPECT_EQ(proofOf(constant), "");
   constant.own->initializer->a = 2;
-  expectText(proofOf(constant), "P9", "with other numbers than its initializer has");
+  expectText(proofOf(constant), "P9", "has other numbers than its initializer");
 }
 
 TEST(InitialProof, RandomNumbersAreAtTheElementsOfTheShard) {
   Initialized otherAxis;
   otherAxis.draw->outputs[0]->valid[0]->axes = {0};
-  expectText(proofOf(otherAxis), "P14", "at other elements than those of its shard");
+  expectText(proofOf(otherAxis), "P9", "has other elements than its initializer");
 
   // Of a tensor of nine rows.
   Initialized otherRows;
   otherRows.draw->outputs[0]->valid[0]->total = 9;
-  expectText(proofOf(otherRows), "P14", "at other elements than those of its shard");
+  expectText(proofOf(otherRows), "P9", "has other numbers than its initializer");
 
   Initialized ofAll;
   ofAll.draw->outputs[0]->valid.clear();
-  expectText(proofOf(ofAll), "P14", "at other elements than those of its shard");
+  expectText(proofOf(ofAll), "P9", "has other numbers than its initializer");
 
   // More rows on a rank than in the tensor.
   Initialized none;
   none.draw->outputs[0]->valid[0]->total = 3;
-  expectText(proofOf(none), "?", "the elements of the random initial values of parameter 'w'");
+  expectText(proofOf(none), "P9", "random numbers of no shard");
 
   // Two of the four rows of a rank.
   Initialized half;
@@ -103,7 +103,7 @@ TEST(InitialProof, RandomNumbersAreAtTheElementsOfTheShard) {
   segments.own->split->axes = {0};
   segments.own->split->segments = 3;
   segments.own->split->extent = 3;
-  expectText(proofOf(segments), "?", "the elements of the random initial values of parameter 'w'");
+  expectText(proofOf(segments), "?", "the shards of parameter 'w'");
 }
 
 /// Rows of Q, K and V, four each, of which ranks along `replicate` have two each. Those along `shard` have three of
@@ -118,13 +118,13 @@ TEST(InitialProof, RowsOfAPartAreNotThoseOfTheParameter) {
   part.own->chunk = 3;
   part.plan.buffers[part.shard]->shape = {3, 6};
   *part.draw->outputs[0] = part.padded(part.view(part.shard), 0, {1}, 3, 12);
-  expectText(proofOf(part), "?", "the elements of the random initial values of parameter 'w'");
+  expectText(proofOf(part), "?", "has other elements than its initializer");
 }
 
 TEST(InitialProof, AReleasedShardHoldsNothing) {
   Initialized released;
   released.release(0, {released.shard});
-  expectText(proofOf(released), "?", "the elements of the random initial values of parameter 'w'");
+  expectText(proofOf(released), "P9", "is not related to its initializer: is not known");
 }
 
 /// Drawn in a buffer, and copied from there in another order.
@@ -136,7 +136,7 @@ TEST(InitialProof, RandomNumbersAreInTheirOrder) {
     copied.compute("copy", {copied.view(drawn, {4, 6}, 0, isTurned ? Shape{1, 4} : Shape{6, 1})},
                    {copied.view(copied.shard)});
     if (isTurned)
-      expectText(proofOf(copied), "P14", "at other elements than those of its shard");
+      expectText(proofOf(copied), "P9", "has other elements than its initializer");
     else
       EXPECT_EQ(proofOf(copied), "");
   }
@@ -151,19 +151,72 @@ TEST(InitialProof, ARowOfZerosIsThatOfTheInitializer) {
   };
   EXPECT_EQ(make({8, 6}, 2, {12, 18}), "");
   EXPECT_EQ(make({8, 6}, 7, {42, 48}), "");
-  expectText(make({8, 6}, 8, {48, 54}), "P9", "expected zeros in row 8 and nowhere else");
-  expectText(make({8, 6}, 2, {12, 17}), "P9", "expected zeros in row 2 and nowhere else");
-  expectText(make({48}, 2, {2, 3}), "P9", "expected zeros in row 2 and nowhere else");
+  expectText(make({8, 6}, 8, {48, 54}), "P9", "parameter 'w', row 8 of its initializer does not exist");
+  expectText(make({8, 6}, 2, {12, 17}), "P9", "has other numbers than its initializer");
+  expectText(make({8, 6}, -1, {12, 18}), "P9", "has other numbers than its initializer");
+  expectText(make({48}, 2, {2, 3}), "P9", "parameter 'w', row 2 of its initializer does not exist");
 }
 
 TEST(InitialProof, EachBufferIsInitialized) {
   Initialized missing;
   missing.draw->outputs[0]->buffer = missing.buffer("other", {4, 6});
-  expectText(proofOf(missing), "P9", "'init' does not initialize parameter 'w'");
+  expectText(proofOf(missing), "P9",
+             "'init' leaves in parameter 'w' a tensor that is not related to its initializer: is not known");
 
   Initialized undeclared;
   undeclared.own->initializer.reset();
-  expectText(proofOf(undeclared), "P9", "which declares no initializer");
+  expectText(proofOf(undeclared), "P9", "'init' leaves in parameter 'w' a tensor that has no initializer");
+}
+
+TEST(InitialProof, LaunchesThatAreNotIssuedInitializeNothing) {
+  // The section does not repeat.
+  Initialized never;
+  never.plan.entries[0]->sections[0]->instructions[0]->when = plan::When::not_first;
+  expectText(proofOf(never), "P9", "is not related to its initializer: is not known");
+
+  Initialized none;
+  none.plan.entries.clear();
+  expectText(proofOf(none), "P9", "missing entry point 'init', which computes the initial values");
+
+  // A parameter without an initializer gets its values from a file.
+  none.own->initializer.reset();
+  EXPECT_EQ(proofOf(none), "");
+  Initialized ofAFile;
+  ofAFile.own->initializer.reset();
+  ofAFile.plan.entries[0]->sections[0]->instructions.clear();
+  EXPECT_EQ(proofOf(ofAFile), "");
+}
+
+/// The last write counts, and each element.
+TEST(InitialProof, AConstantIsInEachElement) {
+  const auto make = [] {
+    Initialized made("constant", {number("value", 3)});
+    made.own->initializer->kind = plan::InitializerKind::constant;
+    made.own->initializer->a = 3;
+    made.own->initializer->b = 0;
+    return made;
+  };
+  for (const bool isLast : {false, true}) {
+    Initialized twice = make();
+    auto &instructions = twice.plan.entries[0]->sections[0]->instructions;
+    PlanBuilder::attribute(twice.launch(0, "constant", {}, {twice.view(twice.shard)}), "value", 4);
+    if (!isLast)
+      std::swap(instructions[0], instructions[1]);
+    EXPECT_EQ(proofOf(twice).substr(0, 2), isLast ? "P9" : "");
+  }
+  // Copied from a buffer of which a rank wrote some rows, or one that was padded with another number.
+  for (const bool isPadded : {false, true}) {
+    Initialized copied = make();
+    const std::uint32_t drawn = copied.buffer("drawn", {4, 6});
+    copied.draw->outputs[0]->buffer = drawn;
+    copied.draw->outputs[0]->valid[0]->total = isPadded ? 8 : 5;
+    if (isPadded)
+      copied.compute("pad", {copied.view(drawn, {3, 6})}, {copied.view(copied.shard)}, {}, {},
+                     {list("high", {1, 0}), list("low", {0, 0}), list("step", {1, 1}), number("value", 5)});
+    else
+      copied.compute("copy", {copied.view(drawn)}, {copied.view(copied.shard)});
+    EXPECT_EQ(proofOf(copied).substr(0, 2), "P9") << proofOf(copied);
+  }
 }
 
 /// The random numbers of a shard are those at its position, which the valid extent of the result states.

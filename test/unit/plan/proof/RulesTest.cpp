@@ -59,7 +59,7 @@ plan::LaunchT &copyOfAPart(plan::PlanT &plan) {
 const Wrong wrongRules[] = {
     {"OtherPartOfAHead", "PartOfAHead", 9, "holds other elements",
      [](plan::PlanT &plan) { copyOfAPart(plan).inputs[0]->offset += 48; }},
-    {"OtherZeroRow", "ZeroRow", 9, "expected zeros in row",
+    {"OtherZeroRow", "ZeroRow", 9, "has other numbers than its initializer",
      [](plan::PlanT &plan) {
        for (const auto &instruction : plan.entries[std::size_t(findEntry(plan, "init"))]->sections[0]->instructions)
          if (plan::LaunchT *launch = instruction->operation.AsLaunch())
@@ -67,7 +67,7 @@ const Wrong wrongRules[] = {
              if (attribute->name == "zeros" && !attribute->list.empty())
                attribute->list[1] += 1;
      }},
-    {"ZerosWithoutARow", "ZeroRow", 9, "with zeros that its initializer does not have",
+    {"ZerosWithoutARow", "ZeroRow", 9, "has other numbers than its initializer",
      [](plan::PlanT &plan) {
        for (const auto &parameter : plan.parameters)
          parameter->initializer->zero_row = -1;

@@ -134,7 +134,33 @@ TEST(StatisticsProof, AnEntryPointThatOnlyReadsThemKeepsThem) {
   expectText(
       make(false, false, false, false, true), "P9",
       "running statistics 'v' after micro-batch 0 of 'train_step': hold value 1 (model.read 'v') in another order");
-  expectText(make(false, true), "P9: ", "running statistics 'v' after micro-batch 0 of 'train_step': is not known");
+  expectText(make(false, true),
+             "P9: ", "running statistics 'v' after micro-batch 0 of 'train_step': instruction 1 (launch exp");
+}
+
+/// The last section counts too, also for a variable that the program does not read.
+TEST(StatisticsProof, LaterSectionsKeepThem) {
+  for (const bool isRead : {true, false})
+    for (const bool isOverwritten : {false, true}) {
+      ProofPlan plan({{"shard", 2}});
+      const std::uint32_t v = plan.buffer("v", {4}), y = plan.buffer("y", {});
+      plan.plan.variables.push_back(std::make_unique<plan::VariableT>());
+      plan.plan.variables.back()->name = "v";
+      plan.plan.variables.back()->buffer = v;
+      if (isRead)
+        plan.op("model.read", {}, {4}, {}, "v");
+      plan.end({plan.op("model.constant", {}, {}, {number("value", 3)})});
+      plan::EntryT &entry = plan.step();
+      plan.fill(0, plan.view(y), 3);
+      plan.section();
+      if (isOverwritten)
+        plan.fill(0, plan.view(v), 1);
+      plan.port(entry.outputs, "y", plan.view(y));
+      if (isOverwritten)
+        expectText(proofOf(plan), "P9", "running statistics 'v' after micro-batch 0 of 'train_step': hold ");
+      else
+        EXPECT_EQ(proofOf(plan), "");
+    }
 }
 
 } // namespace
