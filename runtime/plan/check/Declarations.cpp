@@ -161,15 +161,15 @@ Verdict checkRoles(const plan::EntryT &entry) {
 
 /// The entry point that is not in the unsharded program computes the initial values from the seed.
 Verdict checkInitialization(const plan::PlanT &plan, const std::set<std::string> &recorded) {
-  for (const auto &entry : plan.entries) {
-    if ((entry->name == initName) == !recorded.contains(entry->name)) {
-      for (const auto &port : entry->inputs)
-        if (entry->name == initName && port->role != plan::PortRole::seed)
-          return bad(1, "input '", port->name, "' of '", initName, "', expected only the seed");
-      continue;
-    }
-    return bad(1, "entry point '", entry->name, "', expected ",
-               entry->name == initName ? "it outside of the unsharded program" : "a function of the unsharded program");
+  const int initialization = findEntry(plan, initName);
+  for (int e = 0; e < int(plan.entries.size()); ++e) {
+    const plan::EntryT &entry = *plan.entries[std::size_t(e)];
+    if ((e == initialization) == recorded.contains(entry.name))
+      return bad(1, "entry point '", entry.name, "', expected ",
+                 e == initialization ? "it outside of the unsharded program" : "a function of the unsharded program");
+    for (const auto &port : entry.inputs)
+      if (e == initialization && port->role != plan::PortRole::seed)
+        return bad(1, "input '", port->name, "' of '", initName, "', expected only the seed");
   }
   return {};
 }
