@@ -151,10 +151,10 @@ private:
 } // namespace
 
 void emitProgram(EmitContext &context) {
-  context.plan.program = std::make_unique<plan::ProgramT>();
   for (auto nested : llvm::make_early_inc_range(context.module.getOps<ModuleOp>())) {
     if (!nested->hasAttr(model::unshardedName))
       continue;
+    context.plan.program = std::make_unique<plan::ProgramT>();
     ProgramWriter writer(*context.plan.program);
     for (auto function : nested.getOps<func::FuncOp>())
       writer.write(function);

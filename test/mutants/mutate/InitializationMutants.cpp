@@ -29,8 +29,9 @@ bool changeInitNumber(Mutation &m) {
 plan::ParameterT *random(Mutation &m) {
   std::vector<plan::ParameterT *> found;
   for (const auto &parameter : m.plan.parameters)
-    if (parameter->initializer->kind == plan::InitializerKind::normal ||
-        parameter->initializer->kind == plan::InitializerKind::uniform)
+    if (const auto &initializer = parameter->initializer;
+        initializer && (initializer->kind == plan::InitializerKind::normal ||
+                        initializer->kind == plan::InitializerKind::uniform))
       found.push_back(parameter.get());
   return found.empty() ? nullptr : m.pick(found);
 }

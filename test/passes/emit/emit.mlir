@@ -28,6 +28,8 @@
 // CHECK: compute all update -: copy %[[Y]]:f32[2x4] -> %output.y.host:f32[2x4]
 // CHECK: sgd(%w.shard:f32[4x4] valid(dim 0: 4 of 7 over shard), {{.*}} -> %w.shard:f32[4x4] valid(dim 0: 4 of 7 over shard), %w.momentum_buffer
 // CHECK-NEXT: [[#UPDATED-1]] compute all update root: record 4
+// CHECK: entry init
+// CHECK: constant() -> %w.shard:f32[4x4] valid(dim 0: 4 of 7 over shard)
 
 module attributes {model.name = "small", model.compiled_to = "prefetch"} {
 spmd.mesh @mesh <replicate = 1, shard = 2, tensor = 1>
@@ -60,6 +62,17 @@ func.func @train_step(
     spmd.yield %a, %b : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
   }
   return %w2, %m2, %y : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<2x4xf32>
+}
+
+func.func @init(%w: tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {spmd.parameter = @w},
+    %m: tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {spmd.parameter = @w, spmd.state = "momentum_buffer"})
+    -> (tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {spmd.donates = 0 : i64}, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {spmd.donates = 1 : i64}) attributes {model.entry = #model.entry<init>} {
+  %0:2 = spmd.section "init" repeat 1 -> tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>> {
+    %z = model.constant 0.0 {model.phase = #model.phase<update>} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
+    %y = model.constant 0.0 {model.phase = #model.phase<update>} : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
+    spmd.yield %z, %y : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
+  }
+  return %0#0, %0#1 : tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>, tensor<4x4xf32, #spmd.sharding<[{"shard", chunk = 4, total = 7}, {}]>>
 }
 
 // The program that the checker compares with the plan.

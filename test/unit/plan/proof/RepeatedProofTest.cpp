@@ -48,5 +48,26 @@ TEST(StepProof, ASumOfTwoMicroBatchesIsNotThatOfTheLast) {
   expectText(proofOf(p), "P", "the sum over micro-batches 5 to 6 of");
 }
 
+/// An instruction that lists all repetitions: each may differ from the one before it.
+TEST(StepProof, RepetitionsWithOtherInstructionsAreFew) {
+  const auto make = [](std::uint32_t repeat) {
+    ProofPlan p({{"shard", 2}});
+    const std::uint32_t x = p.buffer("x", {2}, f32, host), y = p.buffer("y", {2});
+    const std::uint32_t id = p.input("x", {2});
+    p.end({id});
+    plan::EntryT &entry = p.step(repeat);
+    p.port(entry.inputs, "x", p.view(x));
+    plan::InstructionT &copy = p.copy(0, p.view(x), p.view(y));
+    copy.when = plan::When::listed;
+    for (std::uint32_t r = 0; r < repeat; ++r)
+      copy.repetitions.push_back(r);
+    p.port(entry.outputs, "y", p.view(y));
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(1), "");
+  EXPECT_EQ(make(4096), "");
+  expectText(make(4097), "P9", "more than 4096 repetitions of 'section' with different instructions");
+}
+
 } // namespace
 } // namespace sluice::test
