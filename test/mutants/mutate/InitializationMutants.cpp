@@ -30,8 +30,8 @@ plan::ParameterT *random(Mutation &m) {
   std::vector<plan::ParameterT *> found;
   for (const auto &parameter : m.plan.parameters)
     if (const auto &initializer = parameter->initializer;
-        initializer && (initializer->kind == plan::InitializerKind::normal ||
-                        initializer->kind == plan::InitializerKind::uniform))
+        initializer &&
+        (initializer->kind == plan::InitializerKind::normal || initializer->kind == plan::InitializerKind::uniform))
       found.push_back(parameter.get());
   return found.empty() ? nullptr : m.pick(found);
 }

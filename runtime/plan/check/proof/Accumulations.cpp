@@ -63,6 +63,7 @@ Verdict EntryProof::addRepetition(const plan::ViewT &sum, Reading term, std::opt
                            std::min(term.meaning.first, before->meaning.last + 1),
                            term.meaning.first <= before->meaning.last ? " counts twice" : ""));
   term.meaning.first = before->meaning.first;
+  term.stored.add(before->stored);
   write(sum, std::move(term));
   return {};
 }
@@ -74,6 +75,7 @@ std::optional<Reading> EntryProof::sumOf(const Reading &a, const Reading &b, std
   if (id >= numbering.valueCount() || !(like == a.meaning) || a.at != b.at)
     return std::nullopt;
   Reading sum = a;
+  sum.stored.add(b.stored);
   std::erase_if(sum.meaning.zeros,
                 [&](std::int64_t end) { return std::ranges::find(b.meaning.zeros, end) == b.meaning.zeros.end(); });
   sum.meaning.root = numbering.sumOf({a.meaning.root, 1}, {b.meaning.root, 1});

@@ -72,6 +72,7 @@ std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std
   const bool isEven =
       std::ranges::all_of(parts, [&](std::uint32_t operand) { return numbering.type(operand).shape[dim] == extent; });
   std::optional<Match> first;
+  Storage stored;
   bool hasZeros = true;
   for (std::uint32_t operand : parts) {
     part.shape[dim] = isEven ? view.shape[dim] / count : numbering.type(operand).shape[dim];
@@ -87,6 +88,7 @@ std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std
     }
     part.offset += row * std::uint64_t(part.shape[dim]);
     hasZeros = hasZeros && found->hasZeros;
+    stored.add(found->reading.stored);
     first = first ? first : std::move(found);
   }
   DimSharding &along = first->dims[dim];
@@ -102,6 +104,7 @@ std::optional<Match> EntryProof::matchConcatenation(const plan::ViewT &view, std
   Reading reading;
   reading.meaning.root = expected.root;
   reading.meaning.first = reading.meaning.last = repetition;
+  reading.stored = stored;
   reading.setShard(std::move(*shard));
   if (hasZeros)
     reading.meaning.zeros = paddedEnds(reading);

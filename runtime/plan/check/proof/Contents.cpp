@@ -57,6 +57,7 @@ bool join(Fact &fact, const Fact &next) {
   fact.offset = low.offset;
   fact.base = low.base;
   fact.loops = std::move(a);
+  fact.stored.add(next.stored);
   return true;
 }
 
@@ -191,7 +192,7 @@ std::optional<Reading> Contents::readFrom(const Fact &fact, const plan::ViewT &v
     return std::nullopt;
   if (view.repetition_stride != 0 && view.repetition_stride != fact.repetitionStride)
     return std::nullopt;
-  Reading reading{fact.meaning, {}};
+  Reading reading{fact.meaning, {}, fact.stored};
   if (!fact.meaning.unproved.empty()) {
     reading.at = denseIndexing(view.shape);
     return reading;
@@ -349,6 +350,8 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
     });
   }
   fact.meaning = std::move(reading.meaning);
+  fact.stored = reading.stored;
+  fact.stored.add(Storage(view.dtype));
   isKnown = isKnown && normalize(fact.loops, fact.meaning.bounds);
   if (view.repetition_stride != 0 || !isAligned) {
     own.clear();

@@ -72,6 +72,7 @@ struct Fact {
   std::vector<Loop> loops;
   /// The bytes between the slices of a port for the repetitions of a section; 0: one slice.
   std::uint64_t repetitionStride = 0;
+  Storage stored;
   bool operator==(const Fact &) const = default;
 };
 
@@ -79,6 +80,7 @@ struct Fact {
 struct Reading {
   Meaning meaning;
   Indexing at;
+  Storage stored{};
   bool isKnown() const { return meaning.unproved.empty(); }
   /// The elements of the root, or of the part, that each rank has.
   Shard shard() const { return {at, meaning.steps, meaning.bounds}; }

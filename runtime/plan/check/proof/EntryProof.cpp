@@ -106,6 +106,7 @@ void EntryProof::addInputs() {
     Fact fact;
     fact.meaning.root = root;
     fact.dtype = port->view->dtype;
+    fact.stored = Storage(fact.dtype);
     fact.offset = std::int64_t(port->view->offset / dtypeBytes(baseType(fact.dtype)));
     fact.repetitionStride = port->view->repetition_stride;
     fact.loops = {{elementsOf(port->view->shape), 1, 1}};
@@ -173,6 +174,10 @@ bool EntryProof::isMeanOfRanks(const plan::ViewT &view, std::uint32_t id, Mismat
   const Meaning &own = reading->meaning;
   const double ranks = double(groupSize(plan, plan.data_axes));
   mismatch = {9, "holds " + describe(own), false};
+  if (!reading->stored.isWithin(expected.stored)) {
+    mismatch.text += " in " + reading->stored.text();
+    return false;
+  }
   if (own.root != expected.root || own.first != repetition || own.summed != dataAxes || own.partial != 0 ||
       !areClose(own.coefficient * ranks, expected.coefficient) || !reading->hasElementsOf({{}, expected.at}))
     return false;
@@ -280,9 +285,10 @@ Verdict EntryProof::checkPersistent() {
       return concat("'", entry.name, "' leaves in ", state.empty() ? "" : "state '" + state + "' of ", "parameter '",
                     parameter.name, "' a tensor that ");
     };
-    Value expected{old, 1, {}};
+    Value expected{old, 1, {}, Storage(plan.buffers[buffer]->dtype)};
     if (written != function->writes.end()) {
       expected = numbering.value(written->second);
+      expected.stored.add(Storage(plan.buffers[buffer]->dtype));
       if (expected.root == 0 || !isRowMajor(expected.at, numbering.type(written->second).shape)) {
         addUnknown("the value that is written to '" + parameter.name + "'", {std::string(), true}, true);
         return {};
@@ -301,7 +307,7 @@ Verdict EntryProof::checkPersistent() {
       return {};
     }
     Mismatch mismatch;
-    if (!means(reading->meaning, expected, mismatch))
+    if (!means(*reading, expected, mismatch))
       return refuse(mismatch.property == 9 ? 10 : mismatch.property, what() + mismatch.text);
     if (!reading->hasElementsOf(*own))
       addUnknown(what() + "has other elements of " + numbering.describe(expected.root) + " than its shard", {}, false);
@@ -347,9 +353,9 @@ bool EntryProof::isRankLoss(const plan::ViewT &view) {
     return false;
   const Meaning &own = reading->meaning;
   const double ranks = double(groupSize(plan, plan.data_axes));
-  return own.root == numbering.root(loss.root).totalOf && own.root != 0 && own.first == 0 && own.last == repeat - 1 &&
-         own.summed == 0 && own.partial == 0 && areClose(own.coefficient, loss.coefficient * ranks) &&
-         reading->hasElementsOf({{}, loss.at});
+  return reading->stored.isWithin(loss.stored) && own.root == numbering.root(loss.root).totalOf && own.root != 0 &&
+         own.first == 0 && own.last == repeat - 1 && own.summed == 0 && own.partial == 0 &&
+         areClose(own.coefficient, loss.coefficient * ranks) && reading->hasElementsOf({{}, loss.at});
 }
 
 void EntryProof::addUnknown(const std::string &what, const Reason &reason, bool isOpen) {

@@ -117,7 +117,8 @@ private:
   std::optional<Match> match(const plan::ViewT &view, std::uint32_t value, Mismatch &mismatch,
                              bool allowsTerms = false);
   std::optional<Match> matchReading(Reading reading, std::uint32_t value, Mismatch &mismatch, bool allowsTerms) const;
-  bool means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const;
+  bool means(const Reading &reading, const Value &expected, Mismatch &mismatch) const;
+  bool meansRoot(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const;
   bool isTotal(const Meaning &meaning, double coefficient, bool overRepetitions, Mismatch &mismatch) const;
   /// The program's value of the meaning, as a multiple of a root: totals are recognized; root 0: none.
   Multiple multipleOf(const Meaning &meaning) const;

@@ -106,15 +106,12 @@ bool Forms::number(std::uint32_t number) {
   return true;
 }
 
-Forms::Id Forms::newValue(const Shape &shape) {
-  // Only casts depend on element types, and no form has one.
-  const auto known = std::ranges::find(program.types, shape, &plan::ProgramTypeT::shape);
+Forms::Id Forms::newValue(const plan::ProgramTypeT &type) {
+  const auto known = std::ranges::find_if(
+      program.types, [&](const auto &own) { return own->dtype == type.dtype && own->shape == type.shape; });
   std::uint32_t index = std::uint32_t(known - program.types.begin());
-  if (known == program.types.end()) {
-    auto type = std::make_unique<plan::ProgramTypeT>();
-    type->shape = shape;
-    program.types.push_back(std::move(type));
-  }
+  if (known == program.types.end())
+    program.types.push_back(std::make_unique<plan::ProgramTypeT>(type));
   program.values.push_back(index);
   numbering.values.emplace_back();
   numbering.definitions.push_back({-1, 0});
@@ -123,7 +120,7 @@ Forms::Id Forms::newValue(const Shape &shape) {
 }
 
 Forms::Ids Forms::addResults(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &own,
-                             const std::vector<Shape> &shapes) {
+                             const std::vector<plan::ProgramTypeT> &types) {
   auto form = std::make_unique<plan::ProgramKindT>();
   form->op = name;
   form->phase = kind->phase;
@@ -132,8 +129,8 @@ Forms::Ids Forms::addResults(const std::string &name, std::vector<plan::Attribut
   program.kinds.push_back(std::move(form));
   numbering.numberKinds();
   Ids added;
-  for (const Shape &shape : shapes)
-    added.push_back(newValue(shape));
+  for (const plan::ProgramTypeT &type : types)
+    added.push_back(newValue(type));
   const std::uint32_t number = std::uint32_t(program.op_kinds.size());
   program.op_kinds.push_back(std::uint32_t(program.kinds.size() - 1));
   program.op_blocks.push_back(program.op_blocks[op]);
@@ -146,9 +143,31 @@ Forms::Ids Forms::addResults(const std::string &name, std::vector<plan::Attribut
   return added;
 }
 
+Forms::Id Forms::add(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &own,
+                     const Shape &shape) {
+  plan::ProgramTypeT type;
+  type.shape = shape;
+  const auto isFloat = [&](Id value) { return isFloatType(dtypeOf(value)); };
+  const auto first = std::ranges::find_if(own, isFloat);
+  type.dtype = dtypeOf(first != own.end() ? *first : own.front());
+  return addResults(name, std::move(attributes), own, {type}).front();
+}
+
+Forms::Ids Forms::addLike(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &own,
+                          const Ids &like) {
+  std::vector<plan::ProgramTypeT> types;
+  for (Id value : like)
+    types.push_back(numbering.type(value));
+  return addResults(name, std::move(attributes), own, types);
+}
+
 Forms::Id Forms::reshape(Id value, Shape shape) { return add("model.reshape", {}, {value}, shape); }
 
-Forms::Id Forms::constant(double number) { return add("model.constant", {numberAttribute("value", number)}, {}, {}); }
+Forms::Id Forms::constant(double number, Id like) {
+  plan::ProgramTypeT type;
+  type.dtype = dtypeOf(like);
+  return addResults("model.constant", {numberAttribute("value", number)}, {}, {type}).front();
+}
 
 Forms::Id Forms::select(Id condition, Id a, Id b) {
   return add("model.select", {}, {condition, a, b}, shapeOf(condition));
@@ -161,20 +180,20 @@ Forms::Id Forms::sumAll(Id value) {
   return dims.empty() ? value : add("model.reduce_sum", {listAttribute("dims", dims)}, {value}, {});
 }
 
-Forms::Id Forms::matmul(Id a, Id b, bool transposeA, bool transposeB, Shape shape) {
+Forms::Id Forms::matmul(Id a, Id b, bool transposeA, bool transposeB, Id like) {
   // As a program states them: equal products have one root.
   std::vector<plan::AttributeT> attributes;
   if (transposeA)
     attributes.push_back(integerAttribute("transpose_lhs", 1));
   if (transposeB)
     attributes.push_back(integerAttribute("transpose_rhs", 1));
-  return add("model.matmul", std::move(attributes), {a, b}, shape);
+  return addLike("model.matmul", std::move(attributes), {a, b}, {like}).front();
 }
 
 /// a b + bias + residual: the product first.
 Forms::Ids Forms::ofMatmul() {
   Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"), isFlagSet(*kind, "transpose_rhs"),
-                    shapeOf(results[0]));
+                    results[0]);
   for (std::size_t k = 2; k < operands.size(); ++k)
     value = add("model.add", {}, {value, operands[k]}, shapeOf(results[0]));
   return {value};
@@ -183,7 +202,7 @@ Forms::Ids Forms::ofMatmul() {
 /// The product with its bias, then its gelu.
 Forms::Ids Forms::ofMatmulGelu() {
   Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"), isFlagSet(*kind, "transpose_rhs"),
-                    shapeOf(results[0]));
+                    results[0]);
   for (std::size_t k = 2; k < operands.size(); ++k)
     value = add("model.add", {}, {value, operands[k]}, shapeOf(results[0]));
   return {value, add("model.gelu", {choiceAttribute("approximate", "tanh")}, {value}, shapeOf(results[1]))};
@@ -191,7 +210,7 @@ Forms::Ids Forms::ofMatmulGelu() {
 
 Forms::Ids Forms::ofMatmulGeluGrad() {
   const Id value = matmul(operands[0], operands[1], isFlagSet(*kind, "transpose_lhs"),
-                          isFlagSet(*kind, "transpose_rhs"), shapeOf(results[0]));
+                          isFlagSet(*kind, "transpose_rhs"), results[0]);
   return {add("model.gelu_grad", {choiceAttribute("approximate", "tanh")}, {value, operands[2]}, shapeOf(results[0]))};
 }
 
@@ -214,31 +233,31 @@ Forms::Ids Forms::ofAttention() {
   const Shape q = shapeOf(operands[0]), k = shapeOf(operands[1]), v = shapeOf(operands[2]);
   if (!haveGroupedHeads(q, k, v))
     return {};
-  return addResults(kind->op, copiedAttributes(*kind),
-                    {operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])},
-                    {shapeOf(results[0]), shapeOf(results[1])});
+  return addLike(kind->op, copiedAttributes(*kind),
+                 {operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])}, results);
 }
 
 Forms::Ids Forms::ofAttentionGrad() {
   const Shape q = shapeOf(operands[1]), k = shapeOf(operands[2]), v = shapeOf(operands[3]);
   if (!haveGroupedHeads(q, k, v) || shapeOf(results[1]) != k || shapeOf(results[2]) != v)
     return {};
-  const Shape repeated{k[0], k[1], q[2], k[3]};
+  plan::ProgramTypeT repeated = numbering.type(results[1]);
+  repeated.shape[2] = q[2];
   const Ids form = addResults(kind->op, copiedAttributes(*kind),
                               {operands[0], operands[1], repeatHeads(operands[2], q[2]), repeatHeads(operands[3], q[2]),
                                operands[4], operands[5]},
-                              {shapeOf(results[0]), repeated, repeated});
+                              {numbering.type(results[0]), repeated, repeated});
   return {form[0], sumOfHeads(form[1], results[1]), sumOfHeads(form[2], results[2])};
 }
 
 void Forms::addShiftedSum(Id lse) {
   const Shape shape = shapeOf(lse);
-  const Id largest = newValue(shape);
+  const Id largest = newValue(numbering.type(lse));
   numbering.setDense(largest, numbering.largestTerm(numbering.value(lse).root));
   const Id shifted = add("model.subtract", {}, {lse, largest}, shape), sum = add("model.exp", {}, {shifted}, shape);
   // log(exp(x - m)) is x - m, and x - m + m is x.
   const auto equal = [&](const char *name, const Ids &own, Id value) {
-    const Id result = newValue(shape);
+    const Id result = newValue(numbering.type(lse));
     numbering.set(result, numbering.values[value]);
     auto form = std::make_unique<plan::ProgramKindT>();
     form->op = name;
@@ -268,7 +287,7 @@ Forms::Ids Forms::ofCrossEntropy() {
     return {};
   const Shape rows(shape.begin(), shape.end() - 1);
   const std::int64_t last = std::int64_t(rows.size());
-  const Id lse = add("model.logsumexp", {}, {logits}, rows);
+  const Id lse = addLike("model.logsumexp", {}, {logits}, {results[1]}).front();
   Shape kept = rows;
   kept.push_back(1);
   const Id column = reshape(targets, kept),
@@ -280,27 +299,35 @@ Forms::Ids Forms::ofCrossEntropy() {
              mean = add("model.scale", {numberAttribute("factor", smoothing / double(shape.back()))}, {sum}, rows);
     picked = add("model.add", {}, {own, mean}, rows);
   }
+  plan::ProgramTypeT truth;
+  truth.shape = rows;
+  truth.dtype = plan::DType::u8;
   const Id losses = add("model.subtract", {}, {lse, picked}, rows),
-           ignored = constant(numberInKind(*kind, "ignore_index", -100)),
-           counts = add("model.compare", {choiceAttribute("predicate", "ne")}, {targets, ignored}, rows),
-           zero = constant(0);
+           ignored = constant(numberInKind(*kind, "ignore_index", -100), targets),
+           counts =
+               addResults("model.compare", {choiceAttribute("predicate", "ne")}, {targets, ignored}, {truth}).front(),
+           zero = constant(0, losses);
   Id total = sumAll(select(counts, losses, zero));
   if (textOf(*kind, "reduction") != "sum") {
-    const Id count = sumAll(select(counts, constant(1), zero));
+    const Id count = sumAll(select(counts, constant(1, losses), zero));
     total = add("model.divide", {}, {total, count}, {});
   }
   return {total, lse};
+}
+
+/// x [..., C] times the transpose of weight [V, C], in the type of x.
+Forms::Id Forms::logitsOf(Id x, Id weight) {
+  plan::ProgramTypeT type = numbering.type(x);
+  type.shape.back() = shapeOf(weight)[0];
+  return addResults("model.matmul", {integerAttribute("transpose_rhs", 1)}, {x, weight}, {type}).front();
 }
 
 Forms::Ids Forms::ofLinearCrossEntropy() {
   const Shape x = shapeOf(operands[0]), weight = shapeOf(operands[1]);
   if (x.empty() || weight.empty())
     return {};
-  Shape shape(x.begin(), x.end() - 1);
-  shape.push_back(weight[0]);
-  const Id logits = matmul(operands[0], operands[1], false, true, shape);
-  return addResults("model.cross_entropy", withoutRows(*kind), {logits, operands[2]},
-                    {shapeOf(results[0]), shapeOf(results[1])});
+  const Id logits = logitsOf(operands[0], operands[1]);
+  return addLike("model.cross_entropy", withoutRows(*kind), {logits, operands[2]}, results);
 }
 
 /// The logits again, their gradient, and the two products of the gradients of x and of the weight.
@@ -308,15 +335,14 @@ Forms::Ids Forms::ofLinearCrossEntropyGrad() {
   const Shape x = shapeOf(operands[1]), weight = shapeOf(operands[2]);
   if (x.empty() || weight.empty())
     return {};
-  Shape shape(x.begin(), x.end() - 1);
-  const std::int64_t rows = elementsOf(shape);
-  shape.push_back(weight[0]);
-  const Id logits = matmul(operands[1], operands[2], false, true, shape);
+  const std::int64_t rows = elementsOf(Shape(x.begin(), x.end() - 1));
+  const Id logits = logitsOf(operands[1], operands[2]);
   const Id dlogits =
-      add("model.cross_entropy_grad", withoutRows(*kind), {operands[0], logits, operands[3], operands[4]}, shape);
-  const Id dx = matmul(dlogits, operands[2], false, false, x);
+      addLike("model.cross_entropy_grad", withoutRows(*kind), {operands[0], logits, operands[3], operands[4]}, {logits})
+          .front();
+  const Id dx = matmul(dlogits, operands[2], false, false, results[0]);
   const Id dweight =
-      matmul(reshape(dlogits, {rows, weight[0]}), reshape(operands[1], {rows, x.back()}), true, false, weight);
+      matmul(reshape(dlogits, {rows, weight[0]}), reshape(operands[1], {rows, x.back()}), true, false, results[1]);
   return {dx, dweight};
 }
 

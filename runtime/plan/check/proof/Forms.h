@@ -37,20 +37,23 @@ private:
   /// log(sum(exp(x))) = m + log(sum(exp(x - m))) for any m; here the largest term of the ranks.
   void addShiftedSum(Id lse);
 
-  Id matmul(Id a, Id b, bool transposeA, bool transposeB, Shape shape);
+  Id matmul(Id a, Id b, bool transposeA, bool transposeB, Id like);
+  Id logitsOf(Id x, Id weight);
   Id repeatHeads(Id value, std::int64_t heads);
   Id sumOfHeads(Id value, Id like);
   Id reshape(Id value, Shape shape);
-  Id constant(double number);
+  Id constant(double number, Id like);
   Id select(Id condition, Id a, Id b);
   Id sumAll(Id value);
 
-  Id add(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &operands, const Shape &shape) {
-    return addResults(name, std::move(attributes), operands, {shape}).front();
-  }
+  /// The result has the element type of the first floating-point operand, else that of the first operand.
+  Id add(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &operands, const Shape &shape);
+  /// The results have the types of these values.
+  Ids addLike(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &operands, const Ids &like);
   Ids addResults(const std::string &name, std::vector<plan::AttributeT> attributes, const Ids &operands,
-                 const std::vector<Shape> &shapes);
-  Id newValue(const Shape &shape);
+                 const std::vector<plan::ProgramTypeT> &types);
+  Id newValue(const plan::ProgramTypeT &type);
+  plan::DType dtypeOf(Id value) const { return numbering.type(value).dtype; }
   const Shape &shapeOf(Id value) const { return numbering.type(value).shape; }
 
   Numbering &numbering;

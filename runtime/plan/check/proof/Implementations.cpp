@@ -306,7 +306,7 @@ std::optional<Match> EntryProof::matchByElements(const plan::ViewT &view, std::u
     return std::nullopt;
   }
   const Value &expected = numbering.value(id);
-  if (!means(reading->meaning, expected, mismatch))
+  if (!means(*reading, expected, mismatch))
     return std::nullopt;
   const Indexing all{0, {joined({{numbering.root(expected.root).elements, 1}})}};
   if (elementsOfAll(*reading) != all) {
@@ -354,7 +354,7 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
     if (!factors) {
       // Such an op does not compute the terms of a sum over ranks from the terms of its operand.
       for (std::size_t k = 0; k < operands.size(); ++k)
-        if (!means(operands[k].reading.meaning, numbering.value(numbering.operandsOf(op)[k]), mismatch))
+        if (!means(operands[k].reading, numbering.value(numbering.operandsOf(op)[k]), mismatch))
           return false;
       mismatch = {9, "no rule for '" + kind.op + "' on shards", true, true};
       return false;
@@ -401,6 +401,7 @@ bool EntryProof::writeResults(std::uint32_t op, std::span<const Match> operands,
         return false;
       }
     }
+    reading.stored = value.stored;
     reading.meaning.root = value.root;
     reading.meaning.coefficient = value.coefficient;
     reading.meaning.first = reading.meaning.last = repetition;

@@ -94,7 +94,8 @@ Verdict EntryProof::checkInitialValue(std::uint32_t buffer, const std::string &n
     }
   }
   Mismatch mismatch;
-  if (!means(found->meaning, expected, mismatch))
+  expected.stored = Storage(plan.buffers[buffer]->dtype);
+  if (!means(*found, expected, mismatch))
     return refuse(9, what + "has other numbers than its initializer");
   if (!elements)
     addUnknown("the shards of " + name, {std::string(), true}, true);

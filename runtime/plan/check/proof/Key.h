@@ -32,7 +32,8 @@ public:
     return *this;
   }
   Key &add(const Value &value) {
-    add(std::int64_t(value.root)).add(value.coefficient).add(value.at.base).add(std::int64_t(value.at.dims.size()));
+    add(std::int64_t(value.root)).add(value.coefficient).add(value.stored.number()).add(value.at.base);
+    add(std::int64_t(value.at.dims.size()));
     for (const Digits &dim : value.at.dims) {
       const Digits digits = joined(dim);
       append(digits.size());

@@ -127,6 +127,7 @@ void EntryProof::passThrough(const plan::ViewT &source, const plan::ViewT &desti
 Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
   const double p = numberOf(launch, "p", 2);
   std::vector<Multiple> terms;
+  Reading result;
   std::optional<std::vector<std::uint32_t>> axes;
   for (std::size_t k = 0; k < launch.inputs.size(); ++k) {
     const std::optional<Reading> reading = read(*launch.inputs[k]);
@@ -139,8 +140,7 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
     Mismatch mismatch;
     const std::uint32_t id = idAt(launch.input_values, k);
     // The id leads to a better message, and to the root of a total.
-    if (id < numbering.valueCount() && numbering.value(id).root != 0 &&
-        !means(reading->meaning, numbering.value(id), mismatch))
+    if (id < numbering.valueCount() && numbering.value(id).root != 0 && !means(*reading, numbering.value(id), mismatch))
       return refuseAt(i, mismatch.property, concat("operand ", k, " ", mismatch.text));
     Multiple term = multipleOf(reading->meaning);
     if (term.first == 0) {
@@ -178,9 +178,11 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
     }
     axes = own;
     terms.push_back(term);
+    result.stored.add(reading->stored);
   }
-  Reading result;
   result.meaning.root = numbering.powerSum(p, std::move(terms));
+  if (result.meaning.root == 0)
+    result.meaning.unproved = "a sum of powers of more values than the unsharded program has";
   result.meaning.partial = setOf(*axes);
   result.meaning.terms = std::isinf(p) && result.meaning.partial != 0 ? Terms::maximum : Terms::sum;
   result.meaning.first = result.meaning.last = repetition;
@@ -199,6 +201,7 @@ bool EntryProof::addSums(const plan::LaunchT &launch) {
   if (!(like == a->meaning) || a->at != b->at)
     return false;
   Reading result = *a;
+  result.stored.add(b->stored);
   result.meaning.root = numbering.sumOf({a->meaning.root, 1}, {b->meaning.root, 1});
   write(*launch.outputs[0], std::move(result));
   return true;
@@ -226,7 +229,10 @@ std::optional<Verdict> EntryProof::addPowers(const plan::LaunchT &launch, bool i
   std::vector<Multiple> terms = first.powers;
   terms.insert(terms.end(), second.powers.begin(), second.powers.end());
   Reading result = *a;
+  result.stored.add(b->stored);
   result.meaning.root = numbering.powerSum(first.p, std::move(terms));
+  if (result.meaning.root == 0)
+    result.meaning.unproved = "a sum of powers of more values than the unsharded program has";
   write(*launch.outputs[0], std::move(result));
   return Verdict();
 }

@@ -71,7 +71,17 @@ bool EntryProof::isTotal(const Meaning &meaning, double coefficient, bool overRe
   return false;
 }
 
-bool EntryProof::means(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const {
+bool EntryProof::means(const Reading &reading, const Value &expected, Mismatch &mismatch) const {
+  if (!meansRoot(reading.meaning, expected, mismatch))
+    return false;
+  if (reading.stored.isWithin(expected.stored))
+    return true;
+  mismatch = {9, concat("holds ", describe(reading.meaning), " in ", reading.stored.text(), ", expected ",
+                        expected.stored.text())};
+  return false;
+}
+
+bool EntryProof::meansRoot(const Meaning &meaning, const Value &expected, Mismatch &mismatch) const {
   const Root &root = numbering.root(expected.root);
   if (meaning.root == root.totalOf && root.totalOf != 0)
     return isTotal(meaning, expected.coefficient, /*overRepetitions=*/true, mismatch);
@@ -127,6 +137,8 @@ void EntryProof::write(const plan::ViewT &view, Reading reading) {
     simplify(reading);
     if (!excludesOnlyPadding(reading, view))
       reading.meaning.unproved = "a valid extent leaves out elements of " + numbering.describe(reading.meaning.root);
+    if (numbering.isExtreme(reading.meaning.coefficient))
+      reading.meaning.unproved = describe(reading.meaning) + ", which no element type may hold";
     // Elements that are left out are not written.
     std::erase_if(reading.meaning.zeros, [&](std::int64_t end) { return leavesOut(view, reading, end); });
   }
@@ -300,7 +312,7 @@ std::optional<Match> EntryProof::matchReading(Reading reading, std::uint32_t id,
   const AxisSet partial = meaning.partial;
   if (allowsTerms && !meaning.isSum)
     meaning.partial = 0;
-  if (!means(meaning, expected, mismatch))
+  if (!means(reading, expected, mismatch))
     return std::nullopt;
   meaning.partial = partial;
   Indexing ofPart;

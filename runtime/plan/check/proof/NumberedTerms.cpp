@@ -49,6 +49,9 @@ RootId Numbering::sumOf(const Multiple &a, const Multiple &b) {
 }
 
 RootId Numbering::powerSum(double p, std::vector<Multiple> terms) {
+  // A norm counts each value once. A sum that is added to itself again and again doubles its terms each time.
+  if (terms.size() > values.size())
+    return 0;
   const RootId id = rootOfTerms(Key("powers").add(p).take(), std::move(terms), &Root::powers, 1);
   roots[id].p = p;
   return id;

@@ -19,7 +19,7 @@ bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
   const auto setView = [&](std::uint32_t result, std::optional<Indexing> at) {
     if (!at || result == 0 || !hasShape(*at, type(result).shape))
       return false;
-    set(result, {source.root, source.coefficient, std::move(*at)});
+    set(result, {source.root, source.coefficient, std::move(*at), source.stored});
     return true;
   };
   if (kind.op == "model.reshape")
@@ -99,7 +99,7 @@ bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {
     return true;
   }
   if (kind.op == "model.reduce_scatter") {
-    Value value{0, source.coefficient, denseIndexing(type(results[0]).shape)};
+    Value value{0, source.coefficient, denseIndexing(type(results[0]).shape), source.stored};
     Key key("rank part");
     key.add({source.root, 1, source.at});
     if (elementsOf(type(results[0]).shape) * ranks != elementsOf(type(operands[0]).shape))

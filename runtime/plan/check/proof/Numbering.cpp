@@ -9,6 +9,7 @@
 #include "runtime/plan/check/proof/Key.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace sluice::check::proof {
@@ -117,6 +118,37 @@ RootId Numbering::rootOf(std::string_view key, std::int64_t elements) {
   return id;
 }
 
+Storage::Storage(plan::DType dtype) {
+  switch (dtype) {
+  case plan::DType::f64:
+    break;
+  case plan::DType::f32:
+    bits = 1;
+    break;
+  case plan::DType::bf16:
+    bits = 1 | 2;
+    break;
+  case plan::DType::f16:
+    bits = 1 | 4;
+    break;
+  default:
+    bits = std::uint8_t(integers + std::uint8_t(dtype));
+  }
+}
+
+std::string Storage::text() const {
+  if (isInteger())
+    return plan::EnumNameDType(plan::DType(bits - integers));
+  return bits >= 6 ? "bf16 and f16" : bits >= 4 ? "f16" : bits >= 2 ? "bf16" : bits == 1 ? "f32" : "f64";
+}
+
+bool Numbering::isExtreme(double coefficient) const {
+  // The mean over ranks and micro-batches may be taken in steps, before or after a sum.
+  constexpr double steps = 0x1p64;
+  const double size = std::abs(coefficient);
+  return size != 0 && (size < smallest / steps || size > largest * steps);
+}
+
 void Numbering::set(std::uint32_t id, Value value) {
   if (id == 0 || id >= values.size())
     return;
@@ -124,6 +156,11 @@ void Numbering::set(std::uint32_t id, Value value) {
     unproved = concat("the unsharded program defines value ", id, " twice");
   if (roots[value.root].value == 0)
     roots[value.root].value = id;
+  if (const double size = std::abs(value.coefficient); size != 0) {
+    smallest = std::min(smallest, size);
+    largest = std::max(largest, size);
+  }
+  value.stored.add(Storage(type(id).dtype));
   values[id] = std::move(value);
 }
 
@@ -255,9 +292,14 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
   if (kind.op == "model.power_sum" && results.size() == 1 && results[0] != 0) {
     const plan::AttributeT *p = attributeOf(kind, "p");
     std::vector<Multiple> terms;
-    for (std::uint32_t operand : operands)
+    Value sum;
+    for (std::uint32_t operand : operands) {
       terms.push_back({partOf(values[operand].root, values[operand].at), values[operand].coefficient});
-    return setDense(results[0], powerSum(p ? storedNumber(*p) : 2, std::move(terms)));
+      sum.stored.add(values[operand].stored);
+    }
+    sum.root = powerSum(p ? storedNumber(*p) : 2, std::move(terms));
+    sum.at = denseIndexing(type(results[0]).shape);
+    return set(results[0], std::move(sum));
   }
   if (kind.op == "model.add" && operands.size() == 2 && results.size() == 1 && results[0] != 0) {
     // A sum of sums of powers.
@@ -265,7 +307,10 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
     if (!a.powers.empty() && !b.powers.empty() && a.p == b.p) {
       std::vector<Multiple> terms = a.powers;
       terms.insert(terms.end(), b.powers.begin(), b.powers.end());
-      return setDense(results[0], powerSum(a.p, std::move(terms)));
+      Value sum{powerSum(a.p, std::move(terms)), 1, denseIndexing(type(results[0]).shape), values[operands[0]].stored};
+      sum.stored.add(values[operands[1]].stored);
+      if (sum.root != 0)
+        return set(results[0], std::move(sum));
     }
     const Value &left = values[operands[0]], &right = values[operands[1]];
     const Shape &shape = type(results[0]).shape;
@@ -275,10 +320,15 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
     if (isFull(left) && isFull(right)) {
       // A sum of totals is the total of the sum.
       const RootId a = roots[left.root].totalOf, b = roots[right.root].totalOf;
-      if (a != 0 && b != 0 && left.coefficient == right.coefficient)
-        return set(results[0],
-                   {total("total", sumOf({a, 1}, {b, 1}), &Root::totalOf), left.coefficient, denseIndexing(shape)});
-      return setDense(results[0], sumOf({left.root, left.coefficient}, {right.root, right.coefficient}));
+      Value sum{0, 1, denseIndexing(shape), left.stored};
+      sum.stored.add(right.stored);
+      if (a != 0 && b != 0 && left.coefficient == right.coefficient) {
+        sum.root = total("total", sumOf({a, 1}, {b, 1}), &Root::totalOf);
+        sum.coefficient = left.coefficient;
+      } else {
+        sum.root = sumOf({left.root, left.coefficient}, {right.root, right.coefficient});
+      }
+      return set(results[0], std::move(sum));
     }
   }
   bool varies = false, isDefined = true;
@@ -306,9 +356,12 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
   for (std::uint32_t r = 0; r < results.size(); ++r) {
     if (results[r] == 0)
       continue;
-    const RootId id =
-        rootOf(Key(text).add(std::int64_t(r)).add(std::span<const std::int64_t>(type(results[r]).shape)).take(),
-               elementsOf(type(results[r]).shape));
+    const RootId id = rootOf(Key(text)
+                                 .add(std::int64_t(r))
+                                 .add(std::span<const std::int64_t>(type(results[r]).shape))
+                                 .add(isFloatType(type(results[r]).dtype) ? -1 : std::int64_t(type(results[r]).dtype))
+                                 .take(),
+                             elementsOf(type(results[r]).shape));
     Root &root = roots[id];
     root.varies = varies;
     if (kind.op == "model.concat" && isDefined) {
@@ -316,6 +369,11 @@ void Numbering::numberResults(const plan::ProgramKindT &kind, std::uint32_t op) 
       root.parts.assign(operands.begin(), operands.end());
       concatenations[values[operands[0]].root].push_back(results[r]);
       root.dim = dim ? std::size_t(dim->integer) : 0;
+      Value whole{id, 1, denseIndexing(type(results[r]).shape)};
+      for (std::uint32_t operand : operands)
+        whole.stored.add(values[operand].stored);
+      set(results[r], std::move(whole));
+      continue;
     }
     setDense(results[r], id);
   }
@@ -344,15 +402,18 @@ std::string Numbering::describeValue(std::uint32_t id) const {
   return text + ")";
 }
 
-std::string Numbering::describe(RootId id) const {
+std::string Numbering::describe(RootId id, int depth) const {
   const Root &root = roots[id];
   if (root.value == 0 && root.totalOf != 0)
-    return "the sum over ranks and micro-batches of " + describe(root.totalOf);
+    return depth == 0 ? "a sum over ranks and micro-batches"
+                      : "the sum over ranks and micro-batches of " + describe(root.totalOf, depth - 1);
   if (root.value == 0 && !root.terms.empty()) {
+    if (depth == 0)
+      return concat("a sum of ", root.terms.size(), " values");
     std::string text;
     for (const auto &[term, coefficient] : root.terms)
       text += (text.empty() ? "" : " + ") + (coefficient == 1 ? "" : formatNumber(coefficient) + " times ") +
-              describe(term);
+              describe(term, depth - 1);
     return text;
   }
   if (root.value == 0 && !root.powers.empty())

@@ -64,11 +64,37 @@ struct Root {
   std::uint32_t value = 0;
 };
 
+/// The element types in which numbers were stored since an op computed them. Wider types round less, so a tensor that
+/// was in fewer types than a value of the program has the numbers of that value with fewer roundings.
+class Storage {
+public:
+  Storage() = default;
+  explicit Storage(plan::DType dtype);
+  bool operator==(const Storage &) const = default;
+  /// The numbers were stored in the types of both. An integer type replaces those before it.
+  void add(Storage other) { bits = other.isInteger() ? other.bits : std::uint8_t(bits | other.bits); }
+  /// True if the numbers were rounded to no type that `other` was not rounded to; for integers, if the types are equal.
+  bool isWithin(Storage other) const {
+    return isInteger() || other.isInteger() ? bits == other.bits : (bits & ~other.bits) == 0;
+  }
+  /// The narrowest types.
+  std::string text() const;
+  /// Different for different types.
+  std::int64_t number() const { return bits; }
+
+private:
+  bool isInteger() const { return bits >= integers; }
+  /// Floating-point types that do not have all numbers of f64, as bits; or an integer type, added to `integers`.
+  static constexpr std::uint8_t integers = 0x80;
+  std::uint8_t bits = 0;
+};
+
 /// A value of the program.
 struct Value {
   RootId root = 0;
   double coefficient = 1;
   Indexing at;
+  Storage stored{};
 };
 
 /// A parameter or a state that the program reads or writes.
@@ -122,6 +148,8 @@ public:
   RootId constant(double value);
   /// The numbers that a kernel draws with its attributes, of a tensor of so many elements.
   RootId randomNumbers(const KernelRecord &kernel, const Attributes &attributes, std::int64_t elements);
+  /// True if no multiple of the program is nearly as small or as large: an element type may not hold such numbers.
+  bool isExtreme(double coefficient) const;
   /// Of a root of which ranks have terms: the largest of these, a value that is equal on all ranks.
   RootId largestTerm(RootId of);
   /// The ops whose kernel and whose operands' roots these are, forms included.
@@ -135,14 +163,16 @@ public:
     const auto found = concatenations.find(first);
     return found == concatenations.end() ? std::span<const std::uint32_t>() : found->second;
   }
-  /// The root of a sum of powers of these.
+  /// The root of a sum of powers of these; 0 if they are more than the values of the program.
   RootId powerSum(double p, std::vector<Multiple> terms);
 
   /// "value 11 (model.relu of '0')".
-  std::string describe(RootId id) const;
+  std::string describe(RootId id) const { return describe(id, /*depth=*/2); }
   std::string describeValue(std::uint32_t id) const;
 
 private:
+  /// Names sums in sums to this depth: a root may be a sum of itself many times.
+  std::string describe(RootId id, int depth) const;
   static std::span<const std::uint32_t> part(const std::vector<std::uint32_t> &ids,
                                              const std::vector<std::uint32_t> &ends, std::uint32_t op) {
     const std::uint32_t first = op == 0 ? 0 : ends[op - 1];
@@ -189,6 +219,8 @@ private:
   /// Some ranks divide tensors, so they may compute an op by one of its forms (Forms.h).
   bool needsForms = false;
   std::string unproved;
+  /// The absolute values of the coefficients of all values.
+  double smallest = 1, largest = 1;
   /// Of parameters whose gradients are not divided by the number of data ranks.
   std::unordered_map<std::string, double> divisors;
   /// Names of the plan's variables.

@@ -66,6 +66,7 @@ std::optional<EntryProof::Chunks> EntryProof::readChunks(const plan::ViewT &view
     if (!contents.uniteBounds(a, b) || !(a.meaning == b.meaning))
       return false;
     result.first.meaning = std::move(a.meaning);
+    result.first.stored.add(fact.stored);
     return true;
   });
   if (next != facts.end() && complete < ranks) {

@@ -52,12 +52,13 @@ TEST(StepProof, ASumOfTwoMicroBatchesIsNotThatOfTheLast) {
 TEST(StepProof, RepetitionsWithOtherInstructionsAreFew) {
   const auto make = [](std::uint32_t repeat) {
     ProofPlan p({{"shard", 2}});
-    const std::uint32_t x = p.buffer("x", {2}, f32, host), y = p.buffer("y", {2});
-    const std::uint32_t id = p.input("x", {2});
-    p.end({id});
+    const std::uint32_t x = p.buffer("x", {repeat, 2}, f32, host), y = p.buffer("y", {2});
+    p.end({p.input("x", {2})});
     plan::EntryT &entry = p.step(repeat);
-    p.port(entry.inputs, "x", p.view(x));
-    plan::InstructionT &copy = p.copy(0, p.view(x), p.view(y));
+    plan::ViewT slice = p.view(x, {2});
+    slice.repetition_stride = 8;
+    p.port(entry.inputs, "x", slice).per_repetition = true;
+    plan::InstructionT &copy = p.copy(0, slice, p.view(y));
     copy.when = plan::When::listed;
     for (std::uint32_t r = 0; r < repeat; ++r)
       copy.repetitions.push_back(r);
@@ -66,7 +67,7 @@ TEST(StepProof, RepetitionsWithOtherInstructionsAreFew) {
   };
   EXPECT_EQ(make(1), "");
   EXPECT_EQ(make(4096), "");
-  expectText(make(4097), "P9", "more than 4096 repetitions of 'section' with different instructions");
+  expectText(make(4097), "P9", "more than 4096 repetitions of '' with different instructions");
 }
 
 } // namespace
