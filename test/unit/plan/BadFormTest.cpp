@@ -147,7 +147,7 @@ const Bad wellFormed[] = {
     {"AlignmentNoPower", 1, "power of two", [](HandPlan &h) { h.plan.arenas[0]->alignment = 48; }},
     {"ParameterInNoUnit", 1, "its unit does not name it", [](HandPlan &h) { h.plan.units[0]->parameters.clear(); }},
     {"ArenaTooLarge", 1, "expected at most", [](HandPlan &h) { h.plan.arenas[0]->bytes = ~std::uint64_t(0); }},
-    {"ListsWithoutEnd", 1, "expected lists of repetitions that make at most 67108864 instructions to follow but got ",
+    {"ListsWithoutEnd", 1, "expected lists of repetitions that make at most 1048576 instructions to follow but got ",
      [](HandPlan &h) {
        // Each instruction lists different repetitions, all of which would have to be simulated.
        h.section(0).repeat = h.plan.microbatches = 1 << 20;

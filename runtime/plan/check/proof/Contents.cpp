@@ -13,6 +13,8 @@ namespace {
 
 /// Facts that are read as one tensor with padding, at most: a limit of the time of a read.
 constexpr std::size_t maxParts = 64;
+/// Facts about one buffer, at most: a limit of the time of a write. Plans of Llama 405B have three.
+constexpr std::size_t maxFacts = 512;
 
 /// Joins `next` to `fact`, which has no repetitions, if they are neighbours along one loop.
 bool join(Fact &fact, const Fact &next) {
@@ -324,6 +326,7 @@ void Contents::copy(const plan::ViewT &source, const plan::ViewT &destination) {
       copies.back().offset += distance;
     }
   forget(destination);
+  copies.resize(std::min(copies.size(), maxFacts - std::min(maxFacts, facts[destination.buffer].size())));
   std::ranges::move(copies, std::back_inserter(facts[destination.buffer]));
 }
 
@@ -379,7 +382,8 @@ void Contents::write(const plan::ViewT &view, Reading reading) {
         isJoined = true;
       }
   }
-  own.push_back(std::move(fact));
+  if (own.size() < maxFacts)
+    own.push_back(std::move(fact));
 }
 
 } // namespace sluice::check::proof

@@ -104,7 +104,8 @@ public:
   /// nullopt if no fact has all elements of the view; with `padding`, those past the last element of the root need no
   /// fact. A view of a port's slice has the meaning of repetition 0.
   std::optional<Reading> read(const plan::ViewT &view, bool padding) const;
-  /// Replaces the facts about the view's elements. An empty root, or a window without regular loops, only removes them.
+  /// Replaces the facts about the view's elements. An empty root, a window without regular loops, or one of a buffer
+  /// about which there are many facts, only removes them.
   void write(const plan::ViewT &view, Reading reading);
   /// True if bytes of the view are in more than one fact, without those of `ignored`.
   bool isInSeveralFacts(const plan::ViewT &view, RootId ignored) const;

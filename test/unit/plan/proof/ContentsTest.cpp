@@ -281,5 +281,34 @@ TEST_F(BufferContents, AReadHasALimitOfFacts) {
   EXPECT_FALSE(isRead(66));
 }
 
+/// The time of a write grows with the facts, so there are not more than some hundred.
+TEST(ManyFacts, AreForgotten) {
+  ProofPlan plan({{"shard", 2}});
+  const std::uint32_t in = plan.input("x", {4}), all = plan.buffer("all", {1024}), other = plan.buffer("other", {1024});
+  plan.end({in});
+  Numbering numbering(plan.plan);
+  Contents contents(plan.plan, numbering);
+  for (std::int64_t k = 0; k < 1024; ++k) {
+    Reading number;
+    number.meaning.root = numbering.constant(double(k));
+    number.at = uniformIndexing({});
+    contents.write(plan.view(all, {}, std::uint64_t(k) * 4), number);
+  }
+  const auto isKnown = [&](std::uint32_t buffer, std::int64_t k) {
+    return contents.read(plan.view(buffer, {}, std::uint64_t(k) * 4), false).has_value();
+  };
+  EXPECT_TRUE(isKnown(all, 0));
+  EXPECT_TRUE(isKnown(all, 511));
+  EXPECT_FALSE(isKnown(all, 512));
+  EXPECT_EQ(contents.of(all).size(), 512u);
+  for (std::int64_t half : {0, 512})
+    contents.copy(plan.view(all, {512}), plan.view(other, {512}, std::uint64_t(half) * 4));
+  EXPECT_TRUE(isKnown(other, 511));
+  EXPECT_EQ(contents.of(other).size(), 512u);
+  // A window that replaces them leaves room.
+  contents.forget(plan.view(all, {512}));
+  EXPECT_FALSE(isKnown(all, 0));
+}
+
 } // namespace
 } // namespace sluice::check::proof
