@@ -27,8 +27,6 @@ EQUIVALENT = {
     ("runtime/plan/check/GatheredBuffers.cpp", "operand", "record.class_ == plan::BufferClass::gathered"): GATHERED,
     ("runtime/plan/check/GatheredBuffers.cpp", "operand", "record.unit >= 0"): GATHERED,
     ("runtime/plan/check/GatheredBuffers.cpp", "limit", "record.unit >= 0"): GATHERED,
-    ("runtime/plan/check/State.cpp", "refusal",
-     'SLUICE_CHECK(add({parameter->name, ""}, {parameter->dtype, parameter->shape, parameter->buffer}))'): "names of parameters are distinct (P1)",
     ("runtime/plan/check/proof/PaddedChunks.cpp", "operand", "!contents.uniteBounds(a, b)"): "bounds that are not united are different, so the meanings are",
     ("runtime/plan/check/WellFormedCode.cpp", "refusal", 'return site.bad("unknown operation")'): "an unknown operation of a file has no value",
     ("runtime/plan/check/proof/Accumulations.cpp", "exit", "std::ranges::none_of(record.sums, isGiven)) return std::nullopt"):
