@@ -136,6 +136,12 @@ int CheckReport::refused() const {
   return found == properties.end() ? 0 : int(found - properties.begin()) + 1;
 }
 
+std::string CheckReport::unproved() const {
+  const auto found = std::ranges::find(properties, Outcome::notProved, &Property::outcome);
+  const int number = int(found - properties.begin()) + 1;
+  return found == properties.end() ? "" : concat("P", number, " ", propertyTitle(number), ": ", found->reason);
+}
+
 Status checkPlan(const plan::PlanT &plan, CheckReport *report) {
   CheckReport own;
   CheckReport &result = report ? *report : own;

@@ -62,6 +62,8 @@ struct CheckReport {
 
   /// The number of the refused property; 0: none.
   int refused() const;
+  /// Why a property of an accepted plan is not proved, with its title; empty if all that apply are.
+  std::string unproved() const;
   Outcome &operator[](int number) { return properties[std::size_t(number - 1)].outcome; }
 };
 

@@ -129,9 +129,9 @@ Result<PlanFile> readPlan(const std::string &path) {
   return parsePlan(bytes, path);
 }
 
-Result<PlanFile> readCheckedPlan(const std::string &path) {
+Result<PlanFile> readCheckedPlan(const std::string &path, CheckReport *report) {
   SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlan(path));
-  SLUICE_RETURN_IF_ERROR(checkPlan(file.plan));
+  SLUICE_RETURN_IF_ERROR(checkPlan(file.plan, report));
   return file;
 }
 

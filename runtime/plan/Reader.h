@@ -18,6 +18,8 @@
 
 namespace sluice {
 
+struct CheckReport;
+
 struct PlanFile {
   plan::PlanT plan;
   /// 64 hexadecimal digits, computed from the bytes and equal to the digest in the file.
@@ -32,8 +34,8 @@ Result<PlanFile> readPlan(const std::string &path);
 /// The same from memory; `name` is for messages.
 Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view name);
 
-/// readPlan, then checkPlan.
-Result<PlanFile> readCheckedPlan(const std::string &path);
+/// readPlan, then checkPlan; `report` may be null.
+Result<PlanFile> readCheckedPlan(const std::string &path, CheckReport *report = nullptr);
 
 } // namespace sluice
 

@@ -111,7 +111,15 @@ std::vector<Span> ExecutorRanks::takeTrace() {
 }
 
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options) {
-  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readCheckedPlan(path));
+  CheckReport report;
+  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readCheckedPlan(path, &report));
+  if (const std::string unproved = report.unproved(); !unproved.empty()) {
+    if (options.requiresProof)
+      return refusedError(fmt::format("plan '{}', expected each property to be proved but got {}", path, unproved))
+          .withNote("'sluice-plan check' lists the properties; without --require-proof the plan runs");
+    if (options.note)
+      options.note(fmt::format("plan '{}' is not proved in all properties: {}", path, unproved));
+  }
   std::uint32_t most = file.plan.target ? std::max(file.plan.target->threads, 1u) : 1;
   if (options.threads < 0 || static_cast<std::uint32_t>(options.threads) > most)
     return Status(StatusCode::usage,

@@ -84,6 +84,8 @@ struct RanksOptions {
   /// The entry points that the run needs: memory is allocated for these; empty: all.
   std::vector<std::string> entries = {};
   bool trace = false;
+  /// Refuses a plan of which a property is not proved.
+  bool requiresProof = false;
   /// Allocates the memory of checkpoints.
   bool writesCheckpoints = false;
   /// On the CPU, for debugging: bytes are overwritten when their lifespan ends; resident pages are measured. Not both.

@@ -171,6 +171,8 @@ static void declareRanks(CLI::App &app, RanksOptions &ranks, LaunchOptions &laun
                  "seconds without progress of a process after which the run ends; 0: never")
       ->check(number(true))
       ->capture_default_str();
+  app.add_flag("--require-proof", ranks.requiresProof,
+               "refuse a plan of which the checker cannot prove a property, such as that it computes the model");
   app.add_option("--cuda-graph", ranks.cudaGraph,
                  "on a GPU: record a step once and replay it; auto: if that is possible")
       ->check(CLI::IsMember({"auto", "on", "off"}))
