@@ -112,9 +112,12 @@ void emitUnits(EmitContext &context) {
   });
 }
 
+/// Null: weights that are loaded give the parameter its values.
 std::unique_ptr<plan::InitializerT> initializerOf(model::ParameterOp op) {
+  if (!op.getInit())
+    return nullptr;
   auto initializer = std::make_unique<plan::InitializerT>();
-  initializer->kind = planEnum<plan::InitializerKind>(op.getInit());
+  initializer->kind = planEnum<plan::InitializerKind>(*op.getInit());
   initializer->a = op.getA().convertToDouble();
   initializer->b = op.getB().convertToDouble();
   initializer->zero_row = op.getPadding().value_or(-1);

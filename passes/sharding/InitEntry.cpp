@@ -17,7 +17,7 @@ namespace {
 /// The initial value of a parameter. `key` keys its random numbers, with the seed and each element's global index.
 Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, Value seed, std::int64_t key) {
   Location loc = parameter.getLoc();
-  InitializerKind init = parameter.getInit();
+  InitializerKind init = *parameter.getInit();
   // The range of global elements of the padding row, which is zero.
   DenseI64ArrayAttr zeros;
   if (std::optional<std::int64_t> row = parameter.getPadding()) {
@@ -137,12 +137,13 @@ void sluice::addInitEntry(ModuleOp module, const Placement &placement, ArrayRef<
   for (const PersistentTensor &persistent : tensors) {
     model::ParameterOp parameter = persistent.parameter;
     const std::int64_t key = keys[parameter.getSymName()];
-    const bool isRandom =
-        parameter.getInit() == InitializerKind::normal || parameter.getInit() == InitializerKind::uniform;
     if (!persistent.state.empty())
       values.push_back(
           model::ConstantOp::create(builder, parameter.getLoc(), persistent.local, APFloat(0.0)).getResult());
-    else if (isRandom && tensor::parameterSharding(parameter))
+    else if (!parameter.getInit())
+      // Weights that are loaded give it its values.
+      values.push_back(entry->getArgument(values.size()));
+    else if (parameter.isRandom() && tensor::parameterSharding(parameter))
       values.push_back(initialShard(builder, parameter, placement, seed, key));
     else
       values.push_back(initialValue(builder, parameter, persistent.local, seed, key));

@@ -35,7 +35,14 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
         writeScalar(ranks, *plan.entries[index], plan::PortRole::seed, static_cast<std::int64_t>(seed)));
     SLUICE_RETURN_IF_ERROR(ranks.run("init"));
   }
-  return init.empty() ? std::vector<DType>() : loadWeights(ranks, init);
+  if (!init.empty())
+    return loadWeights(ranks, init);
+  for (const auto &parameter : plan.parameters)
+    if (!parameter->initializer)
+      return refusedError(fmt::format("parameter '{}', expected values for it, which its model does not initialize",
+                                      parameter->name))
+          .withNote("--init loads weights");
+  return std::vector<DType>();
 }
 
 /// Reads the outputs of an entry point. The loss and norm of a step are those of the first entry point.

@@ -25,9 +25,10 @@ static unsigned initializerNumbers(InitializerKind init) {
   return 0;
 }
 
-/// True if the elements are random.
-static bool isDrawn(InitializerKind init) {
-  return init == InitializerKind::normal || init == InitializerKind::uniform;
+static constexpr StringLiteral undefinedInitializer = "undefined";
+
+static StringRef nameOfInitializer(std::optional<InitializerKind> init) {
+  return init ? stringifyInitializerKind(*init) : StringRef(undefinedInitializer);
 }
 
 ParseResult parseInitializer(OpAsmParser &parser, InitializerKindAttr &init, FloatAttr &a, FloatAttr &b) {
@@ -35,10 +36,13 @@ ParseResult parseInitializer(OpAsmParser &parser, InitializerKindAttr &init, Flo
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseKeyword(&word))
     return failure();
+  if (word == undefinedInitializer)
+    return success();
   std::optional<InitializerKind> kind = symbolizeInitializerKind(word);
   if (!kind)
     return parser.emitError(location)
-           << "unknown initializer, expected zeros, ones, constant, normal or uniform but got '" << word << "'";
+           << "unknown initializer, expected zeros, ones, constant, normal, uniform or undefined but got '" << word
+           << "'";
   init = InitializerKindAttr::get(parser.getContext(), *kind);
   const unsigned numbers = initializerNumbers(*kind);
   for (unsigned i = 0; i < numbers; ++i) {
@@ -51,6 +55,10 @@ ParseResult parseInitializer(OpAsmParser &parser, InitializerKindAttr &init, Flo
 }
 
 void printInitializer(OpAsmPrinter &printer, Operation *, InitializerKindAttr init, FloatAttr a, FloatAttr b) {
+  if (!init) {
+    printer << undefinedInitializer;
+    return;
+  }
   printer << stringifyInitializerKind(init.getValue());
   const unsigned numbers = initializerNumbers(init.getValue());
   for (unsigned i = 0; i < numbers; ++i) {
@@ -76,16 +84,16 @@ LogicalResult ParameterOp::verify() {
   Type element = cast<RankedTensorType>(getType()).getElementType();
   if (!isState() && !isa<FloatType>(element))
     return emitOpError() << "element type, expected a float, or 'state' on the parameter, but got " << element;
-  if (isState() && isDrawn(getInit()))
+  if (isState() && (!getInit() || isRandom()))
     return emitOpError() << "a state begins with one value, expected zeros, ones or constant but got "
-                         << stringifyInitializerKind(getInit());
+                         << nameOfInitializer(getInit());
   // parameter_c4
   if (!getPadding())
     return success();
   auto table = cast<RankedTensorType>(getType());
-  if (table.getRank() != 2 || !isDrawn(getInit()))
+  if (table.getRank() != 2 || !isRandom())
     return emitOpError() << "padding, expected rank 2 and initializer normal or uniform but got rank "
-                         << table.getRank() << " and " << stringifyInitializerKind(getInit());
+                         << table.getRank() << " and " << nameOfInitializer(getInit());
   // On a shard of the table only the shard's rows are known.
   const std::int64_t padding = getPaddingAttr().getInt();
   if (padding < 0 || (padding >= table.getDimSize(0) && !hasShardedTensor(*this)))

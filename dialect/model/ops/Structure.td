@@ -18,25 +18,31 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
     | `constant(a)` | a |
     | `normal(a, b)` | normally distributed, mean a, standard deviation b |
     | `uniform(a, b)` | uniformly distributed in [a, b) |
+    | `undefined` | none: weights are loaded before the first step |
 
     **Attributes.** `type` (tensor of float), `aliases` (other names of the same weights, for reading and writing weight files), `frozen` (no gradient, no
     optimizer state), `padding` (the row of an embedding's table whose first values are zeros), `state` (a value that the forward updates and not a parameter, such as batch norm's running statistics: of any element type, unsharded, separate on each
     rank, without gradient, never gathered, averaged over ranks only with `statistics.sync`, written by `write` in the forward, once a micro-batch; saved as `rank0.NAME`, `rank1.NAME`, ...).
 
     **Constraints.** (parameter_c1) the initializer is in the table. (parameter_c2) b of `normal` is at least 0; a of `uniform` is at most b. (parameter_c3) the type is one
-    of floats, or there is `state`; a state begins with zeros, ones or a constant. (parameter_c4) `padding` requires a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
+    of floats, or there is `state`; a state has an initializer with one value. (parameter_c4) `padding` requires a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
 
     ```mlir
     model.parameter @wte.weight : tensor<256x64xf32> normal(0.0, 0.02) aliases ["lm_head.weight"]
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_Tensor>:$type, Model_InitializerKindAttr:$init,
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Model_Tensor>:$type, OptionalAttr<Model_InitializerKindAttr>:$init,
                        DefaultValuedAttr<F64Attr, "0.0">:$a, DefaultValuedAttr<F64Attr, "0.0">:$b,
                        OptionalAttr<StrArrayAttr>:$aliases, UnitAttr:$frozen,
                        OptionalAttr<I64Attr>:$padding, UnitAttr:$state);
   let extraClassDeclaration = [{
     /// A value that the forward updates, not a parameter.
     bool isState() { return getState(); }
+    /// The initial elements are random numbers.
+    bool isRandom() {
+      std::optional<InitializerKind> init = getInit();
+      return init == InitializerKind::normal || init == InitializerKind::uniform;
+    }
   }];
   let assemblyFormat = [{
     $sym_name `:` $type custom<Initializer>($init, $a, $b) (`aliases` $aliases^)? (`frozen` $frozen^)? (`state` $state^)? attr-dict

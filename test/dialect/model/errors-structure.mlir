@@ -2,7 +2,7 @@
 // Tests the verifiers' errors for invalid parameters, modules and steps. Labels are those of docs/spec/model.md.
 
 // parameter_c1: an unknown initializer, in the short form
-// expected-error @below {{expected zeros, ones, constant, normal or uniform but got 'xavier'}}
+// expected-error @below {{expected zeros, ones, constant, normal, uniform or undefined but got 'xavier'}}
 model.parameter @w : tensor<2xf32> xavier
 
 // -----
@@ -100,6 +100,12 @@ model.parameter @n : tensor<4xf32> normal(0.0, 1.0) state
 
 // -----
 
+// parameter_c3: a state has a value
+// expected-error @below {{'model.parameter' op a state begins with one value, expected zeros, ones or constant but got undefined}}
+model.parameter @n : tensor<4xf32> undefined state
+
+// -----
+
 // read_c2: a state is read as it is declared
 model.parameter @n : tensor<4xf32> zeros state
 func.func @f() {
@@ -113,6 +119,12 @@ func.func @f() {
 // parameter_c4: a padding row of a tensor that is not a table
 // expected-error @below {{'model.parameter' op padding, expected rank 2 and initializer normal or uniform but got rank 1 and normal}}
 model.parameter @b : tensor<4xf32> normal(0.0, 1.0) {padding = 0 : i64}
+
+// -----
+
+// parameter_c4: a padding row of a table without an initializer
+// expected-error @below {{'model.parameter' op padding, expected rank 2 and initializer normal or uniform but got rank 2 and undefined}}
+model.parameter @t : tensor<4x2xf32> undefined {padding = 0 : i64}
 
 // -----
 

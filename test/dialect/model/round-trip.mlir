@@ -11,6 +11,8 @@ module attributes {model.name = "all"} {
   model.parameter @ln.bias : tensor<4xf32> zeros frozen {unit = "root"}
   // CHECK: model.parameter @scale : tensor<f32> constant(5.000000e-01)
   model.parameter @scale : tensor<f32> constant(0.5)
+  // CHECK: model.parameter @loaded : tensor<4xf32> undefined
+  model.parameter @loaded : tensor<4xf32> undefined
   // CHECK: model.parameter @w : tensor<4x4xf32> uniform(-1.000000e+00, 1.000000e+00)
   model.parameter @w : tensor<4x4xf32> uniform(-1.0, 1.0)
 
