@@ -7,7 +7,7 @@
 namespace sluice::text {
 
 /// `model`: the bytes of the file; `path` is for errors. Special tokens are BOS, if the model has one, unless the
-/// settings state otherwise. The library splits no special tokens out of a text.
+/// settings state otherwise. Tokens of control and the unknown token of the model are added tokens.
 Result<std::unique_ptr<Tokenizer>> readSentencePiece(std::string_view model, const std::string &path,
                                                      const TokenizerSettings &settings);
 

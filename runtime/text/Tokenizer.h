@@ -19,12 +19,36 @@
 
 namespace sluice {
 
-/// Settings of a tokenizer in addition to its algorithm: those of tokenizer_config.json, special_tokens_map.json and
-/// chat_template.jinja.
+/// A token that is found in a text before it is split.
+struct AddedToken {
+  std::string content;
+  /// Absent: the id of the content in the vocabulary, or the first id after it.
+  std::optional<std::int32_t> id = {};
+  bool singleWord = false, stripsLeft = false, stripsRight = false;
+  bool isSpecial = true;
+  /// Whether it is searched after normalization.
+  bool isNormalized = false;
+  /// The member that names it, for errors.
+  std::string field = {};
+};
+
+/// Settings of a tokenizer in addition to its algorithm: those of tokenizer_config.json, special_tokens_map.json,
+/// added_tokens.json and chat_template.jinja.
 struct TokenizerSettings {
   std::optional<std::string> bosToken, eosToken;
   /// For models of sentencepiece: whether special tokens include these two.
   std::optional<bool> addBos, addEos;
+  /// Tokens with their ids, which replace tokens of the same content.
+  std::vector<AddedToken> addedTokens;
+  /// Tokens with a role, such as eos_token: special, and added if no file has them.
+  std::vector<AddedToken> namedTokens;
+  /// Special tokens are not found in a text.
+  bool splitsSpecialTokens = false;
+  /// Whether a text begins with a space, and for models of sentencepiece whether each text after an added token does.
+  std::optional<bool> addPrefixSpace;
+  bool prefixesEachText = true;
+  /// Options of BERT's normalizer, by the names of its members in tokenizer.json.
+  std::vector<std::pair<std::string, bool>> normalizerFlags;
   /// Jinja text; empty: none.
   std::string chatTemplate;
 };
@@ -34,7 +58,7 @@ public:
   virtual ~Tokenizer() = default;
 
   /// Appends the ids of a UTF-8 text. `special`: with the tokens that the tokenizer adds to a text, for example BOS.
-  /// Special tokens within the text become their ids in either case. Text that is not UTF-8 is an error.
+  /// Added tokens within the text become their ids in either case. Text that is not UTF-8 is an error.
   Status encode(std::string_view text, bool special, std::vector<std::int32_t> &ids);
   /// The text of ids. Bytes that are not UTF-8 become U+FFFD; ids outside the vocabulary give no text. `skipSpecial`:
   /// without special tokens.

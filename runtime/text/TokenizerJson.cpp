@@ -21,7 +21,7 @@ namespace {
 class JsonTokenizer final : public Tokenizer {
 public:
   Status read(Fields &fields);
-  Status applySettings(const std::string &path);
+  Status applySettings(Fields &fields, const std::string &path);
 
   std::string decode(std::span<const std::int32_t> ids, bool skipSpecial) const override;
   std::uint64_t vocabularySize() const override {
@@ -40,9 +40,6 @@ private:
   AddedTokens added;
   Surroundings around;
 
-  std::optional<TokenId> find(std::string_view token) const;
-  Result<std::optional<TokenId>> findSpecial(const std::optional<std::string> &token, std::string_view name,
-                                             const std::string &path) const;
   Status encodePieces(const Piece &text, std::vector<TokenId> &ids);
 };
 
@@ -62,30 +59,37 @@ Status JsonTokenizer::read(Fields &fields) {
   if (const nlohmann::json *json = fields.find("decoder")) {
     SLUICE_ASSIGN_OR_RETURN(decoder, readDecoder(*json, fields.placeOf("decoder")));
   }
-  SLUICE_ASSIGN_OR_RETURN(added, AddedTokens::read(fields, normalizer));
   return fields.status();
 }
 
-std::optional<TokenId> JsonTokenizer::find(std::string_view token) const {
-  const std::optional<TokenId> id = added.find(token);
-  return id ? id : model->vocabulary.find(token);
+/// A flag of the settings and the same one of a stage must be equal: versions of transformers differ in which they use.
+static Status compareFlag(const Fields &fields, std::string_view stage, std::string_view type, const std::string &name,
+                          std::optional<bool> flag) {
+  const nlohmann::json *json = fields.find(stage);
+  if (!flag || !json || !json->is_object() || json->value("type", nlohmann::json()) != type)
+    return Status::ok();
+  const auto member = json->find(name);
+  if (member == json->end() || !member->is_boolean() || *member == *flag)
+    return Status::ok();
+  return inputError(
+             fmt::format("{}: '{}' is {}, but {} in tokenizer_config.json", fields.placeOf(stage), name, !*flag, *flag))
+      .withNote("set both to the value that the model was trained with");
 }
 
-Result<std::optional<TokenId>> JsonTokenizer::findSpecial(const std::optional<std::string> &token,
-                                                          std::string_view name, const std::string &path) const {
-  if (!token)
-    return std::optional<TokenId>();
-  const std::optional<TokenId> id = find(*token);
-  if (!id)
-    return inputError(
-        fmt::format("'{}': {} '{}' of the tokenizer's settings is not in the vocabulary", path, name, *token));
-  return id;
-}
-
-// The file states which tokens are added; add_bos_token and add_eos_token have no effect, as in transformers.
-Status JsonTokenizer::applySettings(const std::string &path) {
-  SLUICE_ASSIGN_OR_RETURN(bos, findSpecial(settings.bosToken, "bos_token", path));
-  SLUICE_ASSIGN_OR_RETURN(eos, findSpecial(settings.eosToken, "eos_token", path));
+// The file states which tokens surround a text; add_bos_token and add_eos_token have no effect, as in transformers.
+Status JsonTokenizer::applySettings(Fields &fields, const std::string &path) {
+  SLUICE_RETURN_IF_ERROR(
+      compareFlag(fields, "pre_tokenizer", "ByteLevel", "add_prefix_space", settings.addPrefixSpace));
+  for (const auto &[name, flag] : settings.normalizerFlags)
+    SLUICE_RETURN_IF_ERROR(compareFlag(fields, "normalizer", "BertNormalizer", name, flag));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<AddedToken> tokens, AddedTokens::read(fields));
+  const AddedTokens::Ids ids = {[this](std::string_view token) { return model->vocabulary.find(token); },
+                                static_cast<TokenId>(model->vocabulary.size())};
+  SLUICE_ASSIGN_OR_RETURN(added, AddedTokens::make(std::move(tokens), settings, ids, normalizer, path));
+  if (settings.bosToken)
+    bos = added.find(*settings.bosToken);
+  if (settings.eosToken)
+    eos = added.find(*settings.eosToken);
   return Status::ok();
 }
 
@@ -153,7 +157,7 @@ Result<std::unique_ptr<Tokenizer>> readTokenizerJson(std::string_view text, cons
   SLUICE_RETURN_IF_ERROR(fields.status());
   SLUICE_RETURN_IF_ERROR(tokenizer->read(fields));
   tokenizer->settings = settings;
-  SLUICE_RETURN_IF_ERROR(tokenizer->applySettings(path));
+  SLUICE_RETURN_IF_ERROR(tokenizer->applySettings(fields, path));
   return std::unique_ptr<Tokenizer>(std::move(tokenizer));
 }
 

@@ -59,7 +59,7 @@ static Result<std::string> cachedName(const std::string &path, const Tokenizer &
     return inputError(
                fmt::format("'{}': size of the text, expected at most {} bytes but got {}", path, largestText, bytes))
         .withNote("split it into several files, for example with split --line-bytes=1G");
-  const std::string key = fmt::format("sluice text 1\n{}\n{}\n{}\n{}\n{}\n", canonical.string(), bytes, time,
+  const std::string key = fmt::format("sluice text 2\n{}\n{}\n{}\n{}\n{}\n", canonical.string(), bytes, time,
                                       tokenizer.digest, isChat(path) ? length : 0);
   const Digest digest = sha256({reinterpret_cast<const std::uint8_t *>(key.data()), key.size()});
   return fmt::format("{}-{}.{}", canonical.stem().string(), toHex(digest).substr(0, 16),

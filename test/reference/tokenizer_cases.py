@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, LlamaTokenizer
 
 PROSE = """The gate opens just before the water is needed, and it closes just after. We'll see what's left; they're sure I'd come, don't you?
 Die Schleuse öffnet sich kurz bevor das Wasser gebraucht wird. Äpfel, Öl und Übermut kosten 12,50 €.
@@ -196,6 +196,53 @@ def freeze(folder, texts, encode, decode):
     (folder / "expected.json").write_text("[\n" + ",\n".join(json.dumps(case, ensure_ascii=False, separators=(",", ":")) for case in cases) + "\n]\n")
 
 
+# Of folders with tokenizer.model and without tokenizer.json.
+SENTENCEPIECE = {
+    "sentencepiece": {},
+    "sentencepiece-llama": {
+        "tokenizer_class": "LlamaTokenizer", "legacy": False, "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True,
+        "added_tokens_decoder": {
+            "760": {"content": "<|im_start|>", "lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": True},
+            "761": {"content": "<mask>", "lstrip": True, "rstrip": True, "normalized": False, "single_word": False, "special": True},
+            "762": {"content": "<word>", "lstrip": False, "rstrip": False, "normalized": False, "single_word": True, "special": False}}},
+}
+
+
+def sentencepiece_cases(folder, model, settings, texts):
+    """The texts are those of transformers. The ids between added tokens are those of the sentencepiece package: the
+    class of transformers 5 has no prefix before a space, in which it differs from the package and from earlier versions."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / "tokenizer.model").write_bytes(model)
+    if settings:
+        write_json(folder / "tokenizer_config.json", settings)
+    loaded = LlamaTokenizer.from_pretrained(folder, **({} if settings else {"legacy": True}))
+    split = loaded._tokenizer
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+    # normalizer_spec { add_dummy_prefix: false }
+    continued = sentencepiece.SentencePieceProcessor(model_proto=model + b"\x1a\x02\x18\x00")
+
+    def encode(text, special):
+        ids, done, spaced = [1] if special else [], 0, False
+
+        def encode_until(end):
+            nonlocal spaced
+            spaced |= text[done:done + 1] in (" ", "\u2581")
+            return (pieces if done == 0 or not settings else continued).encode(text[done:end]) if done < end else []
+
+        encoding = split.encode(text, add_special_tokens=False)
+        for id, (begin, end) in zip(encoding.ids, encoding.offsets):
+            if id in loaded.added_tokens_decoder:
+                ids += encode_until(begin) + [id]
+                done = end
+        ids += encode_until(len(text))
+        expected = loaded(text, add_special_tokens=special)["input_ids"]
+        assert spaced or ids == expected or not settings and ids[1:] == expected, (text, ids, expected)
+        return ids
+
+    freeze(folder, texts, encode, lambda ids, skip: loaded.decode(ids, skip_special_tokens=skip, clean_up_tokenization_spaces=False))
+
+
 def main():
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent / "tokenizers")
     lines, texts = corpus()
@@ -211,12 +258,8 @@ def main():
         loaded = AutoTokenizer.from_pretrained(folder)
         freeze(folder, texts, lambda text, special: loaded(text, add_special_tokens=special)["input_ids"],
                lambda ids, skip: loaded.decode(ids, skip_special_tokens=skip, clean_up_tokenization_spaces=False))
-    folder = root / "sentencepiece"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    (folder / "tokenizer.model").write_bytes(sentencepiece_model(lines))
-    processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
-    freeze(folder, texts, lambda text, special: processor.encode(text, add_bos=special), lambda ids, skip: processor.decode(ids))
+    for name, settings in SENTENCEPIECE.items():
+        sentencepiece_cases(root / name, sentencepiece_model(lines), settings, texts)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ TEST_P(Reference, StreamsAreTheDecodedTexts) {
 
 INSTANTIATE_TEST_SUITE_P(Tokenizers, Reference,
                          testing::Values("gpt2", "llama3", "qwen2", "mistral", "llama2", "bert", "unigram",
-                                         "other-stages", "sentencepiece"),
+                                         "other-stages", "sentencepiece", "sentencepiece-llama"),
                          [](const auto &info) {
                            std::string name = info.param;
                            std::erase(name, '-');

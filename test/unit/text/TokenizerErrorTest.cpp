@@ -123,7 +123,8 @@ TEST(TokenizerErrors, SpecialTokens) {
       errorWith("/post_processor", (around + R"([{"Sequence": {"id": "A"}}, {"Sequence": {"id": "A"}}]})").c_str()),
       "'t.json': tokenizer.post_processor.single[1]: the text is in the template twice");
   TokenizerSettings settings;
-  settings.eosToken = "</s>";
+  settings.namedTokens = {{"</s>"}};
+  settings.namedTokens[0].field = "eos_token";
   EXPECT_EQ(tokenizerErrorOf(small(), settings),
             "'t.json': eos_token '</s>' of the tokenizer's settings is not in the vocabulary");
 }
@@ -185,7 +186,8 @@ TEST_F(TokenizerFolder, Settings) {
   write("special_tokens_map.json", R"({"bos_token": "ab", "eos_token": "b"})");
   auto tokenizer = openTokenizer(path);
   ASSERT_TRUE(tokenizer.isOk()) << tokenizer.status().message();
-  EXPECT_EQ((*tokenizer)->bos, 0);
+  // As in transformers: special_tokens_map.json takes precedence.
+  EXPECT_EQ((*tokenizer)->bos, 2);
   EXPECT_EQ((*tokenizer)->eos, 1);
   EXPECT_EQ((*tokenizer)->settings.chatTemplate, "2");
   EXPECT_EQ((*tokenizer)->vocabularySize(), 3u);
@@ -196,6 +198,123 @@ TEST_F(TokenizerFolder, Settings) {
   EXPECT_EQ((*tokenizer)->settings.chatTemplate, "3");
   EXPECT_NE((*tokenizer)->digest, digest);
   EXPECT_EQ((*tokenizer)->files.size(), 4u);
+}
+
+// The ids of each case are those of transformers 5.23.
+TEST_F(TokenizerFolder, AddedTokensOfEveryFile) {
+  const json tokenizer = json::parse(R"({"model": {"type": "BPE", "merges": [], "vocab": {
+      "a": 0, "b": 1, "<": 2, ">": 3, "e": 4, "n": 5, "d": 6, "u": 7, "<end>": 8, "<user>": 9}}})");
+  const std::string decoder = R"("added_tokens_decoder": {"8": {"content": "<end>", "special": true}})";
+  const std::vector<std::int32_t> end = {2, 4, 5, 6, 3};
+  struct Case {
+    std::string config, map, added, text;
+    std::vector<std::int32_t> ids;
+    std::string decoded;
+  };
+  const auto spelled = [&](std::vector<std::int32_t> ids) {
+    ids.insert(ids.begin() + 1, end.begin(), end.end());
+    return ids;
+  };
+  const std::vector<Case> cases = {
+      {"{}", "", "", "a<end>b", spelled({0, 1}), "a<end>b"},
+      {"{" + decoder + "}", "", "", "a<end>b", {0, 8, 1}, "ab"},
+      {R"({"eos_token": "<end>"})", "", "", "a<end>b", {0, 8, 1}, "ab"},
+      {R"({"image_token": "<end>"})", "", "", "a<end>b", {0, 8, 1}, "ab"},
+      {R"({"additional_special_tokens": ["<end>"]})", "", "", "a<end>b", {0, 8, 1}, "ab"},
+      {R"({"extra_special_tokens": {"x": "<end>"}})", "", "", "a<end>b", {0, 8, 1}, "ab"},
+      {"{}", R"({"additional_special_tokens": ["<end>"]})", "", "a<end>b", {0, 8, 1}, "ab"},
+      {"", R"({"eos_token": {"content": "<end>", "lstrip": true}})", "", "a <end>b", {0, 8, 1}, "ab"},
+      {R"({"eos_token": "<end>"})", R"({"eos_token": "<user>"})", "", "a<end><user>", spelled({0, 9}), "a<end>"},
+      {"{" + decoder + "}", R"({"eos_token": "<user>"})", "", "a<end>b", {0, 8, 1}, "ab"},
+      {"{}", "", R"({"un": 10, "<end>": 8})", "aun<end>b", {0, 10, 8, 1}, "aun<end>b"},
+      {"{" + decoder + "}", "", R"({"un": 10})", "u<end>", {7, 8}, "u"},
+      {R"({"pad_token": "<pad>", "mask_token": "<x>"})", "", "", "a<pad>b<x>", {0, 10, 1, 11}, "ab"},
+      {R"({"split_special_tokens": true, )" + decoder + "}", "", "", "a<end>b", spelled({0, 1}), "a<end>b"},
+      {R"({"split_special_tokens": true, "added_tokens_decoder": {"8": {"content": "<end>", "special": false}}})",
+       "",
+       "",
+       "a<end>b",
+       {0, 8, 1},
+       "a<end>b"},
+      {R"({"pad_token": "", "additional_special_tokens": []})", "", "", "a", {0}, "a"},
+  };
+  for (const Case &item : cases) {
+    SetUp();
+    json withDecoder = tokenizer;
+    withDecoder["decoder"] = json::parse(R"({"type": "Fuse"})");
+    write("tokenizer.json", withDecoder.dump());
+    for (const auto &[name, text] :
+         {std::pair("tokenizer_config.json", &item.config), std::pair("special_tokens_map.json", &item.map),
+          std::pair("added_tokens.json", &item.added)})
+      if (!text->empty())
+        write(name, *text);
+    const auto opened = openTokenizer(path);
+    ASSERT_TRUE(opened.isOk()) << item.config << ": " << opened.status().message();
+    std::vector<std::int32_t> ids;
+    ASSERT_TRUE((*opened)->encode(item.text, false, ids).isOk());
+    EXPECT_EQ(ids, item.ids) << item.config << item.map << item.added;
+    EXPECT_EQ((*opened)->decode(ids, true), item.decoded) << item.config;
+  }
+}
+
+TEST_F(TokenizerFolder, AddedTokensThatContradict) {
+  json tokenizer = small();
+  tokenizer["pre_tokenizer"] = json::parse(R"({"type": "ByteLevel", "add_prefix_space": false})");
+  tokenizer["normalizer"] = json::parse(R"({"type": "BertNormalizer", "lowercase": false})");
+  write("tokenizer.json", tokenizer.dump());
+  const auto errorOf = [&](const std::string &config) {
+    write("tokenizer_config.json", config);
+    std::string text = error();
+    return text.substr(std::min(text.find(": ") + 2, text.size()));
+  };
+  EXPECT_EQ(errorOf(R"({"added_tokens_decoder": {"7": {"content": "ab"}}})"),
+            "id of the token 'ab' in 'added_tokens_decoder', expected 2 but got 7");
+  EXPECT_EQ(errorOf(R"({"added_tokens_decoder": {"7": {"content": "new"}}})"),
+            "id of the token 'new' in 'added_tokens_decoder', expected 3 but got 7");
+  EXPECT_EQ(openTokenizer(path).status().notes(),
+            std::vector<std::string>{"correct the id: added tokens follow the vocabulary without gaps"});
+  EXPECT_EQ(errorOf(R"({"added_tokens_decoder": {"x": {"content": "new"}}})"),
+            "id of the token 'new', expected a token id");
+  EXPECT_EQ(errorOf(R"({"added_tokens_decoder": {"3": 4}})"), "'added_tokens_decoder', expected a token");
+  EXPECT_EQ(errorOf(R"({"added_tokens_decoder": []})"), "'added_tokens_decoder', expected an object but got array");
+  EXPECT_EQ(errorOf(R"({"add_prefix_space": true})"),
+            "tokenizer.pre_tokenizer: 'add_prefix_space' is false, but true in tokenizer_config.json");
+  EXPECT_EQ(errorOf(R"({"do_lower_case": true})"),
+            "tokenizer.normalizer: 'lowercase' is false, but true in tokenizer_config.json");
+  EXPECT_EQ(errorOf(R"({"sp_model_kwargs": {"enable_sampling": true}})"),
+            "'sp_model_kwargs' is not supported, because ids would be random");
+  EXPECT_EQ(errorOf(R"({"add_prefix_space": false, "do_lower_case": false, "sp_model_kwargs": {}})"), "");
+}
+
+TEST_F(TokenizerFolder, AddedTokensOfSentencePiece) {
+  const std::string model = SLUICE_SOURCE_DIR "/test/reference/tokenizers/sentencepiece/tokenizer.model";
+  std::filesystem::copy_file(model, path + "/tokenizer.model");
+  const auto encoded = [&](const std::string &text) {
+    auto tokenizer = openTokenizer(path);
+    EXPECT_TRUE(tokenizer.isOk()) << tokenizer.status().message();
+    std::vector<std::int32_t> ids;
+    EXPECT_TRUE((*tokenizer)->encode(text, false, ids).isOk());
+    return ids;
+  };
+  // "of" and "the" with their prefixes.
+  const std::vector<std::int32_t> of = encoded("of"), the = encoded("the");
+  const auto after = [](std::vector<std::int32_t> ids, const std::vector<std::int32_t> &more) {
+    ids.insert(ids.end(), more.begin(), more.end());
+    return ids;
+  };
+  EXPECT_EQ(encoded("of</s>the"), after(after(of, {2}), the));
+  write("tokenizer_config.json", R"({"add_prefix_space": false})");
+  EXPECT_NE(encoded("the"), the);
+  EXPECT_EQ(encoded(" the"), the);
+  write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})");
+  EXPECT_EQ(encoded("of</s> the"), after(after(of, {2}), the));
+  EXPECT_NE(encoded("of</s>the"), after(after(of, {2}), the));
+  write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer", "legacy": true})");
+  EXPECT_EQ(encoded("of</s>the"), after(after(of, {2}), the));
+  write("tokenizer_config.json", R"({"eos_token": "none"})");
+  EXPECT_EQ(error(), "'" + path +
+                         "/tokenizer.model': eos_token 'none' of the tokenizer's settings is not in the "
+                         "vocabulary");
 }
 
 TEST_F(TokenizerFolder, SpecialTokensOfSentencePiece) {
