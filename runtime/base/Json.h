@@ -11,6 +11,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -21,6 +22,11 @@ using Json = nlohmann::ordered_json;
 /// Discarded (`is_discarded()`) where the text is not JSON, or nests deeper than any JSON that Sluice reads. If an
 /// object has a key twice, the last value is kept and `duplicate`, if not null, is set to the key.
 template <typename J> J parseJson(std::string_view text, std::string *duplicate = nullptr);
+/// Why a text is not JSON: "byte 17 is not UTF-8", "byte 17 is not expected there", "it is empty". Bytes count from 0.
+std::string whyNotJson(std::string_view text);
+/// The names of the members of an object, or of the first object of a list, at the beginning of a text. The text may
+/// end within it, and other text may follow.
+std::vector<std::string> firstMembers(std::string_view text);
 /// One line, or lines indented by `indent` blanks a level. Bytes that are not UTF-8 are replaced by U+FFFD; numbers
 /// that are not finite become null.
 template <typename J> std::string dumpJson(const J &json, int indent = -1);

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Text.h"
 
+#include <algorithm>
+
 #include <charconv>
 #include <cmath>
 
@@ -56,6 +58,33 @@ std::string padRight(std::string_view text, std::size_t width) {
 
 std::string padLeft(std::string_view text, std::size_t width) {
   return (text.size() < width ? std::string(width - text.size(), ' ') : std::string()) + std::string(text);
+}
+
+/// Bytes of the UTF-8 sequence at the start of `rest`; 0 if it is not UTF-8. A sequence that the end of `rest` cuts off
+/// counts as complete.
+static std::size_t utf8Length(std::string_view rest) {
+  const auto first = static_cast<unsigned char>(rest[0]);
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  for (std::size_t i = 1; i < std::min(length, rest.size()); ++i)
+    if ((static_cast<unsigned char>(rest[i]) & 0xc0) != 0x80)
+      return 0;
+  return length;
+}
+
+std::size_t findNotUtf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = utf8Length(text.substr(at));
+    if (length == 0)
+      return at;
+    at += length;
+  }
+  return text.size();
 }
 
 } // namespace sluice

@@ -56,6 +56,10 @@ std::string formatNumber(double value);
 /// For people: NaN is printed as "nan", never "-nan".
 double withoutNanSign(double value);
 
+/// The offset of the first byte that is not part of a UTF-8 sequence; otherwise the size of the text. A sequence
+/// that the end of the text cuts off counts as complete.
+std::size_t findNotUtf8(std::string_view text);
+
 /// Padded with spaces to `width` columns of ASCII.
 std::string padRight(std::string_view text, std::size_t width);
 std::string padLeft(std::string_view text, std::size_t width);

@@ -101,19 +101,20 @@ static void readAddedTokensFile(Fields &fields, const nlohmann::json &json, Toke
   std::ranges::sort(settings.addedTokens, {}, &AddedToken::id);
 }
 
-/// A template is a text, or a list of named texts of which "default" is used.
-static void readChatTemplate(Fields &fields, std::string &text) {
+/// A template is a text, or a list of named texts of which "default" and "tool_use" are used.
+static void readChatTemplate(Fields &fields, TokenizerSettings &settings) {
   const nlohmann::json *member = fields.find("chat_template");
   if (!member)
     return;
   if (member->is_string()) {
-    text = *member->get_ptr<const std::string *>();
+    settings.chatTemplate = *member->get_ptr<const std::string *>();
     return;
   }
   for (const nlohmann::json &item : fields.array("chat_template")) {
     Fields named(item, fields.placeOf("chat_template"));
-    if (named.text("name") == "default")
-      text = named.text("template");
+    const std::string name = named.text("name");
+    if (name == "default" || name == "tool_use")
+      (name == "default" ? settings.chatTemplate : settings.toolTemplate) = named.text("template");
     if (!named.status().isOk())
       fields.refuse("'chat_template', expected a text, or objects with 'name' and 'template'");
   }
@@ -157,7 +158,7 @@ static Status readConfig(const std::string &name, const std::string &text, const
     readAlgorithm(fields, settings);
     if (fields.find("added_tokens_decoder"))
       readAddedTokensDecoder(fields, settings);
-    readChatTemplate(fields, settings.chatTemplate);
+    readChatTemplate(fields, settings);
   }
   return fields.status();
 }
@@ -174,10 +175,12 @@ Result<TokenizerSettings> readSettings(const std::string &folder, std::vector<st
     if (isReplaced || !isFile(path))
       continue;
     SLUICE_ASSIGN_OR_RETURN(std::string text, readFile(path));
-    if (path.ends_with(".jinja"))
+    if (path.ends_with(".jinja")) {
       settings.chatTemplate = text;
-    else
+      settings.toolTemplate.clear();
+    } else {
       SLUICE_RETURN_IF_ERROR(readConfig(name, text, path, settings));
+    }
     files.push_back(path);
     contents.push_back(std::move(text));
   }

@@ -49,8 +49,8 @@ struct TokenizerSettings {
   bool prefixesEachText = true;
   /// Options of BERT's normalizer, by the names of its members in tokenizer.json.
   std::vector<std::pair<std::string, bool>> normalizerFlags;
-  /// Jinja text; empty: none.
-  std::string chatTemplate;
+  /// Jinja text; empty: none. The second is for conversations with tools, if it is different.
+  std::string chatTemplate, toolTemplate;
 };
 
 class Tokenizer {

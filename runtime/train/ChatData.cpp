@@ -56,43 +56,38 @@ static void addRow(const MarkedIds &marked, std::uint64_t length, std::int32_t f
   rows.targets.insert(rows.targets.end(), targets.begin(), targets.end());
 }
 
-/// The messages of a line.
-static Result<Json> readMessages(std::string_view line) {
-  const Json json = parseJson<Json>(line);
-  const auto messages = json.is_object() ? json.find("messages") : json.end();
-  if (messages == json.end() || !messages->is_array() || messages->empty())
-    return inputError("expected an object with 'messages', a list")
-        .withNote(R"(a line of a conversation is {"messages": [{"role": "user", "content": "..."}, ...]})");
-  for (const Json &message : *messages)
-    if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
-      return inputError("expected a message with 'role' and 'content'");
-  return *messages;
-}
-
-Result<ChatRows> readChat(const std::string &path, Tokenizer &tokenizer, std::uint64_t length) {
+Result<ChatRows> readChat(const std::string &path, DataFormat format, Tokenizer &tokenizer, std::uint64_t length,
+                          const ConversationOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(const ChatTemplate chat, ChatTemplate::open(tokenizer));
   SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path));
   ChatRows rows;
-  const auto readLine = [&](std::string_view line) -> Status {
-    SLUICE_ASSIGN_OR_RETURN(const Json messages, readMessages(line));
-    SLUICE_ASSIGN_OR_RETURN(const text::JinjaOutput output, chat.renderWithAnswers(messages));
+  const std::function<bool(std::string_view)> isRead = [&](std::string_view name) { return chat.mentions(name); };
+  const auto readRow = [&](std::string_view json) -> Status {
+    SLUICE_ASSIGN_OR_RETURN(const Conversation conversation,
+                            readConversation(json, format, options.ignoredFields, isRead));
+    SLUICE_ASSIGN_OR_RETURN(const text::JinjaOutput output, chat.renderWithAnswers(conversation));
     SLUICE_ASSIGN_OR_RETURN(const MarkedIds marked, markAnswers(output, tokenizer));
     addRow(marked, length, tokenizer.eos.value_or(0), rows);
     return Status::ok();
   };
-  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos)
-      continue;
-    if (Status status = readLine(line); !status.isOk()) {
-      Status named = inputError(fmt::format("'{}', line {}: {}", path, number, status.message()));
-      for (const std::string &note : status.notes())
-        named.addNote(note);
-      return named;
-    }
-  }
+  const auto named = [&](const Status &status, const std::string &place) {
+    Status result = inputError(fmt::format("'{}'{}: {}", path, place, status.message()));
+    for (const std::string &note : status.notes())
+      result.addNote(note);
+    return result;
+  };
+  Status read = forEachConversation(text, [&](const std::string &place, std::string_view json) -> Status {
+    Status status = readRow(json);
+    if (status.isOk())
+      return status;
+    Status result = named(status, ", " + place);
+    if (!options.skipsInvalid)
+      return std::move(result).withNote("--skip-invalid leaves out such conversations");
+    rows.invalid.push_back(result.message());
+    return Status::ok();
+  });
+  if (!read.isOk())
+    return read.message().starts_with("'") ? read : named(read, "");
   if (rows.count == 0)
     return inputError(fmt::format("'{}' has no conversation with an answer in its first {} tokens", path, length));
   return rows;

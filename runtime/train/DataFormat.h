@@ -28,6 +28,20 @@ enum class DataFormat {
   safetensors,
   /// Text. Without a tokenizer each byte is a token.
   text,
+  /// Conversations in JSON, which a tokenizer turns into rows (Conversations.h): with `messages`, those of ShareGPT
+  /// with
+  /// `conversations`, those of Alpaca with `instruction` and `output`.
+  messages,
+  sharegpt,
+  alpaca,
+};
+
+/// How conversations are read.
+struct ConversationOptions {
+  /// Conversations that cannot be used are left out and named.
+  bool skipsInvalid = false;
+  /// Members of rows and messages that are not read.
+  std::vector<std::string> ignoredFields;
 };
 
 /// How the files of data are read.
@@ -36,9 +50,11 @@ struct DataFiles {
   DataFormat format = DataFormat::automatic;
   /// The files that are read for texts, by the path of the text (TextCache.h).
   std::map<std::string, std::string> tokenized;
+  ConversationOptions conversations = {};
 };
 
-/// "auto", "bytes", "u16", "u32", "llmc", "npy", "safetensors", "text", in the order of the enum.
+/// "auto", "bytes", "u16", "u32", "llmc", "npy", "safetensors", "text", "messages", "sharegpt", "alpaca", in the order
+/// of the enum.
 const std::vector<std::string> &dataFormatNames();
 std::string_view dataFormatName(DataFormat format);
 std::optional<DataFormat> dataFormatOf(std::string_view name);
@@ -46,10 +62,14 @@ std::optional<DataFormat> dataFormatOf(std::string_view name);
 /// True if the file is a safetensors file by its name.
 bool hasSafetensorsName(const std::string &path);
 
-/// The format of a file by its name and its first bytes: safetensors, llmc, npy or text; bytes if it is none of these
-/// and the vocabulary has at most 256 entries. Errors that name --data-format: a file that may be bytes or token ids
-/// without a header, and any other file for a larger vocabulary. `vocabulary`: exclusive upper bound of a token; 0:
-/// unbounded.
+/// True for a format of conversations.
+inline bool isConversations(DataFormat format) { return format >= DataFormat::messages; }
+
+/// The format of a file by its name and its first bytes: safetensors, llmc, npy, messages or text; bytes if it is none
+/// of these and the vocabulary has at most 256 entries. `messages` is any JSON by its name, and any file that begins
+/// with an object of conversations. Errors that name --data-format: a container such as a zip archive, a file that may
+/// be bytes or token ids without a header, and any other file for a larger vocabulary. `vocabulary`: exclusive upper
+/// bound of a token; 0: unbounded.
 Result<DataFormat> detectDataFormat(const InputFile &file, std::uint64_t vocabulary);
 
 /// The error for a file whose bytes are not the tokens of this vocabulary, which has more than 256 entries or no bound.

@@ -9,7 +9,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <limits>
+#include <fmt/ranges.h>
+#include <sstream>
 #include <sys/file.h>
 
 namespace sluice {
@@ -19,13 +20,19 @@ namespace fs = std::filesystem;
 /// ICU and sentencepiece count bytes in 32 bits. The ids of such a text fit in the header of a token file.
 static constexpr std::uint64_t largestText = std::uint64_t(1) << 31;
 
-bool isTextSource(const std::string &path, DataFormat format) {
-  if (!isFile(path) || format != DataFormat::automatic)
-    return isFile(path) && format == DataFormat::text;
+/// Of the file with lines about a cached file.
+static constexpr const char *notesSuffix = ".notes";
+
+std::optional<DataFormat> textFormat(const std::string &path, DataFormat format) {
+  const auto isText = [](DataFormat found) { return found == DataFormat::text || isConversations(found); };
+  if (!isFile(path))
+    return std::nullopt;
+  if (format != DataFormat::automatic)
+    return isText(format) ? std::optional(format) : std::nullopt;
   // A file that cannot be read, or of which the format is ambiguous, is an error of the data.
   const Result<InputFile> file = InputFile::open(path);
   const Result<DataFormat> found = file.isOk() ? detectDataFormat(*file, 0) : file.status();
-  return found.isOk() && *found == DataFormat::text;
+  return found.isOk() && isText(*found) ? std::optional(*found) : std::nullopt;
 }
 
 namespace {
@@ -46,24 +53,38 @@ private:
 
 } // namespace
 
-static bool isChat(const std::string &path) { return path.ends_with(".jsonl"); }
+namespace {
 
-static Result<std::string> cachedName(const std::string &path, const Tokenizer &tokenizer, std::uint64_t length) {
+/// A text and how it becomes tokens.
+struct Source {
+  std::string path;
+  DataFormat format;
+  const ConversationOptions &options;
+  Tokenizer &tokenizer;
+  std::uint64_t length;
+};
+
+} // namespace
+
+static Result<std::string> cachedName(const Source &source) {
   std::error_code error;
-  const fs::path canonical = fs::canonical(path, error);
-  const auto time = fs::last_write_time(path, error).time_since_epoch().count();
-  const std::uint64_t bytes = fs::file_size(path, error);
+  const fs::path canonical = fs::canonical(source.path, error);
+  const auto time = fs::last_write_time(source.path, error).time_since_epoch().count();
+  const std::uint64_t bytes = fs::file_size(source.path, error);
   if (error)
-    return inputError(fmt::format("cannot read '{}': {}", path, error.message()));
+    return inputError(fmt::format("cannot read '{}': {}", source.path, error.message()));
   if (bytes > largestText)
-    return inputError(
-               fmt::format("'{}': size of the text, expected at most {} bytes but got {}", path, largestText, bytes))
+    return inputError(fmt::format("'{}': size of the text, expected at most {} bytes but got {}", source.path,
+                                  largestText, bytes))
         .withNote("split it into several files, for example with split --line-bytes=1G");
-  const std::string key = fmt::format("sluice text 2\n{}\n{}\n{}\n{}\n{}\n", canonical.string(), bytes, time,
-                                      tokenizer.digest, isChat(path) ? length : 0);
+  std::string key =
+      fmt::format("sluice text 2\n{}\n{}\n{}\n{}\n", canonical.string(), bytes, time, source.tokenizer.digest);
+  if (isConversations(source.format))
+    key += fmt::format("{}\n{}\n{}\n{}\n", source.length, dataFormatName(source.format), source.options.skipsInvalid,
+                       fmt::join(source.options.ignoredFields, "\n"));
   const Digest digest = sha256({reinterpret_cast<const std::uint8_t *>(key.data()), key.size()});
   return fmt::format("{}-{}.{}", canonical.stem().string(), toHex(digest).substr(0, 16),
-                     isChat(path) ? "safetensors" : "bin");
+                     isConversations(source.format) ? "safetensors" : "bin");
 }
 
 static Result<std::vector<std::int32_t>> tokenizeDocument(const std::string &path, Tokenizer &tokenizer) {
@@ -80,41 +101,76 @@ static Result<std::vector<std::int32_t>> tokenizeDocument(const std::string &pat
   return ids;
 }
 
-/// Writes the cached file of a text; the note about it.
-static Result<std::string> tokenizeFile(const std::string &path, const std::string &cached, Tokenizer &tokenizer,
-                                        std::uint64_t length) {
-  if (isChat(path)) {
-    SLUICE_ASSIGN_OR_RETURN(const ChatRows rows, readChat(path, tokenizer, length));
-    SLUICE_RETURN_IF_ERROR(writeChatRows(cached, rows, length));
-    return fmt::format(
-        "'{}' has {} conversations of at most {} tokens, and {} without an answer in these, which are left "
-        "out; they are kept in '{}'",
-        path, rows.count, length, rows.dropped, cached);
-  }
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::int32_t> ids, tokenizeDocument(path, tokenizer));
-  SLUICE_RETURN_IF_ERROR(writeTokenFile(cached, ids));
-  return fmt::format("'{}' has {} tokens, which are kept in '{}'", path, ids.size(), cached);
+/// The lines about conversations that are left out.
+static std::string leftOut(const Source &source, const ChatRows &rows) {
+  constexpr std::size_t shown = 10;
+  std::string text;
+  if (rows.dropped != 0)
+    text += fmt::format("'{}' has {} conversations without an answer in their first {} tokens, which are left out\n",
+                        source.path, rows.dropped, source.length);
+  if (!rows.invalid.empty())
+    text += fmt::format("'{}' has {} invalid conversations of {}, which are left out\n", source.path,
+                        rows.invalid.size(), rows.invalid.size() + rows.count + rows.dropped);
+  for (std::size_t i = 0; i < std::min(shown, rows.invalid.size()); ++i)
+    text += fmt::format("left out: {}\n", rows.invalid[i]);
+  if (rows.invalid.size() > shown)
+    text += fmt::format("left out: {} more\n", rows.invalid.size() - shown);
+  return text;
 }
 
-Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::string> &paths, DataFormat format,
+/// Writes the cached file of a text, and before it one with the lines about what is left out; the note about it.
+static Result<std::string> tokenizeFile(const Source &source, const std::string &cached) {
+  if (isConversations(source.format)) {
+    SLUICE_ASSIGN_OR_RETURN(const ChatRows rows,
+                            readChat(source.path, source.format, source.tokenizer, source.length, source.options));
+    if (const std::string text = leftOut(source, rows); !text.empty()) {
+      SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(cached + notesSuffix));
+      SLUICE_RETURN_IF_ERROR(file.write(text));
+      SLUICE_RETURN_IF_ERROR(file.commit());
+    }
+    SLUICE_RETURN_IF_ERROR(writeChatRows(cached, rows, source.length));
+    return fmt::format("'{}' has {} conversations, which are kept as rows of {} tokens in '{}'", source.path,
+                       rows.count, source.length, cached);
+  }
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::int32_t> ids, tokenizeDocument(source.path, source.tokenizer));
+  SLUICE_RETURN_IF_ERROR(writeTokenFile(cached, ids));
+  return fmt::format("'{}' has {} tokens, which are kept in '{}'", source.path, ids.size(), cached);
+}
+
+/// Tokenizes a text unless its cached file exists.
+static Status completeCache(const Source &source, const std::string &folder, const std::string &cached,
+                            const std::function<void(const std::string &)> &note) {
+  if (isFile(cached))
+    return Status::ok();
+  if (Status writable = checkWritableFolder(folder); !writable.isOk())
+    return std::move(writable).withNote("set XDG_CACHE_HOME to a folder that can be written, for tokenized text");
+  const FolderLock lock(folder);
+  if (isFile(cached))
+    return Status::ok();
+  SLUICE_ASSIGN_OR_RETURN(const std::string written, tokenizeFile(source, cached));
+  note(written);
+  return Status::ok();
+}
+
+Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::string> &paths, const DataFiles &given,
                                                          Tokenizer &tokenizer, std::uint64_t length,
                                                          const std::string &folder,
                                                          const std::function<void(const std::string &)> &note) {
   std::map<std::string, std::string> files;
   for (const std::string &path : paths) {
-    if (!isTextSource(path, format))
+    const std::optional<DataFormat> format = textFormat(path, given.format);
+    if (!format)
       continue;
-    SLUICE_ASSIGN_OR_RETURN(const std::string name, cachedName(path, tokenizer, length));
-    const std::string &file = files[path] = folder + "/" + name;
-    if (isFile(file))
+    const Source source{path, *format, given.conversations, tokenizer, length};
+    SLUICE_ASSIGN_OR_RETURN(const std::string name, cachedName(source));
+    const std::string &cached = files[path] = folder + "/" + name;
+    SLUICE_RETURN_IF_ERROR(completeCache(source, folder, cached, note));
+    if (!isFile(cached + notesSuffix))
       continue;
-    if (Status writable = checkWritableFolder(folder); !writable.isOk())
-      return std::move(writable).withNote("set XDG_CACHE_HOME to a folder that can be written, for tokenized text");
-    const FolderLock lock(folder);
-    if (isFile(file))
-      continue;
-    SLUICE_ASSIGN_OR_RETURN(const std::string written, tokenizeFile(path, file, tokenizer, length));
-    note(written);
+    SLUICE_ASSIGN_OR_RETURN(const std::string notes, readFile(cached + notesSuffix));
+    std::istringstream lines(notes);
+    for (std::string line; std::getline(lines, line);)
+      note(line);
   }
   return files;
 }

@@ -89,6 +89,11 @@ Result<TokenFile> TokenFile::open(const std::string &path, DataFormat format, st
     return openIds(std::move(file), format, 1);
   case DataFormat::bytes:
     return openIds(std::move(file), format, 1);
+  case DataFormat::messages:
+  case DataFormat::sharegpt:
+  case DataFormat::alpaca:
+    return inputError(fmt::format("'{}' has conversations or other JSON, which is not read without a tokenizer", path))
+        .withNote("pass --tokenizer, or --data-format text to read the JSON as text");
   case DataFormat::automatic:
   case DataFormat::safetensors:
     break;

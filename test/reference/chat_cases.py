@@ -3,7 +3,8 @@
 FILE (tokenizers/chat.json) is a list: "name", "template", and "cases" with "messages", "generates" (add_generation_prompt), and "text" and the
 bytes "generated" of the generation statements, or "error" (true). bos_token is <s>, eos_token is </s>. The file
 chat-rows.json beside it has the "ids" of each conversation by the template "generation" and the tokenizer qwen2, and
-"answers", 1 for each token of an answer.
+"answers", 1 for each token of an answer. The file chat-conversations.json has the "text" of each "conversation", whose
+members are those of a data set of TRL, by the template "members" (in the file) and by that of Qwen2.
 """
 
 import json
@@ -236,6 +237,34 @@ CONVERSATIONS = [
 ]
 
 
+MEMBERS = """{{ bos_token }}{% if tools %}T{{ tools | tojson }}{% endif %}{% if documents %}D{% for d in documents %}{{ d.title }}:{{ d.text }};{% endfor %}{% endif %}
+{% if enable_thinking is defined %}E{{ enable_thinking }}{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}{{ 'null' if m.content is none }}{{ m.reasoning_content }}|{{ m.thinking }}|{{ m.name }}
+{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}{{ m.tool_call_id }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"""
+CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": {"x": 1, "y": [2, None]}}}
+TOOL = {"type": "function", "function": {"name": "add", "description": "sum \u00e9", "parameters": {"type": "object", "properties": {}}}}
+ROWS = [
+    {"messages": CONVERSATIONS[1]},
+    {"messages": CONVERSATIONS[2], "tools": [TOOL]},
+    {"messages": CONVERSATIONS[2], "tools": json.dumps([TOOL])},
+    {"messages": CONVERSATIONS[2], "tools": None, "documents": None, "chat_template_kwargs": {}},
+    {"messages": CONVERSATIONS[1], "documents": [{"title": "a", "text": "b"}], "chat_template_kwargs": {"enable_thinking": False}},
+    {"messages": [{"role": "user", "content": "a", "name": None}, {"role": "assistant", "content": None, "tool_calls": [CALL]},
+                  {"role": "tool", "content": "3", "tool_call_id": "c1", "tool_calls": None}, {"role": "assistant", "content": "three"}]},
+    {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "", "tool_calls": [
+        {**CALL, "function": {"name": "add", "arguments": json.dumps(CALL["function"]["arguments"])}}]}]},
+    {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "reasoning": "r", "content": "b"}, {"role": "user", "content": "a"},
+                  {"role": "assistant", "thinking": "t", "content": "b"}]},
+]
+
+
+def conversation_text(tokenizer, row, template):
+    """As the SFTTrainer of TRL."""
+    tools = json.loads(row["tools"]) if isinstance(row.get("tools"), str) else row.get("tools")
+    tokenizer.chat_template = template
+    return tokenizer.apply_chat_template(row["messages"], tools=tools, tokenize=False, documents=row.get("documents"),
+                                         **row.get("chat_template_kwargs") or {})
+
+
 def main():
     out = []
     for name, template in TEMPLATES.items():
@@ -265,6 +294,10 @@ def main():
         rows.append({"messages": messages, "ids": encoded["input_ids"], "answers": encoded["assistant_masks"]})
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     path.with_name("chat-rows.json").write_text(f"[\n{lines}\n]\n")
+    tokenizer.bos_token = "<s>"
+    lines = ",\n".join(json.dumps({"conversation": row, "members": conversation_text(tokenizer, row, MEMBERS),
+                                   "qwen2": conversation_text(tokenizer, row, TEMPLATES["qwen2"])}, ensure_ascii=False) for row in ROWS)
+    path.with_name("chat-conversations.json").write_text(f'{{"template": {json.dumps(MEMBERS)}, "cases": [\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":

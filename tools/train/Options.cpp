@@ -36,6 +36,12 @@ static void declareData(CLI::App &app, TrainCommand &command, std::string &order
          },
          "format of the files of --data and --eval-data (default: auto, by name and content of each file)")
       ->check(CLI::IsMember(dataFormatNames()));
+  app.add_flag("--skip-invalid", train.files.conversations.skipsInvalid,
+               "conversations that cannot be used are left out, counted and named");
+  app.add_option("--ignore-fields", train.files.conversations.ignoredFields,
+                 "members of conversations and messages, separated by commas, that are left out")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option(
          "--tokenizer", command.tokenizer,
          "tokenizer of text data, prompt and generated text: tokenizer.json, a .model file, or a folder with one "

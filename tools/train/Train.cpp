@@ -164,7 +164,7 @@ Status Run::checkOutputs() const {
 }
 
 static bool hasText(const std::vector<std::string> &paths, DataFormat format) {
-  return std::ranges::any_of(paths, [&](const std::string &path) { return isTextSource(path, format); });
+  return std::ranges::any_of(paths, [&](const std::string &path) { return textFormat(path, format).has_value(); });
 }
 
 /// Of the plan's tokens: the exclusive upper bound, 0 if unbounded, and the number in a row.
@@ -213,8 +213,8 @@ Status Run::readText() {
   const TokenPorts ports = tokenPorts(file.plan);
   SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, ports.vocabulary));
   SLUICE_ASSIGN_OR_RETURN(const std::string folder, userCacheFolder("tokenized text"));
-  SLUICE_ASSIGN_OR_RETURN(train.files.tokenized, tokenizeTexts(paths, train.files.format, *tokenizer, ports.length,
-                                                               folder, command.ranks.note));
+  SLUICE_ASSIGN_OR_RETURN(train.files.tokenized,
+                          tokenizeTexts(paths, train.files, *tokenizer, ports.length, folder, command.ranks.note));
   train.evaluation.files = train.files;
   return Status::ok();
 }

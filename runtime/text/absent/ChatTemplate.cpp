@@ -11,7 +11,9 @@ Result<ChatTemplate> ChatTemplate::open(const Tokenizer &tokenizer) {
   return internalError("chat template of a tokenizer in a build without tokenizers");
 }
 
-Result<text::JinjaOutput> ChatTemplate::renderWithAnswers(const Json &messages) const {
+bool ChatTemplate::mentions(std::string_view name) const { return false; }
+
+Result<text::JinjaOutput> ChatTemplate::renderWithAnswers(const Conversation &conversation) const {
   return internalError("chat template in a build without tokenizers");
 }
 

@@ -31,6 +31,26 @@ TEST(Json, KeepsOrderAndValues) {
   EXPECT_EQ(again("\xEF\xBB\xBF[1]"), "[1]");
 }
 
+TEST(Json, CausesOfErrors) {
+  EXPECT_EQ(whyNotJson(" \n"), "it is empty");
+  EXPECT_EQ(whyNotJson("[1,"), "it ends within a value");
+  EXPECT_EQ(whyNotJson("[1, x]"), "byte 4 is not expected there");
+  EXPECT_EQ(whyNotJson("{\"a\": \"\xE9\"}"), "byte 7 is not UTF-8");
+  EXPECT_EQ(whyNotJson("\"\xFF\""), "byte 1 is not UTF-8");
+  EXPECT_EQ(whyNotJson("\"\xED\xA0\x80\""), "byte 2 is not UTF-8");
+  EXPECT_EQ(whyNotJson(std::string(201, '[')), "it nests deeper than 200 levels");
+}
+
+TEST(Json, MembersOfTheFirstObject) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(firstMembers(R"({"a": {"x": 1}, "b": [{"y": 1}]} {"c": 1})"), (Names{"a", "b"}));
+  EXPECT_EQ(firstMembers(R"([1, {"a": 1, "b": 2}, {"c": 1}])"), (Names{"a", "b"}));
+  EXPECT_EQ(firstMembers(R"({"a": 1, "b": "cut)"), (Names{"a", "b"}));
+  EXPECT_EQ(firstMembers(R"([[{"a": 1}]])"), Names());
+  EXPECT_EQ(firstMembers(R"({})"), Names());
+  EXPECT_EQ(firstMembers("text"), Names());
+}
+
 TEST(Json, RefusesOtherText) {
   for (const char *text : {"",
                            " ",

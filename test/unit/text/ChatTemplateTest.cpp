@@ -33,7 +33,7 @@ TEST(ChatTemplate, TextsOfTransformers) {
     const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens(entry["template"]));
     ASSERT_TRUE(chat.isOk()) << name << ": " << chat.status().message();
     for (const Json &item : entry["cases"]) {
-      const Result<JinjaOutput> output = chat->render(item["messages"], item["generates"]);
+      const Result<JinjaOutput> output = chat->render({item["messages"]}, item["generates"]);
       if (item.contains("error")) {
         EXPECT_FALSE(output.isOk()) << name << ": " << item["messages"];
         ++refused;
@@ -53,11 +53,11 @@ TEST(ChatTemplate, TextsOfTransformers) {
 }
 
 /// The answers that are found in a conversation, separated by bars; or the error.
-std::string answersOf(const std::string &chatTemplate, const char *messages) {
+std::string answersOf(const std::string &chatTemplate, const char *messages, const std::vector<bool> &ignored = {}) {
   const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens(chatTemplate));
   if (!chat.isOk())
     return chat.status().message();
-  const Result<JinjaOutput> output = chat->renderWithAnswers(Json::parse(messages));
+  const Result<JinjaOutput> output = chat->renderWithAnswers({Json::parse(messages), Json::object(), ignored});
   if (!output.isOk())
     return output.status().message();
   std::string answers;
@@ -81,6 +81,57 @@ TEST(ChatTemplate, AnswersAreMarkedOrFoundByPrefixes) {
   const std::string changing = "{% for m in messages %}{{ m.content if loop.last else '-' }}{% endfor %}";
   EXPECT_EQ(answersOf(changing, turns), "the chat template renders the first 2 messages differently in a longer "
                                         "conversation, so that answers cannot be found in the text");
+}
+
+TEST(ChatTemplate, IgnoredAnswersAreNoTargets) {
+  const std::string plain = "{% for m in messages %}<{{ m.role }}>{{ m.content }};{% endfor %}"
+                            "{% if add_generation_prompt %}<assistant>{% endif %}";
+  const std::string marked = "{% for m in messages %}{% if m.role == 'assistant' %}<{% generation %}{{ m.content }}"
+                             "{% endgeneration %}>{% endif %}{% endfor %}";
+  EXPECT_EQ(answersOf(plain, turns, {false, true, false, false}), "|d;");
+  EXPECT_EQ(answersOf(plain, turns, {false, true, false, true}), "");
+  EXPECT_EQ(answersOf(marked, turns, {false, true, false, false}), "|d");
+  EXPECT_EQ(answersOf(marked, turns, {false, false, false, true}), "|b");
+  EXPECT_EQ(answersOf(marked, turns, {false, false, false, false}), "|b|d");
+  // Parts of the last message only.
+  const std::string last = "{% for m in messages %}{% if loop.last %}{% generation %}{{ m.content }}{% endgeneration %}"
+                           "{% generation %}!{% endgeneration %}{% endif %}{% endfor %}";
+  const char *other = "the chat template marks other answers in the first 2 messages than in a longer conversation, so "
+                      "that those without weight cannot be found";
+  EXPECT_EQ(answersOf(last, turns, {false, false, false, true}), other);
+  EXPECT_EQ(answersOf("{% if messages | length < 3 %}{% generation %}a{% endgeneration %}{% endif %}", turns,
+                      {false, false, false, true}),
+            other);
+}
+
+TEST(ChatTemplate, AConversationMayBeginWithAnAnswer) {
+  const char *early = R"([{"role": "assistant", "content": "a"}, {"role": "user", "content": "b"}])";
+  EXPECT_EQ(answersOf("{% for m in messages %}<{{ m.role }}>{{ m.content }};{% endfor %}"
+                      "{% if add_generation_prompt %}<assistant>{% endif %}",
+                      early),
+            "|a;");
+  EXPECT_EQ(answersOf("{{ messages[0].content }}{% for m in messages %}{{ m.content }}{% endfor %}", early),
+            "the conversation begins with an answer, before which the chat template has no text: chat template: the "
+            "value with the member 'content' is undefined");
+}
+
+TEST(ChatTemplate, NamesThatItHas) {
+  const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens("{{ m.reason }}{{ m['call_id'] }}x"));
+  ASSERT_TRUE(chat.isOk());
+  EXPECT_TRUE(chat->mentions("reason"));
+  EXPECT_TRUE(chat->mentions("call_id"));
+  EXPECT_FALSE(chat->mentions("call"));
+  EXPECT_FALSE(chat->mentions("id"));
+  EXPECT_FALSE(chat->mentions("reasons"));
+}
+
+TEST(ChatTemplate, ConversationsWithToolsHaveTheirTemplate) {
+  NoTokens tokenizer("plain");
+  tokenizer.settings.toolTemplate = "tools";
+  const Result<ChatTemplate> chat = ChatTemplate::open(tokenizer);
+  ASSERT_TRUE(chat.isOk());
+  EXPECT_EQ(chat->render({}, false)->text, "plain");
+  EXPECT_EQ(chat->render({Json::array(), {{"tools", Json::array()}}}, false)->text, "tools");
 }
 
 std::string chatErrorOf(const std::string &chatTemplate) {
@@ -166,7 +217,7 @@ TEST(ChatTemplate, DamagedTemplates) {
       else
         text[draw(text.size())] = "{}%#-'\"()[]|.:,=~0a "[draw(20)];
       const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens(text));
-      refused += !chat.isOk() || !chat->renderWithAnswers(Json::parse(turns)).isOk();
+      refused += !chat.isOk() || !chat->renderWithAnswers({Json::parse(turns)}).isOk();
     }
   EXPECT_GT(refused, 500);
 }

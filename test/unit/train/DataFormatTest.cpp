@@ -77,6 +77,57 @@ TEST_F(DataFormatTest, IdsWithoutAHeader) {
           50256);
 }
 
+TEST_F(DataFormatTest, ContainersAreNoBytes) {
+  using namespace std::string_literals;
+  const std::string rest = "\0\1\2\3"s;
+  const std::pair<std::string, const char *> containers[] = {
+      {"PK\3\4", "a zip archive (.zip, .npz, .pt)"},
+      {"PK\5\6", "an empty zip archive"},
+      {"\x1f\x8b", "compressed by gzip"},
+      {"\x28\xb5\x2f\xfd", "compressed by zstd"},
+      {"\xfd"
+       "7zXZ",
+       "compressed by xz"},
+      {"BZh", "compressed by bzip2"},
+      {"\x04\x22\x4d\x18", "compressed by lz4"},
+      {"7z\xbc\xaf", "a 7z archive"},
+      {"PAR1", "a Parquet file"},
+      {"ARROW1", "an Arrow file"},
+      {"\xff\xff\xff\xff", "a stream of Arrow, or token ids without a header"},
+      {"ORC", "an ORC file"},
+      {"Obj\1", "an Avro file"},
+      {"\x89HDF", "an HDF5 file"},
+      {"SQLite format 3", "an SQLite file"},
+      {"MMIDIDX", "an index of Megatron, whose tokens are in the .bin file"},
+      {"GGUF", "a GGUF file"},
+      {"%PDF-", "a PDF document"},
+      {"\x80\4\x95", "a pickle of Python"},
+      {"\xff\xfe", "text in UTF-16"},
+      {std::string(257, 'a') + "ustar", "a tar archive"}};
+  for (const auto &[magic, name] : containers)
+    for (const std::uint64_t vocabulary : {0, 256, 70000})
+      for (const char *path : {"a.bin", "a.txt"})
+        refuses(folder.write(path, magic + rest), DataFormat::automatic,
+                std::string("is ") + name + ", whose bytes are not tokens", vocabulary);
+  EXPECT_EQ(read(folder.write("b", "PAR1\1"), DataFormat::bytes), (Tokens{'P', 'A', 'R', '1', 1}));
+  EXPECT_EQ(formatOf(folder.write("c", "ORC: a text"), 256), "text");
+}
+
+TEST_F(DataFormatTest, ConversationsNeedATokenizer) {
+  for (const char *name : {"a.jsonl", "a.json", "a.NDJSON", "a.txt"})
+    refuses(folder.write(name, R"({"messages": []})"), DataFormat::automatic,
+            "has conversations or other JSON, which is not read without a tokenizer", 256);
+  refuses(folder.write("b", "{}"), DataFormat::sharegpt, "which is not read without a tokenizer", 256);
+  EXPECT_EQ(read(folder.path("a.json"), DataFormat::bytes)[0], '{');
+  EXPECT_EQ(formatOf(folder.write("c.txt", "{}   "), 256), "text");
+}
+
+TEST_F(DataFormatTest, TextThatIsNotUtf8) {
+  refuses(folder.write("a", "caf\xe9 noir"), DataFormat::automatic,
+          "'" + folder.path("a") + "' is text that is not UTF-8: byte 3 is not");
+  EXPECT_EQ(formatOf(folder.path("a"), 256), "bytes");
+}
+
 TEST_F(DataFormatTest, ArraysOfNumpy) {
   const Tokens expected{1, 2, 3, 4, 500};
   for (int version : {1, 2, 3}) {

@@ -50,8 +50,8 @@ protected:
   std::vector<std::string> tokenize(const std::vector<std::string> &sources) {
     ByteTokenizer tokenizer;
     std::vector<std::string> paths = expandGlobs(sources);
-    auto files = tokenizeTexts(paths, DataFormat::automatic, tokenizer, 8, folder + "/cache",
-                               [&](const std::string &) { ++notes; });
+    auto files =
+        tokenizeTexts(paths, DataFiles(), tokenizer, 8, folder + "/cache", [&](const std::string &) { ++notes; });
     EXPECT_TRUE(files.isOk()) << files.status().message();
     for (std::string &path : paths)
       if (files->contains(path))
@@ -108,10 +108,59 @@ TEST_F(TextCache, OtherSourcesAreKept) {
 
 TEST_F(TextCache, ADeclaredFormatDecides) {
   const std::string text = write("a.txt", "bcd"), other = write("a.dat", std::string("\0\0\0\0", 4));
-  EXPECT_TRUE(isTextSource(text, DataFormat::automatic));
-  EXPECT_FALSE(isTextSource(text, DataFormat::bytes));
-  EXPECT_FALSE(isTextSource(other, DataFormat::automatic));
-  EXPECT_TRUE(isTextSource(other, DataFormat::text));
+  EXPECT_EQ(textFormat(text, DataFormat::automatic), DataFormat::text);
+  EXPECT_EQ(textFormat(text, DataFormat::bytes), std::nullopt);
+  EXPECT_EQ(textFormat(other, DataFormat::automatic), std::nullopt);
+  EXPECT_EQ(textFormat(other, DataFormat::text), DataFormat::text);
+  EXPECT_EQ(textFormat(text, DataFormat::alpaca), DataFormat::alpaca);
+  EXPECT_EQ(textFormat(folder, DataFormat::text), std::nullopt);
+}
+
+TEST_F(TextCache, ConversationsAreFoundByNameOrContent) {
+  const std::string row = R"({"tools": [{"messages": 1}], "messages": []})";
+  for (const char *name : {"a.json", "a.JSONL", "a.ndjson", "a.txt", "a"})
+    for (const std::string &text : {row, "\n[" + row + "]", "\xEF\xBB\xBF" + row + "\n" + row})
+      EXPECT_EQ(textFormat(write(name, text), DataFormat::automatic), DataFormat::messages) << name << text;
+  for (const char *text : {"{}", R"({"x": {"messages": []}})", R"([[{"messages": []}]])", "{ messages", "a {"})
+    EXPECT_EQ(textFormat(write("a.txt", text), DataFormat::automatic), DataFormat::text) << text;
+  EXPECT_EQ(textFormat(write("a.txt", R"({"conversations": [)"), DataFormat::automatic), DataFormat::messages);
+  EXPECT_EQ(textFormat(write("a.txt", R"([{"instruction": "a", "output": )"), DataFormat::automatic),
+            DataFormat::messages);
+  EXPECT_EQ(textFormat(write("a.json", "{}"), DataFormat::automatic), DataFormat::messages);
+  EXPECT_EQ(textFormat(write("a.json", "{}"), DataFormat::text), DataFormat::text);
+}
+
+TEST_F(TextCache, LeftOutConversationsAreNamedInEachRun) {
+  ByteTokenizer tokenizer;
+  tokenizer.settings.chatTemplate =
+      "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}";
+  std::string lines = R"({"messages": [{"role": "user", "content": "ab"}]})"
+                      "\n{\n"
+                      R"({"messages": [{"role": "user", "content": "a"}]})";
+  for (int i = 0; i < 11; ++i)
+    lines += "\n[";
+  const std::string path = write("a.jsonl", lines);
+  DataFiles files;
+  std::vector<std::string> lists[2];
+  for (auto &list : lists)
+    for (const bool skips : {false, true}) {
+      files.conversations.skipsInvalid = skips;
+      const auto result = tokenizeTexts({path}, files, tokenizer, 8, folder + "/cache",
+                                        [&](const std::string &line) { list.push_back(line); });
+      if (!skips && result.status().message().ends_with("this build of Sluice has no tokenizers"))
+        GTEST_SKIP();
+      EXPECT_EQ(result.isOk(), skips) << result.status().message();
+    }
+  ASSERT_EQ(lists[0].size(), 14u);
+  EXPECT_TRUE(lists[0][0].starts_with("'" + path + "' has 1 conversations, which are kept as rows of 8 tokens in '"));
+  EXPECT_EQ(lists[0][1],
+            "'" + path + "' has 1 conversations without an answer in their first 8 tokens, which are left out");
+  EXPECT_EQ(lists[0][2], "'" + path + "' has 12 invalid conversations of 14, which are left out");
+  EXPECT_EQ(lists[0][3], "left out: '" + path + "', line 2: not JSON: it ends within a value");
+  EXPECT_EQ(lists[0][13], "left out: 2 more");
+  // The rows are in the cache.
+  lists[0].erase(lists[0].begin());
+  EXPECT_EQ(lists[1], lists[0]);
 }
 
 TEST_F(TextCache, FilesOfATokenizerAreCopied) {
