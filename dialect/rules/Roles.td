@@ -21,7 +21,7 @@ def Rules_AxisRole : Roles_Enum<"AxisRole", "a role of a mesh axis", ["replicate
 /// The meaning of a port; `data`: no other. First the inputs, then the outputs.
 def Rules_PortRole : Roles_Enum<"PortRole", "a role of a port",
   ["data", "tokens", "targets", "learning_rate", "step", "seed", "row", "loss_scale",
-   "loss", "rank_loss", "gradient_norm", "guard", "logits"]>;
+   "loss", "rank_loss", "gradient_norm", "guard", "logits", "counted"]>;
 
 /// The work of a section: the micro-batches and the update of a training step, a step without an update, the computation
 /// of the initial weights.

@@ -20,14 +20,21 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
     FailureOr<Recipe> recipe = recipeFor(getOperation(), mean);
     if (failed(recipe))
       return signalPassFailure();
-    if (recipe->loss.mean != LossMean::tokens)
-      return;
+    const bool isOverTokens = recipe->loss.mean == LossMean::tokens;
     for (EntryKind kind : {EntryKind::train, EntryKind::eval})
       for (func::FuncOp function : entryFunctions(getOperation(), kind))
-        if (function.getNumResults() == 1 && failed(buildSumAndCount(function)))
+        // The mean of an evaluation is over all its counted targets in any case.
+        if (function.getNumResults() == 1 && (isOverTokens || kind == EntryKind::eval) &&
+            failed(buildSumAndCount(function)) && isOverTokens) {
+          Operation *loss = function.getBody().front().getTerminator()->getOperand(0).getDefiningOp();
+          function.emitError("'loss.mean' = \"tokens\" for the loss of '@")
+              << function.getName() << "', expected the mean of a loss that counts its targets but got "
+              << (loss ? loss->getName().getStringRef() : llvm::StringRef("an argument"));
           return signalPassFailure();
+        }
   }
 
+  /// Failure if the loss is no mean over counted targets; then nothing changes.
   static LogicalResult buildSumAndCount(func::FuncOp function) {
     Operation *terminator = function.getBody().front().getTerminator();
     Value loss = terminator->getOperand(0);
@@ -39,13 +46,10 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
       parts = counted.buildSumAndCount(builder);
     }
     if (failed(parts))
-      return function.emitError("'loss.mean' = \"tokens\" for the loss of '@")
-             << function.getName() << "', expected the mean of a loss that counts its targets but got "
-             << (loss.getDefiningOp() ? loss.getDefiningOp()->getName().getStringRef()
-                                      : llvm::StringRef("an argument"));
+      return failure();
     copyScope(recorder.created, counted);
     terminator->setOperand(0, parts->first);
-    addOutput(function, parts->second, "counted");
+    addOutput(function, parts->second, nameOf(PortRole::counted));
     if (isOpTriviallyDead(counted))
       counted->erase();
     return success();

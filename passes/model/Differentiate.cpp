@@ -265,17 +265,15 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
     }
   }
 
-  /// An evaluation returns the mean of its loss over the ranks.
+  /// An evaluation returns the mean of its loss over the ranks, and the mean of its count, by which the losses of
+  /// batches are weighted.
   static void meanLoss(func::FuncOp function) {
     Operation *terminator = function.getBody().front().getTerminator();
     InsertionRecorder recorder;
     OpBuilder builder(terminator, &recorder);
     llvm::SmallVector<Value> means = TrainDerivative::meansOf(terminator, builder);
-    if (means.size() == 2) {
+    if (means.size() == 2)
       means[0] = model::DivideOp::create(builder, function.getLoc(), means[0], means[1]);
-      means.pop_back();
-      (void)function.eraseResult(1);
-    }
     terminator->setOperands(means);
     setUpdatePhase(recorder.created);
   }

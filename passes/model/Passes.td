@@ -22,7 +22,7 @@ def MakeEvaluation : Pass<"model-make-evaluation", "::mlir::ModuleOp"> {
   let summary = "creates the entry point eval_step from the train function";
   let description = [{
     `@eval_step`, of kind `eval`, is the forward of `@train_step`, or of the first train function without one of that name. Every
-    op has its form outside training (dropout is the identity). It returns the loss, averaged over the ranks. Inputs that only
+    op has its form outside training (dropout is the identity). It returns the loss of all ranks. Inputs that only
     training needs are removed. A module that has an `eval_step`, or no train function, is not changed.
   }];
 }
@@ -47,7 +47,7 @@ def CountLoss : Pass<"model-count-loss", "::mlir::ModuleOp"> {
     Under `loss.mean = "tokens"` the loss of a train or eval function becomes a sum, and the function returns the number
     of targets of the sum, both divided by the same static number. The update divides loss and gradients by that
     number's mean over micro-batches and ranks. A loss that is not a mean over counted targets is an error. Under `"rank"`
-    nothing changes.
+    only the loss of an eval function changes, if it is such a mean. The eval function also returns the count.
   }];
   let options = [RecipeOption<"mean", "loss.mean">];
 }

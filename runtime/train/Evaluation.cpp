@@ -31,11 +31,32 @@ Result<Evaluation> Evaluation::make(const Ranks &ranks, const EvaluationOptions 
   feederOptions.files = options.files;
   feederOptions.seed = seed;
   SLUICE_ASSIGN_OR_RETURN(result.feeder, Feeder::make(ranks, *result.entry, feederOptions));
-  std::optional<std::uint64_t> steps = result.feeder.completeSteps();
-  result.batches = options.batches ? options.batches
-                   : steps         ? std::max<std::uint64_t>(*steps, 1)
-                                   : defaultUnboundedBatches;
+  const std::optional<std::uint64_t> complete = result.feeder.completeSteps();
+  if (complete == 0)
+    return inputError(fmt::format("--eval-data, expected at least the {} rows of one batch of all ranks but got {}",
+                                  result.feeder.rowsPerStep(), *result.feeder.totalRows()))
+        .withNote("give more data, or a plan with fewer rows in a batch or fewer ranks");
+  result.batches = options.batches ? std::min(options.batches, complete.value_or(UINT64_MAX))
+                                   : complete.value_or(defaultUnboundedBatches);
   return result;
+}
+
+std::optional<EvaluationRows> Evaluation::leftOut() const {
+  const std::optional<std::uint64_t> total = entry ? feeder.totalRows() : std::nullopt;
+  EvaluationRows rows;
+  rows.batch = feeder.rowsPerStep();
+  rows.covered = batches * rows.batch;
+  if (!total || *total == rows.covered || *total - rows.covered >= rows.batch)
+    return std::nullopt;
+  rows.total = *total;
+  return rows;
+}
+
+Result<double> EvaluationSum::mean() const {
+  if (weight == 0)
+    return inputError("the evaluated rows of --eval-data have no target that counts")
+        .withNote("give rows with targets that are not ignored");
+  return loss / weight;
 }
 
 EvaluationReport Evaluation::report(double loss) const {
@@ -47,20 +68,26 @@ EvaluationReport Evaluation::report(double loss) const {
   return report;
 }
 
-Result<std::optional<double>> Evaluation::run(Ranks &ranks, std::uint64_t updates, const std::atomic<bool> *stop) {
+Result<std::optional<EvaluationSum>> Evaluation::run(Ranks &ranks, std::uint64_t updates,
+                                                     const std::atomic<bool> *stop) {
   StepScalars scalars;
   scalars.update = updates;
-  double sum = 0;
+  EvaluationSum sum;
   for (std::uint64_t batch = 0; batch < batches; ++batch) {
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(stop && stop->load()));
     if (stops)
-      return std::optional<double>();
+      return std::optional<EvaluationSum>();
     SLUICE_RETURN_IF_ERROR(feeder.feed(ranks, batch, scalars));
     SLUICE_RETURN_IF_ERROR(ranks.run(entry->name));
     SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, *entry, plan::PortRole::loss));
-    sum += loss.value_or(0);
+    SLUICE_ASSIGN_OR_RETURN(std::optional<double> counted, readScalar(ranks, *entry, plan::PortRole::counted));
+    // The mean over no targets is not a number.
+    if (counted == 0)
+      continue;
+    sum.loss += loss.value_or(0) * counted.value_or(1);
+    sum.weight += counted.value_or(1);
   }
-  return std::optional<double>(sum / static_cast<double>(batches));
+  return std::optional(sum);
 }
 
 } // namespace sluice

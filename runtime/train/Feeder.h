@@ -46,6 +46,9 @@ public:
   Status feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars);
   /// Elements of the first data input in one step, over all ranks: tokens, for a language model.
   std::uint64_t tokensPerStep() const { return tokens; }
+  std::uint64_t rowsPerStep() const { return order.microbatches * order.ranks * order.rows; }
+  /// All rows of all sources; nullopt if they are unbounded or there are no data.
+  std::optional<std::uint64_t> totalRows() const;
   /// Number of steps without a repeated row, unless there are weights; nullopt if the data are unbounded or empty.
   std::optional<std::uint64_t> completeSteps() const;
   /// Number of steps in which at least `epochs` times all rows are read; a usage error if the data are unbounded or
@@ -61,9 +64,6 @@ public:
 
 private:
   Status open();
-  std::uint64_t rowsPerStep() const { return order.microbatches * order.ranks * order.rows; }
-  /// All rows of all sources; nullopt if they are unbounded or there are no data.
-  std::optional<std::uint64_t> totalRows() const;
   /// Reads the row at a position into `windows`.
   Status read(std::uint64_t position);
   Status feedRowNumbers(Ranks &ranks);

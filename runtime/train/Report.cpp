@@ -102,6 +102,11 @@ std::string dataLine(const DataReport &report) {
   return text;
 }
 
+std::string dataLine(const EvaluationRows &rows) {
+  return fmt::format("eval data: {} of {} rows, the other {} do not fill a batch of {} rows", rows.covered, rows.total,
+                     rows.total - rows.covered, rows.batch);
+}
+
 std::string consoleLine(const StepReport &report) {
   std::string line = fmt::format("step {}/{}  loss {:.5f}  grad_norm {:.4g}  lr {:.4g}  tok/s {:.0f}", report.step,
                                  report.steps, withoutNanSign(report.loss), withoutNanSign(report.gradientNorm),

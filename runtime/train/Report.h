@@ -70,6 +70,14 @@ struct StepReport {
   double tokensPerSecond() const { return milliseconds > 0 ? static_cast<double>(tokens) * 1000 / milliseconds : 0; }
 };
 
+/// The rows of an evaluation that leaves out the last incomplete batch.
+struct EvaluationRows {
+  std::uint64_t covered = 0;
+  std::uint64_t total = 0;
+  /// Of a batch over all ranks.
+  std::uint64_t batch = 0;
+};
+
 /// An evaluation without training.
 struct EvaluationReport {
   double loss = 0;
@@ -99,6 +107,9 @@ std::string jsonLine(const RunSummary &summary);
 /// "data: 549 rows (text) of 64 tokens, first batch: 58 distinct ids in 1024 tokens (5.7%), largest id 121"; a second
 /// line has the number of steps of the epochs.
 std::string dataLine(const DataReport &report);
+
+/// "eval data: 16 of 23 rows, the other 7 do not fill a batch of 16 rows".
+std::string dataLine(const EvaluationRows &rows);
 
 /// "step 10/200  loss 4.09812  grad_norm 1.234  lr 0.001  tok/s 12345  epoch 0.18".
 std::string consoleLine(const StepReport &report);

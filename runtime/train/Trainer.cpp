@@ -159,6 +159,11 @@ static Status reportData(Feeder &feeder, const TrainOptions &options, TrainObser
   return Status::ok();
 }
 
+static void reportLeftOut(const Ranks &ranks, const Evaluation &evaluation, TrainObserver &observer) {
+  if (const std::optional<EvaluationRows> rows = evaluation.leftOut(); rows && ranks.isRoot())
+    observer.onRowsLeftOut(*rows);
+}
+
 namespace {
 
 /// The log, the event file and the observer.
@@ -235,6 +240,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     return searchable;
   if (ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
+  reportLeftOut(ranks, evaluation, observer);
   const LearningRate rate(plan, options.steps);
   bool resumes = false;
   if (options.checkpoints && !options.dryRun) {
@@ -257,7 +263,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
                                options.steps))
             .withNote(fmt::format("the learning rate stays at {:.4g} after step {}", rate.at(total), total)));
 
-  Status outcome;
+  Status outcome, evaluated;
   LossScale &scale = progress.lossScale;
   bool scales = std::any_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
     return findInput(*entry, plan::PortRole::loss_scale) != nullptr;
@@ -320,7 +326,11 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
       if (searchable.isOk())
         outcome.addNote(searchNote(options.findNonFinite, nonFinite));
     } else if (evaluation.isDue(report.step, options.steps)) {
-      SLUICE_ASSIGN_OR_RETURN(report.evaluationLoss, evaluation.run(ranks, updates, options.stop));
+      SLUICE_ASSIGN_OR_RETURN(const std::optional<EvaluationSum> sum, evaluation.run(ranks, updates, options.stop));
+      Result<double> mean = sum ? sum->mean() : 0.0;
+      if (sum && mean.isOk())
+        report.evaluationLoss = *mean;
+      evaluated = mean.takeStatus();
     }
     outputs.write(report);
     progress.step = report.step;
@@ -330,10 +340,10 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state
     // while the next step runs, and stop after it.
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agreeLater(options.stop && options.stop->load()));
-    if (stops) {
+    if (stops)
       observer.onStopped(report.step);
+    if (stops || !evaluated.isOk())
       break;
-    }
   }
   SLUICE_RETURN_IF_ERROR(ranks.finish());
   if (options.checkpoints && !options.dryRun) {
@@ -347,20 +357,22 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
       return outcome.isOk() ? std::move(saved)
                             : std::move(outcome).withNote("the weights could not be saved: " + saved.message());
   outputs.write(summarize(ranks, options));
-  return outcome;
+  return outcome.isOk() ? evaluated : outcome;
 }
 
 Status evaluate(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   TrainOptions options = given;
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation, options.seed));
+  reportLeftOut(ranks, evaluation, observer);
   SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, /*steps=*/0, observer));
   SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
   observer.onBegin();
   if (evaluation.hasData() && !options.dryRun) {
-    SLUICE_ASSIGN_OR_RETURN(const std::optional<double> loss, evaluation.run(ranks, /*updates=*/0, options.stop));
-    if (loss)
-      outputs.write(evaluation.report(*loss));
-    else
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<EvaluationSum> sum, evaluation.run(ranks, /*updates=*/0, options.stop));
+    if (sum) {
+      SLUICE_ASSIGN_OR_RETURN(const double mean, sum->mean());
+      outputs.write(evaluation.report(mean));
+    } else
       observer.onStopped(0);
   }
   if (!options.save.empty() && !options.dryRun)

@@ -62,6 +62,8 @@ public:
   virtual void onBegin() {}
   /// On the root: the data were opened, if there are any with an end. Called before onBegin().
   virtual void onData(const DataReport &report) {}
+  /// On the root: the evaluations leave out rows. Called before onBegin().
+  virtual void onRowsLeftOut(const EvaluationRows &rows) {}
   virtual void onStep(const StepReport &report) = 0;
   /// After evaluate().
   virtual void onEvaluation(const EvaluationReport &report) {}
@@ -78,7 +80,8 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
 
 /// Trains. Errors in data and outputs are reported before the first step. A step whose guard is 0 left the
 /// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss, unless a
-/// smaller loss scale may help. If the log can no longer be written, the run continues without it, after a warning.
+/// smaller loss scale may help. An evaluation without a target that counts ends the run as a signal does, with an
+/// error. If the log can no longer be written, the run continues without it, after a warning.
 Status train(Ranks &ranks, const TrainOptions &options, TrainObserver &observer);
 
 /// Initializes the weights and evaluates them, if there are data for it; nothing is trained. Outputs as of train().

@@ -9,7 +9,7 @@ import re
 import lint
 
 AXES = {"replicate", "shard", "tensor", "expert"}
-PORTS = {"tokens", "targets", "lr", "step", "seed", "row", "loss_scale", "loss", "rank_loss", "grad_norm", "guard", "logits"}
+PORTS = {"tokens", "targets", "lr", "step", "seed", "row", "loss_scale", "loss", "rank_loss", "grad_norm", "guard", "logits", "counted"}
 STREAMS = {"compute", "gather", "reduce", "fetch", "offload", "host"}
 SECTIONS = {"microbatch", "update", "forward", "init"}
 NAMES = AXES | PORTS | STREAMS | SECTIONS | {"root"}

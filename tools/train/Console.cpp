@@ -42,12 +42,16 @@ static Descriptor openTerminal(bool isCopiedByMpirun) {
 Console::Console(Ranks &ranks, const ConsoleOptions &options)
     : ranks(ranks), options(options), terminal(openTerminal(options.isCopiedByMpirun)) {}
 
-void Console::onData(const DataReport &report) {
+void Console::printData(const std::string &line) const {
   if (options.quiet || !options.isRoot)
     return;
-  std::printf("%s\n", dataLine(report).c_str());
+  std::printf("%s\n", line.c_str());
   std::fflush(stdout);
 }
+
+void Console::onData(const DataReport &report) { printData(dataLine(report)); }
+
+void Console::onRowsLeftOut(const EvaluationRows &rows) { printData(dataLine(rows)); }
 
 void Console::onBegin() { holdFreedBlocks(); }
 

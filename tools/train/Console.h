@@ -36,6 +36,7 @@ public:
   Console(Ranks &ranks, const ConsoleOptions &options);
 
   void onData(const DataReport &report) override;
+  void onRowsLeftOut(const EvaluationRows &rows) override;
   void onBegin() override;
   void onStep(const StepReport &report) override;
   void onEvaluation(const EvaluationReport &report) override;
@@ -53,6 +54,8 @@ public:
   std::vector<Span> spans;
 
 private:
+  /// Prints a line of the data, unless options say otherwise.
+  void printData(const std::string &line) const;
   void printLine(const StepReport &report);
 
   Ranks &ranks;

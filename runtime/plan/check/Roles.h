@@ -40,6 +40,7 @@ constexpr bool fits(plan::PortRole role, bool isInput) {
   case plan::PortRole::gradient_norm:
   case plan::PortRole::guard:
   case plan::PortRole::logits:
+  case plan::PortRole::counted:
     return !isInput;
   default:
     return isInput;

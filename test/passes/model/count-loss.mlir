@@ -32,13 +32,13 @@ module attributes {model.recipe = {loss.mean = "tokens", gradient.clip_norm = 1.
     %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<mean>, ignore_index = 3 : i64, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
     return %loss : tensor<f32>
   }
-  // The mean of an evaluation is over all counted targets, too.
+  // The mean of an evaluation is over all counted targets, too, and their number is an output.
   // STEP-LABEL: func.func @eval_step
-  // STEP-SAME: -> (tensor<f32> {model.output = "loss"})
+  // STEP-SAME: -> (tensor<f32> {model.output = "loss"}, tensor<f32> {model.output = "counted"})
   // STEP: %[[SUM:.*]] = model.step_mean %{{.*}}model.phase = #model.phase<update>
   // STEP: %[[COUNT:.*]] = model.step_mean
   // STEP: %[[LOSS:.*]] = model.divide %[[SUM]], %[[COUNT]]
-  // STEP: return %[[LOSS]]
+  // STEP: return %[[LOSS]], %[[COUNT]]
   func.func @eval_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<eval>} {
     %w = model.read @w {model.block = ""} : tensor<2x5xf32>
     %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<mean>, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
@@ -55,5 +55,33 @@ module attributes {model.recipe = {loss.mean = "tokens"}} {
     %w = model.read @w {model.block = ""} : tensor<4xf32>
     %s = model.reduce_sum %w {dims = array<i64: 0>, model.block = ""} : (tensor<4xf32>) -> tensor<f32>
     return %s : tensor<f32>
+  }
+}
+
+// -----
+
+// Without "tokens", only evaluations count their targets; a loss that counts none remains.
+module {
+  model.parameter @v : tensor<2x5xf32> ones
+  // CHECK-LABEL: func.func @train_step
+  // CHECK-SAME: -> (tensor<f32> {model.output = "loss"})
+  func.func @train_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
+    %w = model.read @v {model.block = ""} : tensor<2x5xf32>
+    %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<mean>, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    return %loss : tensor<f32>
+  }
+  // CHECK-LABEL: func.func @eval_step
+  // CHECK-SAME: -> (tensor<f32> {model.output = "loss"}, tensor<f32> {model.output = "counted"})
+  func.func @eval_step(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<eval>} {
+    %w = model.read @v {model.block = ""} : tensor<2x5xf32>
+    %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<mean>, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    return %loss : tensor<f32>
+  }
+  // CHECK-LABEL: func.func @eval_sum
+  // CHECK-SAME: -> (tensor<f32> {model.output = "loss"}) attributes
+  func.func @eval_sum(%t: tensor<2xi32> {model.input = "t"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<eval>} {
+    %w = model.read @v {model.block = ""} : tensor<2x5xf32>
+    %loss, %lse = model.cross_entropy %w, %t {reduction = #model.reduction<sum>, model.block = "b"} : (tensor<2x5xf32>, tensor<2xi32>) -> (tensor<f32>, tensor<2xf32>)
+    return %loss : tensor<f32>
   }
 }

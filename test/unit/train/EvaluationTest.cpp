@@ -9,7 +9,7 @@ namespace {
 class EvaluationTest : public TrainerTest {
 protected:
   /// Buffers of the evaluation's ports come after the training's.
-  enum { evalTokens = 8, evalTargets, evalLoss };
+  enum { evalTokens = 8, evalTargets, evalLoss, evalCounted };
 
   FakeRanks evaluating() {
     PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
@@ -19,11 +19,14 @@ protected:
     eval.inputs.push_back(builder.port("tokens", plan::DType::i32, {2, 4}, 0, 256));
     eval.inputs.push_back(builder.port("targets", plan::DType::i32, {2, 4}, 0, 256));
     eval.outputs.push_back(builder.port("loss", plan::DType::f32, {}));
+    eval.outputs.push_back(builder.port("counted", plan::DType::f32, {}));
     FakeRanks fake(std::move(builder.plan));
     fake.onRun = [this](FakeRanks &self, std::string_view entry) {
       if (entry == "eval_step") {
         seen.push_back(self.values<std::int32_t>(1, evalTokens)[0]);
-        self.set(evalLoss, static_cast<float>(seen.size()));
+        const float counted = counts.empty() ? 1.0f : counts[(seen.size() - 1) % counts.size()];
+        self.set(evalLoss, counted == 0 ? NAN : static_cast<float>(seen.size()));
+        self.set(evalCounted, counted);
         return Status::ok();
       }
       self.set(loss, 1.0f);
@@ -45,6 +48,8 @@ protected:
   }
 
   std::vector<std::int32_t> seen;
+  /// Counted targets of each batch of an evaluation; empty: equal numbers.
+  std::vector<float> counts;
 };
 
 TEST_F(EvaluationTest, RunsOnAllDataAtItsStepsAndTheEnd) {
@@ -73,6 +78,57 @@ TEST_F(EvaluationTest, RunsTheGivenNumberOfBatches) {
   given.evaluation.data = {"random:1"};
   ASSERT_TRUE(train(fake, given, observer).isOk());
   EXPECT_EQ(seen.size(), 21u);
+}
+
+// Tests that batches are weighted by their counted targets, and that one without any has no influence.
+TEST_F(EvaluationTest, IsTheMeanOverCountedTargets) {
+  FakeRanks fake = evaluating();
+  counts = {0.5f, 0.0f, 1.5f};
+  TrainOptions given = evaluatingOptions(0);
+  ASSERT_TRUE(evaluate(fake, given, observer).isOk());
+  ASSERT_EQ(observer.evaluations.size(), 1u);
+  EXPECT_EQ(observer.evaluations[0].loss, (1 * 0.5 + 3 * 1.5) / 2);
+}
+
+TEST_F(EvaluationTest, RefusesRowsWithoutCountedTargets) {
+  FakeRanks fake = evaluating();
+  counts = {0.0f};
+  expectError(evaluate(fake, evaluatingOptions(0), observer), StatusCode::input,
+              "the evaluated rows of --eval-data have no target that counts");
+  TrainOptions given = evaluatingOptions(5);
+  given.evaluation.every = 2;
+  given.log = folder.path("run.jsonl");
+  expectError(train(fake, given, observer), StatusCode::input,
+              "the evaluated rows of --eval-data have no target that counts");
+  const std::vector<nlohmann::json> log = lines(given.log);
+  ASSERT_EQ(log.size(), 3u) << "two steps and the summary";
+  EXPECT_FALSE(log[1].contains("eval_loss"));
+}
+
+// Tests that incomplete batches are left out and reported, and that no row is read twice.
+TEST_F(EvaluationTest, LeavesOutAnIncompleteBatch) {
+  FakeRanks fake = evaluating();
+  TrainOptions given = evaluatingOptions(0);
+  ASSERT_TRUE(evaluate(fake, given, observer).isOk());
+  EXPECT_TRUE(observer.leftOut.empty());
+  std::string text(57, 'a');
+  given.evaluation.data = {folder.write("more", text)};
+  for (std::uint64_t batches : {0u, 3u, 9u}) {
+    observer.leftOut.clear();
+    seen.clear();
+    given.evaluation.batches = batches;
+    ASSERT_TRUE(evaluate(fake, given, observer).isOk());
+    EXPECT_EQ(seen.size(), 3u);
+    ASSERT_EQ(observer.leftOut.size(), 1u) << batches;
+    EXPECT_EQ(dataLine(observer.leftOut[0]), "eval data: 12 of 14 rows, the other 2 do not fill a batch of 4 rows");
+  }
+  given.evaluation.batches = 1;
+  observer.leftOut.clear();
+  ASSERT_TRUE(evaluate(fake, given, observer).isOk());
+  EXPECT_TRUE(observer.leftOut.empty());
+  given.evaluation.data = {folder.write("few", text.substr(0, 13))};
+  expectError(evaluate(fake, given, observer), StatusCode::input,
+              "--eval-data, expected at least the 4 rows of one batch of all ranks but got 3");
 }
 
 TEST_F(EvaluationTest, NeedsTheEntryPointAndGoodData) {

@@ -16,10 +16,12 @@ struct Recorder : TrainObserver {
   std::vector<RunSummary> summaries;
   std::vector<Status> warnings;
   std::vector<EvaluationReport> evaluations;
+  std::vector<EvaluationRows> leftOut;
   std::uint64_t stopped = 0;
   void onStep(const StepReport &report) override { steps.push_back(report); }
   void onSummary(const RunSummary &summary) override { summaries.push_back(summary); }
   void onEvaluation(const EvaluationReport &report) override { evaluations.push_back(report); }
+  void onRowsLeftOut(const EvaluationRows &rows) override { leftOut.push_back(rows); }
   void onWarning(const Status &warning) override { warnings.push_back(warning); }
   void onStopped(std::uint64_t step) override { stopped = step; }
 };
