@@ -17,6 +17,7 @@ from sluice import *
 # Eleven digests are newer than the others: gpt2-{one-rank,tensor-uneven,tensor-table,cuda-bf16,avx512,wsd}, {llama,qwen2}-tensor*,
 # zoo-{transformer-tensor,mlp-stack-sequence,moe-four}. No collective reduces the loss of these plans, and it is copied to the host
 # before the updates instead of after them.
+# All digests of describe, and those of plans whose evaluation counts its targets, are newer: eval_step has the output `counted`.
 # All digests of describe are newer: the program of a plan is larger since the guard reads four numbers, and the predicted code of the
 # runtime is larger (predicted_process).
 # So are those of zoo plans in f32 whose loss is a sum: products of its gradient, which is broadcast by strides of 0, have workspace for panels.
