@@ -40,7 +40,7 @@ static Descriptor openTerminal(bool isCopiedByMpirun) {
 }
 
 Console::Console(Ranks &ranks, const ConsoleOptions &options)
-    : ranks(ranks), options(options), terminal(openTerminal(options.isCopiedByMpirun)) {}
+    : ranks(ranks), options(options), lines(options.logEvery), terminal(openTerminal(options.isCopiedByMpirun)) {}
 
 void Console::printData(const std::string &line) const {
   if (options.quiet || !options.isRoot)
@@ -61,21 +61,16 @@ void Console::endLine() {
 }
 
 void Console::printLine(const StepReport &report) {
-  tokens += report.tokens;
-  ++steps;
-  milliseconds += report.milliseconds;
-  const bool isLast = report.step == report.steps || !report.guard;
-  if (options.logEvery > 1 && report.step % options.logEvery != 0 && !isLast && !report.evaluationLoss)
+  const std::optional<StepLines::Line> line = lines.add(report);
+  if (!line)
     return;
-  StepReport line = report;
-  line.tokens = std::exchange(tokens, 0);
-  line.milliseconds = std::exchange(milliseconds, 0);
-  std::string text = consoleLine(line);
+  std::string text = consoleLine(line->report);
   if (options.logEvery != 0)
     text += "  " + timeText(report, elapsed) + "  memory " + formatBytes(processHighWater());
-  const auto flops = static_cast<double>(options.flops * std::exchange(steps, 0));
+  const auto flops = static_cast<double>(options.flops * line->steps);
   if (options.logEvery != 0 && options.flopsPerSecond != 0)
-    text += "  " + utilizationText(flops, line.milliseconds / 1000, static_cast<double>(options.flopsPerSecond));
+    text +=
+        "  " + utilizationText(flops, line->report.milliseconds / 1000, static_cast<double>(options.flopsPerSecond));
   std::printf("%s\n", text.c_str());
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/Descriptor.h"
 #include "runtime/train/LossCurve.h"
+#include "runtime/train/StepLines.h"
 #include "runtime/train/Trainer.h"
 
 #include <chrono>
@@ -17,7 +18,7 @@ struct ConsoleOptions {
   bool quiet = false;
   /// Only one rank prints.
   bool isRoot = true;
-  /// Steps between two lines, which then have the time and the memory too; 0: a line for each step.
+  /// Steps between two lines, which then have the time and the memory too; 0: as StepLines decides.
   std::uint64_t logEvery = 0;
   /// Of one rank in a step, and of its device per second, for the utilization in these lines; 0: unknown.
   std::uint64_t flops = 0;
@@ -60,13 +61,10 @@ private:
 
   Ranks &ranks;
   const ConsoleOptions options;
+  StepLines lines;
   /// Open if the output is shown on a terminal.
   Descriptor terminal;
   double elapsed = 0;
-  /// Tokens, steps and time since the last line.
-  std::uint64_t tokens = 0;
-  std::uint64_t steps = 0;
-  double milliseconds = 0;
   LossCurve curve;
   std::string closing;
 };
