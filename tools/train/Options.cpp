@@ -81,8 +81,10 @@ static void declareData(CLI::App &app, TrainCommand &command, std::string &order
 
 static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_option("--log", line.train.log, "write run.jsonl here, one object per step")->check(nonEmptyPath());
-  auto *every = app.add_option("--log-every", line.logEvery,
-                               "print a line, with the time and the memory, every so many steps (default: the first ten steps, then "
+  auto *every =
+      app.add_option(
+             "--log-every", line.logEvery,
+             "print a line, with the time and the memory, every so many steps (default: the first ten steps, then "
              "a line every five seconds)")
           ->check(integerFrom(1));
   app.add_option("--machine", line.machine,
