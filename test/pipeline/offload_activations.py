@@ -58,6 +58,17 @@ def same_bits_with_other_offloads():
         expect_same_bits_with_offload(gpt2_tiny(), recipe, 'memory.offload=["parameters", "activations"]')
 
 
+# Three heads over two ranks: activations have padding.
+UNEVEN = ["mesh.tensor=2", "sharding.tensor={'*.wq.weight'='column','*.wk.weight'='column','*.wv.weight'='column','*.wo.weight'='row'}"]
+
+
+@test
+def same_bits_with_padding():
+    for recipe in ([], ["gradient.microbatches=2"], ["mesh.shard=2", "recompute.policy=block"]):
+        model = zoo("transformer", "dropout=0", "tied=false", "dim=12", "heads=3")
+        expect_same_bits_with_offload(model, UNEVEN + recipe)
+
+
 @test
 def same_bits_for_other_models():
     expect_same_bits_with_offload(hugging_face("llama-tiny", 2, 16), TWO)

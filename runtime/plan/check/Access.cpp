@@ -7,6 +7,7 @@
 
 #include <numeric>
 #include <ranges>
+#include <set>
 #include <unordered_map>
 
 namespace sluice::check {
@@ -65,7 +66,10 @@ std::unordered_map<std::uint32_t, const plan::ParameterT *> findGradients(const 
 class Resolver {
 public:
   Resolver(const plan::PlanT &plan, const plan::EntryT &entry, PaddingIds &paddings, Actions &actions)
-      : plan(plan), gradients(findGradients(plan, entry)), paddings(paddings), actions(actions) {}
+      : plan(plan), gradients(findGradients(plan, entry)), paddings(paddings), actions(actions) {
+    for (const auto &port : entry.outputs)
+      outputs.insert(port->view->buffer);
+  }
 
   /// The instruction is in a section of `repeat` repetitions.
   void resolve(const plan::InstructionT &instruction, std::uint32_t issue, std::uint32_t repeat) {
@@ -87,8 +91,13 @@ public:
       action.gathers = collective->kind == plan::CollectiveKind::all_gather;
       resolveCollective(instruction, *collective);
     } else if (const plan::CopyT *copy = instruction.operation.AsCopy()) {
+      const bool isWhole = copy->source->shape == copy->destination->shape && isDense(*copy->source) &&
+                           isDense(*copy->destination) && copy->source->valid.empty() &&
+                           copy->destination->valid.empty() && !outputs.contains(copy->destination->buffer);
       read(*copy->source);
+      actions.accesses.back().carriesPadding = isWhole;
       write(*copy->destination);
+      actions.accesses.back().paddingFrom = isWhole ? 0 : -1;
     } else if (const plan::FillT *fill = instruction.operation.AsFill()) {
       write(*fill->destination);
     } else if (const plan::RecordT *record = instruction.operation.AsRecord()) {
@@ -172,6 +181,8 @@ private:
   PaddingIds &paddings;
   Actions &actions;
   std::uint32_t otherRepetitions = 0;
+  /// Buffers that the host reads, which have no padding.
+  std::set<std::uint32_t> outputs;
 };
 
 } // namespace

@@ -35,9 +35,9 @@ struct Access {
   std::uint64_t neededBytes = 0;
   /// Reads: the padding that the view excludes. Writes: the padding of the written range.
   Padding padding = clean;
-  /// Collectives: they transfer padding without using it.
+  /// Collectives, and copies of all elements: they transfer padding without using it.
   bool carriesPadding = false;
-  /// Writes of collectives: index of the read whose padding they take over; -1: none.
+  /// Writes of collectives and copies: index of the read whose padding they take over; -1: none.
   std::int32_t paddingFrom = -1;
   /// Index in Actions::windows of a strided view; -1: dense.
   std::int32_t windows = -1;

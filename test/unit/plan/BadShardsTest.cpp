@@ -301,6 +301,49 @@ const Bad pieces[] = {
 };
 INSTANTIATE_TEST_SUITE_P(P8Pieces, BadPlan, testing::ValuesIn(pieces), nameOf);
 
+// A copy of a whole tensor keeps its padding; a copy of some of its elements reads padding.
+TEST(Checker, CopiesKeepPadding) {
+  const auto make = [](bool isWhole, bool readsValid, bool isOutput = false) {
+    SmallPlan p({{"shard", 2}});
+    const auto padded = [&](std::uint32_t buffer) {
+      plan::ViewT view = p.view(buffer);
+      view.valid.push_back(std::make_unique<plan::ValidT>());
+      view.valid[0]->axes = {0};
+      view.valid[0]->chunk = 2;
+      view.valid[0]->total = 3;
+      return view;
+    };
+    const std::uint32_t x = p.buffer("x", {2, 4}), own = p.buffer("own", {2, 4}),
+                        kept = p.buffer("kept", {2, 4}, f32, host), back = p.buffer("back", {2, 4}),
+                        y = p.buffer("y", {2, 4});
+    p.section();
+    p.fill(0, p.view(x), 1);
+    p.launch(0, "relu", {padded(x)}, {padded(own)});
+    p.copy(0, isWhole ? p.view(own) : p.view(own, {2, 2}, 0, {4, 1}),
+           isWhole ? p.view(kept) : p.view(kept, {2, 2}, 0, {4, 1}));
+    p.copy(0, isWhole ? p.view(kept) : p.view(kept, {2, 2}, 0, {4, 1}),
+           isWhole ? p.view(back) : p.view(back, {2, 2}, 0, {4, 1}));
+    plan::ViewT from = readsValid ? padded(back) : p.view(back), to = p.view(y);
+    if (!isWhole)
+      for (plan::ViewT *view : {&from, &to}) {
+        view->shape = {2, 2};
+        view->strides = {4, 1};
+      }
+    p.launch(0, "relu", {from}, {to});
+    if (isOutput)
+      p.port(p.plan.entries[0]->outputs, "kept", p.view(kept));
+    return p.check();
+  };
+  EXPECT_TRUE(make(true, true).isOk()) << make(true, true).message();
+  EXPECT_NE(make(true, false).message().find("P8 shards partition each tensor: instruction 4"), std::string::npos)
+      << make(true, false).message();
+  EXPECT_NE(make(true, false).message().find("reads padding of buffer 'back'"), std::string::npos);
+  EXPECT_NE(make(true, true, /*isOutput=*/true).message().find("reads padding of buffer 'own'"), std::string::npos)
+      << make(true, true, true).message();
+  EXPECT_NE(make(false, true).message().find("reads padding of buffer 'own'"), std::string::npos)
+      << make(false, true).message();
+}
+
 // If the ranks' chunks are the total there is no padding to read.
 TEST(Checker, EvenChunksHaveNoPadding) {
   HandPlan hand;
