@@ -69,8 +69,7 @@ static std::string pathOf(const Descriptor &descriptor) { return concat("/proc/s
 
 /// A file without a name in the folder of `path`; not open where the system has none.
 static Descriptor openUnnamed(const std::string &path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  Descriptor descriptor(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  Descriptor descriptor(::open(parentFolder(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
   return descriptor.isOpen() && ::access(pathOf(descriptor).c_str(), F_OK) == 0 ? std::move(descriptor) : Descriptor();
 }
 
@@ -169,6 +168,11 @@ Status checkNoInput(const std::string &output, const std::vector<std::string> &i
         ::stat(input.c_str(), &read) == 0 && read.st_dev == written.st_dev && read.st_ino == written.st_ino)
       return inputError("output '" + output + "' is the same file as the input '" + input + "'");
   return Status::ok();
+}
+
+std::string parentFolder(const std::string &path) {
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  return parent.empty() ? "." : parent;
 }
 
 bool isFile(const std::string &path) {

@@ -47,6 +47,9 @@ private:
   StatusCode code = StatusCode::input;
 };
 
+/// The most bytes of a file that people write, such as a config or a recipe.
+inline constexpr std::uint64_t largestTextFile = 64 << 20;
+
 /// The bytes of a regular file. A file that is missing or cannot be read is an input error; one that has more than
 /// `limit` bytes has `code`, and is damaged.
 Result<std::string> readFile(const std::string &path, StatusCode code = StatusCode::input,
@@ -91,6 +94,9 @@ inline constexpr std::string_view trainingStateName = "state.json";
 /// An error if `output` is one of the files `inputs`, by whatever path, because writing it would destroy the input.
 /// Empty paths, missing files and files that are not regular (/dev/null, a pipe) are accepted.
 Status checkNoInput(const std::string &output, const std::vector<std::string> &inputs);
+
+/// The folder of a path: "." for a name.
+std::string parentFolder(const std::string &path);
 
 /// True for an existing regular file.
 bool isFile(const std::string &path);

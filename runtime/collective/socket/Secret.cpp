@@ -23,18 +23,45 @@ Status systemError(std::string_view verb, const std::string &path, int error) {
   return inputError(concat("cannot ", verb, " the secret file '", path, "': ", std::strerror(error)));
 }
 
+std::string modeText(const struct stat &info) {
+  char mode[8];
+  std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(info.st_mode & 07777));
+  return mode;
+}
+
+/// Another user who owns the file, or can replace it, knows the secret; root can read both kinds of files.
+Status checkOwners(const struct stat &file, const std::string &path) {
+  if (file.st_uid != ::geteuid())
+    return inputError(concat("the secret file '", path, "' belongs to user ", file.st_uid,
+                             ", expected the user of this process, ", ::geteuid()))
+        .withNote("copy it, with mode 600, or give another file with --secret-file");
+  const std::string parent = parentFolder(path);
+  struct stat folder{};
+  if (::stat(parent.c_str(), &folder) != 0)
+    return systemError("read", path, errno);
+  if (folder.st_uid != ::geteuid() && folder.st_uid != 0)
+    return inputError(concat("the folder of the secret file '", path, "' belongs to user ", folder.st_uid,
+                             ", expected the user of this process, ", ::geteuid(), ", or root"))
+        .withNote("keep the secret in a folder of this user");
+  // In a folder with the sticky bit only its owner can replace the file. The group of the user is often the user's own.
+  const mode_t others = folder.st_gid == ::getegid() ? 002 : 022;
+  if ((folder.st_mode & others) != 0 && (folder.st_mode & S_ISVTX) == 0)
+    return inputError(concat("other users can replace the secret file '", path, "' (mode ", modeText(folder),
+                             " of its folder)"))
+        .withNote(concat("allow only its owner: chmod go-w ", parent));
+  return {};
+}
+
 Result<Digest> readSecret(const Descriptor &file, const std::string &path) {
   struct stat info{};
   if (::fstat(file.get(), &info) != 0)
     return systemError("read", path, errno);
   if (!S_ISREG(info.st_mode))
     return inputError(concat("the secret file '", path, "' is not a regular file"));
-  if ((info.st_mode & 077) != 0) {
-    char mode[8];
-    std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(info.st_mode & 07777));
-    return inputError(concat("other users can open the secret file '", path, "' (mode ", mode, ")"))
+  SLUICE_RETURN_IF_ERROR(checkOwners(info, path));
+  if ((info.st_mode & 077) != 0)
+    return inputError(concat("other users can open the secret file '", path, "' (mode ", modeText(info), ")"))
         .withNote(concat("allow only its owner: chmod 600 ", path));
-  }
   std::array<std::uint8_t, mostBytes + 1> bytes{};
   const ssize_t count = ::pread(file.get(), bytes.data(), bytes.size(), 0);
   if (count < 0)
@@ -77,7 +104,8 @@ Result<Digest> readUserSecret() {
     return folder.takeStatus().withNote(std::string(remedy));
   const std::string path = *folder + "/secret";
   std::error_code error;
-  std::filesystem::create_directories(*folder, error);
+  if (std::filesystem::create_directories(*folder, error))
+    std::filesystem::permissions(*folder, std::filesystem::perms::owner_all, error);
   const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
   Status status = file.isOpen() ? fill(file, path) : systemError("write", path, errno);
   if (!status.isOk())

@@ -69,6 +69,36 @@ TEST_F(SecretTest, Files) {
   expectError(folder + "/pipe", "the secret file '" + folder + "/pipe' is not a regular file");
 }
 
+// Tests that a secret of another user is refused, also by root, and one that others can replace.
+TEST_F(SecretTest, Owners) {
+  const std::string path = write("0123456789abcdef");
+  const auto replaced = [&](const std::string &mode) {
+    expectError(path, "other users can replace the secret file '" + path + "' (mode " + mode + " of its folder)",
+                "allow only its owner: chmod go-w " + folder);
+  };
+  ::chmod(folder.c_str(), 0777);
+  replaced("0777");
+  ::chmod(folder.c_str(), 0702);
+  replaced("0702");
+  // The sticky bit protects a file from all but its owner.
+  ::chmod(folder.c_str(), 01777);
+  EXPECT_TRUE(readSecretFile(path).isOk());
+  ::chmod(folder.c_str(), 0755);
+  EXPECT_TRUE(readSecretFile(path).isOk());
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can give a file to another user";
+  ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+  expectError(path, "the secret file '" + path + "' belongs to user 65534, expected the user of this process, 0",
+              "copy it, with mode 600, or give another file with --secret-file");
+  ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  ASSERT_EQ(::chown(folder.c_str(), 65534, 65534), 0);
+  expectError(path,
+              "the folder of the secret file '" + path +
+                  "' belongs to user 65534, expected the user of this process, 0, or root",
+              "keep the secret in a folder of this user");
+  ASSERT_EQ(::chown(folder.c_str(), 0, 0), 0);
+}
+
 // Tests the secret of the user: created once, also by several processes at a time, and refused if others can read it.
 TEST_F(SecretTest, OfTheUser) {
   ::setenv("XDG_CACHE_HOME", folder.c_str(), 1);
