@@ -119,8 +119,9 @@ public:
   virtual void noteProgress(std::uint32_t entry, std::uint32_t instruction) {}
   /// Sets the function that prints instructions, the same on all ranks because they run one plan.
   virtual void nameProgress(std::function<std::string(std::uint32_t entry, std::uint32_t instruction)> names) {}
-  /// True if that rank can still receive and report a failure, or has reported one.
-  virtual bool isReachable(int rank) { return true; }
+  /// After the world failed: the rank that prints the reason, the lowest one that answers and is not itself the reason.
+  /// In a world of processes it may wait for the answers for some seconds.
+  virtual int reporter() { return 0; }
 };
 
 /// Ranks are threads of this process. Reductions are `ordered`: ((x0 + x1) + x2) + ...

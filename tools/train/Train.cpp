@@ -46,7 +46,7 @@ public:
   /// Connects to the other processes of the job.
   Status join(FaultReader readFault);
   Status run();
-  /// Ends the run on all ranks; the error is printed by rank 0, or by a rank that cannot reach it. The exit code.
+  /// Ends the run on all ranks; the error is printed by rank 0, or by the lowest rank that runs. The exit code.
   int end(Status status);
 
   /// Ends the process without destroying what a device may still use.
@@ -319,7 +319,7 @@ int Run::end(Status status) {
   if (world)
     world->abort(status);
   // An error before the rendezvous is common to all processes, except a rank that connects twice.
-  const bool isPrinted = world ? world->isReachable(0) : status.code() == StatusCode::usage;
+  const bool isPrinted = world ? world->reporter() != launched->rank : status.code() == StatusCode::usage;
   return isRoot() || !isPrinted ? report(status) : static_cast<int>(status.code());
 }
 

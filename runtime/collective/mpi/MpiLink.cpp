@@ -145,7 +145,7 @@ public:
 
 private:
   static void fill(Outgoing &out, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) {
-    FrameHeader header{channel, 0, kind, {}};
+    FrameHeader header{channel, 0, kind, {}, 0};
     std::byte *to = out.buffer.get() + sizeof header;
     for (const Part &part : parts) {
       if (!part.empty())
@@ -153,6 +153,7 @@ private:
       to += part.size();
       header.bytes += static_cast<std::uint32_t>(part.size());
     }
+    header.checksum = frameChecksum(header, parts);
     std::memcpy(out.buffer.get(), &header, sizeof header);
     out.bytes = sizeof header + header.bytes;
   }
@@ -250,10 +251,13 @@ private:
       std::memcpy(&header, incoming.buffer.get(), sizeof header);
       const bool good = bytes >= static_cast<int>(sizeof header) && header.kind <= FrameKind::goodbye &&
                         header.bytes == static_cast<std::uint32_t>(bytes) - sizeof header;
-      if (good)
-        sink->onFrame(status.MPI_SOURCE, header, {incoming.buffer.get() + sizeof header, header.bytes});
-      else
+      const Part payload(incoming.buffer.get() + sizeof header, good ? header.bytes : 0);
+      if (!good)
         sink->onLost(status.MPI_SOURCE, "it sent an invalid frame");
+      else if (frameChecksum(header, std::span(&payload, 1)) != header.checksum)
+        sink->onLost(status.MPI_SOURCE, changedFrame);
+      else
+        sink->onFrame(status.MPI_SOURCE, header, payload);
       postReceive(incoming);
       next = (next + 1) % ringSize;
     }

@@ -91,7 +91,7 @@ public:
   void nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> names) override {
     host->nameProgress(std::move(names));
   }
-  bool isReachable(int rank) override { return host->isReachable(rank); }
+  int reporter() override { return host->reporter(); }
 
   void abort(const Status &reason) override {
     group->hasFailed = true;

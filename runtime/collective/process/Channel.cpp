@@ -64,8 +64,12 @@ int Channel::memberOf(int worldRank) const {
   return found != members.end() && *found == worldRank ? static_cast<int>(found - members.begin()) : -1;
 }
 
-void Channel::receiveCall(int member, Part payload) {
-  inbound[static_cast<std::size_t>(member)].calls.emplace_back(payload.begin(), payload.end());
+bool Channel::receiveCall(int member, Part payload) {
+  std::deque<std::vector<std::byte>> &calls = inbound[static_cast<std::size_t>(member)].calls;
+  if (calls.size() == mostQueuedCalls)
+    return false;
+  calls.emplace_back(payload.begin(), payload.end());
+  return true;
 }
 
 bool Channel::receiveBlock(int member, Part payload) {

@@ -22,6 +22,9 @@ using Clock = std::chrono::steady_clock;
 /// Two blocks may be received before the first of them is reduced (see ProcessCommunicator.cpp).
 inline constexpr std::uint64_t slotCount = 2;
 
+/// A member makes its next call when all have made the present one, so it is one call ahead, and may leave after it.
+inline constexpr std::size_t mostQueuedCalls = 4;
+
 /// Memory of a destination that a member's frames fill in order.
 struct Destination {
   std::byte *to = nullptr;
@@ -32,7 +35,7 @@ struct Destination {
 struct Inbound {
   bool hasCreated = false;
   bool left = false;
-  /// Calls of this member that were not compared yet, encoded.
+  /// Calls of this member that were not compared yet, encoded, at most mostQueuedCalls.
   std::deque<std::vector<std::byte>> calls;
 
   std::vector<Destination> destinations;
@@ -70,7 +73,7 @@ struct Channel {
   int memberOf(int worldRank) const;
 
   /// Store the payload of a frame; false for a frame that the protocol does not allow.
-  void receiveCall(int member, Part payload);
+  bool receiveCall(int member, Part payload);
   bool receiveBlock(int member, Part payload);
   bool receiveResult(int member, Part payload);
 };

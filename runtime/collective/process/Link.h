@@ -42,13 +42,20 @@ struct FrameHeader {
   std::uint32_t bytes = 0;
   FrameKind kind = FrameKind::hello;
   std::uint8_t unused[3] = {};
+  /// frameChecksum(): that of TCP does not notice exchanged words.
+  std::uint64_t checksum = 0;
 };
-static_assert(sizeof(FrameHeader) == 16);
+static_assert(sizeof(FrameHeader) == 24);
 
 /// Payload of a frame at most; a longer one is refused by the receiver.
 inline constexpr std::uint32_t maxFrameBytes = 1 << 18;
 
 using Part = std::span<const std::byte>;
+
+/// A checksum of the header, without its checksum, and of the payload.
+std::uint64_t frameChecksum(FrameHeader header, std::span<const Part> payload);
+/// Why a process is lost whose frame has another checksum.
+inline constexpr std::string_view changedFrame = "a frame was changed in transfer";
 
 /// Called only by the link's thread. The calls neither wait for a frame nor call send(); post() is allowed.
 class FrameSink {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace sluice::process {
 namespace {
@@ -15,6 +16,12 @@ namespace {
 constexpr auto pulseInterval = std::chrono::milliseconds(250);
 /// Seconds that a process of a failed world waits for the others, so that rank 0 can report the failure.
 constexpr auto failedWait = std::chrono::seconds(3);
+/// The time within which a process answers that runs.
+constexpr auto answerWait = std::chrono::seconds(2);
+/// Channels that others have created and this process has not.
+constexpr std::size_t mostEarlyChannels = 1 << 16;
+/// Seconds without a report of the link, which ticks ten times a second, after which a process did not run.
+constexpr double leastSleep = 1;
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -42,6 +49,7 @@ ProcessWorld::ProcessWorld(std::unique_ptr<Link> link, const ProcessWorldOptions
     : link(std::move(link)), options(options), peers(static_cast<std::size_t>(this->link->size())) {
   for (Peer &peer : peers)
     peer.lastReceived = peer.lastProgress = Clock::now();
+  lastRun = secondsSinceBoot();
 }
 
 Result<std::unique_ptr<ProcessWorld>> ProcessWorld::create(std::unique_ptr<Link> link,
@@ -160,15 +168,21 @@ Status ProcessWorld::state() const {
   return failure;
 }
 
-void ProcessWorld::fail(const Status &reason) {
+void ProcessWorld::fail(const Status &reason, int accused) {
+  if (accused >= 0 && accused < size())
+    peers[static_cast<std::size_t>(accused)].accused = true;
+  changed.notify_all();
   if (!failure.isOk())
     return;
   failure = reason;
   for (const auto &[id, channel] : channels)
     channel->changed.notify_all();
-  changed.notify_all();
   link->abandonSends();
-  postToAll(FrameKind::abort, encodeStatus(reason));
+  std::vector<std::byte> payload(sizeof accused);
+  std::memcpy(payload.data(), &accused, sizeof accused);
+  const std::vector<std::byte> text = encodeStatus(reason);
+  payload.insert(payload.end(), text.begin(), text.end());
+  postToAll(FrameKind::abort, payload);
 }
 
 void ProcessWorld::noteProgress(std::uint32_t entry, std::uint32_t instruction) {
@@ -181,10 +195,39 @@ void ProcessWorld::nameProgress(std::function<std::string(std::uint32_t, std::ui
   names = std::move(newNames);
 }
 
-bool ProcessWorld::isReachable(int rank) {
-  std::lock_guard lock(mutex);
-  const Peer &peer = peers[static_cast<std::size_t>(rank)];
-  return peer.aborted || !peer.hasLeft();
+int ProcessWorld::reporter() {
+  std::unique_lock lock(mutex);
+  const Clock::time_point end = Clock::now() + answerWait;
+  for (int p = 0; p < rank(); ++p) {
+    const Peer &peer = peers[static_cast<std::size_t>(p)];
+    // Every process that runs sends the reason on.
+    changed.wait_until(lock, end, [&] { return peer.accused || peer.aborted || peer.hasLeft(); });
+    if (peer.aborted && !peer.accused)
+      return p;
+  }
+  return rank();
+}
+
+void ProcessWorld::checkSleep() {
+  const double now = secondsSinceBoot(), gap = now - std::exchange(lastRun, now);
+  if (gap < leastSleep)
+    return;
+  slept = gap;
+  woke = Clock::now();
+  // What the others sent meanwhile is still to be received.
+  for (Peer &peer : peers)
+    peer.lastReceived = peer.lastProgress = woke;
+  for (const auto &[id, channel] : channels)
+    channel->since = woke;
+}
+
+Status ProcessWorld::unlessSlept(Status reason) const {
+  // The others measure from the last heartbeat before the sleep.
+  const double limit = options.watchdogSeconds - seconds(pulseInterval) - 1;
+  if (options.watchdogSeconds <= 0 || slept < limit || Clock::now() - woke > failedWait)
+    return reason;
+  return failedError(concat("rank ", rank(), " did not run for ", rounded(slept), " s, and the other ranks have ended"))
+      .withNote("its process was stopped, or its machine suspended");
 }
 
 void ProcessWorld::receiveHello(int source, Part payload) {
@@ -220,6 +263,7 @@ Heartbeat ProcessWorld::ownHeartbeat() const {
 
 void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) {
   std::lock_guard lock(mutex);
+  checkSleep();
   Peer &peer = peers[static_cast<std::size_t>(source)];
   peer.lastReceived = Clock::now();
   switch (header.kind) {
@@ -241,6 +285,9 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
     return changed.notify_all();
   case FrameKind::join:
     if (!channels.count(header.channel)) {
+      // A process creates few channels before the others have created theirs.
+      if (early.size() == mostEarlyChannels && !early.contains(header.channel))
+        return fail(failedError(concat("rank ", source, " has created too many channels")));
       early[header.channel].insert(source);
       return;
     }
@@ -248,8 +295,11 @@ void ProcessWorld::onFrame(int source, const FrameHeader &header, Part payload) 
   case FrameKind::abort:
     if (header.channel == 0) {
       peer.aborted = true;
+      int accused = -1;
+      const std::size_t bytes = std::min(payload.size(), sizeof accused);
+      std::memcpy(&accused, payload.data(), bytes);
       // Forwarded, so that every rank receives the reason before it sees that this rank left.
-      return fail(decodeStatus(payload));
+      return fail(decodeStatus(payload.subspan(bytes)), accused);
     }
     break;
   default:
@@ -278,7 +328,7 @@ void ProcessWorld::receiveOnChannel(int source, const FrameHeader &header, Part 
       inbound.left = true;
       break;
     case FrameKind::call:
-      channel.receiveCall(member, payload);
+      good = channel.receiveCall(member, payload) || failed;
       break;
     case FrameKind::block:
       good = channel.receiveBlock(member, payload) || failed;
@@ -301,12 +351,13 @@ void ProcessWorld::receiveOnChannel(int source, const FrameHeader &header, Part 
 
 void ProcessWorld::onLost(int source, std::string_view why) {
   std::lock_guard lock(mutex);
+  checkSleep();
   Peer &peer = peers[static_cast<std::size_t>(source)];
   if (peer.lost)
     return;
   peer.lost = true;
   if (!peer.saidGoodbye)
-    fail(failedError(concat("rank ", source, " has died (", why, "), ", progressOf(source))));
+    fail(unlessSlept(failedError(concat("rank ", source, " has died (", why, "), ", progressOf(source)))));
   for (const auto &[id, channel] : channels)
     channel->changed.notify_all();
   changed.notify_all();
@@ -314,6 +365,7 @@ void ProcessWorld::onLost(int source, std::string_view why) {
 
 void ProcessWorld::onTick() {
   std::lock_guard lock(mutex);
+  checkSleep();
   const Clock::time_point now = Clock::now();
   Peer &self = peers[static_cast<std::size_t>(rank())];
   if (now - self.lastReceived >= pulseInterval) {
@@ -340,11 +392,12 @@ void ProcessWorld::checkPeers(Clock::time_point now) {
       continue;
     if (peer.watch.hasEnded()) {
       peer.lost = true;
-      return fail(failedError(concat("rank ", p, " has died (process ", peer.process, " has ended), ", progressOf(p))));
+      return fail(unlessSlept(
+          failedError(concat("rank ", p, " has died (process ", peer.process, " has ended), ", progressOf(p)))));
     }
     if (const double silent = seconds(now - peer.lastReceived);
         options.watchdogSeconds > 0 && silent > options.watchdogSeconds)
-      return fail(failedError(concat("rank ", p, " has been silent for ", rounded(silent), " s, ", progressOf(p))));
+      return fail(failedError(concat("rank ", p, " has been silent for ", rounded(silent), " s, ", progressOf(p))), p);
   }
 }
 
@@ -360,7 +413,8 @@ void ProcessWorld::checkWaits(Clock::time_point now) {
       anyMoves = anyMoves || !stuck;
       if (p != rank() && stuck && !peer.hasLeft() && peer.heartbeat.waits == 0)
         return fail(failedError(concat("rank ", p, " has run nothing for ", rounded(seconds(now - peer.lastProgress)),
-                                       " s while ", describeCall(rank(), *channel->waiting), ", ", progressOf(p))));
+                                       " s while ", describeCall(rank(), *channel->waiting), ", ", progressOf(p))),
+                    p);
     }
     if (!anyMoves && seconds(now - channel->since) > options.watchdogSeconds + 2)
       return fail(failedError("no rank has run anything for " + rounded(options.watchdogSeconds) + " s while " +

@@ -42,7 +42,7 @@ public:
   Status state() const override;
   void noteProgress(std::uint32_t entry, std::uint32_t instruction) override;
   void nameProgress(std::function<std::string(std::uint32_t, std::uint32_t)> names) override;
-  bool isReachable(int rank) override;
+  int reporter() override;
 
 private:
   friend class ProcessCommunicator;
@@ -59,10 +59,14 @@ private:
   void receiveOnChannel(int source, const FrameHeader &header, Part payload);
   void checkPeers(Clock::time_point now);
   void checkWaits(Clock::time_point now);
+  /// Notices that this process did not run for some time. Called before anything else that the link reports.
+  void checkSleep();
+  /// The reason, or, if this process slept for so long that the others ended the world, that.
+  Status unlessSlept(Status reason) const;
   /// Posts a frame to every process that is not lost. A goodbye is the last frame.
   void postToAll(FrameKind kind, Part payload);
-  /// The first reason stays; wakes all ranks. Under the mutex.
-  void fail(const Status &reason);
+  /// The first reason stays; wakes all ranks. `accused`: the rank that is the reason, if one is. Under the mutex.
+  void fail(const Status &reason, int accused = -1);
   std::string progressOf(int peer) const {
     return describeProgress(peers[static_cast<std::size_t>(peer)].heartbeat, names);
   }
@@ -81,6 +85,11 @@ private:
   /// Number of channels created with this name and these members.
   std::map<std::string, std::uint64_t> generations;
   bool ended = false;
+  /// When the link reported last, by the clock that also counts the time in which the machine is suspended.
+  double lastRun = 0;
+  /// The latest time in seconds in which this process did not run, and its end.
+  double slept = 0;
+  Clock::time_point woke;
 
   std::atomic<std::uint64_t> progressCount = 0;
   /// Entry point and instruction; all ones: none yet.

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,6 +40,12 @@ ProcessWatch::ProcessWatch(std::uint64_t process) {
 bool ProcessWatch::hasEnded() const {
   pollfd one{descriptor.get(), POLLIN, 0};
   return descriptor.isOpen() && poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
+}
+
+double secondsSinceBoot() {
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 std::string describeProgress(const Heartbeat &heartbeat, const ProgressNames &names) {

@@ -62,9 +62,14 @@ struct Peer {
   /// It has ended the world and sent the reason.
   bool aborted = false;
   bool lost = false;
+  /// It is the reason of the failure: silent, or stuck.
+  bool accused = false;
 
   bool hasLeft() const { return saidGoodbye || lost; }
 };
+
+/// Seconds since a fixed time; they pass while the process is stopped or the machine is suspended.
+double secondsSinceBoot();
 
 /// The name of an instruction of an entry point; empty: its number is printed.
 using ProgressNames = std::function<std::string(std::uint32_t entry, std::uint32_t instruction)>;

@@ -73,12 +73,13 @@ public:
 
   Status send(int peer, FrameKind kind, std::uint64_t channel, std::span<const Part> parts) override {
     Connection &connection = *connections[static_cast<std::size_t>(peer)];
-    FrameHeader header{channel, 0, kind, {}};
+    FrameHeader header{channel, 0, kind, {}, 0};
     std::vector<iovec> buffers{{&header, sizeof header}};
     for (const Part &part : parts) {
       header.bytes += static_cast<std::uint32_t>(part.size());
       buffers.push_back({const_cast<std::byte *>(part.data()), part.size()});
     }
+    header.checksum = frameChecksum(header, parts);
     Status status;
     {
       std::lock_guard lock(connection.sending);
@@ -95,7 +96,8 @@ public:
     Connection &connection = *connections[static_cast<std::size_t>(peer)];
     if (connection.lost)
       return;
-    const FrameHeader header{channel, static_cast<std::uint32_t>(payload.size()), kind, {}};
+    FrameHeader header{channel, static_cast<std::uint32_t>(payload.size()), kind, {}, 0};
+    header.checksum = frameChecksum(header, std::span(&payload, 1));
     std::vector<std::byte> frame(sizeof header + payload.size());
     std::memcpy(frame.data(), &header, sizeof header);
     if (!payload.empty())
@@ -300,7 +302,10 @@ private:
         return reportLoss("it sent an invalid frame");
       if (connection.payloadBytes < connection.header.bytes)
         continue;
-      sink->onFrame(peer, connection.header, Part(connection.payload).first(connection.header.bytes));
+      const Part payload = Part(connection.payload).first(connection.header.bytes);
+      if (frameChecksum(connection.header, std::span(&payload, 1)) != connection.header.checksum)
+        return reportLoss(changedFrame);
+      sink->onFrame(peer, connection.header, payload);
       connection.headerBytes = connection.payloadBytes = 0;
     }
     return true;
