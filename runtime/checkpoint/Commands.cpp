@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/train/Safetensors.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -61,9 +62,14 @@ static Outcome describeEach(const CheckpointCommand &command, Describe &describe
   Outcome result;
   auto rows = nlohmann::json::array();
   for (const std::string &path : *paths) {
-    nlohmann::json &row = rows.emplace_back();
-    row["path"] = path;
-    describe(path, CheckpointReader::open(path), result, row);
+    nlohmann::json row = {{"path", path}};
+    Outcome one = result;
+    describe(path, CheckpointReader::open(path), one, row);
+    // A run that writes to the folder has removed it meanwhile.
+    if (std::error_code error; paths->size() > 1 && !std::filesystem::exists(path, error))
+      continue;
+    result = std::move(one);
+    rows.push_back(std::move(row));
   }
   if (command.json)
     result.text = dumpJson(rows, 2) + "\n";

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace sluice {
@@ -67,10 +68,11 @@ static Status removeAll(const std::string &path) {
   return error ? inputError(fmt::format("cannot remove '{}': {}", path, error.message())) : Status::ok();
 }
 
-Status removeLeftovers(const std::string &folder) {
+Status removeLeftovers(const std::string &folder, bool damagedToo) {
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::string> names, namesIn(folder));
   for (const std::string &name : names)
-    if (name.starts_with(stepPrefix) && (name.ends_with(partialSuffix) || name.ends_with(damagedSuffix)))
+    if (name.starts_with(stepPrefix) &&
+        (name.ends_with(partialSuffix) || (damagedToo && name.ends_with(damagedSuffix))))
       SLUICE_RETURN_IF_ERROR(removeAll(folder + "/" + name));
   return Status::ok();
 }
@@ -96,7 +98,7 @@ Status createFolder(const std::string &folder) {
     std::filesystem::remove(probe, error);
   if (error)
     return writeError(folder, error.value());
-  return syncFolder(std::filesystem::absolute(folder).parent_path().string());
+  return syncFolder(parentFolder(folder));
 }
 
 Result<Descriptor> lockFolder(const std::string &folder) {
@@ -104,6 +106,11 @@ Result<Descriptor> lockFolder(const std::string &folder) {
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file.isOpen())
     return writeError(path, errno);
+  struct stat info{};
+  if (::fstat(file.get(), &info) == 0)
+    if (const mode_t readers = info.st_mode & 0444 & ~((info.st_mode & 0222) << 1); readers != 0)
+      // Only the owner can; a file of another user stays as it is.
+      (void)!::fchmod(file.get(), (info.st_mode & 07777) & ~readers);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0)
     return file;
   if (errno == EWOULDBLOCK)

@@ -32,8 +32,8 @@ Result<std::vector<std::uint64_t>> listSteps(const std::string &folder);
 /// True if the folder is itself a checkpoint.
 bool isCheckpoint(const std::string &folder);
 
-/// Removes the partial and damaged folders.
-Status removeLeftovers(const std::string &folder);
+/// Removes the partial folders, and the damaged ones if `damagedToo`.
+Status removeLeftovers(const std::string &folder, bool damagedToo);
 /// Removes a folder and its files; an absent folder is no error. A checkpoint is renamed first, so that no part of it
 /// can be read as one.
 Status removeCheckpoint(const std::string &path);
@@ -41,8 +41,9 @@ Status removeCheckpoint(const std::string &path);
 /// Creates the folder and its parents, and checks that a checkpoint can be created in it.
 Status createFolder(const std::string &folder);
 /// Locks a run's folder (flock of the file `.lock` in it) until the result is closed or the process ends. A folder that
-/// another process, or another run of this one, has locked is StatusCode::input. On a file system without locks the
-/// result is not open.
+/// another process, or another run of this one, has locked is StatusCode::input. Users who cannot write the file cannot
+/// read it either, because a file that is open for reading can be locked. On a file system without locks the result is
+/// not open.
 Result<Descriptor> lockFolder(const std::string &folder);
 Status renamePath(const std::string &from, const std::string &to);
 

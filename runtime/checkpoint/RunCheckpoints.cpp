@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <new>
 #include <set>
 #include <sys/stat.h>
 
@@ -32,9 +33,15 @@ RunCheckpoints::RunCheckpoints(CheckpointOptions given, const TrainOptions &trai
   run.shuffled = train.shuffled;
   run.overfit = train.overfit;
   run.entries = train.entries;
-  for (std::size_t i = 0; i < train.data.size(); ++i)
-    run.data.push_back(i < train.weights.size() ? fmt::format("{} (weight {})", train.data[i], train.weights[i])
-                                                : train.data[i]);
+  const auto weighted = [&](const std::vector<std::string> &texts) {
+    std::vector<std::string> list;
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      list.push_back(i < train.weights.size() ? fmt::format("{} (weight {})", texts[i], train.weights[i]) : texts[i]);
+    return list;
+  };
+  run.data = weighted(train.data);
+  run.dataContents = weighted(train.dataContents);
+  run.tokenizer = train.tokenizerDigest;
 }
 
 void RunCheckpoints::note(const std::string &text) const {
@@ -129,14 +136,50 @@ Status RunCheckpoints::openCandidate(const Ranks &ranks, const std::string &path
   return commonStatus(ranks, std::move(status));
 }
 
+static Status differentRun(const std::string &path, std::string_view what, const std::string &expected,
+                           const std::string &got) {
+  return refusedError(
+      fmt::format("'{}' is a checkpoint of another run: {}, expected {} but got {}", path, what, expected, got));
+}
+
+static constexpr const char *otherRunNote = "give another folder with --checkpoint, or continue that run with --resume";
+
+/// Compares the content of the data, or their names where a run of an earlier version did not write it.
+Status RunCheckpoints::checkData() const {
+  const TrainingState &before = reader->state();
+  const bool isKnown = !before.dataContents.empty() && !run.dataContents.empty();
+  Status status;
+  const auto found = std::ranges::mismatch(before.dataContents, run.dataContents);
+  if (isKnown ? before.dataContents != run.dataContents : before.data != run.data) {
+    const bool isReplaced = isKnown && found.in1 != before.dataContents.end() && found.in2 != run.dataContents.end() &&
+                            before.data == run.data;
+    const auto list = [](const std::vector<std::string> &texts) { return fmt::format("{}", fmt::join(texts, " ")); };
+    status = isReplaced
+                 ? differentRun(reader->path(),
+                                fmt::format("content of --data {}",
+                                            run.data[static_cast<std::size_t>(found.in2 - run.dataContents.begin())]),
+                                *found.in1, *found.in2)
+                 : differentRun(reader->path(), "--data", list(before.data), list(run.data));
+  } else if (isKnown && before.tokenizer != run.tokenizer) {
+    const auto name = [](const std::string &digest) { return digest.empty() ? std::string("none") : digest; };
+    status = differentRun(reader->path(), "digest of the tokenizer", name(before.tokenizer), name(run.tokenizer));
+  }
+  if (status.isOk() || options.allowChangedData) {
+    if (!status.isOk())
+      note(status.message() + "; the run continues, as --allow-changed-data says");
+    return {};
+  }
+  return std::move(status)
+      .withNote(otherRunNote)
+      .withNote("--allow-changed-data continues with these data at the row that follows");
+}
+
 /// Checks that the opened checkpoint can be continued, and that it is this run's if it is in its folder.
 Status RunCheckpoints::checkRun(const Ranks &ranks, bool isOwnFolder) {
   SLUICE_RETURN_IF_ERROR(checkModel(*reader, ranks.plan()));
   const TrainingState &before = reader->state();
   const auto differs = [&](std::string_view what, const std::string &expected, const std::string &got) {
-    return refusedError(fmt::format("'{}' is a checkpoint of another run: {}, expected {} but got {}", reader->path(),
-                                    what, expected, got))
-        .withNote("give another folder with --checkpoint, or continue that run with --resume");
+    return differentRun(reader->path(), what, expected, got).withNote(otherRunNote);
   };
   const auto orderName = [](bool shuffled) { return std::string(shuffled ? "shuffled" : "sequential"); };
   const auto list = [](const std::vector<std::string> &texts) { return fmt::format("{}", fmt::join(texts, " ")); };
@@ -149,8 +192,7 @@ Status RunCheckpoints::checkRun(const Ranks &ranks, bool isOwnFolder) {
       return differs("--overfit-one-batch", before.overfit ? "on" : "off", run.overfit ? "on" : "off");
     if (before.entries != run.entries)
       return differs("--entries", list(before.entries), list(run.entries));
-    if (before.data != run.data)
-      return differs("--data", list(before.data), list(run.data));
+    SLUICE_RETURN_IF_ERROR(checkData());
   }
   if (before.rowsPerStep != run.rowsPerStep)
     note(fmt::format("'{}' was written with {} rows in a step, and this plan has {}: the data continue at row {}",
@@ -195,17 +237,22 @@ Result<bool> RunCheckpoints::open(const Ranks &ranks) {
   if (ranks.isRoot())
     found = candidates();
   SLUICE_RETURN_IF_ERROR(commonStatus(ranks, found.takeStatus()));
-  std::string text = ranks.isRoot() ? join(*found, "\n") : "";
+  // A path has any byte but this one.
+  constexpr char separator = '\0';
+  std::string text = ranks.isRoot() ? join(*found, std::string_view(&separator, 1)) : "";
   if (options.resume == "auto" && !options.folder.empty())
     SLUICE_RETURN_IF_ERROR(checkSteps(ranks));
   SLUICE_RETURN_IF_ERROR(ranks.share(0, text));
   untried.clear();
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
     untried.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  return choose(ranks);
+  SLUICE_ASSIGN_OR_RETURN(const bool resumes, choose(ranks));
+  if (!resumes)
+    cleanUp(ranks);
+  return resumes;
 }
 
 void RunCheckpoints::passOver(const std::string &path, Status why) {
@@ -251,12 +298,13 @@ Result<TrainProgress> RunCheckpoints::load(Ranks &ranks) {
   if (std::filesystem::equivalent(reader->path(), stepPath(options.folder, progress.step), error))
     lastStep = progress.step;
   reader.reset();
+  cleanUp(ranks);
   return progress;
 }
 
 /// Removes what the options do not keep.
-Status RunCheckpoints::prune() const {
-  SLUICE_RETURN_IF_ERROR(removeLeftovers(options.folder));
+Status RunCheckpoints::prune(bool damagedToo) const {
+  SLUICE_RETURN_IF_ERROR(removeLeftovers(options.folder, damagedToo));
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> steps, listSteps(options.folder));
   if (options.keep == 0 || steps.size() <= options.keep)
     return Status::ok();
@@ -281,7 +329,16 @@ Status RunCheckpoints::prune() const {
 
 RunCheckpoints::Written RunCheckpoints::write(const Ranks &ranks, const TrainingState &state) const {
   Status saved = saveCheckpoint(ranks, options.folder, state, cancelled);
-  return {saved, saved.isOk() && ranks.isRoot() ? prune() : Status::ok()};
+  return {saved, saved.isOk() && ranks.isRoot() ? prune(/*damagedToo=*/true) : Status::ok()};
+}
+
+void RunCheckpoints::cleanUp(const Ranks &ranks) const {
+  // Without a lock, a partial folder may be that of a run that is writing it. What is damaged stays until a complete
+  // checkpoint follows.
+  if (!ranks.isRoot() || !lock.isOpen())
+    return;
+  if (const Status pruned = prune(/*damagedToo=*/false); !pruned.isOk())
+    note("an earlier checkpoint could not be removed: " + pruned.message());
 }
 
 /// Waits for the write, if there is one, and says so after `silence`; counts its failure. That of the final checkpoint
@@ -327,8 +384,17 @@ Status RunCheckpoints::save(const Ranks &ranks, const TrainProgress &progress, b
   state.progress = progress;
   writtenStep = progress.step;
   // If no thread can be started, collect() writes.
-  writing = std::async(std::launch::async | std::launch::deferred,
-                       [this, &ranks, state = std::move(state)] { return write(ranks, state); });
+  writing =
+      std::async(std::launch::async | std::launch::deferred, [this, &ranks, state = std::move(state)]() -> Written {
+        try {
+          return write(ranks, state);
+        } catch (const std::bad_alloc &) {
+          // Other processes wait for this one: then the run ends.
+          if (ranks.size() > 1 && !ranks.holds(ranks.isRoot() ? ranks.size() - 1 : 0))
+            throw;
+          return {failedError("there is not enough memory to write the checkpoint"), {}};
+        }
+      });
   return isFinal ? collect(ranks, endSilence, /*isFinal=*/true) : Status::ok();
 }
 

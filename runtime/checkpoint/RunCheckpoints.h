@@ -28,6 +28,8 @@ struct CheckpointOptions {
   /// "auto": the newest checkpoint of the folder, or an earlier one if it is damaged; "none"; or a checkpoint, or a
   /// folder of them.
   std::string resume = "auto";
+  /// Continues with data whose content is not that of the checkpoint's run.
+  bool allowChangedData = false;
   /// Failed saves in a row after which the run ends.
   std::uint64_t maxFailedSaves = 3;
   /// Receives notes for the user.
@@ -67,11 +69,14 @@ private:
   Result<std::vector<std::string>> candidates();
   Status checkSteps(const Ranks &ranks) const;
   Status checkRun(const Ranks &ranks, bool isOwnFolder);
+  Status checkData() const;
   Status openCandidate(const Ranks &ranks, const std::string &path, bool &isSame);
   /// Opens the first of `untried` that can be opened, and checks it; false: there was none.
   Result<bool> choose(const Ranks &ranks);
   void passOver(const std::string &path, Status why);
-  Status prune() const;
+  Status prune(bool damagedToo) const;
+  /// Removes what a killed run has left.
+  void cleanUp(const Ranks &ranks) const;
 
   CheckpointOptions options;
   /// Of the folder, on the root.

@@ -17,21 +17,24 @@
 namespace sluice {
 
 Status commonStatus(const Exchange &exchange, Status own) {
+  // A message has the name of a file, with any byte but this one.
+  constexpr char separator = '\0';
+  const std::string_view between(&separator, 1);
   SLUICE_ASSIGN_OR_RETURN(const bool failed, exchange.agree(!own.isOk()));
   if (!failed)
     return Status::ok();
   for (int rank = 0; rank < exchange.size(); ++rank) {
     std::string text;
     if (exchange.holds(rank) && !own.isOk())
-      text = concat(std::string{static_cast<char>(own.code()), own.isDamage() ? 'd' : ' '}, own.message(), "\n",
-                    join(own.notes(), "\n"));
+      text = concat(std::string{static_cast<char>(own.code()), own.isDamage() ? 'd' : ' '}, own.message(), between,
+                    join(own.notes(), between));
     SLUICE_RETURN_IF_ERROR(exchange.share(rank, text));
     if (text.empty())
       continue;
-    std::size_t end = text.find('\n');
+    std::size_t end = text.find(separator);
     Status status = Status(static_cast<StatusCode>(text[0]), text.substr(2, end - 2)).asDamage(text[1] == 'd');
     for (std::size_t begin = end + 1; begin < text.size(); begin = end + 1) {
-      end = std::min(text.find('\n', begin), text.size());
+      end = std::min(text.find(separator, begin), text.size());
       status.addNote(text.substr(begin, end - begin));
     }
     return status;
@@ -176,7 +179,7 @@ Status completeCheckpoint(const std::string &partial, const std::string &path, C
       return inputError(fmt::format("'{}/{}' was removed or changed during the save", path, file.name))
           .withNote("two runs must not write to one folder");
     }
-  return syncFolder(std::filesystem::absolute(path).parent_path().string());
+  return syncFolder(parentFolder(path));
 }
 
 Status saveCheckpoint(const Ranks &ranks, const std::string &folder, const TrainingState &state,

@@ -61,6 +61,10 @@ std::string formatState(const TrainingState &state) {
       {"plan_name", state.planName},
       {"world", state.world},
   };
+  if (!state.dataContents.empty())
+    json["data_contents"] = state.dataContents;
+  if (!state.tokenizer.empty())
+    json["tokenizer_digest"] = state.tokenizer;
   if (progress.evaluationLoss)
     json["eval_loss"] = *progress.evaluationLoss;
   return dumpJson(json, 2) + "\n";
@@ -91,6 +95,10 @@ Result<TrainingState> parseState(const std::string &path, std::string_view text)
     reader.text("plan_digest", state.planDigest);
     reader.text("plan_name", state.planName);
     reader.number("world", state.world);
+    if (json.contains("data_contents"))
+      reader.texts("data_contents", state.dataContents);
+    if (json.contains("tokenizer_digest"))
+      reader.text("tokenizer_digest", state.tokenizer);
     if (const auto at = json.find("eval_loss"); at != json.end())
       if (const auto *loss = at->get_ptr<const double *>())
         state.progress.evaluationLoss = *loss;

@@ -21,7 +21,12 @@ struct TrainingState {
   bool shuffled = false;
   bool overfit = false;
   std::vector<std::string> entries;
+  /// The arguments of --data, for messages; bytes that are not UTF-8 are replaced.
   std::vector<std::string> data;
+  /// What these files contained; empty if a run of an earlier version wrote the checkpoint.
+  std::vector<std::string> dataContents;
+  /// The tokenizer of text data; empty: none.
+  std::string tokenizer;
   std::string modelDigest;
   /// Of the run that wrote the checkpoint; a different plan may continue it.
   std::string planDigest;

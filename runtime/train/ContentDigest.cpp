@@ -54,9 +54,13 @@ Result<std::string> contentDigest(const std::vector<std::string> &paths) {
       continue;
     }
     std::vector<std::string> inside;
-    for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
-      if (entry.path().extension() == ".safetensors" || entry.path().extension() == ".json")
-        inside.push_back(entry.path().string());
+    std::error_code error;
+    for (std::filesystem::directory_iterator at(path, error); !error && at != std::filesystem::directory_iterator();
+         at.increment(error))
+      if (at->path().extension() == ".safetensors" || at->path().extension() == ".json")
+        inside.push_back(at->path().string());
+    if (error)
+      return inputError(fmt::format("cannot list '{}': {}", path, error.message()));
     std::ranges::sort(inside);
     files.insert(files.end(), inside.begin(), inside.end());
   }

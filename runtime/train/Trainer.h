@@ -33,6 +33,9 @@ struct TrainOptions : FeederOptions {
   std::string log;
   /// run.jsonl has the loss of each rank.
   bool logRanks = false;
+  /// contentDigest() of each element of `data`, and the digest of the tokenizer that read them; empty: unknown.
+  std::vector<std::string> dataContents;
+  std::string tokenizerDigest;
   /// Folder for model.safetensors, config.json and run.toml; empty: none.
   std::string save;
   SaveOptions saving;

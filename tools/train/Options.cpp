@@ -155,6 +155,9 @@ static void declareCheckpoints(CLI::App &app, CheckpointOptions &checkpoint) {
                  "checkpoint to continue from: auto (the newest complete one of --checkpoint), none, or a folder")
       ->check(nonEmptyPath())
       ->capture_default_str();
+  app.add_flag("--allow-changed-data", checkpoint.allowChangedData,
+               "continue although the content of --data, or of the tokenizer, is not that of the checkpoint")
+      ->needs(folder);
   app.add_option("--max-failed-saves", checkpoint.maxFailedSaves,
                  "failed checkpoints in a row after which the run ends (default: 3)")
       ->check(integerFrom(1))

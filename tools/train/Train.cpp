@@ -9,6 +9,7 @@
 #include "runtime/plan/Reader.h"
 #include "runtime/report/machine/MachineFile.h"
 #include "runtime/text/Tokenizer.h"
+#include "runtime/train/ContentDigest.h"
 #include "runtime/train/InputData.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"
@@ -216,6 +217,7 @@ Status Run::readText() {
   SLUICE_ASSIGN_OR_RETURN(train.files.tokenized,
                           tokenizeTexts(paths, train.files, *tokenizer, ports.length, folder, command.ranks.note));
   train.evaluation.files = train.files;
+  train.tokenizerDigest = tokenizer->digest;
   return Status::ok();
 }
 
@@ -281,6 +283,11 @@ Status Run::run() {
   }
   if (trace && isRoot() && !dryRun)
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
+  if (!command.checkpoint.folder.empty())
+    for (const std::string &source : command.train.data) {
+      SLUICE_ASSIGN_OR_RETURN(std::string content, contentDigest(expandGlobs({source})));
+      command.train.dataContents.push_back(std::move(content));
+    }
   CheckpointOptions checkpoint = command.checkpoint;
   checkpoint.note = command.ranks.note;
   checkpoints = std::make_unique<RunCheckpoints>(checkpoint, command.train);

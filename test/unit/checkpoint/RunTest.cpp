@@ -85,6 +85,88 @@ TEST_F(Run, RefusesAnotherRun) {
   refuses("tensor 'optimizer.state.attn.fused.momentum' of the plan");
 }
 
+// Tests that a start removes what a killed run has left: partial folders, and checkpoints that are not kept.
+TEST_F(Run, CleansUpAtTheStart) {
+  save({progress(1), progress(2), progress(3)});
+  const std::string partial = options.folder + "/step-00000004.partial",
+                    damaged = options.folder + "/step-00000004.damaged";
+  for (const std::string &path : {partial, damaged})
+    fs::create_directory(path);
+  options.keep = 2;
+  EXPECT_EQ(*resume(), 3u);
+  EXPECT_EQ(steps(), (Steps{2, 3}));
+  EXPECT_FALSE(fs::exists(partial));
+  EXPECT_TRUE(fs::exists(damaged)) << "no complete checkpoint follows it yet";
+  // Also if there is no checkpoint to continue from.
+  fs::remove_all(options.folder);
+  fs::create_directories(partial);
+  EXPECT_EQ(*resume(), 0u);
+  EXPECT_FALSE(fs::exists(partial));
+}
+
+// Tests that a checkpoint that a run removes while a folder is verified is no error.
+TEST_F(Run, VerifiesDuringARotation) {
+  save({progress(1), progress(2)});
+  // Listed, and gone when it is opened.
+  fs::create_symlink("gone", stepPath(options.folder, 3));
+  for (const char *name : {"verify", "list"}) {
+    const CheckpointCommandResult result = runCheckpointCommand({name, {options.folder, ""}});
+    EXPECT_TRUE(result.status.isOk()) << result.status.message();
+    EXPECT_EQ(std::ranges::count(result.text, '\n'), 2) << result.text;
+  }
+}
+
+// Tests that users who cannot write the lock cannot read it, and so not lock it.
+TEST_F(Run, ALockIsForThoseWhoWrite) {
+  save({progress(1)});
+  const fs::path path = options.folder + "/.lock";
+  const auto modeAfter = [&](fs::perms mode) {
+    fs::permissions(path, mode);
+    EXPECT_TRUE(lockFolder(options.folder).isOk());
+    return static_cast<unsigned>(fs::status(path).permissions());
+  };
+  EXPECT_EQ(modeAfter(fs::perms(0644)), 0600u);
+  EXPECT_EQ(modeAfter(fs::perms(0664)), 0660u);
+  EXPECT_EQ(modeAfter(fs::perms(0666)), 0666u);
+}
+
+// Tests that the content of the data decides, and their names only if a checkpoint does not have it.
+TEST_F(Run, ComparesTheContentOfTheData) {
+  train.dataContents = {"aa, 4 bytes"};
+  train.tokenizerDigest = "t1";
+  save({progress(1)});
+  train.data = {"/the/same/data"};
+  EXPECT_EQ(*resume(), 1u);
+  train.dataContents = {"bb, 4 bytes"};
+  refuses("--data, expected data but got /the/same/data");
+  train.data = {"data"};
+  refuses("content of --data data, expected aa, 4 bytes but got bb, 4 bytes");
+  train.dataContents = {"aa, 4 bytes", "aa, 4 bytes"};
+  refuses("--data, expected data but got data");
+  train.dataContents = {"aa, 4 bytes"};
+  train.weights = {2};
+  refuses("--data, expected data but got data (weight 2)");
+  train.weights = {};
+  for (const char *tokenizer : {"t2", ""}) {
+    train.tokenizerDigest = tokenizer;
+    refuses(std::string("digest of the tokenizer, expected t1 but got ") + (*tokenizer ? tokenizer : "none"));
+  }
+  notes.clear();
+  options.allowChangedData = true;
+  EXPECT_EQ(*resume(), 1u);
+  EXPECT_NE(notes.front().find("the run continues, as --allow-changed-data says"), std::string::npos);
+  options.allowChangedData = false;
+  // A checkpoint of an earlier version has names only.
+  fs::remove_all(options.folder);
+  train.dataContents = {};
+  train.tokenizerDigest = "";
+  save({progress(1)});
+  train.dataContents = {"aa, 4 bytes"};
+  EXPECT_EQ(*resume(), 1u);
+  train.data = {"other"};
+  refuses("--data, expected data but got other");
+}
+
 // Tests --resume none and --resume FOLDER, which never leave the checkpoints of two runs in one folder.
 TEST_F(Run, ContinuesFromAChosenCheckpoint) {
   save({progress(1), progress(2)});
