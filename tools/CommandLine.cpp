@@ -2,6 +2,7 @@
 #include "tools/CommandLine.h"
 
 #include "runtime/base/Message.h"
+#include "runtime/base/Text.h"
 
 #include <CLI/CLI.hpp>
 #include <cctype>
@@ -59,11 +60,12 @@ int report(const Status &status) {
 }
 
 std::string siblingProgram(const std::string &name) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / name).string();
+  std::error_code error;
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
 }
 
 int finish(const std::string &text, const Status &status, int exitCode) {
-  std::fputs(text.c_str(), stdout);
+  std::fputs(printable(text, /*isLine=*/false).c_str(), stdout);
   if (!status.isOk())
     return report(status);
   if (std::fflush(stdout) != 0 || std::ferror(stdout))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
+#include "tools/Process.h"
 #include "tools/calibrate/Calibrate.h"
 
 #include <CLI/CLI.hpp>
@@ -14,6 +15,7 @@
 using namespace sluice;
 
 int main(int argc, char **argv) {
+  prepareProcess();
   CLI::App app("Measures kernels, streams and collectives of this machine's CPU, and writes a machine file.",
                "sluice-plan calibrate");
   app.set_version_flag("--version", versionText("sluice-plan"));

@@ -11,12 +11,14 @@
 #include "runtime/base/Message.h"
 #include "runtime/checkpoint/Commands.h"
 #include "tools/CommandLine.h"
+#include "tools/Process.h"
 
 #include <CLI/CLI.hpp>
 
 using namespace sluice;
 
 int main(int argc, char **argv) {
+  prepareProcess();
   CLI::App app("Lists, verifies and converts training checkpoints.", "sluice-checkpoint");
   app.set_version_flag("--version", versionText("sluice-checkpoint"));
   app.footer("exit codes: 0 done, 1 a file cannot be read or written (diff: the checkpoints differ), 2 usage, 4 a "

@@ -5,11 +5,13 @@
 // tools/compile/Options.cpp has the options, tools/compile/Tasks.cpp what each of them does.
 //
 //===----------------------------------------------------------------------===//
+#include "tools/Process.h"
 #include "tools/compile/Tasks.h"
 
 using namespace sluice;
 
 int main(int argc, char **argv) {
+  prepareProcess();
   CompileOptions options;
   if (const std::optional<int> done = readCompileOptions(argc, argv, options))
     return *done;

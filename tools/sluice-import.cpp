@@ -6,6 +6,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
+#include "tools/Process.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/raw_ostream.h"
@@ -21,7 +22,7 @@ static Status importModel(const std::string &config, const ImportOptions &option
   SLUICE_ASSIGN_OR_RETURN(ImportedModel model, importHuggingFace(&context, config, options));
   if (verbose)
     for (const std::string &field : model.fieldsWithoutEffect)
-      llvm::errs() << "note: no effect on the computation: " << field << '\n';
+      llvm::errs() << noteText("no effect on the computation: " + field);
   return writeOutput(output, printModule(model.module.get()));
 }
 
@@ -38,6 +39,7 @@ static Status importZooModel(const std::string &name, const std::vector<std::str
 }
 
 int main(int argc, char **argv) {
+  prepareProcess();
   CLI::App app("Imports a model as textual IR for sluice-compile", "sluice-import");
   app.set_version_flag("--version", versionText("sluice-import"));
   app.footer(

@@ -7,6 +7,7 @@
 
 #include "passes/Pipeline.h"
 #include "runtime/base/Message.h"
+#include "tools/Process.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -14,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
+  sluice::prepareProcess();
   mlir::DialectRegistry registry;
   sluice::registerSluiceDialects(registry);
   sluice::registerSluicePasses();

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
+#include "tools/Process.h"
 #include "tools/plan/Subcommands.h"
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,7 @@
 using namespace sluice;
 
 int main(int argc, char **argv) {
+  prepareProcess();
   CLI::App app("Prints, checks and compares plans.", "sluice-plan");
   app.set_version_flag("--version", versionText("sluice-plan"));
   app.footer("exit codes: 0 done, 1 a file cannot be read or written (diff: the plans differ), 2 usage, 3 no placement "

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/Reader.h"
 #include "tools/CommandLine.h"
+#include "tools/Process.h"
 #include "tools/steps/StepDigest.h"
 
 #include "runtime/base/Message.h"
@@ -16,6 +17,7 @@
 using namespace sluice;
 
 int main(int argc, char **argv) {
+  prepareProcess();
   CLI::App app(
       "Prints a digest of all numbers of three steps of each entry point of a plan: with overwritten dead bytes, and "
       "with each stream slow.",

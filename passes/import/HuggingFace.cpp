@@ -4,6 +4,7 @@
 #include "passes/import/Families.h"
 
 #include "dialect/model/Model.h"
+#include "runtime/base/File.h"
 #include "runtime/base/JsonDepth.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +12,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace sluice;
@@ -25,10 +25,8 @@ Result<ImportedModel> sluice::importHuggingFace(mlir::MLIRContext *context, cons
                                                 const ImportOptions &options) {
   if (llvm::sys::fs::is_directory(file))
     return inputError(file + ": config, expected a config.json but got a directory");
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = llvm::MemoryBuffer::getFile(file);
-  if (!buffer)
-    return inputError(file + ": cannot read the config: " + buffer.getError().message());
-  return importHuggingFaceText(context, (*buffer)->getBuffer(), file, options);
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(file, StatusCode::input, largestTextFile));
+  return importHuggingFaceText(context, text, file, options);
 }
 
 Result<ImportedModel> sluice::importHuggingFaceText(mlir::MLIRContext *context, llvm::StringRef text,

@@ -2,15 +2,11 @@
 
 #include "passes/recipe/RecipeKeys.h"
 
+#include "runtime/base/File.h"
 #include "runtime/base/Toml.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 using namespace sluice;
 
@@ -114,15 +110,8 @@ Status Recipe::addText(std::string_view text, const std::string &name) {
 }
 
 Status Recipe::addFile(const std::string &path) {
-  std::error_code error;
-  if (std::filesystem::is_directory(path, error))
-    return inputError(path + ": cannot read the recipe, expected a file but got a directory");
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return inputError(path + ": cannot read the recipe: " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return addText(text.str(), path);
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, StatusCode::input, largestTextFile));
+  return addText(text, path);
 }
 
 Status Recipe::addSetting(std::string_view setting, std::string_view means) {

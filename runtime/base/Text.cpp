@@ -6,9 +6,9 @@
 #include "runtime/base/Text.h"
 
 #include <algorithm>
-
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace sluice {
 
@@ -48,6 +48,48 @@ std::string formatNumber(double value) {
 }
 
 double withoutNanSign(double value) { return std::isnan(value) ? std::fabs(value) : value; }
+
+/// The code point that begins at `at` and its number of bytes; 0 bytes: it is not UTF-8.
+static std::pair<std::uint32_t, std::size_t> codePointAt(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+  const std::size_t count = byte(0) < 0x80 ? 1 : byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
+  if (count == 0 || byte(0) > 0xf4 || count > text.size() - at)
+    return {0, 0};
+  std::uint32_t c = count == 1 ? byte(0) : byte(0) & (0x7fu >> count);
+  for (std::size_t i = 1; i < count; ++i) {
+    if ((byte(i) & 0xc0) != 0x80)
+      return {0, 0};
+    c = c << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  return c < least[count] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? std::pair<std::uint32_t, std::size_t>()
+                                                                         : std::pair(c, count);
+}
+
+static bool isControl(std::uint32_t c) {
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+std::string printable(std::string_view text, bool isLine) {
+  const auto escaped = [](std::string_view prefix, std::uint32_t value, std::size_t digits) {
+    char hex[8];
+    const char *end = std::to_chars(hex, hex + sizeof hex, value, 16).ptr;
+    return concat(prefix, std::string(digits - static_cast<std::size_t>(end - hex), '0'), std::string_view(hex, end));
+  };
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [c, bytes] = codePointAt(text, at);
+    if (bytes == 0)
+      result += escaped("\\x", static_cast<unsigned char>(text[at]), 2);
+    else if (isControl(c) && (isLine || (c != '\n' && c != '\t')))
+      result += escaped("\\u", c, 4);
+    else
+      result += text.substr(at, bytes);
+    at += std::max<std::size_t>(bytes, 1);
+  }
+  return result;
+}
 
 std::string padRight(std::string_view text, std::size_t width) {
   std::string result(text);

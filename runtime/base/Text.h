@@ -60,6 +60,11 @@ double withoutNanSign(double value);
 /// that the end of the text cuts off counts as complete.
 std::size_t findNotUtf8(std::string_view text);
 
+/// A text that may come from a file or another user, for a terminal: control characters, and those that change the
+/// direction of text, are written as in "\u001b", and bytes that are not UTF-8 as in "\xff". `isLine`: so are ends of
+/// lines and tabs.
+std::string printable(std::string_view text, bool isLine = true);
+
 /// Padded with spaces to `width` columns of ASCII.
 std::string padRight(std::string_view text, std::size_t width);
 std::string padLeft(std::string_view text, std::size_t width);

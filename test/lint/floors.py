@@ -19,14 +19,16 @@ INCLUDE = re.compile(r'^\s*(?:#\s*)?include\s+["<]([^">]+)[">]')
 PLAIN_TOOLS = {
     "tools/CommandLine.h": ("runtime/base/",),
     "tools/CommandLine.cpp": ("runtime/base/", "tools/CommandLine.h"),
+    "tools/Process.h": (),
+    "tools/Process.cpp": ("runtime/base/", "tools/CommandLine.h", "tools/Process.h"),
     "tools/sluice-train.cpp": ("tools/train/",),
-    "tools/train/": (*(f"runtime/{folder}/" for folder in RUNTIME if folder != "report"), "runtime/report/machine/", "tools/CommandLine.h"),
+    "tools/train/": (*(f"runtime/{folder}/" for folder in RUNTIME if folder != "report"), "runtime/report/machine/", "tools/CommandLine.h", "tools/Process.h"),
     "tools/kernel-page.cpp": (CATALOGUE,),
     "tools/plan/": ("runtime/", "passes/solver/", "tools/CommandLine.h"),
-    "tools/sluice-plan.cpp": ("runtime/", "tools/plan/", "tools/CommandLine.h"),
-    "tools/sluice-steps.cpp": ("runtime/", "tools/CommandLine.h", "tools/steps/"),
+    "tools/sluice-plan.cpp": ("runtime/", "tools/plan/", "tools/CommandLine.h", "tools/Process.h"),
+    "tools/sluice-steps.cpp": ("runtime/", "tools/CommandLine.h", "tools/Process.h", "tools/steps/"),
     "tools/steps/": ("runtime/",),
-    "tools/sluice-calibrate.cpp": ("runtime/", "tools/CommandLine.h", "tools/calibrate/"),
+    "tools/sluice-calibrate.cpp": ("runtime/", "tools/CommandLine.h", "tools/Process.h", "tools/calibrate/"),
     "tools/calibrate/": ("runtime/", "tools/calibrate/"),
 }
 

@@ -5,6 +5,7 @@
 #include "passes/choose/Planner.h"
 #include "passes/emit/Emit.h"
 #include "passes/import/WriteOutput.h"
+#include "runtime/base/Message.h"
 #include "runtime/base/Text.h"
 #include "tools/CommandLine.h"
 #include "tools/compile/CompileRecipe.h"
@@ -100,7 +101,7 @@ int compileModel(const CompileOptions &options, mlir::ModuleOp module, const Dia
     if (imported)
       llvm::append_range(remedies, findRemedies(options, imported.get(), *recipe, machine, deviceBytesOf(module)));
     for (const std::string &remedy : remedies)
-      std::cerr << "note: " << remedy << "\n";
+      std::cerr << noteText(remedy);
     return static_cast<int>(StatusCode::budget);
   }
   if (!status.isOk())

@@ -2,6 +2,7 @@
 #include "tools/compile/Diagnostics.h"
 
 #include "passes/memory/Passes.h"
+#include "runtime/base/Text.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
@@ -51,8 +52,37 @@ static const char *prefixOf(mlir::DiagnosticSeverity severity) {
   return "";
 }
 
+class Diagnostics::Output final : public llvm::raw_ostream {
+public:
+  Output() : llvm::raw_ostream(/*unbuffered=*/true) {}
+
+  raw_ostream &changeColor(enum Colors color, bool bold, bool background) override {
+    llvm::errs().changeColor(color, bold, background);
+    return *this;
+  }
+  raw_ostream &resetColor() override {
+    llvm::errs().resetColor();
+    return *this;
+  }
+  raw_ostream &reverseColor() override {
+    llvm::errs().reverseColor();
+    return *this;
+  }
+  bool is_displayed() const override { return llvm::errs().is_displayed(); }
+  bool has_colors() const override { return llvm::errs().has_colors(); }
+
+private:
+  /// Texts and lines are written in one call.
+  void write_impl(const char *text, std::size_t bytes) override {
+    llvm::errs() << printable({text, bytes}, /*isLine=*/false);
+  }
+  std::uint64_t current_pos() const override { return llvm::errs().tell(); }
+};
+
+Diagnostics::~Diagnostics() = default;
+
 Diagnostics::Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context)
-    : printer(sources, context, llvm::errs()),
+    : output(std::make_unique<Output>()), printer(sources, context, *output),
       watcher(context, [this](mlir::Diagnostic &diagnostic) { return print(diagnostic); }) {
   if (std::getenv("NO_COLOR"))
     llvm::WithColor::setAutoDetectFunction([](const llvm::raw_ostream &) { return false; });
@@ -69,9 +99,10 @@ llvm::LogicalResult Diagnostics::print(mlir::Diagnostic &diagnostic) {
   // The printer, registered before, prints other diagnostics.
   if (hasFile(diagnostic.getLocation()))
     return mlir::failure();
-  std::cerr << prefixOf(diagnostic.getSeverity()) << diagnostic.str() << pathOf(diagnostic.getLocation()) << "\n";
+  const auto text = [](mlir::Diagnostic &each) { return printable(each.str() + pathOf(each.getLocation()), false); };
+  std::cerr << prefixOf(diagnostic.getSeverity()) << text(diagnostic) << "\n";
   for (mlir::Diagnostic &note : diagnostic.getNotes())
-    std::cerr << "note: " << note.str() << pathOf(note.getLocation()) << "\n";
+    std::cerr << "note: " << text(note) << "\n";
   return mlir::success();
 }
 

@@ -4,6 +4,8 @@
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <memory>
+
 namespace sluice {
 
 /// Prints diagnostics as they are emitted, and remembers whether the memory budget was exceeded. A location in a file
@@ -11,10 +13,14 @@ namespace sluice {
 class Diagnostics {
 public:
   Diagnostics(llvm::SourceMgr &sources, mlir::MLIRContext *context);
+  ~Diagnostics();
 
   bool isOverBudget = false;
 
 private:
+  /// To stderr, printable(): a file of IR may be that of somebody else.
+  class Output;
+  std::unique_ptr<Output> output;
   mlir::SourceMgrDiagnosticHandler printer;
   mlir::ScopedDiagnosticHandler watcher;
 

@@ -29,6 +29,9 @@ Status checkIsModel(const std::string &path, llvm::StringRef bytes) {
 Result<std::unique_ptr<llvm::MemoryBuffer>> readModel(const CompileOptions &options) {
   if (llvm::sys::fs::is_directory(options.input))
     return inputError(options.input + ": cannot read the model, expected a file but got a directory");
+  // A pipe or a device might have no end; "-" is standard input.
+  if (llvm::sys::fs::exists(options.input) && !llvm::sys::fs::is_regular_file(options.input))
+    return inputError(options.input + ": cannot read the model, expected a regular file");
   std::string problem;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(options.input, &problem);
   if (!file)

@@ -7,6 +7,7 @@
 
 #include "runtime/base/Message.h"
 #include "runtime/base/Sha256.h"
+#include "runtime/base/Text.h"
 #include "runtime/executor/Poison.h"
 #include "runtime/executor/RankGroup.h"
 #include "runtime/kernel/cpu/Numbers.h"
@@ -218,7 +219,7 @@ int printDigests(const plan::PlanT &plan) {
   const auto print = [&](const std::string &label, const StepDigestOptions &options) {
     Result<std::string> digest = digestSteps(plan, options);
     if (!digest.isOk()) {
-      std::fputs((digest.status().message() + "\n").c_str(), stdout);
+      std::fputs((printable(digest.status().message()) + "\n").c_str(), stdout);
       return static_cast<int>(digest.status().code());
     }
     std::fputs((label + " " + *digest + "\n").c_str(), stdout);

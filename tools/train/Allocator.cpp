@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <sys/resource.h>
 
 namespace sluice {
 namespace {
@@ -102,6 +103,10 @@ constinit std::atomic<bool> isHolding = false;
 void returnFreedMemory() {
   // Setting it also stops its growth with the sizes that are freed.
   mallopt(M_MMAP_THRESHOLD, leastBytes);
+  // An arena for each thread reserves 64 MiB of addresses, sometimes twice: under a limit it would be a matter of
+  // chance which allocation fails.
+  if (rlimit limit{}; getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    mallopt(M_ARENA_MAX, 1);
 }
 
 void holdFreedBlocks() { isHolding = true; }

@@ -1,12 +1,12 @@
 //===- Config.cpp - options in a TOML file ----------------------------------------------===//
 #include "tools/train/Config.h"
 
+#include "runtime/base/File.h"
 #include "runtime/base/Text.h"
 #include "runtime/base/Toml.h"
 
 #include <CLI/CLI.hpp>
 #include <sstream>
-#include <unistd.h>
 
 namespace sluice {
 namespace {
@@ -82,7 +82,13 @@ std::string literal(OptionType type, const std::string &text) {
 void declareConfig(CLI::App &app) {
   app.set_config("--config", "", "options in a TOML file, by their long names; the command line takes precedence")
       ->check(CLI::Validator(
-          [](const std::string &path) { return access(path.c_str(), R_OK) == 0 ? "" : "cannot read '" + path + "'"; },
+          [](const std::string &path) {
+            const Result<InputFile> file = InputFile::open(path);
+            return !file.isOk() ? file.status().message()
+                   : file->size() <= largestTextFile
+                       ? ""
+                       : concat("'", path, "', expected at most ", largestTextFile, " bytes but got ", file->size());
+          },
           ""));
   app.config_formatter(std::make_shared<TomlReader>(app));
 }

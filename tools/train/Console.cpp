@@ -4,6 +4,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/train/MachineMemory.h"
 #include "tools/CommandLine.h"
+#include "tools/Process.h"
 #include "tools/train/Allocator.h"
 
 #include <atomic>
@@ -46,7 +47,7 @@ void Console::printData(const std::string &line) const {
   if (options.quiet || !options.isRoot)
     return;
   std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
+  flushOutput();
 }
 
 void Console::onData(const DataReport &report) { printData(dataLine(report)); }
@@ -83,7 +84,7 @@ void Console::onStep(const StepReport &report) {
   elapsed += report.milliseconds / 1000;
   if (!terminal.isOpen()) {
     printLine(report);
-    std::fflush(stdout);
+    flushOutput();
     return;
   }
   if (report.evaluationLoss)
@@ -94,7 +95,7 @@ void Console::onStep(const StepReport &report) {
   isBarDrawn = true;
   if (report.step == report.steps)
     endLine();
-  std::fflush(stdout);
+  flushOutput();
 }
 
 void Console::onEvaluation(const EvaluationReport &report) {

@@ -8,7 +8,8 @@ namespace sluice {
 std::atomic<bool> stopRequested = false;
 
 static void stop(int signal) {
-  if (!stopRequested.exchange(true))
+  // A shell sends SIGHUP again for the terminal that was closed.
+  if (!stopRequested.exchange(true) || signal == SIGHUP)
     return;
   std::signal(signal, SIG_DFL);
   std::raise(signal);
@@ -20,6 +21,9 @@ void catchSignals() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A run under nohup outlives its terminal.
+  if (struct sigaction before{}; sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
 }
 
 } // namespace sluice

@@ -6,10 +6,11 @@
 
 namespace sluice {
 
-/// Set by the first SIGINT or SIGTERM, which ends the run after a step. A second signal ends the process at once.
+/// Set by the first SIGINT, SIGTERM or SIGHUP, which ends the run after a step. A second SIGINT or SIGTERM ends the
+/// process at once.
 extern std::atomic<bool> stopRequested;
 
-/// Catches both signals from now on. May be called again.
+/// Catches these signals from now on; SIGHUP only if it is not ignored, as nohup does. May be called again.
 void catchSignals();
 
 } // namespace sluice

@@ -2,6 +2,7 @@
 #include "tools/train/Train.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Message.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/ChromeTrace.h"
@@ -18,6 +19,7 @@
 #include "runtime/train/TokenData.h"
 #include "runtime/train/Weights.h"
 #include "tools/CommandLine.h"
+#include "tools/Process.h"
 #include "tools/train/Allocator.h"
 #include "tools/train/Console.h"
 #include "tools/train/Description.h"
@@ -26,6 +28,7 @@
 #include "tools/train/Start.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -110,7 +113,7 @@ Status Run::complete() {
   command.ranks.writesCheckpoints = !command.checkpoint.folder.empty();
   command.ranks.note = [this](const std::string &text) {
     if (isRoot())
-      std::fprintf(stderr, "note: %s\n", text.c_str());
+      std::fputs(noteText(text).c_str(), stderr);
   };
   command.ranks.watchdogSeconds = command.launch.watchdogSeconds;
   command.ranks.joinSeconds = command.launch.joinSeconds;
@@ -226,7 +229,7 @@ Status Run::generateText(Ranks &ranks) {
     if (!isRoot())
       return;
     std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    flushOutput();
   };
   GenerateOptions options = command.generate;
   for (const std::string &prompt : prompts) {
@@ -271,6 +274,7 @@ Status Run::run() {
   // The output of a run that only generates is its text.
   shown.showsSummary = trains() || !command.train.evaluation.data.empty() || command.verbose;
   SLUICE_ASSIGN_OR_RETURN(ranks, openRanks(command.plan, command.ranks));
+  SLUICE_RETURN_IF_ERROR(checkAddressSpace(ranks->plan(), launched ? 1 : static_cast<std::uint64_t>(ranks->size())));
   for (const std::string &prompt : prompts)
     if (command.generate.count > 0) {
       GenerateOptions options = command.generate;
@@ -278,8 +282,8 @@ Status Run::run() {
       SLUICE_RETURN_IF_ERROR(checkGenerate(ranks->plan(), options));
     }
   if ((command.verbose || dryRun) && isRoot()) {
-    std::fputs(describeRun(command, ranks->plan(), launched).c_str(), stdout);
-    std::fflush(stdout);
+    std::fputs(printable(describeRun(command, ranks->plan(), launched), /*isLine=*/false).c_str(), stdout);
+    flushOutput();
   }
   if (trace && isRoot() && !dryRun)
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, {}));
@@ -333,6 +337,9 @@ int Run::end(Status status) {
 } // namespace
 
 int trainMain(int argc, char **argv, FaultReader faults) {
+  prepareProcess();
+  // The end of what reads the output is an error of the write, and no reason to lose the run.
+  std::signal(SIGPIPE, SIG_IGN);
   Run run;
   if (const std::optional<int> done = readTrainCommand(argc, argv, run.command))
     return *done;
@@ -352,7 +359,7 @@ int trainMain(int argc, char **argv, FaultReader faults) {
     run.close();
     Run::leave(code);
   }
-  return std::fflush(stdout) == 0 ? 0 : report(inputError("cannot write to standard output"));
+  return flushOutput() ? 0 : report(inputError("cannot write to standard output"));
 }
 
 } // namespace sluice

@@ -4,6 +4,7 @@
 
 #include "dialect/model/Attributes.h"
 #include "dialect/spmd/Names.h"
+#include "runtime/base/Text.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/AsmState.h"
@@ -44,10 +45,10 @@ void PrintShardings::runOnOperation() {
   raw_ostream &os = llvm::outs();
   for (auto parameter : module.getOps<model::ParameterOp>())
     if (Attribute sharding = parameter->getAttr(spmd::shardingName))
-      os << '@' << parameter.getSymName() << ' ' << sharding << '\n';
+      os << '@' << printable(parameter.getSymName()) << ' ' << sharding << '\n';
   for (auto function : module.getOps<func::FuncOp>()) {
     AsmState state(function);
-    os << '@' << function.getSymName() << '\n';
+    os << '@' << printable(function.getSymName()) << '\n';
     for (BlockArgument argument : function.getArguments())
       if (Attribute sharding = function.getArgAttr(argument.getArgNumber(), spmd::shardingName)) {
         os << "  argument ";

@@ -1,6 +1,8 @@
 //===- Algorithms.cpp - measured choices of cuBLASLt's algorithms, kept in a file ------------------------------===//
 #include "runtime/kernel/cuda/Algorithms.h"
 
+#include "runtime/base/File.h"
+
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -37,12 +39,8 @@ Status Algorithms::open(const AlgorithmsKey &requested) {
     measuring = isRoot;
     return {};
   }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file)
-    return inputError("cannot read '" + path + "'");
-  SLUICE_RETURN_IF_ERROR(read(text.str()));
+  SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path, StatusCode::input, largestTextFile));
+  SLUICE_RETURN_IF_ERROR(read(text));
   isOpen = true;
   return {};
 }

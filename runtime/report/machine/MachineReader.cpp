@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace sluice {
 namespace {
@@ -132,12 +130,7 @@ private:
   }
 
   static Result<std::string> readText(const std::string &name) {
-    std::ifstream file(name, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    if (!file)
-      return inputError("cannot read the machine file '" + name + "'");
-    return text.str();
+    return readFile(name, StatusCode::input, largestTextFile);
   }
 
   friend Result<Machine> sluice::readMachine(const std::string &path);

@@ -115,4 +115,25 @@ TEST(DType, BytesAndNames) {
 }
 
 } // namespace
+// Tests that a text of somebody else cannot control a terminal, and that other text does not change.
+TEST(Text, Printable) {
+  EXPECT_EQ(printable(""), "");
+  EXPECT_EQ(printable("caf\u00e9 \u4e2d \U0001F600 'a\\b'"), "caf\u00e9 \u4e2d \U0001F600 'a\\b'");
+  EXPECT_EQ(printable(std::string_view("\0\x1b[2J\x1b]0;x\a\x7f", 12)), "\\u0000\\u001b[2J\\u001b]0;x\\u0007\\u007f");
+  EXPECT_EQ(printable("a\nb\tc\r"), "a\\u000ab\\u0009c\\u000d");
+  EXPECT_EQ(printable("a\nb\tc\r", /*isLine=*/false), "a\nb\tc\\u000d");
+  // CSI as one code point, and a reversed direction.
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J\u202e"),
+            "\\u009b2J\\u202e");
+  // Bytes that are not UTF-8: alone, cut off, too long, of a surrogate, beyond the last code point.
+  EXPECT_EQ(printable("caf\xe9"), "caf\\xe9");
+  EXPECT_EQ(printable("\xe4\xb8"), "\\xe4\\xb8");
+  EXPECT_EQ(printable("\xc0\x9b"), "\\xc0\\x9b");
+  EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(messageText(inputError("a\x1b").withNote("b\nerror: c")), "error: a\\u001b\nnote: b\\u000aerror: c\n");
+}
+
 } // namespace sluice

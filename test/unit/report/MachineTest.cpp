@@ -96,7 +96,7 @@ TEST(Machine, ErrorsNameTheirPlaceInTheFile) {
   EXPECT_EQ(errorOf(", note = \"nccl 2.28\"", ""), "m.toml:11: figure 'communicator_bytes', a measured figure requires "
                                                    "a 'note' on when and with what it was measured");
   EXPECT_EQ(readMachine("/there/is/none.toml").status().message(),
-            "cannot read the machine file '/there/is/none.toml'");
+            "cannot read '/there/is/none.toml': No such file or directory");
 }
 
 /// The message for a description of a CPU with these lines, from line 4 on.
