@@ -49,18 +49,31 @@ std::string formatNumber(double value) {
 
 double withoutNanSign(double value) { return std::isnan(value) ? std::fabs(value) : value; }
 
+/// Bytes of the UTF-8 sequence at the start of `rest`; 0 if it is not UTF-8. A sequence that the end of `rest` cuts off
+/// counts as complete.
+static std::size_t utf8Length(std::string_view rest) {
+  const auto first = static_cast<unsigned char>(rest[0]);
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+  for (std::size_t i = 1; i < std::min(length, rest.size()); ++i)
+    if ((static_cast<unsigned char>(rest[i]) & 0xc0) != 0x80)
+      return 0;
+  return length;
+}
+
 /// The code point that begins at `at` and its number of bytes; 0 bytes: it is not UTF-8.
 static std::pair<std::uint32_t, std::size_t> codePointAt(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const std::size_t count = byte(0) < 0x80 ? 1 : byte(0) < 0xc2 ? 0 : byte(0) < 0xe0 ? 2 : byte(0) < 0xf0 ? 3 : 4;
-  if (count == 0 || byte(0) > 0xf4 || count > text.size() - at)
+  const std::size_t count = utf8Length(text.substr(at));
+  if (count == 0 || count > text.size() - at)
     return {0, 0};
   std::uint32_t c = count == 1 ? byte(0) : byte(0) & (0x7fu >> count);
-  for (std::size_t i = 1; i < count; ++i) {
-    if ((byte(i) & 0xc0) != 0x80)
-      return {0, 0};
+  for (std::size_t i = 1; i < count; ++i)
     c = c << 6 | (byte(i) & 0x3fu);
-  }
   constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   return c < least[count] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? std::pair<std::uint32_t, std::size_t>()
                                                                          : std::pair(c, count);
@@ -100,22 +113,6 @@ std::string padRight(std::string_view text, std::size_t width) {
 
 std::string padLeft(std::string_view text, std::size_t width) {
   return (text.size() < width ? std::string(width - text.size(), ' ') : std::string()) + std::string(text);
-}
-
-/// Bytes of the UTF-8 sequence at the start of `rest`; 0 if it is not UTF-8. A sequence that the end of `rest` cuts off
-/// counts as complete.
-static std::size_t utf8Length(std::string_view rest) {
-  const auto first = static_cast<unsigned char>(rest[0]);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  for (std::size_t i = 1; i < std::min(length, rest.size()); ++i)
-    if ((static_cast<unsigned char>(rest[i]) & 0xc0) != 0x80)
-      return 0;
-  return length;
 }
 
 std::size_t findNotUtf8(std::string_view text) {

@@ -1,6 +1,9 @@
 //===- Pattern.cpp - what a Split or Replace of tokenizer.json searches for -----------------===//
 #include "runtime/text/Pattern.h"
 
+#include <algorithm>
+#include <fmt/format.h>
+
 namespace sluice::text {
 
 Result<Pattern> Pattern::read(Fields &fields) {
@@ -32,9 +35,15 @@ Status Pattern::match(std::string_view text, std::vector<Range> &matches) const 
 Result<std::string> Pattern::replace(std::string_view text, std::string_view replacement) const {
   std::vector<Range> matches;
   SLUICE_RETURN_IF_ERROR(match(text, matches));
+  constexpr std::uint64_t room = 1 << 20, growth = 16, most = std::uint64_t(1) << 31;
+  const std::uint64_t limit = std::min(room + growth * text.size(), most);
   std::string result;
   std::size_t end = 0;
   for (const Range &range : matches) {
+    if (result.size() + (range.begin - end) + replacement.size() > limit)
+      return inputError(fmt::format("replacement in a text of {} bytes, expected at most {} bytes but got more",
+                                    text.size(), limit))
+          .withNote("the tokenizer replaces parts of a text by much longer ones");
     result += text.substr(end, range.begin - end);
     result += replacement;
     end = range.end;

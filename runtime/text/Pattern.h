@@ -18,7 +18,8 @@ public:
 
   /// The matches from left to right.
   Status match(std::string_view text, std::vector<Range> &matches) const;
-  /// The text with each match replaced.
+  /// The text with each match replaced. An input error if it is much longer than the text: a file with several such
+  /// replacements would exhaust the memory.
   Result<std::string> replace(std::string_view text, std::string_view replacement) const;
 
 private:

@@ -3,6 +3,7 @@
 #include "runtime/base/File.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/train/ChatData.h"
+#include "runtime/train/ContentDigest.h"
 #include "runtime/train/TokenFile.h"
 
 #include <cstring>
@@ -52,6 +53,24 @@ private:
 };
 
 } // namespace
+
+/// The file with the digest of a cached file, which is written after it.
+static std::string digestPath(const std::string &file) { return file + ".digest"; }
+
+/// True if the cached file has the bytes that were written.
+static bool isCached(const std::string &file) {
+  if (!isFile(file) || !isFile(digestPath(file)))
+    return false;
+  const Result<std::string> expected = readFile(digestPath(file)), found = contentDigest({file});
+  return expected.isOk() && found.isOk() && *expected == *found;
+}
+
+static Status writeDigest(const std::string &file) {
+  SLUICE_ASSIGN_OR_RETURN(const std::string digest, contentDigest({file}));
+  SLUICE_ASSIGN_OR_RETURN(OutputFile output, OutputFile::create(digestPath(file)));
+  SLUICE_RETURN_IF_ERROR(output.write(digest));
+  return output.commit();
+}
 
 namespace {
 
@@ -140,14 +159,15 @@ static Result<std::string> tokenizeFile(const Source &source, const std::string 
 /// Tokenizes a text unless its cached file exists.
 static Status completeCache(const Source &source, const std::string &folder, const std::string &cached,
                             const std::function<void(const std::string &)> &note) {
-  if (isFile(cached))
+  if (isCached(cached))
     return Status::ok();
   if (Status writable = checkWritableFolder(folder); !writable.isOk())
     return std::move(writable).withNote("set XDG_CACHE_HOME to a folder that can be written, for tokenized text");
   const FolderLock lock(folder);
-  if (isFile(cached))
+  if (isCached(cached))
     return Status::ok();
   SLUICE_ASSIGN_OR_RETURN(const std::string written, tokenizeFile(source, cached));
+  SLUICE_RETURN_IF_ERROR(writeDigest(cached));
   note(written);
   return Status::ok();
 }

@@ -361,6 +361,20 @@ TEST(TokenizerErrors, DamagedFiles) {
   }
 }
 
+// Tests that normalizers that make a text much longer end with an error instead of exhausting the memory.
+TEST(TokenizerErrors, TextThatGrows) {
+  json tokenizer = small();
+  const json replace = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}};
+  tokenizer["normalizer"] = {{"type", "Sequence"}, {"normalizers", json::array({replace, replace, replace, replace})}};
+  const auto read = readTokenizerJson(tokenizer.dump(), "t.json", {});
+  ASSERT_TRUE(read.isOk()) << read.status().message();
+  std::vector<std::int32_t> ids;
+  EXPECT_TRUE((*read)->encode("", true, ids).isOk());
+  const Status status = (*read)->encode("aaab", true, ids);
+  EXPECT_EQ(status.code(), StatusCode::input);
+  EXPECT_EQ(status.message().find("replacement in a text of "), 0u) << status.message();
+}
+
 /// Replaces every member of a tokenizer by a member of every type.
 void replaceEach(json &part, const json &whole, int &count) {
   for (auto &member : part) {

@@ -86,6 +86,24 @@ TEST_F(TextCache, ADocumentHasSpecialTokensAndEos) {
   EXPECT_EQ(tokensOf(changed[0], 4), (std::vector<std::int32_t>{1, 'b', 'c', 2}));
 }
 
+// Tests that ids that were changed, or written by an earlier version, are written again.
+TEST_F(TextCache, ChangedIdsAreWrittenAgain) {
+  const std::string text = write("a.txt", "bcd");
+  const std::string cached = tokenize({text})[0];
+  std::fstream(cached, std::ios::in | std::ios::out | std::ios::binary).seekp(1026).put('z');
+  EXPECT_EQ(tokenize({text})[0], cached);
+  EXPECT_EQ(notes, 2);
+  EXPECT_EQ(tokensOf(cached, 5), (std::vector<std::int32_t>{1, 'b', 'c', 'd', 2}));
+  std::filesystem::resize_file(cached, 1028);
+  tokenize({text});
+  EXPECT_EQ(notes, 3);
+  std::filesystem::remove(cached + ".digest");
+  tokenize({text});
+  EXPECT_EQ(notes, 4);
+  tokenize({text});
+  EXPECT_EQ(notes, 4);
+}
+
 TEST_F(TextCache, OtherSourcesAreKept) {
   const std::string ids = folder + "/ids.bin", wide = folder + "/wide.bin";
   ASSERT_TRUE(writeTokenFile(ids, std::vector<std::int32_t>{5, 65535}).isOk());
