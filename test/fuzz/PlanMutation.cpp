@@ -1,11 +1,13 @@
 //===- PlanMutation.cpp - changes values of a plan in memory ----------------------------===//
 #include "PlanMutation.h"
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace sluice::fuzz {
@@ -78,24 +80,21 @@ auto fieldsOf(plan::PlanT &t) {
 template <typename T> constexpr bool isTable = std::is_base_of_v<flatbuffers::NativeTable, T>;
 template <typename T> constexpr bool isNumber = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
-/// A value of the plan that can be changed, without its type.
-struct Slot {
-  void *at;
-  /// Gives the value at `at` a new value; `from` is a value of the same type in the plan, perhaps the same one.
-  void (*change)(void *at, const void *from, Random &random);
-};
-
 template <typename T> T newNumber(T old, Random &random) {
   if constexpr (std::is_same_v<T, bool>) {
     return !old;
   } else if constexpr (std::is_enum_v<T>) {
-    return static_cast<T>(random() % 12);
+    // One value more than the enum has.
+    return static_cast<T>(random() % (static_cast<unsigned>(T::MAX) + 2));
   } else if constexpr (std::is_floating_point_v<T>) {
     const T values[] = {0,
                         1,
                         -1,
+                        -old,
                         old * 2,
+                        old / 2,
                         old + 1,
+                        std::nextafter(old, std::numeric_limits<T>::max()),
                         std::numeric_limits<T>::infinity(),
                         std::numeric_limits<T>::quiet_NaN(),
                         std::numeric_limits<T>::denorm_min(),
@@ -114,6 +113,7 @@ template <typename T> T newNumber(T old, Random &random) {
                                static_cast<Unsigned>(random() % 16),
                                static_cast<Unsigned>(std::uint64_t(1) << random() % 64),
                                std::numeric_limits<Unsigned>::max(),
+                               static_cast<Unsigned>(std::numeric_limits<T>::min()),
                                static_cast<Unsigned>(std::numeric_limits<T>::max())};
     return static_cast<T>(values[random() % std::size(values)]);
   }
@@ -125,15 +125,24 @@ template <typename T> std::unique_ptr<T> copyOf(const std::unique_ptr<T> &elemen
   return std::make_unique<T>(*element);
 }
 
-/// Removes, repeats or exchanges elements.
+/// An element for an empty list.
+template <typename T> T newElement(Random &random) {
+  if constexpr (isNumber<T>)
+    return T(random() % 4);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return "new";
+  else
+    return std::make_unique<typename T::element_type>();
+}
+
+/// Removes, repeats, empties or exchanges elements.
 template <typename T> void changeList(std::vector<T> &list, Random &random) {
   if (list.empty()) {
-    if constexpr (isNumber<T>)
-      list.push_back(T(random() % 4));
+    list.push_back(newElement<T>(random));
     return;
   }
   const std::size_t i = random() % list.size(), j = random() % list.size();
-  switch (random() % 4) {
+  switch (random() % 5) {
   case 0:
     list.erase(list.begin() + std::ptrdiff_t(i));
     break;
@@ -143,6 +152,9 @@ template <typename T> void changeList(std::vector<T> &list, Random &random) {
   case 2:
     list.resize(i);
     break;
+  case 3:
+    list.clear();
+    break;
   default:
     std::swap(list[i], list[j]);
   }
@@ -151,20 +163,30 @@ template <typename T> void changeList(std::vector<T> &list, Random &random) {
 /// Collects the values of a plan.
 class Slots {
 public:
-  std::vector<Slot> list;
+  std::vector<FieldSlot> list;
 
   template <typename T> void visitTable(T &table) {
+    using Traits = typename T::TableType::Traits;
     // The schema counts a union twice: as its type and as its value.
     constexpr std::size_t unions = std::is_same_v<T, plan::InstructionT>;
-    static_assert(std::tuple_size_v<decltype(fieldsOf(table))> + unions == T::TableType::Traits::fields_number,
-                  "a field of the table is missing in fieldsOf()");
-    add(table, [](T &to, const T &from, Random &) { to = T(from); });
-    std::apply([&](auto &...fields) { (visit(fields), ...); }, fieldsOf(table));
+    constexpr std::size_t fields = std::tuple_size_v<decltype(fieldsOf(table))>;
+    static_assert(fields + unions == Traits::fields_number, "a field of the table is missing in fieldsOf()");
+    const auto all = fieldsOf(table);
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      (visitField(std::get<i>(all), Traits::name, Traits::field_names[i + unions]), ...);
+    }(std::make_index_sequence<fields>());
   }
 
 private:
+  template <typename T> void visitField(T &field, const char *table, const char *name) {
+    const auto [outerTable, outerField] = std::tuple(tableName, fieldName);
+    std::tie(tableName, fieldName) = std::tuple(table, name);
+    visit(field);
+    std::tie(tableName, fieldName) = std::tuple(outerTable, outerField);
+  }
+
   template <typename T, typename Change> void add(T &value, Change) {
-    list.push_back({&value, [](void *at, const void *from, Random &random) {
+    list.push_back({tableName, fieldName, &value, [](void *at, const void *from, Random &random) {
                       Change()(*static_cast<T *>(at), *static_cast<const T *>(from), random);
                     }});
   }
@@ -174,28 +196,44 @@ private:
   }
   void visit(std::string &text) {
     add(text, [](std::string &to, const std::string &from, Random &random) {
-      if (random() % 2 || to.empty())
+      switch (to.empty() ? 0 : random() % 4) {
+      case 0:
+      case 1:
         to = std::string(from);
-      else
+        break;
+      case 2:
         to[random() % to.size()] = char(random());
+        break;
+      default:
+        to.clear();
+      }
     });
   }
   template <typename T> void visit(std::unique_ptr<T> &table) {
     add(table, [](std::unique_ptr<T> &to, const std::unique_ptr<T> &from, Random &random) {
-      to = from && random() % 4 ? copyOf(from) : nullptr;
+      if (!to && !from)
+        to = std::make_unique<T>();
+      else
+        to = from && random() % 4 ? copyOf(from) : nullptr;
     });
     if (table)
       visitTable(*table);
   }
   template <typename T> void visit(std::vector<T> &list) {
     add(list, [](std::vector<T> &to, const std::vector<T> &, Random &random) { changeList(to, random); });
-    for (T &element : list)
-      if constexpr (isNumber<T> || std::is_same_v<T, std::string>)
+    for (T &element : list) {
+      if constexpr (isNumber<T> || std::is_same_v<T, std::string>) {
         visit(element);
-      else
+      } else {
+        add(*element, [](auto &to, const auto &from, Random &) { to = std::remove_cvref_t<decltype(to)>(from); });
         visitTable(*element);
+      }
+    }
   }
   void visit(plan::OperationUnion &operation) {
+    add(operation, [](plan::OperationUnion &to, const plan::OperationUnion &from, Random &random) {
+      to = random() % 8 ? plan::OperationUnion(from) : plan::OperationUnion();
+    });
     const auto visitIf = [&](auto *table) {
       if (table)
         visitTable(*table);
@@ -208,20 +246,27 @@ private:
     visitIf(operation.AsWait());
     visitIf(operation.AsRelease());
   }
+
+  // Of the visited value.
+  const char *tableName = "", *fieldName = "";
 };
 
 } // namespace
 
-void mutatePlan(plan::PlanT &plan, Random &random) {
+std::vector<FieldSlot> fieldSlots(plan::PlanT &plan) {
   Slots slots;
+  slots.visitTable(plan);
+  return std::move(slots.list);
+}
+
+void mutatePlan(plan::PlanT &plan, Random &random) {
   for (std::size_t changes = 1 + random() % 4; changes != 0; --changes) {
     // A change may remove values, so they are collected for each.
-    slots.list.clear();
-    slots.visitTable(plan);
-    const Slot &to = slots.list[1 + random() % (slots.list.size() - 1)];
+    const std::vector<FieldSlot> slots = fieldSlots(plan);
+    const FieldSlot &to = slots[random() % slots.size()];
     const void *from = to.at;
     for (int tries = 0; tries < 32; ++tries)
-      if (const Slot &other = slots.list[random() % slots.list.size()]; other.change == to.change)
+      if (const FieldSlot &other = slots[random() % slots.size()]; other.change == to.change)
         from = other.at;
     to.change(to.at, from, random);
   }

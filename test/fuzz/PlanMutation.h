@@ -11,8 +11,21 @@
 
 #include <cstdint>
 #include <random>
+#include <vector>
 
 namespace sluice::fuzz {
+
+/// A value of a plan that can be changed: a field of an object, or an element of a list in a field.
+struct FieldSlot {
+  /// The names of the table and of the field in plan.fbs.
+  const char *table = "", *field = "";
+  void *at = nullptr;
+  /// Gives the value at `at` a new value; `from` is a value of the same type in the plan, perhaps the same one.
+  void (*change)(void *at, const void *from, std::minstd_rand &random) = nullptr;
+};
+
+/// All values of the plan. A change may remove others.
+std::vector<FieldSlot> fieldSlots(plan::PlanT &plan);
 
 /// Gives some values of the plan, 1 to 4 of them, new values. The same seed gives the same changes.
 void mutatePlan(plan::PlanT &plan, std::minstd_rand &random);

@@ -5,17 +5,20 @@
 //===----------------------------------------------------------------------===//
 #include "test/mutants/Mutants.h"
 
+#include "runtime/base/File.h"
 #include "runtime/base/Json.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/plan/Serialize.h"
+#include "test/mutants/mutate/FieldMutants.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <poll.h>
@@ -61,16 +64,19 @@ private:
   }
 };
 
-/// A line of digests without the digest of the values.
+/// Without the label, which has the name of a stream.
+std::string_view unlabelled(std::string_view line) { return line.substr(std::min(line.find(' '), line.size())); }
+
+/// A line of digests without its label and the digest of the values.
 struct DigestLine {
-  std::string label, layout;
+  std::string layout;
   /// Of each tensor: a weighted sum and the sum of magnitudes.
   std::vector<double> sums;
 
   explicit DigestLine(std::string_view line) {
     std::istringstream words{std::string(line)};
     std::string word;
-    words >> label >> word >> layout;
+    words >> word >> layout;
     while (words >> word)
       sums.push_back(std::strtod(word.c_str(), nullptr));
   }
@@ -79,7 +85,7 @@ struct DigestLine {
 /// Equal up to the rounding of f32, which is much less than the change by a step of training.
 bool isNear(const DigestLine &a, const DigestLine &b) {
   constexpr double tolerance = 2e-6;
-  bool near = a.label == b.label && a.layout == b.layout && a.sums.size() == b.sums.size();
+  bool near = a.layout == b.layout && a.sums.size() == b.sums.size();
   for (std::size_t k = 0; near && k < a.sums.size(); ++k)
     near = std::abs(a.sums[k] - b.sums[k]) <= tolerance * b.sums[k | 1];
   return near;
@@ -113,8 +119,36 @@ bool hasOneDigest(const std::string &text) {
   std::set<std::string> digests;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
-    digests.insert(line.substr(line.find(' ') + 1));
+    digests.insert(std::string(unlabelled(line)));
   return digests.size() == 1;
+}
+
+/// A kind of mutants, or a field of the schema.
+struct Source {
+  std::string name, summary;
+  /// Properties for which its mutants are refused; empty: any.
+  std::vector<int> properties;
+  std::function<std::optional<plan::PlanT>(std::uint64_t seed)> make;
+};
+
+std::vector<Source> sourcesOf(const plan::PlanT &plan, bool fields) {
+  std::vector<Source> sources;
+  if (fields)
+    for (const std::string &field : planFields(plan))
+      sources.push_back(
+          {field, "", {}, [&plan, field](std::uint64_t seed) { return makeFieldMutant(plan, field, seed); }});
+  else
+    for (const MutantKind &kind : mutantKinds())
+      sources.push_back({std::string(kind.name), std::string(kind.summary), kind.properties,
+                         [&plan, &kind](std::uint64_t seed) { return makeMutant(plan, kind, seed); }});
+  return sources;
+}
+
+/// A permutation by the seed.
+template <typename T> void shuffle(std::vector<T> &list, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t k = list.size(); k > 1; --k)
+    std::swap(list[k - 1], list[random() % k]);
 }
 
 struct KindCounts {
@@ -131,27 +165,28 @@ struct Listed {
 };
 
 struct MutantReport {
-  std::map<std::string_view, KindCounts> kinds;
+  std::vector<Source> sources;
+  std::map<std::string, KindCounts, std::less<>> kinds;
   std::vector<Listed> survivors;
   /// Refused for a property that its kind does not name.
   std::vector<Listed> unexpected;
   /// By property.
   std::map<int, std::uint64_t> refused;
 
-  void add(const MutantKind &kind, std::uint64_t number, int property) {
-    KindCounts &counts = kinds[kind.name];
+  void add(const Source &source, std::uint64_t number, int property) {
+    KindCounts &counts = kinds[source.name];
     ++counts.made;
     ++counts.refused;
     ++refused[property];
-    if (std::count(kind.properties.begin(), kind.properties.end(), property) > 0)
+    if (source.properties.empty() || std::ranges::count(source.properties, property) > 0)
       ++counts.expected;
     else
-      unexpected.push_back({std::string(kind.name), number, concat("P", property)});
+      unexpected.push_back({source.name, number, concat("P", property)});
   }
-  void add(const MutantKind &kind, std::uint64_t number, const StepsOutcome &original, const StepsOutcome &mutant,
+  void add(const Source &source, std::uint64_t number, const StepsOutcome &original, const StepsOutcome &mutant,
            const CheckReport &checked) {
     using End = StepsOutcome::End;
-    KindCounts &counts = kinds[kind.name];
+    KindCounts &counts = kinds[source.name];
     ++counts.made;
     const Difference difference = compareDigests(mutant.text, original.text);
     if (mutant.end == End::printed && difference != Difference::numbers) {
@@ -160,7 +195,7 @@ struct MutantReport {
       ++counts.stopped;
     } else {
       ++counts.survived;
-      survivors.push_back({std::string(kind.name), number,
+      survivors.push_back({source.name, number,
                            mutant.end == End::crashed    ? "crashed"
                            : mutant.end == End::timedOut ? "did not end"
                                                          : "other numbers",
@@ -195,9 +230,9 @@ std::string reportText(const MutantReport &report) {
   for (const char *column : {"made", "refused", "expected", "equivalent", "rounding", "stopped", "survived"})
     text += padLeft(column, 11);
   text += "\n";
-  for (const MutantKind &kind : mutantKinds())
-    if (const auto found = report.kinds.find(kind.name); found != report.kinds.end())
-      text += rowText(kind.name, found->second);
+  for (const Source &source : report.sources)
+    if (const auto found = report.kinds.find(source.name); found != report.kinds.end())
+      text += rowText(source.name, found->second);
   text += rowText("total", report.total()) + "refused for:";
   for (const auto &[property, count] : report.refused)
     text += concat(" P", property, " ", count);
@@ -224,12 +259,12 @@ Json reportJson(const MutantReport &report, const std::string &digest, std::uint
     return rows;
   };
   Json kinds = Json::array(), refused = Json::object();
-  for (const MutantKind &kind : mutantKinds())
-    if (const auto found = report.kinds.find(kind.name); found != report.kinds.end()) {
+  for (const Source &source : report.sources)
+    if (const auto found = report.kinds.find(source.name); found != report.kinds.end()) {
       Json row = countsJson(found->second);
-      row["kind"] = kind.name;
-      row["summary"] = kind.summary;
-      row["properties"] = kind.properties;
+      row["kind"] = source.name;
+      row["summary"] = source.summary;
+      row["properties"] = source.properties;
       kinds.push_back(std::move(row));
     }
   for (const auto &[property, count] : report.refused)
@@ -251,8 +286,9 @@ Difference compareDigests(std::string_view mutant, std::string_view original) {
     const std::size_t end = mutant.find('\n'), originalEnd = original.find('\n');
     if (end == mutant.npos || originalEnd == original.npos)
       return Difference::numbers;
-    if (mutant.substr(0, end) != original.substr(0, originalEnd)) {
-      if (!isNear(DigestLine(mutant.substr(0, end)), DigestLine(original.substr(0, originalEnd))))
+    const std::string_view a = unlabelled(mutant.substr(0, end)), b = unlabelled(original.substr(0, originalEnd));
+    if (a != b) {
+      if (!isNear(DigestLine(a), DigestLine(b)))
         return Difference::numbers;
       found = Difference::rounding;
     }
@@ -309,14 +345,11 @@ std::vector<const MutantKind *> shuffledKinds(std::uint64_t seed) {
   std::vector<const MutantKind *> kinds;
   for (const MutantKind &kind : mutantKinds())
     kinds.push_back(&kind);
-  std::mt19937_64 random(seed);
-  for (std::size_t k = kinds.size(); k > 1; --k)
-    std::swap(kinds[k - 1], kinds[random() % k]);
+  shuffle(kinds, seed);
   return kinds;
 }
 
-Result<MutantTrial> tryMutants(const std::string &path, std::uint64_t mutants, std::uint64_t seed, bool json,
-                               const std::string &program) {
+Result<MutantTrial> tryMutants(const std::string &path, const MutantOptions &options, const std::string &program) {
   SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readCheckedPlan(path));
   SLUICE_ASSIGN_OR_RETURN(const StepsOutcome original, runSteps(program, file.plan, secondsPerRun));
   if (original.end != StepsOutcome::End::printed)
@@ -324,26 +357,37 @@ Result<MutantTrial> tryMutants(const std::string &path, std::uint64_t mutants, s
                        original.text.substr(0, original.text.find('\n')));
   if (!hasOneDigest(original.text))
     return internalError("the plan computes other numbers when a stream is slow, or when dead bytes are overwritten");
-  std::vector<const MutantKind *> kinds = shuffledKinds(seed);
   MutantReport report;
-  for (std::uint64_t number = 0, at = 0; number < mutants && !kinds.empty();) {
-    const MutantKind &kind = *kinds[at % kinds.size()];
-    std::optional<plan::PlanT> mutant = makeMutant(file.plan, kind, mutantSeed(seed, number));
+  report.sources = sourcesOf(file.plan, options.fields);
+  std::vector<const Source *> turns;
+  for (const Source &source : report.sources)
+    turns.push_back(&source);
+  shuffle(turns, options.seed);
+  for (std::uint64_t number = 0, at = 0; number < options.mutants && !turns.empty();) {
+    const Source &source = *turns[at % turns.size()];
+    std::optional<plan::PlanT> mutant = source.make(mutantSeed(options.seed, number));
     if (!mutant) {
-      kinds.erase(kinds.begin() + std::int64_t(at % kinds.size()));
+      turns.erase(turns.begin() + std::int64_t(at % turns.size()));
       continue;
     }
     ++at;
     CheckReport checked;
     if (!checkPlan(*mutant, &checked).isOk()) {
-      report.add(kind, number++, checked.refused());
+      report.add(source, number++, checked.refused());
       continue;
     }
-    SLUICE_ASSIGN_OR_RETURN(const StepsOutcome outcome,
-                            runSteps(program, std::move(*mutant), secondsPerRun, original.text));
-    report.add(kind, number++, original, outcome, checked);
+    const std::size_t survivors = report.survivors.size();
+    SLUICE_ASSIGN_OR_RETURN(const StepsOutcome outcome, runSteps(program, *mutant, secondsPerRun, original.text));
+    report.add(source, number++, original, outcome, checked);
+    if (report.survivors.size() != survivors && !options.survivors.empty()) {
+      SLUICE_ASSIGN_OR_RETURN(OutputFile kept, OutputFile::create(concat(options.survivors, "/", number - 1, ".plan")));
+      const std::vector<std::uint8_t> bytes = serializePlan(*mutant);
+      SLUICE_RETURN_IF_ERROR(kept.write(std::as_bytes(std::span(bytes))));
+      SLUICE_RETURN_IF_ERROR(kept.commit());
+    }
   }
-  return MutantTrial{json ? dumpJson(reportJson(report, digestText(file.plan), seed), 2) + "\n" : reportText(report),
+  return MutantTrial{options.json ? dumpJson(reportJson(report, digestText(file.plan), options.seed), 2) + "\n"
+                                  : reportText(report),
                      !report.survivors.empty()};
 }
 

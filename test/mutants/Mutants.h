@@ -1,8 +1,8 @@
 //===- Mutants.h - a trial of a plan's mutants ------------------------------------------===//
 //
-// Makes mutants of a plan (test/mutants/mutate/Mutant.h) and counts, by kind, those that the checker refuses. A mutant
-// that it accepts is executed by the program next to this one that prints digests (tools/steps/StepDigest.h), in a
-// process with a time limit, because it may crash or never end.
+// Makes mutants of a plan, by kind (test/mutants/mutate/Mutant.h) or by field of the schema (FieldMutants.h), and
+// counts those that the checker refuses. A mutant that it accepts is executed by the program next to this one that
+// prints digests (tools/steps/StepDigest.h), in a process with a time limit, because it may crash or never end.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TEST_MUTANTS_MUTANTS_H
@@ -38,15 +38,24 @@ std::uint64_t mutantSeed(std::uint64_t seed, std::uint64_t number);
 /// The kinds in the order in which their mutants are made: a permutation by the seed.
 std::vector<const MutantKind *> shuffledKinds(std::uint64_t seed);
 
+struct MutantOptions {
+  std::uint64_t mutants = 1, seed = 0;
+  /// Mutants by the fields of the schema (FieldMutants.h) instead of by kinds.
+  bool fields = false;
+  /// The report is JSON.
+  bool json = false;
+  /// A folder to which each mutant that survives is written, as NUMBER.plan; empty: none.
+  std::string survivors = {};
+};
+
 struct MutantTrial {
   std::string text;
   /// True if a mutant survived: it was accepted, and computes other numbers, crashes or does not end.
   bool hasSurvivor = false;
 };
-/// Text, or JSON, of `mutants` mutants of the plan in the file. An error if the plan itself is refused, or cannot be
-/// executed by `program`, which prints the digests of its steps.
-Result<MutantTrial> tryMutants(const std::string &path, std::uint64_t mutants, std::uint64_t seed, bool json,
-                               const std::string &program);
+/// Tries mutants of the plan in the file. An error if the plan itself is refused, or cannot be executed by `program`,
+/// which prints the digests of its steps.
+Result<MutantTrial> tryMutants(const std::string &path, const MutantOptions &options, const std::string &program);
 
 } // namespace sluice
 

@@ -8,9 +8,8 @@ file is not executed again, so a run can be ended and continued. SLUICE_MUTANT_R
 
 # ONE TEST: kinds_and_counts reads the totals of mutants_of_random_plans
 
-import random
-
-from random_recipes import SGD, Case
+from mutant_report import mutant_report
+from random_recipes import random_plan
 from sluice import *
 
 PLANS = int(os.environ.get("SLUICE_MUTANT_PLANS", "50"))
@@ -18,55 +17,11 @@ FIRST = int(os.environ.get("SLUICE_MUTANT_FIRST", "0"))
 MUTANTS = int(os.environ.get("SLUICE_MUTANTS", "6"))
 RESULTS = os.environ.get("SLUICE_MUTANT_RESULTS")
 
-# Behaviours that the random recipes do not have: models, ranks of the mesh other than those of data, settings.
-SPLIT = 'sharding.tensor={"*.in_proj.*"="column", "*.out_proj.*"="row"}'
-MODES = (
-    (("transformer", "layers=2", "vocab=11"), 1, ["sharding.dim=largest"]),
-    (("transformer", "layers=2", "dropout=0", "loss=cross-entropy"), 1, ["precision.compute=f16", "precision.loss_scale=dynamic"]),
-    (("transformer", "layers=2", "dropout=0", "loss=cross-entropy"), 1, ["loss.mean=tokens"]),
-    (("transformer", "layers=2", "dropout=0", "loss=cross-entropy"), 1, ["loss.chunk_rows=4", "precision.compute=bf16", "precision.reduce=f32"]),
-    (("mlp-stack", "dim=8"), 2, ["mesh.tensor=2", SPLIT, "gradient.clip_norm=0.5"]),
-    (("nested-recompute", "layers=2", "dim=8"), 1, ["recompute.policy=marked"]),
-    (("mlp-sequence", "count=3", "dim=12"), 1, ['memory.offload=["parameters", "optimizer"]']),
-    (("transformer", "layers=3", "dropout=0"), 1, ['memory.offload=["activations"]']),
-    (("linear-mlps", "count=3", "dim=8"), 1, ["optimizer.in_backward=true"]),
-    (("conv", "stem=4", "hidden=6", "height=16", "width=16"), 1, []),
-    (("moe",), 2, ["mesh.expert=2", 'sharding.expert=["*.experts.*"]']),
-)
-
 Counts = collections.namedtuple("Counts", "made refused expected equivalent rounding stopped survived")
 totals = collections.defaultdict(lambda: [0] * len(Counts._fields))
 # Of each kind: the change, and the numbers of the properties that it violates.
 changes = {}
 digests = set()
-
-
-def random_plan(number):
-    """Every fourth plan has one of MODES on a random mesh, the others are those of the random recipes, with SGD."""
-    if number % 4 != 3:
-        case = Case(number)
-        return Plan(case.model, case.recipe + case.step)
-    r = random.Random(number)
-    model, others, settings = MODES[number // 4 % len(MODES)]
-    shard, replicate = r.choice([(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (1, 2)] if others == 1 else [(1, 1), (2, 1), (1, 2)])
-    recipe = [f"mesh.shard={shard}", f"mesh.replicate={replicate}", f"gradient.microbatches={r.choice([1, 1, 2, 3])}"]
-    recipe += r.choice([["recompute.policy=block"], []]) if not any("recompute" in setting for setting in settings) else []
-    return Plan(zoo(*model), recipe + settings + r.choice([[], SGD]))
-
-
-def mutate(number):
-    """The report of the mutants of a plan."""
-    saved = Path(RESULTS) / f"{number}.json" if RESULTS else None
-    if saved and saved.exists():
-        return json.loads(saved.read_text())
-    done = try_run("sluice-mutants", random_plan(number).path, MUTANTS, "--seed", number, "--json")
-    if not expect(done.returncode in (0, 1), f"plan {number}: exit {done.returncode}\n{done.stderr}"):
-        return None
-    if saved:
-        saved.parent.mkdir(parents=True, exist_ok=True)
-        saved.with_suffix(".new").write_text(done.stdout)
-        saved.with_suffix(".new").rename(saved)
-    return json.loads(done.stdout)
 
 
 def write_report(path):
@@ -82,11 +37,7 @@ def write_report(path):
 @test
 def mutants_of_random_plans():
     for number in range(FIRST, FIRST + PLANS):
-        try:
-            report = mutate(number)
-        except Failed as failure:
-            expect(False, f"plan {number}: {failure}")
-            continue
+        report = mutant_report(number, lambda: random_plan(number), MUTANTS, RESULTS)
         if not report:
             continue
         digests.add(report["digest"])

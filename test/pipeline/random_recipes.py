@@ -84,3 +84,32 @@ class Case:
         if self.strategy == "no_shard" or self.shard == 1:
             return 0, over_replicas if self.shard * self.replicate > 1 else 0
         return over_shards, over_replicas if self.replicate > 1 else 0
+
+
+# Behaviours that the random recipes do not have: models, ranks of the mesh other than those of data, settings.
+MODES = (
+    (("transformer", "layers=2", "vocab=11"), 1, ["sharding.dim=largest"]),
+    (("transformer", "layers=2", "dropout=0", "loss=cross-entropy"), 1, ["precision.compute=f16", "precision.loss_scale=dynamic"]),
+    (("transformer", "layers=2", "dropout=0", "loss=cross-entropy"), 1, ["loss.mean=tokens"]),
+    (("transformer", "layers=2", "dropout=0", "loss=cross-entropy"), 1, ["loss.chunk_rows=4", "precision.compute=bf16", "precision.reduce=f32"]),
+    (("mlp-stack", "dim=8"), 2, ["mesh.tensor=2", SPLIT, "gradient.clip_norm=0.5"]),
+    (("nested-recompute", "layers=2", "dim=8"), 1, ["recompute.policy=marked"]),
+    (("mlp-sequence", "count=3", "dim=12"), 1, ['memory.offload=["parameters", "optimizer"]']),
+    (("transformer", "layers=3", "dropout=0"), 1, ['memory.offload=["activations"]']),
+    (("linear-mlps", "count=3", "dim=8"), 1, ["optimizer.in_backward=true"]),
+    (("conv", "stem=4", "hidden=6", "height=16", "width=16"), 1, []),
+    (("moe",), 2, ["mesh.expert=2", 'sharding.expert=["*.experts.*"]']),
+)
+
+
+def random_plan(number):
+    """Every fourth plan has one of MODES on a random mesh, the others are those of the random recipes, with SGD."""
+    if number % 4 != 3:
+        case = Case(number)
+        return Plan(case.model, case.recipe + case.step)
+    r = random.Random(number)
+    model, others, settings = MODES[number // 4 % len(MODES)]
+    shard, replicate = r.choice([(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (1, 2)] if others == 1 else [(1, 1), (2, 1), (1, 2)])
+    recipe = [f"mesh.shard={shard}", f"mesh.replicate={replicate}", f"gradient.microbatches={r.choice([1, 1, 2, 3])}"]
+    recipe += r.choice([["recompute.policy=block"], []]) if not any("recompute" in setting for setting in settings) else []
+    return Plan(zoo(*model), recipe + settings + r.choice([[], SGD]))

@@ -13,6 +13,7 @@
 #include "runtime/kernel/cpu/Numbers.h"
 #include "runtime/train/DataOrder.h"
 #include "runtime/train/Feeder.h"
+#include "runtime/train/LearningRate.h"
 #include "runtime/train/Ranks.h"
 #include "runtime/train/ShardRuns.h"
 #include "runtime/train/Trainer.h"
@@ -106,6 +107,13 @@ public:
     return {};
   }
 
+  /// The schedule of a run of 100 steps. The steps below have another one, at which each of them changes the weights.
+  void addRates() {
+    const LearningRate rate(plan, 100);
+    for (std::uint64_t step = 0; step < 100; ++step)
+      addSum(rate.at(step));
+  }
+
   /// Adds to each element of each parameter a number of its name and global index.
   Status varyParameters() {
     for (const auto &parameter : plan.parameters) {
@@ -122,6 +130,11 @@ public:
   }
 
 private:
+  void addSum(double value) {
+    append(bytes, &value, sizeof value);
+    sums.insert(sums.end(), {value, std::abs(value)});
+  }
+
   Status forEachRun(const plan::ParameterT &parameter, const std::function<Status(int, const ShardRun &)> &visit) {
     const std::vector<std::uint32_t> axes = shardAxes(parameter);
     return forEachShardRun(plan, parameter, [&](const ShardRun &run) {
@@ -174,11 +187,6 @@ private:
   std::vector<double> sums;
 };
 
-bool trains(const plan::EntryT &entry) {
-  return std::ranges::none_of(entry.sections,
-                              [](const auto &section) { return section->kind == plan::SectionKind::init; });
-}
-
 } // namespace
 
 Result<std::string> digestSteps(const plan::PlanT &plan, const StepDigestOptions &options) {
@@ -195,11 +203,13 @@ Result<std::string> digestSteps(const plan::PlanT &plan, const StepDigestOptions
   GroupRanks ranks(plan, std::move(group));
   Numbers numbers(ranks);
   SLUICE_RETURN_IF_ERROR(initialize(ranks, 1, "").takeStatus());
+  numbers.addRates();
   SLUICE_RETURN_IF_ERROR(numbers.addTensors());
   SLUICE_RETURN_IF_ERROR(numbers.varyParameters());
-  for (const auto &entry : plan.entries) {
-    if (!trains(*entry))
+  for (int e = 0; e < static_cast<int>(plan.entries.size()); ++e) {
+    if (e == findEntry(plan, "init"))
       continue;
+    const plan::EntryT *entry = plan.entries[static_cast<std::size_t>(e)].get();
     FeederOptions data;
     data.data = {"random:7"};
     data.seed = 1;

@@ -1,9 +1,9 @@
 //===- StepDigest.h - all numbers of a few steps of a plan, as a digest ----------------===//
 //
-// Two plans compute the same if they have the same digest: initial weights, every output of every step, and every
-// parameter, optimizer state and variable after the last one, on each rank, at the position in the global tensor that
-// the plan declares. The data are random, and the weights differ from each other: the initial values of most plans
-// contain constants, which hide an exchange.
+// Two plans compute the same if they have the same digest: the learning-rate schedule, initial weights, every output of
+// every step, and every parameter, optimizer state and variable after the last one, on each rank, at the position in
+// the global tensor that the plan declares. The data are random, and the weights differ from each other: the initial
+// values of most plans contain constants, which hide an exchange.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_TOOLS_STEPS_STEPDIGEST_H

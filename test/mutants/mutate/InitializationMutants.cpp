@@ -59,11 +59,13 @@ bool sameKey(Mutation &m) {
 bool declaredInitializer(Mutation &m) {
   if (m.plan.parameters.empty())
     return false;
-  plan::InitializerT &initializer = *m.plan.parameters[m.below(m.plan.parameters.size())]->initializer;
+  plan::InitializerT *initializer = m.plan.parameters[m.below(m.plan.parameters.size())]->initializer.get();
+  if (!initializer)
+    return false;
   if (m.coin())
-    initializer.kind = plan::InitializerKind(m.below(5));
+    initializer->kind = plan::InitializerKind(m.below(5));
   else
-    initializer.b += 0.5;
+    initializer->b += 0.5;
   return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/plan/Checker.h"
 #include "runtime/plan/Serialize.h"
+#include "test/mutants/mutate/FieldMutants.h"
 #include "test/mutants/mutate/Mutant.h"
 
 #include <gtest/gtest.h>
@@ -114,6 +115,34 @@ TEST(Mutant, IsRefusedForItsProperty) {
       }
     EXPECT_GT(made, 0);
   }
+}
+
+TEST(FieldMutant, IsAFunctionOfTheSeed) {
+  const plan::PlanT plan = goodPlan();
+  const std::vector<std::string> fields = planFields(plan);
+  EXPECT_GE(fields.size(), 120u);
+  EXPECT_EQ(std::ranges::count(fields, "Plan.digest"), 0);
+  for (const char *field : {"Plan.major", "Instruction.operation", "View.shape", "Parameter.initializer"})
+    EXPECT_EQ(std::ranges::count(fields, field), 1) << field;
+  for (const std::string &field : fields) {
+    SCOPED_TRACE(field);
+    bool isMade = false;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const std::optional<plan::PlanT> first = makeFieldMutant(plan, field, seed),
+                                       second = makeFieldMutant(plan, field, seed);
+      ASSERT_EQ(first.has_value(), second.has_value());
+      if (!first)
+        continue;
+      isMade = true;
+      EXPECT_EQ(first->digest, second->digest);
+      EXPECT_NE(first->digest, plan.digest);
+      // It is what a file has: a refusal is not for its digest.
+      const Digest digest = canonicalDigest(*first);
+      EXPECT_TRUE(std::ranges::equal(first->digest, digest));
+    }
+    EXPECT_TRUE(isMade);
+  }
+  EXPECT_FALSE(makeFieldMutant(plan, "View.colour", 0));
 }
 
 } // namespace
