@@ -222,7 +222,7 @@ public:
     return id;
   }
 
-  /// A parameter in f32 with a new buffer, sharded on `dim` along `axes`.
+  /// A parameter in f32 of zeros with a new buffer, sharded on `dim` along `axes`.
   plan::ParameterT &parameter(std::string name, Shape shape, int dim = -1, std::vector<std::uint32_t> axes = {}) {
     Shape shard = shape;
     if (dim >= 0)
@@ -230,6 +230,7 @@ public:
           chunkOf(shape[static_cast<std::size_t>(dim)], static_cast<std::int64_t>(groupSize(plan, axes)));
     plan::ParameterT &added = parameter(name, shape, std::move(axes), buffer(*elementCount(shard) * sizeof(float)));
     added.dtype = plan::DType::f32;
+    added.initializer = std::make_unique<plan::InitializerT>();
     added.dim = dim;
     added.chunk = dim < 0 ? 0 : shard[static_cast<std::size_t>(dim)];
     return added;

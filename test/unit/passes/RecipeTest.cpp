@@ -311,8 +311,7 @@ TEST(Recipe, DecayStepsOfWsd) {
 
 TEST(RecipeErrors, Files) {
   Recipe recipe;
-  EXPECT_EQ(recipe.addFile("/nowhere/r.toml").message(),
-            "cannot read '/nowhere/r.toml': No such file or directory");
+  EXPECT_EQ(recipe.addFile("/nowhere/r.toml").message(), "cannot read '/nowhere/r.toml': No such file or directory");
   EXPECT_EQ(recipe.addFile("/").message(), "cannot read '/', expected a regular file but got a directory");
   EXPECT_EQ(errorOf("mesh.shard = \n").substr(0, 42), "r.toml:1: recipe that is not TOML: Error w");
   EXPECT_EQ(errorOf("[=]").substr(0, 33), "r.toml:1: recipe that is not TOML");
