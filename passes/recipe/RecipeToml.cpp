@@ -100,7 +100,7 @@ static Status addTable(Recipe &recipe, const toml::table &table, const std::stri
 }
 
 Status Recipe::addText(std::string_view text, const std::string &name) {
-  toml::parse_result parsed = toml::parse(text);
+  toml::parse_result parsed = parseToml(text);
   if (!parsed) {
     const toml::source_region &where = parsed.error().source();
     return inputError(name + ":" + std::to_string(where.begin.line) +
@@ -125,7 +125,7 @@ Status Recipe::addSetting(std::string_view setting, std::string_view means) {
     name.pop_back();
   if (text == "default")
     return unset(name, origin);
-  toml::parse_result parsed = toml::parse("value = " + text);
+  toml::parse_result parsed = parseToml("value = " + text);
   if (parsed && parsed.table().size() == 1)
     return addNode(*this, name, *parsed.table().get("value"), origin);
   return add(name, RecipeValue(text), origin);

@@ -22,7 +22,7 @@ public:
   std::vector<CLI::ConfigItem> from_config(std::istream &input) const override {
     const std::string path = app.get_config_ptr()->as<std::string>();
     const std::string text(std::istreambuf_iterator<char>(input), {});
-    const toml::parse_result parsed = toml::parse(text, path);
+    const toml::parse_result parsed = parseToml(text, path);
     if (!parsed)
       throw errorAt(path, parsed.error().source(), std::string(parsed.error().description()));
     std::vector<CLI::ConfigItem> items;

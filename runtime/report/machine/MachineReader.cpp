@@ -47,7 +47,7 @@ public:
 private:
   /// Parses a file and those that it is based on; their keys are replaced by its own.
   Result<toml::table> load(const std::string &text, const std::string &name, int depth) const {
-    toml::parse_result parsed = toml::parse(text, name);
+    toml::parse_result parsed = parseToml(text, name);
     if (!parsed)
       return inputError(name + ":" + std::to_string(parsed.error().source().begin.line) + ": " +
                         std::string(parsed.error().description()));
