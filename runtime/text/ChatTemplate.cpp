@@ -26,6 +26,7 @@ Result<ChatTemplate> ChatTemplate::open(const Tokenizer &tokenizer) {
     return inputError(fmt::format("tokenizer '{}' has no chat template", tokenizer.files[0]))
         .withNote("put the model's chat_template.jinja or tokenizer_config.json in the folder of the tokenizer");
   ChatTemplate chat;
+  chat.now = settings.now;
   SLUICE_ASSIGN_OR_RETURN(chat.plain, parse(settings.chatTemplate));
   chat.withTools = chat.plain;
   if (!settings.toolTemplate.empty()) {
@@ -43,6 +44,10 @@ Result<ChatTemplate> ChatTemplate::open(const Tokenizer &tokenizer) {
   chat.variables["tools"] = nullptr;
   chat.variables["documents"] = nullptr;
   return chat;
+}
+
+std::string ChatTemplate::times() const {
+  return text::timesOf(*plain.nodes, now) + text::timesOf(*withTools.nodes, now);
 }
 
 bool ChatTemplate::mentions(std::string_view name) const {
@@ -69,7 +74,7 @@ Result<text::JinjaOutput> ChatTemplate::render(const Conversation &conversation,
   all["add_generation_prompt"] = generates;
   for (auto item = conversation.variables.begin(); item != conversation.variables.end(); ++item)
     all[item.key()] = *item;
-  return text::renderJinja(*templateOf(conversation).nodes, all);
+  return text::renderJinja(*templateOf(conversation).nodes, all, now);
 }
 
 Result<text::JinjaOutput> ChatTemplate::render(const Conversation &conversation, bool generates) const {

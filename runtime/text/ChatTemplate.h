@@ -24,6 +24,8 @@ public:
 
   /// True if the template has this name.
   bool mentions(std::string_view name) const;
+  /// The times that the templates read (timesOf()).
+  std::string times() const;
 
   /// `generates`: with the beginning of an answer.
   Result<text::JinjaOutput> render(const Conversation &conversation, bool generates) const;
@@ -43,6 +45,7 @@ private:
   /// The one for conversations with tools may be different.
   Template plain, withTools;
   Json variables;
+  std::int64_t now = 0;
 
   static Result<Template> parse(const std::string &text);
   const Template &templateOf(const Conversation &conversation) const;

@@ -1,9 +1,10 @@
 //===- Jinja.h - the subset of Jinja that chat templates use --------------------------------===//
 //
 // Statements: for (with else, if, break and continue), if, set (of a variable, of a namespace's member, of a block),
-// generation. Expressions: those of Jinja without calls of macros. Values are JSON; an undefined value is discarded
-// JSON. Blanks around tags are removed as transformers does: trim_blocks and lstrip_blocks. Syntax outside the subset
-// is an error when the template is parsed, or when it is rendered and reaches an unknown filter, test or method.
+// macro, generation. Expressions: those of Jinja; a macro is called by its name. Values are JSON; an undefined value is
+// discarded JSON. Blanks around tags are removed as transformers does: trim_blocks and lstrip_blocks. Syntax outside
+// the subset is an error when the template is parsed, or when it is rendered and reaches an unknown filter, test or
+// method.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TEXT_JINJA_H
@@ -13,6 +14,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/text/Split.h"
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -28,7 +30,8 @@ using JinjaNodes = std::vector<std::unique_ptr<JinjaNode>>;
 struct JinjaNode {
   enum class Kind {
     // Statements: text; parts[0] printed; branches of an if; a loop over parts[0] with filter parts[1]; names = value;
-    // name.member = value; a name for a block's text; a body whose place in the output is recorded.
+    // name.member = value; a name for a block's text; a body whose place in the output is recorded; a body with a name
+    // and parameters, whose default values are parts.
     data,
     print,
     branches,
@@ -37,6 +40,7 @@ struct JinjaNode {
     setMember,
     setBlock,
     generation,
+    macro,
     breakLoop,
     continueLoop,
     // Expressions: a literal; a variable; lists and dicts of parts; parts[0] with member `text` or index parts[1]; a
@@ -63,6 +67,8 @@ struct JinjaNode {
   std::vector<std::string> names = {};
   /// Bodies of a statement, of which the last is `else` if there is one more than conditions.
   std::vector<JinjaNodes> bodies = {};
+  /// Of the tree below: an evaluator and the destructor are recursive.
+  int depth = 1;
 };
 
 /// Parses a template. Errors name the line.
@@ -74,8 +80,13 @@ struct JinjaOutput {
   std::vector<Range> generated;
 };
 
-/// `variables`: an object. raise_exception() of the template is an error with its message.
-Result<JinjaOutput> renderJinja(const JinjaNodes &nodes, const Json &variables);
+/// `variables`: an object. raise_exception() of the template is an error with its message. strftime_now() has the local
+/// time of `now`, in seconds since 1970.
+Result<JinjaOutput> renderJinja(const JinjaNodes &nodes, const Json &variables, std::int64_t now);
+
+/// The results of a template's calls of strftime_now(), by which its output depends on `now`. If a format is no
+/// literal, the time to the second. Empty if the template does not call it.
+std::string timesOf(const JinjaNodes &nodes, std::int64_t now);
 
 } // namespace sluice::text
 

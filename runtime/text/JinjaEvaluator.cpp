@@ -4,6 +4,7 @@
 #include "runtime/text/JinjaFunctions.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <map>
 
@@ -17,10 +18,12 @@ constexpr std::uint64_t longestRange = 1 << 20;
 /// Limit of the work of a template, so that it can neither run forever nor exhaust the memory: an expression, a
 /// statement, a member of a value or 4 KiB of text count 1. A long conversation needs a fraction of this.
 constexpr std::uint64_t mostWork = 1 << 19, bytesOfWork = 4096;
+/// Limit of nested evaluations, so that calls of macros cannot exhaust the stack.
+constexpr int deepestEvaluation = 1000;
 
 class Evaluator {
 public:
-  explicit Evaluator(const Json &variables) {
+  Evaluator(const Json &variables, std::int64_t now) : now(now) {
     scopes.emplace_back();
     for (auto item = variables.begin(); item != variables.end(); ++item)
       scopes.back()[item.key()] = *item;
@@ -36,7 +39,22 @@ public:
 private:
   enum class Flow { next, breakLoop, continueLoop };
 
+  /// While it exists, one more evaluation is nested.
+  class Level {
+  public:
+    explicit Level(int &depth) : depth(depth) { ++depth; }
+    ~Level() { --depth; }
+    Level(const Level &) = delete;
+    Level &operator=(const Level &) = delete;
+
+  private:
+    int &depth;
+  };
+
   std::vector<std::map<std::string, Json, std::less<>>> scopes;
+  std::map<std::string, const JinjaNode *, std::less<>> macros;
+  std::int64_t now;
+  int depth = 0;
   JinjaOutput output;
   /// The first error. After it, nothing is rendered.
   Status failure;
@@ -90,7 +108,21 @@ private:
     return Flow::next;
   }
 
+  /// The text of a body, which is no part of the output.
+  std::string capture(const JinjaNodes &body) {
+    const std::size_t begin = output.text.size(), marks = output.generated.size();
+    render(body);
+    std::string text = output.text.substr(begin);
+    output.text.resize(begin);
+    if (output.generated.size() != marks)
+      fail("a generation statement within a macro or a set statement is not supported");
+    return text;
+  }
+
   Flow render(const JinjaNode &node) {
+    const Level level(depth);
+    if (depth > deepestEvaluation)
+      fail("the template nests too deeply");
     if (!count(node.text.size()))
       return Flow::next;
     switch (node.kind) {
@@ -118,12 +150,13 @@ private:
       break;
     }
     case Kind::setBlock: {
-      const std::size_t begin = output.text.size();
-      render(node.bodies[0]);
-      scopes.back()[node.text] = output.text.substr(begin);
-      output.text.resize(begin);
+      std::string text = capture(node.bodies[0]);
+      scopes.back()[node.text] = std::move(text);
       break;
     }
+    case Kind::macro:
+      macros[node.text] = &node;
+      break;
     case Kind::generation: {
       const std::size_t begin = output.text.size();
       scopes.emplace_back();
@@ -238,6 +271,9 @@ private:
   }
 
   Json evaluate(const JinjaNode &node) {
+    const Level level(depth);
+    if (depth > deepestEvaluation)
+      fail("the template nests too deeply");
     if (!failure.isOk())
       return undefinedValue();
     const Json *stored = place(node);
@@ -276,6 +312,8 @@ private:
     case Kind::filter:
       return orFail(applyFilter(node.text, evaluate(*node.parts[0]), argumentsOf(node)));
     case Kind::test:
+      if ((node.text == "defined" || node.text == "undefined") && isFunction(*node.parts[0]))
+        return node.text == "defined";
       return orFail(applyTest(node.text, evaluate(*node.parts[0]), argumentsOf(node)), false);
     case Kind::unary: {
       const Json value = evaluate(*node.parts[0]);
@@ -347,7 +385,47 @@ private:
     }
     if (callee.text == "range")
       return range(arguments);
+    if (callee.text == "strftime_now") {
+      const Json format = arguments.get(0, "format");
+      return format.is_string() ? Json(orFail(formatTime(format.get<std::string>(), now), std::string()))
+                                : fail("strftime_now(), expected a text with the format");
+    }
+    if (const auto macro = macros.find(callee.text); macro != macros.end())
+      return call(*macro->second, arguments);
     return fail(fmt::format("function '{}' is not supported", callee.text));
+  }
+
+  /// True for the name of a function or macro that no variable has.
+  bool isFunction(const JinjaNode &node) {
+    static constexpr std::array<std::string_view, 5> names = {"raise_exception", "namespace", "dict", "range",
+                                                              "strftime_now"};
+    return node.kind == Kind::name && !find(node.text) &&
+           (macros.contains(node.text) || std::ranges::find(names, node.text) != names.end());
+  }
+
+  /// The text of a macro. It reads its parameters and the variables of the template, but not those of loops around the
+  /// call.
+  Json call(const JinjaNode &macro, const JinjaArguments &arguments) {
+    if (arguments.values.size() > macro.names.size())
+      return fail(fmt::format("macro '{}', expected at most {} arguments but got {}", macro.text, macro.names.size(),
+                              arguments.values.size()));
+    for (const auto &[name, value] : arguments.named)
+      if (std::ranges::find(macro.names, name) == macro.names.end())
+        return fail(fmt::format("macro '{}' has no parameter '{}'", macro.text, name));
+    std::vector<std::map<std::string, Json, std::less<>>> outer(std::make_move_iterator(scopes.begin() + 1),
+                                                                std::make_move_iterator(scopes.end()));
+    scopes.resize(1);
+    scopes.emplace_back();
+    for (std::size_t i = 0; i < macro.names.size(); ++i) {
+      Json value = arguments.get(i, macro.names[i]);
+      if (value.is_discarded() && macro.parts[i])
+        value = evaluate(*macro.parts[i]);
+      scopes.back()[macro.names[i]] = std::move(value);
+    }
+    std::string text = capture(macro.bodies[0]);
+    scopes.resize(1);
+    scopes.insert(scopes.end(), std::make_move_iterator(outer.begin()), std::make_move_iterator(outer.end()));
+    return text;
   }
 
   Json range(const JinjaArguments &arguments) {
@@ -373,8 +451,26 @@ private:
 
 } // namespace
 
-Result<JinjaOutput> renderJinja(const JinjaNodes &nodes, const Json &variables) {
-  return Evaluator(variables).run(nodes);
+Result<JinjaOutput> renderJinja(const JinjaNodes &nodes, const Json &variables, std::int64_t now) {
+  return Evaluator(variables, now).run(nodes);
+}
+
+std::string timesOf(const JinjaNodes &nodes, std::int64_t now) {
+  std::string times;
+  for (const auto &node : nodes) {
+    if (!node)
+      continue;
+    if (node->kind == Kind::call && node->parts[0]->kind == Kind::name && node->parts[0]->text == "strftime_now") {
+      const bool isLiteral = node->parts.size() == 2 && node->parts[1]->value.is_string();
+      const std::string format = isLiteral ? node->parts[1]->value.get<std::string>() : "%Y-%m-%d %H:%M:%S %z";
+      const Result<std::string> time = formatTime(format, now);
+      times += (time.isOk() ? *time : format) + "\n";
+    }
+    times += timesOf(node->parts, now);
+    for (const JinjaNodes &body : node->bodies)
+      times += timesOf(body, now);
+  }
+  return times;
 }
 
 } // namespace sluice::text

@@ -3,6 +3,7 @@
 #include "runtime/text/Unicode.h"
 
 #include <algorithm>
+#include <ctime>
 #include <fmt/format.h>
 
 namespace sluice::text {
@@ -98,6 +99,20 @@ static Json splitText(const std::string &text, const JinjaArguments &arguments) 
   if (!word.empty())
     parts.push_back(word);
   return parts;
+}
+
+Result<std::string> formatTime(const std::string &format, std::int64_t now) {
+  const std::time_t seconds = now;
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  // A text that is not empty, because an empty one cannot be told from one that is too long.
+  const std::string longer = format + " ";
+  std::string text(std::size_t(1) << 16, '\0');
+  const std::size_t length = std::strftime(text.data(), text.size(), longer.c_str(), &local);
+  if (length == 0)
+    return inputError("strftime_now(): the text is too long");
+  text.resize(length - 1);
+  return text;
 }
 
 /// upper, lower, capitalize and title of ASCII text.

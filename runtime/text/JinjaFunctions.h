@@ -30,6 +30,9 @@ bool isTrue(const Json &value);
 /// The text of {{ value }}: of texts, numbers, True, False and None. Others are an error.
 Result<std::string> textOf(const Json &value);
 
+/// As strftime() of Python, in local time; `now` is in seconds since 1970.
+Result<std::string> formatTime(const std::string &format, std::int64_t now);
+
 Result<Json> applyFilter(const std::string &name, const Json &value, const JinjaArguments &arguments);
 Result<bool> applyTest(const std::string &name, const Json &value, const JinjaArguments &arguments);
 Result<Json> callMethod(const std::string &name, const Json &value, const JinjaArguments &arguments);

@@ -32,7 +32,23 @@ private:
   /// What the last tag removes of the text after it.
   enum class Strip { nothing, newline, blanks } strip = Strip::nothing;
 
-  std::size_t line() const { return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n')); }
+  /// Lines before `counted`.
+  mutable std::size_t lines = 0, counted = 0;
+
+  /// `at` only grows, so each byte is counted once.
+  std::size_t line() const {
+    for (; counted < at; ++counted)
+      lines += text[counted] == '\n';
+    return 1 + lines;
+  }
+  /// The next beginning of a tag; the size of the text if it has none.
+  std::size_t findTag() const {
+    std::size_t tag = text.find('{', at);
+    while (tag != std::string::npos &&
+           (tag + 1 == text.size() || std::string_view("{%#").find(text[tag + 1]) == std::string_view::npos))
+      tag = text.find('{', tag + 1);
+    return std::min(tag, text.size());
+  }
   void add(JinjaToken::Kind kind, std::string content) { tokens.push_back({kind, std::move(content), line()}); }
   bool startsWith(std::string_view part) const { return std::string_view(text).substr(at).starts_with(part); }
   Status error(std::string_view problem) const {
@@ -40,7 +56,7 @@ private:
   }
 
   Status step() {
-    const std::size_t tag = std::min({text.find("{{", at), text.find("{%", at), text.find("{#", at), text.size()});
+    const std::size_t tag = findTag();
     std::string data = text.substr(at, tag - at);
     if (strip == Strip::newline && data.starts_with('\n'))
       data.erase(0, 1);

@@ -12,21 +12,9 @@ namespace {
 using Kind = JinjaNode::Kind;
 using Node = std::unique_ptr<JinjaNode>;
 
-/// Deeper expressions and blocks are errors, so that a template cannot exhaust the stack.
-constexpr int deepest = 100;
-
-Node make(Kind kind, std::string text = {}) {
-  Node node = std::make_unique<JinjaNode>();
-  node->kind = kind;
-  node->text = std::move(text);
-  return node;
-}
-
-template <typename... Parts> Node make(Kind kind, std::string text, Parts... parts) {
-  Node node = make(kind, std::move(text));
-  (node->parts.push_back(std::move(parts)), ...);
-  return node;
-}
+/// Deeper expressions and blocks are errors, so that a template cannot exhaust the stack: of the parser, and of the
+/// recursive functions of trees, which are deep without brackets too, as 1 + 1 + 1.
+constexpr int deepest = 100, deepestTree = 400;
 
 class Parser {
 public:
@@ -45,6 +33,33 @@ private:
   int depth = 0;
   /// The first error. After it, every token is the end of the template.
   Status failure;
+
+  Node make(Kind kind, std::string text = {}) {
+    Node node = std::make_unique<JinjaNode>();
+    node->kind = kind;
+    node->text = std::move(text);
+    return node;
+  }
+  template <typename... Parts> Node make(Kind kind, std::string text, Parts... parts) {
+    Node node = make(kind, std::move(text));
+    (add(*node, std::move(parts)), ...);
+    return node;
+  }
+  void grow(JinjaNode &node, const Node &part) {
+    if (part)
+      node.depth = std::max(node.depth, part->depth + 1);
+    if (node.depth > deepestTree)
+      fail("the template nests too deeply");
+  }
+  void add(JinjaNode &node, Node part) {
+    grow(node, part);
+    node.parts.push_back(std::move(part));
+  }
+  void addBody(JinjaNode &node, JinjaNodes body) {
+    for (const Node &part : body)
+      grow(node, part);
+    node.bodies.push_back(std::move(body));
+  }
 
   const JinjaToken &token() const { return failure.isOk() ? tokens[at] : tokens.back(); }
   bool is(JinjaToken::Kind kind) const { return token().kind == kind; }
@@ -124,6 +139,8 @@ private:
       return loop();
     if (name == "set")
       return assignment();
+    if (name == "macro")
+      return macro();
     if (name == "break" || name == "continue") {
       endStatement();
       return make(name == "break" ? Kind::breakLoop : Kind::continueLoop);
@@ -131,7 +148,7 @@ private:
     if (name == "generation") {
       endStatement();
       Node node = make(Kind::generation);
-      node->bodies.push_back(body({"endgeneration"}));
+      addBody(*node, body({"endgeneration"}));
       endStatement("endgeneration");
       return node;
     }
@@ -141,16 +158,16 @@ private:
 
   Node branches() {
     Node node = make(Kind::branches);
-    node->parts.push_back(expression());
+    add(*node, expression());
     endStatement();
     for (;;) {
-      node->bodies.push_back(body({"elif", "else", "endif"}));
+      addBody(*node, body({"elif", "else", "endif"}));
       if (takeName("elif")) {
-        node->parts.push_back(expression());
+        add(*node, expression());
         endStatement();
       } else if (takeName("else")) {
         endStatement();
-        node->bodies.push_back(body({"endif"}));
+        addBody(*node, body({"endif"}));
         break;
       } else {
         break;
@@ -168,15 +185,31 @@ private:
     if (!takeName("in"))
       fail(fmt::format("expected 'in' but got {}", found()));
     // The condition is not part of the list's expression.
-    node->parts.push_back(orExpression());
-    node->parts.push_back(takeName("if") ? expression() : nullptr);
+    add(*node, orExpression());
+    add(*node, takeName("if") ? expression() : nullptr);
     endStatement();
-    node->bodies.push_back(body({"else", "endfor"}));
+    addBody(*node, body({"else", "endfor"}));
     if (takeName("else")) {
       endStatement();
-      node->bodies.push_back(body({"endfor"}));
+      addBody(*node, body({"endfor"}));
     }
     endStatement("endfor");
+    return node;
+  }
+
+  Node macro() {
+    Node node = make(Kind::macro, expectName());
+    expect("(");
+    while (!isSymbol(")") && failure.isOk()) {
+      node->names.push_back(expectName());
+      add(*node, takeSymbol("=") ? expression() : nullptr);
+      if (!takeSymbol(","))
+        break;
+    }
+    expect(")");
+    endStatement();
+    addBody(*node, body({"endmacro"}));
+    endStatement("endmacro");
     return node;
   }
 
@@ -189,12 +222,12 @@ private:
     if (is(JinjaToken::Kind::endStatement) && node->kind == Kind::set) {
       endStatement();
       node->kind = Kind::setBlock;
-      node->bodies.push_back(body({"endset"}));
+      addBody(*node, body({"endset"}));
       endStatement("endset");
       return node;
     }
     expect("=");
-    node->parts.push_back(expression());
+    add(*node, expression());
     endStatement();
     return node;
   }
@@ -302,7 +335,7 @@ private:
         if (takeSymbol("("))
           arguments(*node, ")");
         else if (is(JinjaToken::Kind::string) || is(JinjaToken::Kind::number))
-          node->parts.push_back(primary());
+          add(*node, primary());
         if (isNot)
           node = make(Kind::unary, "not", std::move(node));
       } else {
@@ -347,7 +380,7 @@ private:
         take();
       }
       node.names.push_back(std::move(name));
-      node.parts.push_back(expression());
+      add(node, expression());
       if (!takeSymbol(","))
         break;
     }
@@ -388,7 +421,7 @@ private:
       if (isSymbol(",")) {
         node = make(Kind::list, "", std::move(node));
         while (takeSymbol(",") && !isSymbol(")"))
-          node->parts.push_back(expression());
+          add(*node, expression());
       }
       expect(")");
       return node;
@@ -401,9 +434,9 @@ private:
     if (takeSymbol("{")) {
       Node node = make(Kind::dict);
       while (!isSymbol("}") && failure.isOk()) {
-        node->parts.push_back(expression());
+        add(*node, expression());
         expect(":");
-        node->parts.push_back(expression());
+        add(*node, expression());
         if (!takeSymbol(","))
           break;
       }

@@ -51,6 +51,8 @@ struct TokenizerSettings {
   std::vector<std::pair<std::string, bool>> normalizerFlags;
   /// Jinja text; empty: none. The second is for conversations with tools, if it is different.
   std::string chatTemplate, toolTemplate;
+  /// The time of the templates' strftime_now(), in seconds since 1970.
+  std::int64_t now = 0;
 };
 
 class Tokenizer {

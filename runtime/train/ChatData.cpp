@@ -93,6 +93,11 @@ Result<ChatRows> readChat(const std::string &path, DataFormat format, Tokenizer 
   return rows;
 }
 
+std::string chatTimes(const Tokenizer &tokenizer) {
+  const Result<ChatTemplate> chat = ChatTemplate::open(tokenizer);
+  return chat.isOk() ? chat->times() : "";
+}
+
 Status writeChatRows(const std::string &path, const ChatRows &rows, std::uint64_t length) {
   const auto tensor = [&](const char *name, const std::vector<std::int32_t> &values) {
     return SafetensorsTensor{

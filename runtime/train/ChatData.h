@@ -26,6 +26,9 @@ struct ChatRows {
 Result<ChatRows> readChat(const std::string &path, DataFormat format, Tokenizer &tokenizer, std::uint64_t length,
                           const ConversationOptions &options = {});
 
+/// The times that the rows of a tokenizer's chat template depend on (ChatTemplate::times()).
+std::string chatTimes(const Tokenizer &tokenizer);
+
 /// Writes the rows as `tokens` and `targets` of a safetensors file.
 Status writeChatRows(const std::string &path, const ChatRows &rows, std::uint64_t length);
 

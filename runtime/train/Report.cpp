@@ -80,11 +80,12 @@ std::string jsonLine(const RunSummary &summary) {
       std::tie(resident[space], live[space]) = bytes;
     pages = fmt::format(R"(, "resident_pages": {}, "live_pages": {})", jsonObject(resident), jsonObject(live));
   }
+  const std::string now = summary.now.empty() ? "" : fmt::format(R"(, "now": "{}")", summary.now);
   return fmt::format(R"({{"summary": {{"predicted_peak": {}, "measured_peak": {}, "predicted_process": {}, )"
-                     R"("measured_process": {}{}}}}})",
+                     R"("measured_process": {}{}{}}}}})",
                      jsonObject(summary.predictedPeak), jsonObject(summary.measuredPeak),
                      summary.predictedProcess ? fmt::to_string(*summary.predictedProcess) : "null",
-                     summary.measuredProcess, pages);
+                     summary.measuredProcess, pages, now);
 }
 
 std::string dataLine(const DataReport &report) {

@@ -95,6 +95,8 @@ struct RunSummary {
   /// Growth of the process in bytes; on a GPU it is not predicted.
   std::optional<std::uint64_t> predictedProcess;
   std::uint64_t measuredProcess = 0;
+  /// Of the chat template's strftime_now(); empty: it is not called.
+  std::string now;
 };
 
 /// One line of run.jsonl, without the line's end. A loss that is not finite is null, as JSON has no such numbers.

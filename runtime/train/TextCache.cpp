@@ -99,8 +99,9 @@ static Result<std::string> cachedName(const Source &source) {
   std::string key =
       fmt::format("sluice text 2\n{}\n{}\n{}\n{}\n", canonical.string(), bytes, time, source.tokenizer.digest);
   if (isConversations(source.format))
-    key += fmt::format("{}\n{}\n{}\n{}\n", source.length, dataFormatName(source.format), source.options.skipsInvalid,
-                       fmt::join(source.options.ignoredFields, "\n"));
+    key +=
+        fmt::format("{}\n{}\n{}\n{}\n{}\n", source.length, dataFormatName(source.format), source.options.skipsInvalid,
+                    fmt::join(source.options.ignoredFields, "\n"), chatTimes(source.tokenizer));
   const Digest digest = sha256({reinterpret_cast<const std::uint8_t *>(key.data()), key.size()});
   return fmt::format("{}-{}.{}", canonical.stem().string(), toHex(digest).substr(0, 16),
                      isConversations(source.format) ? "safetensors" : "bin");

@@ -81,6 +81,7 @@ static Result<std::vector<double>> readRankLosses(const Ranks &ranks, const plan
 
 static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
   RunSummary summary;
+  summary.now = options.now;
   for (const auto &arena : ranks.plan().arenas) {
     std::string space = plan::EnumNameSpace(arena->space);
     summary.predictedPeak[space] = arena->bytes + arena->workspace;

@@ -43,6 +43,8 @@ struct TrainOptions : FeederOptions {
   std::vector<std::string> copied;
   /// The text of run.toml.
   std::string config;
+  /// RunSummary::now.
+  std::string now;
   /// Folder for an event file of TensorBoard; empty: none.
   std::string tensorboard;
   /// Ends before the first step, and writes nothing.

@@ -14,14 +14,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     fuzz::claimReported(nodes.status());
     return 0;
   }
-  const Result<text::JinjaOutput> output = text::renderJinja(*nodes, variables);
+  const Result<text::JinjaOutput> output = text::renderJinja(*nodes, variables, /*now=*/0);
   if (!output.isOk()) {
     fuzz::claimReported(output.status());
     return 0;
   }
   for (const text::Range &range : output->generated)
     fuzz::claim(range.begin <= range.end && range.end <= output->text.size(), "a marked part is outside the text");
-  const Result<text::JinjaOutput> again = text::renderJinja(*nodes, variables);
+  const Result<text::JinjaOutput> again = text::renderJinja(*nodes, variables, /*now=*/0);
   fuzz::claim(again.isOk() && again->text == output->text, "the conversation is rendered differently");
   return 0;
 }

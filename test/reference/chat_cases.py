@@ -1,17 +1,19 @@
 """chat_cases.py [FILE]: templates in the dialect of the published ones, and what transformers renders from them.
 
 FILE (tokenizers/chat.json) is a list: "name", "template", and "cases" with "messages", "generates" (add_generation_prompt), and "text" and the
-bytes "generated" of the generation statements, or "error" (true). bos_token is <s>, eos_token is </s>. The file
+bytes "generated" of the generation statements, or "error" (true). bos_token is <s>, eos_token is </s>, strftime_now() is 2024-07-06 12:34:56. The file
 chat-rows.json beside it has the "ids" of each conversation by the template "generation" and the tokenizer qwen2, and
 "answers", 1 for each token of an answer. The file chat-conversations.json has the "text" of each "conversation", whose
 members are those of a data set of TRL, by the template "members" (in the file) and by that of Qwen2.
 """
 
+import datetime
 import json
 import sys
 from pathlib import Path
 
 from transformers import AutoTokenizer
+from transformers.utils import chat_template_utils
 from transformers.utils.chat_template_utils import render_jinja_template
 
 TEMPLATES = {
@@ -203,6 +205,35 @@ TEMPLATES = {
 {{ '<|assistant|>' }}
 {% endif %}
 {% endfor %}""",
+    # As the template of Granite.
+    "granite": """{%- if messages[0]['role'] == 'system' %}
+    {%- set system_message = messages[0]['content'] %}
+    {%- set loop_messages = messages[1:] %}
+{%- else %}
+    {%- set system_message = "Knowledge Cutoff Date: April 2024.\\nToday's Date: " + strftime_now('%B %d, %Y') + ".\\nYou are Granite." %}
+    {%- set loop_messages = messages %}
+{%- endif %}
+{%- if strftime_now is defined %}{{- '<|start_of_role|>system<|end_of_role|>' + system_message + '<|end_of_text|>\\n' }}{%- endif %}
+{%- for message in loop_messages %}
+    {{- '<|start_of_role|>' + message['role'] + '<|end_of_role|>' + message['content'] + '<|end_of_text|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|start_of_role|>assistant<|end_of_role|>' }}
+{%- endif %}
+""",
+    "macros": """{% set outer = 'o' %}{% set ns = namespace(count=0) %}
+{%- macro render(message, prefix='<', suffix=prefix ~ '>') -%}
+    {% set ns.count = ns.count + 1 %}
+    {{- prefix + message.role + suffix }}{{ inner | default('none') }}{{ outer }}{{ later }}
+{%- endmacro %}
+{%- macro list(n) %}{% if n > 0 %}{{ n }},{{ list(n - 1) }}{% endif %}{% endmacro %}
+{%- set later = 'l' %}
+{%- for message in messages %}{% set inner = 'loop' %}
+{{ render(message) }}|{{ render(message, suffix='!') }}|{{ render(message, '(', ')') | upper }}|{{ render({'role': 'x'}) | length }}
+{% endfor %}
+{{ list(4) }}{{ ns.count }} {{ render is defined }} {{ absent is defined }} {{ range is defined }} {{ raise_exception is undefined }} {{ strftime_now('') }}{{ strftime_now("%Y-%m-%d %H:%M") }}
+{% if messages | length > 3 %}{{ render() }}{% endif %}{% if messages | length == 3 %}{{ render(1, 2, 3, 4) }}{% endif %}{% if messages | length == 5 %}{{ render(none, x=1) }}{% endif %}
+""",
     # The rest of the language.
     "statements": """{# comment #}
   {% set x %}
@@ -265,7 +296,16 @@ def conversation_text(tokenizer, row, template):
                                          **row.get("chat_template_kwargs") or {})
 
 
+class Clock(datetime.datetime):
+    """The time of strftime_now()."""
+
+    @classmethod
+    def now(cls):
+        return datetime.datetime(2024, 7, 6, 12, 34, 56)
+
+
 def main():
+    chat_template_utils.datetime = Clock
     out = []
     for name, template in TEMPLATES.items():
         cases = []

@@ -4,6 +4,7 @@
 #include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
 #include "tools/train/Doctor.h"
+#include "tools/train/LocalTime.h"
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -47,6 +48,13 @@ static void declareData(CLI::App &app, TrainCommand &command, std::string &order
          "tokenizer of text data, prompt and generated text: tokenizer.json, a .model file, or a folder with one "
          "(default: the one beside --init)")
       ->check(nonEmptyPath());
+  app.add_option("--now", command.now,
+                 "time of strftime_now() in chat templates, as 2026-11-29T12:00:00 (default: the start of the run)")
+      ->check(CLI::Validator(
+          [](const std::string &text) {
+            return secondsOf(text) ? "" : "expected a time as 2026-11-29T12:00:00 but got '" + text + "'";
+          },
+          ""));
   app.add_option("--eval-data", train.evaluation.data, "data to evaluate the loss on");
   app.add_option("--eval-every", train.evaluation.every,
                  "steps between evaluations (default: one, after the last step)")

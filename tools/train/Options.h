@@ -19,6 +19,8 @@ struct TrainCommand {
   std::string trace;
   /// Empty: the one beside the initial weights, if there is text.
   std::string tokenizer;
+  /// The local time of strftime_now() in chat templates, "2026-11-29T12:00:00"; empty: that of the start.
+  std::string now;
   /// A description of the device, for the utilization; empty: not printed.
   std::string machine;
   /// Prints what the run has opened, before the first step.

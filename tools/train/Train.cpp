@@ -5,11 +5,13 @@
 #include "runtime/base/Message.h"
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
+#include "runtime/collective/BroadcastText.h"
 #include "runtime/plan/ChromeTrace.h"
 #include "runtime/plan/Profile.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/report/machine/MachineFile.h"
 #include "runtime/text/Tokenizer.h"
+#include "runtime/train/ChatData.h"
 #include "runtime/train/ContentDigest.h"
 #include "runtime/train/InputData.h"
 #include "runtime/train/MachineMemory.h"
@@ -23,6 +25,7 @@
 #include "tools/train/Allocator.h"
 #include "tools/train/Console.h"
 #include "tools/train/Description.h"
+#include "tools/train/LocalTime.h"
 #include "tools/train/Options.h"
 #include "tools/train/Signals.h"
 #include "tools/train/Start.h"
@@ -80,6 +83,8 @@ private:
   Status checkOutputs() const;
   /// Opens the tokenizer, and replaces text data by token files.
   Status readText();
+  /// The time of chat templates, the same on all ranks.
+  Status setTime();
   Status generateText(Ranks &ranks);
 
   std::vector<std::string> prompts;
@@ -190,6 +195,26 @@ static TokenPorts tokenPorts(const plan::PlanT &plan) {
   return ports;
 }
 
+Status Run::setTime() {
+  const bool isGiven = !command.now.empty();
+  if (!isGiven)
+    command.now = localTimeText();
+  if (launched) {
+    SLUICE_ASSIGN_OR_RETURN(const std::unique_ptr<Communicator> all,
+                            command.ranks.world->createForAll(launched->rank, "time"));
+    SLUICE_RETURN_IF_ERROR(broadcastText(*all, 0, command.now, "time"));
+  }
+  tokenizer->settings.now = secondsOf(command.now).value_or(0);
+  if (chatTimes(*tokenizer).empty())
+    return Status::ok();
+  command.train.now = command.now;
+  if (!isGiven) {
+    command.train.config += "now = \"" + command.now + "\"\n";
+    command.ranks.note("the chat template has the time of this run, " + command.now + "; --now sets it");
+  }
+  return Status::ok();
+}
+
 Status Run::readText() {
   TrainOptions &train = command.train;
   std::string path = command.tokenizer;
@@ -217,6 +242,7 @@ Status Run::readText() {
   const TokenPorts ports = tokenPorts(file.plan);
   SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, ports.vocabulary));
   SLUICE_ASSIGN_OR_RETURN(const std::string folder, userCacheFolder("tokenized text"));
+  SLUICE_RETURN_IF_ERROR(setTime());
   SLUICE_ASSIGN_OR_RETURN(train.files.tokenized,
                           tokenizeTexts(paths, train.files, *tokenizer, ports.length, folder, command.ranks.note));
   train.evaluation.files = train.files;

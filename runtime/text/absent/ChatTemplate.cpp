@@ -11,6 +11,8 @@ Result<ChatTemplate> ChatTemplate::open(const Tokenizer &tokenizer) {
   return internalError("chat template of a tokenizer in a build without tokenizers");
 }
 
+std::string ChatTemplate::times() const { return ""; }
+
 bool ChatTemplate::mentions(std::string_view name) const { return false; }
 
 Result<text::JinjaOutput> ChatTemplate::renderWithAnswers(const Conversation &conversation) const {

@@ -2,6 +2,7 @@
 #include "runtime/text/ChatTemplate.h"
 #include "runtime/base/File.h"
 
+#include <ctime>
 #include <gtest/gtest.h>
 
 using namespace sluice;
@@ -15,6 +16,10 @@ public:
     settings.bosToken = "<s>";
     settings.eosToken = "</s>";
     settings.chatTemplate = std::move(chatTemplate);
+    std::tm noon{};
+    noon.tm_year = 124, noon.tm_mon = 6, noon.tm_mday = 6, noon.tm_hour = 12, noon.tm_min = 34, noon.tm_sec = 56;
+    noon.tm_isdst = -1;
+    settings.now = std::mktime(&noon);
     files = {"t.json"};
   }
   std::string decode(std::span<const std::int32_t>, bool) const override { return ""; }
@@ -115,6 +120,17 @@ TEST(ChatTemplate, AConversationMayBeginWithAnAnswer) {
             "value with the member 'content' is undefined");
 }
 
+TEST(ChatTemplate, TimesThatItReads) {
+  const auto timesOf = [](const std::string &text) {
+    const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens(text));
+    return chat.isOk() ? chat->times() : chat.status().message();
+  };
+  EXPECT_EQ(timesOf("{{ a }}{{ strftime_now is defined }}"), "");
+  // One for the template without tools, and one for that with them.
+  EXPECT_EQ(timesOf("{% if a %}{{ 1 + strftime_now('%d %b %Y') }}{% endif %}"), "06 Jul 2024\n06 Jul 2024\n");
+  EXPECT_TRUE(timesOf("{% macro m() %}{{ strftime_now(a) }}{% endmacro %}").starts_with("2024-07-06 12:34:56"));
+}
+
 TEST(ChatTemplate, NamesThatItHas) {
   const Result<ChatTemplate> chat = ChatTemplate::open(NoTokens("{{ m.reason }}{{ m['call_id'] }}x"));
   ASSERT_TRUE(chat.isOk());
@@ -152,10 +168,47 @@ TEST(ChatTemplate, SyntaxErrorsNameTheLine) {
   EXPECT_EQ(chatErrorOf("{{ a. }}"), "chat template, line 1: expected a name but got the end of the tag");
   EXPECT_EQ(chatErrorOf("{% for a of b %}"), "chat template, line 1: expected 'in' but got 'of'");
   EXPECT_EQ(chatErrorOf("{% if a %}b"), "chat template, line 1: expected endif but got the end of the template");
-  EXPECT_EQ(chatErrorOf("{% macro a() %}"), "chat template, line 1: statement 'macro' is not supported");
-  EXPECT_EQ(chatErrorOf("{{ " + std::string(200, '(') + " }}"), "chat template, line 1: the template nests too deeply");
-  EXPECT_EQ(chatErrorOf("{{ " + std::string(200, '-') + "1 }}"),
-            "chat template, line 1: the template nests too deeply");
+  EXPECT_EQ(chatErrorOf("{% call a() %}"), "chat template, line 1: statement 'call' is not supported");
+  EXPECT_EQ(chatErrorOf("{% macro a() %}"), "chat template, line 1: expected endmacro but got the end of the template");
+  EXPECT_EQ(chatErrorOf("{% macro a(b.c) %}"), "chat template, line 1: expected ')' but got '.'");
+}
+
+std::string repeated(const std::string &text, std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i)
+    all += text;
+  return all;
+}
+
+// Tests that neither the parser nor a function of the tree overflows the stack.
+TEST(ChatTemplate, DeepTemplatesAreRefused) {
+  const char *deep = "chat template, line 1: the template nests too deeply";
+  for (const std::size_t count : {500, 20000}) {
+    const auto chain = [&](const std::string &part) { return "{{ a" + repeated(part, count) + " }}"; };
+    for (const char *part :
+         {"+1",    "-1",        "*1",    "/1",       "//1",          "%1", "~1",  " or 1", " and 1", " == 1",
+          " in 1", " not in 1", "|trim", " is none", " is not none", ".b", "[0]", "[0:]",  "()",     " if 1"})
+      EXPECT_EQ(chatErrorOf(chain(part)), deep) << part;
+    for (const char *part : {"(", "[", "-", "not ", "a(", "a[", "a|d(", "a if a else "})
+      EXPECT_EQ(chatErrorOf("{{ " + repeated(part, count) + "a }}"), deep) << part;
+    EXPECT_EQ(chatErrorOf("{{ " + repeated("{1:", count) + "a" + repeated("}", count) + " }}"), deep);
+    for (const char *part : {"{% if a %}", "{% for a in a %}", "{% set a %}", "{% macro a() %}", "{% generation %}"})
+      EXPECT_EQ(chatErrorOf(repeated(part, count)), deep) << part;
+  }
+  EXPECT_EQ(chatErrorOf("{{ 1" + repeated("+1", 300) + " }}"), "");
+  EXPECT_EQ(chatErrorOf("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}"),
+            "chat template: the template nests too deeply");
+  EXPECT_EQ(chatErrorOf("{% macro a() %}{{ (1" + repeated("+1", 300) + ") ~ a() }}{% endmacro %}{{ a() }}"),
+            "chat template: the template nests too deeply");
+  EXPECT_EQ(chatErrorOf("{% macro a(b=a()) %}{% endmacro %}{{ a() }}"), "chat template: the template nests too deeply");
+}
+
+// A time that grows with the square of the length would be minutes.
+TEST(ChatTemplate, LongTemplatesAreReadInLinearTime) {
+  const char *text = "chat template: the template takes too long, or its values are too large";
+  EXPECT_EQ(chatErrorOf(repeated("{{ 1 }}\n", 300000)), text);
+  EXPECT_EQ(chatErrorOf(repeated("{ ", 2000000)), "");
+  EXPECT_EQ(chatErrorOf("{{ ['" + repeated("a', '", 300000) + "'] | length }}"), text);
 }
 
 TEST(ChatTemplate, ErrorsOfValues) {
@@ -178,6 +231,14 @@ TEST(ChatTemplate, ErrorsOfValues) {
   EXPECT_EQ(chatErrorOf("{{ namespace(1) }}"), "chat template: namespace() of number is not supported");
   EXPECT_EQ(chatErrorOf("{% set a.b = 1 %}"), "chat template: 'a' is not a namespace");
   EXPECT_EQ(chatErrorOf("{% for a in 1 %}{% endfor %}"), "chat template: a value of type number is not a list");
+  EXPECT_EQ(chatErrorOf("{{ strftime_now() }}"), "chat template: strftime_now(), expected a text with the format");
+  EXPECT_EQ(chatErrorOf("{{ strftime_now('%999999999d') }}"), "chat template: strftime_now(): the text is too long");
+  const std::string macro = "{% macro m(a) %}{{ a }}{% endmacro %}";
+  EXPECT_EQ(chatErrorOf(macro + "{{ m(1, 2) }}"), "chat template: macro 'm', expected at most 1 arguments but got 2");
+  EXPECT_EQ(chatErrorOf(macro + "{{ m(b=2) }}"), "chat template: macro 'm' has no parameter 'b'");
+  const char *generation = "chat template: a generation statement within a macro or a set statement is not supported";
+  EXPECT_EQ(chatErrorOf("{% macro m() %}{% generation %}{% endgeneration %}{% endmacro %}{{ m() }}"), generation);
+  EXPECT_EQ(chatErrorOf("{% set a %}{% generation %}{% endgeneration %}{% endset %}"), generation);
   EXPECT_EQ(chatErrorOf("{% for a, b in [1] %}{% endfor %}"),
             "chat template: a loop over 2 variables, expected lists of 2");
 }
