@@ -1,12 +1,15 @@
 //===- Feeder.cpp - fills an entry point's inputs, step by step ---------------------===//
 #include "runtime/train/Feeder.h"
 #include "runtime/base/Text.h"
+#include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/Numbers.h"
+#include "runtime/plan/LaunchAttributes.h"
 #include "runtime/train/Ports.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <unordered_map>
 
 namespace sluice {
 
@@ -142,6 +145,89 @@ Result<std::optional<DataReport>> Feeder::describe() {
   return std::optional(std::move(report));
 }
 
+/// The number of an ignored target, if the entry point has the mean of a loss over the targets that are not ignored.
+static std::optional<std::int64_t> ignoredOfMean(const plan::EntryT &entry) {
+  for (const auto &section : entry.sections)
+    for (const auto &instruction : section->instructions) {
+      const plan::LaunchT *launch = instruction->operation.AsLaunch();
+      if (!launch)
+        continue;
+      const Attributes attributes = attributesOf(*launch);
+      constexpr std::int64_t none = INT64_MIN;
+      const std::int64_t index = attributes.integer("ignore_index", none);
+      if (index != none && attributes.integer("reduction", none) == static_cast<int>(kernel::LossReduction::mean))
+        return index;
+    }
+  return std::nullopt;
+}
+
+void Feeder::requireTargets() {
+  const auto port =
+      std::ranges::find(ports, plan::PortRole::targets, [](const plan::PortT *port) { return port->role; });
+  const std::optional<std::int64_t> index = ignoredOfMean(*entry);
+  if (!index || port == ports.end() ||
+      std::ranges::none_of(data, [](const auto &source) { return source->mayIgnoreTargets(); }))
+    return;
+  targets = static_cast<std::size_t>(port - ports.begin());
+  ignored = *index;
+}
+
+bool Feeder::hasTarget() const {
+  const std::vector<std::byte> &row = rows[*targets];
+  const DType dtype = baseType(ports[*targets]->view->dtype);
+  for (std::uint64_t i = 0; i < row.size() / dtypeBytes(dtype); ++i)
+    if (cpu::loadInteger(row.data(), dtype, static_cast<std::int64_t>(i)) != ignored)
+      return true;
+  return false;
+}
+
+Status Feeder::noTarget(std::uint64_t step, std::uint64_t place, std::uint64_t repetition) const {
+  const DataMixture::Row row = mixture.at(order.position(step, repetition, place, 0));
+  return inputError(
+             fmt::format("step {}: micro-batch {} of data-parallel rank {} has no target, so that its loss is the "
+                         "mean of nothing; its first row is sequence {} of the data",
+                         step + 1, repetition, place, order.sequence(row.index, data[row.source]->samples())))
+      .withNote("compile the plan with --set loss.mean=tokens, which averages over the targets of a step, or leave out "
+                "rows without targets");
+}
+
+Status Feeder::checkTargets(std::uint64_t first, std::uint64_t last) {
+  // Enough for most data sets; beyond that, feed() checks each step.
+  constexpr std::uint64_t mostBytes = std::uint64_t(1) << 30, mostRows = std::uint64_t(1) << 22;
+  if (!targets)
+    return Status::ok();
+  std::uint64_t rowBytes = 0, bytes = 0, visited = 0;
+  for (const std::vector<std::byte> &row : rows)
+    rowBytes += row.size();
+  // By source and row: whether it has a target.
+  std::vector<std::unordered_map<std::uint64_t, bool>> known(data.size());
+  const auto rowHasTarget = [&](std::uint64_t position) -> Result<bool> {
+    const DataMixture::Row row = mixture.at(position);
+    InputData &source = *data[row.source];
+    const auto [found, isNew] = known[row.source].try_emplace(order.sequence(row.index, source.samples()), true);
+    if (isNew) {
+      SLUICE_RETURN_IF_ERROR(source.read(found->first, windows));
+      found->second = hasTarget();
+      bytes += rowBytes;
+    }
+    return found->second;
+  };
+  for (std::uint64_t step = first; step < (options.overfit ? std::min(last, first + 1) : last); ++step)
+    for (std::uint64_t repetition = 0; repetition < order.microbatches; ++repetition)
+      for (std::uint64_t place = 0; place < order.ranks; ++place) {
+        bool isCounted = false;
+        for (std::uint64_t row = 0; row < order.rows && !isCounted; ++row, ++visited) {
+          SLUICE_ASSIGN_OR_RETURN(isCounted,
+                                  rowHasTarget(order.position(options.overfit ? 0 : step, repetition, place, row)));
+        }
+        if (!isCounted)
+          return noTarget(options.overfit ? 0 : step, place, repetition);
+        if (bytes > mostBytes || visited > mostRows)
+          return Status::ok();
+      }
+  return Status::ok();
+}
+
 Status Feeder::feedRowNumbers(Ranks &ranks) {
   const plan::PortT *port = findInput(*entry, plan::PortRole::row);
   if (!port)
@@ -169,9 +255,16 @@ Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars
   if (data.empty())
     return Status::ok();
   for (int rank = 0; rank < ranks.size(); ++rank)
-    for (std::uint64_t repetition = 0; ranks.holds(rank) && repetition < order.microbatches; ++repetition)
-      for (std::uint64_t row = 0; row < order.rows; ++row)
-        SLUICE_RETURN_IF_ERROR(feedRow(ranks, rank, options.overfit ? 0 : step, places[rank], repetition, row));
+    for (std::uint64_t repetition = 0; ranks.holds(rank) && repetition < order.microbatches; ++repetition) {
+      const std::uint64_t from = options.overfit ? 0 : step;
+      bool isCounted = !targets;
+      for (std::uint64_t row = 0; row < order.rows; ++row) {
+        SLUICE_RETURN_IF_ERROR(feedRow(ranks, rank, from, places[rank], repetition, row));
+        isCounted = isCounted || hasTarget();
+      }
+      if (!isCounted)
+        return noTarget(from, places[rank], repetition);
+    }
   return Status::ok();
 }
 

@@ -42,6 +42,12 @@ public:
   /// Opens the data and reports all errors in them.
   static Result<Feeder> make(const Ranks &ranks, const plan::EntryT &entry, const FeederOptions &options);
 
+  /// Makes a micro-batch without a counted target an error of feed(), if the entry point's loss is the mean over the
+  /// targets of a rank's micro-batch.
+  void requireTargets();
+  /// This error for the steps from `first` to before `last`, as far as a bounded part of the data shows it.
+  Status checkTargets(std::uint64_t first, std::uint64_t last);
+
   /// Steps count from 0.
   Status feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars);
   /// Elements of the first data input in one step, over all ranks: tokens, for a language model.
@@ -66,6 +72,9 @@ private:
   Status open();
   /// Reads the row at a position into `windows`.
   Status read(std::uint64_t position);
+  /// True if a row that was read has a counted target.
+  bool hasTarget() const;
+  Status noTarget(std::uint64_t step, std::uint64_t place, std::uint64_t repetition) const;
   Status feedRowNumbers(Ranks &ranks);
   Status feedRow(Ranks &ranks, int rank, std::uint64_t step, std::uint64_t place, std::uint64_t repetition,
                  std::uint64_t row);
@@ -80,6 +89,9 @@ private:
   std::vector<std::unique_ptr<InputData>> data;
   DataMixture mixture{std::array{1.0}, 0};
   std::vector<const plan::PortT *> ports;
+  /// The port of required targets, and the number of an ignored target.
+  std::optional<std::size_t> targets;
+  std::int64_t ignored = 0;
   /// One row of each port, and views of them: members, so that a step does not allocate.
   std::vector<std::vector<std::byte>> rows;
   std::vector<std::span<std::byte>> windows;

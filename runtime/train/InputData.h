@@ -21,6 +21,8 @@ public:
   virtual std::uint64_t samples() const = 0;
   /// True if samples are generated on demand.
   virtual bool isEndless() const { return false; }
+  /// True if targets of samples may be ignored.
+  virtual bool mayIgnoreTargets() const { return false; }
   /// The formats of the files, as TokenData::formats().
   virtual std::string formats() const = 0;
   /// Fills one row of each port, in the order of the ports given to openInputData().

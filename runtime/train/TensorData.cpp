@@ -46,6 +46,7 @@ public:
   }
 
   std::uint64_t samples() const override { return total; }
+  bool mayIgnoreTargets() const override { return true; }
   std::string formats() const override { return std::string(dataFormatName(DataFormat::safetensors)); }
 
   Status read(std::uint64_t sample, std::span<const std::span<std::byte>> rows) override {

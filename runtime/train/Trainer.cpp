@@ -226,6 +226,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
                     fmt::format("entry point '{}' is unknown, expected one of {}", name, entryNames(plan)));
     entries.push_back(plan.entries[index].get());
     SLUICE_ASSIGN_OR_RETURN(Feeder feeder, Feeder::make(ranks, *entries.back(), options));
+    feeder.requireTargets();
     feeders.push_back(std::move(feeder));
   }
   if (options.epochs > 0) {
@@ -255,6 +256,8 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (resumes) {
     SLUICE_ASSIGN_OR_RETURN(progress, options.checkpoints->load(ranks));
   }
+  for (Feeder &feeder : feeders)
+    SLUICE_RETURN_IF_ERROR(feeder.checkTargets(progress.step, options.steps));
   SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, progress.step, observer));
 
   if (const std::uint64_t total = plan.learning_rate ? plan.learning_rate->total : 0;

@@ -194,4 +194,69 @@ TEST_F(FeederTest, DescribesTheFirstStep) {
   EXPECT_FALSE(*report);
 }
 
+/// Rows of one token with these targets, each in a row of its own.
+std::string writeTargets(const TemporaryFolder &folder, const std::vector<std::int32_t> &targets) {
+  const std::vector<std::int32_t> tokens(targets.size(), 1);
+  const auto tensor = [&](const char *name, const std::vector<std::int32_t> &values) {
+    return SafetensorsTensor{name, "I32", {static_cast<std::int64_t>(values.size()), 1}, [&values](const auto &sink) {
+                               return sink(std::as_bytes(std::span(values)));
+                             }};
+  };
+  const std::string path = folder.path("rows.safetensors");
+  EXPECT_TRUE(writeSafetensors(path, {tensor("tokens", tokens), tensor("targets", targets)}).isOk());
+  return path;
+}
+
+// Two ranks with two micro-batches of two rows: a step reads eight rows.
+TEST_F(FeederTest, AMicrobatchWithoutTargetsIsAnErrorIfItsLossIsAMean) {
+  const auto ranksWith = [](std::int64_t reduction) {
+    PlanBuilder builder({{"replicate", 1}, {"shard", 2}});
+    builder.trainStep(2, 1, 2, 256);
+    plan::LaunchT &loss = *builder.launch(0, "cross_entropy", {}, {}).operation.AsLaunch();
+    for (const auto &[name, value] : {std::pair("ignore_index", std::int64_t(-100)), {"reduction", reduction}}) {
+      auto attribute = std::make_unique<plan::AttributeT>();
+      attribute->name = name;
+      attribute->integer = value;
+      loss.attributes.push_back(std::move(attribute));
+    }
+    return FakeRanks(std::move(builder.plan));
+  };
+  const auto errorsOf = [&](const std::vector<std::int32_t> &targets, std::int64_t reduction, bool isRequired = true,
+                            bool overfit = false) {
+    FakeRanks fake = ranksWith(reduction);
+    FeederOptions given;
+    given.data = {writeTargets(folder, targets)};
+    given.overfit = overfit;
+    Result<Feeder> feeder = Feeder::make(fake, *fake.plan().entries[0], given);
+    EXPECT_TRUE(feeder.isOk()) << feeder.status().message();
+    if (isRequired)
+      feeder->requireTargets();
+    Status fed;
+    for (std::uint64_t step = 0; step < 2 && fed.isOk(); ++step)
+      fed = feeder->feed(fake, step, {});
+    return std::pair(feeder->checkTargets(0, 2).message(), fed.message());
+  };
+  const auto error = [](const char *where, int row) {
+    const std::string text = std::string(where) +
+                             " has no target, so that its loss is the mean of nothing; its first "
+                             "row is sequence " +
+                             std::to_string(row) + " of the data";
+    return std::pair(text, text);
+  };
+  const std::pair<std::string, std::string> none;
+  std::vector<std::int32_t> targets(16, 5);
+  EXPECT_EQ(errorsOf(targets, 0), none);
+  for (const std::size_t row : {1, 2, 5, 6, 9, 14})
+    targets[row] = -100;
+  EXPECT_EQ(errorsOf(targets, 0), none);
+  targets[15] = -100;
+  EXPECT_EQ(errorsOf(targets, 0), error("step 2: micro-batch 1 of data-parallel rank 1", 14));
+  EXPECT_EQ(errorsOf(targets, 1), none);
+  EXPECT_EQ(errorsOf(targets, 0, false), none);
+  EXPECT_EQ(errorsOf(targets, 0, true, true), none);
+  targets[3] = -100;
+  EXPECT_EQ(errorsOf(targets, 0), error("step 1: micro-batch 0 of data-parallel rank 1", 2));
+  EXPECT_EQ(errorsOf(targets, 0, true, true), error("step 1: micro-batch 0 of data-parallel rank 1", 2));
+}
+
 } // namespace
