@@ -52,6 +52,9 @@ Result<std::vector<std::uint8_t>> readWhole(const std::string &path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return inputError("cannot read '" + path + "', expected a plan file but got a directory");
+  // A pipe or a device may have no end.
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    return inputError("cannot read '" + path + "', expected a plan file but got a different kind of file");
   std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
   if (!file)
     return inputError("cannot read '" + path + "', " + std::strerror(errno));

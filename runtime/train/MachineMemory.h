@@ -24,7 +24,7 @@ std::uint64_t processHighWater();
 std::uint64_t restartProcessHighWater();
 
 /// The smallest memory limit in bytes of the control groups that a process is in, of version 1 and 2, with those around
-/// them; 0: no group limits it. `groups`: the text of /proc/self/cgroup. `mount`: where the groups' files are. A container
+/// them; 0: no limit. `groups`: the text of /proc/self/cgroup. `mount`: where the groups' files are. A container
 /// may see only its group, at the mount itself.
 std::uint64_t controlGroupMemory(std::string_view groups, const std::string &mount);
 
