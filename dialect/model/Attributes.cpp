@@ -21,8 +21,8 @@ bool isDigest(Attribute value) {
 const DiscardableAttribute ofModule[] = {
     {nameName, "a string", isOfClass<StringAttr>},
     {configName, "a string", isOfClass<StringAttr>},
-    {batchName, "an integer of at least 0", isIntegerFrom<0>},
-    {sequenceName, "an integer of at least 0", isIntegerFrom<0>},
+    {batchName, "an integer of at least 1", isIntegerFrom<1>},
+    {sequenceName, "an integer of at least 1", isIntegerFrom<1>},
     {recipeName, "a dictionary", isOfClass<DictionaryAttr>},
     {recipeOriginsName, "a dictionary", isOfClass<DictionaryAttr>},
     {compiledToName, "a string", isOfClass<StringAttr>},

@@ -259,8 +259,11 @@ std::vector<RecipeKey> makeKeys() {
       FIELD(lrSchedule.warmupSteps));
   add(count("lr_schedule.total_steps", "total steps of the learning-rate schedule; required unless it is constant"),
       FIELD(lrSchedule.totalSteps));
-  add(count("lr_schedule.decay_steps",
-            "steps of `wsd`, the last ones, in which the learning rate decreases; default: a fifth of the total steps"),
+  add({.name = "lr_schedule.decay_steps",
+       .kinds = recipeInteger,
+       .doc =
+           "steps of `wsd`, the last ones, in which the learning rate decreases; default: a fifth of the total steps",
+       .least = 1},
       FIELD(lrSchedule.decaySteps));
   add(number("lr_schedule.min_lr", 0, 1e30, "learning rate in the last step of the schedule"), FIELD(lrSchedule.minLr));
 

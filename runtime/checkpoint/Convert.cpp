@@ -76,7 +76,7 @@ static Status emitAs(const CheckpointReader &reader, const std::string &name, DT
 }
 
 /// The configuration with the dtype of the weights, which a reader would otherwise convert to the one that it names.
-static std::string configWith(const std::string &text, DType dtype) {
+static std::string configWith(const std::string &text, DType dtype, bool isGiven) {
   static constexpr const char *names[] = {"float32", "float64", "bfloat16", "float16"};
   Json config = parseJson<Json>(text);
   bool isChanged = false;
@@ -86,6 +86,10 @@ static std::string configWith(const std::string &text, DType dtype) {
       *member = names[static_cast<std::size_t>(dtype)];
       isChanged = true;
     }
+  if (isGiven && config.is_object() && !config.contains("dtype") && !config.contains("torch_dtype")) {
+    config["dtype"] = names[static_cast<std::size_t>(dtype)];
+    isChanged = true;
+  }
   return isChanged ? dumpJson(config, 2) + "\n" : text;
 }
 
@@ -113,7 +117,7 @@ Status exportCheckpoint(const CheckpointReader &reader, const std::string &folde
   SLUICE_ASSIGN_OR_RETURN(const std::string config, reader.text(modelConfigName));
   if (config.empty())
     return Status::ok();
-  const std::string text = configWith(config, written);
+  const std::string text = configWith(config, written, wanted.has_value());
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(folder + "/config.json"));
   SLUICE_RETURN_IF_ERROR(file.write(text.ends_with('\n') ? text : text + "\n"));
   return file.commit();

@@ -267,7 +267,7 @@ static std::string torchName(DType dtype) {
 
 /// The model's config with the dtype of the saved weights: a reader that converts to the config's dtype would otherwise
 /// round them.
-static std::string withDType(const plan::PlanT &plan, DType saved) {
+static std::string withDType(const plan::PlanT &plan, DType saved, bool isGiven) {
   // No config is longer; an untrusted plan must not take minutes to save.
   if (plan.config.size() > std::size_t(1) << 20 || plan.parameters.empty())
     return plan.config;
@@ -279,6 +279,11 @@ static std::string withDType(const plan::PlanT &plan, DType saved) {
       *member = dtype;
       same = false;
     }
+  // Without the member a reader takes f32.
+  if (isGiven && config.is_object() && !config.contains("dtype") && !config.contains("torch_dtype")) {
+    config["dtype"] = dtype;
+    same = false;
+  }
   return same ? plan.config : dumpJson(config, 2) + "\n";
 }
 
@@ -297,7 +302,7 @@ Status saveWeights(const Ranks &ranks, const std::string &folder, const SaveOpti
   SLUICE_RETURN_IF_ERROR(writeCheckpoint(folder, std::move(tensors), options.shardBytes));
   if (ranks.plan().config.empty())
     return Status::ok();
-  std::string config = withDType(ranks.plan(), commonType(ranks.plan(), dtypes));
+  std::string config = withDType(ranks.plan(), commonType(ranks.plan(), dtypes), options.dtype.has_value());
   SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(folder + "/config.json"));
   SLUICE_RETURN_IF_ERROR(file.write(config.ends_with('\n') ? config : config + "\n"));
   return file.commit();

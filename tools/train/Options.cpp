@@ -129,7 +129,9 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
          "ids of the tokens that end a text (default: eos_token_id of generation_config.json or config.json next "
          "to the weights of --init)")
       ->check(integerFrom(0));
-  app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")->capture_default_str();
+  app.add_option("--temperature", line.generate.temperature, "0: always the most likely token")
+      ->check(number(true))
+      ->capture_default_str();
   app.add_option("--top-k", line.generate.topK, "sample from the k most likely tokens only")->check(integerFrom(0));
   auto *poison = app.add_flag("--poison", line.ranks.poison,
                               "debug: overwrite bytes after their lifespan; no number changes if the plan is right");

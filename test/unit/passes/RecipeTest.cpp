@@ -55,6 +55,43 @@ TEST(RecipeKeys, NearestKey) {
   EXPECT_EQ(nearestRecipeKey("optimizer.weigth_decay").name, "optimizer.weight_decay");
 }
 
+// Tests both bounds of each key that takes a number, and what is next to them.
+TEST(RecipeKeys, Bounds) {
+  const auto accepts = [](const RecipeKey &key, RecipeValue value) {
+    Recipe recipe;
+    const Status status = recipe.add(key.name, std::move(value), "here");
+    EXPECT_TRUE(status.isOk() || status.message().find("expected") != std::string::npos) << status.message();
+    return status.isOk();
+  };
+  int seen = 0;
+  for (const RecipeKey &key : recipeKeys()) {
+    // A key of another version accepts its default only.
+    if (key.onlyDefault || !(key.kinds & (recipeInteger | recipeNumber)))
+      continue;
+    ++seen;
+    if (key.kinds & recipeInteger) {
+      const auto least = static_cast<std::int64_t>(key.least), most = static_cast<std::int64_t>(key.most);
+      EXPECT_TRUE(accepts(key, least)) << key.name;
+      EXPECT_FALSE(accepts(key, least - 1)) << key.name;
+      EXPECT_FALSE(accepts(key, std::int64_t(-1))) << key.name;
+      EXPECT_TRUE(accepts(key, most)) << key.name;
+      EXPECT_FALSE(accepts(key, most + 1)) << key.name;
+    }
+    if (key.kinds & recipeNumber) {
+      EXPECT_EQ(accepts(key, key.least), !key.openBelow) << key.name;
+      EXPECT_FALSE(accepts(key, std::nextafter(key.least, -1))) << key.name;
+      EXPECT_TRUE(accepts(key, key.most)) << key.name;
+      EXPECT_EQ(accepts(key, HUGE_VAL), std::isinf(key.most)) << key.name;
+      EXPECT_FALSE(accepts(key, -HUGE_VAL)) << key.name;
+      EXPECT_FALSE(accepts(key, std::nan(""))) << key.name;
+      EXPECT_TRUE(std::isinf(key.most) || !accepts(key, std::nextafter(key.most, HUGE_VAL))) << key.name;
+    }
+  }
+  EXPECT_GT(seen, 15);
+  // Zero of these never had an effect.
+  EXPECT_NE(settingError("lr_schedule.decay_steps=0"), "");
+}
+
 TEST(Recipe, ReadsTablesAndDottedKeys) {
   Recipe recipe;
   ASSERT_TRUE(recipe
