@@ -201,7 +201,8 @@ void bindParameters(EmitContext &context) {
       auto state = std::make_unique<plan::StateT>();
       state->name = op.getState()->str();
       state->buffer = buffer;
-      parameter.states.push_back(std::move(state));
+      const auto at = std::ranges::upper_bound(parameter.states, state->name, {}, &plan::StateT::name);
+      parameter.states.insert(at, std::move(state));
       return;
     }
     held[it->second] = true;

@@ -167,6 +167,10 @@ Verdict checkInitialization(const plan::PlanT &plan, const std::set<std::string>
     if ((e == initialization) == recorded.contains(entry.name))
       return bad(1, "entry point '", entry.name, "', expected ",
                  e == initialization ? "it outside of the unsharded program" : "a function of the unsharded program");
+    for (const auto &section : entry.sections)
+      if (e == initialization && section->repeat != 1)
+        return bad(1, "section '", section->name, "' of '", initName, "', expected one repetition but got ",
+                   section->repeat);
     for (const auto &port : entry.inputs)
       if (e == initialization && port->role != plan::PortRole::seed)
         return bad(1, "input '", port->name, "' of '", initName, "', expected only the seed");

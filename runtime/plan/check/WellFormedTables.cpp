@@ -141,6 +141,24 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   return {};
 }
 
+/// An arena, and its persistent part, end with their last buffer, up to the alignment.
+Verdict checkArenaEnds(const plan::PlanT &plan) {
+  for (const auto &arena : plan.arenas) {
+    std::uint64_t persistent = 0, all = arena->persistent;
+    for (const auto &buffer : plan.buffers)
+      if (buffer->space == arena->space)
+        for (std::uint64_t *end : {&all, &persistent})
+          if (end == &all || buffer->entry == -1)
+            *end = std::max(*end, buffer->offset + buffer->bytes);
+    for (const auto &[what, bytes, end] :
+         {std::tuple("persistent ", arena->persistent, persistent), std::tuple("", arena->bytes, all)})
+      if (bytes > end && bytes - end >= arena->alignment)
+        return bad("arena of ", plan::EnumNameSpace(arena->space), ", expected the ", end, " ", what,
+                   "bytes of its buffers but got ", bytes);
+  }
+  return {};
+}
+
 /// Axes exist and each is named once.
 bool axesAreSound(const plan::PlanT &plan, const std::vector<std::uint32_t> &axes) {
   std::set<std::uint32_t> seen;
@@ -193,6 +211,8 @@ Verdict checkNames(const plan::PlanT &plan) {
     names.clear();
     for (const auto &state : parameter->states)
       SLUICE_CHECK(add("state", state->name));
+    if (!std::ranges::is_sorted(parameter->states, {}, &plan::StateT::name))
+      return bad("parameter ", inQuotes(parameter->name), ", expected its states in alphabetical order");
   }
   return {};
 }
@@ -322,6 +342,7 @@ Verdict wellFormedTables(const plan::PlanT &plan, Findings &findings) {
   SLUICE_CHECK(checkLearningRate(plan));
   for (std::size_t b = 0; b < plan.buffers.size(); ++b)
     SLUICE_CHECK(checkBuffer(plan, b));
+  SLUICE_CHECK(checkArenaEnds(plan));
   std::vector<bool> inUnit(plan.parameters.size());
   for (std::size_t u = 0; u < plan.units.size(); ++u)
     for (std::uint32_t p : plan.units[u]->parameters) {

@@ -82,6 +82,7 @@ const Bad declarations[] = {
        buffer.entry = -1;
        buffer.begin = buffer.end = 0;
        buffer.class_ = plan::BufferClass::state;
+       h.plan.arenas[1]->persistent = 128;
        h.plan.variables.push_back(std::make_unique<plan::VariableT>());
        h.plan.variables[0]->name = "lr";
        h.plan.variables[0]->buffer = h.bufferId("host.lr");
@@ -129,6 +130,12 @@ const Bad declarations[] = {
      [](HandPlan &h) {
        h.entry().name = "init";
        std::ranges::replace(h.plan.program->names, std::string("train_step"), std::string("init"));
+     }},
+    {"InitializationThatRepeats", 1, "section 'first' of 'init', expected one repetition but got 2",
+     [](HandPlan &h) {
+       addEntry(h, "init", "seed");
+       h.plan.entries.back()->sections[0]->name = "first";
+       h.plan.entries.back()->sections[0]->repeat = 2;
      }},
     {"InitializationWithData", 1, "input 'x' of 'init', expected only the seed",
      [](HandPlan &h) { addEntry(h, "init", "x"); }},

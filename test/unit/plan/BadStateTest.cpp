@@ -44,7 +44,9 @@ const Bad states[] = {
      [](HandPlan &h) { h.parameter("a.weight").states[0]->name.clear(); }},
     {"StateTwice", 1, "state 'momentum_buffer', its name is empty or used twice",
      [](HandPlan &h) { addState(h, "momentum_buffer"); }},
-    {"StateOfNoOptimizer", 15, "state 'exp_avg' of 'b.weight' is declared, but is not in the unsharded program",
+    {"StateOfNoOptimizer", 15, "state 'step' of 'b.weight' is declared, but is not in the unsharded program",
+     [](HandPlan &h) { addState(h, "step"); }},
+    {"StatesOutOfOrder", 1, "parameter 'b.weight', expected its states in alphabetical order",
      [](HandPlan &h) { addState(h, "exp_avg"); }},
     {"VariableOfNoProgram", 15, "'mean' is declared, but is not in the unsharded program",
      [](HandPlan &h) {

@@ -51,7 +51,7 @@ TEST(Checker, AcceptsManyMicrobatches) {
   hand.seal();
   EXPECT_TRUE(checkPlan(hand.plan).isOk()) << checkPlan(hand.plan).message();
   hand.section(0).repeat = hand.plan.microbatches = 1000;
-  hand.plan.arenas[1]->bytes = 64 * 1000;
+  hand.plan.arenas[1]->bytes = 32192;
   hand.buffer("host.x").shape = {1000, 2, 4};
   hand.buffer("host.x").bytes = 32000;
   hand.buffer("host.lr").offset = 32000;

@@ -242,7 +242,7 @@ void HandPlan::addTables() {
   buffer("gathered.b").unit = 1;
   plan.arenas[0]->persistent = 256;
   plan.arenas[0]->bytes = 1152;
-  plan.arenas[1]->persistent = plan.arenas[1]->bytes = 256;
+  plan.arenas[1]->bytes = 256;
 }
 
 std::uint32_t HandPlan::streamId(const std::string &name) const {

@@ -54,6 +54,7 @@ TEST(Limits, MeshOfEightAxesAndManyRanks) {
 TEST(Limits, LargestArena) {
   HandPlan hand;
   hand.plan.arenas[0]->bytes = std::uint64_t(1) << 48;
+  hand.buffer("guard").offset = hand.plan.arenas[0]->bytes - 64;
   hand.plan.arenas[0]->workspace = hand.plan.streams[0]->workspace = std::uint64_t(1) << 48;
   hand.plan.arenas[1]->pinned = true;
   hand.plan.target->threads = 1 << 16;

@@ -202,7 +202,7 @@ TEST_F(ExecutorRanksTest, UnsafePlansAreRefusedAtLoad) {
     expectError(ranks.status(), StatusCode::refused, text);
     EXPECT_FALSE(ranks.status().notes().empty()) << "expected a counterexample";
   };
-  refuses([](plan::PlanT &plan) { plan.buffers[2]->offset = plan.buffers[1]->offset; },
+  refuses([](plan::PlanT &plan) { plan.buffers[1]->offset = plan.buffers[2]->offset; },
           "P2 live buffers do not overlap: buffers 'lr' and 'loss' live at once and share bytes");
   refuses(
       [](plan::PlanT &plan) {
