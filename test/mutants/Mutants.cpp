@@ -361,7 +361,8 @@ Result<MutantTrial> tryMutants(const std::string &path, const MutantOptions &opt
   report.sources = sourcesOf(file.plan, options.fields);
   std::vector<const Source *> turns;
   for (const Source &source : report.sources)
-    turns.push_back(&source);
+    if (options.only.empty() || source.name == options.only)
+      turns.push_back(&source);
   shuffle(turns, options.seed);
   for (std::uint64_t number = 0, at = 0; number < options.mutants && !turns.empty();) {
     const Source &source = *turns[at % turns.size()];

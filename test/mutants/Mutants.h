@@ -42,6 +42,8 @@ struct MutantOptions {
   std::uint64_t mutants = 1, seed = 0;
   /// Mutants by the fields of the schema (FieldMutants.h) instead of by kinds.
   bool fields = false;
+  /// The only kind or field; empty: all.
+  std::string only = {};
   /// The report is JSON.
   bool json = false;
   /// A folder to which each mutant that survives is written, as NUMBER.plan; empty: none.

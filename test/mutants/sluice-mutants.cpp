@@ -1,6 +1,6 @@
 //===- sluice-mutants.cpp - tries wrong copies of a plan ---------------------------------===//
 //
-// Usage: sluice-mutants PLAN MUTANTS [--fields] [--seed S] [--survivors FOLDER] [--json]
+// Usage: sluice-mutants PLAN MUTANTS [--fields] [--only NAME] [--seed S] [--survivors FOLDER] [--json]
 // Counts, by kind or by field of the schema, the mutants that the checker refuses, and executes the others. The exit
 // code is 1 if one survived.
 //
@@ -21,6 +21,7 @@ int main(int argc, char **argv) {
   app.add_option("MUTANTS", options.mutants, "number of mutants")->required()->check(integerFrom(1));
   app.add_option("--seed", options.seed, "choice of the mutants")->check(integerFrom(0));
   app.add_flag("--fields", options.fields, "change the fields of the schema, each in turn");
+  app.add_option("--only", options.only, "the only kind or field");
   app.add_option("--survivors", options.survivors, "a folder for the mutants that survive");
   app.add_flag("--json", options.json, "print only JSON");
   if (const std::optional<int> done = parseCommandLine(app, argc, argv))

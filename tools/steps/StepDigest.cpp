@@ -240,7 +240,7 @@ int printDigests(const plan::PlanT &plan) {
   if (const int code = print("poisoned", {.poison = true}))
     return code;
   for (std::uint32_t s = 0; s < plan.streams.size(); ++s)
-    if (const int code = print("slow-" + plan.streams[s]->name, {.slowStream = s}))
+    if (const int code = print("slow-" + std::to_string(s), {.slowStream = s}))
       return code;
   return 0;
 }

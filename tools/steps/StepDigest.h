@@ -31,7 +31,7 @@ struct StepDigestOptions {
 /// of additions differs. The plan is not checked: a wrong one may do anything to this process.
 Result<std::string> digestSteps(const plan::PlanT &plan, const StepDigestOptions &options);
 
-/// Writes the lines of digestSteps() to stdout, each after a word: `poisoned`, then `slow-NAME` for each stream that is
+/// Writes the lines of digestSteps() to stdout, each after a word: `poisoned`, then `slow-N` for stream N, which is
 /// slow. Returns an exit code.
 int printDigests(const plan::PlanT &plan);
 
