@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes the pages of dialects and passes from their tablegen definitions and that of kernels from their records:
-# docs/spec/ and docs/generated/, or the same folders below another one. kernel-page is in PATH or in build/bin.
+# Writes the pages of dialects and passes from their tablegen definitions, that of kernels from their records, and that of
+# the fields of plans from the schema: docs/spec/ and docs/generated/, or the same folders below another one.
+# kernel-page is in PATH or in build/bin.
 #
 #   tools/generate-docs.sh [FOLDER]
 set -euo pipefail
@@ -30,3 +31,4 @@ for file in passes/*/Passes.td; do
   page "Passes of the $stage stage" "$file" -gen-pass-doc > "$out/generated/passes-$stage.md"
 done
 PATH=$PATH:$root/build/bin kernel-page > "$out/generated/kernels.md"
+python3 "$root/tools/plan_fields.py" runtime/plan/plan.fbs runtime/plan/plan-fields.txt > "$out/generated/plan-fields.md"
