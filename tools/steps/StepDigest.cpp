@@ -68,6 +68,15 @@ private:
   const std::unique_ptr<RankGroup> group;
 };
 
+/// The rows of a table in the order of their names: the order of a plan has no effect on numbers.
+template <typename T> std::vector<const T *> byName(const std::vector<std::unique_ptr<T>> &table) {
+  std::vector<const T *> rows;
+  for (const auto &row : table)
+    rows.push_back(row.get());
+  std::ranges::sort(rows, {}, &T::name);
+  return rows;
+}
+
 class Numbers {
 public:
   explicit Numbers(GroupRanks &ranks) : ranks(ranks), plan(ranks.plan()) {}
@@ -84,7 +93,7 @@ public:
 
   /// Parameters, states and variables.
   Status addTensors() {
-    for (const auto &parameter : plan.parameters) {
+    for (const plan::ParameterT *parameter : byName(plan.parameters)) {
       SLUICE_RETURN_IF_ERROR(forEachRun(*parameter, [&](int rank, const ShardRun &run) {
         SLUICE_RETURN_IF_ERROR(addRun(parameter->name, rank, parameter->buffer, run));
         for (const auto &state : parameter->states)
@@ -92,7 +101,7 @@ public:
         return Status::ok();
       }));
     }
-    for (const auto &variable : plan.variables)
+    for (const plan::VariableT *variable : byName(plan.variables))
       for (int rank = 0; rank < ranks.size(); ++rank)
         SLUICE_RETURN_IF_ERROR(add(variable->name, rank, variable->buffer, 0, plan.buffers[variable->buffer]->bytes,
                                    plan.buffers[variable->buffer]->dtype));
@@ -206,10 +215,10 @@ Result<std::string> digestSteps(const plan::PlanT &plan, const StepDigestOptions
   numbers.addRates();
   SLUICE_RETURN_IF_ERROR(numbers.addTensors());
   SLUICE_RETURN_IF_ERROR(numbers.varyParameters());
-  for (int e = 0; e < static_cast<int>(plan.entries.size()); ++e) {
-    if (e == findEntry(plan, "init"))
+  const int initialization = findEntry(plan, "init");
+  for (const plan::EntryT *entry : byName(plan.entries)) {
+    if (initialization >= 0 && entry == plan.entries[static_cast<std::size_t>(initialization)].get())
       continue;
-    const plan::EntryT *entry = plan.entries[static_cast<std::size_t>(e)].get();
     FeederOptions data;
     data.data = {"random:7"};
     data.seed = 1;
