@@ -1,6 +1,7 @@
 //===- WellFormedProgram.cpp - P1 for the unsharded program -----------------------------===//
 //
-// Every index is in range, so that a reader may follow them. The meaning of the ops is not examined.
+// Every index is in range, so that a reader may follow them, and each value has one definition. The meaning of the ops
+// is not examined.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace sluice::check {
 namespace {
@@ -58,6 +60,35 @@ Verdict checkFunctions(const plan::ProgramT &program) {
   return {};
 }
 
+/// Each value is an input or a result once, and only its function uses it, after that. 0: none.
+Verdict checkDefinitions(const plan::ProgramT &program) {
+  // For each value, the number of the function that defines it, from 1 on.
+  std::vector<std::size_t> definedIn(program.values.size() + 1);
+  std::size_t f = 0, op = 0, operand = 0, result = 0, input = 0, output = 0;
+  const auto define = [&](const Numbers &ids, std::size_t &at, std::size_t end) -> Verdict {
+    for (; at < end; ++at)
+      if (ids[at] != 0 && std::exchange(definedIn[ids[at]], f) != 0)
+        return badProgram("value ", ids[at], " is defined twice");
+    return {};
+  };
+  const auto use = [&](const Numbers &ids, std::size_t &at, std::size_t end) -> Verdict {
+    for (; at < end; ++at)
+      if (ids[at] != 0 && definedIn[ids[at]] != f)
+        return badProgram("value ", ids[at], " is used before its function defines it");
+    return {};
+  };
+  for (const auto &function : program.functions) {
+    ++f;
+    SLUICE_CHECK(define(program.inputs, input, function->inputs_end));
+    for (; op < function->ops_end; ++op) {
+      SLUICE_CHECK(use(program.operands, operand, program.operand_ends[op]));
+      SLUICE_CHECK(define(program.results, result, program.result_ends[op]));
+    }
+    SLUICE_CHECK(use(program.outputs, output, function->outputs_end));
+  }
+  return {};
+}
+
 Verdict checkKind(const plan::ProgramKindT &kind) {
   if (kind.phase > plan::Phase::MAX)
     return badProgram("op '" + kind.op + "' is of unknown phase");
@@ -95,7 +126,8 @@ Verdict wellFormedProgram(const plan::PlanT &plan, Findings &findings) {
   SLUICE_CHECK(checkEnds("results", program.results, program.result_ends, ops));
   for (const Numbers *values : {&program.operands, &program.results, &program.inputs, &program.outputs})
     SLUICE_CHECK(checkBelow("value", *values, ids));
-  return checkFunctions(program);
+  SLUICE_CHECK(checkFunctions(program));
+  return checkDefinitions(program);
 }
 
 } // namespace sluice::check

@@ -197,6 +197,17 @@ const Bad program[] = {
      [](HandPlan &h) { h.plan.program->types[0]->shape = {-1}; }},
     {"EndsOfMoreOps", 1, "unsharded program, the ends of operands do not divide 13 ids among 15 ops",
      [](HandPlan &h) { h.plan.program->operand_ends.push_back(13); }},
+    {"ResultOfTwoOps", 1, "unsharded program, value 4 is defined twice",
+     [](HandPlan &h) { h.plan.program->results[1] = 4; }},
+    {"ResultOfAnInput", 1, "unsharded program, value 3 is defined twice",
+     [](HandPlan &h) { h.plan.program->results[0] = 3; }},
+    {"OperandBeforeItsOp", 1, "unsharded program, value 14 is used before its function defines it",
+     [](HandPlan &h) { h.plan.program->operands[0] = 14; }},
+    {"OutputOfAnotherFunction", 1, "unsharded program, value 1 is used before its function defines it",
+     [](HandPlan &h) {
+       h.addFunction("other", {});
+       h.plan.program->outputs[1] = 1;
+     }},
     {"FunctionWithoutName", 1, "unsharded program, expected a separate name for each function but got name 9",
      [](HandPlan &h) { h.plan.program->functions[0]->name = std::uint32_t(h.plan.program->names.size()); }},
     {"OpsDescend", 1, "unsharded program, the functions do not divide ops, inputs and outputs",
