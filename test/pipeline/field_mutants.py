@@ -70,7 +70,8 @@ def mutants_of_fields():
         for row in report["kinds"]:
             totals[row["kind"]] = [a + row[field] for a, field in zip(totals[row["kind"]], Counts._fields)]
         for one in report["survivors"]:
-            expect(one["reason"] == "other numbers" and one["kind"] in listed,
+            # A mesh of very many ranks does not end in time.
+            expect(one["reason"] in ("other numbers", "did not end") and one["kind"] in listed,
                    f"plan {number}: mutant {one['mutant']}, {one['kind']}, survived: {one['reason']}")
 
 
