@@ -8,7 +8,7 @@
 #define SLUICE_RUNTIME_EXECUTOR_INSTRUCTIONOBSERVER_H
 
 #include "runtime/base/Status.h"
-#include "runtime/plan/LifespanEnds.h"
+#include "runtime/executor/LifespanEnds.h"
 
 #include <array>
 #include <functional>

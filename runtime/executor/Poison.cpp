@@ -1,7 +1,7 @@
 //===- Poison.cpp - overwrites bytes whose lifespan has ended ------------------------===//
 #include "runtime/executor/Poison.h"
 
-#include "runtime/plan/LifespanEnds.h"
+#include "runtime/executor/LifespanEnds.h"
 
 #include <algorithm>
 #include <cstring>

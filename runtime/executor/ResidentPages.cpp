@@ -1,7 +1,7 @@
 //===- ResidentPages.cpp - measures which pages of the arenas are resident -----------===//
 #include "runtime/executor/ResidentPages.h"
 
-#include "runtime/plan/LifespanEnds.h"
+#include "runtime/executor/LifespanEnds.h"
 
 #include <algorithm>
 #include <cerrno>

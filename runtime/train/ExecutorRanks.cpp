@@ -2,7 +2,7 @@
 #include "runtime/executor/NonFinite.h"
 #include "runtime/executor/RankGroup.h"
 #include "runtime/plan/Checker.h"
-#include "runtime/plan/EntrySubset.h"
+#include "runtime/train/EntrySubset.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/train/ExecutorSettings.h"
 #include "runtime/train/MachineMemory.h"

@@ -9,7 +9,7 @@
 
 #include "runtime/executor/Poison.h"
 #include "runtime/executor/ResidentPages.h"
-#include "runtime/plan/LifespanEnds.h"
+#include "runtime/executor/LifespanEnds.h"
 #include "runtime/plan/Reader.h"
 #include "test/numeric/Training.h"
 

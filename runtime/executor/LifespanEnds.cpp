@@ -1,5 +1,5 @@
 //===- LifespanEnds.cpp - the bytes whose lifespan ends at each instruction ----------===//
-#include "runtime/plan/LifespanEnds.h"
+#include "runtime/executor/LifespanEnds.h"
 
 #include <algorithm>
 #include <map>

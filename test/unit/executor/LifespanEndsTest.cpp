@@ -1,5 +1,5 @@
 //===- LifespanEndsTest.cpp - tests of the bytes whose lifespan ends ----------------------===//
-#include "runtime/plan/LifespanEnds.h"
+#include "runtime/executor/LifespanEnds.h"
 
 #include <gtest/gtest.h>
 

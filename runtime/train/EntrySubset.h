@@ -1,6 +1,6 @@
 //===- EntrySubset.h - a plan with some of its entry points ------------------------===//
-#ifndef SLUICE_RUNTIME_PLAN_ENTRYSUBSET_H
-#define SLUICE_RUNTIME_PLAN_ENTRYSUBSET_H
+#ifndef SLUICE_RUNTIME_TRAIN_ENTRYSUBSET_H
+#define SLUICE_RUNTIME_TRAIN_ENTRYSUBSET_H
 
 #include "runtime/plan/Plan.h"
 
@@ -14,4 +14,4 @@ void keepEntries(plan::PlanT &plan, std::span<const std::string> names);
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_PLAN_ENTRYSUBSET_H
+#endif // SLUICE_RUNTIME_TRAIN_ENTRYSUBSET_H

@@ -1,6 +1,6 @@
 //===- LifespanEnds.h - the bytes whose lifespan ends at each instruction ------------===//
-#ifndef SLUICE_RUNTIME_PLAN_LIFESPANENDS_H
-#define SLUICE_RUNTIME_PLAN_LIFESPANENDS_H
+#ifndef SLUICE_RUNTIME_EXECUTOR_LIFESPANENDS_H
+#define SLUICE_RUNTIME_EXECUTOR_LIFESPANENDS_H
 
 #include "runtime/plan/Plan.h"
 
@@ -43,4 +43,4 @@ std::vector<std::vector<LifespanEnd>> lifespanEnds(const plan::PlanT &plan, std:
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_PLAN_LIFESPANENDS_H
+#endif // SLUICE_RUNTIME_EXECUTOR_LIFESPANENDS_H

@@ -1,5 +1,5 @@
 //===- EntrySubsetTest.cpp - a plan with some of its entry points -----------------===//
-#include "runtime/plan/EntrySubset.h"
+#include "runtime/train/EntrySubset.h"
 #include "runtime/plan/Profile.h"
 #include "test/unit/PlanBuilder.h"
 
