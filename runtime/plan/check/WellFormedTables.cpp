@@ -141,7 +141,7 @@ Verdict checkBuffer(const plan::PlanT &plan, std::size_t index) {
   return {};
 }
 
-/// An arena, and its persistent part, end with their last buffer, up to the alignment.
+/// An arena, and its persistent part, end with their last buffer, up to the alignment. The buffers are inside it.
 Verdict checkArenaEnds(const plan::PlanT &plan) {
   for (const auto &arena : plan.arenas) {
     std::uint64_t persistent = 0, all = arena->persistent;
@@ -152,7 +152,7 @@ Verdict checkArenaEnds(const plan::PlanT &plan) {
             *end = std::max(*end, buffer->offset + buffer->bytes);
     for (const auto &[what, bytes, end] :
          {std::tuple("persistent ", arena->persistent, persistent), std::tuple("", arena->bytes, all)})
-      if (bytes > end && bytes - end >= arena->alignment)
+      if (bytes - end >= arena->alignment)
         return bad("arena of ", plan::EnumNameSpace(arena->space), ", expected the ", end, " ", what,
                    "bytes of its buffers but got ", bytes);
   }

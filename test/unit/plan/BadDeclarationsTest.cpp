@@ -106,7 +106,7 @@ const Bad declarations[] = {
     {"InputsInAnotherOrder", 1, "input 'lr' of 'train_step' is not in the unsharded program at its position",
      [](HandPlan &h) { std::swap(h.entry().inputs[0], h.entry().inputs[1]); }},
     {"InputOfNoValue", 1, "input 'lr' of 'train_step', expected a value of the unsharded program",
-     [](HandPlan &h) { h.plan.program->inputs[1] = 0; }},
+     [](HandPlan &h) { h.plan.program->inputs[1] = h.plan.program->inputs[2] = 0; }},
     {"RowsOfOneMicrobatch", 1, "input 'x' of 'train_step', expected a slice for each micro-batch",
      [](HandPlan &h) {
        h.entry().inputs[0]->per_repetition = false;

@@ -51,6 +51,12 @@ TEST(Limits, MeshOfEightAxesAndManyRanks) {
   expectAccepted(hand);
 }
 
+TEST(Limits, OperandOfNoValue) {
+  HandPlan hand;
+  hand.plan.program->operands[0] = 0;
+  expectAccepted(hand);
+}
+
 TEST(Limits, LargestArena) {
   HandPlan hand;
   hand.plan.arenas[0]->bytes = std::uint64_t(1) << 48;
