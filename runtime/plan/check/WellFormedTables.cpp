@@ -228,6 +228,8 @@ Verdict checkParameter(const plan::PlanT &plan, const plan::ParameterT &paramete
   if (parameter.dim < -1 || parameter.dim > std::int64_t(parameter.shape.size()) ||
       (parameter.dim >= 0 && parameter.shape.empty()))
     return bad(name(), ", dim ", parameter.dim, " does not exist");
+  if (parameter.shape.size() == 1 && parameter.dim == 1)
+    return bad(name() + ", expected dim 0 for elements of one dim but got 1");
   if (!axesAreSound(plan, parameter.axes))
     return bad(name() + ", its axes are not distinct axes of the mesh");
   if (const plan::TensorSplitT *split = parameter.split.get()) {
@@ -344,6 +346,10 @@ Verdict wellFormedTables(const plan::PlanT &plan, Findings &findings) {
     SLUICE_CHECK(checkBuffer(plan, b));
   SLUICE_CHECK(checkArenaEnds(plan));
   std::vector<bool> inUnit(plan.parameters.size());
+  for (const auto &unit : plan.units)
+    if (!std::isfinite(unit->gradient_divisor) || std::signbit(unit->gradient_divisor))
+      return bad("unit ", inQuotes(unit->name), ", expected a finite divisor of at least 0 but got ",
+                 formatNumber(unit->gradient_divisor));
   for (std::size_t u = 0; u < plan.units.size(); ++u)
     for (std::uint32_t p : plan.units[u]->parameters) {
       if (p >= plan.parameters.size())

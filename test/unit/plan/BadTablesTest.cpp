@@ -137,6 +137,15 @@ const Bad parameters[] = {
        h.parameter("a.weight").initializer = std::make_unique<plan::InitializerT>();
        h.parameter("a.weight").initializer->kind = plan::InitializerKind(9);
      }},
+    {"FlatParameterOfOneDim", 1, "parameter 'a.weight', expected dim 0 for elements of one dim but got 1",
+     [](HandPlan &h) {
+       h.parameter("a.weight").shape = {12};
+       h.parameter("a.weight").dim = 1;
+     }},
+    {"InfiniteDivisor", 1, "unit 'a', expected a finite divisor of at least 0 but got inf",
+     [](HandPlan &h) { h.plan.units[0]->gradient_divisor = std::numeric_limits<double>::infinity(); }},
+    {"NegativeDivisor", 1, "unit 'a', expected a finite divisor of at least 0 but got -0",
+     [](HandPlan &h) { h.plan.units[0]->gradient_divisor = -0.0; }},
     {"NoBufferOfState", 1, "parameter 'a.weight', buffer 24 of its state 'momentum_buffer' does not exist",
      [](HandPlan &h) { h.parameter("a.weight").states[0]->buffer = 24; }},
     {"NameTwice", 1, "parameter 'a.weight', its name is empty or used twice",
