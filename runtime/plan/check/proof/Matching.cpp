@@ -108,7 +108,7 @@ Multiple EntryProof::multipleOf(const Meaning &meaning) const {
   Mismatch ignored;
   if (root.total != 0 && isTotal(meaning, meaning.coefficient, /*overRepetitions=*/true, ignored))
     return {root.total, meaning.coefficient};
-  if (meaning.isSum || meaning.partial != 0 || root.varies)
+  if (meaning.isSum || meaning.partial != 0 || (root.varies && meaning.last != repetition))
     return {0, 0};
   return {meaning.root, meaning.coefficient};
 }

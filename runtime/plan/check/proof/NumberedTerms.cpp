@@ -52,8 +52,10 @@ RootId Numbering::powerSum(double p, std::vector<Multiple> terms) {
   // A norm counts each value once. A sum that is added to itself again and again doubles its terms each time.
   if (terms.size() > values.size())
     return 0;
+  const bool varies = std::ranges::any_of(terms, [&](const Multiple &term) { return roots[term.first].varies; });
   const RootId id = rootOfTerms(Key("powers").add(p).take(), std::move(terms), &Root::powers, 1);
   roots[id].p = p;
+  roots[id].varies = varies;
   return id;
 }
 

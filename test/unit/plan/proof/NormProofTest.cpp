@@ -97,6 +97,29 @@ TEST(NormProof, SumsOfPowersAreAdded) {
   EXPECT_EQ(proofOf(ofNothing), "");
 }
 
+/// The norm of a micro-batch of one rank.
+TEST(NormProof, OfAValueThatVaries) {
+  for (const bool isEarlier : {false, true}) {
+    ProofPlan p({{"shard", 2}});
+    const std::uint32_t x = p.input("x", {2}), norm = p.op("model.power_sum", {x}, {}, {number("p", 2)});
+    p.end({norm});
+    plan::EntryT &entry = p.step(4);
+    const std::uint32_t in = p.buffer("x", {4, 2}, f32, host), own = p.buffer("own", {2}), out = p.buffer("y", {});
+    plan::ViewT slice = p.view(in, {2});
+    slice.repetition_stride = 8;
+    p.port(entry.inputs, "x", slice).per_repetition = true;
+    plan::InstructionT &copy = p.copy(0, slice, p.view(own));
+    if (isEarlier)
+      copy.when = plan::When::first;
+    p.compute("power_sum", {p.view(own)}, {p.view(out)}, {}, {norm}, {number("p", 2)});
+    p.port(entry.outputs, "y", p.view(out));
+    if (isEarlier)
+      expectText(proofOf(p), "P9", "");
+    else
+      EXPECT_EQ(proofOf(p), "");
+  }
+}
+
 TEST(NormProof, PowersAreThoseOfTheValueThatIsNamed) {
   Norm named;
   named.powersOfA->input_values = {1};
