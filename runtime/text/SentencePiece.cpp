@@ -3,6 +3,7 @@
 #include "runtime/text/AddedTokens.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
@@ -13,6 +14,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 public:
   Status read(std::string_view model, const std::string &path) {
     SLUICE_RETURN_IF_ERROR(load(processor, model, path));
+    SLUICE_RETURN_IF_ERROR(checkIds(path));
     if (!settings.bosToken && processor.bos_id() >= 0)
       settings.bosToken = processor.IdToPiece(processor.bos_id());
     if (!settings.eosToken && processor.eos_id() >= 0)
@@ -80,6 +82,25 @@ private:
     return loaded.ok()
                ? Status::ok()
                : inputError(fmt::format("'{}' is not a model of sentencepiece: {}", path, loaded.error_message()));
+  }
+
+  /// Classes of transformers that give tokens other ids than the model has.
+  Status checkIds(const std::string &path) const {
+    static constexpr std::array<std::string_view, 10> renumbering = {
+        "XLMRoberta",    "Camembert", "MBart",       "Nllb",  "XGLM",
+        "XLMProphetNet", "LayoutXLM", "SeamlessM4T", "MLuke", "Pegasus"};
+    const char *note = "use the tokenizer.json of the model, which save_pretrained() of transformers writes";
+    if (std::ranges::any_of(renumbering, [&](std::string_view name) { return settings.className.starts_with(name); }))
+      return inputError(fmt::format("'{}': the tokenizer class '{}' gives other ids to the tokens of its model", path,
+                                    settings.className))
+          .withNote(note);
+    // T5 counts these from the end.
+    for (const AddedToken &token : settings.namedTokens)
+      if (token.content.starts_with("<extra_id_") && settings.addedTokens.empty() && !find(token.content))
+        return inputError(
+                   fmt::format("'{}': token '{}' of '{}' has no id in the model", path, token.content, token.field))
+            .withNote(note);
+    return Status::ok();
   }
 
   std::optional<TokenId> find(std::string_view token) const {

@@ -131,8 +131,9 @@ static void readAlgorithm(Fields &fields, TokenizerSettings &settings) {
   settings.splitsSpecialTokens = fields.flag("split_special_tokens", false);
   settings.addPrefixSpace = readFlag(fields, "add_prefix_space");
   // The class of Llama has no prefix after an added token unless its behavior is declared to be the older one.
-  const std::string type = fields.text("tokenizer_class", "");
-  settings.prefixesEachText = fields.flag("legacy", !type.starts_with("Llama") && !type.starts_with("CodeLlama"));
+  settings.className = fields.text("tokenizer_class", "");
+  settings.prefixesEachText =
+      fields.flag("legacy", !settings.className.starts_with("Llama") && !settings.className.starts_with("CodeLlama"));
   for (const auto &[name, member] :
        {std::pair("do_lower_case", "lowercase"), std::pair("strip_accents", "strip_accents"),
         std::pair("tokenize_chinese_chars", "handle_chinese_chars")})

@@ -47,6 +47,8 @@ struct TokenizerSettings {
   /// Whether a text begins with a space, and for models of sentencepiece whether each text after an added token does.
   std::optional<bool> addPrefixSpace;
   bool prefixesEachText = true;
+  /// The class in transformers; empty: unknown.
+  std::string className;
   /// Options of BERT's normalizer, by the names of its members in tokenizer.json.
   std::vector<std::pair<std::string, bool>> normalizerFlags;
   /// Jinja text; empty: none. The second is for conversations with tools, if it is different.

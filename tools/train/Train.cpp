@@ -242,7 +242,12 @@ Status Run::readText() {
   const TokenPorts ports = tokenPorts(file.plan);
   SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, ports.vocabulary));
   SLUICE_ASSIGN_OR_RETURN(const std::string folder, userCacheFolder("tokenized text"));
-  SLUICE_RETURN_IF_ERROR(setTime());
+  const bool hasConversations = std::ranges::any_of(paths, [&](const std::string &data) {
+    const std::optional<DataFormat> format = textFormat(data, train.files.format);
+    return format && isConversations(*format);
+  });
+  if (hasConversations)
+    SLUICE_RETURN_IF_ERROR(setTime());
   SLUICE_ASSIGN_OR_RETURN(train.files.tokenized,
                           tokenizeTexts(paths, train.files, *tokenizer, ports.length, folder, command.ranks.note));
   train.evaluation.files = train.files;

@@ -3,9 +3,9 @@
 #include "runtime/base/Json.h"
 #include "runtime/text/SentencePiece.h"
 #include "runtime/text/TokenizerJson.h"
+#include "test/unit/text/TokenizerFolder.h"
 
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -136,25 +136,6 @@ TEST(TokenizerErrors, TextThatIsNotUtf8) {
   EXPECT_EQ((*tokenizer)->encode("ab\xFF", false, ids).message(), "byte 2 of the text is not UTF-8");
 }
 
-/// A folder with these files.
-class Folder : public testing::Test {
-protected:
-  void SetUp() override {
-    path = testing::TempDir() + "/tokenizer-" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(path);
-    std::filesystem::create_directories(path);
-  }
-  void write(const std::string &name, const std::string &text) const { std::ofstream(path + "/" + name) << text; }
-  std::string error(const std::string &name = "") const {
-    const auto result = openTokenizer(path + name);
-    return result.isOk() ? "" : result.status().message();
-  }
-
-  std::string path;
-};
-
-using TokenizerFolder = Folder;
-
 TEST_F(TokenizerFolder, FilesThatAreMissingOrUnknown) {
   EXPECT_EQ(error(), "'" + path + "' has no tokenizer");
   EXPECT_EQ(error("/tokenizer.json"), "cannot read '" + path + "/tokenizer.json': No such file or directory");
@@ -284,52 +265,6 @@ TEST_F(TokenizerFolder, AddedTokensThatContradict) {
   EXPECT_EQ(errorOf(R"({"sp_model_kwargs": {"enable_sampling": true}})"),
             "'sp_model_kwargs' is not supported, because ids would be random");
   EXPECT_EQ(errorOf(R"({"add_prefix_space": false, "do_lower_case": false, "sp_model_kwargs": {}})"), "");
-}
-
-TEST_F(TokenizerFolder, AddedTokensOfSentencePiece) {
-  const std::string model = SLUICE_SOURCE_DIR "/test/reference/tokenizers/sentencepiece/tokenizer.model";
-  std::filesystem::copy_file(model, path + "/tokenizer.model");
-  const auto encoded = [&](const std::string &text) {
-    auto tokenizer = openTokenizer(path);
-    EXPECT_TRUE(tokenizer.isOk()) << tokenizer.status().message();
-    std::vector<std::int32_t> ids;
-    EXPECT_TRUE((*tokenizer)->encode(text, false, ids).isOk());
-    return ids;
-  };
-  // "of" and "the" with their prefixes.
-  const std::vector<std::int32_t> of = encoded("of"), the = encoded("the");
-  const auto after = [](std::vector<std::int32_t> ids, const std::vector<std::int32_t> &more) {
-    ids.insert(ids.end(), more.begin(), more.end());
-    return ids;
-  };
-  EXPECT_EQ(encoded("of</s>the"), after(after(of, {2}), the));
-  write("tokenizer_config.json", R"({"add_prefix_space": false})");
-  EXPECT_NE(encoded("the"), the);
-  EXPECT_EQ(encoded(" the"), the);
-  write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})");
-  EXPECT_EQ(encoded("of</s> the"), after(after(of, {2}), the));
-  EXPECT_NE(encoded("of</s>the"), after(after(of, {2}), the));
-  write("tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer", "legacy": true})");
-  EXPECT_EQ(encoded("of</s>the"), after(after(of, {2}), the));
-  write("tokenizer_config.json", R"({"eos_token": "none"})");
-  EXPECT_EQ(error(), "'" + path +
-                         "/tokenizer.model': eos_token 'none' of the tokenizer's settings is not in the "
-                         "vocabulary");
-}
-
-TEST_F(TokenizerFolder, SpecialTokensOfSentencePiece) {
-  const std::string model = SLUICE_SOURCE_DIR "/test/reference/tokenizers/sentencepiece/tokenizer.model";
-  std::filesystem::copy_file(model, path + "/tokenizer.model");
-  const auto encoded = [&] {
-    auto tokenizer = openTokenizer(path);
-    EXPECT_TRUE(tokenizer.isOk());
-    std::vector<std::int32_t> ids;
-    EXPECT_TRUE((*tokenizer)->encode("", true, ids).isOk());
-    return ids;
-  };
-  EXPECT_EQ(encoded(), (std::vector<std::int32_t>{1}));
-  write("tokenizer_config.json", R"({"add_bos_token": false, "add_eos_token": true})");
-  EXPECT_EQ(encoded(), (std::vector<std::int32_t>{2}));
 }
 
 /// Every tokenizer.json of the references, cut or with one byte changed, is an error or another tokenizer.
