@@ -58,6 +58,11 @@ Numbering::Numbering(const plan::PlanT &plan) : plan(plan), program(*plan.progra
   for (const auto &parameter : plan.parameters)
     if (const double divisor = plan.units[parameter->unit]->gradient_divisor; divisor != 0)
       divisors[parameter->name] = divisor;
+  for (const auto &parameter : plan.parameters) {
+    storage[{parameter->name, ""}] = Storage(parameter->dtype);
+    for (const auto &state : parameter->states)
+      storage[{parameter->name, state->name}] = Storage(plan.buffers[state->buffer]->dtype);
+  }
   for (const auto &variable : plan.variables)
     variables.insert(variable->name);
   std::uint32_t op = 0, input = 0, output = 0;
@@ -223,7 +228,12 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
   const std::string &symbol = program.names[program.op_symbols[op]];
   const bool isUnary = operands.size() == 1 && operands[0] != 0 && values[operands[0]].root != 0;
   if (kind.op == "model.read" && results.size() == 1 && results[0] != 0) {
-    return setDense(results[0], persistent({symbol, textOf(kind, "state")}, elementsOf(type(results[0]).shape)));
+    const Persistent name(symbol, textOf(kind, "state"));
+    const auto kept = storage.find(name);
+    const Shape &shape = type(results[0]).shape;
+    // A read casts to the type of its result.
+    return set(results[0], {persistent(name, elementsOf(shape)), 1, denseIndexing(shape),
+                            kept == storage.end() ? Storage() : kept->second});
   }
   if (kind.op == "model.write" && operands.size() == 1) {
     function.writes[{symbol, textOf(kind, "state")}] = operands[0];

@@ -223,6 +223,8 @@ private:
   double smallest = 1, largest = 1;
   /// Of parameters whose gradients are not divided by the number of data ranks.
   std::unordered_map<std::string, double> divisors;
+  /// The types of parameters and states.
+  PersistentMap<Storage> storage;
   /// Names of the plan's variables.
   std::unordered_set<std::string> variables;
 };

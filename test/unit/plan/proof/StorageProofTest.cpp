@@ -77,6 +77,27 @@ TEST(StorageProof, NumbersAreInNoNarrowerType) {
   expectText(throughTypes({f64}, {f64, f32, bf16}), "P9", "in bf16, expected f32");
 }
 
+/// The program reads a parameter in another type than its own.
+TEST(StorageProof, AReadCastsTheParameter) {
+  for (plan::DType type : {f64, f32, bf16})
+    for (plan::DType own : {f64, f32, bf16}) {
+      ProofPlan p({{"shard", 2}});
+      p.unit("u");
+      const std::uint32_t w = p.buffer("w", {4}), cast = p.buffer("cast", {4}, own), out = p.buffer("y", {4}, own);
+      p.parameter("w", {4}, {}, w);
+      const std::uint32_t read = p.op("model.read", {}, {4}, {}, "w", type),
+                          y = p.op("model.relu", {read}, {4}, {}, "", type);
+      p.end({y});
+      plan::EntryT &entry = p.step();
+      p.compute("cast", {p.view(w)}, {p.view(cast)});
+      p.compute("relu", {p.view(cast)}, {p.view(out)}, {read}, {y});
+      p.port(entry.outputs, "y", p.view(out));
+      // The result of the relu has the type of the read, so a narrower one is refused there.
+      const bool isNarrower = (type == f64 && own != f64) || (type == f32 && own == bf16);
+      EXPECT_EQ(proofOf(p).empty(), !isNarrower) << proofOf(p);
+    }
+}
+
 TEST(StorageProof, ResultsAreInNoNarrowerType) {
   for (const bool isNarrow : {false, true}) {
     ProofPlan p({{"shard", 2}});
