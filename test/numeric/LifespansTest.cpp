@@ -7,9 +7,9 @@
 
 #include "test/numeric/Steps.h"
 
+#include "runtime/executor/LifespanEnds.h"
 #include "runtime/executor/Poison.h"
 #include "runtime/executor/ResidentPages.h"
-#include "runtime/executor/LifespanEnds.h"
 #include "runtime/plan/Reader.h"
 #include "test/numeric/Training.h"
 

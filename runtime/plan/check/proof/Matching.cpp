@@ -108,7 +108,8 @@ Multiple EntryProof::multipleOf(const Meaning &meaning) const {
   Mismatch ignored;
   if (root.total != 0 && isTotal(meaning, meaning.coefficient, /*overRepetitions=*/true, ignored))
     return {root.total, meaning.coefficient};
-  if (meaning.isSum || meaning.partial != 0 || (root.varies && meaning.last != repetition))
+  // Of a value whose sum over ranks and micro-batches the program has, that is expected.
+  if (meaning.isSum || meaning.partial != 0 || (root.varies && (root.total != 0 || meaning.last != repetition)))
     return {0, 0};
   return {meaning.root, meaning.coefficient};
 }

@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/Proof.h"
 
-#include "runtime/base/Text.h"
 #include "runtime/plan/check/Roles.h"
 #include "runtime/plan/check/proof/EntryProof.h"
 
@@ -27,7 +26,7 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
   const auto hasInitialValues = [](const auto &tensor) { return tensor->initializer != nullptr; };
   if (findEntry(plan, initName) < 0 &&
       (std::ranges::any_of(plan.parameters, hasInitialValues) || std::ranges::any_of(plan.variables, hasInitialValues)))
-    return refuse(9, concat("missing entry point '", initName, "', which computes the initial values"));
+    return refuse(9, "missing entry point 'init', which computes the initial values");
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e) {
     proof::Result own = proof::EntryProof(plan, numbering, e).run();
     finding.facts += own.facts;
