@@ -333,8 +333,7 @@ RunCheckpoints::Written RunCheckpoints::write(const Ranks &ranks, const Training
 }
 
 void RunCheckpoints::cleanUp(const Ranks &ranks) const {
-  // Without a lock, a partial folder may be that of a run that is writing it. What is damaged stays until a complete
-  // checkpoint follows.
+  // Without a lock, another run may be writing a partial folder. Damaged ones stay until the next complete checkpoint.
   const bool isOwn = ranks.isRoot() && lock.isOpen();
   if (const Status pruned = isOwn ? prune(/*damagedToo=*/false) : Status(); !pruned.isOk())
     note("an earlier checkpoint could not be removed: " + pruned.message());

@@ -37,7 +37,7 @@ struct CheckReport {
     refused,
     /// The plan has nothing that the property is about.
     notApplicable,
-    /// P16: the checker checks no mutants of the plan; `sluice-plan check --mutate` does.
+    /// P16: the checker checks no mutants of the plan; `sluice-mutants` does.
     notRun,
     /// A different property was refused first.
     notReached,

@@ -138,7 +138,8 @@ static std::string leftOut(const Source &source, const ChatRows &rows) {
   return text;
 }
 
-/// Writes the cached file of a text, and before it one with the lines about what is left out; the note about it.
+/// Writes the file of notes, if conversations are left out, and then the cached file. The result is the note for the
+/// user.
 static Result<std::string> tokenizeFile(const Source &source, const std::string &cached) {
   if (isConversations(source.format)) {
     SLUICE_ASSIGN_OR_RETURN(const ChatRows rows,

@@ -55,7 +55,7 @@ TEST(RecipeKeys, NearestKey) {
   EXPECT_EQ(nearestRecipeKey("optimizer.weigth_decay").name, "optimizer.weight_decay");
 }
 
-// Tests both bounds of each key that takes a number, and what is next to them.
+// Tests each key that takes a number at both bounds, and at the next numbers below and above them.
 TEST(RecipeKeys, Bounds) {
   const auto accepts = [](const RecipeKey &key, RecipeValue value) {
     Recipe recipe;

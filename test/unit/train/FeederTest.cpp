@@ -194,7 +194,7 @@ TEST_F(FeederTest, DescribesTheFirstStep) {
   EXPECT_FALSE(*report);
 }
 
-/// Rows of one token with these targets, each in a row of its own.
+/// Data of one row for each of these targets; a row has one token.
 std::string writeTargets(const TemporaryFolder &folder, const std::vector<std::int32_t> &targets) {
   const std::vector<std::int32_t> tokens(targets.size(), 1);
   const auto tensor = [&](const char *name, const std::vector<std::int32_t> &values) {
