@@ -25,6 +25,13 @@ Views viewsOf(const std::vector<std::unique_ptr<plan::ViewT>> &views) {
   return result;
 }
 
+/// `root`: of the sum of powers; 0: it has too many terms.
+void setPowers(Meaning &meaning, RootId root) {
+  meaning.root = root;
+  if (root == 0)
+    meaning.unproved = "a sum of powers of more values than the unsharded program has";
+}
+
 } // namespace
 
 double numberOf(const plan::LaunchT &launch, std::string_view name, double absent) {
@@ -180,9 +187,7 @@ Verdict EntryProof::sumPowers(const plan::LaunchT &launch, std::uint32_t i) {
     terms.push_back(term);
     result.stored.add(reading->stored);
   }
-  result.meaning.root = numbering.powerSum(p, std::move(terms));
-  if (result.meaning.root == 0)
-    result.meaning.unproved = "a sum of powers of more values than the unsharded program has";
+  setPowers(result.meaning, numbering.powerSum(p, std::move(terms)));
   result.meaning.partial = setOf(*axes);
   result.meaning.terms = std::isinf(p) && result.meaning.partial != 0 ? Terms::maximum : Terms::sum;
   result.meaning.first = result.meaning.last = repetition;
@@ -230,9 +235,7 @@ std::optional<Verdict> EntryProof::addPowers(const plan::LaunchT &launch, bool i
   terms.insert(terms.end(), second.powers.begin(), second.powers.end());
   Reading result = *a;
   result.stored.add(b->stored);
-  result.meaning.root = numbering.powerSum(first.p, std::move(terms));
-  if (result.meaning.root == 0)
-    result.meaning.unproved = "a sum of powers of more values than the unsharded program has";
+  setPowers(result.meaning, numbering.powerSum(first.p, std::move(terms)));
   write(*launch.outputs[0], std::move(result));
   return Verdict();
 }

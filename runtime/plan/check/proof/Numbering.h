@@ -12,6 +12,7 @@
 #include "runtime/kernel/catalogue/Record.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/check/proof/Sharding.h"
+#include "runtime/plan/check/proof/Storage.h"
 
 #include <map>
 #include <memory_resource>
@@ -62,31 +63,6 @@ struct Root {
   bool isVariable = false;
   /// The first value of the program with this root; 0: none.
   std::uint32_t value = 0;
-};
-
-/// The element types in which numbers were stored since an op computed them. Wider types round less, so a tensor that
-/// was in fewer types than a value of the program has the numbers of that value with fewer roundings.
-class Storage {
-public:
-  Storage() = default;
-  explicit Storage(plan::DType dtype);
-  bool operator==(const Storage &) const = default;
-  /// The numbers were stored in the types of both. An integer type replaces those before it.
-  void add(Storage other) { bits = other.isInteger() ? other.bits : std::uint8_t(bits | other.bits); }
-  /// True if the numbers were rounded to no type that `other` was not rounded to; for integers, if the types are equal.
-  bool isWithin(Storage other) const {
-    return isInteger() || other.isInteger() ? bits == other.bits : (bits & ~other.bits) == 0;
-  }
-  /// The narrowest types.
-  std::string text() const;
-  /// Different for different types.
-  std::int64_t number() const { return bits; }
-
-private:
-  bool isInteger() const { return bits >= integers; }
-  /// Floating-point types that do not have all numbers of f64, as bits; or an integer type, added to `integers`.
-  static constexpr std::uint8_t integers = 0x80;
-  std::uint8_t bits = 0;
 };
 
 /// A value of the program.
