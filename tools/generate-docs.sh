@@ -31,4 +31,5 @@ for file in passes/*/Passes.td; do
   page "Passes of the $stage stage" "$file" -gen-pass-doc > "$out/generated/passes-$stage.md"
 done
 PATH=$PATH:$root/build/bin kernel-page > "$out/generated/kernels.md"
+PATH=$PATH:$root/build/bin sluice-import export --list > "$out/generated/aten.md"
 python3 "$root/tools/plan_fields.py" runtime/plan/plan.fbs runtime/plan/plan-fields.txt > "$out/generated/plan-fields.md"

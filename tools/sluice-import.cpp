@@ -2,9 +2,11 @@
 
 #include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"
+#include "passes/import/export/Import.h"
 #include "passes/import/zoo/Zoo.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Message.h"
+#include "runtime/train/Safetensors.h"
 #include "tools/CommandLine.h"
 #include "tools/Process.h"
 
@@ -26,16 +28,83 @@ static Status importModel(const std::string &config, const ImportOptions &option
   return writeOutput(output, printModule(model.module.get()));
 }
 
+static Status checkOutput(const std::string &output) {
+  return !output.empty()
+             ? Status::ok()
+             : Status(StatusCode::usage, "--output is missing, expected the file to write, or - for standard output");
+}
+
 static Status importZooModel(const std::string &name, const std::vector<std::string> &settings,
                              const std::string &output) {
   if (name.empty())
     return Status(StatusCode::usage, "missing name of the zoo model")
         .withNote("sluice-import zoo --list prints every model");
-  if (output.empty())
-    return Status(StatusCode::usage, "--output is missing, expected the file to write, or - for standard output");
+  SLUICE_RETURN_IF_ERROR(checkOutput(output));
   mlir::MLIRContext context;
   SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importZoo(&context, name, settings));
   return writeOutput(output, printModule(module.get()));
+}
+
+static Status readDropout(const CLI::Option &option, double given, std::optional<double> &dropout) {
+  if (option.count() == 0)
+    return Status::ok();
+  if (!(given >= 0 && given < 1))
+    return Status(StatusCode::usage,
+                  "--dropout, expected a number from 0 to 1 (below 1) but got " + option.results().front());
+  dropout = given;
+  return Status::ok();
+}
+
+/// "NAME=tokens:V" and "NAME=VALUE" lists of the command line.
+static Status parseInputs(const std::vector<std::string> &inputs, const std::vector<std::string> &symbols,
+                          exported::ExportOptions &options) {
+  for (const std::string &text : inputs) {
+    const auto [name, kind] = llvm::StringRef(text).split('=');
+    llvm::StringRef number = kind;
+    std::int64_t vocabulary = 0;
+    if (name.empty() || !number.consume_front("tokens:") || number.getAsInteger(10, vocabulary) || vocabulary < 1 ||
+        vocabulary > INT32_MAX)
+      return Status(StatusCode::usage, "--inputs, expected NAME=tokens:VOCABULARY but got " + text);
+    options.tokens[name.str()] = vocabulary;
+  }
+  for (const std::string &text : symbols) {
+    const auto [name, number] = llvm::StringRef(text).split('=');
+    std::int64_t value = 0;
+    if (name.empty() || number.getAsInteger(10, value) || value < 1)
+      return Status(StatusCode::usage, "--set, expected SYMBOL=SIZE but got " + text);
+    options.symbols[name.str()] = value;
+  }
+  return Status::ok();
+}
+
+/// The parameters as safetensors, one after another.
+static Status writeWeights(const std::string &path, std::vector<exported::ExportedWeight> weights) {
+  std::vector<SafetensorsTensor> tensors;
+  for (exported::ExportedWeight &weight : weights)
+    tensors.push_back({weight.name, weight.isDouble ? "F64" : "F32", weight.shape,
+                       [weight = std::move(weight)](const SafetensorsTensor::Sink &sink) -> Status {
+                         SLUICE_ASSIGN_OR_RETURN(const std::vector<double> values, weight.read());
+                         if (weight.isDouble)
+                           return sink(std::as_bytes(std::span(values)));
+                         const std::vector<float> floats(values.begin(), values.end());
+                         return sink(std::as_bytes(std::span(floats)));
+                       }});
+  return writeSafetensors(path, std::move(tensors));
+}
+
+static Status importExport(const std::string &archive, exported::ExportOptions &options,
+                           const std::vector<std::string> &inputs, const std::vector<std::string> &symbols,
+                           const std::string &weights, const std::string &output) {
+  SLUICE_RETURN_IF_ERROR(parseInputs(inputs, symbols, options));
+  SLUICE_RETURN_IF_ERROR(checkNoInput(output, {archive}));
+  SLUICE_RETURN_IF_ERROR(checkNoInput(weights, {archive}));
+  mlir::MLIRContext context;
+  SLUICE_ASSIGN_OR_RETURN(exported::ImportedArchive imported, exported::importArchive(&context, archive, options));
+  for (const std::string &warning : imported.report.warnings)
+    llvm::errs() << messageText(inputError(warning), false, Severity::warning);
+  if (!weights.empty())
+    SLUICE_RETURN_IF_ERROR(writeWeights(weights, std::move(imported.weights)));
+  return writeOutput(output, printModule(imported.module.get()));
 }
 
 int main(int argc, char **argv) {
@@ -64,6 +133,25 @@ int main(int argc, char **argv) {
                "leaves out the entry point that gives logits, which --generate needs");
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
 
+  std::string archive, weights;
+  exported::ExportOptions exportOptions;
+  std::vector<std::string> inputs, symbols;
+  double exportDropout = 0;
+  CLI::App *exportCommand = app.add_subcommand("export", "a PyTorch module, as torch.export.save writes it");
+  exportCommand->add_option("archive", archive, "the .pt2 file");
+  exportCommand->add_flag("--list", list, "print the ops that are supported");
+  exportCommand->add_option("--weights", weights,
+                            "write the parameters to this safetensors file, for sluice-train --init");
+  exportCommand->add_option("--loss", exportOptions.loss, "the output that is the loss");
+  exportCommand->add_option("--set", symbols, "SYMBOL=SIZE of a dynamic size");
+  exportCommand->add_option("--inputs", inputs, "NAME=tokens:VOCABULARY: the input is a row of tokens")->delimiter(',');
+  exportCommand->add_option("--blocks", exportOptions.blocks, "globs of the modules that are blocks")->delimiter(',');
+  const CLI::Option *exportDropoutOption =
+      exportCommand->add_option("--dropout", exportDropout, "replaces the rate of every dropout");
+  exportCommand->add_flag("--allow-decomposed", exportOptions.allowDecomposed,
+                          "accepts a program after run_decompositions(), which has lost torch.no_grad()");
+  exportCommand->add_option("-o,--output", output, "the file to write, - for standard output");
+
   CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");
   zoo->add_option("name", zooName, "name of the model");
   zoo->add_option("--set", settings, "key=value");
@@ -74,11 +162,18 @@ int main(int argc, char **argv) {
     return *done;
   if (zoo->parsed())
     return report(list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output));
-  if (dropoutOption->count() != 0) {
-    if (!(dropout >= 0 && dropout < 1))
-      return report(Status(StatusCode::usage, "--dropout, expected a number from 0 to 1 (below 1) but got " +
-                                                  dropoutOption->results().front()));
-    options.dropout = dropout;
+  if (exportCommand->parsed()) {
+    if (list)
+      return report(writeOutput("-", exported::supportedOps()));
+    if (archive.empty())
+      return report(Status(StatusCode::usage, "missing archive, expected the .pt2 file of torch.export.save"));
+    if (const Status status = checkOutput(output); !status.isOk())
+      return report(status);
+    if (const Status status = readDropout(*exportDropoutOption, exportDropout, exportOptions.dropout); !status.isOk())
+      return report(status);
+    return report(importExport(archive, exportOptions, inputs, symbols, weights, output));
   }
+  if (const Status status = readDropout(*dropoutOption, dropout, options.dropout); !status.isOk())
+    return report(status);
   return report(importModel(config, options, verbose, output));
 }

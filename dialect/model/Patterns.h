@@ -37,6 +37,15 @@ void populateChunkPatterns(mlir::RewritePatternSet &patterns, std::int64_t rows,
 /// The fusions of all families without an option. Each keeps the attributes of the op that it replaces.
 void populateFusionPatterns(mlir::RewritePatternSet &patterns);
 
+/// Composites from the primitives of imported graphs. Only importers run them: the order of the operations of an op
+/// that is written by hand stays.
+void populateMovementRecognitionPatterns(mlir::RewritePatternSet &patterns);
+void populateActivationRecognitionPatterns(mlir::RewritePatternSet &patterns);
+void populateRmsNormRecognitionPatterns(mlir::RewritePatternSet &patterns);
+/// Products and losses of rows in their dims, which a graph has joined to one.
+void populateMatmulRecognitionPatterns(mlir::RewritePatternSet &patterns);
+void populateLossRecognitionPatterns(mlir::RewritePatternSet &patterns);
+
 } // namespace sluice::model
 
 #endif // SLUICE_DIALECT_MODEL_PATTERNS_H

@@ -26,6 +26,9 @@ def VjpOpInterface : OpInterface<"VjpOpInterface"> {
       (ins "::mlir::ImplicitLocOpBuilder &":$builder, "::llvm::ArrayRef<::mlir::Value>":$cotangents), "",
       [{ return $_op->emitOpError("has no derivative"); }]>,
     InterfaceMethod<"True where the op has a derivative.", "bool", "isDifferentiable", (ins), "", "return true;">,
+    InterfaceMethod<[{
+      True where the op is the identity with the derivative zero: nothing before it has a gradient by it. Differentiation removes it.
+    }], "bool", "stopsGradient", (ins), "", "return false;">,
   ];
 }
 

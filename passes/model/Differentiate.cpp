@@ -263,6 +263,12 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
       if (failed(derivative.run()))
         return signalPassFailure();
     }
+    getOperation().walk([](VjpOpInterface op) {
+      if (!op.stopsGradient())
+        return;
+      op->replaceAllUsesWith(op->getOperands());
+      op->erase();
+    });
   }
 
   /// An evaluation returns the mean of its loss over the ranks, and the mean of its count, by which the losses of

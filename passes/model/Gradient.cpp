@@ -12,9 +12,14 @@ static bool hasFloatElements(Value value) {
   return type && isa<FloatType>(type.getElementType());
 }
 
+static bool stopsGradient(Operation *op) {
+  auto vjp = dyn_cast<VjpOpInterface>(op);
+  return vjp && vjp.stopsGradient();
+}
+
 void ReverseMode::markActive(llvm::ArrayRef<Operation *> ops) {
   for (Operation *op : ops)
-    if (llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
+    if (!stopsGradient(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return active.contains(operand); }))
       for (Value result : op->getResults())
         if (hasFloatElements(result))
           active.insert(result);

@@ -121,7 +121,7 @@ def Differentiate : Pass<"model-differentiate", "::mlir::ModuleOp"> {
     `gradient.reduce_per_pass` a loss that is a sum has a backward pass for each term, the last term first, and a parameter
     a gradient for each pass and invocation, whose number is `model.invocation` of the backward's ops. Ops carry
     `model.phase`: `forward` before the op that defines the loss, `loss` from there on and for that op's derivative,
-    `backward` after; backward ops carry the `model.block` and `model.checkpoint` of the op they derive from. The
+    `backward` after; ops that stop gradients are replaced by their operands at the end. Backward ops carry the `model.block` and `model.checkpoint` of the op they derive from. The
     function returns the loss by `model.step_mean`. Functions that have phases are not changed.
     ```mlir
     %w = model.read @w : tensor<4xf32>

@@ -289,8 +289,9 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
     SmallVector<PersistentTensor> tensors = findPersistent(module, placement, recipe->memory);
     for (func::FuncOp entry : entries)
       EntryPartitioner(entry, placement, tensors, recipe->gradient.microbatches).run();
-    // Without parameters there is nothing to initialize.
-    if (!tensors.empty())
+    // Weights that are loaded have no initial values.
+    if (llvm::any_of(tensors,
+                     [](PersistentTensor &tensor) { return !tensor.state.empty() || tensor.parameter.getInit(); }))
       addInitEntry(module, placement, tensors);
   }
 };

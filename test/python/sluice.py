@@ -323,6 +323,24 @@ def join_safetensors(header, data):
     return struct.pack("<Q", len(text)) + text + data
 
 
+def join_batches(paths):
+    """A safetensors file with the tensors of several, one after another along the first dim."""
+    entries, parts = {}, {}
+    for path in paths:
+        header, data = split_safetensors(Path(path).read_bytes())
+        for name, entry in header.items():
+            if name != "__metadata__":
+                entries[name] = entry
+                parts.setdefault(name, []).append(data[slice(*entry["data_offsets"])])
+    header, joined = {}, b""
+    for name, pieces in parts.items():
+        begin = len(joined)
+        joined += b"".join(pieces)
+        first, *rest = entries[name]["shape"]
+        header[name] = {"dtype": entries[name]["dtype"], "shape": [first * len(pieces), *rest], "data_offsets": [begin, len(joined)]}
+    return join_safetensors(header, joined)
+
+
 def tensors(weights):
     """Name to tuple of numbers of a safetensors file."""
     header, data = split_safetensors(weights)

@@ -605,6 +605,6 @@ NO_SAMPLES = {
         "layer_norm", "linear_cross_entropy", "max_pool2d", "relu", "rms_norm", "silu", "softmax")},
     "conv2d_input_grad": "as the derivative of conv2d", "conv2d_weight_grad": "as the derivative of conv2d",
     "swiglu_grad": "no entry", "matmul_gelu_grad": "no entry",
-    **{op: "computes nothing" for op in ("parameter", "read", "write", "block", "checkpoint", "recompute", "yield",
+    **{op: "computes nothing" for op in ("parameter", "read", "write", "block", "checkpoint", "recompute", "stop_gradient", "yield",
                                          "gradient", "step_mean")},
 }

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/PatternMatch.h"
 
+#include <cmath>
 #include <numbers>
 
 using namespace mlir;
@@ -101,5 +102,88 @@ struct FuseGate : OpRewritePattern<MultiplyOp> {
 } // namespace
 
 void populateGateFusionPatterns(RewritePatternSet &patterns) { patterns.add<FuseGate>(patterns.getContext()); }
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The factor of x in `factor x`; nullopt for another value.
+std::optional<double> factorOf(Value value, Value x) {
+  auto scale = value.getDefiningOp<ScaleOp>();
+  return scale && scale.getOperand() == x ? std::optional(scale.getFactor().convertToDouble()) : std::nullopt;
+}
+bool isNear(double value, double expected) { return std::abs(value - expected) <= 1e-6 * std::abs(expected); }
+/// The other operand of `1 + value`; null for another value.
+Value besideOne(Value value) {
+  auto sum = value.getDefiningOp<AddOp>();
+  for (unsigned side = 0; sum && side < 2; ++side)
+    if (auto one = sum->getOperand(side).getDefiningOp<ConstantOp>(); one && one.getValue().convertToDouble() == 1)
+      return sum->getOperand(1 - side);
+  return {};
+}
+
+/// 0.5 x (1 + erf(x / sqrt 2)) ==> gelu, 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) ==> gelu by tanh
+struct RecognizeGelu : OpRewritePattern<MultiplyOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MultiplyOp product, PatternRewriter &rewriter) const override {
+    for (unsigned side = 0; side < 2; ++side) {
+      // (0.5 x) (1 + f), or 0.5 (x (1 + f)) with the half outside.
+      auto half = product.getOperand(side).getDefiningOp<ScaleOp>();
+      Value function = besideOne(product.getOperand(1 - side));
+      if (!half || !isNear(half.getFactor().convertToDouble(), 0.5) || !function)
+        continue;
+      Value x = half.getOperand();
+      std::optional<GeluApproximation> form;
+      if (auto erf = function.getDefiningOp<ErfOp>())
+        if (std::optional<double> factor = factorOf(erf.getOperand(), x); factor && isNear(*factor, std::sqrt(0.5)))
+          form = GeluApproximation::none;
+      if (auto tanh = function.getDefiningOp<TanhOp>())
+        if (auto inner = tanh.getOperand().getDefiningOp<ScaleOp>();
+            inner && isNear(inner.getFactor().convertToDouble(), std::sqrt(2 / std::numbers::pi)))
+          if (isCubicSum(inner.getOperand(), x))
+            form = GeluApproximation::tanh;
+      if (!form)
+        continue;
+      rewriter.replaceOpWithNewOp<GeluOp>(product, x, *form);
+      return success();
+    }
+    return failure();
+  }
+
+  /// x + 0.044715 x^3
+  static bool isCubicSum(Value value, Value x) {
+    auto sum = value.getDefiningOp<AddOp>();
+    for (unsigned side = 0; sum && side < 2; ++side) {
+      auto scale = sum->getOperand(1 - side).getDefiningOp<ScaleOp>();
+      auto power = scale ? scale.getOperand().getDefiningOp<PowerOp>() : PowerOp();
+      if (sum->getOperand(side) == x && power && power.getOperand() == x &&
+          power.getExponent().convertToDouble() == 3 && isNear(scale.getFactor().convertToDouble(), 0.044715))
+        return true;
+    }
+    return false;
+  }
+};
+
+/// x sigmoid(x) ==> silu(x)
+struct RecognizeSilu : OpRewritePattern<MultiplyOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(MultiplyOp product, PatternRewriter &rewriter) const override {
+    for (unsigned side = 0; side < 2; ++side)
+      if (auto gate = product.getOperand(side).getDefiningOp<SigmoidOp>();
+          gate && gate.getOperand() == product.getOperand(1 - side)) {
+        rewriter.replaceOpWithNewOp<SiluOp>(product, gate.getOperand());
+        return success();
+      }
+    return failure();
+  }
+};
+} // namespace
+
+void populateActivationRecognitionPatterns(RewritePatternSet &patterns) {
+  patterns.add<RecognizeGelu, RecognizeSilu, FuseGate>(patterns.getContext());
+}
 
 } // namespace sluice::model

@@ -1,6 +1,9 @@
 //===- Loss.cpp - losses ------------------------------------------------------------===//
 
+#include "dialect/model/Patterns.h"
 #include "dialect/model/ops/Helpers.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 
@@ -127,5 +130,33 @@ OpCost CrossEntropyOp::getCost() {
 OpCost CrossEntropyGradOp::getCost() {
   return streamingCost(*this, 3 * elementsOf(getLogits()) + elementsOf(getTargets()));
 }
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// cross_entropy(reshape(logits), reshape(targets)) ==> cross_entropy(logits, targets), where the reshapes join the
+/// rows.
+struct KeepLossRows : OpRewritePattern<CrossEntropyOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CrossEntropyOp loss, PatternRewriter &rewriter) const override {
+    auto joined = loss.getLogits().getDefiningOp<ReshapeOp>();
+    if (!joined || !loss.getLse().use_empty() || shapeOf(joined.getOperand()).empty() ||
+        shapeOf(joined.getOperand()).back() != shapeOf(loss.getLogits()).back())
+      return failure();
+    ImplicitLocOpBuilder builder(loss.getLoc(), rewriter);
+    Value targets = makeReshape(builder, loss.getTargets(), shapeOf(joined.getOperand()).drop_back());
+    auto kept = CrossEntropyOp::create(rewriter, loss.getLoc(), joined.getOperand(), targets, loss.getReductionAttr(),
+                                       loss.getIgnoreIndexAttr(), loss.getLabelSmoothingAttr());
+    rewriter.replaceAllUsesWith(loss.getLoss(), kept.getLoss());
+    rewriter.eraseOp(loss);
+    return success();
+  }
+};
+} // namespace
+
+void populateLossRecognitionPatterns(RewritePatternSet &patterns) { patterns.add<KeepLossRows>(patterns.getContext()); }
 
 } // namespace sluice::model

@@ -205,4 +205,38 @@ void populateMatmulFusionPatterns(RewritePatternSet &patterns, bool inBackward) 
   patterns.add<FuseIntoProduct>(patterns.getContext(), inBackward);
 }
 
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// reshape(reshape(x) w + bias) ==> x w + bias, where the reshapes join and separate the rows.
+struct KeepRows : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReshapeOp separate, PatternRewriter &rewriter) const override {
+    auto sum = separate.getOperand().getDefiningOp<AddOp>();
+    auto product = (sum ? sum.getLhs() : separate.getOperand()).getDefiningOp<MatmulOp>();
+    auto joined = product ? product.getLhs().getDefiningOp<ReshapeOp>() : ReshapeOp();
+    if (!joined || product.getTransposeLhs() || product.getBias() || product.getResidual() ||
+        shapeOf(product.getRhs()).size() != 2 || !product->hasOneUse() ||
+        (sum && (!sum->hasOneUse() || shapeOf(sum.getRhs()).size() != 1)))
+      return failure();
+    Value x = joined.getOperand();
+    const bool fits = !shapeOf(x).empty() && shapeOf(x).back() == shapeOf(product.getLhs()).back() &&
+                      shapeOf(separate.getResult()).size() == shapeOf(x).size() &&
+                      shapeOf(x).drop_back() == shapeOf(separate.getResult()).drop_back();
+    if (!fits)
+      return failure();
+    Value result = MatmulOp::create(rewriter, product.getLoc(), x, product.getRhs(), false, product.getTransposeRhs());
+    if (sum)
+      result = AddOp::create(rewriter, sum.getLoc(), result, sum.getRhs());
+    rewriter.replaceOp(separate, result);
+    return success();
+  }
+};
+} // namespace
+
+void populateMatmulRecognitionPatterns(RewritePatternSet &patterns) { patterns.add<KeepRows>(patterns.getContext()); }
+
 } // namespace sluice::model

@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/model/Patterns.h"
 #include "dialect/model/ops/Helpers.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 
@@ -216,6 +218,9 @@ FailureOrValues BroadcastOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Va
   return SmallVector<Value>{makeUnbroadcast(builder, cotangents[0], shapeOf(getOperand()))};
 }
 
+FailureOrValues StopGradientOp::buildVjp(ImplicitLocOpBuilder &, ArrayRef<Value>) {
+  return SmallVector<Value>{Value()};
+}
 FailureOrValues ReshapeOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   return SmallVector<Value>{makeReshape(builder, cotangents[0], shapeOf(getOperand()))};
 }
@@ -268,6 +273,37 @@ FailureOrValues GatherOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value
 
 FailureOrValues ScatterAddOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   return SmallVector<Value>{GatherOp::create(builder, cotangents[0], getIndices()), Value()};
+}
+
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A transpose of a transpose is one; one that changes nothing is none.
+struct JoinTransposes : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp op, PatternRewriter &rewriter) const override {
+    const ArrayRef<int64_t> permutation = op.getPermutation();
+    if (llvm::equal(permutation, llvm::seq<int64_t>(0, static_cast<int64_t>(permutation.size())))) {
+      rewriter.replaceOp(op, op.getOperand());
+      return success();
+    }
+    auto inner = op.getOperand().getDefiningOp<TransposeOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int64_t> joined;
+    for (int64_t dim : permutation)
+      joined.push_back(inner.getPermutation()[static_cast<size_t>(dim)]);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, inner.getOperand(), rewriter.getDenseI64ArrayAttr(joined));
+    return success();
+  }
+};
+} // namespace
+
+void populateMovementRecognitionPatterns(RewritePatternSet &patterns) {
+  patterns.add<JoinTransposes>(patterns.getContext());
 }
 
 } // namespace sluice::model

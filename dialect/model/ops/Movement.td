@@ -63,6 +63,27 @@ def Model_TransposeOp : Model_Op<"transpose", [Model_InferTypes, DeclareOpInterf
   let hasOwnVerifier = 1;
   let kernel = "copy";
 }
+def Model_StopGradientOp
+    : Model_RuledOp<"stop_gradient", DeclareOpInterfaceMethods<VjpOpInterface, ["buildVjp", "stopsGradient"]>,
+                    DeclareOpInterfaceMethods<PrecisionOpInterface>, [Model_ResultsLike<["operand"]>],
+                    "bool $cppClass::stopsGradient() { return true; }\n"> {
+  let summary = "the operand, with the derivative zero";
+  let description = [{
+    **Semantics.** The operand. Importers create it for what the source computes without gradient; differentiation removes it.
+
+    **Derivative.** None: the operand gets no gradient.
+
+    ```mlir
+    %y = model.stop_gradient %x : tensor<4x64xf32>
+    ```
+  }];
+  let arguments = (ins Model_Tensor:$operand);
+  let results = (outs Model_Tensor:$result);
+  let assemblyFormat = Model_UnaryFormat<"operand", "result">.text;
+  let kernel = "copy";
+  let rule = "pointwiseRule";
+  let flopsPerElement = "0";
+}
 def Model_SliceOp : Model_Op<"slice", [Model_InferTypes, DeclareOpInterfaceMethods<ViewOpInterface>]> {
   let summary = "elements [start, limit) with a step, per dim";
   let description = [{

@@ -45,6 +45,8 @@ module attributes {model.name = "all"} {
     %3 = model.divide %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
     // CHECK: model.maximum {{.*}}model.cost = "flops=6, bytes=60"
     %4 = model.maximum %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    // CHECK: model.stop_gradient {{.*}}model.cost = "flops=0, bytes=24"
+    %stopped = model.stop_gradient %b : tensor<3xf32>
     // CHECK: model.negate {{.*}}model.cost = "flops=3, bytes=24"
     %5 = model.negate %b : (tensor<3xf32>) -> tensor<3xf32>
     // CHECK: model.exp {{.*}}model.cost = "flops=3, bytes=24"

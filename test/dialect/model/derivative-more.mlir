@@ -14,6 +14,20 @@ func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model
 
 // -----
 
+// stop_gradient: the other factor alone has a gradient by the product
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK: %[[V0:.*]] = model.stop_gradient %[[IN0]]
+// CHECK-NEXT: %[[V1:.*]] = model.multiply %[[DY]], %[[V0]] {model.block = ""}
+// CHECK-NEXT: return %[[V1]]
+func.func @f(%x: tensor<2x3xf32> {model.input = "x"}) -> (tensor<2x3xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+  %s = model.stop_gradient %x : tensor<2x3xf32>
+  %y = model.multiply %x, %s : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %y : tensor<2x3xf32>
+}
+
+// -----
+
 // cos
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})

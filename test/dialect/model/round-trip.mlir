@@ -121,6 +121,8 @@ module attributes {model.name = "all"} {
     %4:2 = model.split %x {dim = 1 : i64} : (tensor<2x6xf32>) -> (tensor<2x2xf32>, tensor<2x4xf32>)
     // CHECK: model.concat %[[PIECES]]#0, %[[PIECES]]#1 {dim = 1 : i64}
     %5 = model.concat %4#0, %4#1 {dim = 1 : i64} : (tensor<2x2xf32>, tensor<2x4xf32>) -> tensor<2x6xf32>
+    // CHECK: model.stop_gradient %{{.*}} : tensor<2x6xf32>
+    %stopped = model.stop_gradient %x : tensor<2x6xf32>
     // CHECK: model.pad
     %6 = model.pad %row {low = array<i64: 1>, high = array<i64: 2>, step = array<i64: 2>, value = 0.0 : f64} : (tensor<6xf32>) -> tensor<14xf32>
     // CHECK: model.gather %{{.*}}, %{{.*}} : (tensor<2x6xf32>, tensor<3xi32>) -> tensor<3x6xf32>

@@ -288,6 +288,8 @@ module attributes {model.name = "all"} {
   func.func @more(%x: tensor<3x5xf32>, %i: tensor<3x2xi64>) {
     // CHECK: model.sigmoid {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=3, j=5}"
     %0 = model.sigmoid %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    // CHECK: model.stop_gradient {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=3, j=5}"
+    %stopped = model.stop_gradient %x : tensor<3x5xf32>
     // CHECK: model.softplus {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=3, j=5}"
     %1 = model.softplus %x : (tensor<3x5xf32>) -> tensor<3x5xf32>
     // CHECK: model.power {{.*}}model.sharding_rule = "([i, j]) -> ([i, j]) {i=3, j=5}"

@@ -1,0 +1,105 @@
+//===- GraphImport.h - runs a program op by op, and builds the model's ops ----------------===//
+//
+// Every name of the graph stands for a view of a storage, as a tensor of torch does. An op in place writes to the
+// storage through the view, and other views of it follow, so the result is functional. An op whose operands are all
+// constants is evaluated.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_IMPORT_EXPORT_GRAPHIMPORT_H
+#define SLUICE_PASSES_IMPORT_EXPORT_GRAPHIMPORT_H
+
+#include "passes/import/export/Call.h"
+
+#include <set>
+
+namespace sluice::exported {
+
+/// Something of the program that is not supported.
+struct Problem {
+  Origin origin;
+  std::string op, why, remedy;
+  std::int64_t count = 1;
+};
+
+struct Storage {
+  enum class Kind { plain, parameter, input, buffer };
+  Tensor value;
+  Kind kind = Kind::plain;
+  /// Of the parameter, input or buffer.
+  std::string name;
+  /// The number of writes.
+  unsigned version = 0;
+  /// Numbers of the problems because of which it has no value.
+  std::set<std::size_t> problems;
+};
+
+/// A view of a storage: the ops that lead to it, each a result of a node.
+struct Binding {
+  struct Step {
+    const Node *node;
+    const AtenOp *op;
+    unsigned result;
+    llvm::SmallVector<const TensorMeta *> metas;
+  };
+  std::shared_ptr<Storage> storage;
+  llvm::SmallVector<Step> steps;
+  Tensor value;
+  unsigned version = 0;
+  const TensorMeta *meta = nullptr;
+};
+
+class GraphImport : public Importer {
+public:
+  GraphImport(mlir::ImplicitLocOpBuilder &builder, std::optional<double> dropout)
+      : builder(builder), dropout(dropout) {}
+
+  /// Names of the graph's inputs, then of its results.
+  using Scope = llvm::StringMap<Binding>;
+  void bind(Scope &scope, llvm::StringRef name, std::shared_ptr<Storage> storage);
+  void run(const Graph &graph, Scope &scope);
+  /// Null with `problems` if it could not be computed.
+  Tensor get(Scope &scope, llvm::StringRef name, std::set<std::size_t> &problems);
+  const std::vector<Problem> &problems() const { return found; }
+
+  mlir::Value materialize(const Tensor &tensor) override;
+  ConstantPtr constantOf(mlir::Value value) override;
+  mlir::Value makeDropout(mlir::Value x, double rate) override;
+
+  /// Seed, step and row, set by the caller; `drops` tells whether they are read.
+  mlir::Value seed, step, row;
+  std::int64_t dropouts = 0;
+  /// Calls of dropout that are off.
+  std::int64_t idleDropouts = 0;
+
+private:
+  mlir::ImplicitLocOpBuilder &builder;
+  std::optional<double> dropout;
+  std::vector<Problem> found;
+  std::vector<ConstantPtr> constants;
+  llvm::DenseMap<const Constant *, mlir::Value> placeholders;
+  /// Depth of regions without gradient.
+  unsigned withoutGradient = 0;
+
+  void runNode(const Graph &graph, const Node &node, Scope &scope);
+  void runRegion(const Node &node, Scope &scope);
+  void runInPlace(const Graph &graph, const Node &node, const AtenOp &op, Scope &scope);
+  std::vector<Tensor> compute(const Node &node, llvm::StringRef op, const AtenOp *entry,
+                              const llvm::StringMap<Tensor> &operands, llvm::ArrayRef<const TensorMeta *> metas);
+  /// The tensors of a node, or the problems of those that have no value.
+  llvm::StringMap<Tensor> operandsOf(const Node &node, Scope &scope, std::set<std::size_t> &problems);
+  Tensor resolve(Binding &binding);
+  void fail(const Node &node, Scope &scope, std::set<std::size_t> problems);
+  std::size_t addProblem(const Node &node, std::string why, std::string remedy);
+  mlir::Location locationOf(const Node &node);
+};
+
+/// The names of inputs whose storage an op of the graph writes to.
+std::set<std::string> writtenInputs(const Graph &graph);
+
+/// Replaces placeholders of constants by ops. Constants that are neither equal in all elements nor a range are returned
+/// with the placeholder's value.
+llvm::SmallVector<std::pair<mlir::Value, ConstantPtr>> resolvePlaceholders(mlir::Block &body, Importer &importer);
+
+} // namespace sluice::exported
+
+#endif // SLUICE_PASSES_IMPORT_EXPORT_GRAPHIMPORT_H

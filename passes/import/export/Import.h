@@ -1,0 +1,69 @@
+//===- Import.h - from a torch.export archive to a model -----------------------------------===//
+//
+// The training program of any PyTorch module, as torch.export.save writes it. Python, torch and pickle are not needed.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_IMPORT_EXPORT_IMPORT_H
+#define SLUICE_PASSES_IMPORT_EXPORT_IMPORT_H
+
+#include "passes/import/export/Symbols.h"
+#include "runtime/base/Status.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::exported {
+
+struct ExportOptions {
+  /// Values of dynamic sizes.
+  SymbolValues symbols;
+  /// The output that is the loss; empty: the one named `loss`, else the only scalar.
+  std::string loss;
+  /// Inputs that are tokens, with the size of their vocabulary: they are read as 32-bit integers below it.
+  std::map<std::string, std::int64_t> tokens;
+  /// Globs of the modules that are blocks; none: the rule of Modules.h.
+  std::vector<std::string> blocks;
+  /// Replaces the rate of every dropout.
+  std::optional<double> dropout;
+  bool allowDecomposed = false;
+};
+
+/// What a user wants to know of an import, a line each.
+struct ExportReport {
+  std::vector<std::string> lines;
+  /// What may be a mistake of the user.
+  std::vector<std::string> warnings;
+};
+
+/// A parameter or state of the model, to write into a file of weights.
+struct ExportedWeight {
+  std::string name;
+  bool isDouble = false;
+  std::vector<std::int64_t> shape;
+  /// The elements in row-major order; an error if the archive has none.
+  std::function<Result<std::vector<double>>()> read;
+};
+
+struct ImportedArchive {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ExportReport report;
+  /// In the order of the module; null `read` for an archive without data.
+  std::vector<ExportedWeight> weights;
+};
+
+/// A page with the ops of ATen that are imported, as Markdown.
+std::string supportedOps();
+
+Result<ImportedArchive> importArchive(mlir::MLIRContext *context, const std::string &path,
+                                      const ExportOptions &options);
+
+} // namespace sluice::exported
+
+#endif // SLUICE_PASSES_IMPORT_EXPORT_IMPORT_H

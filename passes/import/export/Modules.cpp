@@ -1,0 +1,161 @@
+//===- Modules.cpp - which modules are blocks ---------------------------------------------===//
+
+#include "passes/import/export/Modules.h"
+
+#include "dialect/model/Model.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/GlobPattern.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::exported;
+
+static llvm::StringRef withoutCall(llvm::StringRef path) { return path.take_front(path.find('@')); }
+
+std::string Modules::pathOf(const Node &node) { return node.origin.modules.empty() ? "" : node.origin.modules.back(); }
+
+void Modules::add(const Graph &graph) {
+  for (const Node &node : graph.nodes) {
+    for (auto [path, type] : llvm::zip_equal(node.origin.modules, node.origin.types))
+      modules[withoutCall(path).str()].type = type;
+    for (const auto &[name, argument] : node.inputs)
+      if (argument.graph)
+        add(*argument.graph);
+  }
+}
+
+/// Parent and last component of a path.
+static std::pair<llvm::StringRef, llvm::StringRef> splitPath(llvm::StringRef path) {
+  return path.contains('.') ? path.rsplit('.') : std::pair(llvm::StringRef(), path);
+}
+
+Modules::Modules(const Graph &graph, std::vector<std::string> globs) {
+  add(graph);
+  if (!globs.empty()) {
+    for (auto &[path, module] : modules)
+      module.isBlock = llvm::any_of(globs, [&](const std::string &glob) {
+        llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(glob);
+        if (pattern)
+          return pattern->match(path);
+        llvm::consumeError(pattern.takeError());
+        return false;
+      });
+    return;
+  }
+  // A leaf outside of a run, such as an embedding, belongs to the root.
+  for (auto &[path, module] : modules)
+    for (llvm::StringRef parent = splitPath(path).first; !parent.empty(); parent = splitPath(parent).first)
+      if (auto found = modules.find(parent.str()); found != modules.end())
+        found->second.isBlock = true;
+  llvm::SmallVector<llvm::StringRef> withRuns;
+  for (auto &[path, module] : modules) {
+    const auto [parent, name] = splitPath(path);
+    std::int64_t number = 0;
+    if (path.empty() || name.getAsInteger(10, number))
+      continue;
+    const auto next = modules.find(((parent.empty() ? "" : parent + ".") + llvm::Twine(number + 1)).str());
+    if (next == modules.end() || next->second.type != module.type)
+      continue;
+    module.isBlock = next->second.isBlock = true;
+    withRuns.push_back(parent);
+  }
+  for (llvm::StringRef path : withRuns)
+    for (;; path = splitPath(path).first) {
+      if (auto found = modules.find(path.str()); found != modules.end())
+        found->second.isBlock = false;
+      if (path.empty())
+        break;
+    }
+}
+
+std::string Modules::blockOf(llvm::StringRef path) const {
+  path = withoutCall(path);
+  std::string block;
+  // The outermost ancestor that is a block.
+  for (llvm::StringRef each = path; !each.empty(); each = splitPath(each).first)
+    if (auto found = modules.find(each.str()); found != modules.end() && found->second.isBlock)
+      block = each.str();
+  return block;
+}
+
+/// The module path of an op's location; empty without one.
+static llvm::StringRef pathOf(Operation *op) {
+  llvm::StringRef path;
+  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
+    path = name.getName().getValue();
+  return path;
+}
+
+static bool isSource(Operation *op) {
+  return op->getNumOperands() == 0 && isa<model::ReadOp, model::ConstantOp, model::IotaOp>(op);
+}
+
+void exported::enclose(func::FuncOp function, const Modules &modules) {
+  Block &body = function.getBody().front();
+  // Runs of ops with one block, of one call.
+  llvm::SmallVector<std::pair<std::string, llvm::SmallVector<Operation *>>> runs;
+  std::string current;
+  for (Operation &op : body.without_terminator()) {
+    if (isSource(&op))
+      continue;
+    const llvm::StringRef path = pathOf(&op);
+    const std::string block = modules.blockOf(path);
+    const std::string call = block + (path.contains('@') ? path.drop_front(path.find('@')) : llvm::StringRef()).str();
+    if (runs.empty() || call != current) {
+      runs.push_back({block, {}});
+      current = call;
+    }
+    runs.back().second.push_back(&op);
+  }
+  // A source has a copy in each run that reads it.
+  llvm::SmallVector<Operation *> sources;
+  for (Operation &op : body.without_terminator())
+    if (isSource(&op))
+      sources.push_back(&op);
+  for (auto &[block, ops] : runs) {
+    llvm::DenseMap<Operation *, Operation *> copies;
+    llvm::SmallVector<Operation *> withSources;
+    for (Operation *op : ops) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (Operation *source = operand.get().getDefiningOp(); source && isSource(source)) {
+          Operation *&copy = copies[source];
+          if (!copy) {
+            copy = source->clone();
+            copy->setLoc(op->getLoc());
+            body.getOperations().insert(op->getIterator(), copy);
+            withSources.push_back(copy);
+          }
+          operand.set(copy->getResult(llvm::cast<OpResult>(operand.get()).getResultNumber()));
+        }
+      withSources.push_back(op);
+    }
+    ops = std::move(withSources);
+  }
+  for (Operation *source : sources)
+    if (source->use_empty())
+      source->erase();
+    else
+      source->moveBefore(body.getTerminator());
+  for (auto &[block, ops] : runs) {
+    if (block.empty())
+      continue;
+    llvm::SetVector<Value> results;
+    llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+    for (Operation *op : ops)
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+          results.insert(result);
+    OpBuilder builder(ops.front());
+    const Location location = NameLoc::get(builder.getStringAttr(block));
+    auto region = model::BlockOp::create(builder, location, TypeRange(ValueRange(results.getArrayRef())),
+                                         builder.getStringAttr(block));
+    Block *inner = builder.createBlock(&region.getBody());
+    for (Operation *op : ops)
+      op->moveBefore(inner, inner->end());
+    model::YieldOp::create(builder, location, results.getArrayRef());
+    for (auto [source, result] : llvm::zip_equal(results, region.getResults()))
+      Value(source).replaceUsesWithIf(result, [&](OpOperand &use) { return !region->isAncestor(use.getOwner()); });
+  }
+}

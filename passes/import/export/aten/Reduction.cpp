@@ -1,0 +1,109 @@
+//===- Reduction.cpp - ops of ATen that combine the elements of dims ---------------------===//
+
+#include "passes/import/export/Call.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::exported;
+
+namespace sluice::exported::reduction {
+
+Value floatOperand(Call &call, llvm::StringRef name) {
+  return call.cast(call.value(name), call.elementType(call.result().type));
+}
+
+template <typename Op> Value reduce(Call &call, Value self, llvm::ArrayRef<std::int64_t> dims, bool keep) {
+  if (dims.empty())
+    return self;
+  auto attribute = call.builder.getDenseI64ArrayAttr(dims);
+  UnitAttr keepDims = keep ? call.builder.getUnitAttr() : UnitAttr();
+  return call.make<Op>(self, {{"dims", attribute}, {"keep", keepDims}});
+}
+
+/// Over the dims of the argument `dim`; over all without it.
+template <typename Op> void overDims(Call &call) {
+  if (!isFloat(call.result().type))
+    return call.refuse("a sum of integers");
+  Value self = floatOperand(call, "self");
+  call.set(reduce<Op>(call, self, call.dims("dim", Call::rankOf(self)), call.flag("keepdim")));
+}
+
+template <typename Op> void overAll(Call &call) {
+  if (!isFloat(call.result().type))
+    return call.refuse("a sum of integers");
+  Value self = floatOperand(call, "self");
+  call.set(reduce<Op>(call, self, llvm::to_vector(llvm::seq<std::int64_t>(0, Call::rankOf(self))), false));
+}
+
+/// With `make` along the last dim.
+template <typename Make> void alongDim(Call &call, Make make) {
+  Value self = floatOperand(call, "self");
+  const std::int64_t rank = Call::rankOf(self);
+  if (rank == 0)
+    return call.refuse("softmax of a scalar");
+  const std::int64_t dim = call.dim("dim", rank), last = rank - 1;
+  call.set(call.swap(make(call.swap(self, dim, last)), dim, last));
+}
+
+void softmax(Call &call) {
+  alongDim(call, [&](Value x) -> Value { return call.make<model::SoftmaxOp>(x); });
+}
+
+Value logSoftmaxOf(Call &call, Value x) {
+  llvm::SmallVector<std::int64_t> shape(Call::shapeOf(x));
+  shape.back() = 1;
+  Value total = call.make<model::LogSumExpOp>(x);
+  return call.make<model::SubtractOp>({x, call.reshape(total, shape)});
+}
+
+void logSoftmax(Call &call) {
+  alongDim(call, [&](Value x) { return logSoftmaxOf(call, x); });
+}
+
+void vectorNorm(Call &call) {
+  Value self = floatOperand(call, "self");
+  const llvm::SmallVector<std::int64_t> dims = call.dims("dim", Call::rankOf(self));
+  const bool keep = call.flag("keepdim");
+  const double order = call.number("ord");
+  Value size = call.make<model::MaximumOp>({self, call.make<model::NegateOp>(self)});
+  if (order == 1)
+    return call.set(reduce<model::ReduceSumOp>(call, size, dims, keep));
+  if (order == INFINITY)
+    return call.set(reduce<model::ReduceMaxOp>(call, size, dims, keep));
+  if (order != 2)
+    return call.refuse("a norm of an order other than 1, 2 and infinity");
+  // torch's derivative at a norm of 0 is 0; that of the root alone would be infinite.
+  Value total = reduce<model::ReduceSumOp>(call, call.make<model::MultiplyOp>({self, self}), dims, keep);
+  Value zero = call.scalar(0, total), positive = call.compare(total, ComparePredicate::gt, zero);
+  Value root = call.make<model::SqrtOp>(call.select(positive, total, call.scalar(1, total)));
+  call.set(call.select(positive, root, zero));
+}
+
+void argmax(Call &call) {
+  Value self = call.value("self");
+  if (call.isNone("dim"))
+    return call.refuse("argmax without a dim");
+  const std::int64_t dim = call.dim("dim", Call::rankOf(self));
+  Value index = call.make<model::ArgmaxOp>({self}, {{"dim", call.builder.getI64IntegerAttr(dim)}});
+  call.set(call.reshape(index, call.result().sizes));
+}
+
+constexpr AtenOp table[] = {
+    {"amax.default", overDims<model::ReduceMaxOp>},
+    {"argmax.default", argmax},
+    {"linalg_vector_norm.default", vectorNorm},
+    {"log_softmax.int", logSoftmax},
+    {"mean.default", overAll<model::ReduceMeanOp>},
+    {"mean.dim", overDims<model::ReduceMeanOp>},
+    {"softmax.int", softmax},
+    {"sum.default", overAll<model::ReduceSumOp>},
+    {"sum.dim_IntList", overDims<model::ReduceSumOp>},
+    {"_log_softmax.default", logSoftmax},
+    {"_softmax.default", softmax},
+};
+
+} // namespace sluice::exported::reduction
+
+llvm::ArrayRef<AtenOp> exported::reductionOps() { return reduction::table; }

@@ -1,0 +1,301 @@
+//===- Shape.cpp - ops of ATen that move elements ----------------------------------------===//
+
+#include "passes/import/export/Call.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace sluice;
+using namespace sluice::exported;
+
+namespace sluice::exported::shape {
+
+using Sizes = llvm::SmallVector<std::int64_t>;
+
+/// The same elements in the shape of the result, which the archive states.
+void reshaped(Call &call) { call.set(call.reshape(call.value("self"), call.result().sizes)); }
+Value reshapedBack(Call &call, Value base, Value written, unsigned) {
+  return call.reshape(written, Call::shapeOf(base));
+}
+
+void same(Call &call) { call.set(call.value("self")); }
+Value sameBack(Call &, Value, Value written, unsigned) { return written; }
+
+void detach(Call &call) { call.set(call.make<model::StopGradientOp>(call.value("self"))); }
+
+void swapDims(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t rank = Call::rankOf(self);
+  call.set(call.swap(self, call.dim("dim0", rank), call.dim("dim1", rank)));
+}
+Value swapDimsBack(Call &call, Value base, Value written, unsigned) {
+  const std::int64_t rank = Call::rankOf(base);
+  return call.swap(written, call.dim("dim0", rank), call.dim("dim1", rank));
+}
+
+void transposeMatrix(Call &call) {
+  Value self = call.value("self");
+  call.set(Call::rankOf(self) < 2 ? self : call.swap(self, 0, 1));
+}
+Value transposeMatrixBack(Call &call, Value, Value written, unsigned) {
+  return Call::rankOf(written) < 2 ? written : call.swap(written, 0, 1);
+}
+
+void reverseDims(Call &call) {
+  Value self = call.value("self");
+  Sizes permutation = llvm::to_vector(llvm::reverse(llvm::seq<std::int64_t>(0, Call::rankOf(self))));
+  call.set(call.transpose(self, permutation));
+}
+
+Sizes permutationOf(Call &call, std::int64_t rank) {
+  Sizes permutation = call.integers("dims");
+  for (std::int64_t &dim : permutation)
+    dim = dim < 0 ? dim + rank : dim;
+  Sizes sorted = permutation;
+  llvm::sort(sorted);
+  if (!llvm::equal(sorted, llvm::seq<std::int64_t>(0, rank))) {
+    call.refuse("argument 'dims' is no permutation");
+    return llvm::to_vector(llvm::seq<std::int64_t>(0, rank));
+  }
+  return permutation;
+}
+void permute(Call &call) {
+  Value self = call.value("self");
+  call.set(call.transpose(self, permutationOf(call, Call::rankOf(self))));
+}
+Value permuteBack(Call &call, Value base, Value written, unsigned) {
+  Sizes permutation = permutationOf(call, Call::rankOf(base)), inverse(permutation.size());
+  for (auto [index, dim] : llvm::enumerate(permutation))
+    inverse[static_cast<std::size_t>(dim)] = static_cast<std::int64_t>(index);
+  return call.transpose(written, inverse);
+}
+
+/// A range of a dim, as torch clips it.
+struct Range {
+  std::int64_t dim, start, limit, step;
+};
+Range rangeOf(Call &call, Value base) {
+  const std::int64_t dim = call.dim("dim", Call::rankOf(base)), size = call.extentOf(base, dim);
+  const auto clip = [&](std::optional<double> given, std::int64_t otherwise) {
+    if (!given)
+      return otherwise;
+    // The largest integer stands for the end.
+    const std::int64_t value = *given >= 0x1p62 ? size : static_cast<std::int64_t>(*given);
+    return std::clamp<std::int64_t>(value < 0 ? value + size : value, 0, size);
+  };
+  const std::int64_t start = clip(call.optionalNumber("start"), 0), step = call.integer("step");
+  const std::int64_t limit = std::max(start, clip(call.optionalNumber("end"), size));
+  if (step < 1)
+    call.refuse("slice with a step below 1");
+  return {dim, start, limit, std::max<std::int64_t>(step, 1)};
+}
+void slice(Call &call) {
+  Value self = call.value("self");
+  const Range range = rangeOf(call, self);
+  call.set(call.slice(self, range.dim, range.start, range.limit, range.step));
+}
+
+/// `base` with the rows [start, start + written's extent) of a dim replaced.
+Value replaceRows(Call &call, Value base, Value written, std::int64_t dim, std::int64_t start) {
+  const auto at = static_cast<std::size_t>(dim);
+  const std::int64_t size = Call::shapeOf(base)[at], end = start + Call::shapeOf(written)[at];
+  llvm::SmallVector<Value> parts;
+  if (start > 0)
+    parts.push_back(call.slice(base, dim, 0, start));
+  parts.push_back(written);
+  if (end < size)
+    parts.push_back(call.slice(base, dim, end, size));
+  return call.join(parts, dim);
+}
+Value sliceBack(Call &call, Value base, Value written, unsigned) {
+  const Range range = rangeOf(call, base);
+  if (range.step != 1)
+    call.refuse("a write to every second element of a dim, or fewer");
+  if (Call::shapeOf(written)[static_cast<std::size_t>(range.dim)] == 0)
+    return base;
+  return replaceRows(call, base, written, range.dim, range.start);
+}
+
+struct Position {
+  std::int64_t dim, index;
+};
+Position positionOf(Call &call, Value base) {
+  const std::int64_t dim = call.dim("dim", Call::rankOf(base)), size = call.extentOf(base, dim);
+  const std::int64_t index = call.integer("index");
+  return {dim, index < 0 ? index + size : index};
+}
+void select(Call &call) {
+  Value self = call.value("self");
+  const auto [dim, index] = positionOf(call, self);
+  call.set(call.reshape(call.slice(self, dim, index, index + 1), call.result().sizes));
+}
+Value selectBack(Call &call, Value base, Value written, unsigned) {
+  const auto [dim, index] = positionOf(call, base);
+  if (!call.problem().empty())
+    return base;
+  Sizes shape(Call::shapeOf(base));
+  shape[static_cast<std::size_t>(dim)] = 1;
+  return replaceRows(call, base, call.reshape(written, shape), dim, index);
+}
+
+/// Parts of the sizes of the results along a dim.
+void parts(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t dim = call.dim("dim", Call::rankOf(self));
+  if (call.resultCount() == 1)
+    return call.set(self);
+  llvm::SmallVector<Type> types;
+  for (unsigned i = 0; i < call.resultCount(); ++i)
+    types.push_back(call.typeLike(self, call.result(i).sizes));
+  call.set(call.makeAll<model::SplitOp>(self, {{"dim", call.builder.getI64IntegerAttr(dim)}}, types));
+}
+Value partsBack(Call &call, Value base, Value written, unsigned index) {
+  const std::int64_t dim = call.dim("dim", Call::rankOf(base));
+  std::int64_t start = 0;
+  for (unsigned i = 0; i < index; ++i)
+    start += call.result(i).sizes[static_cast<std::size_t>(dim)];
+  return replaceRows(call, base, written, dim, start);
+}
+
+void unbind(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t dim = call.dim("dim", Call::rankOf(self));
+  llvm::SmallVector<Value> results;
+  for (unsigned i = 0; i < call.resultCount(); ++i)
+    results.push_back(call.reshape(call.slice(self, dim, i, i + 1), call.result(i).sizes));
+  call.set(results);
+}
+
+void expand(Call &call) { call.set(call.broadcast(call.value("self"), call.result().sizes)); }
+
+void broadcastTensors(Call &call) {
+  llvm::SmallVector<Value> results;
+  for (auto [index, value] : llvm::enumerate(call.values("tensors")))
+    results.push_back(call.broadcast(value, call.result(static_cast<unsigned>(index)).sizes));
+  call.set(results);
+}
+
+void cat(Call &call) {
+  llvm::SmallVector<Value> values;
+  for (Value value : call.values("tensors")) {
+    // torch lets an empty vector stand for no rows of any tensor.
+    const bool isNothing = Call::shapeOf(value) == llvm::ArrayRef<std::int64_t>{0};
+    if (!isNothing)
+      values.push_back(call.cast(value, call.elementType(call.result().type)));
+  }
+  if (values.empty())
+    return call.refuse("cat of empty vectors only");
+  call.set(call.join(values, call.dim("dim", Call::rankOf(values.front()))));
+}
+
+void stack(Call &call) {
+  llvm::SmallVector<Value> values;
+  const auto rank = static_cast<std::int64_t>(call.result().sizes.size());
+  const std::int64_t dim = call.dim("dim", rank);
+  if (rank == 0)
+    return call.refuse("stack of no dim");
+  Sizes shape = call.result().sizes;
+  shape[static_cast<std::size_t>(dim)] = 1;
+  for (Value value : call.values("tensors"))
+    values.push_back(call.reshape(value, shape));
+  call.set(call.join(values, dim));
+}
+
+/// Each dim of the operand becomes two, of which the first repeats.
+void repeat(Call &call) {
+  Value self = call.value("self");
+  Sizes counts = call.integers("repeats"), separate, repeated;
+  Sizes sizes(counts.size() - std::min<std::size_t>(counts.size(), Call::shapeOf(self).size()), 1);
+  sizes.append(Call::shapeOf(self).begin(), Call::shapeOf(self).end());
+  if (sizes.size() != counts.size())
+    return call.refuse("argument 'repeats' has fewer numbers than the tensor dims");
+  for (auto [count, size] : llvm::zip_equal(counts, sizes)) {
+    separate.append({1, size});
+    repeated.append({count, size});
+  }
+  call.set(call.reshape(call.broadcast(call.reshape(self, separate), repeated), call.result().sizes));
+}
+
+/// Pairs of numbers of elements before and after, for the last dim first; negative ones remove elements.
+void pad(Call &call) {
+  Value self = call.value("self");
+  if (const std::string mode = call.text("mode"); mode != "constant")
+    return call.refuse("padding of mode '" + mode + "'");
+  const Sizes pairs = call.integers("pad");
+  const std::size_t rank = Call::shapeOf(self).size();
+  if (pairs.size() > 2 * rank || pairs.size() % 2 != 0)
+    return call.refuse("argument 'pad' is no list of pairs");
+  Sizes low(rank, 0), high(rank, 0), step(rank, 1);
+  for (std::size_t i = 0; i < pairs.size() / 2; ++i) {
+    const std::size_t dim = rank - 1 - i;
+    const std::int64_t size = Call::shapeOf(self)[dim], before = pairs[2 * i], after = pairs[2 * i + 1];
+    self = call.slice(self, static_cast<std::int64_t>(dim), std::max<std::int64_t>(-before, 0),
+                      size - std::max<std::int64_t>(-after, 0));
+    low[dim] = std::max<std::int64_t>(before, 0), high[dim] = std::max<std::int64_t>(after, 0);
+  }
+  if (llvm::all_of(low, [](std::int64_t n) { return n == 0; }) &&
+      llvm::all_of(high, [](std::int64_t n) { return n == 0; }))
+    return call.set(self);
+  OpBuilder &builder = call.builder;
+  call.set(
+      call.make<model::PadOp>({self}, {{"low", builder.getDenseI64ArrayAttr(low)},
+                                       {"high", builder.getDenseI64ArrayAttr(high)},
+                                       {"step", builder.getDenseI64ArrayAttr(step)},
+                                       {"value", builder.getF64FloatAttr(call.optionalNumber("value").value_or(0))}}));
+}
+
+/// Elements that leave at the end come in at the beginning.
+void roll(Call &call) {
+  Value self = call.value("self");
+  const Sizes shifts = call.integers("shifts"), dims = call.integers("dims");
+  if (dims.size() != shifts.size())
+    return call.refuse("roll without a dim for each shift");
+  for (auto [shift, given] : llvm::zip_equal(shifts, dims)) {
+    const std::int64_t dim = given < 0 ? given + Call::rankOf(self) : given;
+    const std::int64_t size = call.extentOf(self, dim);
+    const std::int64_t first = size == 0 ? 0 : ((-shift % size) + size) % size;
+    if (first != 0)
+      self = call.join({call.slice(self, dim, first, size), call.slice(self, dim, 0, first)}, dim);
+  }
+  call.set(self);
+}
+
+constexpr AtenOp table[] = {
+    {"alias.default", same, true, sameBack},
+    {"broadcast_tensors.default", broadcastTensors},
+    {"cat.default", cat},
+    {"chunk.default", parts, true, partsBack},
+    {"clone.default", same},
+    {"contiguous.default", same},
+    {"detach.default", detach, true, sameBack},
+    {"expand.default", expand, true},
+    {"expand_as.default", expand, true},
+    {"flatten.using_ints", reshaped},
+    {"lift_fresh_copy.default", same},
+    {"numpy_T.default", reverseDims},
+    {"pad.default", pad},
+    {"permute.default", permute, true, permuteBack},
+    {"repeat.default", repeat},
+    {"reshape.default", reshaped},
+    {"roll.default", roll},
+    {"select.int", select, true, selectBack},
+    {"slice.Tensor", slice, true, sliceBack},
+    {"split.Tensor", parts, true, partsBack},
+    {"split_with_sizes.default", parts, true, partsBack},
+    {"squeeze.default", reshaped, true, reshapedBack},
+    {"squeeze.dim", reshaped, true, reshapedBack},
+    {"squeeze.dims", reshaped, true, reshapedBack},
+    {"stack.default", stack},
+    {"t.default", transposeMatrix, true, transposeMatrixBack},
+    {"transpose.int", swapDims, true, swapDimsBack},
+    {"unbind.int", unbind, true},
+    {"unflatten.int", reshaped, true, reshapedBack},
+    {"unsqueeze.default", reshaped, true, reshapedBack},
+    {"view.default", reshaped, true, reshapedBack},
+    {"view_as.default", reshaped, true, reshapedBack},
+    {"_unsafe_view.default", reshaped},
+};
+
+} // namespace sluice::exported::shape
+
+llvm::ArrayRef<AtenOp> exported::shapeOps() { return shape::table; }
