@@ -7,6 +7,7 @@
 #include "tools/Process.h"
 #include "tools/train/Allocator.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -29,8 +30,7 @@ static int columns(const Descriptor &terminal) {
 /// The terminal that shows this process's output; not open if the output goes elsewhere. Open MPI's mpirun gives each
 /// process a terminal even if its own output is a file: its own output decides.
 static Descriptor openTerminal(bool isCopiedByMpirun) {
-  const char *term = std::getenv("TERM");
-  if (!term || std::string_view(term) == "dumb" || !isatty(STDOUT_FILENO))
+  if (!isatty(STDOUT_FILENO))
     return {};
   if (!isCopiedByMpirun)
     return Descriptor(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
@@ -40,8 +40,14 @@ static Descriptor openTerminal(bool isCopiedByMpirun) {
   return copied.isOpen() && isatty(copied.get()) ? std::move(copied) : Descriptor();
 }
 
+static bool canMoveCursor() {
+  const char *term = std::getenv("TERM");
+  return term && std::string_view(term) != "dumb";
+}
+
 Console::Console(Ranks &ranks, const ConsoleOptions &options)
-    : ranks(ranks), options(options), lines(options.logEvery), terminal(openTerminal(options.isCopiedByMpirun)) {}
+    : ranks(ranks), options(options), lines(options.logEvery), terminal(openTerminal(options.isCopiedByMpirun)),
+      hasBar(terminal.isOpen() && canMoveCursor()) {}
 
 void Console::printData(const std::string &line) const {
   if (options.quiet || !options.isRoot)
@@ -82,7 +88,7 @@ void Console::onStep(const StepReport &report) {
   if (options.quiet || !options.isRoot)
     return;
   elapsed += report.milliseconds / 1000;
-  if (!terminal.isOpen()) {
+  if (!hasBar) {
     printLine(report);
     flushOutput();
     return;
@@ -119,6 +125,31 @@ void Console::onSummary(const RunSummary &summary) {
   endLine();
   std::printf("%s", curve.text().c_str());
   closing = summaryLine(summary);
+}
+
+/// The bytes before a UTF-8 sequence that the end of the text cuts off; otherwise the size of the text.
+static std::size_t completeBytes(std::string_view text) {
+  for (std::size_t bytes = 1; bytes <= std::min<std::size_t>(text.size(), 3); ++bytes) {
+    const std::string_view end = text.substr(text.size() - bytes);
+    // A sequence that is cut off is no error, and one with a wrong byte is.
+    if (findNotUtf8(end) == bytes && findNotUtf8(concat(end, "\xff")) == 0)
+      return text.size() - bytes;
+  }
+  return text.size();
+}
+
+void Console::printText(std::string_view text) {
+  if (!options.isRoot)
+    return;
+  if (terminal.isOpen()) {
+    held += text;
+    const std::size_t complete = completeBytes(held);
+    std::fputs(printable(std::string_view(held).substr(0, complete), /*isLine=*/false).c_str(), stdout);
+    held.erase(0, complete);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+  flushOutput();
 }
 
 void Console::close() {

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice {
@@ -45,6 +46,9 @@ public:
   void onWarning(const Status &warning) override;
   void onSummary(const RunSummary &summary) override;
 
+  /// Prints the next part of a generated text: to a terminal printable(), with an incomplete character after the part
+  /// that completes it; elsewhere its bytes.
+  void printText(std::string_view text);
   /// Prints the last line of a run, after the generated text.
   void close();
 
@@ -63,10 +67,14 @@ private:
   const ConsoleOptions options;
   StepLines lines;
   /// Open if the output is shown on a terminal.
-  Descriptor terminal;
+  const Descriptor terminal;
+  /// The terminal can draw the progress bar.
+  const bool hasBar;
   double elapsed = 0;
   LossCurve curve;
   std::string closing;
+  /// Bytes of an incomplete character.
+  std::string held;
 };
 
 } // namespace sluice

@@ -85,7 +85,7 @@ private:
   Status readText();
   /// The time of chat templates, the same on all ranks.
   Status setTime();
-  Status generateText(Ranks &ranks);
+  Status generateText(Ranks &ranks, Console &console) const;
 
   std::vector<std::string> prompts;
   /// They write in a second thread. An error is reported before they are destroyed, which may wait for a disk.
@@ -255,13 +255,8 @@ Status Run::readText() {
   return Status::ok();
 }
 
-Status Run::generateText(Ranks &ranks) {
-  const auto print = [this](std::string_view text) {
-    if (!isRoot())
-      return;
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    flushOutput();
-  };
+Status Run::generateText(Ranks &ranks, Console &console) const {
+  const auto print = [&](std::string_view text) { console.printText(text); };
   GenerateOptions options = command.generate;
   for (const std::string &prompt : prompts) {
     options.prompt = prompt;
@@ -342,7 +337,7 @@ Status Run::run() {
   if (trace && isRoot())
     SLUICE_RETURN_IF_ERROR(writeTrace(command.trace, console.spans));
   SLUICE_ASSIGN_OR_RETURN(bool stops, ranks->agree(stopRequested));
-  Status status = command.generate.count == 0 || stops ? Status::ok() : generateText(*ranks);
+  Status status = command.generate.count == 0 || stops ? Status::ok() : generateText(*ranks, console);
   console.close();
   return status;
 }
