@@ -1,5 +1,6 @@
 //===- ChatTemplate.cpp - conversations as text ---------------------------------------------===//
 #include "runtime/text/ChatTemplate.h"
+#include "runtime/text/JinjaFunctions.h"
 
 #include <algorithm>
 #include <cctype>
@@ -46,9 +47,28 @@ Result<ChatTemplate> ChatTemplate::open(const Tokenizer &tokenizer) {
   return chat;
 }
 
-std::string ChatTemplate::times() const {
-  return text::timesOf(*plain.nodes, now) + text::timesOf(*withTools.nodes, now);
+/// The results of a template's calls of strftime_now(), by which its output depends on `now`. If a format is no
+/// literal, the time to the second. Empty if the template does not call it.
+static std::string timesOf(const text::JinjaNodes &nodes, std::int64_t now) {
+  using Kind = text::JinjaNode::Kind;
+  std::string times;
+  for (const auto &node : nodes) {
+    if (!node)
+      continue;
+    if (node->kind == Kind::call && node->parts[0]->kind == Kind::name && node->parts[0]->text == "strftime_now") {
+      const bool isLiteral = node->parts.size() == 2 && node->parts[1]->value.is_string();
+      const std::string format = isLiteral ? node->parts[1]->value.get<std::string>() : "%Y-%m-%d %H:%M:%S %z";
+      const Result<std::string> time = text::formatTime(format, now);
+      times += (time.isOk() ? *time : format) + "\n";
+    }
+    times += timesOf(node->parts, now);
+    for (const text::JinjaNodes &body : node->bodies)
+      times += timesOf(body, now);
+  }
+  return times;
 }
+
+std::string ChatTemplate::times() const { return timesOf(*plain.nodes, now) + timesOf(*withTools.nodes, now); }
 
 bool ChatTemplate::mentions(std::string_view name) const {
   const auto isPart = [](const std::string &text, std::size_t at) {

@@ -24,7 +24,7 @@ public:
 
   /// True if the template has this name.
   bool mentions(std::string_view name) const;
-  /// The times that the templates read (timesOf()).
+  /// The results of the templates' calls of strftime_now(), by which their output depends on the time.
   std::string times() const;
 
   /// `generates`: with the beginning of an answer.

@@ -84,10 +84,6 @@ struct JinjaOutput {
 /// time of `now`, in seconds since 1970.
 Result<JinjaOutput> renderJinja(const JinjaNodes &nodes, const Json &variables, std::int64_t now);
 
-/// The results of a template's calls of strftime_now(), by which its output depends on `now`. If a format is no
-/// literal, the time to the second. Empty if the template does not call it.
-std::string timesOf(const JinjaNodes &nodes, std::int64_t now);
-
 } // namespace sluice::text
 
 #endif // SLUICE_RUNTIME_TEXT_JINJA_H

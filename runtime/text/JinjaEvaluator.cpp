@@ -1,10 +1,9 @@
 //===- JinjaEvaluator.cpp - renders a parsed template ------------------------------------------===//
-#include "runtime/base/JsonDepth.h"
 #include "runtime/text/Jinja.h"
 #include "runtime/text/JinjaFunctions.h"
+#include "runtime/text/JinjaWork.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <map>
 
@@ -13,11 +12,6 @@ namespace {
 
 using Kind = JinjaNode::Kind;
 
-/// Longer lists of range() are errors.
-constexpr std::uint64_t longestRange = 1 << 20;
-/// Limit of the work of a template, so that it can neither run forever nor exhaust the memory: an expression, a
-/// statement, a member of a value or 4 KiB of text count 1. A long conversation needs a fraction of this.
-constexpr std::uint64_t mostWork = 1 << 19, bytesOfWork = 4096;
 /// Limit of nested evaluations, so that calls of macros cannot exhaust the stack.
 constexpr int deepestEvaluation = 1000;
 
@@ -40,15 +34,15 @@ private:
   enum class Flow { next, breakLoop, continueLoop };
 
   /// While it exists, one more evaluation is nested.
-  class Level {
-  public:
-    explicit Level(int &depth) : depth(depth) { ++depth; }
-    ~Level() { --depth; }
+  struct Level {
+    Evaluator &evaluator;
+    explicit Level(Evaluator &evaluator) : evaluator(evaluator) {
+      if (++evaluator.depth > deepestEvaluation)
+        evaluator.fail("the template nests too deeply");
+    }
+    ~Level() { --evaluator.depth; }
     Level(const Level &) = delete;
     Level &operator=(const Level &) = delete;
-
-  private:
-    int &depth;
   };
 
   std::vector<std::map<std::string, Json, std::less<>>> scopes;
@@ -58,24 +52,13 @@ private:
   JinjaOutput output;
   /// The first error. After it, nothing is rendered.
   Status failure;
-  std::uint64_t work = 0;
+  JinjaWork work;
 
-  /// Counts one value or statement with a text of `bytes`. False after an error, also if the work is too much.
-  bool count(std::uint64_t bytes) {
-    work += 1 + bytes / bytesOfWork;
-    if (work > mostWork)
-      fail("the template takes too long, or its values are too large");
+  /// False after an error, also if the work is too much.
+  bool count(Status counted) {
+    if (!counted.isOk())
+      fail(counted.message());
     return failure.isOk();
-  }
-  /// Counts a value and its members. Copies of values are recursive, so one that nests deeper than JSON is an error
-  /// too.
-  bool countValue(const Json &value, std::size_t depth = 0) {
-    if (depth > deepestJson)
-      fail("a value nests too deeply");
-    if (value.is_string())
-      return count(value.get_ref<const std::string &>().size());
-    return count(0) && (!value.is_structured() ||
-                        std::ranges::all_of(value, [&](const Json &member) { return countValue(member, depth + 1); }));
   }
 
   template <typename T> T orFail(Result<T> result, T other) {
@@ -120,10 +103,8 @@ private:
   }
 
   Flow render(const JinjaNode &node) {
-    const Level level(depth);
-    if (depth > deepestEvaluation)
-      fail("the template nests too deeply");
-    if (!count(node.text.size()))
+    const Level level(*this);
+    if (!count(work.add(node.text.size())))
       return Flow::next;
     switch (node.kind) {
     case Kind::data:
@@ -222,7 +203,7 @@ private:
     const std::vector<Json> items = itemsOf(node);
     if (items.empty() && node.bodies.size() == 2)
       render(node.bodies[1]);
-    for (std::size_t i = 0; i < items.size() && count(0); ++i) {
+    for (std::size_t i = 0; i < items.size() && count(work.add(0)); ++i) {
       scopes.emplace_back();
       assign(node.names, items[i]);
       Json loop = Json::object();
@@ -271,16 +252,14 @@ private:
   }
 
   Json evaluate(const JinjaNode &node) {
-    const Level level(depth);
-    if (depth > deepestEvaluation)
-      fail("the template nests too deeply");
+    const Level level(*this);
     if (!failure.isOk())
       return undefinedValue();
     const Json *stored = place(node);
-    if (stored && !countValue(*stored))
+    if (stored && !count(work.addValue(*stored)))
       return undefinedValue();
     Json value = stored ? *stored : compute(node);
-    return stored || countValue(value) ? value : undefinedValue();
+    return stored || count(work.addValue(value)) ? value : undefinedValue();
   }
 
   /// The value of an expression that is not stored.
@@ -373,34 +352,15 @@ private:
       return orFail(callMethod(callee.text, evaluate(*callee.parts[0]), arguments));
     if (callee.kind != Kind::name)
       return fail("only functions and methods can be called");
-    if (callee.text == "raise_exception")
-      return fail(orFail(textOf(arguments.get(0, "message")), std::string()));
-    if (callee.text == "namespace" || callee.text == "dict") {
-      Json object = arguments.values.empty() ? Json::object() : arguments.values[0];
-      if (!object.is_object())
-        return fail(fmt::format("{}() of {} is not supported", callee.text, object.type_name()));
-      for (const auto &[name, value] : arguments.named)
-        object[name] = value;
-      return object;
-    }
-    if (callee.text == "range")
-      return range(arguments);
-    if (callee.text == "strftime_now") {
-      const Json format = arguments.get(0, "format");
-      return format.is_string() ? Json(orFail(formatTime(format.get<std::string>(), now), std::string()))
-                                : fail("strftime_now(), expected a text with the format");
-    }
     if (const auto macro = macros.find(callee.text); macro != macros.end())
       return call(*macro->second, arguments);
-    return fail(fmt::format("function '{}' is not supported", callee.text));
+    return orFail(callFunction(callee.text, arguments, now));
   }
 
   /// True for the name of a function or macro that no variable has.
   bool isFunction(const JinjaNode &node) {
-    static constexpr std::array<std::string_view, 5> names = {"raise_exception", "namespace", "dict", "range",
-                                                              "strftime_now"};
     return node.kind == Kind::name && !find(node.text) &&
-           (macros.contains(node.text) || std::ranges::find(names, node.text) != names.end());
+           (macros.contains(node.text) || sluice::text::isFunction(node.text));
   }
 
   /// The text of a macro. It reads its parameters and the variables of the template, but not those of loops around the
@@ -427,50 +387,12 @@ private:
     scopes.insert(scopes.end(), std::make_move_iterator(outer.begin()), std::make_move_iterator(outer.end()));
     return text;
   }
-
-  Json range(const JinjaArguments &arguments) {
-    std::vector<std::int64_t> numbers;
-    for (const Json &value : arguments.values)
-      numbers.push_back(value.is_number_integer() ? value.get<std::int64_t>() : 0);
-    const std::int64_t first = numbers.size() > 1 ? numbers[0] : 0,
-                       last = numbers.empty() ? 0 : numbers[numbers.size() > 1];
-    const std::int64_t step = numbers.size() > 2 ? numbers[2] : 1;
-    // Unsigned, because the number after the last may not fit.
-    const bool ascends = step > 0;
-    const auto from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last),
-               by = static_cast<std::uint64_t>(step);
-    const std::uint64_t distance = ascends == (first < last) ? (ascends ? to - from : from - to) : 0;
-    if (step == 0 || distance > longestRange)
-      return fail("range() has too many numbers");
-    Json list = Json::array();
-    for (std::uint64_t at = 0; at < distance; at += ascends ? by : 0 - by)
-      list.push_back(static_cast<std::int64_t>(ascends ? from + at : from - at));
-    return list;
-  }
 };
 
 } // namespace
 
 Result<JinjaOutput> renderJinja(const JinjaNodes &nodes, const Json &variables, std::int64_t now) {
   return Evaluator(variables, now).run(nodes);
-}
-
-std::string timesOf(const JinjaNodes &nodes, std::int64_t now) {
-  std::string times;
-  for (const auto &node : nodes) {
-    if (!node)
-      continue;
-    if (node->kind == Kind::call && node->parts[0]->kind == Kind::name && node->parts[0]->text == "strftime_now") {
-      const bool isLiteral = node->parts.size() == 2 && node->parts[1]->value.is_string();
-      const std::string format = isLiteral ? node->parts[1]->value.get<std::string>() : "%Y-%m-%d %H:%M:%S %z";
-      const Result<std::string> time = formatTime(format, now);
-      times += (time.isOk() ? *time : format) + "\n";
-    }
-    times += timesOf(node->parts, now);
-    for (const JinjaNodes &body : node->bodies)
-      times += timesOf(body, now);
-  }
-  return times;
 }
 
 } // namespace sluice::text

@@ -1,8 +1,9 @@
-//===- JinjaFunctions.cpp - filters, tests and methods of Jinja ---------------------------------===//
+//===- JinjaFunctions.cpp - functions, filters, tests and methods of Jinja ----------------------===//
 #include "runtime/text/JinjaFunctions.h"
 #include "runtime/text/Unicode.h"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <fmt/format.h>
 
@@ -113,6 +114,59 @@ Result<std::string> formatTime(const std::string &format, std::int64_t now) {
     return inputError("strftime_now(): the text is too long");
   text.resize(length - 1);
   return text;
+}
+
+/// Longer lists of range() are errors.
+static constexpr std::uint64_t longestRange = 1 << 20;
+
+static Result<Json> range(const JinjaArguments &arguments) {
+  std::vector<std::int64_t> numbers;
+  for (const Json &value : arguments.values)
+    numbers.push_back(value.is_number_integer() ? value.get<std::int64_t>() : 0);
+  const std::int64_t first = numbers.size() > 1 ? numbers[0] : 0,
+                     last = numbers.empty() ? 0 : numbers[numbers.size() > 1];
+  const std::int64_t step = numbers.size() > 2 ? numbers[2] : 1;
+  // Unsigned, because the number after the last may not fit.
+  const bool ascends = step > 0;
+  const auto from = static_cast<std::uint64_t>(first), to = static_cast<std::uint64_t>(last),
+             by = static_cast<std::uint64_t>(step);
+  const std::uint64_t distance = ascends == (first < last) ? (ascends ? to - from : from - to) : 0;
+  if (step == 0 || distance > longestRange)
+    return inputError("range() has too many numbers");
+  Json list = Json::array();
+  for (std::uint64_t at = 0; at < distance; at += ascends ? by : 0 - by)
+    list.push_back(static_cast<std::int64_t>(ascends ? from + at : from - at));
+  return list;
+}
+
+static constexpr std::array<std::string_view, 5> functions = {"raise_exception", "namespace", "dict", "range",
+                                                              "strftime_now"};
+
+bool isFunction(std::string_view name) { return std::ranges::find(functions, name) != functions.end(); }
+
+Result<Json> callFunction(const std::string &name, const JinjaArguments &arguments, std::int64_t now) {
+  if (name == "raise_exception") {
+    SLUICE_ASSIGN_OR_RETURN(std::string message, textOf(arguments.get(0, "message")));
+    return inputError(std::move(message));
+  }
+  if (name == "namespace" || name == "dict") {
+    Json object = arguments.values.empty() ? Json::object() : arguments.values[0];
+    if (!object.is_object())
+      return inputError(fmt::format("{}() of {} is not supported", name, object.type_name()));
+    for (const auto &[member, value] : arguments.named)
+      object[member] = value;
+    return object;
+  }
+  if (name == "range")
+    return range(arguments);
+  if (name == "strftime_now") {
+    const Json format = arguments.get(0, "format");
+    if (!format.is_string())
+      return inputError("strftime_now(), expected a text with the format");
+    SLUICE_ASSIGN_OR_RETURN(std::string time, formatTime(format.get<std::string>(), now));
+    return Json(std::move(time));
+  }
+  return inputError(fmt::format("function '{}' is not supported", name));
 }
 
 /// upper, lower, capitalize and title of ASCII text.

@@ -1,4 +1,4 @@
-//===- JinjaFunctions.h - filters, tests, methods and operators of Jinja ----------------------===//
+//===- JinjaFunctions.h - functions, filters, tests, methods and operators of Jinja -----------===//
 //
 // An undefined value is discarded JSON. Errors are without the position in the template.
 //
@@ -33,6 +33,10 @@ Result<std::string> textOf(const Json &value);
 /// As strftime() of Python, in local time; `now` is in seconds since 1970.
 Result<std::string> formatTime(const std::string &format, std::int64_t now);
 
+/// raise_exception(), whose message is the error, namespace(), dict(), range() and strftime_now().
+Result<Json> callFunction(const std::string &name, const JinjaArguments &arguments, std::int64_t now);
+/// True for their names.
+bool isFunction(std::string_view name);
 Result<Json> applyFilter(const std::string &name, const Json &value, const JinjaArguments &arguments);
 Result<bool> applyTest(const std::string &name, const Json &value, const JinjaArguments &arguments);
 Result<Json> callMethod(const std::string &name, const Json &value, const JinjaArguments &arguments);
