@@ -1,8 +1,8 @@
 //===- Index.cpp - the files of a checkpoint, their tensors and digests --------------===//
 #include "runtime/checkpoint/Index.h"
 
+#include "runtime/base/DigestStream.h"
 #include "runtime/base/Json.h"
-#include "runtime/checkpoint/Digest.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/train/Safetensors.h"
 

@@ -1,8 +1,8 @@
 //===- PlanTensors.cpp - the state of a training, as named tensors ------------------===//
 #include "runtime/checkpoint/PlanTensors.h"
 
+#include "runtime/base/DigestStream.h"
 #include "runtime/base/Text.h"
-#include "runtime/checkpoint/Digest.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 //===- Reader.cpp - reads and verifies a checkpoint ------------------------------------===//
 #include "runtime/checkpoint/Reader.h"
 
-#include "runtime/checkpoint/Digest.h"
+#include "runtime/base/DigestStream.h"
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/plan/CheckpointMemory.h"
 

@@ -1,8 +1,8 @@
 //===- Save.cpp - writes a checkpoint --------------------------------------------------===//
 #include "runtime/checkpoint/Save.h"
 
+#include "runtime/base/DigestStream.h"
 #include "runtime/base/Text.h"
-#include "runtime/checkpoint/Digest.h"
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/PlanTensors.h"
 #include "runtime/checkpoint/Shards.h"

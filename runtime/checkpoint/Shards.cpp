@@ -1,8 +1,8 @@
 //===- Shards.cpp - writes the files of one rank -----------------------------------------===//
 #include "runtime/checkpoint/Shards.h"
 
+#include "runtime/base/DigestStream.h"
 #include "runtime/base/Json.h"
-#include "runtime/checkpoint/Digest.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,8 +1,8 @@
 //===- TextCache.h - text data as token files ------------------------------------------===//
 //
 // Text is tokenized once. Its ids are kept in a token file (TokenData.h) in a folder of the user, whose name depends on
-// the path, size and modification time of the text and on the tokenizer. A second file has the digest of the ids
-// (ContentDigest.h): a text whose ids were changed is tokenized again. Files are written atomically; of several
+// the path, size and modification time of the text and on the tokenizer. A second file has the digest of all ids
+// (DigestStream.h): a text whose ids were changed is tokenized again. Files are written atomically; of several
 // processes on a machine one writes and the others wait.
 //
 //===----------------------------------------------------------------------------------===//

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------------------===//
 #include "Fuzz.h"
 
+#include "runtime/base/DigestStream.h"
 #include "runtime/base/Json.h"
-#include "runtime/checkpoint/Digest.h"
 #include "runtime/checkpoint/Index.h"
 #include "runtime/checkpoint/TrainingState.h"
 

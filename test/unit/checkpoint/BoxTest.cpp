@@ -1,6 +1,5 @@
 //===- BoxTest.cpp - rectangular parts of tensors ---------------------------------------===//
 #include "runtime/checkpoint/Box.h"
-#include "runtime/checkpoint/Digest.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -63,15 +62,6 @@ TEST(Box, CoversOnce) {
   EXPECT_FALSE(coversOnce(std::vector{Box{{0, 0}, {1, 3}}, Box{{0, 0}, {1, 3}}}, {2, 3}));
   EXPECT_FALSE(coversOnce(std::vector{Box{{1, 0}, {2, 3}}}, {2, 3}));
   EXPECT_TRUE(coversOnce(std::vector{Box{}}, {}));
-}
-
-// Tests the digest against the value that the xxHash library's documentation gives for no bytes.
-TEST(Digest, IsXxh3) {
-  EXPECT_EQ(digestOf(""), "99aa06d3014798d86001c324468d497f");
-  DigestStream parts;
-  parts.add(std::as_bytes(std::span("ab", 2)));
-  parts.add(std::as_bytes(std::span("c", 1)));
-  EXPECT_EQ(parts.text(), digestOf("abc"));
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 //===- RunTest.cpp - which checkpoints a run continues from, writes and keeps ------------===//
+#include "runtime/base/DigestStream.h"
 #include "runtime/checkpoint/Commands.h"
-#include "runtime/checkpoint/Digest.h"
 #include "runtime/train/Checkpoint.h"
 #include "runtime/train/Weights.h"
 #include "test/unit/checkpoint/Faults.h"

@@ -104,6 +104,24 @@ TEST_F(TextCache, ChangedIdsAreWrittenAgain) {
   EXPECT_EQ(notes, 4);
 }
 
+// Tests that each byte of a large file counts.
+TEST_F(TextCache, AChangedByteOfManyIsFound) {
+  const std::string text = write("a.txt", std::string(40 << 20, 'b'));
+  const std::string cached = tokenize({text})[0];
+  const std::uint64_t bytes = std::filesystem::file_size(cached);
+  ASSERT_GT(bytes, std::uint64_t(80) << 20);
+  int expected = 1;
+  for (const std::uint64_t at : {bytes / 300, bytes / 2, bytes - 1}) {
+    std::fstream(cached, std::ios::in | std::ios::out | std::ios::binary)
+        .seekp(static_cast<std::streamoff>(at))
+        .put('z');
+    tokenize({text});
+    EXPECT_EQ(notes, ++expected) << "byte " << at << " of " << bytes;
+  }
+  tokenize({text});
+  EXPECT_EQ(notes, expected);
+}
+
 TEST_F(TextCache, OtherSourcesAreKept) {
   const std::string ids = folder + "/ids.bin", wide = folder + "/wide.bin";
   ASSERT_TRUE(writeTokenFile(ids, std::vector<std::int32_t>{5, 65535}).isOk());

@@ -1,6 +1,6 @@
-//===- Digest.h - the digests of a checkpoint's tensors and files ------------------===//
-#ifndef SLUICE_RUNTIME_CHECKPOINT_DIGEST_H
-#define SLUICE_RUNTIME_CHECKPOINT_DIGEST_H
+//===- DigestStream.h - a digest that finds damage --------------------------------===//
+#ifndef SLUICE_RUNTIME_BASE_DIGESTSTREAM_H
+#define SLUICE_RUNTIME_BASE_DIGESTSTREAM_H
 
 #include <cstddef>
 #include <memory>
@@ -33,4 +33,4 @@ std::string digestOf(std::string_view text);
 
 } // namespace sluice
 
-#endif // SLUICE_RUNTIME_CHECKPOINT_DIGEST_H
+#endif // SLUICE_RUNTIME_BASE_DIGESTSTREAM_H

@@ -1,7 +1,8 @@
-//===- Digest.cpp - the digests of a checkpoint's tensors and files ----------------===//
-#include "runtime/checkpoint/Digest.h"
+//===- DigestStream.cpp - a digest that finds damage ------------------------------===//
+#include "runtime/base/DigestStream.h"
 
-#include <fmt/format.h>
+#include "runtime/base/Sha256.h"
+
 #include <xxhash.h>
 
 namespace sluice {
@@ -17,8 +18,9 @@ void DigestStream::add(std::span<const std::byte> bytes) {
 }
 
 std::string DigestStream::text() const {
-  const XXH128_hash_t hash = XXH3_128bits_digest(stateOf(state.get()));
-  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  XXH128_canonical_t bytes;
+  XXH128_canonicalFromHash(&bytes, XXH3_128bits_digest(stateOf(state.get())));
+  return toHex(bytes.digest);
 }
 
 std::string digestOf(std::string_view text) {
