@@ -328,8 +328,15 @@ Status RunCheckpoints::prune(bool damagedToo) const {
 }
 
 RunCheckpoints::Written RunCheckpoints::write(const Ranks &ranks, const TrainingState &state) const {
-  Status saved = saveCheckpoint(ranks, options.folder, state, cancelled);
-  return {saved, saved.isOk() && ranks.isRoot() ? prune(/*damagedToo=*/true) : Status::ok()};
+  try {
+    Status saved = saveCheckpoint(ranks, options.folder, state, cancelled);
+    return {saved, saved.isOk() && ranks.isRoot() ? prune(/*damagedToo=*/true) : Status::ok()};
+  } catch (const std::bad_alloc &) {
+    // Other processes wait for the files of this one: it ends, which they notice.
+    if (!ranks.hasAllRanks())
+      throw;
+    return {failedError("there is not enough memory to write the checkpoint"), {}};
+  }
 }
 
 void RunCheckpoints::cleanUp(const Ranks &ranks) const {
@@ -382,17 +389,8 @@ Status RunCheckpoints::save(const Ranks &ranks, const TrainProgress &progress, b
   state.progress = progress;
   writtenStep = progress.step;
   // If no thread can be started, collect() writes.
-  writing =
-      std::async(std::launch::async | std::launch::deferred, [this, &ranks, state = std::move(state)]() -> Written {
-        try {
-          return write(ranks, state);
-        } catch (const std::bad_alloc &) {
-          // Other processes wait for this one: then the run ends.
-          if (ranks.size() > 1 && !ranks.holds(ranks.isRoot() ? ranks.size() - 1 : 0))
-            throw;
-          return {failedError("there is not enough memory to write the checkpoint"), {}};
-        }
-      });
+  writing = std::async(std::launch::async | std::launch::deferred,
+                       [this, &ranks, state = std::move(state)] { return write(ranks, state); });
   return isFinal ? collect(ranks, endSilence, /*isFinal=*/true) : Status::ok();
 }
 

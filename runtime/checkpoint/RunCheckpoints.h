@@ -61,6 +61,7 @@ private:
     /// Of the removal of earlier checkpoints.
     Status pruned;
   };
+  /// Without memory it fails if all ranks are in this process, and throws std::bad_alloc otherwise.
   Written write(const Ranks &ranks, const TrainingState &state) const;
   /// The end of a run waits for its checkpoint, which is reported only if it takes longer.
   static constexpr std::chrono::milliseconds endSilence{1000};

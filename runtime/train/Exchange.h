@@ -18,6 +18,8 @@ public:
   /// True if the rank is in this process.
   virtual bool holds(int rank) const { return true; }
   bool isRoot() const { return holds(0); }
+  /// True if no other process waits for this one.
+  bool hasAllRanks() const { return holds(0) && holds(size() - 1); }
   /// True on all processes if it is true on one.
   virtual Result<bool> agree(bool value) const { return value; }
   /// The text of the process of `rank`, on all processes.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <dlfcn.h>
+#include <new>
 #include <pthread.h>
 
 /// No thread can be started.
@@ -146,6 +147,80 @@ TEST_F(Background, EndsWithoutACompleteWrite) {
               "the run ended before its checkpoint was written");
   EXPECT_EQ(steps(), Steps{1});
   EXPECT_EQ(*resume(), 1u);
+}
+
+/// Ranks whose writes have no memory after a number of exchanges; one rank of a process each, or all in one.
+struct RanksWithoutMemory final : FakeRanks {
+  explicit RanksWithoutMemory(bool isShared) : FakeRanks(modelPlan(Layout::rows).plan), isShared(isShared) {
+    fill(*this, 2);
+  }
+  const bool isShared;
+  mutable int exchangesLeft = 0;
+  struct Limited final : Exchange {
+    const RanksWithoutMemory &ranks;
+    explicit Limited(const RanksWithoutMemory &ranks) : ranks(ranks) {}
+    int size() const override { return ranks.size(); }
+    Result<bool> agree(bool value) const override {
+      if (ranks.exchangesLeft-- == 0)
+        throw std::bad_alloc();
+      return value;
+    }
+  } limited{*this};
+  const Exchange &background() const override { return limited; }
+  bool holds(int rank) const override { return isShared || rank == 0; }
+};
+
+// Tests that a write without memory, at any exchange, fails as on a full disk: a note, or the error of the final one,
+// and the earlier checkpoint is kept. The next write works.
+TEST_F(Background, FailsWithoutMemory) {
+  save({progress(1)});
+  RanksWithoutMemory poor(/*isShared=*/true);
+  const std::string reason = "there is not enough memory to write the checkpoint";
+  int failures = 0, complete = 0;
+  for (bool isFinal : {false, true})
+    for (int exchanges = 0;; ++exchanges) {
+      Status saved;
+      {
+        RunCheckpoints run(options, train);
+        ASSERT_TRUE(run.open(poor).isOk());
+        poor.exchangesLeft = exchanges;
+        notes.clear();
+        saved = run.save(poor, progress(2), isFinal);
+        if (!isFinal) {
+          ASSERT_TRUE(saved.isOk() && run.finish(poor).isOk());
+        }
+      }
+      if (poor.exchangesLeft >= 0) {
+        EXPECT_TRUE(saved.isOk() && notes.empty());
+        EXPECT_EQ(steps(), (Steps{1, 2}));
+        ASSERT_TRUE(removeCheckpoint(stepPath(options.folder, 2)).isOk());
+        break;
+      }
+      ++failures;
+      if (isFinal)
+        expectError(saved, StatusCode::failed, reason);
+      else
+        EXPECT_EQ(notes, std::vector<std::string>{"the checkpoint of step 2 could not be written: " + reason});
+      // The last exchange is after the rename that completes the checkpoint.
+      ASSERT_GE(steps().size(), 1u);
+      EXPECT_EQ(steps().front(), 1u);
+      EXPECT_EQ(*resume(), steps().back());
+      if (steps().size() == 2) {
+        ++complete;
+        ASSERT_TRUE(removeCheckpoint(stepPath(options.folder, 2)).isOk());
+      }
+    }
+  EXPECT_LE(complete, 2);
+  EXPECT_GE(failures, 4);
+}
+
+// Tests that a write without memory ends a process whose part others wait for.
+TEST_F(Background, ThrowsWithoutMemoryIfOthersWait) {
+  RanksWithoutMemory poor(/*isShared=*/false);
+  RunCheckpoints run(options, train);
+  ASSERT_TRUE(run.open(poor).isOk());
+  EXPECT_THROW((void)run.save(poor, progress(2), true), std::bad_alloc);
+  EXPECT_EQ(steps(), Steps{});
 }
 
 // Tests that a process reports that it works for each block that it reads.

@@ -122,5 +122,22 @@ TEST(Allocation, StepsAllocateNothing) {
   EXPECT_GE(allocations, 1);
 }
 
+// Tests that an allocation that fails while a plan is prepared is an error that names the rank, and that the other
+// ranks get an error too.
+TEST(Allocation, PreparationWithoutMemoryIsAnError) {
+  if (!SLUICE_COUNTS_ALLOCATIONS)
+    GTEST_SKIP() << "a sanitizer ends the process at such an allocation";
+  PlanBuilder builder({2});
+  builder.stream("compute", 64);
+  ExecutorOptions options;
+  // More records than the address space has bytes.
+  options.traceCapacity = std::size_t(1) << 52;
+  const auto group = RankGroup::create(builder.plan, options);
+  ASSERT_FALSE(group.isOk());
+  EXPECT_EQ(group.status().code(), StatusCode::failed);
+  EXPECT_TRUE(group.status().message().starts_with("not enough memory to prepare the plan on rank "))
+      << group.status().message();
+}
+
 } // namespace
 } // namespace sluice::test
