@@ -22,10 +22,12 @@ show() {
   printf '\n'
   "$@"
 }
+# At a higher temperature more words are not words of the training text, and at 0 the text repeats itself (test/docs/demo.test).
+sample=(--generate 150 --prompt 'You may' --temperature 0.2 --top-k 20)
 echo "demo: from here on about two minutes; the files are in $out"
 show sluice-import hf "$example/config.json" --batch 4 --sequence 64 -o gpt2.mlir
 show sluice-compile gpt2.mlir --recipe "$example/recipe.toml" --set lr_schedule.total_steps="$steps" -o gpt2.plan
 show sluice-plan memory gpt2.plan
 show sluice-plan schedule gpt2.plan
 show sluice-train gpt2.plan --data '/usr/share/common-licenses/*' --tokenizer "$example" --order shuffled \
-  --steps "$steps" --log run.jsonl --save weights --generate 150 --prompt 'You may' --temperature 0.5 --top-k 20
+  --steps "$steps" --log run.jsonl --save weights "${sample[@]}"
