@@ -4,6 +4,7 @@
 #   test/check.sh quick   lit tests of dialects, passes and lint, and the GoogleTest programs that need seconds
 #   test/check.sh all     every test except the fuzz targets
 #   test/check.sh fuzz    builds the fuzz targets with another compiler and runs each for a minute; `all fuzz` is also possible
+#   test/check.sh tsan    builds the GoogleTest programs of threads under ThreadSanitizer and runs them
 #
 # Otherwise it builds nothing: `ninja check-quick`, `ninja check` and test/run.sh do. SLUICE_BUILD names the build folder, SLUICE_RESULTS the
 # folder of results and logs. SLUICE_TEST_LIMIT is the time in seconds for the GoogleTest programs, again for lit, and again for the fuzz targets
@@ -17,6 +18,24 @@ limit=${SLUICE_TEST_LIMIT:-1800}
 jobs=$(($(nproc) + 1))
 source "$root/test/runners.sh"
 
+# Of the programs that docs/sanitizers.md lists, those whose threads share most, without the cases of one thread that take minutes.
+threaded=(unit-collective unit-executor unit-checkpoint unit-train)
+unthreaded='^(unit-checkpoint\.(Damage|Faults)|unit-train\.TextCache)\.'
+
+# Without a build there are no results, which is a failure.
+run_tsan() {
+  local build=$SLUICE_BUILD-tsan log=$results/tsan-build.log begin=$SECONDS
+  if ! (cd "$root" && cmake --preset tsan -B "$build" && ninja -C "$build" "${threaded[@]}") > "$log" 2>&1; then
+    tail -n 30 "$log"
+    return
+  fi
+  echo "tests: build for tsan $((SECONDS - begin)) s"
+  begin=$SECONDS
+  TSAN_OPTIONS="suppressions=$root/test/tsan.supp" \
+    run_ctest "$results/tsan-ctest" "$limit" "$jobs" "$build" -R "^($(IFS='|' && echo "${threaded[*]}"))(\.|_NOT_BUILT)" -E "$unthreaded"
+  echo "tests: GoogleTest programs under tsan $((SECONDS - begin)) s"
+}
+
 # A program that is not built is a failure, by the name NAME_NOT_BUILT.
 quick='^unit-(passes|passes-collective|dialect-[a-z]+|plan|rules|solver)(\.|_NOT_BUILT)'
 outcomes=()
@@ -27,7 +46,12 @@ for part in "${@:-all}"; do
     quick) programs=(-R "$quick") tests=("$root"/test/{dialect,passes,lint}) ;;
     all) programs=() tests=("$root/test") ;;
     fuzz) programs=(none) tests=("$root/test/fuzz") jobs=$(nproc) ;;
-    *) echo "usage: check.sh quick | all | fuzz" >&2; exit 2 ;;
+    tsan)
+      run_tsan
+      outcomes+=("$results/tsan-ctest.xml")
+      continue
+      ;;
+    *) echo "usage: check.sh quick | all | fuzz | tsan" >&2; exit 2 ;;
   esac
   if [[ ${programs[*]} != none ]]; then
     begin=$SECONDS

@@ -9,7 +9,8 @@
 #   load    the tests of check-quick once more while a busy loop occupies each core: no test may depend on the speed of the machine
 #   extend  an op, a recipe key and a pass are added to a copy of the sources as the pages docs/add-*.md describe (test/extend)
 #   tidy    clang-tidy on the files that changed (test/tidy.sh)
-#           fuzz, load, extend and tidy: 40 minutes; each is skipped if less than its time is left
+#   tsan    programs of many threads, built and run under ThreadSanitizer (docs/sanitizers.md)
+#           fuzz, load, extend, tidy and tsan: 50 minutes; each is skipped if less than its time is left
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export SLUICE_BUILD=${SLUICE_BUILD:-$root/build} SLUICE_WERROR=1
@@ -35,13 +36,14 @@ run_part() {
     load) run_under_load "$left" ;;
     extend) timeout "$left" python3 "$root/test/extend/extend.py" "$root" "$SLUICE_BUILD/extend" ;;
     tidy) timeout "$left" bash "$root/test/tidy.sh" ;;
+    tsan) SLUICE_RESULTS=$SLUICE_BUILD/results-tsan timeout "$left" bash "$root/test/check.sh" tsan ;;
     *) echo "error: no such part: $part" ;;
   esac
 }
 
 passed=0 failed=0 skipped=0 times=()
-declare -A least=([tests]=0 [fuzz]=20 [load]=12 [extend]=15 [tidy]=8)
-(($#)) || set -- tests fuzz load extend tidy
+declare -A least=([tests]=0 [fuzz]=20 [load]=12 [extend]=15 [tidy]=8 [tsan]=8)
+(($#)) || set -- tests fuzz load extend tidy tsan
 for part in "$@"; do
   begin=$SECONDS
   left=$((limit - SECONDS))
