@@ -40,6 +40,7 @@ void populateFusionPatterns(mlir::RewritePatternSet &patterns);
 /// Composites from the primitives of imported graphs. Only importers run them: the order of the operations of an op
 /// that is written by hand stays.
 void populateMovementRecognitionPatterns(mlir::RewritePatternSet &patterns);
+void populatePointwiseRecognitionPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationRecognitionPatterns(mlir::RewritePatternSet &patterns);
 void populateRmsNormRecognitionPatterns(mlir::RewritePatternSet &patterns);
 /// Products and losses of rows in their dims, which a graph has joined to one.

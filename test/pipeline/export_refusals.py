@@ -350,6 +350,14 @@ def writes():
     view("expand.default", [3, 4, 2], "it writes to a view by 'expand.default'", "write the result to a new tensor", size=[3, 4, 2])
     view("slice.Tensor", [2, 2], "a write to every second element of a dim, or fewer", dim=0, step=2)
 
+    archive = Archive()
+    x, w = archive.input("x", [4, 3]), archive.parameter("w", [2, 3])
+    y = archive.op("t.default", [2, 4], self=archive.op("linear.default", [4, 2], input=x, weight=w))
+    archive.tensors[y]["strides"] = [{"as_int": 1}, {"as_int": 2}]
+    archive.op("mul_.Tensor", [8], self=archive.op("reshape.default", [8], self=y, shape=[8]), other=2.0)
+    archive.output(archive.op("mean.default", [], self=Value(archive.nodes[-1]["name"])))
+    expect_refused(archive.save(SCRATCH / "reshape.pt2"), "it writes to a reshape of a tensor that is not contiguous, which may be a copy or not")
+
 
 def mutated(value, generator):
     """JSON with one part replaced: a number, a name, a list or an object somewhere within."""

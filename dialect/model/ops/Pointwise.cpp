@@ -281,4 +281,32 @@ struct WidenResult : OpRewritePattern<CastOp> {
 
 void populateCastFusionPatterns(RewritePatternSet &patterns) { patterns.add<WidenResult>(patterns.getContext()); }
 
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// x + broadcast(y) ==> x + y, which broadcasts itself; likewise for the other ops of two operands.
+template <typename Op> struct DropBroadcast : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto repeated = operand.get().template getDefiningOp<BroadcastOp>();
+      // The other operand has the shape of the result, so that the result keeps it.
+      if (!repeated || shapeOf(op->getOperand(1 - operand.getOperandNumber())) != shapeOf(op.getResult()))
+        continue;
+      rewriter.modifyOpInPlace(op, [&] { operand.set(repeated.getOperand()); });
+      return success();
+    }
+    return failure();
+  }
+};
+} // namespace
+
+void populatePointwiseRecognitionPatterns(RewritePatternSet &patterns) {
+  patterns.add<DropBroadcast<AddOp>, DropBroadcast<SubtractOp>, DropBroadcast<MultiplyOp>, DropBroadcast<DivideOp>>(
+      patterns.getContext());
+}
+
 } // namespace sluice::model

@@ -16,6 +16,13 @@ llvm::ArrayRef<std::int64_t> exported::Tensor::shape() const {
   return constant ? llvm::ArrayRef<std::int64_t>(constant->shape) : cast<RankedTensorType>(value.getType()).getShape();
 }
 
+std::optional<MaskKind> Importer::maskKind(const ConstantPtr &mask, std::int64_t queries, std::int64_t keys) {
+  auto [known, isNew] = masks.try_emplace(mask.get(), mask, std::nullopt);
+  if (isNew)
+    known->second.second = classifyMask(*mask, queries, keys);
+  return known->second.second;
+}
+
 //===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//

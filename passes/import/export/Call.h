@@ -7,7 +7,7 @@
 #ifndef SLUICE_PASSES_IMPORT_EXPORT_CALL_H
 #define SLUICE_PASSES_IMPORT_EXPORT_CALL_H
 
-#include "passes/import/export/Constant.h"
+#include "passes/import/export/Mask.h"
 
 #include "dialect/model/Model.h"
 
@@ -35,8 +35,14 @@ public:
   virtual mlir::Value materialize(const Tensor &tensor) = 0;
   /// Null if the value is no placeholder of a constant.
   virtual ConstantPtr constantOf(mlir::Value value) = 0;
+  /// classifyMask(), once for each mask.
+  std::optional<MaskKind> maskKind(const ConstantPtr &mask, std::int64_t queries, std::int64_t keys);
   /// The inputs of dropout's random numbers, and a key that no other op has.
   virtual mlir::Value makeDropout(mlir::Value x, double rate) = 0;
+
+private:
+  /// With the constants, whose addresses stay theirs.
+  std::map<const Constant *, std::pair<ConstantPtr, std::optional<MaskKind>>> masks;
 };
 
 class Call {
@@ -164,12 +170,23 @@ using Build = void (*)(Call &);
 /// Of an op whose result is a view of its first operand: that operand after a write to the view.
 using WriteBack = mlir::Value (*)(Call &, mlir::Value base, mlir::Value written, unsigned result);
 
+/// Whether the result shares the memory of the first operand.
+enum class Memory : std::uint8_t {
+  fresh,
+  view,
+  /// If the op changes nothing, as a cast to the same type.
+  viewIfSame,
+  /// If the operand is contiguous; otherwise it is a copy.
+  viewIfContiguous,
+  /// The same, but otherwise it is unknown.
+  viewIfContiguousElseUnknown,
+};
+
 struct AtenOp {
   /// With overload: "add.Tensor".
   llvm::StringLiteral name;
   Build build;
-  /// The result shares the memory of the first operand.
-  bool isView = false;
+  Memory memory = Memory::fresh;
   /// Null: a write to such a view is refused.
   WriteBack writeBack = nullptr;
 };

@@ -63,24 +63,9 @@ std::optional<double> Constant::splat() const {
   return isSplat ? value : std::nullopt;
 }
 
-double exported::roundTo(double value, ScalarType type) {
-  switch (type) {
-  case ScalarType::f64:
-    return value;
-  case ScalarType::f32:
-    return static_cast<float>(value);
-  case ScalarType::f16:
-    return f16ToFloat(floatToF16(static_cast<float>(value)));
-  case ScalarType::bf16:
-    return bf16ToFloat(floatToBf16(static_cast<float>(value)));
-  case ScalarType::boolean:
-    return value != 0;
-  case ScalarType::u8:
-  case ScalarType::i32:
-  case ScalarType::i64:
-    return std::trunc(value);
-  }
-  llvm_unreachable("covered");
+double exported::roundToHalf(double value, ScalarType type) {
+  const auto number = static_cast<float>(value);
+  return type == ScalarType::f16 ? f16ToFloat(floatToF16(number)) : bf16ToFloat(floatToBf16(number));
 }
 
 ConstantPtr exported::makeSplat(double value, Shape shape, ScalarType type) {
@@ -118,21 +103,16 @@ static void broadcastRow(const Constant &operand, Index index, std::size_t size,
     out.assign(size, out.front());
 }
 
-ConstantPtr exported::makePointwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type,
-                                    std::function<double(llvm::ArrayRef<double>)> combine) {
-  return std::make_shared<Constant>(std::move(shape), type,
-                                    [operands = std::move(operands), type,
-                                     combine = std::move(combine)](Index index, llvm::MutableArrayRef<double> out) {
-                                      llvm::SmallVector<std::vector<double>, 3> rows(operands.size());
-                                      for (auto [operand, row] : llvm::zip_equal(operands, rows))
-                                        broadcastRow(*operand, index, out.size(), row);
-                                      llvm::SmallVector<double, 3> values(operands.size());
-                                      for (std::size_t i = 0; i < out.size(); ++i) {
-                                        for (std::size_t each = 0; each < rows.size(); ++each)
-                                          values[each] = rows[each][i];
-                                        out[i] = roundTo(combine(values), type);
-                                      }
-                                    });
+ConstantPtr exported::makeRowwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type,
+                                  CombineRows combine) {
+  return std::make_shared<Constant>(
+      std::move(shape), type,
+      [operands = std::move(operands), combine = std::move(combine)](Index index, llvm::MutableArrayRef<double> out) {
+        llvm::SmallVector<std::vector<double>, 3> rows(operands.size());
+        for (auto [operand, row] : llvm::zip_equal(operands, rows))
+          broadcastRow(*operand, index, out.size(), row);
+        combine(rows, out);
+      });
 }
 
 ConstantPtr exported::makeView(ConstantPtr operand, Shape shape, std::function<Shape(Index)> source) {

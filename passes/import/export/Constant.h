@@ -13,6 +13,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <cmath>
 #include <functional>
 #include <memory>
 
@@ -49,16 +50,48 @@ private:
   mutable std::unique_ptr<std::vector<double>> kept;
 };
 
+/// The value rounded to a float of 16 bits.
+double roundToHalf(double value, ScalarType type);
 /// The value rounded to an element type.
-double roundTo(double value, ScalarType type);
+inline double roundTo(double value, ScalarType type) {
+  switch (type) {
+  case ScalarType::f64:
+    return value;
+  case ScalarType::f32:
+    return static_cast<float>(value);
+  case ScalarType::f16:
+  case ScalarType::bf16:
+    return roundToHalf(value, type);
+  case ScalarType::boolean:
+    return value != 0;
+  case ScalarType::u8:
+  case ScalarType::i32:
+  case ScalarType::i64:
+    return std::trunc(value);
+  }
+  llvm_unreachable("covered");
+}
 
 ConstantPtr makeSplat(double value, Shape shape, ScalarType type);
 /// `start + i * step` along the only dim.
 ConstantPtr makeRange(double start, double step, std::int64_t count, ScalarType type);
 ConstantPtr makeDense(std::vector<double> values, Shape shape, ScalarType type);
-/// `combine` of the elements of the operands, whose shapes broadcast to `shape`, rounded to `type`.
-ConstantPtr makePointwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type,
-                          std::function<double(llvm::ArrayRef<double>)> combine);
+/// Fills a row of `type` from the rows of the operands, whose shapes broadcast to `shape`; each has as many elements.
+using CombineRows = std::function<void(llvm::ArrayRef<std::vector<double>>, llvm::MutableArrayRef<double>)>;
+ConstantPtr makeRowwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type, CombineRows combine);
+/// `combine` of the elements of the operands, as an array, rounded to `type`.
+template <typename Combine>
+ConstantPtr makePointwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type, Combine combine) {
+  return makeRowwise(std::move(operands), std::move(shape), type,
+                     [type, combine](llvm::ArrayRef<std::vector<double>> rows, llvm::MutableArrayRef<double> out) {
+                       double values[3] = {};
+                       for (std::size_t i = 0; i < out.size(); ++i) {
+                         for (std::size_t each = 0; each < rows.size(); ++each)
+                           values[each] = rows[each][i];
+                         out[i] = roundTo(combine(llvm::ArrayRef<double>(values, rows.size())), type);
+                       }
+                     });
+}
 /// The element at each index is that of `operand` at `source(index)`. Null if `operand` is too large to be kept.
 ConstantPtr makeView(ConstantPtr operand, Shape shape, std::function<Shape(Index)> source);
 /// The row at each index of the leading dims is that of `operand` at `source(index)`; rows are equally long.

@@ -58,8 +58,7 @@ bool broadcasts(const Constant &operand, llvm::ArrayRef<std::int64_t> shape) {
                       [](auto sizes) { return std::get<0>(sizes) == std::get<1>(sizes) || std::get<0>(sizes) == 1; });
 }
 
-ConstantPtr pointwise(Call &call, std::vector<ConstantPtr> operands,
-                      std::function<double(llvm::ArrayRef<double>)> combine) {
+template <typename Combine> ConstantPtr pointwise(Call &call, std::vector<ConstantPtr> operands, Combine combine) {
   const Shape shape = call.result().sizes;
   if (!llvm::all_of(operands, [&](const ConstantPtr &operand) { return operand && broadcasts(*operand, shape); }))
     return nullptr;

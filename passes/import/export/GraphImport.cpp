@@ -139,6 +139,23 @@ void GraphImport::run(const Graph &graph, Scope &scope) {
     runNode(graph, node, scope);
 }
 
+/// All that a constant follows from.
+static std::string keyOf(const Node &node, llvm::StringRef op, const llvm::StringMap<exported::Tensor> &operands,
+                         const TensorMeta &meta) {
+  std::string key = concat(op.str(), " ", static_cast<int>(meta.type), " ", formatShape(meta.sizes));
+  for (const auto &[name, argument] : node.inputs) {
+    key += concat(" ", name, "=", static_cast<int>(argument.kind));
+    for (const std::string &each : argument.names)
+      key += concat(",", reinterpret_cast<std::uintptr_t>(operands.lookup(each).constant.get()));
+    for (std::int64_t each : argument.integers)
+      key += concat(",", each);
+    for (double each : argument.numbers)
+      key += concat(",", formatNumber(each));
+    key += argument.text;
+  }
+  return key;
+}
+
 std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::StringRef op, const AtenOp *entry,
                                                    const llvm::StringMap<Tensor> &operands,
                                                    llvm::ArrayRef<const TensorMeta *> metas) {
@@ -151,8 +168,11 @@ std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::Strin
       llvm::all_of(operands, [](const auto &operand) { return operand.second.constant != nullptr; });
   if (isConstant) {
     Call call(*this, builder, node, op, operands, metas);
-    if (ConstantPtr value = evaluate(call, op); value && call.problem().empty())
-      return {Tensor{{}, value}};
+    ConstantPtr &known = evaluated[keyOf(node, op, operands, *metas.front())];
+    if (!known)
+      known = evaluate(call, op);
+    if (known && call.problem().empty())
+      return {Tensor{{}, known}};
   }
   if (!entry) {
     addProblem(node, "it is not supported", "");
@@ -211,25 +231,56 @@ void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
   const std::vector<Tensor> results = compute(node, name, op, operands, metas);
   if (results.empty())
     return fail(node, scope, {found.size() > before ? found.size() - 1 : addProblem(node, "it is not supported", "")});
-  const bool isView =
-      op && op->isView && !node.inputs.empty() && node.inputs.front().second.kind == Argument::Kind::tensor;
+  const std::string first = !node.inputs.empty() && node.inputs.front().second.kind == Argument::Kind::tensor
+                                ? node.inputs.front().second.names.front()
+                                : "";
+  const Sharing sharing =
+      first.empty() ? Sharing::no : sharingOf(graph, node, op, operands.lookup(first), results.front());
   for (auto [index, output] : llvm::enumerate(node.outputs)) {
     if (output.empty() || index >= results.size())
       continue;
     Binding binding;
-    if (isView) {
-      const Binding &base = scope[node.inputs.front().second.names.front()];
+    if (sharing == Sharing::yes) {
+      const Binding &base = scope[first];
       binding.storage = base.storage;
       binding.steps = base.steps;
       binding.steps.push_back({&node, op, static_cast<unsigned>(index), metas});
     } else {
       binding.storage = std::make_shared<Storage>();
       binding.storage->value = results[index];
+      binding.storage->mayBeShared = sharing == Sharing::unknown;
     }
     binding.value = results[index];
     binding.version = binding.storage->version;
     scope[output] = std::move(binding);
   }
+}
+
+GraphImport::Sharing GraphImport::sharingOf(const Graph &graph, const Node &node, const AtenOp *op,
+                                            const Tensor &operand, const Tensor &result) {
+  const auto isContiguous = [&] {
+    auto meta = graph.tensors.find(node.inputs.front().second.names.front());
+    if (meta == graph.tensors.end())
+      return false;
+    std::int64_t step = 1;
+    for (std::size_t dim = meta->second.sizes.size(); dim-- > 0; step *= meta->second.sizes[dim])
+      if (meta->second.sizes[dim] != 1 && meta->second.strides[dim] != step)
+        return false;
+    return true;
+  };
+  switch (op ? op->memory : Memory::fresh) {
+  case Memory::fresh:
+    return Sharing::no;
+  case Memory::view:
+    return Sharing::yes;
+  case Memory::viewIfSame:
+    return operand.value == result.value && operand.constant == result.constant ? Sharing::yes : Sharing::no;
+  case Memory::viewIfContiguous:
+    return isContiguous() ? Sharing::yes : Sharing::no;
+  case Memory::viewIfContiguousElseUnknown:
+    return isContiguous() ? Sharing::yes : Sharing::unknown;
+  }
+  llvm_unreachable("covered");
 }
 
 void GraphImport::runInPlace(const Graph &graph, const Node &node, const AtenOp &op, Scope &scope) {
@@ -255,6 +306,10 @@ void GraphImport::runInPlace(const Graph &graph, const Node &node, const AtenOp 
         {addProblem(node,
                     concat("it writes to the ", storage.kind == Storage::Kind::input ? "input" : "parameter", " '",
                            printable(storage.name), "'"),
+                    "write the result to a new tensor")});
+  if (storage.mayBeShared)
+    return failWrite(
+        {addProblem(node, "it writes to a reshape of a tensor that is not contiguous, which may be a copy or not",
                     "write the result to a new tensor")});
   const TensorMeta *metas[] = {&meta->second};
   std::size_t before = found.size();
@@ -358,7 +413,7 @@ static void findWritten(const Graph &graph, std::map<std::string, std::string> &
     const AtenOp *op = findAtenOp(name);
     const bool isInPlace = packet.ends_with("_") && !packet.starts_with("__");
     const auto root = roots.find(node.inputs[0].second.names.front());
-    if (root == roots.end() || !(isInPlace || (op && op->isView)))
+    if (root == roots.end() || !(isInPlace || (op && op->memory != Memory::fresh)))
       continue;
     if (isInPlace)
       written.insert(root->second);

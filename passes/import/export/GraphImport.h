@@ -27,6 +27,8 @@ struct Storage {
   Kind kind = Kind::plain;
   /// Of the parameter, input or buffer.
   std::string name;
+  /// Whether another tensor shares it is unknown: a write is refused.
+  bool mayBeShared = false;
   /// The number of writes.
   unsigned version = 0;
   /// Numbers of the problems because of which it has no value.
@@ -76,12 +78,18 @@ private:
   std::optional<double> dropout;
   std::vector<Problem> found;
   std::vector<ConstantPtr> constants;
+  /// Constants by the op, its operands and arguments, and its result: layers compute the same tables again.
+  std::map<std::string, ConstantPtr> evaluated;
   llvm::DenseMap<const Constant *, mlir::Value> placeholders;
   /// Depth of regions without gradient.
   unsigned withoutGradient = 0;
 
   void runNode(const Graph &graph, const Node &node, Scope &scope);
   void runRegion(const Node &node, Scope &scope);
+  /// True if the results of an op share the storage of its first operand; unknown is for the caller to refuse.
+  enum class Sharing : std::uint8_t { no, yes, unknown };
+  static Sharing sharingOf(const Graph &graph, const Node &node, const AtenOp *op, const Tensor &operand,
+                           const Tensor &result);
   void runInPlace(const Graph &graph, const Node &node, const AtenOp &op, Scope &scope);
   std::vector<Tensor> compute(const Node &node, llvm::StringRef op, const AtenOp *entry,
                               const llvm::StringMap<Tensor> &operands, llvm::ArrayRef<const TensorMeta *> metas);

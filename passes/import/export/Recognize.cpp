@@ -7,7 +7,7 @@
 
 #include "passes/import/export/Recognize.h"
 
-#include "passes/import/export/Mask.h"
+#include "passes/import/export/Rotation.h"
 
 #include "dialect/model/Patterns.h"
 
@@ -17,7 +17,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include <cmath>
-#include <numbers>
+#include <limits>
+#include <map>
 
 using namespace mlir;
 using namespace sluice;
@@ -45,26 +46,37 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
     Value value;
     std::optional<MaskKind> mask;
   };
+  /// True for one number that hides the score in whose place it is.
+  bool hides(Value value) const {
+    constexpr double most = -1e4;
+    if (auto op = value.getDefiningOp<model::ConstantOp>())
+      return op.getValue().convertToDouble() <= most;
+    const ConstantPtr constant = importer.constantOf(value);
+    bool isHidden = constant && constant->elements() > 0;
+    if (isHidden)
+      constant->forEachRow([&](Index, llvm::ArrayRef<double> row) {
+        isHidden = llvm::all_of(row, [](double each) { return each <= most; });
+        return isHidden;
+      });
+    return isHidden;
+  }
   /// The scores behind a mask.
   Scores unmasked(Value x) const {
     const std::int64_t keys = shapeOf(x).back(), queries = shapeOf(x)[shapeOf(x).size() - 2];
     if (auto select = x.getDefiningOp<model::SelectOp>()) {
       const ConstantPtr mask = importer.constantOf(select.getCondition());
-      auto hidden = select.getOnTrue().getDefiningOp<model::ConstantOp>();
-      const bool isInverse = hidden != nullptr;
-      if (!hidden)
-        hidden = select.getOnFalse().getDefiningOp<model::ConstantOp>();
-      if (!mask || !hidden || !(hidden.getValue().convertToDouble() <= -1e4))
+      const bool isInverse = hides(select.getOnTrue());
+      if (!mask || (!isInverse && !hides(select.getOnFalse())))
         return {};
       const ConstantPtr seen =
           isInverse ? makePointwise({mask}, mask->shape, ScalarType::boolean, [](auto value) { return value[0] == 0; })
                     : mask;
-      return {isInverse ? select.getOnFalse() : select.getOnTrue(), classifyMask(*seen, queries, keys)};
+      return {isInverse ? select.getOnFalse() : select.getOnTrue(), importer.maskKind(seen, queries, keys)};
     }
     if (auto sum = x.getDefiningOp<model::AddOp>())
       for (unsigned side = 0; side < 2; ++side)
         if (const ConstantPtr mask = importer.constantOf(sum->getOperand(side)))
-          return {sum->getOperand(1 - side), classifyMask(*mask, queries, keys)};
+          return {sum->getOperand(1 - side), importer.maskKind(mask, queries, keys)};
     return {x, MaskKind{}};
   }
 
@@ -105,82 +117,63 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
   }
 };
 
+/// Where a causal mask, with a window or without, is left: a comparison of positions in place of its values.
+template <typename Op> struct ComparePositions : OpRewritePattern<Op> {
+  ComparePositions(MLIRContext *context, Importer &importer) : OpRewritePattern<Op>(context), importer(importer) {}
+
+  Importer &importer;
+
+  /// `scores` where the key is seen, else -infinity.
+  static Value masked(PatternRewriter &rewriter, Location location, Value scores, const MaskKind &mask) {
+    const auto shape = shapeOf(scores);
+    auto type = RankedTensorType::get(shape.take_back(2), rewriter.getI32Type());
+    const auto number = [&](double value, Type element) -> Value {
+      return model::ConstantOp::create(rewriter, location, RankedTensorType::get({}, element),
+                                       rewriter.getF64FloatAttr(value));
+    };
+    Value row = model::IotaOp::create(rewriter, location, type, rewriter.getI64IntegerAttr(0));
+    Value column = model::IotaOp::create(rewriter, location, type, rewriter.getI64IntegerAttr(1));
+    Value nothing =
+        number(-std::numeric_limits<double>::infinity(), cast<RankedTensorType>(scores.getType()).getElementType());
+    const auto keep = [&](Value limit, ComparePredicate predicate) {
+      Value seen = model::CompareOp::create(rewriter, location, limit, column, predicate);
+      scores = model::SelectOp::create(rewriter, location, seen, scores, nothing);
+    };
+    keep(row, ComparePredicate::ge);
+    if (mask.window > 0)
+      keep(model::SubtractOp::create(rewriter, location, row,
+                                     number(static_cast<double>(mask.window), rewriter.getI32Type())),
+           ComparePredicate::lt);
+    return scores;
+  }
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    const RecognizeAttention attention(rewriter.getContext(), importer);
+    if (shapeOf(op.getResult()).size() < 2)
+      return failure();
+    const auto [scores, mask] = attention.unmasked(op.getResult());
+    const auto shape = shapeOf(op.getResult());
+    if (!mask || !scores || scores == op.getResult() || shapeOf(scores) != shape ||
+        shape.back() != shape[shape.size() - 2])
+      return failure();
+    rewriter.replaceOp(op, mask->causal ? masked(rewriter, op.getLoc(), scores, *mask) : scores);
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Rotary positions
 //===----------------------------------------------------------------------===//
 
-/// The frequencies of the two halves of a head, and the factor of cosines and sines.
-struct Rotation {
-  std::vector<double> frequencies;
-  double factor = 1;
-};
-
-/// The number of dims after which cosines repeat: the tables are [.., T, D].
-std::optional<Rotation> readRotation(const Constant &cosines, const Constant &sines, std::int64_t positions,
-                                     std::int64_t size) {
-  const std::size_t rank = cosines.shape.size();
-  if (rank < 2 || cosines.shape != sines.shape || cosines.shape[rank - 1] != size ||
-      cosines.shape[rank - 2] != positions || size % 2 != 0)
-    return std::nullopt;
-  const auto half = static_cast<std::size_t>(size / 2);
-  std::vector<std::vector<double>> rows;
-  std::vector<double> row(static_cast<std::size_t>(size)), other(row.size());
-  Shape index(rank - 1, 0);
-  const auto read = [&](std::int64_t position) {
-    index.back() = position;
-    cosines.row(index, row);
-    sines.row(index, other);
-  };
-  // Position 0 has the factor, position 1 the frequencies.
-  Rotation rotation;
-  read(0);
-  rotation.factor = row[0];
-  if (!(rotation.factor > 0))
-    return std::nullopt;
-  rotation.frequencies.assign(half, 1);
-  if (positions > 1) {
-    read(1);
-    for (std::size_t i = 0; i < half; ++i)
-      rotation.frequencies[i] = std::atan2(other[i], row[i]);
-  }
-  // A later position gives more digits: the number of turns up to it is known by the digits so far.
-  for (std::int64_t position = 2; position < positions; position *= 2) {
-    read(position);
-    for (std::size_t i = 0; i < half; ++i) {
-      double &frequency = rotation.frequencies[i];
-      const double expected = frequency * static_cast<double>(position),
-                   rest = std::remainder(std::atan2(other[i], row[i]) - expected, 2 * std::numbers::pi);
-      if (std::fabs(rest) < 1)
-        frequency = (expected + rest) / static_cast<double>(position);
-    }
-  }
-  return rotation;
-}
-
-/// True if the tables are those of the frequencies, for every leading index.
-bool agrees(const Constant &cosines, const Constant &sines, const Rotation &rotation,
-            llvm::ArrayRef<double> frequencies) {
-  bool isEqual = true;
-  const std::size_t half = frequencies.size();
-  std::vector<double> other(2 * half);
-  cosines.forEachRow([&](Index index, llvm::ArrayRef<double> row) {
-    sines.row(index, other);
-    for (std::size_t i = 0; i < 2 * half && isEqual; ++i) {
-      const double angle = static_cast<double>(index.back()) * frequencies[i % half];
-      const double tolerance = 1e-6 * rotation.factor * std::max(1.0, std::fabs(angle));
-      isEqual = std::fabs(row[i] - rotation.factor * std::cos(angle)) <= tolerance &&
-                std::fabs(other[i] - rotation.factor * std::sin(angle)) <= tolerance;
-    }
-    return isEqual;
-  });
-  return isEqual;
-}
-
 /// x cos + (rotation of x's halves) sin ==> rope, where cos and sin are tables of position times frequency.
 struct RecognizeRope : OpRewritePattern<model::AddOp> {
-  RecognizeRope(MLIRContext *context, Importer &importer) : OpRewritePattern(context), importer(importer) {}
+  /// Of tables that are known: layers share them.
+  using Rotations = std::map<std::pair<const Constant *, const Constant *>, std::optional<RotaryTables>>;
+  RecognizeRope(MLIRContext *context, Importer &importer, Rotations &rotations)
+      : OpRewritePattern(context), importer(importer), rotations(rotations) {}
 
   Importer &importer;
+  Rotations &rotations;
 
   /// x in (-second half of x, first half of x); null for another value.
   static Value beforeTurn(Value turned) {
@@ -250,45 +243,21 @@ struct RecognizeRope : OpRewritePattern<model::AddOp> {
         };
         cosTable = drop(cosines), sinTable = drop(sines);
       }
-      std::optional<Rotation> rotation = readRotation(*cosTable, *sinTable, positions, size);
-      if (!rotation)
+      auto [known, isNew] = rotations.try_emplace({cosines.get(), sines.get()});
+      if (isNew)
+        known->second = fitRotation(*cosTable, *sinTable, positions, size);
+      const std::optional<RotaryTables> &tables = known->second;
+      if (!tables)
         continue;
-      const std::size_t half = rotation->frequencies.size();
-      // theta^(-2i/D), if a theta gives all frequencies; else a divisor for each.
-      double theta = 10000;
-      if (half > 1) {
-        const double fitted =
-            std::pow(rotation->frequencies[half - 1], -static_cast<double>(half) / static_cast<double>(half - 1));
-        const double whole = std::round(fitted);
-        theta = std::fabs(fitted - whole) <= 1e-4 * fitted ? whole : fitted;
-      }
-      std::vector<double> fitted(half);
-      for (std::size_t i = 0; i < half; ++i)
-        fitted[i] = std::pow(theta, -static_cast<double>(i) / static_cast<double>(half));
-      llvm::SmallVector<std::int64_t> divisors;
-      if (!agrees(*cosTable, *sinTable, *rotation, fitted)) {
-        if (!agrees(*cosTable, *sinTable, *rotation, rotation->frequencies))
-          continue;
-        theta = 10000;
-        bool fits = true;
-        for (std::size_t i = 0; i < half; ++i) {
-          const double divisor = std::pow(theta, -static_cast<double>(i) / static_cast<double>(half)) /
-                                 rotation->frequencies[i] * model::RopeOp::divisorUnit;
-          fits &= divisor >= 1 && divisor < 0x1p62;
-          divisors.push_back(fits ? std::llround(divisor) : 1);
-        }
-        if (!fits)
-          continue;
-      }
       const Location location = sum.getLoc();
       Value source = isHeadFirst ? transposed(rewriter, location, x, {0, 2, 1, 3}) : x;
       const auto number = [&](double value) { return rewriter.getF64FloatAttr(value); };
       Value y = model::RopeOp::create(
-          rewriter, location, source, number(theta), rewriter.getI64IntegerAttr(0),
+          rewriter, location, source, number(tables->theta), rewriter.getI64IntegerAttr(0),
           rewriter.getAttr<model::RopeScalingAttr>(RopeScaling::unscaled), number(1), number(1), number(1), number(1),
-          divisors.empty() ? DenseI64ArrayAttr() : rewriter.getDenseI64ArrayAttr(divisors), UnitAttr());
-      if (std::fabs(rotation->factor - 1) > 1e-7)
-        y = model::ScaleOp::create(rewriter, location, y, number(rotation->factor));
+          tables->divisors.empty() ? DenseI64ArrayAttr() : rewriter.getDenseI64ArrayAttr(tables->divisors), UnitAttr());
+      if (std::fabs(tables->factor - 1) > 1e-7)
+        y = model::ScaleOp::create(rewriter, location, y, number(tables->factor));
       rewriter.replaceOp(sum, isHeadFirst ? transposed(rewriter, location, y, {0, 2, 1, 3}) : y);
       return success();
     }
@@ -304,10 +273,16 @@ void exported::recognize(func::FuncOp function, Importer &importer) {
   eliminateCommonSubExpressions(rewriter, dominance, function);
   RewritePatternSet patterns(function.getContext());
   model::populateMovementRecognitionPatterns(patterns);
+  model::populatePointwiseRecognitionPatterns(patterns);
   model::populateActivationRecognitionPatterns(patterns);
   model::populateRmsNormRecognitionPatterns(patterns);
   model::populateMatmulRecognitionPatterns(patterns);
   model::populateLossRecognitionPatterns(patterns);
-  patterns.add<RecognizeAttention, RecognizeRope>(function.getContext(), importer);
+  RecognizeRope::Rotations rotations;
+  patterns.add<RecognizeAttention>(function.getContext(), importer);
+  patterns.add<RecognizeRope>(function.getContext(), importer, rotations);
   (void)applyPatternsGreedily(function, std::move(patterns));
+  RewritePatternSet masks(function.getContext());
+  masks.add<ComparePositions<model::AddOp>, ComparePositions<model::SelectOp>>(function.getContext(), importer);
+  (void)applyPatternsGreedily(function, std::move(masks));
 }

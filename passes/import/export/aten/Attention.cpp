@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/import/export/Call.h"
-#include "passes/import/export/Mask.h"
 
 #include <cmath>
 #include <limits>
@@ -75,7 +74,7 @@ void attention(Call &call) {
   const Tensor mask = call.tensor("attn_mask");
   std::optional<MaskKind> kind;
   if (mask.constant)
-    kind = classifyMask(*mask.constant, queries, keys);
+    kind = call.importer.maskKind(mask.constant, queries, keys);
   else if (!mask.value && (!isCausal || queries == keys))
     kind = MaskKind{isCausal, 0};
 

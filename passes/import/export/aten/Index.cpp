@@ -32,12 +32,10 @@ void embedding(Call &call) {
   if (call.flag("sparse") || call.flag("scale_grad_by_freq"))
     return call.refuse("embedding with 'sparse' or 'scale_grad_by_freq'", "leave the argument out");
   if (indices.constant && padding < 0)
-    if (const auto range = consecutive(*indices.constant); range && range->first >= 0 &&
-                                                           range->first + range->second <= rows &&
-                                                           indices.constant->elements() == range->second) {
-      Value taken = call.slice(table, 0, range->first, range->first + range->second);
-      return call.set(call.reshape(taken, call.result().sizes));
-    }
+    if (const auto range = consecutive(*indices.constant);
+        range && range->first >= 0 && range->first + range->second <= rows)
+      return call.set(
+          call.broadcast(call.slice(table, 0, range->first, range->first + range->second), call.result().sizes));
   call.set(call.make<model::EmbeddingOp>(
       {table, call.value("indices")},
       {{"padding", padding < 0 ? IntegerAttr() : call.builder.getI64IntegerAttr(padding)}}));

@@ -63,17 +63,27 @@ void reversedSubtract(Call &call) {
   call.set(call.make<model::SubtractOp>({call.broadcast(other(call, "other", self), Call::shapeOf(self)), self}));
 }
 
+/// The factor, if it is one number for all elements and does not widen the result.
+std::optional<double> factorOf(Call &call, Value self) {
+  if (!isFloatValue(self) || Call::shapeOf(self) != llvm::ArrayRef<std::int64_t>(call.result().sizes))
+    return std::nullopt;
+  if (!call.isTensor("other"))
+    return call.number("other");
+  const ConstantPtr constant = call.tensor("other").constant;
+  return constant ? constant->splat() : std::nullopt;
+}
+
 void multiply(Call &call) {
   Value self = operand(call, "self");
-  if (!call.isTensor("other") && isFloatValue(self))
-    return call.set(call.scale(self, call.number("other")));
+  if (const std::optional<double> factor = factorOf(call, self))
+    return call.set(call.scale(self, *factor));
   call.set(call.make<model::MultiplyOp>({self, other(call, "other", self)}));
 }
 
 void divide(Call &call) {
   Value self = operand(call, "self");
-  if (!call.isTensor("other") && isFloatValue(self))
-    return call.set(call.scale(self, 1 / call.number("other")));
+  if (const std::optional<double> divisor = factorOf(call, self))
+    return call.set(call.scale(self, 1 / *divisor));
   call.set(call.make<model::DivideOp>({self, other(call, "other", self)}));
 }
 
@@ -209,8 +219,16 @@ void where(Call &call) {
 
 void logicalAnd(Call &call) { call.set(call.make<model::MultiplyOp>({call.value("self"), call.value("other")})); }
 
-/// A cast to the type of the result; the identity where it is that of the operand.
-void convert(Call &call) { call.set(operand(call, "self")); }
+/// A cast to the type of the result; the identity where it is that of the operand, and for integers that are read as 32
+/// bits.
+void convert(Call &call) {
+  Value self = call.value("self");
+  const bool isNarrow =
+      cast<RankedTensorType>(self.getType()).getElementType().isInteger(32) && call.result().type == ScalarType::i64;
+  call.set(isNarrow ? self : operand(call, "self"));
+}
+
+Value sameBack(Call &, Value, Value written, unsigned) { return written; }
 
 constexpr AtenOp table[] = {
     {"abs.default", absolute},
@@ -269,11 +287,11 @@ constexpr AtenOp table[] = {
     {"tanh.default", unary<model::TanhOp>},
     {"__and__.Tensor", logicalAnd},
     {"_to_copy.default", convert},
-    {"to.device", convert},
-    {"to.dtype", convert},
-    {"to.dtype_layout", convert},
-    {"to.other", convert},
-    {"type_as.default", convert},
+    {"to.device", convert, Memory::viewIfSame, sameBack},
+    {"to.dtype", convert, Memory::viewIfSame, sameBack},
+    {"to.dtype_layout", convert, Memory::viewIfSame, sameBack},
+    {"to.other", convert, Memory::viewIfSame, sameBack},
+    {"type_as.default", convert, Memory::viewIfSame, sameBack},
     {"where.ScalarOther", where},
     {"where.ScalarSelf", where},
     {"where.self", where},

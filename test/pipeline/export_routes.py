@@ -1,0 +1,85 @@
+"""An archive of torch.export and the config.json of the same model give the same plan, apart from the shift of labels that transformers' classes compute, and the
+same bits."""
+
+from sluice import *
+
+EXPORT = REFERENCE / "export"
+SIZES = {"gpt2": {"model_type": "gpt2", "vocab_size": 96, "n_positions": 32, "n_embd": 32, "n_layer": 2, "n_head": 4, "resid_pdrop": 0.0, "embd_pdrop": 0.0,
+                  "attn_pdrop": 0.0, "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5},
+         "llama": {"model_type": "llama", "vocab_size": 96, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+                   "num_key_value_heads": 2, "max_position_embeddings": 32, "rms_norm_eps": 1e-6, "tie_word_embeddings": False, "pad_token_id": 0,
+                   "hidden_act": "silu"}}
+# The labels, shifted by one: padded, sliced, and copied where strides cannot express the slice.
+SHIFT = {"pad", "copy"}
+
+
+def from_archive(name):
+    model = SCRATCH / f"{name}.mlir"
+    run("sluice-import", "export", EXPORT / name / "model.pt2", "-o", model, "--weights", model.with_suffix(".safetensors"),
+        "--inputs", "input_ids=tokens:96,labels=tokens:96")
+    return model
+
+
+def from_config(name):
+    return hugging_face(SIZES[name], 4, 16, "--train-only")
+
+
+def rows_of(name):
+    """The batches under the names of the archive's inputs, and as tokens and targets."""
+    joined = join_batches([EXPORT / name / f"inputs.{i}.safetensors" for i in range(3)])
+    path, shifted = SCRATCH / f"{name}-rows.safetensors", SCRATCH / f"{name}-tokens.safetensors"
+    path.write_bytes(joined)
+    header, data = split_safetensors(joined)
+    given = tensors(joined)
+    rows, width = header["labels"]["shape"]
+    targets = [x for row in range(rows) for x in (*given["labels"][row * width + 1:(row + 1) * width], -100)]
+    entries, parts = {}, b""
+    for key, numbers in (("tokens", given["input_ids"]), ("targets", targets)):
+        entries[key] = {"dtype": "I64", "shape": [rows, width], "data_offsets": [len(parts), len(parts) + 8 * len(numbers)]}
+        parts += struct.pack(f"<{len(numbers)}q", *numbers)
+    shifted.write_bytes(join_safetensors(entries, parts))
+    return path, shifted
+
+
+def launches(plan, entry):
+    text = plan.text[plan.text.index(f"\nentry {entry} "):].split("\nentry ")[1]
+    found = collections.Counter(re.findall(r": (\w+)\(", text))
+    return {kernel: count for kernel, count in found.items() if kernel not in SHIFT}
+
+
+def check_routes(name):
+    archive, config = from_archive(name), from_config(name)
+    rows, shifted = rows_of(name)
+    weights, renamed = archive.with_suffix(".safetensors"), SCRATCH / f"{name}-config.safetensors"
+    header, data = split_safetensors(weights.read_bytes())
+    names = Plan(config).parameters()
+    renamed.write_bytes(join_safetensors({next(own for own in names if key.endswith(own)): entry for key, entry in header.items() if key != "__metadata__"}, data))
+    for settings in ((), ("mesh.shard=2",), ("mesh.shard=4", "recompute.policy=block")):
+        a, b = Plan(archive, settings), Plan(config, settings)
+        for entry in ("train_step", "eval_step"):
+            expect(len(launches(b, entry)) > 5, f"{name}: {entry} has no launches")
+            expect_equal(launches(a, entry), launches(b, entry), f"{name}, {settings}: launches of {entry}")
+        kinds = lambda plan: sorted((c["kind"], c["entry"], c["bytes_in"], c["bytes_out"], c["segments"]) for c in plan.description["collectives"])
+        expect_equal(kinds(a), kinds(b), f"{name}, {settings}: collectives")
+        # The shifted labels have a buffer, which is in a gap of the others or not.
+        more, labels = a.arena()["bytes"] - b.arena()["bytes"], 4 * 16 * 4
+        expect(0 <= more <= labels and (more == 0 or "recompute.policy=block" in settings), f"{name}, {settings}: {more} more bytes of the device")
+        expect_equal(len(a.units()), 3, f"{name}: units")
+        if len(settings) < 2:
+            found, wanted = (train(plan, "--init", init, "--order", "sequential", data=data)
+                             for plan, init, data in ((a, weights, rows), (b, renamed, shifted)))
+            expect_equal(found.loss, wanted.loss, f"{name}, {settings}: losses")
+            expect_equal(sorted(tensors(found.weights).values()), sorted(tensors(wanted.weights).values()), f"{name}, {settings}: weights")
+
+
+@test
+def gpt2():
+    check_routes("gpt2")
+
+
+@test
+def llama():
+    check_routes("llama")
+
+
+main()
