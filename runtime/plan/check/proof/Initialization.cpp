@@ -99,12 +99,8 @@ Verdict EntryProof::checkInitialValue(std::uint32_t buffer, const std::string &n
     return refuse(9, what + "has other numbers than its initializer");
   if (!elements)
     addUnknown("the shards of " + name, {std::string(), true}, true);
-  else if (!found->hasElementsOf(*elements)) {
-    // Digits of a part with padding are not unique.
-    const bool isPart = numbering.root(expected.root).elements != 1 &&
-                        (found->meaning.part != 0 || elements->meaning.part != 0 || (parameter && parameter->split));
-    addUnknown(what + "has other elements than its initializer", {std::string(), isPart}, false);
-  }
+  else if (!found->hasElementsOf(*elements))
+    addUnknown(what + "has other elements than its initializer", {}, false);
   return {};
 }
 

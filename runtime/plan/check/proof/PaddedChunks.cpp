@@ -200,8 +200,8 @@ void EntryProof::sliceChunk(const plan::LaunchT &launch) {
   // Ranks would have other chunks of other chunks, which are not all elements together.
   for (std::uint32_t axis : axesOf(reading->meaning))
     if (std::ranges::find(axes, axis) != axes.end())
-      return leaveOpen(destination, "a second chunk along '" + plan.mesh[axis]->name + "' of " +
-                                        numbering.describe(reading->meaning.root));
+      return lose(destination, "a second chunk along '" + plan.mesh[axis]->name + "' of " +
+                                   numbering.describe(reading->meaning.root));
   const Digits all = flattened(reading->at);
   const bool isUniform = all.empty() || (all.size() == 1 && all[0].step == 0);
   if (isUniform && reading->meaning.steps.empty()) {

@@ -118,7 +118,27 @@ TEST(InitialProof, RowsOfAPartAreNotThoseOfTheParameter) {
   part.own->chunk = 3;
   part.plan.buffers[part.shard]->shape = {3, 6};
   *part.draw->outputs[0] = part.padded(part.view(part.shard), 0, {1}, 3, 12);
-  expectText(proofOf(part), "?", "has other elements than its initializer");
+  expectText(proofOf(part), "P9", "has other elements than its initializer");
+}
+
+/// Ranks along `replicate` have four rows each, as experts, and those along `shard` two of these.
+TEST(InitialProof, RandomNumbersAreThoseOfTheRanksExperts) {
+  for (const std::uint32_t axis : {0, 1}) {
+    Initialized experts;
+    experts.own->split = std::make_unique<plan::TensorSplitT>();
+    experts.own->split->axes = {0};
+    experts.own->split->extent = 4;
+    experts.own->chunk = 2;
+    experts.plan.buffers[experts.shard]->shape = {2, 6};
+    const std::uint32_t drawn = experts.buffer("drawn", {4, 6});
+    *experts.draw->outputs[0] = experts.padded(experts.view(drawn), 0, {axis}, 4, 8);
+    experts.compute("slice", {experts.view(drawn)}, {experts.padded(experts.view(experts.shard), 0, {1}, 2, 4)}, {}, {},
+                    {integer("dim", 0)});
+    if (axis == 0)
+      EXPECT_EQ(proofOf(experts), "");
+    else
+      expectText(proofOf(experts), "P9", "a second chunk along 'shard' of");
+  }
 }
 
 TEST(InitialProof, AReleasedShardHoldsNothing) {
