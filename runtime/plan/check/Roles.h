@@ -9,6 +9,8 @@
 
 #include "runtime/plan/Plan.h"
 
+#include <string_view>
+
 namespace sluice::check {
 
 /// The entry point that computes the initial values. No function of the unsharded program has this name.
@@ -45,6 +47,15 @@ constexpr bool fits(plan::PortRole role, bool isInput) {
   default:
     return isInput;
   }
+}
+
+/// The role of an output with this name, which is one of the unsharded program (P15).
+inline plan::PortRole roleOfOutput(std::string_view name) {
+  using plan::PortRole;
+  for (PortRole role : plan::EnumValuesPortRole())
+    if (name == (role == PortRole::gradient_norm ? "grad_norm" : plan::EnumNamePortRole(role)) && !fits(role, true))
+      return role;
+  return PortRole::data;
 }
 
 } // namespace sluice::check

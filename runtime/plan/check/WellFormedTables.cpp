@@ -284,7 +284,7 @@ Verdict checkLearningRate(const plan::PlanT &plan) {
   return {};
 }
 
-/// Each port has a role of its direction, and no other port has it unless it is `data`.
+/// Each port has a role of its direction, an output that of its name, and no other port has it unless it is `data`.
 Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
   std::set<plan::PortRole> seen;
   std::set<std::string> names;
@@ -301,6 +301,9 @@ Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
       return bad(name(), " has the role of another: ", plan::EnumNamePortRole(port->role));
     if (port->name.empty() || !names.insert(port->name).second)
       return bad(name(), ", its name is empty or used twice");
+    if (const plan::PortRole role = roleOfOutput(port->name); !isInput && port->role != role)
+      return bad(name(), ", expected the role ", plan::EnumNamePortRole(role), " of its name but got ",
+                 plan::EnumNamePortRole(port->role));
   }
   return {};
 }

@@ -66,7 +66,10 @@ const Bad states[] = {
        program.values[program.results[8] - 1] = std::uint32_t(program.types.size() - 1);
      }},
     {"OutputName", 15, "output 0 of 'train_step', expected the name 'loss' but got 'norm'",
-     [](HandPlan &h) { h.entry().outputs[0]->name = "norm"; }},
+     [](HandPlan &h) {
+       h.entry().outputs[0]->name = "norm";
+       h.entry().outputs[0]->role = plan::PortRole::data;
+     }},
     {"OutputTwice", 1, "output 'loss' of 'train_step', its name is empty or used twice",
      [](HandPlan &h) {
        h.entry().outputs.push_back(std::make_unique<plan::PortT>(*h.entry().outputs[0]));
