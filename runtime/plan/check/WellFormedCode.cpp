@@ -263,6 +263,8 @@ Verdict checkInstruction(const Site &site, const plan::InstructionT &instruction
       std::ranges::adjacent_find(instruction.repetitions, std::greater_equal()) != instruction.repetitions.end())
     return site.bad(isListed ? "expected a list of repetitions in ascending order"
                              : "lists repetitions, but its predicate has no list");
+  if (site.repeat == 1 && instruction.when != plan::When::all)
+    return site.bad("expected no predicate in a section of one repetition");
   if (isListed && instruction.repetitions.back() >= site.repeat)
     return site.bad("repetition ", instruction.repetitions.back(), " does not exist");
   if (instruction.unit < -1 || instruction.unit >= std::int64_t(site.plan.units.size()))

@@ -38,6 +38,8 @@ const Bad code[] = {
        h.at("micro done").when = plan::When::listed;
        h.at("micro done").repetitions = {1, 1};
      }},
+    {"PredicateWithoutRepetitions", 1, "expected no predicate in a section of one repetition",
+     [](HandPlan &h) { h.section(1).instructions[0]->when = plan::When::last; }},
     {"UnknownPredicate", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").when = plan::When(9); }},
     {"UnknownPhase", 1, "unknown predicate or phase", [](HandPlan &h) { h.at("h").phase = plan::Phase(9); }},
     {"NoLocation", 1, "location 0 does not exist", [](HandPlan &h) { h.at("h").location = 0; }},
