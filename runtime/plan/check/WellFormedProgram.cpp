@@ -7,6 +7,7 @@
 #include "runtime/plan/check/Check.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/check/proof/KernelRules.h"
 
 #include <algorithm>
 #include <set>
@@ -92,6 +93,8 @@ Verdict checkDefinitions(const plan::ProgramT &program) {
 Verdict checkKind(const plan::ProgramKindT &kind) {
   if (kind.phase > plan::Phase::MAX)
     return badProgram("op '" + kind.op + "' is of unknown phase");
+  if (!proof::isKnownOp(kind.op))
+    return badProgram("unknown op '" + kind.op + "'");
   const std::string problem = formProblem(kind.attributes);
   return problem.empty() ? Verdict() : badProgram("op '" + kind.op + "', " + problem);
 }

@@ -67,7 +67,8 @@ const Bad wellFormed[] = {
        attributes.push_back(std::make_unique<plan::AttributeT>(*attributes[0]));
        attributes[1]->integer = 0;
      }},
-    {"AttributeOfAnOpInAnotherField", 1, "op 'test.product', attribute 'axis' has a value in a field of another kind",
+    {"AttributeOfAnOpInAnotherField", 1,
+     "op 'model.random_normal', attribute 'axis' has a value in a field of another kind",
      [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->number = 0.5; }},
     {"AttributeOfAnOpTwice", 1, "attribute 'axis', expected attributes with separate names, in their order",
      [](HandPlan &h) {
@@ -177,9 +178,13 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.plan.learning_rate->minimum = std::numeric_limits<double>::infinity(); }},
     {"ProgramTypeOverflows", 1, "unsharded program, a type of values with shape",
      [](HandPlan &h) { h.plan.program->types[0]->shape = {1ll << 62, 1ll << 62}; }},
-    {"ProgramUnknownPhase", 1, "unsharded program, op 'test.product' is of unknown phase",
+    {"ProgramUnknownOp", 1, "unsharded program, unknown op 'model.random'",
+     [](HandPlan &h) { h.plan.program->kinds[0]->op = "model.random"; }},
+    {"ProgramOpOfAnotherDialect", 1, "unsharded program, unknown op 'spmd_.reshape'",
+     [](HandPlan &h) { h.plan.program->kinds[0]->op = "spmd_.reshape"; }},
+    {"ProgramUnknownPhase", 1, "unsharded program, op 'model.random_normal' is of unknown phase",
      [](HandPlan &h) { h.plan.program->kinds[0]->phase = plan::Phase(9); }},
-    {"ProgramUnknownAttribute", 1, "unsharded program, op 'test.product', attribute 'axis' is of unknown kind",
+    {"ProgramUnknownAttribute", 1, "unsharded program, op 'model.random_normal', attribute 'axis' is of unknown kind",
      [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->kind = 3; }},
     {"ProgramNoType", 1, "unsharded program, type 7 does not exist",
      [](HandPlan &h) { h.plan.program->values[2] = 7; }},

@@ -114,12 +114,16 @@ void HandPlan::addProgram() {
   program.types.back()->dtype = plan::DType::i64;
   // The checker has no rule for the first, so it leaves open what the plan computes.
   for (const char *op :
-       {"test.product", "model.read", "model.reduce_sum", "model.read", "model.write", "model.write"}) {
+       {"model.random_normal", "model.read", "model.reduce_sum", "model.read", "model.write", "model.write"}) {
     program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
     program.kinds.back()->op = op;
   }
   program.kinds[0]->attributes.push_back(std::make_unique<plan::AttributeT>());
   program.kinds[0]->attributes[0]->name = "axis";
+  program.kinds[2]->attributes.push_back(std::make_unique<plan::AttributeT>());
+  program.kinds[2]->attributes[0]->name = "dims";
+  program.kinds[2]->attributes[0]->kind = 2;
+  program.kinds[2]->attributes[0]->list = {0, 1};
   for (std::size_t kind : {3, 5}) {
     plan::AttributeT &state = *program.kinds[kind]->attributes.emplace_back(std::make_unique<plan::AttributeT>());
     state.name = "state";

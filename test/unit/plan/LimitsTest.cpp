@@ -107,6 +107,7 @@ TEST(Limits, LastEnumerators) {
   hand.plan.program->types.back()->dtype = plan::DType::u8;
   hand.plan.program->types.back()->shape = {0};
   hand.plan.program->kinds.push_back(std::make_unique<plan::ProgramKindT>());
+  hand.plan.program->kinds.back()->op = "model.write";
   hand.plan.program->kinds.back()->phase = plan::Phase::init;
   hand.plan.program->kinds.back()->attributes.push_back(std::make_unique<plan::AttributeT>());
   hand.plan.program->kinds.back()->attributes[0]->name = "dims";
@@ -158,7 +159,13 @@ TEST(Limits, FunctionsWithoutParametersNeedNoEntryPoint) {
 TEST(Limits, AGradientTrains) {
   HandPlan hand;
   hand.plan.program->input_roles[1] = hand.entry().inputs[1]->role = plan::PortRole::loss_scale;
-  hand.plan.program->kinds[0]->op = "model.gradient";
+  plan::ProgramT &program = *hand.plan.program;
+  program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
+  program.kinds.back()->op = "model.gradient";
+  // The values that are written are those of ops with one operand.
+  for (std::size_t op = 0; op < program.op_kinds.size(); ++op)
+    if (program.op_kinds[op] == 0 && program.operand_ends[op] - program.operand_ends[op - 1] == 1)
+      program.op_kinds[op] = std::uint32_t(program.kinds.size() - 1);
   expectAccepted(hand);
 }
 

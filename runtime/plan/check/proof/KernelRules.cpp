@@ -28,12 +28,24 @@ constexpr OpRule opRules[] = {
     {"reduce_mean", "reduce_sum", "mean"},
     {"adaptive_avg_pool2d", "avg_pool2d", "adaptive"},
     {"adaptive_avg_pool2d_grad", "avg_pool2d_grad", "adaptive"},
-    // They keep or multiply their operand: Launches.cpp, Accumulations.cpp and NumberedViews.cpp.
+    // They keep or multiply their operand, or move or add its elements: Launches.cpp, Accumulations.cpp, Numbering.cpp
+    // and NumberedViews.cpp.
     {"accumulate"},
+    {"all_gather"},
+    {"all_reduce"},
+    {"broadcast"},
     {"constant"},
     {"copy"},
+    {"gradient"},
+    {"read"},
+    {"reduce_scatter"},
+    {"reshape"},
     {"scale"},
     {"slice"},
+    {"split"},
+    {"step_mean"},
+    {"transpose"},
+    {"write"},
     // No op of a training step.
     {"random_normal"},
     {"random_uniform"},
@@ -156,6 +168,8 @@ std::optional<plan::AttributeT> expectedAttribute(const plan::ProgramKindT &kind
 }
 
 } // namespace
+
+bool isKnownOp(std::string_view op) { return recordOfOp(op) || (op.starts_with(dialect) && ruleOfOp(op)); }
 
 const KernelRecord *recordOfOp(std::string_view op) {
   if (!op.starts_with(dialect))

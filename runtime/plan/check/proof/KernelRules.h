@@ -16,6 +16,8 @@
 
 namespace sluice::check::proof {
 
+/// True for an op that the program of a plan may have.
+bool isKnownOp(std::string_view op);
 /// The record of the kernel that computes the op; null if no kernel does.
 const KernelRecord *recordOfOp(std::string_view op);
 /// Its name, or nothing.

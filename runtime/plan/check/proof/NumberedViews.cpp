@@ -3,78 +3,114 @@
 // Views, casts and multiples of a value have its root. The rows of all ranks have a root of their elements.
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/kernel/catalogue/Catalogue.h"
+#include "runtime/plan/check/proof/KernelRules.h"
 #include "runtime/plan/check/proof/Key.h"
 
 #include <algorithm>
 
 namespace sluice::check::proof {
 
-bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
+std::optional<std::vector<Indexing>> Numbering::viewsOf(std::uint32_t op, const Indexing &source) const {
+  const plan::ProgramKindT &kind = kindOf(op);
   const auto operands = operandsOf(op), results = resultsOf(op);
-  if (operands.size() != 1 || results.empty())
-    return false;
-  const Value &source = values[operands[0]];
-  if (source.root == 0)
-    return false;
-  const auto setView = [&](std::uint32_t result, std::optional<Indexing> at) {
-    if (!at || result == 0 || !hasShape(*at, type(result).shape))
+  std::vector<Indexing> views;
+  const auto add = [&](std::uint32_t result, std::optional<Indexing> at) {
+    if (!at || !hasShape(*at, type(result).shape))
       return false;
-    set(result, {source.root, source.coefficient, std::move(*at), source.stored});
+    views.push_back(std::move(*at));
     return true;
   };
+  const auto only = [&](std::optional<Indexing> at) {
+    return add(results[0], std::move(at)) ? std::optional(std::move(views)) : std::nullopt;
+  };
+  if (results.empty() || std::ranges::count(results, 0u) != 0)
+    return std::nullopt;
+  const Shape &shape = type(results[0]).shape;
   if (kind.op == "model.reshape")
-    return results[0] != 0 && setView(results[0], reshaped(source.at, type(results[0]).shape));
+    return only(reshaped(source, shape));
   if (kind.op == "model.broadcast")
-    return results[0] != 0 && setView(results[0], broadcasted(source.at, type(results[0]).shape));
+    return only(broadcasted(source, shape));
   if (kind.op == "model.transpose")
-    return setView(results[0], transposed(source.at, listOf(kind, "permutation")));
+    return only(transposed(source, listOf(kind, "permutation")));
   if (kind.op == "model.slice") {
     const auto start = listOf(kind, "start"), limit = listOf(kind, "limit"), step = listOf(kind, "step");
-    const Shape shape = shapeOf(source.at);
-    std::optional<Indexing> at = source.at;
-    if (start.size() != shape.size() || limit.size() != shape.size() || (!step.empty() && step.size() != shape.size()))
-      return false;
-    for (std::size_t d = 0; d < shape.size() && at; ++d) {
+    const Shape from = shapeOf(source);
+    std::optional<Indexing> at = source;
+    if (start.size() != from.size() || limit.size() != from.size() || (!step.empty() && step.size() != from.size()))
+      return std::nullopt;
+    for (std::size_t d = 0; d < from.size() && at; ++d) {
       const std::int64_t distance = step.empty() ? 1 : step[d];
       if (distance < 1)
-        return false;
+        return std::nullopt;
       at = sliced(*at, d, start[d], (limit[d] - start[d] + distance - 1) / distance, distance);
     }
-    return setView(results[0], std::move(at));
+    return only(std::move(at));
   }
   if (kind.op == "model.split") {
     const plan::AttributeT *dim = attributeOf(kind, "dim");
     const std::size_t d = dim ? std::size_t(dim->integer) : 0;
     std::int64_t first = 0;
     for (std::uint32_t result : results) {
-      if (result == 0 || d >= type(result).shape.size())
-        return false;
-      const std::int64_t count = type(result).shape[d];
-      if (!setView(result, sliced(source.at, d, first, count, 1)))
-        return false;
+      const std::int64_t count = d < type(result).shape.size() ? type(result).shape[d] : 0;
+      if (!add(result, sliced(source, d, first, count, 1)))
+        return std::nullopt;
       first += count;
     }
-    return true;
+    return views;
   }
-  if (kind.op == "model.cast")
-    return isFloatType(type(operands[0]).dtype) && results[0] != 0 && isFloatType(type(results[0]).dtype) &&
-           setView(results[0], source.at);
-  if (kind.op == "model.scale") {
-    const plan::AttributeT *factor = attributeOf(kind, "factor");
-    if (!setView(results[0], source.at))
-      return false;
-    values[results[0]].coefficient = source.coefficient * (factor ? factor->number : 1);
-    return true;
-  }
-  // The rows of one rank, and a tensor without padding, are the operand.
-  if (kind.op == "model.all_gather" || kind.op == "model.reduce_scatter")
-    return dataRanks == 1 && setView(results[0], source.at);
   const auto isAll = [&](std::string_view name, std::int64_t value) {
     return std::ranges::all_of(listOf(kind, name), [&](std::int64_t own) { return own == value; });
   };
-  if (kind.op == "model.pad")
-    return isAll("low", 0) && isAll("high", 0) && isAll("step", 1) && setView(results[0], source.at);
-  return false;
+  const bool isKept =
+      kind.op == "model.scale" ||
+      (kind.op == "model.cast" && isFloatType(type(operands[0]).dtype) && isFloatType(type(results[0]).dtype)) ||
+      // The rows of one rank, and a tensor without padding, are the operand.
+      ((kind.op == "model.all_gather" || kind.op == "model.reduce_scatter") && dataRanks == 1) ||
+      (kind.op == "model.pad" && isAll("low", 0) && isAll("high", 0) && isAll("step", 1));
+  return isKept ? only(source) : std::nullopt;
+}
+
+bool Numbering::numberView(const plan::ProgramKindT &kind, std::uint32_t op) {
+  const auto operands = operandsOf(op), results = resultsOf(op);
+  if (operands.size() != 1 || values[operands[0]].root == 0)
+    return false;
+  Value value = values[operands[0]];
+  std::optional<std::vector<Indexing>> views = viewsOf(op, value.at);
+  if (!views)
+    return false;
+  if (const plan::AttributeT *factor = kind.op == "model.scale" ? attributeOf(kind, "factor") : nullptr)
+    value.coefficient *= factor->number;
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    value.at = std::move((*views)[r]);
+    set(results[r], value);
+  }
+  return true;
+}
+
+std::string Numbering::typeProblem(std::uint32_t op) const {
+  const plan::ProgramKindT &kind = kindOf(op);
+  std::vector<Shape> shapes;
+  std::vector<Operand> operands, results;
+  for (auto *side : {&operands, &results})
+    for (std::uint32_t id : side == &operands ? operandsOf(op) : resultsOf(op)) {
+      // A value without uses has no id.
+      if (id == 0)
+        return {};
+      shapes.push_back(type(id).shape);
+      side->push_back(Operand::dense(baseType(type(id).dtype), shapes.back()));
+    }
+  shapes.resize(operands.size());
+  if (const KernelRecord *record = recordOfOp(kind.op)) {
+    const Attributes attributes = attributesOfOp(kind, shapes, *record);
+    Status status = checkLaunch(*record, operands, results, attributes);
+    if (status.isOk())
+      status = checkExtents(*record, operands, results, attributes);
+    return status.message();
+  }
+  // Digits may be missing of an operand that is a view, but not of a dense one.
+  const bool isView = shapes.size() == 1 && viewsOf(op, denseIndexing(shapes[0]));
+  return isView || kind.op.starts_with("model.random_") ? "" : "its results do not have the extents of the view";
 }
 
 bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {

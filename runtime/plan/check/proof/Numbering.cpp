@@ -133,8 +133,6 @@ bool Numbering::isExtreme(double coefficient) const {
 void Numbering::set(std::uint32_t id, Value value) {
   if (id == 0 || id >= values.size())
     return;
-  if (values[id].root != 0 && unproved.empty())
-    unproved = concat("the unsharded program defines value ", id, " twice");
   if (roots[value.root].value == 0)
     roots[value.root].value = id;
   if (const double size = std::abs(value.coefficient); size != 0) {
@@ -195,8 +193,7 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
   const plan::ProgramKindT &kind = kindOf(op);
   const auto operands = operandsOf(op), results = resultsOf(op);
   // Ops without a kernel that are followed otherwise keep or multiply their operand, or move its elements.
-  const bool isOpen = !kind.op.starts_with("model.") ||
-                      std::ranges::any_of(operands, [&](std::uint32_t operand) { return bool(open[operand]); });
+  const bool isOpen = std::ranges::any_of(operands, [&](std::uint32_t operand) { return bool(open[operand]); });
   for (std::uint32_t r = 0; r < results.size(); ++r) {
     definitions[results[r]] = {op, r};
     open[results[r]] = isOpen;
@@ -238,6 +235,9 @@ void Numbering::numberOp(std::uint32_t op, NumberedFunction &function, double re
   }
   if (numberView(kind, op) || numberRows(kind, op))
     return;
+  if (op < plan.program->op_kinds.size() && unproved.empty() && wrong.empty())
+    if (const std::string problem = typeProblem(op); !problem.empty())
+      wrong = concat("op ", op, " of the unsharded program (", kind.op, "): ", problem);
   if (needsForms && Forms(*this, function, repeat).number(op))
     return;
   for (std::uint32_t result : resultsOf(op))

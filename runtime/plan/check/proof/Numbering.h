@@ -96,6 +96,8 @@ public:
 
   /// Why nothing can be proved with this program; empty if it can.
   const std::string &problem() const { return unproved; }
+  /// An op whose operands and results do not have the types of the op; empty: no such op.
+  const std::string &contradiction() const { return wrong; }
   std::size_t valueCount() const { return values.size(); }
   const Value &value(std::uint32_t id) const { return values[id]; }
   const Root &root(RootId id) const { return roots[id]; }
@@ -156,6 +158,9 @@ private:
   }
   friend class Forms;
   void numberOp(std::uint32_t op, NumberedFunction &function, double repeat);
+  /// The elements of the results of a view of an operand with the elements `source`; nullopt if they are no digits.
+  std::optional<std::vector<Indexing>> viewsOf(std::uint32_t op, const Indexing &source) const;
+  std::string typeProblem(std::uint32_t op) const;
   bool numberView(const plan::ProgramKindT &kind, std::uint32_t op);
   bool numberRows(const plan::ProgramKindT &kind, std::uint32_t op);
   void numberResults(const plan::ProgramKindT &kind, std::uint32_t op);
@@ -194,7 +199,7 @@ private:
   double dataRanks = 1;
   /// Some ranks divide tensors, so they may compute an op by one of its forms (Forms.h).
   bool needsForms = false;
-  std::string unproved;
+  std::string unproved, wrong;
   /// The absolute values of the coefficients of all values.
   double smallest = 1, largest = 1;
   /// Of parameters whose gradients are not divided by the number of data ranks.

@@ -23,6 +23,8 @@ Verdict computesProgram(const plan::PlanT &plan, Findings &findings) {
     finding.notProved = numbering.problem();
     return {};
   }
+  if (!numbering.contradiction().empty())
+    return refuse(9, numbering.contradiction());
   const auto hasInitialValues = [](const auto &tensor) { return tensor->initializer != nullptr; };
   if (findEntry(plan, initName) < 0 &&
       (std::ranges::any_of(plan.parameters, hasInitialValues) || std::ranges::any_of(plan.variables, hasInitialValues)))

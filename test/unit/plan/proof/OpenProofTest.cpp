@@ -8,12 +8,13 @@
 namespace sluice::test {
 namespace {
 
-/// Two outputs: relu(x), and what an op that the checker does not know computes of `operand`, relu(x) or x. The plan
+/// Two outputs: relu(x), and what an op without a rule computes of `operand`, relu(x) or x. The plan
 /// computes the first one with `kernel`, and writes the second one by a kernel without relation to the program.
 std::string withUnknownOp(const char *kernel, bool isRead, bool isOutput) {
   ProofPlan p({{"shard", 2}});
   const std::uint32_t x = p.input("x", {4}), y = p.op("model.relu", {x}, {4}),
-                      open = p.op("next.op", {isRead ? y : x}, {4}), after = p.op("model.relu", {open}, {4});
+                      open = p.op("model.random_normal", {isRead ? y : x}, {4}),
+                      after = p.op("model.relu", {open}, {4});
   p.end(isOutput ? Ids{y, after} : Ids{y});
   plan::EntryT &entry = p.step();
   const std::uint32_t in = p.buffer("x", {4}, f32, host), out = p.buffer("y", {4}), other = p.buffer("other", {4});
@@ -40,7 +41,7 @@ TEST(OpenProof, AnUnknownWriteOfAnotherValue) {
   // Nothing writes the output, and an op without a rule is not read.
   ProofPlan p({{"shard", 2}});
   const std::uint32_t x = p.input("x", {4}), y = p.op("model.relu", {x}, {4});
-  p.op("next.op", {x}, {4});
+  p.op("model.random_normal", {x}, {4});
   p.end({y});
   plan::EntryT &entry = p.step();
   p.port(entry.inputs, "x", p.view(p.buffer("x", {4}, f32, host)));

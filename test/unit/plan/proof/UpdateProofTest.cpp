@@ -8,6 +8,11 @@
 namespace sluice::test {
 namespace {
 
+/// Of the last operands of an update.
+plan::DType scalarType(const std::string &name) {
+  return name == "step" ? plan::DType::i64 : name == "guard" ? plan::DType::u8 : f32;
+}
+
 /// One update by sgd with momentum of two parameters, and what each operand holds.
 class Updated : public ProofPlan {
 public:
@@ -19,8 +24,9 @@ public:
     unit("u");
     Ids scalars;
     const std::vector<plan::AttributeT> ofM{text("state", "momentum_buffer")};
-    for (const char *name : {"lr", "clip", "guard"})
+    for (const char *name : {"lr", "clip"})
       scalars.push_back(input(name, {}));
+    scalars.push_back(input("guard", {}, plan::DType::u8));
     scalars.insert(scalars.begin() + 1, input("step", {}, plan::DType::i64));
     Ids outputs;
     std::vector<plan::ViewT> inputs, results;
@@ -45,8 +51,7 @@ public:
     plan::EntryT &entry = step();
     std::vector<plan::ViewT> last;
     for (const char *name : {"lr", "step", "clip", "guard"}) {
-      const std::uint32_t scalar =
-          buffer(name, {}, name == std::string("step") ? plan::DType::i64 : plan::DType::f32, host);
+      const std::uint32_t scalar = buffer(name, {}, scalarType(name), host);
       PlanBuilder::port(entry.inputs, name, view(scalar));
       last.push_back(view(scalar));
     }
@@ -99,7 +104,8 @@ TEST(UpdateProof, ItHasTheOperandsOfEachParameter) {
         program.operand_ends[k] = end;
       break;
     }
-    expectText(proofOf(noScalars), "P9", "has too few operands for value");
+    expectText(proofOf(noScalars), "P9",
+               "(model.sgd): kernel 'sgd' inputs, expected 7 but got " + std::to_string(7 - missing));
   }
 
   Updated exchanged;
@@ -134,7 +140,7 @@ TEST(UpdateProof, ElementsAreInTheOrderOfTheParameter) {
     plan::EntryT &entry = p.step();
     p.launch(0, "relu", {p.view(weight)}, {p.view(relu)});
     for (const char *name : {"lr", "step", "clip", "guard"}) {
-      const plan::DType dtype = name == std::string("step") ? plan::DType::i64 : plan::DType::f32;
+      const plan::DType dtype = scalarType(name);
       operands.push_back(p.input(name, {}, dtype));
       inputs.push_back(p.view(p.buffer(name, {}, dtype, host)));
       p.PlanBuilder::port(entry.inputs, name, inputs.back());
@@ -191,7 +197,7 @@ TEST(UpdateProof, ElementsAreInOneOrder) {
     p.unit("u");
     p.parameter("w", {8, 6}, {0, 1}, w);
     const Ids scalars{p.input("lr", {}), p.input("step", {}, plan::DType::i64), p.input("clip", {}),
-                      p.input("guard", {})};
+                      p.input("guard", {}, plan::DType::u8)};
     const std::uint32_t read = p.op("model.read", {}, {8, 6}, {}, "w"), g = p.op("model.relu", {read}, {8, 6}),
                         result = p.op("model.sgd", {read, g, scalars[0], scalars[1], scalars[2], scalars[3]}, {8, 6});
     p.define("model.write", {result}, {}, {}, "w");
@@ -199,7 +205,7 @@ TEST(UpdateProof, ElementsAreInOneOrder) {
     plan::EntryT &entry = p.step();
     std::vector<plan::ViewT> operands{p.view(w, {count}), p.view(gradient)};
     for (const char *name : {"lr", "step", "clip", "guard"}) {
-      const std::uint32_t scalar = p.buffer(name, {}, name == std::string("step") ? plan::DType::i64 : f32, host);
+      const std::uint32_t scalar = p.buffer(name, {}, scalarType(name), host);
       p.port(entry.inputs, name, p.view(scalar));
       operands.push_back(p.view(scalar));
     }
