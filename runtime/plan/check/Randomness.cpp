@@ -1,15 +1,10 @@
 //===- Randomness.cpp - P14: random values do not depend on the layout ------------------------===//
 //
-// A random value is a function of (seed, step, key, index). For each launch of a kernel that draws:
-//
-//   - its operands `seed`, `step` and `row` are the inputs of the entry point with these roles, or copies of them;
-//   - its key is that of the op that it implements (dropout), or of the parameter that it initializes (by P9);
-//   - the global shape of its output, with the valid extents, is the shape of the value in the unsharded program, so
-//     that the kernel counts elements as the unsharded op does.
-//
-// No two parameters with random initial values have one key. Initial values are those of step 0, and steps count from
-// 1, so they share no random values with the ops of a step. P9 proves the rest: which elements of the unsharded value a
-// window holds on each rank.
+// A random value is a function of (seed, step, key, index). For each launch of a kernel that draws, its operands
+// `seed`, `step` and `row` are the inputs of the entry point with these roles, or copies of them. No two parameters
+// with random initial values have one key. Initial values are those of step 0, and steps count from 1, so they share no
+// random values with the ops of a step. P9 proves the rest: the key is that of the op or of the parameter, and the
+// kernel counts the elements of the unsharded value.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/Check.h"
@@ -45,33 +40,6 @@ bool draws(const KernelRecord &record) {
                              [](const OperandRecord &input) { return drawnWith(input) == plan::PortRole::seed; });
 }
 
-/// The ops of the unsharded program by the values that they define.
-class Definitions {
-public:
-  explicit Definitions(const plan::ProgramT *program) : program(program) {
-    if (!program)
-      return;
-    ops.resize(program->values.size() + 1, -1);
-    for (std::uint32_t op = 0, result = 0; op < program->op_kinds.size(); ++op)
-      for (; result < program->result_ends[op]; ++result)
-        ops[program->results[result]] = op;
-  }
-  /// Null for a value that is no result of a dropout.
-  const plan::ProgramKindT *dropout(std::uint32_t value) const {
-    if (!program || value == 0 || value >= ops.size() || ops[value] < 0)
-      return nullptr;
-    const plan::ProgramKindT &kind = *program->kinds[program->op_kinds[std::size_t(ops[value])]];
-    return kind.op == "model.dropout" ? &kind : nullptr;
-  }
-  const std::vector<std::int64_t> &shape(std::uint32_t value) const {
-    return program->types[program->values[value - 1]]->shape;
-  }
-
-private:
-  const plan::ProgramT *program;
-  std::vector<std::int64_t> ops;
-};
-
 std::int64_t keyOf(const plan::ProgramKindT &kind) {
   const plan::AttributeT *key = attributeOf(kind, "key");
   return key ? key->integer : 0;
@@ -79,8 +47,7 @@ std::int64_t keyOf(const plan::ProgramKindT &kind) {
 
 class EntryRandomness {
 public:
-  EntryRandomness(const plan::PlanT &plan, std::uint32_t e, const Definitions &definitions, Finding &finding)
-      : plan(plan), e(e), definitions(definitions), finding(finding) {}
+  EntryRandomness(const plan::PlanT &plan, std::uint32_t e, Finding &finding) : plan(plan), e(e), finding(finding) {}
 
   Verdict run() {
     for (const auto &port : plan.entries[e]->inputs)
@@ -121,8 +88,7 @@ private:
 
   Verdict check(const plan::LaunchT &launch, const KernelRecord &record, std::uint32_t i) {
     ++finding.facts;
-    const Attributes attributes = attributesOf(launch);
-    const auto operands = inputRecords(record, attributes, launch.inputs.size());
+    const auto operands = inputRecords(record, attributesOf(launch), launch.inputs.size());
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const std::optional<plan::PortRole> role = drawnWith(*operands[k]);
       if (!role)
@@ -132,26 +98,6 @@ private:
         return bad(i, concat("draws with '", plan.buffers[launch.inputs[k]->buffer]->name, "' as ", name,
                              ", which is not the input '", name, "'"));
     }
-    return record.id == KernelId::dropout ? checkDropout(launch, attributes, i) : Verdict();
-  }
-
-  Verdict checkDropout(const plan::LaunchT &launch, const Attributes &attributes, std::uint32_t i) {
-    const std::uint32_t id = launch.output_values.empty() ? 0 : launch.output_values[0];
-    const plan::ProgramKindT *op = definitions.dropout(id);
-    if (!op) {
-      if (finding.notProved.empty())
-        finding.notProved = place(plan, e, i) + " is not related to a dropout of the unsharded program";
-      return {};
-    }
-    if (const std::int64_t key = attributes.integer("key"); key != keyOf(*op))
-      return bad(i, concat("draws with key ", key, ", expected the key ", keyOf(*op), " of its op"));
-    const plan::ViewT &output = *launch.outputs[0];
-    std::vector<std::int64_t> global = output.shape;
-    for (const auto &valid : output.valid)
-      global[valid->dim] = valid->total;
-    if (global != definitions.shape(id))
-      return bad(i, "counts the elements of a tensor of " + formatShape(global) + ", expected the " +
-                        formatShape(definitions.shape(id)) + " of the unsharded program");
     return {};
   }
 
@@ -159,7 +105,6 @@ private:
 
   const plan::PlanT &plan;
   std::uint32_t e;
-  const Definitions &definitions;
   Finding &finding;
   /// The names of the inputs that scalars hold, by buffer and offset.
   std::map<Place, plan::PortRole> inputs;
@@ -195,9 +140,8 @@ Verdict randomValuesAreKeyed(const plan::PlanT &plan, Findings &findings) {
       return refuse(14, concat("parameters '", found->second->name, "' and '", parameter->name,
                                "' have the same initial values, both with key ", parameter->key));
   }
-  const Definitions definitions(plan.program.get());
   for (std::uint32_t e = 0; e < plan.entries.size(); ++e)
-    SLUICE_CHECK(EntryRandomness(plan, e, definitions, finding).run());
+    SLUICE_CHECK(EntryRandomness(plan, e, finding).run());
   if (plan.program)
     findSharedKeys(*plan.program, finding);
   return {};
