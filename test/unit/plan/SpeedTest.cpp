@@ -75,5 +75,25 @@ TEST(Speed, ManyWindowsOfALaunch) {
   }
 }
 
+// Repetitions that are alike are followed only a few times.
+TEST(Speed, ManyRepetitionsOfRecords) {
+  SmallPlan plan;
+  plan.section(1 << 20);
+  for (std::uint32_t event = 0; event < 570; ++event)
+    plan.record(compute, event);
+  EXPECT_LT(secondsOf(plan), mostSeconds);
+}
+
+// The bytes of a buffer that are written one by one.
+TEST(Speed, ManyFillsOfOneElement) {
+  SmallPlan plan;
+  constexpr std::int64_t fills = 32000;
+  const std::uint32_t all = plan.buffer("all", {fills});
+  plan.section();
+  for (std::int64_t k = 0; k < fills; ++k)
+    plan.fill(compute, plan.view(all, {1}, std::uint64_t(k) * 4), 1);
+  EXPECT_LT(secondsOf(plan), mostSeconds);
+}
+
 } // namespace
 } // namespace sluice::test
