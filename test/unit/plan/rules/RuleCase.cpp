@@ -114,7 +114,7 @@ RuleSample sample(const RuleCase &rule, DType type, unsigned seed) {
 }
 
 Result<std::vector<Tensor>> runKernel(const RuleSample &sample, std::vector<Tensor> operands,
-                                      std::vector<Tensor> results) {
+                                      std::vector<Tensor> results, KernelFlavour flavour) {
   const Attributes attributes = attributesOf(sample.launch);
   std::vector<Tensor *> in, out;
   for (Tensor &tensor : operands)
@@ -127,7 +127,7 @@ Result<std::vector<Tensor>> runKernel(const RuleSample &sample, std::vector<Tens
   }
   for (auto [input, output] : mustAliasPairs(*sample.kernel, attributes, in.size(), out.size()))
     out[output] = in[input];
-  Run run{std::string(sample.kernel->name)};
+  Run run{std::string(sample.kernel->name), flavour};
   run.attributes.assign(attributes.all().begin(), attributes.all().end());
   SLUICE_RETURN_IF_ERROR(tryRun(run, in, out));
   std::vector<Tensor> done;

@@ -47,7 +47,7 @@ RuleSample sample(const RuleCase &rule, DType type, unsigned seed);
 /// Runs the kernel of the sample. The results are new tensors of the types and extents of `results`; those that share
 /// memory with an operand have its content before the run.
 Result<std::vector<Tensor>> runKernel(const RuleSample &sample, std::vector<Tensor> operands,
-                                      std::vector<Tensor> results);
+                                      std::vector<Tensor> results, KernelFlavour flavour = KernelFlavour::fast);
 
 } // namespace sluice::test
 
