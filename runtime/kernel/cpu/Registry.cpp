@@ -13,8 +13,13 @@ template <PrepareFunction fast, PrepareFunction reference> Bound fastOrReference
   return best.isOk() && !*best ? std::move(plain) : std::move(best);
 }
 
+/// A specialization, because with -fsanitize=undefined GCC does not compare functions in constant expressions.
+template <PrepareFunction form, PrepareFunction reference>
+constexpr PrepareFunction preferred = fastOrReference<form, reference>;
+template <PrepareFunction reference> constexpr PrepareFunction preferred<reference, reference> = reference;
+
 template <KernelId id, PrepareFunction form, PrepareFunction reference> Bound prepareAs(const KernelRequest &request) {
-  constexpr PrepareFunction one = form == reference ? reference : fastOrReference<form, reference>;
+  constexpr PrepareFunction one = preferred<form, reference>;
   const KernelRecord &record = kernelRecord(id);
   return prepareByRecord(
       record, computesEach(record) ? [](const KernelRequest &list) { return prepareEach(one, list); } : one, request);
