@@ -1,5 +1,6 @@
 //===- FakeDriver.cpp - the driver of the emulated GPU ----------------------------------===//
 #include "test/cuda/FakeDnn.h"
+#include "test/cuda/FakeNcclComm.h"
 #include "test/cuda/FakeState.h"
 
 #include <cstring>
@@ -155,7 +156,7 @@ std::vector<Event> FakeCuda::eventsOf(int caller) {
 int FakeCuda::liveObjects() {
   std::lock_guard lock(state->mutex);
   return static_cast<int>(state->streams.size() + state->events.size() + state->memory.size()) + state->modules +
-         state->graphs + state->contexts;
+         state->graphs + state->contexts + liveNcclObjects();
 }
 
 std::string FakeCuda::complaint() {

@@ -179,7 +179,7 @@ void fillFakeNccl(Nccl &n) {
     comm->splitShare = config->splitShare == 1;
     comm->maxCtas = config->maxCTAs;
     comm->ctaPolicy = config->CTAPolicy;
-    *made = comm.release();
+    *made = keepUntilTestEnds(std::move(comm));
     return 0;
   };
   n.split = [](nccl::Comm parent, int color, int key, nccl::Comm *made, nccl::Config *config) -> Code {
@@ -207,7 +207,7 @@ void fillFakeNccl(Nccl &n) {
     comm->splitShare = from.splitShare;
     comm->maxCtas = config->maxCTAs;
     comm->ctaPolicy = config->CTAPolicy;
-    *made = comm.release();
+    *made = keepUntilTestEnds(std::move(comm));
     return 0;
   };
   n.destroy = [](nccl::Comm comm) -> Code { return retire(static_cast<FakeComm *>(comm), "ncclCommDestroy"); };
@@ -294,6 +294,8 @@ void FakeCuda::setNcclError(Code error, int rank) {
 
 void forgetRegistrations() {
   std::lock_guard lock(mutex);
+  for (const Registration *one : registrations)
+    delete one;
   registrations.clear();
   networkError = 0;
 }

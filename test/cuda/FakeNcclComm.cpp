@@ -13,8 +13,9 @@ namespace {
 
 std::mutex commsMutex;
 std::map<std::string, std::shared_ptr<Root>> roots;
-/// Streams may still run work that was enqueued before.
-std::vector<std::unique_ptr<FakeComm>> goneComms;
+/// Destroyed ones are also kept until the test ends: streams may still run work that was enqueued before.
+std::vector<std::unique_ptr<FakeComm>> comms;
+int liveComms = 0;
 
 } // namespace
 
@@ -50,6 +51,17 @@ std::unique_ptr<FakeComm> join(std::shared_ptr<Root> root, int rank, std::vector
   comm->members = std::move(members);
   comm->way = std::move(*way);
   return comm;
+}
+
+FakeComm *keepUntilTestEnds(std::unique_ptr<FakeComm> comm) {
+  std::lock_guard lock(commsMutex);
+  ++liveComms;
+  return comms.emplace_back(std::move(comm)).get();
+}
+
+int liveNcclObjects() {
+  std::lock_guard lock(commsMutex);
+  return liveComms + static_cast<int>(FakeCuda::registered().size());
 }
 
 bool meet(const FakeComm &comm) {
@@ -90,7 +102,7 @@ Code retire(FakeComm *comm, const char *call) {
     state->ncclBytes[comm->device] -= comm->deviceBytes;
   }
   std::lock_guard lock(commsMutex);
-  goneComms.emplace_back(comm);
+  --liveComms;
   return 0;
 }
 
@@ -115,7 +127,8 @@ void endFakeNccl() {
 void freeFakeNccl() {
   forgetRegistrations();
   std::lock_guard lock(commsMutex);
-  goneComms.clear();
+  comms.clear();
+  liveComms = 0;
   roots.clear();
 }
 

@@ -73,6 +73,10 @@ private:
 std::shared_ptr<Root> rootOf(const std::string &id, int ranks);
 /// The part of `rank` in a group; called by all members. Null if the test has ended.
 std::unique_ptr<FakeComm> join(std::shared_ptr<Root> root, int rank, std::vector<int> members, const std::string &name);
+/// Communicators that a failed rank does not destroy are freed at the end of the test, too.
+FakeComm *keepUntilTestEnds(std::unique_ptr<FakeComm> comm);
+/// Communicators and registrations that have not been destroyed.
+int liveNcclObjects();
 /// Waits for the other members; false if this rank's collectives were aborted.
 bool meet(const FakeComm &comm);
 /// Aborts the running collectives of this rank.

@@ -117,6 +117,27 @@ TEST(Nccl, RegistersIfRequested) {
   }
 }
 
+// Tests that a communicator and a registration are objects of the emulated device until they are destroyed.
+TEST(Nccl, CommunicatorsAreLiveObjects) {
+  FakeCuda fake(devices(1));
+  const auto host = createLocalWorld(1);
+  forRanks(1, [&](int rank, CudaDevice &device) {
+    auto arena = device.allocateForPeers(4096, "arena");
+    NcclOptions options;
+    options.registers = true;
+    auto world = createNcclWorld(host, rank, options);
+    ASSERT_TRUE(arena.isOk() && world.isOk());
+    auto all = (*world)->createForDevice(rank, allRanks(1), "gather");
+    ASSERT_TRUE(all.isOk()) << all.status().message();
+    const int connected = FakeCuda::liveObjects();
+    ASSERT_TRUE((*world)->registerMemory(*arena, 4096).isOk());
+    EXPECT_EQ(FakeCuda::liveObjects(), connected + 1);
+    all->reset();
+    EXPECT_EQ(FakeCuda::liveObjects(), connected - 1);
+  });
+  EXPECT_EQ(FakeCuda::liveObjects(), 0);
+}
+
 // Tests that communicators have the plan's CTAs and policy, and NCCL's defaults if the plan has none.
 TEST(Nccl, CtasOfCommunicators) {
   constexpr int undefined = cuda::nccl::Config::undefined;
