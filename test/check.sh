@@ -5,6 +5,7 @@
 #   test/check.sh all     every test except the fuzz targets
 #   test/check.sh fuzz    builds the fuzz targets with another compiler and runs each for a minute; `all fuzz` is also possible
 #   test/check.sh tsan    builds the GoogleTest programs of threads under ThreadSanitizer and runs them
+#   test/check.sh asan    builds unit-cuda under AddressSanitizer and UndefinedBehaviorSanitizer and runs it
 #
 # Otherwise it builds nothing: `ninja check-quick`, `ninja check` and test/run.sh do. SLUICE_BUILD names the build folder, SLUICE_RESULTS the
 # folder of results and logs. SLUICE_TEST_LIMIT is the time in seconds for the GoogleTest programs, again for lit, and again for the fuzz targets
@@ -22,18 +23,20 @@ source "$root/test/runners.sh"
 threaded=(unit-collective unit-executor unit-checkpoint unit-train)
 unthreaded='^(unit-checkpoint\.(Damage|Faults)|unit-train\.TextCache)\.'
 
+# run_sanitized PRESET PROGRAMS [OPTION...]: builds the programs, separated by spaces, and runs them with these options of ctest.
 # Without a build there are no results, which is a failure.
-run_tsan() {
-  local build=$SLUICE_BUILD-tsan log=$results/tsan-build.log begin=$SECONDS
-  if ! (cd "$root" && cmake --preset tsan -B "$build" && ninja -C "$build" "${threaded[@]}") > "$log" 2>&1; then
+run_sanitized() {
+  local preset=$1 programs=$2 build=$SLUICE_BUILD-$1 log=$results/$1-build.log begin=$SECONDS
+  shift 2
+  if ! (cd "$root" && cmake --preset "$preset" -B "$build" && ninja -C "$build" $programs) > "$log" 2>&1; then
     tail -n 30 "$log"
     return
   fi
-  echo "tests: build for tsan $((SECONDS - begin)) s"
+  echo "tests: build for $preset $((SECONDS - begin)) s"
   begin=$SECONDS
-  TSAN_OPTIONS="suppressions=$root/test/tsan.supp" \
-    run_ctest "$results/tsan-ctest" "$limit" "$jobs" "$build" -R "^($(IFS='|' && echo "${threaded[*]}"))(\.|_NOT_BUILT)" -E "$unthreaded"
-  echo "tests: GoogleTest programs under tsan $((SECONDS - begin)) s"
+  ASAN_OPTIONS=strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS="suppressions=$root/test/tsan.supp" \
+    run_ctest "$results/$preset-ctest" "$limit" "$jobs" "$build" -R "^(${programs// /|})(\.|_NOT_BUILT)" "$@"
+  echo "tests: GoogleTest programs under $preset $((SECONDS - begin)) s"
 }
 
 # A program that is not built is a failure, by the name NAME_NOT_BUILT.
@@ -46,12 +49,16 @@ for part in "${@:-all}"; do
     quick) programs=(-R "$quick") tests=("$root"/test/{dialect,passes,lint}) ;;
     all) programs=() tests=("$root/test") ;;
     fuzz) programs=(none) tests=("$root/test/fuzz") jobs=$(nproc) ;;
-    tsan)
-      run_tsan
-      outcomes+=("$results/tsan-ctest.xml")
+    tsan | asan)
+      if [[ $part == tsan ]]; then
+        run_sanitized tsan "${threaded[*]}" -E "$unthreaded"
+      else
+        run_sanitized asan unit-cuda
+      fi
+      outcomes+=("$results/$part-ctest.xml")
       continue
       ;;
-    *) echo "usage: check.sh quick | all | fuzz | tsan" >&2; exit 2 ;;
+    *) echo "usage: check.sh quick | all | fuzz | tsan | asan" >&2; exit 2 ;;
   esac
   if [[ ${programs[*]} != none ]]; then
     begin=$SECONDS

@@ -10,7 +10,8 @@
 #   extend  an op, a recipe key and a pass are added to a copy of the sources as the pages docs/add-*.md describe (test/extend)
 #   tidy    clang-tidy on the files that changed (test/tidy.sh)
 #   tsan    programs of many threads, built and run under ThreadSanitizer (docs/sanitizers.md)
-#           fuzz, load, extend, tidy and tsan: 50 minutes; each is skipped if less than its time is left
+#   asan    host code of CUDA on the emulated device, built and run under AddressSanitizer and UndefinedBehaviorSanitizer
+#           fuzz, load, extend, tidy, tsan and asan: 50 minutes; each is skipped if less than its time is left
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export SLUICE_BUILD=${SLUICE_BUILD:-$root/build} SLUICE_WERROR=1
@@ -36,14 +37,14 @@ run_part() {
     load) run_under_load "$left" ;;
     extend) timeout "$left" python3 "$root/test/extend/extend.py" "$root" "$SLUICE_BUILD/extend" ;;
     tidy) timeout "$left" bash "$root/test/tidy.sh" ;;
-    tsan) SLUICE_RESULTS=$SLUICE_BUILD/results-tsan timeout "$left" bash "$root/test/check.sh" tsan ;;
+    tsan | asan) SLUICE_RESULTS=$SLUICE_BUILD/results-$part timeout "$left" bash "$root/test/check.sh" "$part" ;;
     *) echo "error: no such part: $part" ;;
   esac
 }
 
 passed=0 failed=0 skipped=0 times=()
-declare -A least=([tests]=0 [fuzz]=20 [load]=12 [extend]=15 [tidy]=8 [tsan]=8)
-(($#)) || set -- tests fuzz load extend tidy tsan
+declare -A least=([tests]=0 [fuzz]=20 [load]=12 [extend]=15 [tidy]=8 [tsan]=8 [asan]=10)
+(($#)) || set -- tests fuzz load extend tidy tsan asan
 for part in "$@"; do
   begin=$SECONDS
   left=$((limit - SECONDS))
