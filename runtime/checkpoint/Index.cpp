@@ -14,7 +14,7 @@ namespace sluice {
 
 static constexpr std::string_view indexFormat = "sluice-checkpoint";
 /// The index has this as its digest while that is computed.
-static const std::string noDigest(DigestStream::digits, '0');
+static std::string noDigest() { return std::string(DigestStream::digits, '0'); }
 
 static nlohmann::json filesToJson(const std::vector<IndexFile> &files) {
   auto json = nlohmann::json::object();
@@ -118,7 +118,7 @@ std::string formatIndex(CheckpointIndex &index) {
     tensors[name] = {{"dtype", tensor.dtype}, {"shape", tensor.shape}};
   const nlohmann::json json = {
       {"metadata",
-       {{"format", indexFormat}, {"version", std::uint64_t(1)}, {"digest", noDigest}, {"total_size", total}}},
+       {{"format", indexFormat}, {"version", std::uint64_t(1)}, {"digest", noDigest()}, {"total_size", total}}},
       {"weight_map", std::move(map)},
       {"tensors", std::move(tensors)},
       {"files", filesToJson(index.files)}};
@@ -126,7 +126,7 @@ std::string formatIndex(CheckpointIndex &index) {
   index.digest = digestOf(text);
   // A file may have the same digest; only the metadata begin with one.
   constexpr std::string_view before = R"("metadata":{"digest":")";
-  return text.replace(text.find(before) + before.size(), noDigest.size(), index.digest);
+  return text.replace(text.find(before) + before.size(), DigestStream::digits, index.digest);
 }
 
 /// Checks that the parts are those of the tensors.
@@ -178,7 +178,7 @@ Result<CheckpointIndex> parseIndex(const std::string &path, std::string_view tex
   const std::size_t at = index.digest.size() == DigestStream::digits ? blank.find(index.digest) : std::string::npos;
   if (at == std::string::npos)
     return malformed();
-  if (const std::string found = digestOf(blank.replace(at, noDigest.size(), noDigest)); found != index.digest)
+  if (const std::string found = digestOf(blank.replace(at, DigestStream::digits, noDigest())); found != index.digest)
     return damageError(fmt::format("'{}': digest of the index, expected {} but got {}", path, index.digest, found));
   if (version > 1)
     return otherVersionError(path, version);

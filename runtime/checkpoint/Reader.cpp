@@ -4,6 +4,7 @@
 #include "runtime/base/DigestStream.h"
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/plan/CheckpointMemory.h"
+#include "runtime/train/Safetensors.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -145,9 +146,11 @@ Status CheckpointReader::read(const std::string &name, std::uint64_t begin, std:
   while (!out.empty()) {
     std::optional<ElementRange> found;
     // Consecutive elements are often in the same part.
-    for (std::size_t tried = 0; tried < parts.size(); ++tried, place = (place + 1) % parts.size())
-      if ((found = findInBox(parts[place].part->box, tensor.shape, begin)))
+    for (std::size_t tried = 0; tried < parts.size(); ++tried, place = (place + 1) % parts.size()) {
+      found = findInBox(parts[place].part->box, tensor.shape, begin);
+      if (found)
         break;
+    }
     if (!found)
       return internalError(fmt::format("'{}': element {} of tensor '{}' is in no part", folder, begin, name));
     const std::uint64_t bytes = std::min<std::uint64_t>(found->count * element, out.size());

@@ -200,7 +200,7 @@ Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::
       continue;
     const Source source{path, *format, given.conversations, tokenizer, length};
     SLUICE_ASSIGN_OR_RETURN(const std::string name, cachedName(source));
-    const std::string &cached = files[path] = folder + "/" + name;
+    const std::string &cached = files[path] = fmt::format("{}/{}", folder, name);
     SLUICE_RETURN_IF_ERROR(completeCache(source, folder, cached, note));
     if (!isFile(cached + notesSuffix))
       continue;

@@ -86,11 +86,12 @@ struct RecognizeRmsNorm : OpRewritePattern<MultiplyOp> {
       MultiplyOp outer;
       Value weight;
       if (product->hasOneUse())
-        if ((outer = dyn_cast<MultiplyOp>(*product->user_begin()))) {
-          weight = outer.getLhs() == product.getResult() ? outer.getRhs() : outer.getLhs();
-          if (shapeOf(weight) != size || !sharesScope(outer, product))
-            outer = MultiplyOp();
-        }
+        outer = dyn_cast<MultiplyOp>(*product->user_begin());
+      if (outer) {
+        weight = outer.getLhs() == product.getResult() ? outer.getRhs() : outer.getLhs();
+        if (shapeOf(weight) != size || !sharesScope(outer, product))
+          outer = MultiplyOp();
+      }
       // The greedy driver visits the inner product first; its weight may be defined behind it.
       rewriter.setInsertionPoint(outer ? outer.getOperation() : product.getOperation());
       Operation *replaced = outer ? outer.getOperation() : product.getOperation();
