@@ -3,6 +3,7 @@
 
 #include "runtime/base/Json.h"
 #include "runtime/kernel/cpu/Numbers.h"
+#include "runtime/train/Pt2Weights.h"
 
 #include <algorithm>
 #include <cstring>
@@ -83,8 +84,9 @@ Status Checkpoint::addShards(const std::string &folder) {
     if (!std::filesystem::exists(path, error))
       return refusedError(fmt::format("'{}': shard '{}' is missing in the folder of the index", name, shard));
     SLUICE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(path));
-    files.push_back(std::make_unique<SafetensorsFile>(std::move(file)));
-    opened[shard] = files.back().get();
+    auto kept = std::make_unique<SafetensorsFile>(std::move(file));
+    opened[shard] = kept.get();
+    files.push_back(std::move(kept));
   }
   for (const auto &[tensor, shard] : shards)
     if (!opened[shard]->find(tensor))
@@ -119,8 +121,14 @@ Result<Checkpoint> Checkpoint::open(const std::string &path) {
   if (checkpoint.name.ends_with(".json")) {
     SLUICE_RETURN_IF_ERROR(checkpoint.addShards(folder));
   } else {
-    SLUICE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(checkpoint.name));
-    checkpoint.files.push_back(std::make_unique<SafetensorsFile>(std::move(file)));
+    SLUICE_ASSIGN_OR_RETURN(checkpoint.archive, Pt2Weights::isArchive(checkpoint.name));
+    if (checkpoint.archive) {
+      SLUICE_ASSIGN_OR_RETURN(Pt2Weights file, Pt2Weights::open(checkpoint.name));
+      checkpoint.files.push_back(std::make_unique<Pt2Weights>(std::move(file)));
+    } else {
+      SLUICE_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(checkpoint.name));
+      checkpoint.files.push_back(std::make_unique<SafetensorsFile>(std::move(file)));
+    }
   }
   SLUICE_RETURN_IF_ERROR(checkpoint.finish());
   return checkpoint;

@@ -1,7 +1,7 @@
 //===- Checkpoint.h - the tensors of a checkpoint, in one file or in shards --------------===//
 //
 // The files of a Hugging Face checkpoint: one safetensors file, or several with `model.safetensors.index.json`, which
-// maps tensors to files. Only headers are read until a range of a tensor is requested.
+// maps tensors to files; or an archive of torch.export. Only headers are read until a range of a tensor is requested.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_CHECKPOINT_H
@@ -17,7 +17,7 @@ namespace sluice {
 
 /// A tensor and the file that holds it.
 struct CheckpointTensor {
-  const SafetensorsFile *file = nullptr;
+  const TensorFile *file = nullptr;
   const SafetensorsEntry *entry = nullptr;
 
   const std::string &name() const { return entry->name; }
@@ -29,9 +29,9 @@ struct CheckpointTensor {
 
 class Checkpoint {
 public:
-  /// Opens a safetensors file, an index, or a folder with `model.safetensors` or else `model.safetensors.index.json`.
-  /// An index that is damaged, names a missing shard or one outside its folder, puts a tensor in a shard that does not
-  /// hold it, or shards that hold a tensor twice, are StatusCode::refused.
+  /// Opens a safetensors file, an index, an archive of torch.export, or a folder with `model.safetensors` or else
+  /// `model.safetensors.index.json`. An index that is damaged, names a missing shard or one outside its folder, puts a
+  /// tensor in a shard that does not hold it, or shards that hold a tensor twice, are StatusCode::refused.
   static Result<Checkpoint> open(const std::string &path);
 
   /// The path of the file or index, for messages.
@@ -39,11 +39,14 @@ public:
   /// In order of name.
   const std::vector<CheckpointTensor> &tensors() const { return list; }
   const CheckpointTensor *find(std::string_view name) const;
+  /// True for an archive of torch.export.
+  bool isArchive() const { return archive; }
 
 private:
   std::string name;
+  bool archive = false;
   /// Shards do not move when the checkpoint does.
-  std::vector<std::unique_ptr<SafetensorsFile>> files;
+  std::vector<std::unique_ptr<TensorFile>> files;
   std::vector<CheckpointTensor> list;
 
   Status addShards(const std::string &folder);

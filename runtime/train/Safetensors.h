@@ -26,6 +26,8 @@ struct SafetensorsEntry {
   /// Bytes from the start of the data, half-open.
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
+  /// Of a module, and no parameter: only archives of torch.export distinguish them (Pt2Weights.h).
+  bool isBuffer = false;
 
   std::uint64_t bytes() const { return end - begin; }
 };
@@ -40,20 +42,29 @@ std::optional<DType> dtypeOf(std::string_view name);
 /// "[2, 3]".
 std::string shapeText(const std::vector<std::int64_t> &shape);
 
-class SafetensorsFile {
+/// A file with named tensors, whose elements are read in row-major order.
+class TensorFile {
+public:
+  virtual ~TensorFile() = default;
+  virtual const std::string &path() const = 0;
+  /// In order of name.
+  virtual const std::vector<SafetensorsEntry> &entries() const = 0;
+  /// Reads `out.size()` bytes from `offset` within the tensor.
+  virtual Status read(const SafetensorsEntry &entry, std::uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+class SafetensorsFile : public TensorFile {
 public:
   /// Reads and checks the header: its length, its JSON, unique names, known dtypes, sizes that agree with shapes, and
   /// ranges that cover the data without hole or overlap. Anything else is StatusCode::refused.
   static Result<SafetensorsFile> open(const std::string &path);
 
-  const std::string &path() const { return file.path(); }
-  /// In order of name.
-  const std::vector<SafetensorsEntry> &entries() const { return list; }
+  const std::string &path() const override { return file.path(); }
+  const std::vector<SafetensorsEntry> &entries() const override { return list; }
   const SafetensorsEntry *find(std::string_view name) const;
   /// Bytes before the tensors' data.
   std::uint64_t headerBytes() const { return dataBegin; }
-  /// Reads `out.size()` bytes from `offset` within the tensor.
-  Status read(const SafetensorsEntry &entry, std::uint64_t offset, std::span<std::byte> out) const;
+  Status read(const SafetensorsEntry &entry, std::uint64_t offset, std::span<std::byte> out) const override;
 
 private:
   SafetensorsFile(InputFile file, std::uint64_t dataBegin, std::vector<SafetensorsEntry> list);

@@ -20,12 +20,15 @@ namespace sluice {
 /// Limit of the bytes that are read, compared or written at once.
 static constexpr std::uint64_t bufferBytes = 1 << 20, bufferElements = bufferBytes / 8;
 
-/// Tensors that checkpoints may contain in addition to the weights, computed and never trained: the causal masks of an
-/// attention in a numbered block, and the frequencies of rotary positions in a block or of the model, which older
-/// library versions saved. The shape distinguishes a mask from a trained bias of that name.
+/// Tensors that checkpoints may contain in addition to the weights, computed and never trained: those that an archive
+/// of torch.export marks; and by their names the causal masks of an attention in a numbered block, and the frequencies
+/// of rotary positions in a block or of the model, which older library versions saved. The shape distinguishes a mask
+/// from a trained bias of that name.
 static bool isBuffer(const CheckpointTensor &tensor) {
   const std::string_view name = tensor.name();
   const std::vector<std::int64_t> &shape = tensor.entry->shape;
+  if (tensor.entry->isBuffer)
+    return true;
   const bool isMask = shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
   if (name.ends_with("rotary_emb.inv_freq") && shape.size() == 1)
     return true;
@@ -154,9 +157,15 @@ static Result<std::vector<const CheckpointTensor *>> match(const Checkpoint &fil
     found.push_back(first);
   }
   for (const CheckpointTensor &tensor : file.tensors())
-    if (!known.count(tensor.name()) && !isBuffer(tensor) && !isVariable(plan, tensor.name()))
-      return refusedError(fmt::format("'{}': tensor '{}' is extra, expected only the plan's parameters",
-                                      tensor.file->path(), tensor.name()));
+    if (!known.count(tensor.name()) && !isBuffer(tensor) && !isVariable(plan, tensor.name())) {
+      Status status = refusedError(fmt::format("'{}': tensor '{}' is extra, expected only the plan's parameters",
+                                               tensor.file->path(), tensor.name()));
+      if (file.isArchive())
+        status.addNote(
+            "a plan has no parameter that the loss does not read: sluice-import export --weights FILE writes "
+            "the plan's parameters");
+      return status;
+    }
   return found;
 }
 

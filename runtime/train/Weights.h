@@ -18,8 +18,8 @@ namespace sluice {
 /// shards; padding becomes zero. A missing or extra tensor, a different shape or dtype is StatusCode::refused, before
 /// anything is written. F64, F32, BF16 and F16 become the parameter's type. An additional prefix of all names (a
 /// checkpoint of the outer module) is removed, a missing one (of the inner module) is added; a tensor under a
-/// parameter's second name must have the same values; buffers of older checkpoints are ignored. The result: the dtype
-/// of each of the plan's parameters in the checkpoint.
+/// parameter's second name must have the same values; buffers of older checkpoints and of archives are ignored.
+/// The result: the dtype of each of the plan's parameters in the checkpoint.
 Result<std::vector<DType>> loadWeights(Ranks &ranks, const std::string &path);
 
 struct SaveOptions {

@@ -1,5 +1,6 @@
 """Archives of torch.export: losses, gradients and updated weights are those that PyTorch computed (test/reference/README.md says how they match)."""
 
+from archives import *
 from sluice import *
 
 EXPORT = REFERENCE / "export"
@@ -91,6 +92,38 @@ def tensors_of_bytes(weights):
     masks = {name: tuple(data[slice(*entry["data_offsets"])]) for name, entry in header.items() if name != "__metadata__" and entry["dtype"] == "U8"}
     rest = {name: entry for name, entry in header.items() if name not in masks}
     return {**tensors(join_safetensors(rest, data)), **masks}
+
+
+def expect_same_start(name, archive, data):
+    """Runs from the archive and from its extracted weights are equal, on one rank and on two."""
+    model = SCRATCH / f"{name}-start.mlir"
+    run("sluice-import", "export", archive, "-o", model, "--weights", model.with_suffix(".safetensors"))
+    for settings in ([], ["mesh.shard=2"]):
+        plan = Plan(model, settings).check()
+        found, wanted = (train(plan, "--init", init, "--order", "sequential", data=data) for init in (archive, model.with_suffix(".safetensors")))
+        expect_same_bits(found, wanted, f"{name}, {settings}: from the archive")
+
+
+@test
+def weights_in_the_archive():
+    """With a tied parameter, and with buffers."""
+    for name in ("gpt2", "nanogpt-manual"):
+        expect_same_start(name, EXPORT / name / "model.pt2", data_of(name))
+
+
+@test
+def weights_with_strides_and_offsets():
+    """A transposed parameter, and two parameters at offsets of one storage."""
+    archive = Archive()
+    x = archive.input("x", [4, 6])
+    transposed = archive.parameter("transposed", [6, 8], strides=[{"as_int": 1}, {"as_int": 6}])
+    first = archive.parameter("first", [8, 8], [0.02 * (i % 13) - 0.1 for i in range(72)], payload="both")
+    second = archive.parameter("second", [8], payload="both", storage_offset={"as_int": 64})
+    y = archive.op("matmul.default", [4, 8], self=x, other=transposed)
+    y = archive.op("linear.default", [4, 8], input=y, weight=first, bias=second)
+    y = archive.op("mul.Tensor", [4, 8], self=y, other=y)
+    archive.output(archive.op("mean.default", [], self=y))
+    expect_same_start("strides", archive.save(SCRATCH / "strides.pt2"), "random:3")
 
 
 for each in MODELS:

@@ -76,7 +76,8 @@ static void declareData(CLI::App &app, TrainCommand &command, std::string &order
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  app.add_option("--init", train.init, "initial weights: a safetensors file, or a folder with one")
+  app.add_option("--init", train.init,
+                 "initial weights: a safetensors file, a folder with one, or a .pt2 archive of torch.export")
       ->check(nonEmptyPath());
   app.add_option("--seed", train.seed, "key of the initial weights, dropout and the order of the data")
       ->check(integerFrom(0))

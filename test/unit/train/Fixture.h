@@ -173,6 +173,23 @@ private:
   mutable std::vector<std::vector<std::byte>> copies;
 };
 
+/// Bytes that this process has read by system calls; 0 if the system does not count them.
+inline std::uint64_t bytesRead() {
+  std::ifstream counters("/proc/self/io");
+  std::string name;
+  for (std::uint64_t count = 0; counters >> name >> count;)
+    if (name == "rchar:")
+      return count;
+  return 0;
+}
+
+/// Ranks of which only rank 2 is in this process.
+class OneRank : public FakeRanks {
+public:
+  using FakeRanks::FakeRanks;
+  bool holds(int rank) const override { return rank == 2; }
+};
+
 } // namespace sluice::test
 
 #endif // SLUICE_TEST_UNIT_TRAIN_FIXTURE_H

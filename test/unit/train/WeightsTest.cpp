@@ -295,23 +295,6 @@ TEST_F(Weights, MissingState) {
   EXPECT_TRUE(loadWeights(fake, folder.path("w")).isOk());
 }
 
-/// Bytes that this process has read by system calls; 0 if the system does not count them.
-std::uint64_t bytesRead() {
-  std::ifstream counters("/proc/self/io");
-  std::string name;
-  for (std::uint64_t count = 0; counters >> name >> count;)
-    if (name == "rchar:")
-      return count;
-  return 0;
-}
-
-/// Ranks of which only one is in this process.
-class OneRank : public FakeRanks {
-public:
-  using FakeRanks::FakeRanks;
-  bool holds(int rank) const override { return rank == 2; }
-};
-
 // Rows, columns, and a replicated tensor: each process reads only the part of its rank.
 TEST_F(Weights, OnlyTheRangesOfTheRankAreRead) {
   if (bytesRead() == 0)
