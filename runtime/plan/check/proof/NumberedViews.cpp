@@ -24,7 +24,7 @@ std::optional<std::vector<Indexing>> Numbering::viewsOf(std::uint32_t op, const 
   const auto only = [&](std::optional<Indexing> at) {
     return add(results[0], std::move(at)) ? std::optional(std::move(views)) : std::nullopt;
   };
-  if (results.empty() || std::ranges::count(results, 0u) != 0)
+  if (results.empty() || (results.size() != 1 && kind.op != "model.split") || std::ranges::count(results, 0u) != 0)
     return std::nullopt;
   const Shape &shape = type(results[0]).shape;
   if (kind.op == "model.reshape")

@@ -79,6 +79,8 @@ TEST(RecordedTypes, ExtentsAreThoseOfTheOp) {
        {{2, 4}, {2, 4}},
        {},
        "kernel 'matmul' outputs, expected 1 but got 2"},
+      {"model.reshape", {{2, 3}}, {{6}}, {{6}, {6}}, {}, "its results do not have the extents of the view"},
+      {"model.scale", {{2}}, {{2}}, {{2}, {2}}, {}, "its results do not have the extents of the view"},
   };
   for (const ProgramOp &op : ops) {
     EXPECT_EQ(programOf(op.op, op.operands, op.results, op.attributes), "") << op.op;
