@@ -94,12 +94,15 @@ static Status writeWeights(const std::string &path, std::vector<exported::Export
 
 static Status importExport(const std::string &archive, exported::ExportOptions &options,
                            const std::vector<std::string> &inputs, const std::vector<std::string> &symbols,
-                           const std::string &weights, const std::string &output) {
+                           const std::string &weights, bool showReport, const std::string &output) {
   SLUICE_RETURN_IF_ERROR(parseInputs(inputs, symbols, options));
   SLUICE_RETURN_IF_ERROR(checkNoInput(output, {archive}));
   SLUICE_RETURN_IF_ERROR(checkNoInput(weights, {archive}));
   mlir::MLIRContext context;
   SLUICE_ASSIGN_OR_RETURN(exported::ImportedArchive imported, exported::importArchive(&context, archive, options));
+  if (showReport)
+    for (const std::string &line : imported.report.lines)
+      llvm::errs() << line << "\n";
   for (const std::string &warning : imported.report.warnings)
     llvm::errs() << messageText(inputError(warning), false, Severity::warning);
   if (!weights.empty())
@@ -134,6 +137,7 @@ int main(int argc, char **argv) {
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
 
   std::string archive, weights;
+  bool showReport = false;
   exported::ExportOptions exportOptions;
   std::vector<std::string> inputs, symbols;
   double exportDropout = 0;
@@ -142,6 +146,7 @@ int main(int argc, char **argv) {
   exportCommand->add_flag("--list", list, "print the ops that are supported");
   exportCommand->add_option("--weights", weights,
                             "write the parameters to this safetensors file, for sluice-train --init");
+  exportCommand->add_flag("--report", showReport, "print what became of the graph: blocks, parameters, composite ops");
   exportCommand->add_option("--loss", exportOptions.loss, "the output that is the loss");
   exportCommand->add_option("--set", symbols, "SYMBOL=SIZE of a dynamic size");
   exportCommand->add_option("--inputs", inputs, "NAME=tokens:VOCABULARY: the input is a row of tokens")->delimiter(',');
@@ -171,7 +176,7 @@ int main(int argc, char **argv) {
       return report(status);
     if (const Status status = readDropout(*exportDropoutOption, exportDropout, exportOptions.dropout); !status.isOk())
       return report(status);
-    return report(importExport(archive, exportOptions, inputs, symbols, weights, output));
+    return report(importExport(archive, exportOptions, inputs, symbols, weights, showReport, output));
   }
   if (const Status status = readDropout(*dropoutOption, dropout, options.dropout); !status.isOk())
     return report(status);

@@ -350,6 +350,15 @@ def writes():
     view("expand.default", [3, 4, 2], "it writes to a view by 'expand.default'", "write the result to a new tensor", size=[3, 4, 2])
     view("slice.Tensor", [2, 2], "a write to every second element of a dim, or fewer", dim=0, step=2)
 
+    archive, inner = Archive(), Graph()
+    x, w = archive.input("x", [4, 3]), archive.parameter("w", [2, 3])
+    y = archive.op("linear.default", [4, 2], input=x, weight=w)
+    inner.inputs.append("y")
+    written = inner.op("mul_.Tensor", [4, 2], self=inner.value("y", [4, 2]), other=2.0)
+    archive.op("higher_order.wrap_with_set_grad_enabled", [4, 2], **{"": False, " ": {"as_graph": {"name": "g", "graph": inner.json([written])}}, "  ": y})
+    archive.output(archive.op("mean.default", [], self=y))
+    expect_refused(archive.save(SCRATCH / "region.pt2"), "model.py:1: 'aten.mul_.Tensor': it writes without gradient to a tensor that was computed with gradient")
+
     archive = Archive()
     x, w = archive.input("x", [4, 3]), archive.parameter("w", [2, 3])
     y = archive.op("t.default", [2, 4], self=archive.op("linear.default", [4, 2], input=x, weight=w))

@@ -72,6 +72,29 @@ def a_write_to_a_copy_stays_there():
     expect(shared.loss != described_and_trained("plain", plain)[1].loss, "a contiguous tensor is its own contiguous form")
 
 
+def without_gradient(archive, value, sizes, build):
+    """build(graph, value) in a region under torch.no_grad()."""
+    inner = Graph()
+    inner.inputs.append("given")
+    result = build(inner, inner.value("given", sizes))
+    return archive.op("higher_order.wrap_with_set_grad_enabled", sizes,
+                      **{"": False, " ": {"as_graph": {"name": "g", "graph": inner.json([result])}}, "  ": value})
+
+
+@test
+def regions_without_gradient():
+    """y * target has no gradient by the target, under torch.no_grad() as with detach()."""
+    scale = lambda graph, y: graph.op("mul.Tensor", [ROWS, SIZE], self=y, other=3.0)
+    product = lambda target: with_layer(lambda archive, y: archive.op("mul.Tensor", [ROWS, SIZE], self=y, other=target(archive, y)))
+    region = product(lambda archive, y: without_gradient(archive, y, [ROWS, SIZE], scale))
+    in_place = product(lambda archive, y: without_gradient(archive, y, [ROWS, SIZE], lambda graph, given: graph.op(
+        "mul_.Tensor", [ROWS, SIZE], self=graph.op("clone.default", [ROWS, SIZE], self=given), other=3.0)))
+    detached = product(lambda archive, y: archive.op("detach.default", [ROWS, SIZE], self=scale(archive, y)))
+    stopped = same_plan("region", region, in_place, detached)
+    full = described_and_trained("full", product(scale))[1]
+    expect(full.loss[0] == stopped.loss[0] and full.norm[0] != stopped.norm[0], "the region has no effect on gradients")
+
+
 def attention(spelling, mask=None, wrap=""):
     """The spelling gets the archive, q, k and v as [B, H, T, D]."""
     archive = Archive()
@@ -161,6 +184,21 @@ def masks_of_no_kind_are_computed():
     path = attention(blocks).save(SCRATCH / "blocks.pt2")
     done = try_run("sluice-import", "export", path, "-o", SCRATCH / "blocks.mlir")
     expect(done.returncode == 1 and "is neither equal in all elements nor a range, which is not supported yet" in done.stderr, done.stderr)
+
+
+@test
+def reports():
+    archive = attention(by_parts(lambda archive, s: archive.op("tanh.default", SCORES, self=s)))
+    loss = archive.outputs.pop()[0]
+    archive.output(archive.op("dropout.default", [], input=loss, p=0.1, train=False))
+    path = archive.save(SCRATCH / "report.pt2")
+    done = run("sluice-import", "export", path, "-o", SCRATCH / "report.mlir", "--report")
+    for text in ("parameters  1 with 192 elements, 0 other names of tied ones", "blocks      0", "         3  matmul",
+                 ": softmax outside of an attention op keeps its weights in memory",
+                 "warning: all 1 dropouts are off: the module was exported in eval mode, and trains without dropout"):
+        expect(text in done.stderr, f"expected '{text}' in {done.stderr}")
+    whole = run("sluice-import", "export", attention(fused(is_causal=True)).save(SCRATCH / "whole.pt2"), "-o", SCRATCH / "whole.mlir", "--report").stderr
+    expect("         1  attention, causal" in whole and "softmax" not in whole and "warning" not in whole, whole)
 
 
 @test

@@ -39,6 +39,8 @@ public:
   std::optional<MaskKind> maskKind(const ConstantPtr &mask, std::int64_t queries, std::int64_t keys);
   /// The inputs of dropout's random numbers, and a key that no other op has.
   virtual mlir::Value makeDropout(mlir::Value x, double rate) = 0;
+  /// Dropouts that the archive has switched off.
+  std::int64_t idleDropouts = 0;
 
 private:
   /// With the constants, whose addresses stay theirs.

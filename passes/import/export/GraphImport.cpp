@@ -249,6 +249,7 @@ void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
       binding.storage = std::make_shared<Storage>();
       binding.storage->value = results[index];
       binding.storage->mayBeShared = sharing == Sharing::unknown;
+      binding.storage->depth = withoutGradient;
     }
     binding.value = results[index];
     binding.version = binding.storage->version;
@@ -307,6 +308,10 @@ void GraphImport::runInPlace(const Graph &graph, const Node &node, const AtenOp 
                     concat("it writes to the ", storage.kind == Storage::Kind::input ? "input" : "parameter", " '",
                            printable(storage.name), "'"),
                     "write the result to a new tensor")});
+  // torch changes the value and keeps the gradient of what it was.
+  if (storage.kind == Storage::Kind::plain && withoutGradient > storage.depth)
+    return failWrite({addProblem(node, "it writes without gradient to a tensor that was computed with gradient",
+                                 "write the result to a new tensor")});
   if (storage.mayBeShared)
     return failWrite(
         {addProblem(node, "it writes to a reshape of a tensor that is not contiguous, which may be a copy or not",

@@ -29,6 +29,8 @@ struct Storage {
   std::string name;
   /// Whether another tensor shares it is unknown: a write is refused.
   bool mayBeShared = false;
+  /// The depth of regions without gradient where it was made.
+  unsigned depth = 0;
   /// The number of writes.
   unsigned version = 0;
   /// Numbers of the problems because of which it has no value.
@@ -70,8 +72,6 @@ public:
   /// Seed, step and row, set by the caller; `drops` tells whether they are read.
   mlir::Value seed, step, row;
   std::int64_t dropouts = 0;
-  /// Calls of dropout that are off.
-  std::int64_t idleDropouts = 0;
 
 private:
   mlir::ImplicitLocOpBuilder &builder;

@@ -70,6 +70,11 @@ public:
     enclose(function, Modules(program.graph, options.blocks));
     if (failed(verify(module.get())))
       return internalError("imported model that does not verify");
+    if (graphImport.idleDropouts > 0 && graphImport.dropouts == 0)
+      report.warnings.push_back(
+          concat("all ", graphImport.idleDropouts,
+                 " dropouts are off: the module was exported in eval mode, and trains without dropout"));
+    describe();
     ImportedArchive imported;
     imported.module = std::move(module);
     imported.report = std::move(report);
@@ -377,6 +382,42 @@ private:
     }
     module.get()->setAttr(model::batchName, builder.getI64IntegerAttr(rows.value_or(1)));
     return Status::ok();
+  }
+
+  /// The lines of the report: what became of the graph.
+  void describe() {
+    std::map<std::string, std::int64_t> counts;
+    std::vector<std::string> blocks;
+    std::int64_t parameters = 0, elements = 0;
+    llvm::SmallVector<Operation *> separate;
+    module.get()->walk([&](Operation *op) {
+      std::string name = op->getName().stripDialect().str();
+      if (auto attention = dyn_cast<model::AttentionOp>(op))
+        name += attention.getWindow() ? " with a window" : attention.getCausal() ? ", causal" : " to all keys";
+      if (isa<model::SoftmaxOp>(op))
+        separate.push_back(op);
+      if (auto block = dyn_cast<model::BlockOp>(op)) {
+        blocks.push_back(printable(block.getName().str()));
+      } else if (auto parameter = dyn_cast<model::ParameterOp>(op)) {
+        parameters += parameter.isState() ? 0 : 1;
+        elements += parameter.isState() ? 0 : cast<RankedTensorType>(parameter.getType()).getNumElements();
+      } else if (isa<model::AttentionOp, model::RopeOp, model::RmsNormOp, model::LayerNormOp, model::GeluOp,
+                     model::SwigluOp, model::SiluOp, model::CrossEntropyOp, model::MatmulOp, model::EmbeddingOp,
+                     model::DropoutOp>(op)) {
+        ++counts[name];
+      }
+    });
+    report.lines.push_back(concat("parameters  ", parameters, " with ", elements, " elements, ", ties.size(),
+                                  " other names of tied ones"));
+    report.lines.push_back(concat(
+        "blocks      ", blocks.size(),
+        blocks.empty() ? "" : concat(": ", blocks.front(), blocks.size() > 1 ? concat(" to ", blocks.back()) : "")));
+    for (const auto &[name, count] : counts)
+      report.lines.push_back(concat(padLeft(concat(count), 10), "  ", name));
+    for (Operation *op : separate)
+      if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+        report.lines.push_back(concat(printable(place.getFilename().str()), ":", place.getLine(),
+                                      ": softmax outside of an attention op keeps its weights in memory"));
   }
 
   void removeUnusedParameters() {

@@ -10,6 +10,8 @@ namespace sluice::exported::random {
 
 void dropout(Call &call) {
   const double rate = call.number("p");
+  if (!call.flag("train") && rate > 0)
+    ++call.importer.idleDropouts;
   if (!call.flag("train") || rate == 0)
     return call.set(call.value("input"));
   if (!(rate > 0 && rate < 1))
