@@ -57,13 +57,15 @@ bool hasGaps(const plan::ViewT &view) {
   return (along == 1 && rows > 1 && down > columns) || (down == 1 && columns > 1 && along > rows);
 }
 
-/// With AVX-512 the library multiplies matrices of f32 and bf16 without gaps in the declared workspace. It gets f16 in
-/// panels with gaps.
+/// With AVX-512 the library multiplies matrices of f32 without gaps in the declared workspace. It gets f16 in panels
+/// with gaps. Of bf16 it copies blocks if the processor has AVX-512 but no instructions for bf16, which the plan does
+/// not say.
 bool packs(const plan::LaunchT &launch, bool avx512) {
   const plan::ViewT &a = *launch.inputs[0], &b = *launch.inputs[1], &c = *launch.outputs[0];
   if (a.shape.empty() || c.shape.size() < 2 || a.dtype == plan::DType::f64)
     return false;
-  return !avx512 || a.dtype == plan::DType::f16 || hasGaps(a) || hasGaps(b) || hasGaps(c);
+  return !avx512 || a.dtype == plan::DType::f16 || a.dtype == plan::DType::bf16 || hasGaps(a) || hasGaps(b) ||
+         hasGaps(c);
 }
 
 /// oneDNN's f32 product copies blocks of its operands into memory that it allocates for the call: of the operand with
