@@ -4,7 +4,6 @@ from archives import *
 from sluice import *
 
 EXPORT = REFERENCE / "export"
-MODELS = ["dict-output", "gpt2", "llama", "nanogpt", "nanogpt-manual", "shared-layer", "two-losses", "two-tower", "weight-norm"]
 # A step of SGD with a rate of a power of two gives gradients with almost no rounding.
 RATE = 1024.0
 
@@ -126,10 +125,49 @@ def weights_with_strides_and_offsets():
     expect_same_start("strides", archive.save(SCRATCH / "strides.pt2"), "random:3")
 
 
-for each in MODELS:
-    def check(name=each):
-        check_model(name)
-    check.__name__ = each.replace("-", "_")
-    test(check)
+@test
+def dict_output():
+    check_model("dict-output")
+
+
+@test
+def gpt2():
+    check_model("gpt2")
+
+
+@test
+def llama():
+    check_model("llama")
+
+
+@test
+def nanogpt():
+    check_model("nanogpt")
+
+
+@test
+def nanogpt_manual():
+    check_model("nanogpt-manual")
+
+
+@test
+def shared_layer():
+    check_model("shared-layer")
+
+
+@test
+def two_losses():
+    check_model("two-losses")
+
+
+@test
+def two_tower():
+    check_model("two-tower")
+
+
+@test
+def weight_norm():
+    check_model("weight-norm")
+
 
 main()
