@@ -79,7 +79,7 @@ Status Checkpoint::addShards(const std::string &folder) {
     names.insert(shard);
   std::map<std::string, const SafetensorsFile *> opened;
   for (const std::string &shard : names) {
-    std::string path = folder.empty() ? shard : folder + "/" + shard;
+    std::string path = folder.empty() ? shard : fmt::format("{}/{}", folder, shard);
     std::error_code error;
     if (!std::filesystem::exists(path, error))
       return refusedError(fmt::format("'{}': shard '{}' is missing in the folder of the index", name, shard));
