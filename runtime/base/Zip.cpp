@@ -1,7 +1,7 @@
 //===- Zip.cpp - archives of files that are stored, not compressed --------------------===//
 //
 // The format is PKWARE's APPNOTE.TXT: local headers before the contents (4.3.7), one directory at the end (4.3.12),
-// whose place is in a record behind it (4.3.16), or in two for 64-bit sizes (4.3.14, 4.3.15). Numbers are
+// whose place is in a record after it (4.3.16), or in two for 64-bit sizes (4.3.14, 4.3.15). Numbers are
 // little-endian.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint32_t localSignature = 0x04034b50, directorySignature = 0x02014b50, endSignature = 0x06054b50,
                         end64Signature = 0x06064b50, locatorSignature = 0x07064b50;
 constexpr std::size_t localSize = 30, recordSize = 46, endSize = 22, locatorSize = 20, end64Size = 56;
-/// The longest comment behind the end record.
+/// The longest comment after the end record.
 constexpr std::uint64_t longestComment = 0xffff;
 constexpr std::uint32_t in64 = 0xffffffff;
 /// Flags: encrypted, sizes follow the contents, strongly encrypted, encrypted directory.
@@ -102,7 +102,7 @@ Status ZipFile::readDirectory() {
   for (std::uint64_t i = 0; i < count; ++i)
     SLUICE_RETURN_IF_ERROR(readRecord(records, offset));
   if (!records.empty())
-    return damaged("its directory has bytes behind its last record");
+    return damaged("its directory has bytes after its last record");
 
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
   for (const auto &[name, entry] : directory)

@@ -92,7 +92,7 @@ struct RecognizeRmsNorm : OpRewritePattern<MultiplyOp> {
         if (shapeOf(weight) != size || !sharesScope(outer, product))
           outer = MultiplyOp();
       }
-      // The greedy driver visits the inner product first; its weight may be defined behind it.
+      // The greedy driver visits the inner product first. Its weight may be defined after it.
       rewriter.setInsertionPoint(outer ? outer.getOperation() : product.getOperation());
       Operation *replaced = outer ? outer.getOperation() : product.getOperation();
       if (!outer)

@@ -15,7 +15,7 @@
 
 namespace sluice::exported {
 
-/// What a name of the graph stands for: a value of the module, or a constant, or nothing.
+/// The value of a name of the graph: a value of the module, a constant, or nothing.
 struct Tensor {
   mlir::Value value;
   ConstantPtr constant;

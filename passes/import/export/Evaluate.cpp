@@ -331,7 +331,7 @@ ConstantPtr cumulativeSum(Call &call) {
                   [](std::int64_t at, double value, double before) { return at == 0 ? value : value + before; });
 }
 
-/// Of the operand behind `prepend`.
+/// Differences along a dim of `prepend` followed by the operand.
 ConstantPtr difference(Call &call) {
   ConstantPtr self = constantOf(call, "self");
   if (call.integer("n") != 1 || !call.isNone("append") || self->shape.empty())
@@ -389,7 +389,7 @@ ConstantPtr index(Call &call) {
   ConstantPtr self = constantOf(call, "self");
   const std::vector<Tensor> indices = call.tensors("indices");
   const Shape shape = call.result().sizes, from = self->shape;
-  // The dims behind the indexed ones are those of the operand.
+  // The dims after the indexed ones are those of the operand.
   if (indices.empty() || indices.size() > from.size() || shape.size() < from.size() - indices.size() ||
       self->elements() == 0)
     return nullptr;

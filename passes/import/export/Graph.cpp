@@ -42,7 +42,7 @@ const Argument *Node::find(llvm::StringRef name) const {
 
 namespace {
 
-/// The one member of an object that stands for a case of a union.
+/// The only member of an object: its name is the case of a union.
 Result<std::pair<llvm::StringRef, const json::Value *>> unionCase(const json::Value &value, llvm::StringRef what) {
   const json::Object *object = value.getAsObject();
   if (!object || object->size() != 1)

@@ -308,7 +308,7 @@ void GraphImport::runInPlace(const Graph &graph, const Node &node, const AtenOp 
                     concat("it writes to the ", storage.kind == Storage::Kind::input ? "input" : "parameter", " '",
                            printable(storage.name), "'"),
                     "write the result to a new tensor")});
-  // torch changes the value and keeps the gradient of what it was.
+  // torch changes the value and keeps the gradient of the earlier value.
   if (storage.kind == Storage::Kind::plain && withoutGradient > storage.depth)
     return failWrite({addProblem(node, "it writes without gradient to a tensor that was computed with gradient",
                                  "write the result to a new tensor")});

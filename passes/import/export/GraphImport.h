@@ -1,6 +1,6 @@
 //===- GraphImport.h - runs a program op by op, and builds the model's ops ----------------===//
 //
-// Every name of the graph stands for a view of a storage, as a tensor of torch does. An op in place writes to the
+// Every name of the graph is a view of a storage, as a tensor of torch is. An op in place writes to the
 // storage through the view, and other views of it follow, so the result is functional. An op whose operands are all
 // constants is evaluated.
 //

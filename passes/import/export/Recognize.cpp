@@ -60,7 +60,7 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
       });
     return isHidden;
   }
-  /// The scores behind a mask.
+  /// The scores before a mask.
   Scores unmasked(Value x) const {
     const std::int64_t keys = shapeOf(x).back(), queries = shapeOf(x)[shapeOf(x).size() - 2];
     if (auto select = x.getDefiningOp<model::SelectOp>()) {

@@ -38,7 +38,7 @@ void crossEntropy(Call &call) {
   const auto reduction = static_cast<Reduction>(call.integer("reduction"));
   if (reduction == Reduction::none)
     return call.refuse("cross entropy of each element", "use reduction='mean' or 'sum'");
-  // The classes are dim 1, behind the batch, or the only dim.
+  // The classes are dim 1, after the batch, or the only dim.
   const std::int64_t rank = Call::rankOf(logits);
   if (rank == 1) {
     logits = call.reshape(logits, {1, Call::shapeOf(logits)[0]});

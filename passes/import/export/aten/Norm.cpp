@@ -50,7 +50,7 @@ void layerNorm(Call &call) {
 
 void rmsNorm(Call &call) {
   const Normalized input = normalized(call);
-  // None stands for the spacing of floats at 1.
+  // None means the spacing of floats at 1.
   const double epsilon = call.optionalNumber("eps").value_or(0x1p-23);
   Value y = call.make<model::RmsNormOp>({input.x, vectorOr(call, "weight", input, 1)},
                                         {{"epsilon", call.builder.getF64FloatAttr(epsilon)}});

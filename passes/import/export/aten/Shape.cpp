@@ -79,7 +79,7 @@ Range rangeOf(Call &call, Value base) {
   const auto clip = [&](std::optional<double> given, std::int64_t otherwise) {
     if (!given)
       return otherwise;
-    // The largest integer stands for the end.
+    // The largest integer means the end.
     const std::int64_t value = *given >= 0x1p62 ? size : static_cast<std::int64_t>(*given);
     return std::clamp<std::int64_t>(value < 0 ? value + size : value, 0, size);
   };
@@ -178,7 +178,7 @@ void broadcastTensors(Call &call) {
 void cat(Call &call) {
   llvm::SmallVector<Value> values;
   for (Value value : call.values("tensors")) {
-    // torch lets an empty vector stand for no rows of any tensor.
+    // In torch an empty vector is a tensor without rows, whatever the other dims.
     const bool isNothing = Call::shapeOf(value) == llvm::ArrayRef<std::int64_t>{0};
     if (!isNothing)
       values.push_back(call.cast(value, call.elementType(call.result().type)));
