@@ -172,6 +172,9 @@ using Build = void (*)(Call &);
 /// Of an op whose result is a view of its first operand: that operand after a write to the view.
 using WriteBack = mlir::Value (*)(Call &, mlir::Value base, mlir::Value written, unsigned result);
 
+/// Of a view with the elements of its operand.
+inline mlir::Value sameBack(Call &, mlir::Value, mlir::Value written, unsigned) { return written; }
+
 /// Whether the result shares the memory of the first operand.
 enum class Memory : std::uint8_t {
   fresh,

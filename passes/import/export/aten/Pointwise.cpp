@@ -228,8 +228,6 @@ void convert(Call &call) {
   call.set(isNarrow ? self : operand(call, "self"));
 }
 
-Value sameBack(Call &, Value, Value written, unsigned) { return written; }
-
 constexpr AtenOp table[] = {
     {"abs.default", absolute},
     {"add.Scalar", add},

@@ -19,7 +19,6 @@ Value reshapedBack(Call &call, Value base, Value written, unsigned) {
 }
 
 void same(Call &call) { call.set(call.value("self")); }
-Value sameBack(Call &, Value, Value written, unsigned) { return written; }
 
 void detach(Call &call) { call.set(call.make<model::StopGradientOp>(call.value("self"))); }
 
