@@ -13,8 +13,16 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <map>
+#include <numeric>
 
 namespace sluice::test {
+
+/// `from`, `from` + 1, ...
+inline std::vector<float> iota(std::size_t count, float from) {
+  std::vector<float> values(count);
+  std::iota(values.begin(), values.end(), from);
+  return values;
+}
 
 /// A folder of the running test, empty at the start and removed at the end.
 class TemporaryFolder {

@@ -7,18 +7,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <numeric>
 
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-std::vector<float> iota(std::size_t count, float from) {
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), from);
-  return values;
-}
 
 /// A tensor of the list, as JSON.
 struct Given {

@@ -3,18 +3,10 @@
 #include "runtime/train/Checkpoint.h"
 #include "test/unit/train/Fixture.h"
 
-#include <numeric>
-
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-std::vector<float> iota(std::size_t count, float from) {
-  std::vector<float> values(count);
-  std::iota(values.begin(), values.end(), from);
-  return values;
-}
 
 struct Given {
   std::string name;
