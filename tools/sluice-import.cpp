@@ -11,6 +11,7 @@
 #include "tools/Process.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <CLI/CLI.hpp>
@@ -77,37 +78,43 @@ static Status parseInputs(const std::vector<std::string> &inputs, const std::vec
   return Status::ok();
 }
 
-/// The parameters as safetensors, one after another.
-static Status writeWeights(const std::string &path, std::vector<exported::ExportedWeight> weights) {
+/// Parameters and states as safetensors, in parts of at most 1 MiB.
+static Status writeWeights(const std::string &path, const exported::ImportedArchive &imported) {
   std::vector<SafetensorsTensor> tensors;
-  for (exported::ExportedWeight &weight : weights)
-    tensors.push_back({weight.name, weight.isDouble ? "F64" : "F32", weight.shape,
-                       [weight = std::move(weight)](const SafetensorsTensor::Sink &sink) -> Status {
-                         SLUICE_ASSIGN_OR_RETURN(const std::vector<double> values, weight.read());
-                         if (weight.isDouble)
-                           return sink(std::as_bytes(std::span(values)));
-                         const std::vector<float> floats(values.begin(), values.end());
-                         return sink(std::as_bytes(std::span(floats)));
+  for (const auto &[name, tensor] : imported.weights) {
+    SLUICE_RETURN_IF_ERROR(tensor->readable);
+    tensors.push_back({name, tensor->dtype, tensor->shape,
+                       [&archive = *imported.archive, tensor](const SafetensorsTensor::Sink &sink) -> Status {
+                         const std::uint64_t bytes = tensor->bytesInOrder();
+                         std::vector<std::byte> part(std::min<std::uint64_t>(bytes, 1 << 20));
+                         for (std::uint64_t at = 0; at < bytes; at += part.size()) {
+                           part.resize(std::min<std::uint64_t>(part.size(), bytes - at));
+                           SLUICE_RETURN_IF_ERROR(archive.read(*tensor, at, part));
+                           SLUICE_RETURN_IF_ERROR(sink(part));
+                         }
+                         return Status::ok();
                        }});
+  }
   return writeSafetensors(path, std::move(tensors));
 }
 
 static Status importExport(const std::string &archive, exported::ExportOptions &options,
                            const std::vector<std::string> &inputs, const std::vector<std::string> &symbols,
-                           const std::string &weights, bool showReport, const std::string &output) {
+                           const std::string &weights, bool showReport, bool showJson, const std::string &output) {
   SLUICE_RETURN_IF_ERROR(parseInputs(inputs, symbols, options));
   SLUICE_RETURN_IF_ERROR(checkNoInput(output, {archive}));
   SLUICE_RETURN_IF_ERROR(checkNoInput(weights, {archive}));
   mlir::MLIRContext context;
   SLUICE_ASSIGN_OR_RETURN(exported::ImportedArchive imported, exported::importArchive(&context, archive, options));
   if (showReport)
-    for (const std::string &line : imported.report.lines)
+    for (const std::string &line : imported.report.lines())
       llvm::errs() << line << "\n";
   for (const std::string &warning : imported.report.warnings)
     llvm::errs() << messageText(inputError(warning), false, Severity::warning);
-  if (!weights.empty())
-    SLUICE_RETURN_IF_ERROR(writeWeights(weights, std::move(imported.weights)));
-  return writeOutput(output, printModule(imported.module.get()));
+  if (!weights.empty() && weights != "none")
+    SLUICE_RETURN_IF_ERROR(writeWeights(weights, imported));
+  SLUICE_RETURN_IF_ERROR(writeOutput(output, printModule(imported.module.get())));
+  return showJson ? writeOutput("-", llvm::formatv("{0:2}\n", imported.report.json()).str()) : Status::ok();
 }
 
 int main(int argc, char **argv) {
@@ -137,7 +144,7 @@ int main(int argc, char **argv) {
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
 
   std::string archive, weights;
-  bool showReport = false;
+  bool showReport = false, showJson = false;
   exported::ExportOptions exportOptions;
   std::vector<std::string> inputs, symbols;
   double exportDropout = 0;
@@ -145,16 +152,21 @@ int main(int argc, char **argv) {
   exportCommand->add_option("archive", archive, "the .pt2 file");
   exportCommand->add_flag("--list", list, "print the ops that are supported");
   exportCommand->add_option("--weights", weights,
-                            "write the parameters to this safetensors file, for sluice-train --init");
+                            "write parameters and states to this safetensors file, for sluice-train --init");
   exportCommand->add_flag("--report", showReport, "print what became of the graph: blocks, parameters, composite ops");
+  exportCommand->add_flag("--json", showJson, "print the report as JSON on standard output");
   exportCommand->add_option("--loss", exportOptions.loss, "the output that is the loss");
-  exportCommand->add_option("--set", symbols, "SYMBOL=SIZE of a dynamic size");
+  exportCommand->add_option("--batch", exportOptions.batch, "rows of one rank's micro-batch, where they are dynamic")
+      ->check(extent);
+  exportCommand->add_option("--set", symbols, "SYMBOL=SIZE of another dynamic size");
   exportCommand->add_option("--inputs", inputs, "NAME=tokens:VOCABULARY: the input is a row of tokens")->delimiter(',');
   exportCommand->add_option("--blocks", exportOptions.blocks, "globs of the modules that are blocks")->delimiter(',');
   const CLI::Option *exportDropoutOption =
       exportCommand->add_option("--dropout", exportDropout, "replaces the rate of every dropout");
   exportCommand->add_flag("--allow-decomposed", exportOptions.allowDecomposed,
                           "accepts a program after run_decompositions(), which has lost torch.no_grad()");
+  exportCommand->add_flag("--initialize", exportOptions.initialize,
+                          "begin as torch's modules of these types begin, not with the values of the archive");
   exportCommand->add_option("-o,--output", output, "the file to write, - for standard output");
 
   CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");
@@ -174,9 +186,11 @@ int main(int argc, char **argv) {
       return report(Status(StatusCode::usage, "missing archive, expected the .pt2 file of torch.export.save"));
     if (const Status status = checkOutput(output); !status.isOk())
       return report(status);
+    if (showJson && output == "-")
+      return report(Status(StatusCode::usage, "--json prints on standard output, expected a file for --output"));
     if (const Status status = readDropout(*exportDropoutOption, exportDropout, exportOptions.dropout); !status.isOk())
       return report(status);
-    return report(importExport(archive, exportOptions, inputs, symbols, weights, showReport, output));
+    return report(importExport(archive, exportOptions, inputs, symbols, weights, showReport, showJson, output));
   }
   if (const Status status = readDropout(*dropoutOption, dropout, options.dropout); !status.isOk())
     return report(status);

@@ -37,6 +37,7 @@ const DiscardableAttribute ofFunction[] = {
 const DiscardableAttribute ofArgument[] = {
     {inputName, "a string", isOfClass<StringAttr>},
     {limitName, "an integer of at least 1", isIntegerFrom<1>},
+    {valuesName, "the elements of a tensor", isOfClass<DenseElementsAttr>},
     {idName, "an integer of at least 0", isIntegerFrom<0>},
 };
 

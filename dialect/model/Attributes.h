@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral entryName = ModelDialect::EntryAttrHelper::
 // On arguments and results of entry points.
 inline constexpr llvm::StringLiteral inputName = ModelDialect::InputAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral limitName = ModelDialect::LimitAttrHelper::getNameStr();
+/// The values of an input that is a constant. The plan has their bytes and the host copies them in each step, so an
+/// entry point has few; a larger constant is a frozen parameter.
+inline constexpr std::int64_t mostConstantBytes = std::int64_t(1) << 20;
+inline constexpr llvm::StringLiteral valuesName = ModelDialect::ValuesAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral idName = ModelDialect::IdAttrHelper::getNameStr();
 inline constexpr llvm::StringLiteral outputName = ModelDialect::OutputAttrHelper::getNameStr();
 // On ops.

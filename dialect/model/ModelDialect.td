@@ -69,6 +69,7 @@ def Model_Dialect : Dialect {
     // On arguments and results of entry points.
     "::mlir::StringAttr":$input,
     "::mlir::IntegerAttr":$limit,
+    "::mlir::DenseElementsAttr":$values,
     "::mlir::IntegerAttr":$id,
     "::mlir::StringAttr":$output,
     // On ops.

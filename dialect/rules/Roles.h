@@ -36,19 +36,19 @@ constexpr bool addsGradients(AxisRole role) { return dividesRows(role) || role =
 // Ports
 //===----------------------------------------------------------------------===//
 
-/// The role of a step input or output by its name; `data` for another name.
+/// The role of a step input or output by its name; `data` for another name. No name implies a constant.
 PortRole impliedPortRole(PortDirection direction, llvm::StringRef name);
 /// The name that the compiler gives a port of the role.
 llvm::StringRef nameOf(PortRole role);
 
-/// True for an input that the host computes for each step; data fill the others.
+/// True for an input that the host computes for each step, or takes from the plan; data fill the others.
 constexpr bool isWrittenByHost(PortRole role) {
   return role == PortRole::learning_rate || role == PortRole::step || role == PortRole::seed || role == PortRole::row ||
-         role == PortRole::loss_scale;
+         role == PortRole::loss_scale || role == PortRole::constant;
 }
 /// True for such an input that a model may declare. The compiler adds the others.
 constexpr bool isDeclaredByModel(PortRole role) {
-  return role == PortRole::step || role == PortRole::seed || role == PortRole::row;
+  return role == PortRole::step || role == PortRole::seed || role == PortRole::row || role == PortRole::constant;
 }
 /// True for an input that has one value on all ranks and in all micro-batches.
 constexpr bool isEqualOnAllRanks(PortRole role) { return isWrittenByHost(role) && role != PortRole::row; }

@@ -2,6 +2,7 @@
 #include "passes/emit/EmitContext.h"
 
 #include "dialect/model/Model.h"
+#include "runtime/base/Text.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/Path.h"
@@ -74,12 +75,15 @@ std::vector<std::unique_ptr<plan::AttributeT>> attributesOf(llvm::ArrayRef<Named
 }
 
 std::string locationText(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location))
-    return name.getName().str();
-  if (auto file = dyn_cast<FileLineColLoc>(location))
-    return (llvm::sys::path::filename(file.getFilename().getValue()) + ":" + llvm::Twine(file.getLine()) + ":" +
-            llvm::Twine(file.getColumn()))
-        .str();
+  if (auto name = dyn_cast<NameLoc>(location)) {
+    // The module, and the line that calls the op where an importer knows it.
+    const bool hasLine = isa<FileLineColLoc>(name.getChildLoc());
+    return name.getName().str() + (hasLine ? " (" + locationText(name.getChildLoc()) + ")" : "");
+  }
+  if (auto file = dyn_cast<FileLineColLoc>(location)) {
+    const std::string column = file.getColumn() > 0 ? concat(":", file.getColumn()) : "";
+    return concat(llvm::sys::path::filename(file.getFilename().getValue()).str(), ":", file.getLine(), column);
+  }
   if (auto call = dyn_cast<CallSiteLoc>(location))
     return locationText(call.getCallee());
   if (auto fused = dyn_cast<FusedLoc>(location))

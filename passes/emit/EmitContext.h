@@ -50,7 +50,8 @@ std::unique_ptr<plan::ValidT> validOf(EmitContext &context, plan_ir::ValidAttr v
 std::unique_ptr<plan::ViewT> viewOf(EmitContext &context, plan_ir::ViewAttr view);
 /// Integers, floats, lists; texts as the list of their bytes.
 std::vector<std::unique_ptr<plan::AttributeT>> attributesOf(llvm::ArrayRef<mlir::NamedAttribute> attributes);
-/// A name or `file:line:column` without folders; empty if nothing is known.
+/// "file:line:column" without folders, or a name with the line that an importer knows: "h.0.attn (model.py:41)"; empty
+/// if nothing is known.
 std::string locationText(mlir::Location location);
 
 /// Mesh, streams, arenas, units, buffers, parameters.

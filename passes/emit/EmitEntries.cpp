@@ -128,6 +128,18 @@ private:
   EmitContext &context;
 };
 
+/// The elements of a constant in row-major order, as little-endian bytes.
+static std::vector<std::uint8_t> bytesOf(DenseElementsAttr values) {
+  const llvm::ArrayRef<char> raw = values.getRawData();
+  std::vector<std::uint8_t> bytes(raw.begin(), raw.end());
+  if (values.isSplat()) {
+    bytes.clear();
+    for (std::int64_t i = 0; i < values.getNumElements(); ++i)
+      bytes.insert(bytes.end(), raw.begin(), raw.end());
+  }
+  return bytes;
+}
+
 std::unique_ptr<plan::PortT> portOf(EmitContext &context, plan_ir::PortOp op) {
   auto port = std::make_unique<plan::PortT>();
   port->name = op.getName().str();
@@ -135,6 +147,8 @@ std::unique_ptr<plan::PortT> portOf(EmitContext &context, plan_ir::PortOp op) {
   port->per_repetition = op.getPerRepetition();
   port->limit = op.getLimit();
   port->role = planEnum<plan::PortRole>(op.getRole());
+  if (auto values = dyn_cast_if_present<DenseElementsAttr>(op.getValuesAttr()))
+    port->values = bytesOf(values);
   return port;
 }
 

@@ -29,8 +29,10 @@ public:
       define(argument, id.getInt());
       program.inputs.push_back(id.getInt());
       program.input_names.push_back(nameOf(name ? name.getValue() : ""));
-      program.input_roles.push_back(
-          planEnum<plan::PortRole>(name ? impliedPortRole(PortDirection::input, name) : PortRole::data));
+      const bool isConstant = function.getArgAttr(argument.getArgNumber(), model::valuesName) != nullptr;
+      program.input_roles.push_back(planEnum<plan::PortRole>(isConstant ? PortRole::constant
+                                                             : name     ? impliedPortRole(PortDirection::input, name)
+                                                                        : PortRole::data));
     }
     writeBlock(function.getBody().front());
     for (OpOperand &result : function.getBody().front().getTerminator()->getOpOperands()) {

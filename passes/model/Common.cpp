@@ -50,6 +50,8 @@ FloatType sluice::elementType(MLIRContext *context, Precision precision) {
 }
 
 PortRole sluice::inputRole(func::FuncOp function, unsigned index) {
+  if (function.getArgAttr(index, model::valuesName))
+    return PortRole::constant;
   auto input = function.getArgAttrOfType<StringAttr>(index, model::inputName);
   return input ? impliedPortRole(PortDirection::input, input) : PortRole::data;
 }

@@ -41,12 +41,8 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     module.push_back(evaluation);
     if (failed(evaluateOps(evaluation)))
       return signalPassFailure();
-    // A write of the value that was read is erased.
-    evaluation.walk([](model::WriteOp write) {
-      auto read = write.getValue().getDefiningOp<model::ReadOp>();
-      if (read && read.getParameter() == write.getParameter() && read.getState() == write.getState())
-        write.erase();
-    });
+    // An evaluation changes no state.
+    evaluation.walk([](model::WriteOp write) { write.erase(); });
     // Inputs that only training needs are removed.
     for (unsigned i = evaluation.getNumArguments(); i-- > 0;) {
       bool isOfStep = isDeclaredByModel(inputRole(evaluation, i));

@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/StringSet.h"
 
+#include <map>
+
 namespace sluice {
 #define GEN_PASS_DEF_VERIFYINPUT
 #include "passes/model/Passes.h.inc"
@@ -132,12 +134,37 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
     return success();
   }
 
+  static LogicalResult verifyConstant(func::FuncOp function, unsigned index, llvm::StringRef name) {
+    auto values = function.getArgAttrOfType<DenseElementsAttr>(index, model::valuesName);
+    const Type type = function.getArgumentTypes()[index];
+    if (values.getType() != type)
+      return function.emitError("constant '")
+             << name << "' of '@" << function.getName() << "', expected values of type " << type << " but got "
+             << values.getType();
+    std::int64_t bytes = 0;
+    for (unsigned i = 0; i <= index; ++i)
+      if (inputRole(function, i) == PortRole::constant) {
+        auto tensor = cast<RankedTensorType>(function.getArgumentTypes()[i]);
+        bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+      }
+    if (bytes > model::mostConstantBytes)
+      return function.emitError("constants of '@")
+             << function.getName() << "', expected at most " << model::mostConstantBytes << " bytes but got " << bytes
+             << " up to '" << name << "': a larger one is a parameter that 'parameters.frozen' names";
+    return success();
+  }
+
   /// Names of inputs that the runtime sets.
   static LogicalResult verifyStepInputs(func::FuncOp function) {
     auto integer = RankedTensorType::get({}, IntegerType::get(function.getContext(), 64));
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       llvm::StringRef name = function.getArgAttrOfType<StringAttr>(i, model::inputName).getValue();
       const PortRole role = inputRole(function, i);
+      if (role == PortRole::constant) {
+        if (failed(verifyConstant(function, i, name)))
+          return failure();
+        continue;
+      }
       if (isDeclaredByModel(role) && function.getArgumentTypes()[i] != integer)
         return function.emitError("input '") << name << "' of '@" << function.getName() << "', expected " << integer
                                              << " but got " << function.getArgumentTypes()[i];
@@ -175,8 +202,8 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
       else
         error << "has another number of rows than " << origin << ", expected " << rows << " but got "
               << type.getDimSize(0);
-      error.attachNote() << "the first dim of an input is the rows of one rank's micro-batch; a constant is a "
-                            "'model.constant', or a parameter that 'parameters.frozen' names";
+      error.attachNote() << "the first dim of an input is the rows of one rank's micro-batch; a constant has "
+                            "'model.values', or is a parameter that 'parameters.frozen' names";
       return failure();
     }
     return success();
@@ -237,7 +264,38 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
         return op->emitError("op '") << op->getName() << "' in an entry point is not a compute op of the model dialect";
       return WalkResult::advance();
     });
-    return failure(result.wasInterrupted());
+    return failure(result.wasInterrupted() || failed(verifySources(function)));
+  }
+
+  /// A state may get the value of another one as it was read, but the copies have an order only without cycles. A
+  /// parameter is gathered for the ops that compute with it.
+  static LogicalResult verifySources(func::FuncOp function) {
+    std::map<llvm::StringRef, llvm::StringRef> sources;
+    const WalkResult result = function.walk([&](model::WriteOp write) -> WalkResult {
+      Value value = write.getValue();
+      while (auto view = value.getDefiningOp<ViewOpInterface>())
+        value = view->getOperand(0);
+      auto read = value.getDefiningOp<model::ReadOp>();
+      if (!read || read.getParameter() == write.getParameter())
+        return WalkResult::advance();
+      auto source = SymbolTable::lookupNearestSymbolFrom<model::ParameterOp>(read, read.getParameterAttr());
+      if (source && !source.isState())
+        return write.emitError("state '") << write.getParameter() << "' is a copy of the parameter '"
+                                          << read.getParameter() << "', expected a value that an op computes";
+      sources[write.getParameter()] = read.getParameter();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+    for (const auto &[state, source] : sources) {
+      auto next = sources.find(source);
+      for (std::size_t steps = 0; next != sources.end() && next->first != state && steps < sources.size(); ++steps)
+        next = sources.find(next->second);
+      if (next != sources.end() && next->first == state)
+        return function.emitError("states '") << state << "' and '" << source << "' of '@" << function.getName()
+                                              << "' exchange their values, expected a new value for one of them";
+    }
+    return success();
   }
 };
 

@@ -46,7 +46,7 @@ private:
   void emitSection(spmd::SectionOp section, bool isLast);
   void emitInputs(spmd::SectionOp section, bool isLast);
   void emitOutputs(llvm::function_ref<bool(Operation *)> isDue);
-  void emitDonations();
+  void emitDonations(spmd::SectionOp section);
 
   func::FuncOp function;
   const BufferAssignment &assignment;
@@ -106,17 +106,16 @@ void EntryLowering::emitPort(const Port &port) {
     BlockArgument argument = function.getArgument(port.index);
     auto limit = function.getArgAttrOfType<IntegerAttr>(port.index, model::limitName);
     const StringRef name = function.getArgAttrOfType<StringAttr>(port.index, spmd::inputName);
-    auto op = plan_ir::PortOp::create(builder, argument.getLoc(), PortDirection::input, name,
-                                      impliedPortRole(PortDirection::input, name), hostView(port, typeOf(argument)));
-    op.setPerRepetition(port.perRepetition);
-    if (limit)
-      op.setLimit(limit.getInt());
+    auto values = function.getArgAttrOfType<DenseElementsAttr>(port.index, model::valuesName);
+    const PortRole role = values ? PortRole::constant : impliedPortRole(PortDirection::input, name);
+    plan_ir::PortOp::create(builder, argument.getLoc(), PortDirection::input, name, role,
+                            hostView(port, typeOf(argument)), port.perRepetition, limit ? limit.getInt() : 0, values);
     return;
   }
   auto type = cast<RankedTensorType>(function.getResultTypes()[port.index]);
   const StringRef name = function.getResultAttrOfType<StringAttr>(port.index, spmd::outputName);
   plan_ir::PortOp::create(builder, function.getLoc(), PortDirection::output, name,
-                          impliedPortRole(PortDirection::output, name), hostView(port, type));
+                          impliedPortRole(PortDirection::output, name), hostView(port, type), false, 0, {});
 }
 
 void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
@@ -134,10 +133,9 @@ void EntryLowering::emitSection(spmd::SectionOp section, bool isLast) {
     if (isLast && section.getRepeat() == 1)
       emitOutputs([&](Operation *producer) { return producer == &inner; });
   }
-  if (!isLast)
-    return;
-  emitOutputs([](Operation *) { return true; });
-  emitDonations();
+  if (isLast)
+    emitOutputs([](Operation *) { return true; });
+  emitDonations(section);
 }
 
 /// Copies to the host the outputs with a producer that `isDue` selects. The last section copies an output as soon as it
@@ -166,17 +164,33 @@ void EntryLowering::emitInputs(spmd::SectionOp section, bool isLast) {
   }
 }
 
-/// Copies new weights and states that are not in the buffers of the old ones.
-void EntryLowering::emitDonations() {
+/// Copies new weights and states of a section that are not in the buffers of the old ones, in each repetition: the next
+/// one reads them. A value that no section computes is an old one, which the first section copies before anything
+/// changes it.
+void EntryLowering::emitDonations(spmd::SectionOp section) {
   Operation *terminator = function.getBody().front().getTerminator();
+  const bool isFirst = section == *function.getOps<spmd::SectionOp>().begin();
+  SmallVector<std::pair<OpOperand *, int>> copies;
   for (OpOperand &operand : terminator->getOpOperands()) {
     const int target = assignment.donated(operand.getOperandNumber());
-    const Place &place = assignment.placeOf(operand.get());
-    if (target < 0 || place.buffer == target)
-      continue;
-    const RankedTensorType type = typeOf(operand.get());
-    writer.writeCopy(terminator->getLoc(), writer.view(place, type),
-                     writer.view({target, denseLayout(type.getShape())}, type));
+    Operation *producer = operand.get().getDefiningOp();
+    if (target >= 0 && assignment.placeOf(operand.get()).buffer != target && (producer ? producer == section : isFirst))
+      copies.emplace_back(&operand, target);
+  }
+  // A buffer is read before it is written. VerifyInput refuses states that exchange their values.
+  while (!copies.empty()) {
+    auto *next = llvm::find_if(copies, [&](const auto &copy) {
+      return llvm::none_of(copies, [&](const auto &other) {
+        return &other != &copy && assignment.placeOf(other.first->get()).buffer == copy.second;
+      });
+    });
+    if (next == copies.end())
+      llvm::report_fatal_error("states that exchange their values");
+    const Value value = next->first->get();
+    const RankedTensorType type = typeOf(value);
+    writer.writeCopy(terminator->getLoc(), writer.view(assignment.placeOf(value), type),
+                     writer.view({next->second, denseLayout(type.getShape())}, type));
+    copies.erase(next);
   }
 }
 

@@ -131,9 +131,10 @@ void EntryPartitioner::addArguments() {
     function.removeArgAttr(i, builder.getStringAttr(model::inputName));
     function.setArgAttr(i, spmd::inputName, name);
     BlockArgument argument = function.getArgument(i);
-    // Each micro-batch has its tensors and the number of its first row; other scalars are of the step.
-    bool isOfRows = cast<RankedTensorType>(argument.getType()).getRank() > 0 ||
-                    impliedPortRole(PortDirection::input, name) == PortRole::row;
+    // Each micro-batch has its tensors and the number of its first row; other scalars, and constants, are of the step.
+    const bool isConstant = function.getArgAttr(i, model::valuesName) != nullptr;
+    const bool isOfRows = !isConstant && (cast<RankedTensorType>(argument.getType()).getRank() > 0 ||
+                                          impliedPortRole(PortDirection::input, name) == PortRole::row);
     if (isTrain && isOfRows && llvm::any_of(argument.getUsers(), [](Operation *user) { return !isUpdate(user); }))
       function.setArgAttr(i, spmd::perRepetitionName, builder.getUnitAttr());
   }

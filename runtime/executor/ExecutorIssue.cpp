@@ -4,6 +4,7 @@
 #include "runtime/executor/PlanExecutor.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sluice {
 
@@ -19,7 +20,24 @@ Status PlanExecutor::runEntry(std::string_view name) {
     return unknown("entry point", name);
   const cuda::NvtxRange range(context.ranges,
                               plan().entries[static_cast<std::size_t>(entry - entries.begin())]->name.c_str());
+  SLUICE_RETURN_IF_ERROR(writeConstants(*entry));
   return backend->records() && recording ? replay(*entry) : issue(*entry, /*isRecorded=*/false);
+}
+
+/// Another entry point may have used the memory of the constants since the last run of this one.
+Status PlanExecutor::writeConstants(const IssueEntry &entry) {
+  if (holder == &entry ||
+      std::ranges::none_of(entry.inputs, [](const BoundPort &port) { return !port.values.empty(); })) {
+    holder = &entry;
+    return {};
+  }
+  if (busy)
+    SLUICE_RETURN_IF_ERROR(synchronize());
+  for (const BoundPort &port : entry.inputs)
+    if (!port.values.empty())
+      std::memcpy(port.memory.base, port.values.data(), port.values.size());
+  holder = &entry;
+  return {};
 }
 
 Status PlanExecutor::awaitPorts(std::string_view name) {

@@ -317,7 +317,10 @@ Status PlanExecutor::bindPorts(const plan::EntryT &entry, const std::vector<std:
     memory.limit = port->limit;
     memory.base = static_cast<std::byte *>(view->operand.data);
     memory.stride = view->stride;
-    bound.push_back({port->name, port->role, std::move(memory)});
+    if (port->role == plan::PortRole::constant && port->values.size() != memory.bytes)
+      return refusedError(concat(entry.name, ", port '", port->name, "', expected ", memory.bytes,
+                                 " bytes of values but got ", port->values.size()));
+    bound.push_back({port->name, port->role, std::move(memory), port->values});
   }
   return {};
 }

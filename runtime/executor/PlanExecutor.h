@@ -50,6 +50,8 @@ struct BoundPort {
   std::string_view name;
   plan::PortRole role = plan::PortRole::data;
   PortMemory memory;
+  /// Of a constant.
+  std::span<const std::uint8_t> values;
 };
 
 struct IssueEntry {
@@ -126,6 +128,7 @@ private:
   void writeSeed(const IssueEntry &entry) const;
 
   //===--- Issue ---===//
+  Status writeConstants(const IssueEntry &entry);
   RankMemory memory() const;
   /// Null if the ranks share a GPU, or have none.
   DeviceWorld *deviceWorld() const;
@@ -151,6 +154,8 @@ private:
   EventId firstEvent = 0, firstJoinEvent = 0, nextPortEvent = 0;
   /// The entry point issued last, if its records are the ones that carried waits are for; null otherwise.
   const IssueEntry *follows = nullptr;
+  /// The entry point that ran last, whose constants are in its ports.
+  const IssueEntry *holder = nullptr;
   /// True if work was issued after the last time that all streams were idle.
   bool busy = false;
   std::vector<void *> workspaces;

@@ -23,7 +23,7 @@ namespace sluice {
 
 /// Readers accept only this major version.
 inline constexpr std::uint32_t planMajor = 3;
-inline constexpr std::uint32_t planMinor = 0;
+inline constexpr std::uint32_t planMinor = 1;
 
 inline DType baseType(plan::DType dtype) { return static_cast<DType>(dtype); }
 

@@ -37,7 +37,7 @@ std::string_view nameOf(plan::PortRole role) {
 
 plan::PortRole impliedPortRole(std::string_view name) {
   for (plan::PortRole role : plan::EnumValuesPortRole())
-    if (nameOf(role) == name)
+    if (nameOf(role) == name && role != plan::PortRole::constant)
       return role;
   return plan::PortRole::data;
 }

@@ -17,16 +17,16 @@ constexpr bool dividesRows(plan::AxisRole role) {
   return role == plan::AxisRole::replicate || role == plan::AxisRole::shard;
 }
 
-/// True for an input that the host computes for each step; data fill the others.
+/// True for an input that the host computes for each step, or takes from the plan; data fill the others.
 constexpr bool isWrittenByHost(plan::PortRole role) {
   using enum plan::PortRole;
-  return role == learning_rate || role == step || role == seed || role == row || role == loss_scale;
+  return role == learning_rate || role == step || role == seed || role == row || role == loss_scale || role == constant;
 }
 
 /// True for an input that has one value on all ranks and in all micro-batches.
 constexpr bool isEqualOnAllRanks(plan::PortRole role) { return isWrittenByHost(role) && role != plan::PortRole::row; }
 
-/// The port with a role, or null. An entry point has at most one of each role but `data`.
+/// The port with a role, or null. An entry point has at most one of each role but `data` and `constant`.
 const plan::PortT *findInput(const plan::EntryT &entry, plan::PortRole role);
 const plan::PortT *findOutput(const plan::EntryT &entry, plan::PortRole role);
 
@@ -37,7 +37,7 @@ inline bool hasUpdate(const plan::EntryT &entry) { return findInput(entry, plan:
 std::string_view nameOf(plan::PortRole role);
 
 /// The role that a name implies; a printer names only other roles. Sub-axes have the role of their axis. An unknown
-/// name implies `data`, and no role of an axis, stream or section.
+/// name implies `data`, and no role of an axis, stream or section; none implies a constant.
 plan::PortRole impliedPortRole(std::string_view name);
 std::optional<plan::AxisRole> impliedAxisRole(std::string_view name);
 std::optional<plan::StreamKind> impliedStreamKind(std::string_view name);

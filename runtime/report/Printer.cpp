@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/report/Printer.h"
 
+#include "runtime/base/Sha256.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Roles.h"
 
@@ -157,7 +158,8 @@ void printEntry(const plan::PlanT &plan, const plan::EntryT &entry, std::string 
 std::string printPort(const plan::PlanT &plan, const plan::PortT &port) {
   return concat(otherRole(port.role, std::optional(impliedPortRole(port.name)), plan::EnumNamePortRole), " ",
                 printView(plan, *port.view), port.per_repetition ? " per repetition" : "",
-                port.limit == 0 ? std::string() : concat(" below ", port.limit));
+                port.limit == 0 ? std::string() : concat(" below ", port.limit),
+                port.values.empty() ? std::string() : concat(" sha256 ", toHex(sha256(port.values))));
 }
 
 std::string printView(const plan::PlanT &plan, const plan::ViewT &view) {

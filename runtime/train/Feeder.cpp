@@ -42,7 +42,7 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   for (const auto &port : entry.inputs)
     if (!isWrittenByHost(port->role))
       feeder.ports.push_back(port.get());
-    else if (elementCount(port->view->shape).value_or(0) != 1)
+    else if (port->role != plan::PortRole::constant && elementCount(port->view->shape).value_or(0) != 1)
       return refusedError(fmt::format("input '{}' of entry point '{}', expected a scalar of the step but got shape {}",
                                       port->name, entry.name, formatShape(port->view->shape)))
           .withNote("rename the input of the model");

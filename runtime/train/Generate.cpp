@@ -40,7 +40,7 @@ static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, con
     return inputError("the plan has no entry point 'logits'").withNote("models imported by sluice-import hf have one");
   const plan::EntryT &entry = *plan.entries[index];
   for (const auto &port : entry.inputs)
-    if (port->role != plan::PortRole::tokens)
+    if (port->role != plan::PortRole::tokens && port->role != plan::PortRole::constant)
       return refusedError(fmt::format("input '{}' of entry point 'logits', expected only 'tokens'", port->name));
   tokens = findInput(entry, plan::PortRole::tokens);
   logits = findOutput(entry, plan::PortRole::logits);

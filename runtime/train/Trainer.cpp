@@ -37,11 +37,16 @@ Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const st
   }
   if (!init.empty())
     return loadWeights(ranks, init);
+  const auto refuse = [](const char *what, const std::string &name) {
+    return refusedError(fmt::format("{} '{}', expected values for it, which its model does not initialize", what, name))
+        .withNote("--init loads weights");
+  };
   for (const auto &parameter : plan.parameters)
     if (!parameter->initializer)
-      return refusedError(fmt::format("parameter '{}', expected values for it, which its model does not initialize",
-                                      parameter->name))
-          .withNote("--init loads weights");
+      return refuse("parameter", parameter->name);
+  for (const auto &variable : plan.variables)
+    if (!variable->initializer)
+      return refuse("state", variable->name);
   return std::vector<DType>();
 }
 

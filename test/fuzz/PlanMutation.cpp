@@ -46,7 +46,7 @@ auto fieldsOf(plan::InstructionT &t) {
   return std::tie(t.operation, t.stream, t.when, t.repetitions, t.phase, t.invocation, t.unit, t.recompute, t.location);
 }
 auto fieldsOf(plan::SectionT &t) { return std::tie(t.name, t.repeat, t.instructions, t.kind); }
-auto fieldsOf(plan::PortT &t) { return std::tie(t.name, t.view, t.per_repetition, t.limit, t.role); }
+auto fieldsOf(plan::PortT &t) { return std::tie(t.name, t.view, t.per_repetition, t.limit, t.role, t.values); }
 auto fieldsOf(plan::EntryT &t) { return std::tie(t.name, t.inputs, t.outputs, t.sections, t.events); }
 auto fieldsOf(plan::StreamT &t) { return std::tie(t.name, t.processor, t.workspace, t.priority, t.kind); }
 auto fieldsOf(plan::InitializerT &t) { return std::tie(t.kind, t.a, t.b, t.zero_row); }

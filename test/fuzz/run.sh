@@ -14,6 +14,7 @@ shift 3
 # Longer inputs are cut off.
 length=4096
 [[ $name == *plan ]] && length=131072
+[[ $name == export ]] && length=16384
 mkdir -p "$build" "$folder"
 kept=$root/test/fuzz/corpus/$name
 [[ -d $kept ]] && set -- "$kept" "$@"

@@ -56,26 +56,26 @@ def expect_tensor(found, wanted, element, norm, floor, what, ignored=None):
 def check_model(name):
     reference = expected(name)
     wanted = tensors_of_bytes((EXPORT / name / "expected.safetensors").read_bytes())
-    frozen, ties = set(reference["frozen"]), reference["ties"]
+    frozen, ties, states = set(reference["frozen"]), reference["ties"], set(reference["buffers"])
     start = tensors(imported(name).with_suffix(".safetensors").read_bytes())
-    expect_equal(sorted(start), sorted(set(reference["parameters"]) - set(ties)), f"{name}: parameters")
+    expect_equal(sorted(start), sorted((set(reference["parameters"]) - set(ties)) | states), f"{name}: parameters and states")
 
     done = run_of(name, adamw(name), 3)
     for step, (loss, target, spread) in enumerate(zip(done.loss, reference["losses"], reference["loss_spread"])):
         expect(abs(loss - target) <= 1e-5 * max(1, abs(target)) + spread, f"{name}: step {step}, expected the loss {target} but got {loss}")
 
     gradients = tensors(run_of(name, ["optimizer.name=sgd", f"optimizer.lr={RATE}"], 1).weights)
-    names = [key for key in start if key not in frozen]
+    names = [key for key in start if key not in frozen | states]
     expect(len(names) > 0, f"{name}: no gradients")
     for key in names:
         found = [(a - b) / RATE for a, b in zip(start[key], gradients[key])]
         expect_tensor(found, wanted[f"grad.{key}"], 1e-4, 1e-5, 10 * reference["grad_error_f32"][key], f"{name}: gradient of '{key}'")
 
     after = tensors(run_of(name, adamw(name), reference["adamw_steps"]).weights)
-    noise = {key: wanted.get(f"adamw_noise.{key}", ()) for key in names}
-    for key in names:
-        expect_tensor(after[key], wanted[f"adamw.{key}"], 1e-4, 1e-5, 0, f"{name}: '{key}' after AdamW", noise[key])
-    left_out, total = sum(map(sum, noise.values())), sum(len(start[key]) for key in names)
+    noise = {key: wanted.get(f"adamw_noise.{key}", ()) for key in [*names, *states]}
+    for key in noise:
+        expect_tensor(after[f"rank0.{key}" if key in states else key], wanted[f"adamw.{key}"], 1e-4, 1e-5, 0, f"{name}: '{key}' after AdamW", noise[key])
+    left_out, total = sum(map(sum, noise.values())), sum(len(start[key]) for key in noise)
     expect(left_out < 0.2 * total, f"{name}: {left_out} of {total} elements are noise")
     for key in frozen:
         expect_equal(after[key], start[key], f"{name}: frozen '{key}'")
@@ -105,8 +105,8 @@ def expect_same_start(name, archive, data):
 
 @test
 def weights_in_the_archive():
-    """With a tied parameter, and with buffers."""
-    for name in ("gpt2", "nanogpt-manual"):
+    """With a tied parameter, with buffers, and with states."""
+    for name in ("gpt2", "nanogpt-manual", "ema-target"):
         expect_same_start(name, EXPORT / name / "model.pt2", data_of(name))
 
 
@@ -128,6 +128,11 @@ def weights_with_strides_and_offsets():
 @test
 def dict_output():
     check_model("dict-output")
+
+
+@test
+def ema_target():
+    check_model("ema-target")
 
 
 @test

@@ -72,17 +72,17 @@ def containers():
     expect_refused(SCRATCH / "missing.pt2", "missing.pt2")
     expect_refused(product().save(SCRATCH / "deflated.pt2", compression=zipfile.ZIP_DEFLATED), "is compressed, expected a stored entry",
                    "write the file with them, not with a zip program")
-    refuse_files(lambda files: files.pop("models/model.json"), "zip archive without 'models/model.json', expected one of torch.export.save")
+    refuse_files(lambda files: files.pop("models/model.json"), "zip archive, expected one entry 'models/model.json', as torch.export.save writes it, but got 0")
 
     def older(files):
         files.pop("models/model.json")
         files["serialized_exported_program.json"] = "{}"
     refuse_files(older, "it has the layout of torch before 2.8: export it again with a later version")
-    refuse_files(lambda files: files.update(byteorder="big"), "byte order 'big' is not supported, expected 'little'")
-    refuse_files(lambda files: files.update({"models/model.json": "{"}), "'model/models/model.json' is not JSON: ")
-    refuse_files(lambda files: files.update({"models/model.json": "[]"}), "'model/models/model.json', expected a JSON object")
-    refuse_files(lambda files: files.update({"models/model.json": "[" * 300 + "]" * 300}), "'model/models/model.json' nests more than 200 objects and arrays")
-    refuse_files(lambda files: files.update({"data/weights/model_weights_config.json": "{}"}), "'model/data/weights/model_weights_config.json' without 'config'")
+    refuse_files(lambda files: files.update(byteorder="big"), "byte order, expected 'little' but got 'big'")
+    refuse_files(lambda files: files.update({"models/model.json": "{"}), "the program is not JSON: ")
+    refuse_files(lambda files: files.update({"models/model.json": "[]"}), "the program is not a JSON object")
+    refuse_files(lambda files: files.update({"models/model.json": "[" * 300 + "]" * 300}), "the program nests more than 200 objects and arrays")
+    refuse_files(lambda files: files.update({"data/weights/model_weights_config.json": "{}"}), "'model/data/weights/model_weights_config.json' is not a JSON object with 'config'")
 
 
 @test
@@ -105,19 +105,20 @@ def weights():
             (meta if key in meta else config["config"]["w"])[key] = value
         return change
     integers = lambda *values: [{"as_int": value} for value in values]
-    refuse_change(weight("sizes", integers(3, 3)), "'w' reaches beyond its 24 bytes")
+    refuse_change(weight("sizes", integers(3, 3)), "'w' reaches beyond the 24 bytes of its storage")
     refuse_change(weight("sizes", integers(2, 2)), "'w' is 2x3 of type float32 in the program, but 2x2 of type float32 in the weights")
-    refuse_change(weight("strides", integers(1 << 40, 1)), "'w' reaches beyond its 24 bytes")
-    refuse_change(weight("storage_offset", {"as_int": 1}), "'w' reaches beyond its 24 bytes")
-    refuse_change(weight("sizes", integers(-1, 3)), "'w': tensor with sizes -1")
-    refuse_change(weight("sizes", integers(2)), "tensor with as many sizes as strides expected")
-    refuse_change(weight("strides", None), "tensor without 'strides'")
-    refuse_change(weight("dtype", 9), "'w': complex numbers are not supported")
-    refuse_change(weight("dtype", 2), "'w': element type number 2 is not supported, expected that of a float of 16 to 64 bits, of int32, int64, uint8 or bool")
-    refuse_change(weight("layout", 1), "'w': sparse tensors are not supported")
-    refuse_change(weight("use_pickle", True), "'w' is pickled, which is not read")
-    refuse_change(lambda _, config: config["config"]["w"].pop("path_name"), "'w' without 'path_name'")
-    refuse_files(lambda files: files.update({"data/weights/weight_0": ""}), "the archive has no bytes of 'w'")
+    refuse_change(weight("strides", integers(1 << 40, 1)), "'w' reaches beyond the 24 bytes of its storage")
+    refuse_change(weight("storage_offset", {"as_int": 1}), "'w' reaches beyond the 24 bytes of its storage")
+    needs = "tensor 'w' needs a dtype, a storage_offset, and as many sizes as strides of at least 0"
+    for key, value in (("sizes", integers(-1, 3)), ("sizes", integers(2)), ("strides", None)):
+        refuse_change(weight(key, value), needs)
+    refuse_change(weight("dtype", 9), "tensor 'w', expected a dtype such as F32 or BF16 but got complex32")
+    refuse_change(weight("dtype", 2), "'w' is 2x3 of type float32 in the program, but 2x3 of type I8 in the weights")
+    refuse_change(weight("layout", 1), "tensor 'w' is sparse, and sparse tensors are not read")
+    refuse_change(weight("use_pickle", True), "tensor 'w' is pickled, and pickled tensors are not read")
+    refuse_change(lambda _, config: config["config"]["w"].pop("path_name"), "tensor 'w' has no path_name in its list")
+    refuse_change(lambda _, config: config["config"].pop("w"), "the archive does not list the tensor 'w'")
+    refuse_files(lambda files: files.update({"data/weights/weight_0": ""}), "tensor 'w' has no bytes in the archive")
     expect_refused(product(BF16).save(SCRATCH / "bf16.pt2"), "parameter 'w' has the type bfloat16, expected float32",
                    "call .float() before torch.export.export, and set precision.compute in the recipe")
 
@@ -130,9 +131,14 @@ def weights():
                    "make one of them a view in forward")
 
     archive = Archive()
+    x, wide = archive.input("x", [4, 3]), archive.buffer("wide", [1 << 28], values=[1.0], strides=[{"as_int": 0}])
+    archive.output(archive.op("mean.default", [], self=archive.op("linear.default", [4, 2], input=x, weight=archive.parameter("w", [2, 3]))))
+    expect_refused(archive.save(SCRATCH / "wide.pt2"), "a buffer of 268435456 elements, expected at most 134217728")
+
+    archive = Archive()
     x, mask = archive.input("x", [4, 3]), archive.buffer("mask", [4, 3], kind=BOOL, values=[True] * 12)
     archive.output(archive.op("mean.default", [], self=archive.op("linear.default", [4, 2], input=x, weight=archive.parameter("w", [2, 3]))))
-    expect_refused(archive.save(SCRATCH / "buffer.pt2", entries=lambda files: files.update({"data/weights/weight_0": ""})), "the archive has no bytes of 'mask'")
+    expect_refused(archive.save(SCRATCH / "buffer.pt2", entries=lambda files: files.update({"data/weights/weight_0": ""})), "tensor 'mask' has no bytes in the archive")
 
 
 @test
@@ -155,7 +161,7 @@ def schema():
     refuse_change(argument_is({"as_tensor": {}}), "tensor argument without 'name'")
     refuse_change(argument_is({"as_tensor": {"name": "other"}}), "model.py:2: 'aten.mean.default': 'other' has no value")
     refuse_change(first("inputs", [{}]), "input without 'name' or 'arg'")
-    refuse_change(first("outputs", [{"as_sym_int": {"as_int": 1}}]), "model.py:1: 'aten.linear.default': a size as a result")
+    refuse_change(first("outputs", [{"as_sym_int": {"as_int": 1}}]), "model.py:2: 'aten.mean.default': 'linear_0' has no value")
     refuse_change(lambda model, _: model["graph_module"]["graph"]["nodes"].append(1), "node, expected an object")
     refuse_change(lambda model, _: model["graph_module"]["graph"]["nodes"].append({}), "node without 'target'")
     refuse_change(lambda model, _: model["graph_module"]["graph"].pop("nodes"), "graph without 'nodes' or 'tensor_values'")
@@ -193,18 +199,46 @@ def sizes():
         def change(model, _):
             for name in ("x", "linear_0"):
                 model["graph_module"]["graph"]["tensor_values"][name]["sizes"][0] = {"as_expr": {"expr_str": expression, "hint": None}}
+            model["range_constraints"] = {"s0": {"min_val": 1, "max_val": 64}} if "s0" in expression else {}
         return change
-    for expression, wanted in (("s0", "'s0' has no value"), ("4 +", "expected a number or a symbol"), ("(4", "expected ')'"), ("4 4", "expected its end before"),
+    refuse_change(size("s0"), "the archive has dynamic sizes without a value", "--set s0=SIZE, from 1 to 64, dim 0 of input 'x'; or --batch ROWS")
+    for expression, wanted in (("s1 + 1", "'s1' has no value"), ("4 +", "expected a number or a symbol"), ("(4", "expected ')'"), ("4 4", "expected its end before"),
                                ("4 // 0", "expected a divisor above 0 but got 0"), ("Mod(4, 0)", "expected a divisor above 0"),
                                ("99999999999999999999", "it does not fit into 64 bits"), ("9223372036854775807 * 2", "it does not fit into 64 bits"),
-                               ("(" * 200 + "4" + ")" * 200, "it nests more than 100 deep"), ("ceiling(4)", "function 'ceiling' is not supported")):
+                               ("(" * 200 + "4" + ")" * 200, "it nests more than 100 deep"), ("Pow(Integer(2), Integer(-1))", "expected an exponent from 0 to 63"), ("ceiling(4)", "function 'ceiling' is not supported")):
         refuse_change(size(expression), wanted)
-    for expression in ("s0", "2*s0 - 4", "(s0 // 2) + Mod(s0, 3) + 1", "Max(s0, 2)", "-(-4)", "Min(s0, 99)", "FloorDiv(9, 2)"):
+    for expression, wanted in (("Symbol(s0)", "expected the name of a symbol"), ("Symbol('s0'", "expected ')'")):
+        refuse_change(size(expression), wanted, options=["--set", "s0=4"])
+    for expression in ("s0", "2*s0 - 4", "(s0 // 2) + Mod(s0, 3) + 1", "Max(s0, 2)", "-(-4)", "Min(s0, 99)", "FloorDiv(9, 2)", "s0 % 5", "Symbol('s0', positive=True, integer=True)",
+                       "Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(-4))", "Pow(Integer(2), Integer(2))"):
         path = product().save(SCRATCH / "dynamic.pt2", size(expression))
-        run("sluice-import", "export", path, "-o", SCRATCH / "dynamic.mlir", "--set", "s0=4")
+        run("sluice-import", "export", path, "-o", SCRATCH / "dynamic.mlir", *(["--set", "s0=4"] if "s0" in expression else []))
         expect("model.batch = 4" in (SCRATCH / "dynamic.mlir").read_text(), f"{expression}: expected four rows")
+    for options, wanted in ((["--set", "s0=65"], "size 's0', dim 0 of input 'x', expected from 1 to 64 but got 65"), (["--batch", "65"], "but got 65"),
+                            (["--set", "s0=4", "--batch", "8"], "--batch 8: --set gives dim 0 of input 'x' the size 4"),
+                            (["--set", "s7=4"], "--set s7: the archive has no such size, expected 's0'")):
+        expect_refused(product().save(SCRATCH / "dynamic.pt2", size("s0")), wanted, options=options)
+    expect_refused(product().save(SCRATCH / "static.pt2"), "--set s0: the archive has no such size, expected none, because all its sizes are static", options=["--set", "s0=4"])
+    expect_refused(product().save(SCRATCH / "static.pt2"), "--batch: no input has a dynamic first dim", "export with dynamic_shapes, or with inputs of that many rows",
+                   options=["--batch", "4"])
     for given in ("s0", "s0=x", "=4", "s0=0"):
         expect_refused(product().save(SCRATCH / "set.pt2"), "--set, expected SYMBOL=SIZE but got", options=["--set", given], code=2)
+
+
+@test
+def guards():
+    def guarded(*guards):
+        def change(model, _):
+            model["guards_code"] = list(guards)
+        return change
+    run("sluice-import", "export", product().save(SCRATCH / "guard.pt2", guarded("L['x'].size()[0] == 4 and (L['x'].size()[1]*2) % 4 >= 2", "(2*(L['x'].size()[1])) == 6", "L['x'].size()[1] < 4",
+                                                                                 "L['x'].size()[0] > 3", "L['x'].size()[0] <= 4", "L['x'].size()[0] != 3")),
+        "-o", SCRATCH / "guard.mlir")
+    for guard in ("L['x'].size()[0] == L['x'].size()[1]", "L['x'].size()[0] != 4", "(L['x'].size()[0] < 4) and 1 == 1", "L['x'].size()[1] >= 4"):
+        refuse_change(guarded("1 == 1", guard), f"the sizes are not as the program needs them: {guard}")
+    for guard in ("L['x'].stride()[0] == 1", "L['y'].size()[0] == 1", "L['x'].size()[2] == 1", "L[0].size()[2] == 1", "not x"):
+        done = run("sluice-import", "export", product().save(SCRATCH / "guard.pt2", guarded(guard)), "-o", SCRATCH / "guard.mlir")
+        expect(f"warning: a condition of the program is not checked: {guard}" in done.stderr, f"{guard}: expected a warning but got {done.stderr}")
 
 
 @test
@@ -396,17 +430,6 @@ def mutated(value, generator):
 
 NAMES = ["p_w", "add", "view", "linear", "getitem", "transpose_1", "torch.ops.aten.view.default", "torch.ops.aten.add_.Tensor", "torch.ops.aten.cat.default",
          "torch.ops.aten.expand.default", "torch.ops.aten.matmul.default"]
-
-
-@test
-def states_that_differ():
-    archive = Archive()
-    x, w, mean = archive.input("x", [4, 3]), archive.parameter("w", [2, 3]), archive.buffer("mean", [2], [1.0, 2.0])
-    y = archive.op("linear.default", [4, 2], input=x, weight=w)
-    archive.op("add_.Tensor", [2], self=mean, other=1.0)
-    archive.output(archive.op("mean.default", [], self=y))
-    expect_refused(archive.save(SCRATCH / "state.pt2"), "forward writes to the buffer 'mean', whose values are not all equal, which is not supported yet",
-                   "a state of a model begins with one value")
 
 
 @test

@@ -175,15 +175,73 @@ def masks_of_capped_scores():
 
 
 @test
-def masks_of_no_kind_are_computed():
-    """A mask that the op has not, here of blocks of two, is a select; a query without keys gets zeros."""
-    def blocks(archive, q, k, v):
+def masks_of_no_kind_are_constants():
+    """A mask that the op has not, here of blocks of two, is in the plan; its scores are those of a mask that is written out."""
+    def blocks(archive):
         steps = archive.op("floor_divide.default", [WIDTH], I64, self=archive.op("arange.default", [WIDTH], I64, end=WIDTH), other=2)
-        return fused(attn_mask=archive.op("eq.Tensor", [WIDTH, WIDTH], BOOL, other=steps, self=archive.op(
-            "unsqueeze.default", [WIDTH, 1], I64, self=steps, dim=1)))(archive, q, k, v)
-    path = attention(blocks).save(SCRATCH / "blocks.pt2")
-    done = try_run("sluice-import", "export", path, "-o", SCRATCH / "blocks.mlir")
-    expect(done.returncode == 1 and "is neither equal in all elements nor a range, which is not supported yet" in done.stderr, done.stderr)
+        return archive.op("eq.Tensor", [WIDTH, WIDTH], BOOL, other=steps, self=archive.op("unsqueeze.default", [WIDTH, 1], I64, self=steps, dim=1))
+    fused_mask = lambda archive, q, k, v: fused(attn_mask=blocks(archive))(archive, q, k, v)
+    chosen = lambda archive, s: archive.op("where.ScalarOther", SCORES, condition=blocks(archive), self=s, other=float("-inf"))
+    # The scores of a row without keys would be zeros, which takes an op more.
+    found, wanted = (described_and_trained(f"blocks-{i}", attention(form))[1].loss for i, form in enumerate((fused_mask, by_parts(chosen))))
+    expect(len(found) > 1 and all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(found, wanted)), f"expected the losses {wanted} but got {found}")
+    path = attention(fused_mask).save(SCRATCH / "blocks.pt2")
+    found = json.loads(run("sluice-import", "export", path, "-o", SCRATCH / "blocks.mlir", "--json").stdout)
+    expect_equal(found["constants"], {"count": 1, "bytes": WIDTH * WIDTH}, "constants")
+
+
+@test
+def constants_of_more_than_a_mebibyte():
+    archive = Archive()
+    x = archive.input("x", [4, 1024])
+    table = archive.op("mul.Tensor", [300, 1024], self=archive.op("arange.default", [1024], end=1024), other=archive.op(
+        "unsqueeze.default", [300, 1], self=archive.op("arange.default", [300], end=300), dim=1))
+    w = archive.parameter("w", [1024, 1024], payload="w", values=[0.001 * (i % 7) for i in range(1024 * 1024)])
+    y = archive.op("matmul.default", [4, 300], self=archive.op("linear.default", [4, 1024], input=x, weight=w), other=archive.op("t.default", [1024, 300], self=table))
+    archive.output(archive.op("mean.default", [], self=y))
+    done = try_run("sluice-import", "export", archive.save(SCRATCH / "large.pt2"), "-o", SCRATCH / "large.mlir")
+    expect(done.returncode == 1 and "constants of more than 1048576 bytes, up to one of shape " in done.stderr
+           and "make it a parameter of the module with requires_grad=False" in done.stderr, done.stderr)
+
+
+@test
+def dynamic_sizes():
+    """A program with dynamic sizes, and values for them, is that of the same sizes."""
+    def lookup():
+        archive = Archive()
+        x, y = archive.input("x", [7, 5], I64), archive.input("y", [7, 5], I64)
+        h = archive.op("embedding.default", [7, 5, 16], weight=archive.parameter("e", [32, 16]), indices=x)
+        h = archive.op("view.default", [35, 16], self=h, size=[35, 16])
+        h = archive.op("linear.default", [35, 32], input=h, weight=archive.parameter("w", [32, 16]))
+        archive.output(archive.op("cross_entropy_loss.default", [], self=h, target=archive.op("reshape.default", [35], I64, self=y, shape=[-1])))
+        return archive
+    static = lookup().save(SCRATCH / "static.pt2")
+    moving = lookup().save(SCRATCH / "dynamic.pt2", make_dynamic({7: "s17", 5: "s27"}))
+    texts = []
+    for path, options in ((static, []), (moving, ["--batch", "7", "--set", "s27=5"]), (moving, ["--set", "s17=7", "--set", "s27=5"])):
+        run("sluice-import", "export", path, "-o", SCRATCH / "sizes.mlir", *options)
+        texts.append((SCRATCH / "sizes.mlir").read_text().replace('"dynamic"', '"static"'))
+    expect_equal(texts[1], texts[0], "with --batch")
+    expect_equal(texts[2], texts[0], "with --set")
+    run("sluice-import", "export", moving, "-o", SCRATCH / "sizes.mlir", "--batch", "3", "--set", "s27=9")
+    expect("tensor<3x9xi64>" in (SCRATCH / "sizes.mlir").read_text(), "expected inputs of other sizes")
+
+
+@test
+def initial_values_by_module():
+    reference = REFERENCE / "export"
+    text = {}
+    for name in ("nanogpt", "gpt2"):
+        run("sluice-import", "export", reference / name / "model.pt2", "-o", SCRATCH / "initial.mlir", "--initialize")
+        text[name] = (SCRATCH / "initial.mlir").read_text()
+        expect("undefined" not in text[name], f"{name}: a parameter without initial values")
+    expect(re.search(r"@\S*ln_f\.weight : tensor<\d+xf32> ones", text["gpt2"]), text["gpt2"][:2000])
+    expect(re.search(r"@\S*ln_f\.bias : tensor<\d+xf32> zeros", text["gpt2"]), text["gpt2"][:2000])
+    expect(re.search(r"@\S*c_attn\.weight : tensor<\S+> normal\(0\.0+e?\+?0*, (2\.0+e-02|0\.02)\)", text["gpt2"]), text["gpt2"][:2000])
+    expect(re.search(r"@\S*wte\.weight : tensor<\S+> normal\(0\.0\S*, 1\.0", text["gpt2"]), text["gpt2"][:2000])
+    done = try_run("sluice-import", "export", reference / "weight-norm/model.pt2", "-o", SCRATCH / "initial.mlir", "--initialize")
+    expect(done.returncode == 1 and "--initialize: no rule for the initial values of '" in done.stderr and "in a module of type" in done.stderr
+           and "leave out --initialize, and load the module's own values with sluice-train --init" in done.stderr, done.stderr)
 
 
 @test
@@ -193,12 +251,24 @@ def reports():
     archive.output(archive.op("dropout.default", [], input=loss, p=0.1, train=False))
     path = archive.save(SCRATCH / "report.pt2")
     done = run("sluice-import", "export", path, "-o", SCRATCH / "report.mlir", "--report")
-    for text in ("parameters  1 with 192 elements, 0 other names of tied ones", "blocks      0", "         3  matmul",
-                 ": softmax outside of an attention op keeps its weights in memory",
+    for text in ("parameters  1 with 192 elements, 0 other names of tied ones, 0 frozen", "states      0", "constants   0 in 0 B", "blocks      0", "         3  matmul",
+                 "softmax in no attention, 1 times: ", " for the backward, 1 ops on this line",
                  "warning: all 1 dropouts are off: the module was exported in eval mode, and trains without dropout"):
         expect(text in done.stderr, f"expected '{text}' in {done.stderr}")
     whole = run("sluice-import", "export", attention(fused(is_causal=True)).save(SCRATCH / "whole.pt2"), "-o", SCRATCH / "whole.mlir", "--report").stderr
     expect("         1  attention, causal" in whole and "softmax" not in whole and "warning" not in whole, whole)
+    found = json.loads(run("sluice-import", "export", path, "-o", SCRATCH / "report.mlir", "--json").stdout)
+    expect_equal({key: found[key] for key in ("parameters", "states", "constants", "blocks")},
+                 {"parameters": {"count": 1, "elements": 192, "frozen": 0, "ties": 0}, "states": 0, "constants": {"count": 0, "bytes": 0}, "blocks": []}, "report")
+    expect_equal(found["composites"], {"matmul": 3}, "composites")
+    expect_equal([(each["op"], each["composite"], each["count"]) for each in found["missed"]], [("softmax", "attention", 1)], "missed composites")
+    size = 4
+    for extent in SCORES:
+        size *= extent
+    expect_equal(found["missed"][0]["bytes"], size, "bytes of the weights of attention")
+    expect_equal(len(found["warnings"]), 1, "warnings")
+    done = try_run("sluice-import", "export", path, "-o", "-", "--json")
+    expect(done.returncode == 2 and "--json prints on standard output, expected a file for --output" in done.stderr, done.stderr)
 
 
 @test

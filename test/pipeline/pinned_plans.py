@@ -184,7 +184,7 @@ def normalise(text):
     """Replaces digests of bytes, the version of plan.fbs and renamed words by what they were when the digests were written, and removes
     keys of the recipe that were added since. Recipe keys are sorted by their old names."""
     text = re.sub(r"\b[0-9a-f]{64}\b", "<digest>", text)
-    text = re.sub(r"""(?<=version )3\.0(?= catalogue)|(?<="version": ")3\.0(?=")""", "1.1", text)
+    text = re.sub(r"""(?<=version )3\.1(?= catalogue)|(?<="version": ")3\.1(?=")""", "1.1", text)
     text = re.sub(ADDED, "", text, flags=re.M)
     # The guard also reads the clip coefficient and the learning rate since.
     text = re.sub(r"(?<=all_finite\()(%\S+, %\S+), %\S+, %\S+(?=\) ->)", r"\1", text)

@@ -130,3 +130,30 @@ class Archive(Graph):
             for name, data in files.items():
                 archive.writestr(f"model/{name}", data)
         return Path(path)
+
+
+def make_dynamic(symbols):
+    """A change of a program: its extents become symbols, as torch.export writes them, and products of two extents products of symbols."""
+    names = {extent: f"Symbol('{name}', positive=True, integer=True)" for extent, name in symbols.items()}
+    (a, first), (b, second) = names.items()
+    names[a * b] = f"Mul({first}, {second})"
+
+    def expression(extent):
+        return {"as_expr": {"expr_str": names[extent], "hint": {"as_int": extent}}}
+
+    def change(model, _):
+        graph = model["graph_module"]["graph"]
+        for tensor in graph["tensor_values"].values():
+            tensor["sizes"] = [expression(size["as_int"]) if size["as_int"] in names else size for size in tensor["sizes"]]
+        size = f"sym_size_int_{a}"
+        graph["sym_int_values"] = {size: expression(a), "mul": expression(a * b)}
+        for i, (target, inputs, output) in enumerate((("torch.ops.aten.sym_size.int", {"self": {"as_tensor": {"name": graph["inputs"][0]["as_tensor"]["name"]}}, "dim": {"as_int": 0}}, size),
+                                                      ("_operator.mul", {"a": {"as_sym_int": {"as_name": size}}, "b": {"as_int": b}}, "mul"))):
+            graph["nodes"].insert(i, {"target": target, "inputs": [{"name": key, "arg": value, "kind": 1} for key, value in inputs.items()],
+                                      "outputs": [{"as_sym_int": {"as_name": output}}], "metadata": {}, "name": output})
+        for node in graph["nodes"]:
+            for given in node["inputs"]:
+                if a * b in given["arg"].get("as_ints", ()):
+                    given["arg"] = {"as_sym_ints": [{"as_name": "mul"} if size == a * b else {"as_int": size} for size in given["arg"]["as_ints"]]}
+        model["range_constraints"] = {name: {"min_val": 1, "max_val": 64} for name in symbols.values()}
+    return change

@@ -84,8 +84,8 @@ LogicalResult ParameterOp::verify() {
   Type element = cast<RankedTensorType>(getType()).getElementType();
   if (!isState() && !isa<FloatType>(element))
     return emitOpError() << "element type, expected a float, or 'state' on the parameter, but got " << element;
-  if (isState() && (!getInit() || isRandom()))
-    return emitOpError() << "a state begins with one value, expected zeros, ones or constant but got "
+  if (isState() && isRandom())
+    return emitOpError() << "a state begins with one value, expected zeros, ones, constant or undefined but got "
                          << nameOfInitializer(getInit());
   // parameter_c4
   if (!getPadding())

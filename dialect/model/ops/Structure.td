@@ -25,7 +25,7 @@ def Model_ParameterOp : Model_AnyOp<"parameter", [Symbol]> {
     rank, without gradient, never gathered, averaged over ranks only with `statistics.sync`, written by `write` in the forward, once a micro-batch; saved as `rank0.NAME`, `rank1.NAME`, ...).
 
     **Constraints.** (parameter_c1) the initializer is in the table. (parameter_c2) b of `normal` is at least 0; a of `uniform` is at most b. (parameter_c3) the type is one
-    of floats, or there is `state`; a state has an initializer with one value. (parameter_c4) `padding` requires a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
+    of floats, or there is `state`; the initializer of a state is not random. (parameter_c4) `padding` requires a tensor of rank 2 that is `normal` or `uniform`, and is one of its rows.
 
     ```mlir
     model.parameter @wte.weight : tensor<256x64xf32> normal(0.0, 0.02) aliases ["lm_head.weight"]

@@ -108,10 +108,11 @@ def Plan_SectionOp : Plan_Op<"section", [SingleBlock, NoTerminator, NoRegionArgu
 def Plan_PortOp : Plan_Op<"port", [HasParent<"EntryOp">]> {
   let summary = "an input that the host writes before a step, or an output that it reads after it";
   let description = [{
-    See `plan.entry`. The name implies the role, or `(role)` follows. `limit`: exclusive upper bound of an integer input, 0: none.
+    See `plan.entry`. The name implies the role, or `(role)` follows. `limit`: exclusive upper bound of an integer input, 0: none. `values`:
+    those of an input whose role is `constant`.
   }];
   let arguments = (ins Plan_PortDirectionAttr:$direction, StrAttr:$name, Plan_PortRoleAttr:$role, Plan_ViewAttr:$view, UnitAttr:$per_repetition,
-                       DefaultValuedAttr<Plan_Count, "0">:$limit);
+                       DefaultValuedAttr<Plan_Count, "0">:$limit, OptionalAttr<ElementsAttr>:$values);
   let assemblyFormat = "$direction $name custom<PortRole>(ref($direction), ref($name), $role) $view attr-dict";
 }
 

@@ -1,54 +1,20 @@
-//===- Archive.h - the files of a torch.export archive -------------------------------------===//
-//
-// A .pt2 archive is a zip file with one root folder: the program as JSON, and weights and constants as raw bytes of
-// their storages with a JSON list of names. Pickled entries are never read.
-//
-//===----------------------------------------------------------------------===//
+//===- Archive.h - the program and the numbers of a torch.export archive -------------------===//
 #ifndef SLUICE_PASSES_IMPORT_EXPORT_ARCHIVE_H
 #define SLUICE_PASSES_IMPORT_EXPORT_ARCHIVE_H
 
 #include "passes/import/export/Graph.h"
-#include "runtime/base/Zip.h"
+#include "runtime/base/Pt2Archive.h"
 
 namespace sluice::exported {
 
-/// A parameter, buffer or constant of an archive.
-struct StoredTensor {
-  /// The entry with the bytes of its storage; the empty entry of an archive that was exported without data has size 0.
-  std::string entry;
-  TensorMeta meta;
-  bool requiresGradient = false;
-  /// Pickled: it cannot be read.
-  bool isPickled = false;
-};
+/// The JSON object of the program.
+Result<llvm::json::Value> readProgramJson(const Pt2Archive &archive);
 
-class Archive {
-public:
-  static Result<Archive> open(const std::string &path, const SymbolValues &symbols);
+/// The element type of a tensor that can be read; an error if a model has no values of it.
+Result<ScalarType> elementTypeOf(const Pt2Tensor &tensor);
 
-  const std::string &path() const { return zip.path(); }
-  /// The JSON of the program.
-  const llvm::json::Object &model() const { return *program.getAsObject(); }
-  /// By qualified name.
-  const std::map<std::string, StoredTensor> &tensors() const { return stored; }
-  const StoredTensor *find(const std::string &name) const;
-  /// True if the bytes of the tensor are in the archive.
-  bool hasData(const StoredTensor &tensor) const;
-  /// The elements in row-major order, whatever its strides. Integers and booleans become numbers.
-  Result<std::vector<double>> read(const std::string &name, const StoredTensor &tensor) const;
-
-private:
-  explicit Archive(ZipFile zip) : zip(std::move(zip)) {}
-  Status readTensors(const std::string &config, const std::string &folder, const SymbolValues &symbols);
-  Result<llvm::json::Value> readJson(const std::string &name) const;
-
-  ZipFile zip;
-  llvm::json::Value program = nullptr;
-  std::map<std::string, StoredTensor> stored;
-};
-
-/// Bytes of an element.
-std::size_t bytesOf(ScalarType type);
+/// The elements in row-major order. Integers and booleans become numbers.
+Result<std::vector<double>> readNumbers(const Pt2Archive &archive, const Pt2Tensor &tensor);
 
 } // namespace sluice::exported
 

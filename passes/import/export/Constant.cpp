@@ -91,16 +91,26 @@ ConstantPtr exported::makeDense(std::vector<double> values, Shape shape, ScalarT
   });
 }
 
-/// The row of an operand that broadcasts to a row of `size` elements at `index`.
-static void broadcastRow(const Constant &operand, Index index, std::size_t size, std::vector<double> &out) {
-  Shape own;
-  const std::size_t rank = operand.shape.size(), dims = rank == 0 ? 0 : rank - 1;
-  for (std::size_t dim = 0; dim < dims; ++dim)
-    own.push_back(operand.shape[dim] == 1 ? 0 : index[index.size() - dims + dim]);
-  out.resize(static_cast<std::size_t>(operand.rowSize()));
-  operand.row(own, out);
-  if (out.size() != size)
-    out.assign(size, out.front());
+llvm::ArrayRef<double> Constant::onlyRow() const {
+  const std::size_t dims = shape.empty() ? 0 : shape.size() - 1;
+  if (only.empty() &&
+      llvm::all_of(llvm::ArrayRef(shape).take_front(dims), [](std::int64_t size) { return size == 1; })) {
+    only.resize(static_cast<std::size_t>(rowSize()));
+    fill(Shape(dims, 0), only);
+  }
+  return only;
+}
+
+void exported::roundRow(llvm::MutableArrayRef<double> values, ScalarType type) {
+  if (type == ScalarType::f64)
+    return;
+  if (type == ScalarType::boolean) {
+    for (double &value : values)
+      value = value != 0 ? 1 : 0;
+    return;
+  }
+  for (double &value : values)
+    value = roundTo(value, type);
 }
 
 ConstantPtr exported::makeRowwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type,
@@ -108,9 +118,21 @@ ConstantPtr exported::makeRowwise(std::vector<ConstantPtr> operands, Shape shape
   return std::make_shared<Constant>(
       std::move(shape), type,
       [operands = std::move(operands), combine = std::move(combine)](Index index, llvm::MutableArrayRef<double> out) {
-        llvm::SmallVector<std::vector<double>, 3> rows(operands.size());
-        for (auto [operand, row] : llvm::zip_equal(operands, rows))
-          broadcastRow(*operand, index, out.size(), row);
+        llvm::SmallVector<std::vector<double>, 3> computed(operands.size());
+        llvm::SmallVector<llvm::ArrayRef<double>, 3> rows;
+        for (auto [operand, row] : llvm::zip_equal(operands, computed)) {
+          rows.push_back(operand->onlyRow());
+          if (!rows.back().empty())
+            continue;
+          // The index of the operand's row, which broadcasts to the one at `index`.
+          Shape own;
+          const std::size_t rank = operand->shape.size(), dims = rank == 0 ? 0 : rank - 1;
+          for (std::size_t dim = 0; dim < dims; ++dim)
+            own.push_back(operand->shape[dim] == 1 ? 0 : index[index.size() - dims + dim]);
+          row.resize(static_cast<std::size_t>(operand->rowSize()));
+          operand->row(own, row);
+          rows.back() = row;
+        }
         combine(rows, out);
       });
 }

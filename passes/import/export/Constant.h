@@ -13,6 +13,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -37,6 +38,8 @@ public:
   std::int64_t elements() const;
   std::int64_t rowSize() const { return shape.empty() ? 1 : shape.back(); }
   void row(Index index, llvm::MutableArrayRef<double> out) const { fill(index, out); }
+  /// The row of a constant that has only one, which is computed once; empty if it has another number of rows.
+  llvm::ArrayRef<double> onlyRow() const;
   /// All elements in row-major order; null if there are more than `mostElements`.
   const std::vector<double> *dense() const;
   static constexpr std::int64_t mostElements = std::int64_t(1) << 23;
@@ -48,6 +51,7 @@ public:
 private:
   Row fill;
   mutable std::unique_ptr<std::vector<double>> kept;
+  mutable std::vector<double> only;
 };
 
 /// The value rounded to a float of 16 bits.
@@ -72,24 +76,41 @@ inline double roundTo(double value, ScalarType type) {
   llvm_unreachable("covered");
 }
 
+/// Rounds each value to an element type.
+void roundRow(llvm::MutableArrayRef<double> values, ScalarType type);
+
 ConstantPtr makeSplat(double value, Shape shape, ScalarType type);
 /// `start + i * step` along the only dim.
 ConstantPtr makeRange(double start, double step, std::int64_t count, ScalarType type);
 ConstantPtr makeDense(std::vector<double> values, Shape shape, ScalarType type);
-/// Fills a row of `type` from the rows of the operands, whose shapes broadcast to `shape`; each has as many elements.
-using CombineRows = std::function<void(llvm::ArrayRef<std::vector<double>>, llvm::MutableArrayRef<double>)>;
+/// Fills a row of `type` from the rows of the operands, whose shapes broadcast to `shape`: each has as many elements,
+/// or one.
+using CombineRows = std::function<void(llvm::ArrayRef<llvm::ArrayRef<double>>, llvm::MutableArrayRef<double>)>;
 ConstantPtr makeRowwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type, CombineRows combine);
 /// `combine` of the elements of the operands, as an array, rounded to `type`.
 template <typename Combine>
 ConstantPtr makePointwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type, Combine combine) {
   return makeRowwise(std::move(operands), std::move(shape), type,
-                     [type, combine](llvm::ArrayRef<std::vector<double>> rows, llvm::MutableArrayRef<double> out) {
-                       double values[3] = {};
-                       for (std::size_t i = 0; i < out.size(); ++i) {
-                         for (std::size_t each = 0; each < rows.size(); ++each)
-                           values[each] = rows[each][i];
-                         out[i] = roundTo(combine(llvm::ArrayRef<double>(values, rows.size())), type);
+                     [type, combine](llvm::ArrayRef<llvm::ArrayRef<double>> rows, llvm::MutableArrayRef<double> out) {
+                       // A mask has as many elements as a batch of a large model has scores.
+                       const double *from[3] = {};
+                       std::size_t step[3] = {};
+                       for (std::size_t each = 0; each < rows.size(); ++each) {
+                         from[each] = rows[each].data();
+                         step[each] = rows[each].size() == 1 ? 0 : 1;
                        }
+                       const auto fill = [&]<std::size_t count>(std::integral_constant<std::size_t, count>) {
+                         for (std::size_t i = 0; i < out.size(); ++i) {
+                           std::array<double, count> values;
+                           for (std::size_t each = 0; each < count; ++each)
+                             values[each] = from[each][i * step[each]];
+                           out[i] = combine(llvm::ArrayRef<double>(values));
+                         }
+                       };
+                       rows.size() == 1   ? fill(std::integral_constant<std::size_t, 1>())
+                       : rows.size() == 2 ? fill(std::integral_constant<std::size_t, 2>())
+                                          : fill(std::integral_constant<std::size_t, 3>());
+                       roundRow(out, type);
                      });
 }
 /// The element at each index is that of `operand` at `source(index)`. Null if `operand` is too large to be kept.

@@ -71,31 +71,31 @@ template <double (*function)(double, double)> ConstantPtr binary(Call &call) {
   return pointwise(call, {operandOf(call, "self"), operandOf(call, "other")},
                    [](auto x) { return function(x[0], x[1]); });
 }
-double sine(double x) { return std::sin(x); }
-double cosine(double x) { return std::cos(x); }
-double exponential(double x) { return std::exp(x); }
-double logarithm(double x) { return std::log(x); }
-double root(double x) { return std::sqrt(x); }
-double inverse(double x) { return 1 / x; }
-double inverseRoot(double x) { return 1 / std::sqrt(x); }
-double negative(double x) { return -x; }
-double magnitude(double x) { return std::fabs(x); }
-double opposite(double x) { return x == 0; }
-double floored(double x) { return std::floor(x); }
-double product(double a, double b) { return a * b; }
-double quotient(double a, double b) { return a / b; }
-double floorQuotient(double a, double b) { return std::floor(a / b); }
-double remainder(double a, double b) { return a - b * std::floor(a / b); }
-double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
-double isEqual(double a, double b) { return a == b; }
-double isUnequal(double a, double b) { return a != b; }
-double isLess(double a, double b) { return a < b; }
-double isAtMost(double a, double b) { return a <= b; }
-double isGreater(double a, double b) { return a > b; }
-double isAtLeast(double a, double b) { return a >= b; }
-double both(double a, double b) { return a != 0 && b != 0; }
-double either(double a, double b) { return a != 0 || b != 0; }
+inline double sine(double x) { return std::sin(x); }
+inline double cosine(double x) { return std::cos(x); }
+inline double exponential(double x) { return std::exp(x); }
+inline double logarithm(double x) { return std::log(x); }
+inline double root(double x) { return std::sqrt(x); }
+inline double inverse(double x) { return 1 / x; }
+inline double inverseRoot(double x) { return 1 / std::sqrt(x); }
+inline double negative(double x) { return -x; }
+inline double magnitude(double x) { return std::fabs(x); }
+inline double opposite(double x) { return x == 0; }
+inline double floored(double x) { return std::floor(x); }
+inline double product(double a, double b) { return a * b; }
+inline double quotient(double a, double b) { return a / b; }
+inline double floorQuotient(double a, double b) { return std::floor(a / b); }
+inline double remainder(double a, double b) { return a - b * std::floor(a / b); }
+inline double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+inline double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
+inline double isEqual(double a, double b) { return a == b; }
+inline double isUnequal(double a, double b) { return a != b; }
+inline double isLess(double a, double b) { return a < b; }
+inline double isAtMost(double a, double b) { return a <= b; }
+inline double isGreater(double a, double b) { return a > b; }
+inline double isAtLeast(double a, double b) { return a >= b; }
+inline double both(double a, double b) { return a != 0 && b != 0; }
+inline double either(double a, double b) { return a != 0 || b != 0; }
 
 /// Of booleans; on integers these ops work on bits.
 template <ConstantPtr (*evaluate)(Call &)> ConstantPtr ofBooleans(Call &call) {

@@ -2,6 +2,8 @@
 
 #include "passes/import/export/Graph.h"
 
+#include "passes/import/export/BindSymbols.h"
+
 #include "runtime/base/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -87,6 +89,30 @@ Result<ScalarType> readScalarType(std::optional<std::int64_t> number) {
   }
 }
 
+Result<TensorMeta> readTensorMeta(const json::Object &meta, const SymbolValues &symbols) {
+  TensorMeta result;
+  SLUICE_ASSIGN_OR_RETURN(result.type, readScalarType(meta.getInteger("dtype")));
+  if (const std::optional<std::int64_t> layout = meta.getInteger("layout"); layout && *layout != 7)
+    return inputError("sparse tensors are not supported");
+  for (const auto &[key, list] : {std::pair("sizes", &result.sizes), {"strides", &result.strides}}) {
+    const json::Array *values = meta.getArray(key);
+    if (!values)
+      return inputError(concat("tensor without '", key, "'"));
+    for (const json::Value &value : *values) {
+      SLUICE_ASSIGN_OR_RETURN(const std::int64_t size, readSize(value, symbols));
+      if (size < 0 || size > std::int64_t(1) << 40)
+        return inputError(concat("tensor with ", key, " ", size));
+      list->push_back(size);
+    }
+  }
+  if (result.sizes.size() != result.strides.size())
+    return inputError("tensor with as many sizes as strides expected");
+  if (const json::Value *offset = meta.get("storage_offset")) {
+    SLUICE_ASSIGN_OR_RETURN(result.offset, readSize(*offset, symbols));
+  }
+  return result;
+}
+
 /// Numbers as JSON has them, and the strings for those that JSON has not.
 std::optional<double> readNumber(const json::Value &value) {
   if (std::optional<double> number = value.getAsNumber())
@@ -104,7 +130,7 @@ std::optional<double> readNumber(const json::Value &value) {
 
 class Reader {
 public:
-  Reader(const SymbolValues &symbols, const std::string &file) : symbols(symbols), file(file) {}
+  Reader(SymbolValues values, const std::string &file) : symbols(std::move(values)), file(file) {}
 
   Result<Argument> argument(const json::Value &value) {
     SLUICE_ASSIGN_OR_RETURN(const auto arm, unionCase(value, "argument"));
@@ -174,6 +200,10 @@ public:
       SLUICE_RETURN_IF_ERROR(graph(*inner, *result.graph));
       return result;
     }
+    if (name == "as_sym_bool" || name == "as_sym_float") {
+      result.kind = Kind::symbolic;
+      return result;
+    }
     // Sluice chooses the place of a tensor and its layout.
     if (name == "as_device" || name == "as_layout" || name == "as_memory_format") {
       result.kind = Kind::ignored;
@@ -187,6 +217,11 @@ public:
     const json::Array *nodes = object.getArray("nodes");
     if (!tensors || !nodes)
       return inputError("graph without 'nodes' or 'tensor_values'");
+    if (const json::Object *sizes = object.getObject("sym_int_values"))
+      for (const auto &[name, value] : *sizes)
+        // A size that depends on data has no value: an error is that of its reader.
+        if (const Result<std::int64_t> size = readSize(value, symbols); size.isOk())
+          symbols.emplace(llvm::StringRef(name).str(), *size);
     for (const auto &[name, meta] : *tensors) {
       const json::Object *fields = meta.getAsObject();
       Result<TensorMeta> read = fields ? readTensorMeta(*fields, symbols) : inputError("expected an object");
@@ -219,7 +254,8 @@ public:
   llvm::StringMap<std::string> problems;
 
 private:
-  const SymbolValues &symbols;
+  /// Of symbols, and of results that are sizes.
+  SymbolValues symbols;
   const std::string &file;
 
   static std::string place(const Node &node) {
@@ -277,8 +313,10 @@ private:
     if (const json::Array *outputs = fields.getArray("outputs"))
       for (const json::Value &output : *outputs) {
         const json::Object *object = output.getAsObject();
-        if (object && (object->get("as_sym_int") || object->get("as_sym_bool") || object->get("as_sym_float")))
-          return failed(inputError("a size as a result"));
+        if (object && (object->get("as_sym_int") || object->get("as_sym_bool") || object->get("as_sym_float"))) {
+          result.givesSizes = true;
+          continue;
+        }
         Result<Argument> read = argument(output);
         if (!read.isOk())
           return failed(read.takeStatus());
@@ -412,33 +450,31 @@ Status readSignature(const json::Object &signature, const std::vector<std::strin
   return Status::ok();
 }
 
-} // namespace
-
-Result<TensorMeta> exported::readTensorMeta(const json::Object &meta, const SymbolValues &symbols) {
-  TensorMeta result;
-  SLUICE_ASSIGN_OR_RETURN(result.type, readScalarType(meta.getInteger("dtype")));
-  if (const std::optional<std::int64_t> layout = meta.getInteger("layout"); layout && *layout != 7)
-    return inputError("sparse tensors are not supported");
-  for (const auto &[key, list] : {std::pair("sizes", &result.sizes), {"strides", &result.strides}}) {
-    const json::Array *values = meta.getArray(key);
-    if (!values)
-      return inputError(concat("tensor without '", key, "'"));
-    for (const json::Value &value : *values) {
-      SLUICE_ASSIGN_OR_RETURN(const std::int64_t size, readSize(value, symbols));
-      if (size < 0 || size > std::int64_t(1) << 40)
-        return inputError(concat("tensor with ", key, " ", size));
-      list->push_back(size);
-    }
+/// The conditions on the sizes of inputs that the program was made for.
+Status checkGuards(const json::Object &model, Program &program) {
+  const json::Array *guards = model.getArray("guards_code");
+  if (!guards)
+    return Status::ok();
+  llvm::StringMap<llvm::SmallVector<std::int64_t>> sizes;
+  for (const InputSpec &input : program.inputs)
+    if (auto meta = program.graph.tensors.find(input.value);
+        input.kind == InputSpec::Kind::user && meta != program.graph.tensors.end())
+      sizes[input.name] = meta->second.sizes;
+  for (const json::Value &value : *guards) {
+    const std::string guard = value.getAsString().value_or("").str();
+    const Result<bool> holds = evaluateGuard(guard, sizes);
+    if (!holds.isOk())
+      program.uncheckedGuards.push_back(printable(guard));
+    else if (!*holds)
+      return inputError(concat("the sizes are not as the program needs them: ", printable(guard)));
   }
-  if (result.sizes.size() != result.strides.size())
-    return inputError("tensor with as many sizes as strides expected");
-  if (const json::Value *offset = meta.get("storage_offset")) {
-    SLUICE_ASSIGN_OR_RETURN(result.offset, readSize(*offset, symbols));
-  }
-  return result;
+  return Status::ok();
 }
 
-Result<Program> exported::readProgram(const json::Object &model, const SymbolValues &symbols, bool allowDecomposed,
+} // namespace
+
+Result<Program> exported::readProgram(const json::Object &model, const SymbolValues &given,
+                                      std::optional<std::int64_t> batch, bool allowDecomposed,
                                       const std::string &file) {
   const auto failed = [&](Status status) {
     Status result = inputError(concat(file, ": ", status.message()));
@@ -466,7 +502,10 @@ Result<Program> exported::readProgram(const json::Object &model, const SymbolVal
     return inputError(concat(file, ": program without 'graph_module.graph' or its 'signature'"));
   Program program;
   program.torchVersion = model.getString("torch_version").value_or("").str();
-  Reader reader(symbols, file);
+  Result<SymbolValues> symbols = bindSymbols(model, given, batch);
+  if (!symbols.isOk())
+    return failed(symbols.takeStatus());
+  Reader reader(std::move(*symbols), file);
   if (Status status = reader.graph(*graph, program.graph); !status.isOk())
     return failed(std::move(status));
   if (Status status = readSignature(*signature, outputNames(*module), program); !status.isOk())
@@ -474,5 +513,7 @@ Result<Program> exported::readProgram(const json::Object &model, const SymbolVal
   for (const InputSpec &input : program.inputs)
     if (auto problem = reader.problems.find(input.value); problem != reader.problems.end())
       return inputError(concat(file, ": '", printable(input.name), "': ", problem->second));
+  if (Status status = checkGuards(model, program); !status.isOk())
+    return failed(std::move(status));
   return program;
 }

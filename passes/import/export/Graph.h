@@ -54,6 +54,8 @@ struct Argument {
     text,
     scalarType,
     graph,
+    /// A condition or a number that depends on sizes.
+    symbolic,
     ignored
   };
   Kind kind = Kind::none;
@@ -81,6 +83,8 @@ struct Node {
   std::vector<std::pair<std::string, Argument>> inputs;
   /// Names of the results; an empty one has no name.
   std::vector<std::string> outputs;
+  /// Its results are sizes, whose values the program states.
+  bool givesSizes = false;
   Origin origin;
 
   const Argument *find(llvm::StringRef name) const;
@@ -114,14 +118,13 @@ struct Program {
   /// Those of the user; results that are written back to buffers are not among them.
   std::vector<OutputSpec> outputs;
   std::string torchVersion;
+  /// Guards of torch.export that are not understood, so they are not checked.
+  std::vector<std::string> uncheckedGuards;
 };
 
-/// Reads `models/model.json`. `file` is for messages.
-Result<Program> readProgram(const llvm::json::Object &model, const SymbolValues &symbols, bool allowDecomposed,
-                            const std::string &file);
-
-/// A tensor's meta data, of a graph or of the file of weights.
-Result<TensorMeta> readTensorMeta(const llvm::json::Object &meta, const SymbolValues &symbols);
+/// Reads `models/model.json` with the given values of dynamic sizes. `file` is for messages.
+Result<Program> readProgram(const llvm::json::Object &model, const SymbolValues &given,
+                            std::optional<std::int64_t> batch, bool allowDecomposed, const std::string &file);
 
 } // namespace sluice::exported
 

@@ -196,6 +196,8 @@ std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::Strin
 
 void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
   const llvm::StringRef target = node.target;
+  if (node.givesSizes)
+    return;
   if (target.starts_with("aten._assert") || target.starts_with("aten.sym_constrain"))
     return;
   if (target == "higher_order.wrap_with_set_grad_enabled")
@@ -435,58 +437,4 @@ std::set<std::string> exported::writtenInputs(const Graph &graph) {
   std::set<std::string> written;
   findWritten(graph, roots, written);
   return written;
-}
-
-/// The op of a constant: a splat, or a range along one dim; null for others.
-static Value makeConstant(OpBuilder &builder, Location location, const Constant &constant, RankedTensorType type) {
-  const auto splat = [&](double value, RankedTensorType splatType) -> Value {
-    return model::ConstantOp::create(builder, location, splatType, builder.getF64FloatAttr(value));
-  };
-  if (constant.elements() == 0)
-    return splat(0, type);
-  if (std::optional<double> value = constant.splat())
-    return splat(*value, type);
-  const auto scalarType = RankedTensorType::get({}, type.getElementType());
-  // start + index along one dim, of integers.
-  if (isFloat(constant.type) || constant.type == ScalarType::boolean || constant.type == ScalarType::u8)
-    return {};
-  for (std::size_t dim = 0; dim < constant.shape.size(); ++dim) {
-    std::optional<double> start;
-    bool isRange = true;
-    constant.forEachRow([&](Index index, llvm::ArrayRef<double> row) {
-      if (!start)
-        start = row.front();
-      const bool isLast = dim + 1 == constant.shape.size();
-      for (auto [i, value] : llvm::enumerate(row))
-        isRange &= value == *start + static_cast<double>(isLast ? static_cast<std::int64_t>(i) : index[dim]);
-      return isRange;
-    });
-    if (!isRange)
-      continue;
-    Value range =
-        model::IotaOp::create(builder, location, type, builder.getI64IntegerAttr(static_cast<std::int64_t>(dim)));
-    return *start == 0 ? range : Value(model::AddOp::create(builder, location, range, splat(*start, scalarType)));
-  }
-  return {};
-}
-
-llvm::SmallVector<std::pair<Value, ConstantPtr>> exported::resolvePlaceholders(Block &body, Importer &importer) {
-  llvm::SmallVector<std::pair<Value, ConstantPtr>> left;
-  for (auto cast : llvm::make_early_inc_range(body.getOps<UnrealizedConversionCastOp>())) {
-    Value placeholder = cast.getResult(0);
-    if (placeholder.use_empty()) {
-      cast.erase();
-      continue;
-    }
-    OpBuilder builder(cast);
-    const ConstantPtr constant = importer.constantOf(placeholder);
-    Value made = makeConstant(builder, cast.getLoc(), *constant, llvm::cast<RankedTensorType>(placeholder.getType()));
-    if (!made) {
-      left.emplace_back(placeholder, constant);
-      continue;
-    }
-    placeholder.replaceAllUsesWith(made);
-    cast.erase();
-  }
-  return left;
 }

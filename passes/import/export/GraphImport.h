@@ -104,10 +104,6 @@ private:
 /// The names of inputs whose storage an op of the graph writes to.
 std::set<std::string> writtenInputs(const Graph &graph);
 
-/// Replaces placeholders of constants by ops. Constants that are neither equal in all elements nor a range are returned
-/// with the placeholder's value.
-llvm::SmallVector<std::pair<mlir::Value, ConstantPtr>> resolvePlaceholders(mlir::Block &body, Importer &importer);
-
 } // namespace sluice::exported
 
 #endif // SLUICE_PASSES_IMPORT_EXPORT_GRAPHIMPORT_H

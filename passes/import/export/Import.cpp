@@ -4,7 +4,9 @@
 
 #include "passes/import/export/Archive.h"
 #include "passes/import/export/GraphImport.h"
+#include "passes/import/export/Initialize.h"
 #include "passes/import/export/Modules.h"
+#include "passes/import/export/PlaceConstants.h"
 #include "passes/import/export/Recognize.h"
 
 #include "dialect/model/Attributes.h"
@@ -25,7 +27,7 @@ namespace {
 
 class ArchiveImport {
 public:
-  ArchiveImport(MLIRContext *context, std::shared_ptr<const Archive> file, const Program &program,
+  ArchiveImport(MLIRContext *context, std::shared_ptr<const Pt2Archive> file, const Program &program,
                 const ExportOptions &options)
       : archive(std::move(file)), program(program), options(options), builder(UnknownLoc::get(context), context),
         module(ModuleOp::create(builder.getLoc())), graphImport(builder, options.dropout) {}
@@ -60,13 +62,15 @@ public:
     function.setResultAttr(0, model::outputName, builder.getStringAttr("loss"));
 
     recognize(function, graphImport);
-    if (auto left = resolvePlaceholders(function.getBody().front(), graphImport); !left.empty())
-      return inputError(concat(archive->path(), ": a constant of shape ", formatShape(left.front().second->shape),
-                               " is neither equal in all elements nor a range, which is not supported yet"));
+    if (const Status status = placeConstants(function, graphImport); !status.isOk())
+      return inFile(status);
     IRRewriter rewriter(module->getContext());
     (void)runRegionDCE(rewriter, function->getRegions());
     SLUICE_RETURN_IF_ERROR(finishInputs());
     removeUnusedParameters();
+    if (options.initialize)
+      if (const Status status = initializeByModule(module.get(), program.graph); !status.isOk())
+        return inFile(status);
     enclose(function, Modules(program.graph, options.blocks));
     if (failed(verify(module.get())))
       return internalError("imported model that does not verify");
@@ -74,22 +78,22 @@ public:
       report.warnings.push_back(
           concat("all ", graphImport.idleDropouts,
                  " dropouts are off: the module was exported in eval mode, and trains without dropout"));
-    describe();
+    for (const std::string &guard : program.uncheckedGuards)
+      report.warnings.push_back(concat("a condition of the program is not checked: ", guard));
+    report.describe(module.get());
     ImportedArchive imported;
     imported.module = std::move(module);
     imported.report = std::move(report);
-    for (auto parameter : imported.module->getOps<model::ParameterOp>())
-      if (const StoredTensor *stored = parameter.isState() ? nullptr : archive->find(parameter.getSymName().str()))
-        imported.weights.push_back({parameter.getSymName().str(), stored->meta.type == ScalarType::f64,
-                                    std::vector<std::int64_t>(stored->meta.sizes.begin(), stored->meta.sizes.end()),
-                                    [archive = archive, name = parameter.getSymName().str()] {
-                                      return archive->read(name, *archive->find(name));
-                                    }});
+    for (auto parameter : imported.module->getOps<model::ParameterOp>()) {
+      const std::string name = parameter.getSymName().str();
+      imported.weights.push_back({name, archive->find(name)});
+    }
+    imported.archive = archive;
     return imported;
   }
 
 private:
-  std::shared_ptr<const Archive> archive;
+  std::shared_ptr<const Pt2Archive> archive;
   const Program &program;
   const ExportOptions &options;
   ImplicitLocOpBuilder builder;
@@ -105,7 +109,6 @@ private:
   /// Names of values in the graph, and of the buffers that the forward writes.
   std::vector<std::pair<std::string, std::string>> states;
   ExportReport report;
-
   Result<ImportedArchive> problems(const std::set<std::size_t> &blocking) {
     // The first problem in the order of the program is the message; the others are notes.
     Status status = Status::ok();
@@ -128,6 +131,13 @@ private:
         status.addNote(problem.remedy);
     }
     return status;
+  }
+
+  Status inFile(const Status &status) const {
+    Status named = inputError(concat(archive->path(), ": ", status.message()));
+    for (const std::string &note : status.notes())
+      named.addNote(note);
+    return named;
   }
 
   const TensorMeta *metaOf(const std::string &value) const {
@@ -167,14 +177,14 @@ private:
     std::map<std::string, std::vector<std::string>> users;
     for (const InputSpec &input : program.inputs)
       if (input.kind == InputSpec::Kind::parameter)
-        if (const StoredTensor *stored = archive->find(input.name); stored && archive->hasData(*stored))
-          users[stored->entry].push_back(input.name);
+        if (const Pt2Tensor *stored = archive->find(input.name); stored && stored->readable.isOk())
+          users[stored->storage].push_back(input.name);
     for (const auto &[entry, names] : users)
       for (std::size_t i = 1; i < names.size(); ++i) {
-        const TensorMeta &meta = archive->find(names[i])->meta;
+        const Pt2Tensor &tensor = *archive->find(names[i]);
         const auto same = llvm::find_if(names, [&](const std::string &name) {
-          const TensorMeta &other = archive->find(name)->meta;
-          return other.offset == meta.offset && other.sizes == meta.sizes && other.strides == meta.strides;
+          const Pt2Tensor &other = *archive->find(name);
+          return other.offset == tensor.offset && other.shape == tensor.shape && other.strides == tensor.strides;
         });
         const auto index = static_cast<std::size_t>(same - names.begin());
         if (index < i) {
@@ -182,27 +192,12 @@ private:
           continue;
         }
         for (std::size_t j = 0; j < i; ++j)
-          if (overlap(archive->find(names[j])->meta, meta))
+          if (const Pt2Tensor &other = *archive->find(names[j]); other.begin < tensor.end && tensor.begin < other.end)
             return inputError(concat(archive->path(), ": parameters '", printable(names[j]), "' and '",
                                      printable(names[i]), "' share some of their bytes, which is not supported"))
                 .withNote("make one of them a view in forward");
       }
     return Status::ok();
-  }
-
-  static bool overlap(const TensorMeta &a, const TensorMeta &b) {
-    const auto range = [](const TensorMeta &meta) {
-      std::int64_t last = meta.offset;
-      for (auto [size, stride] : llvm::zip_equal(meta.sizes, meta.strides)) {
-        if (size == 0)
-          return std::pair<std::int64_t, std::int64_t>(0, -1);
-        last += (size - 1) * stride;
-      }
-      return std::pair(meta.offset, last);
-    };
-    const auto [firstA, lastA] = range(a);
-    const auto [firstB, lastB] = range(b);
-    return firstA <= lastB && firstB <= lastA;
   }
 
   RankedTensorType typeOf(const TensorMeta &meta) {
@@ -265,19 +260,15 @@ private:
     std::map<std::string, std::vector<llvm::StringRef>> aliases;
     for (const auto &[name, first] : ties)
       aliases[first].push_back(name);
-    const auto declare = [&](const std::string &name, RankedTensorType type, bool isFrozen, bool isState = false,
-                             double value = 0) {
-      const InitializerKind kind = value == 0   ? InitializerKind::zeros
-                                   : value == 1 ? InitializerKind::ones
-                                                : InitializerKind::constant;
+    const auto declare = [&](const std::string &name, RankedTensorType type, bool isFrozen, bool isState) {
       auto parameter = model::ParameterOp::create(
           declarations, NameLoc::get(builder.getStringAttr(name)), builder.getStringAttr(name), TypeAttr::get(type),
-          isState ? builder.getAttr<model::InitializerKindAttr>(kind) : model::InitializerKindAttr(),
-          builder.getF64FloatAttr(kind == InitializerKind::constant ? value : 0), builder.getF64FloatAttr(0),
-          ArrayAttr(), isFrozen ? builder.getUnitAttr() : UnitAttr(), IntegerAttr(),
-          isState ? builder.getUnitAttr() : UnitAttr());
+          model::InitializerKindAttr(), builder.getF64FloatAttr(0), builder.getF64FloatAttr(0), ArrayAttr(),
+          isFrozen ? builder.getUnitAttr() : UnitAttr(), IntegerAttr(), isState ? builder.getUnitAttr() : UnitAttr());
       if (auto found = aliases.find(name); found != aliases.end())
         parameter.setAliasesAttr(builder.getStrArrayAttr(found->second));
+      return Value(
+          model::ReadOp::create(builder, type, FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr()));
     };
     std::map<std::string, std::shared_ptr<Storage>> parameters;
     for (const InputSpec &input : program.inputs) {
@@ -298,34 +289,20 @@ private:
               .withNote("call .float() before torch.export.export, and set precision.compute in the recipe");
         std::shared_ptr<Storage> &shared = parameters[name];
         if (!shared) {
-          const StoredTensor *stored = archive->find(name);
-          if (stored && !stored->isPickled)
-            SLUICE_RETURN_IF_ERROR(checkShape(name, *stored, *meta));
-          declare(name, typeOf(*meta), stored && !stored->requiresGradient);
-          storage->value.value = model::ReadOp::create(
-              builder, typeOf(*meta), FlatSymbolRefAttr::get(builder.getStringAttr(name)), StringAttr());
+          SLUICE_ASSIGN_OR_RETURN(const Pt2Tensor *stored, find(name, *meta));
+          storage->value.value = declare(name, typeOf(*meta), !stored->requiresGradient, false);
           shared = storage;
         }
         graphImport.bind(scope, input.value, shared);
         continue;
       }
       storage->kind = Storage::Kind::buffer;
-      const StoredTensor *stored = archive->find(input.name);
-      if (!stored)
-        return inputError(concat(archive->path(), ": the archive has no bytes of '", printable(input.name), "'"));
-      SLUICE_RETURN_IF_ERROR(checkShape(input.name, *stored, *meta));
-      SLUICE_ASSIGN_OR_RETURN(std::vector<double> values, archive->read(input.name, *stored));
+      SLUICE_ASSIGN_OR_RETURN(const Pt2Tensor *stored, find(input.name, *meta));
       if (written.contains(input.value)) {
-        const double first = values.empty() ? 0 : values.front();
-        if (llvm::any_of(values, [&](double value) { return value != first; }))
-          return inputError(concat(archive->path(), ": forward writes to the buffer '", printable(input.name),
-                                   "', whose values are not all equal, which is not supported yet"))
-              .withNote("a state of a model begins with one value");
-        declare(input.name, typeOf(*meta), false, true, first);
-        storage->value.value = model::ReadOp::create(
-            builder, typeOf(*meta), FlatSymbolRefAttr::get(builder.getStringAttr(input.name)), StringAttr());
+        storage->value.value = declare(input.name, typeOf(*meta), false, true);
         states.emplace_back(input.value, input.name);
       } else {
+        SLUICE_ASSIGN_OR_RETURN(std::vector<double> values, readNumbers(*archive, *stored));
         storage->value.constant = makeDense(std::move(values), meta->sizes, meta->type);
       }
       graphImport.bind(scope, input.value, std::move(storage));
@@ -333,12 +310,19 @@ private:
     return Status::ok();
   }
 
-  Status checkShape(const std::string &name, const StoredTensor &stored, const TensorMeta &meta) const {
-    if (stored.meta.sizes == meta.sizes && stored.meta.type == meta.type)
-      return Status::ok();
+  /// The stored tensor of the name, of the type that the program states; one that is not readable may have any.
+  Result<const Pt2Tensor *> find(const std::string &name, const TensorMeta &meta) const {
+    const Pt2Tensor *stored = archive->find(name);
+    if (!stored)
+      return inputError(concat(archive->path(), ": the archive does not list the tensor '", printable(name), "'"));
+    if (!stored->readable.isOk())
+      return stored;
+    const Result<ScalarType> type = elementTypeOf(*stored);
+    if (type.isOk() && *type == meta.type && llvm::ArrayRef(stored->shape) == llvm::ArrayRef(meta.sizes))
+      return stored;
     return inputError(concat(archive->path(), ": '", printable(name), "' is ", formatShape(meta.sizes), " of type ",
-                             nameOf(meta.type).str(), " in the program, but ", formatShape(stored.meta.sizes),
-                             " of type ", nameOf(stored.meta.type).str(), " in the weights"));
+                             nameOf(meta.type).str(), " in the program, but ", formatShape(stored->shape), " of type ",
+                             type.isOk() ? nameOf(*type).str() : stored->dtype, " in the weights"));
   }
 
   /// The limit of an input of integers: the rows of the table or the classes of the loss that it indexes.
@@ -384,42 +368,6 @@ private:
     return Status::ok();
   }
 
-  /// The lines of the report: what became of the graph.
-  void describe() {
-    std::map<std::string, std::int64_t> counts;
-    std::vector<std::string> blocks;
-    std::int64_t parameters = 0, elements = 0;
-    llvm::SmallVector<Operation *> separate;
-    module.get()->walk([&](Operation *op) {
-      std::string name = op->getName().stripDialect().str();
-      if (auto attention = dyn_cast<model::AttentionOp>(op))
-        name += attention.getWindow() ? " with a window" : attention.getCausal() ? ", causal" : " to all keys";
-      if (isa<model::SoftmaxOp>(op))
-        separate.push_back(op);
-      if (auto block = dyn_cast<model::BlockOp>(op)) {
-        blocks.push_back(printable(block.getName().str()));
-      } else if (auto parameter = dyn_cast<model::ParameterOp>(op)) {
-        parameters += parameter.isState() ? 0 : 1;
-        elements += parameter.isState() ? 0 : cast<RankedTensorType>(parameter.getType()).getNumElements();
-      } else if (isa<model::AttentionOp, model::RopeOp, model::RmsNormOp, model::LayerNormOp, model::GeluOp,
-                     model::SwigluOp, model::SiluOp, model::CrossEntropyOp, model::MatmulOp, model::EmbeddingOp,
-                     model::DropoutOp>(op)) {
-        ++counts[name];
-      }
-    });
-    report.lines.push_back(concat("parameters  ", parameters, " with ", elements, " elements, ", ties.size(),
-                                  " other names of tied ones"));
-    report.lines.push_back(concat(
-        "blocks      ", blocks.size(),
-        blocks.empty() ? "" : concat(": ", blocks.front(), blocks.size() > 1 ? concat(" to ", blocks.back()) : "")));
-    for (const auto &[name, count] : counts)
-      report.lines.push_back(concat(padLeft(concat(count), 10), "  ", name));
-    for (Operation *op : separate)
-      if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
-        report.lines.push_back(concat(printable(place.getFilename().str()), ":", place.getLine(),
-                                      ": softmax outside of an attention op keeps its weights in memory"));
-  }
-
   void removeUnusedParameters() {
     for (auto parameter : llvm::make_early_inc_range(module->getBody()->getOps<model::ParameterOp>()))
       if (SymbolTable::symbolKnownUseEmpty(parameter, module.get())) {
@@ -435,9 +383,10 @@ private:
 Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std::string &path,
                                                 const ExportOptions &options) {
   context->loadDialect<func::FuncDialect, model::ModelDialect>();
-  SLUICE_ASSIGN_OR_RETURN(Archive opened, Archive::open(path, options.symbols));
-  auto archive = std::make_shared<const Archive>(std::move(opened));
-  SLUICE_ASSIGN_OR_RETURN(const Program program,
-                          readProgram(archive->model(), options.symbols, options.allowDecomposed, path));
+  SLUICE_ASSIGN_OR_RETURN(Pt2Archive opened, Pt2Archive::open(path, StatusCode::input));
+  auto archive = std::make_shared<const Pt2Archive>(std::move(opened));
+  SLUICE_ASSIGN_OR_RETURN(const llvm::json::Value json, readProgramJson(*archive));
+  SLUICE_ASSIGN_OR_RETURN(const Program program, readProgram(*json.getAsObject(), options.symbols, options.batch,
+                                                             options.allowDecomposed, path));
   return ArchiveImport(context, std::move(archive), program, options).run();
 }

@@ -6,13 +6,13 @@
 #ifndef SLUICE_PASSES_IMPORT_EXPORT_IMPORT_H
 #define SLUICE_PASSES_IMPORT_EXPORT_IMPORT_H
 
+#include "passes/import/export/Report.h"
 #include "passes/import/export/Symbols.h"
-#include "runtime/base/Status.h"
+#include "runtime/base/Pt2Archive.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +24,8 @@ namespace sluice::exported {
 struct ExportOptions {
   /// Values of dynamic sizes.
   SymbolValues symbols;
+  /// The dynamic first dim of inputs.
+  std::optional<std::int64_t> batch;
   /// The output that is the loss; empty: the one named `loss`, else the only scalar.
   std::string loss;
   /// Inputs that are tokens, with the size of their vocabulary: they are read as 32-bit integers below it.
@@ -33,28 +35,21 @@ struct ExportOptions {
   /// Replaces the rate of every dropout.
   std::optional<double> dropout;
   bool allowDecomposed = false;
-};
-
-/// What a user wants to know of an import, a line each.
-struct ExportReport {
-  std::vector<std::string> lines;
-  /// What may be a mistake of the user.
-  std::vector<std::string> warnings;
+  /// Gives parameters the initial values of their modules' types (Initialize.h).
+  bool initialize = false;
 };
 
 /// A parameter or state of the model, to write into a file of weights.
 struct ExportedWeight {
   std::string name;
-  bool isDouble = false;
-  std::vector<std::int64_t> shape;
-  /// The elements in row-major order; an error if the archive has none.
-  std::function<Result<std::vector<double>>()> read;
+  const Pt2Tensor *tensor;
 };
 
 struct ImportedArchive {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ExportReport report;
-  /// In the order of the module; null `read` for an archive without data.
+  std::shared_ptr<const Pt2Archive> archive;
+  /// In the order of the module.
   std::vector<ExportedWeight> weights;
 };
 

@@ -16,14 +16,20 @@ static llvm::StringRef withoutCall(llvm::StringRef path) { return path.take_fron
 
 std::string Modules::pathOf(const Node &node) { return node.origin.modules.empty() ? "" : node.origin.modules.back(); }
 
-void Modules::add(const Graph &graph) {
+static void addTypes(const Graph &graph, std::map<std::string, std::string> &types) {
   for (const Node &node : graph.nodes) {
     for (auto [path, type] : llvm::zip_equal(node.origin.modules, node.origin.types))
-      modules[withoutCall(path).str()].type = type;
+      types[withoutCall(path).str()] = type;
     for (const auto &[name, argument] : node.inputs)
       if (argument.graph)
-        add(*argument.graph);
+        addTypes(*argument.graph, types);
   }
+}
+
+std::map<std::string, std::string> exported::moduleTypes(const Graph &graph) {
+  std::map<std::string, std::string> types;
+  addTypes(graph, types);
+  return types;
 }
 
 /// Parent and last component of a path.
@@ -32,7 +38,8 @@ static std::pair<llvm::StringRef, llvm::StringRef> splitPath(llvm::StringRef pat
 }
 
 Modules::Modules(const Graph &graph, std::vector<std::string> globs) {
-  add(graph);
+  for (auto &[path, type] : moduleTypes(graph))
+    modules[path].type = type;
   if (!globs.empty()) {
     for (auto &[path, module] : modules)
       module.isBlock = llvm::any_of(globs, [&](const std::string &glob) {

@@ -15,6 +15,9 @@
 
 namespace sluice::exported {
 
+/// The types of the modules that are called, by path.
+std::map<std::string, std::string> moduleTypes(const Graph &graph);
+
 class Modules {
 public:
   /// `globs` name the blocks; without any the rule does.
@@ -32,7 +35,6 @@ private:
   };
   /// By path without "@".
   std::map<std::string, Module> modules;
-  void add(const Graph &graph);
 };
 
 /// Encloses each run of ops of one block in a `model.block`. Ops without operands move into the blocks of their users.

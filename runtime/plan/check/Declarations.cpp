@@ -145,6 +145,10 @@ Verdict checkRoles(const plan::EntryT &entry) {
   for (const auto &port : entry.inputs) {
     const std::string name = "input '" + port->name + "' of '" + entry.name + "'";
     const bool isFloat = port->view->dtype <= plan::DType::f16;
+    if (port->role == plan::PortRole::constant && port->per_repetition)
+      return bad(1, name, ", expected one value of the step");
+    if (port->role == plan::PortRole::constant)
+      continue;
     if (isOfStep(port->role) && (!port->view->shape.empty() || port->per_repetition ||
                                  (isInteger(port->role) ? port->view->dtype != plan::DType::i64 : !isFloat)))
       return bad(1, name, ", expected one scalar ", (isInteger(port->role) ? "i64" : "of a floating-point type"));

@@ -23,6 +23,7 @@ constexpr bool isOfStep(plan::PortRole role) {
   case plan::PortRole::loss_scale:
   case plan::PortRole::step:
   case plan::PortRole::seed:
+  case plan::PortRole::constant:
     return true;
   default:
     return false;
@@ -47,6 +48,11 @@ constexpr bool fits(plan::PortRole role, bool isInput) {
   default:
     return isInput;
   }
+}
+
+/// True where several ports of an entry point may have the role.
+constexpr bool isShared(plan::PortRole role) {
+  return role == plan::PortRole::data || role == plan::PortRole::constant;
 }
 
 /// The role of an output with this name, which is one of the unsharded program (P15).

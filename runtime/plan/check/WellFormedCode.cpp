@@ -299,6 +299,9 @@ Verdict checkPort(const plan::PlanT &plan, std::int32_t e, const plan::PortT &po
     return site.bad("expected slices at a distance of ", distance, " bytes but got ", port.view->repetition_stride);
   if (port.view->offset != 0 || bytes * site.repeat != buffer.bytes)
     return site.bad("expected all bytes of buffer '" + buffer.name + "'");
+  const std::uint64_t values = port.role == plan::PortRole::constant ? bytes : 0;
+  if (port.values.size() != values)
+    return site.bad("expected ", values, " bytes of values but got ", port.values.size());
   return {};
 }
 

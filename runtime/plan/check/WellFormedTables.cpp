@@ -284,7 +284,8 @@ Verdict checkLearningRate(const plan::PlanT &plan) {
   return {};
 }
 
-/// Each port has a role of its direction, an output that of its name, and no other port has it unless it is `data`.
+/// Each port has a role of its direction, an output that of its name, and no other port has it unless it is `data` or
+/// `constant`.
 Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
   std::set<plan::PortRole> seen;
   std::set<std::string> names;
@@ -297,7 +298,7 @@ Verdict checkPorts(const plan::EntryT &entry, bool isInput) {
     if (!fits(port->role, isInput))
       return bad(name(), ", expected a role of ", isInput ? "inputs" : "outputs", " but got ",
                  plan::EnumNamePortRole(port->role));
-    if (port->role != plan::PortRole::data && !seen.insert(port->role).second)
+    if (!isShared(port->role) && !seen.insert(port->role).second)
       return bad(name(), " has the role of another: ", plan::EnumNamePortRole(port->role));
     if (port->name.empty() || !names.insert(port->name).second)
       return bad(name(), ", its name is empty or used twice");

@@ -95,14 +95,8 @@ model.parameter @n : tensor<4xi64> zeros
 // -----
 
 // parameter_c3: a state has no distribution
-// expected-error @below {{'model.parameter' op a state begins with one value, expected zeros, ones or constant but got normal}}
+// expected-error @below {{'model.parameter' op a state begins with one value, expected zeros, ones, constant or undefined but got normal}}
 model.parameter @n : tensor<4xf32> normal(0.0, 1.0) state
-
-// -----
-
-// parameter_c3: a state has a value
-// expected-error @below {{'model.parameter' op a state begins with one value, expected zeros, ones or constant but got undefined}}
-model.parameter @n : tensor<4xf32> undefined state
 
 // -----
 

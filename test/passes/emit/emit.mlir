@@ -5,7 +5,7 @@
 
 // From spmd IR to a file that the checker accepts; the same bytes from another working directory.
 
-// CHECK: plan 'small' version 3.0
+// CHECK: plan 'small' version 3.1
 // CHECK: mesh replicate=1 shard=2 tensor=1
 // CHECK: arena device bytes [[#BYTES:]] persistent 512 peak_live [[#]] workspace [[#]] align 256
 // CHECK: parameter w:f32[7x4] dim 0 over shard chunk 4 in %w.shard momentum_buffer %w.momentum_buffer init zeros(0, 0) key 0

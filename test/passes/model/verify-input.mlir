@@ -89,7 +89,7 @@ module attributes {model.bacth = 4 : i64} {
 // -----
 
 module {
-  // expected-error@+1 {{unknown attribute on argument 0 of @f, expected 'model.input', 'model.limit' or 'model.id' but got 'model.limt'}}
+  // expected-error@+1 {{unknown attribute on argument 0 of @f, expected 'model.input', 'model.limit', 'model.values' or 'model.id' but got 'model.limt'}}
   func.func @f(%x: tensor<4xi32> {model.input = "x", model.limt = 3 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
   }
@@ -119,6 +119,33 @@ module {
   // expected-error@+1 {{'model.limit' on argument 0 of @f, expected an integer of at least 1 but got "3"}}
   func.func @f(%x: tensor<4xi32> {model.input = "x", model.limit = "3"}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
     return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{'model.values' on argument 0 of @f, expected the elements of a tensor but got 3}}
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.values = 3 : i64}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{constant 'x' of '@f', expected values of type 'tensor<4xi32>' but got 'tensor<3xi32>'}}
+  func.func @f(%x: tensor<4xi32> {model.input = "x", model.values = dense<1> : tensor<3xi32>}) -> (tensor<4xi32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
+    return %x : tensor<4xi32>
+  }
+}
+
+// -----
+
+module {
+  // expected-error@+1 {{constants of '@f', expected at most 1048576 bytes but got 1048584 up to 'y': a larger one is a parameter that 'parameters.frozen' names}}
+  func.func @f(%x: tensor<262144xi32> {model.input = "x", model.values = dense<1> : tensor<262144xi32>}, %y: tensor<1xi64> {model.input = "y", model.values = dense<1> : tensor<1xi64>}) -> (tensor<262144xi32> {model.output = "z"}) attributes {model.entry = #model.entry<forward>} {
+    return %x : tensor<262144xi32>
   }
 }
 

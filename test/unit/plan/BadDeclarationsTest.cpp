@@ -117,6 +117,12 @@ const Bad declarations[] = {
      }},
     {"RowNumberThatIsNoScalar", 1, "input 'x' of 'train_step', expected a scalar i64",
      [](HandPlan &h) { h.entry().inputs[0]->role = h.plan.program->input_roles[0] = plan::PortRole::row; }},
+    {"ConstantOfMicroBatches", 1, "input 'x' of 'train_step', expected one value of the step",
+     [](HandPlan &h) {
+       plan::PortT &x = *h.entry().inputs[0];
+       x.role = h.plan.program->input_roles[0] = plan::PortRole::constant;
+       x.values.resize(*viewBytes(*x.view));
+     }},
     {"OutputOfEachMicrobatch", 1, "output 'loss' of 'train_step', expected one value of the step",
      [](HandPlan &h) {
        h.entry().outputs[0]->per_repetition = true;

@@ -32,7 +32,7 @@ TEST(Carried, IsShown) {
   const std::string text = printPlan(hand.plan);
   EXPECT_NE(text.find("wait 0 carried"), std::string::npos) << text;
   EXPECT_NE(text.find(" reserved_from " + std::to_string(hand.index("a updated") + 1)), std::string::npos) << text;
-  EXPECT_NE(text.find("version 3.0"), std::string::npos) << text;
+  EXPECT_NE(text.find("version 3.1"), std::string::npos) << text;
   std::vector<std::string> early;
   for (const ScheduledWork &work : scheduleOf(hand.plan, hand.entry()))
     if (work.isEarly)

@@ -37,7 +37,7 @@ TEST(FirstDifference, IsTheVersion) {
               h.plan.minor = 99;
               h.plan.microbatches = 3;
             }),
-            "expected version 3.0 with catalogue 1 but got 3.99 with catalogue 1");
+            "expected version 3.1 with catalogue 1 but got 3.99 with catalogue 1");
 }
 
 TEST(FirstDifference, IsATable) {

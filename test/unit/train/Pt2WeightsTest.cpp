@@ -234,12 +234,12 @@ TEST_F(Pt2Files, WrongLists) {
   refusesTensor({"w", {1}, {1}, -1}, true, needs);
   refuses(write(R"({"config": {"w": {"path_name": "weight_0", "is_param": true, "tensor_meta": 3}}})"), true, needs);
   refuses(write(R"({"config": {"w": {"path_name": "weight_0", "is_param": true}}})"), false, "'w' is pickled");
-  refuses(write(R"({"config": {"w": {"path_name": 3}}})"), true, "tensor 'w' has no path_name in the list of weights");
-  refuses(write(R"({"config": {"w": 3}})"), true, "tensor 'w' has no path_name in the list of weights");
+  refuses(write(R"({"config": {"w": {"path_name": 3}}})"), true, "tensor 'w' has no path_name in its list");
+  refuses(write(R"({"config": {"w": 3}})"), true, "tensor 'w' has no path_name in its list");
   for (const char *list : {"", "[]", "{}", R"({"config": []})"})
-    refuses(write(list), true, "list of weights is not a JSON object with 'config'");
+    refuses(write(list), true, "'m/data/weights/model_weights_config.json' is not a JSON object with 'config'");
   const std::string one = Given{"w", {1}, {1}}.json();
-  refuses(write(fmt::format(R"({{"config": {{{}, {}}}}})", one, one)), true, "list of weights has key 'w' twice");
+  refuses(write(fmt::format(R"({{"config": {{{}, {}}}}})", one, one)), true, "has the key 'w' twice");
 }
 
 TEST_F(Pt2Files, OtherArchives) {

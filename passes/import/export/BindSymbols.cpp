@@ -1,0 +1,134 @@
+//===- BindSymbols.cpp - values for the dynamic sizes of an archive -----------------------===//
+
+#include "passes/import/export/BindSymbols.h"
+
+#include "runtime/base/Text.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace sluice;
+using namespace sluice::exported;
+namespace json = llvm::json;
+
+namespace {
+
+struct Symbol {
+  /// Of its values, as torch.export recorded them.
+  std::optional<std::int64_t> least, most;
+  /// "dim 0 of input 'x'", empty if it is no dim of an input.
+  std::string place;
+
+  std::string range() const {
+    if (least && most)
+      return concat("from ", *least, " to ", *most);
+    return least ? concat("at least ", *least) : most ? concat("at most ", *most) : "any size";
+  }
+};
+
+class Binding {
+public:
+  Binding(const json::Object &model, const SymbolValues &given, std::optional<std::int64_t> batch)
+      : values(given), batch(batch) {
+    readRanges(model);
+    readInputs(model);
+  }
+
+  Result<SymbolValues> run() {
+    for (const auto &[name, value] : values)
+      if (!symbols.contains(name))
+        return inputError(concat("--set ", name, ": the archive has no such size, expected ",
+                                 symbols.empty() ? "none, because all its sizes are static" : names()));
+    if (batch) {
+      if (firstDims.empty())
+        return inputError("--batch: no input has a dynamic first dim")
+            .withNote("export with dynamic_shapes, or with inputs of that many rows");
+      for (const std::string &name : firstDims)
+        if (const auto [known, isNew] = values.emplace(name, *batch); !isNew && known->second != *batch)
+          return inputError(
+              concat("--batch ", *batch, ": --set gives ", symbols[name].place, " the size ", known->second));
+    }
+    for (const auto &[name, symbol] : symbols) {
+      const auto value = values.find(name);
+      if (value == values.end())
+        return missing();
+      if ((symbol.least && value->second < *symbol.least) || (symbol.most && value->second > *symbol.most))
+        return inputError(
+            concat("size '", name, "'", placeOf(symbol), ", expected ", symbol.range(), " but got ", value->second));
+    }
+    return values;
+  }
+
+private:
+  SymbolValues values;
+  std::optional<std::int64_t> batch;
+  std::map<std::string, Symbol, std::less<>> symbols;
+  /// Symbols that are the first dim of an input.
+  std::vector<std::string> firstDims;
+
+  static std::string placeOf(const Symbol &symbol) { return symbol.place.empty() ? "" : concat(", ", symbol.place); }
+  std::string names() const {
+    return join(symbols, ", ", [](const auto &symbol) { return concat("'", symbol.first, "'"); });
+  }
+
+  Status missing() const {
+    Status status = inputError("the archive has dynamic sizes without a value");
+    for (const auto &[name, symbol] : symbols)
+      if (!values.contains(name))
+        status.addNote(concat("--set ", name, "=SIZE, ", symbol.range(), placeOf(symbol),
+                              llvm::is_contained(firstDims, name) ? "; or --batch ROWS" : ""));
+    return status;
+  }
+
+  void readRanges(const json::Object &model) {
+    const json::Object *ranges = model.getObject("range_constraints");
+    if (!ranges)
+      return;
+    for (const auto &[name, value] : *ranges) {
+      const json::Object *range = value.getAsObject();
+      Symbol &symbol = symbols[printable(llvm::StringRef(name).str())];
+      symbol.least = range ? range->getInteger("min_val") : std::nullopt;
+      symbol.most = range ? range->getInteger("max_val") : std::nullopt;
+    }
+  }
+
+  /// Where symbols are dims of the user's inputs.
+  void readInputs(const json::Object &model) {
+    const json::Object *module = model.getObject("graph_module");
+    const json::Object *graph = module ? module->getObject("graph") : nullptr;
+    const json::Object *signature = module ? module->getObject("signature") : nullptr;
+    const json::Object *tensors = graph ? graph->getObject("tensor_values") : nullptr;
+    const json::Array *inputs = signature ? signature->getArray("input_specs") : nullptr;
+    if (!tensors || !inputs)
+      return;
+    for (const json::Value &input : *inputs) {
+      const json::Object *spec = input.getAsObject();
+      spec = spec ? spec->getObject("user_input") : nullptr;
+      const json::Object *argument = spec ? spec->getObject("arg") : nullptr;
+      argument = argument ? argument->getObject("as_tensor") : nullptr;
+      const std::optional<llvm::StringRef> name = argument ? argument->getString("name") : std::nullopt;
+      const json::Object *meta = name ? tensors->getObject(*name) : nullptr;
+      const json::Array *sizes = meta ? meta->getArray("sizes") : nullptr;
+      if (!sizes)
+        continue;
+      for (std::size_t dim = 0; dim < sizes->size(); ++dim) {
+        const json::Object *size = (*sizes)[dim].getAsObject();
+        const json::Object *expression = size ? size->getObject("as_expr") : nullptr;
+        const std::string symbol = expression ? symbolOf(expression->getString("expr_str").value_or("")) : "";
+        if (symbol.empty())
+          continue;
+        Symbol &found = symbols[symbol];
+        if (found.place.empty())
+          found.place = concat("dim ", dim, " of input '", printable(name->str()), "'");
+        if (dim == 0 && !llvm::is_contained(firstDims, symbol))
+          firstDims.push_back(symbol);
+      }
+    }
+  }
+};
+
+} // namespace
+
+Result<SymbolValues> exported::bindSymbols(const json::Object &model, const SymbolValues &given,
+                                           std::optional<std::int64_t> batch) {
+  return Binding(model, given, batch).run();
+}
