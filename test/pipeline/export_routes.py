@@ -1,6 +1,8 @@
 """An archive of torch.export and the config.json of the same model give the same plan, apart from the shift of labels that transformers' classes compute, and the
 same bits."""
 
+import random
+
 from sluice import *
 
 EXPORT = REFERENCE / "export"
@@ -9,13 +11,15 @@ SIZES = {"gpt2": {"model_type": "gpt2", "vocab_size": 96, "n_positions": 32, "n_
          "llama": {"model_type": "llama", "vocab_size": 96, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
                    "num_key_value_heads": 2, "max_position_embeddings": 32, "rms_norm_eps": 1e-6, "tie_word_embeddings": False, "pad_token_id": 0,
                    "hidden_act": "silu"}}
+SIZES |= json.loads((REFERENCE / "export-routes" / "models.json").read_text())
 # The labels, shifted by one: padded, sliced, and copied where strides cannot express the slice.
 SHIFT = {"pad", "copy"}
 
 
 def from_archive(name):
     model = SCRATCH / f"{name}.mlir"
-    run("sluice-import", "export", EXPORT / name / "model.pt2", "-o", model, "--weights", model.with_suffix(".safetensors"),
+    kept = EXPORT / name / "model.pt2"
+    run("sluice-import", "export", kept if kept.exists() else REFERENCE / "export-routes" / f"{name}.pt2", "-o", model, "--weights", model.with_suffix(".safetensors"),
         "--inputs", "input_ids=tokens:96,labels=tokens:96")
     return model
 
@@ -24,21 +28,24 @@ def from_config(name):
     return hugging_face(SIZES[name], 4, 16, "--train-only")
 
 
-def rows_of(name):
-    """The batches under the names of the archive's inputs, and as tokens and targets."""
-    joined = join_batches([EXPORT / name / f"inputs.{i}.safetensors" for i in range(3)])
-    path, shifted = SCRATCH / f"{name}-rows.safetensors", SCRATCH / f"{name}-tokens.safetensors"
-    path.write_bytes(joined)
-    header, data = split_safetensors(joined)
-    given = tensors(joined)
-    rows, width = header["labels"]["shape"]
-    targets = [x for row in range(rows) for x in (*given["labels"][row * width + 1:(row + 1) * width], -100)]
+def as_file(name, tensors_of_rows, width):
     entries, parts = {}, b""
-    for key, numbers in (("tokens", given["input_ids"]), ("targets", targets)):
-        entries[key] = {"dtype": "I64", "shape": [rows, width], "data_offsets": [len(parts), len(parts) + 8 * len(numbers)]}
+    for key, numbers in tensors_of_rows:
+        entries[key] = {"dtype": "I64", "shape": [len(numbers) // width, width], "data_offsets": [len(parts), len(parts) + 8 * len(numbers)]}
         parts += struct.pack(f"<{len(numbers)}q", *numbers)
-    shifted.write_bytes(join_safetensors(entries, parts))
-    return path, shifted
+    path = SCRATCH / name
+    path.write_bytes(join_safetensors(entries, parts))
+    return path
+
+
+@functools.cache
+def rows():
+    """Three batches under the names of the archive's inputs, and as tokens and targets."""
+    draw = random.Random(7)
+    width, count = 16, 12
+    ids, labels = ([draw.randrange(96) for _ in range(width * count)] for _ in range(2))
+    targets = [x for row in range(count) for x in (*labels[row * width + 1:(row + 1) * width], -100)]
+    return as_file("rows.safetensors", (("input_ids", ids), ("labels", labels)), width), as_file("tokens.safetensors", (("tokens", ids), ("targets", targets)), width)
 
 
 def launches(plan, entry):
@@ -49,7 +56,7 @@ def launches(plan, entry):
 
 def check_routes(name):
     archive, config = from_archive(name), from_config(name)
-    rows, shifted = rows_of(name)
+    given, shifted = rows()
     weights, renamed = archive.with_suffix(".safetensors"), SCRATCH / f"{name}-config.safetensors"
     header, data = split_safetensors(weights.read_bytes())
     names = Plan(config).parameters()
@@ -61,13 +68,16 @@ def check_routes(name):
             expect_equal(launches(a, entry), launches(b, entry), f"{name}, {settings}: launches of {entry}")
         kinds = lambda plan: sorted((c["kind"], c["entry"], c["bytes_in"], c["bytes_out"], c["segments"]) for c in plan.description["collectives"])
         expect_equal(kinds(a), kinds(b), f"{name}, {settings}: collectives")
-        # The shifted labels have a buffer, which is in a gap of the others or not.
-        more, labels = a.arena()["bytes"] - b.arena()["bytes"], 4 * 16 * 4
-        expect(0 <= more <= labels and (more == 0 or "recompute.policy=block" in settings), f"{name}, {settings}: {more} more bytes of the device")
+        # The shifted labels have a buffer; the placement of the others changes with it.
+        labels = 4 * 16 * 4
+        live = a.arena()["peak_live"] - b.arena()["peak_live"]
+        expect(0 <= live <= labels, f"{name}, {settings}: {live} more bytes live at the peak")
+        more = a.arena()["bytes"] - b.arena()["bytes"]
+        expect(abs(more) <= 2 * labels, f"{name}, {settings}: {more} more bytes of the device")
         expect_equal(len(a.units()), 3, f"{name}: units")
         if len(settings) < 2:
             found, wanted = (train(plan, "--init", init, "--order", "sequential", data=data)
-                             for plan, init, data in ((a, weights, rows), (b, renamed, shifted)))
+                             for plan, init, data in ((a, weights, given), (b, renamed, shifted)))
             expect_equal(found.loss, wanted.loss, f"{name}, {settings}: losses")
             expect_equal(sorted(tensors(found.weights).values()), sorted(tensors(wanted.weights).values()), f"{name}, {settings}: weights")
 
@@ -80,6 +90,21 @@ def gpt2():
 @test
 def llama():
     check_routes("llama")
+
+
+@test
+def mistral():
+    check_routes("mistral")
+
+
+@test
+def olmo2():
+    check_routes("olmo2")
+
+
+@test
+def qwen2():
+    check_routes("qwen2")
 
 
 main()

@@ -14,14 +14,14 @@ namespace json = llvm::json;
 
 Result<json::Value> exported::readProgramJson(const Pt2Archive &archive) {
   SLUICE_ASSIGN_OR_RETURN(const std::string text, archive.program());
-  const auto failed = [&](const std::string &why) { return inputError(concat(archive.path(), ": the program ", why)); };
+  const auto failed = [&](const std::string &why) { return inputError(concat(archive.path(), ": ", why)); };
   if (nestsTooDeep(text))
-    return failed(concat("nests more than ", deepestJson, " objects and arrays"));
+    return failed(concat("the program nests more than ", deepestJson, " objects and arrays"));
   llvm::Expected<json::Value> value = json::parse(text);
   if (!value)
-    return failed(concat("is not JSON: ", llvm::toString(value.takeError())));
+    return failed(concat("the program is not JSON: ", llvm::toString(value.takeError())));
   if (!value->getAsObject())
-    return failed("is not a JSON object");
+    return failed("the program is not a JSON object");
   return std::move(*value);
 }
 

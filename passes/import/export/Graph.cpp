@@ -464,7 +464,7 @@ Status checkGuards(const json::Object &model, Program &program) {
     const std::string guard = value.getAsString().value_or("").str();
     const Result<bool> holds = evaluateGuard(guard, sizes);
     if (!holds.isOk())
-      program.uncheckedGuards.push_back(printable(guard));
+      program.uncheckedGuards.push_back(concat(printable(guard), ": ", printable(holds.status().message())));
     else if (!*holds)
       return inputError(concat("the sizes are not as the program needs them: ", printable(guard)));
   }

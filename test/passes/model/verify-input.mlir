@@ -222,7 +222,7 @@ module {
 
 module {
   // expected-error@+2 {{input 'factor' of '@f' has no dim of rows: 'tensor<f32>'}}
-  // expected-note@+1 {{the first dim of an input is the rows of one rank's micro-batch; a constant is a 'model.constant', or a parameter that 'parameters.frozen' names}}
+  // expected-note@+1 {{the first dim of an input is the rows of one rank's micro-batch; a constant has 'model.values', or is a parameter that 'parameters.frozen' names}}
   func.func @f(%x: tensor<4xf32> {model.input = "x"}, %factor: tensor<f32> {model.input = "factor"}) -> (tensor<f32> {model.output = "loss"})
       attributes {model.entry = #model.entry<train>} {
     return %factor : tensor<f32>

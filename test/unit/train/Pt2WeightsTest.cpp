@@ -220,7 +220,7 @@ TEST_F(Pt2Files, RangesOutsideTheStorage) {
   refusesTensor({"w", {2, 2}, {large, large}}, true, beyond);
   refusesTensor({"w", {5}, {large}}, true, beyond);
   refusesTensor({"w", {large / 2}, {1}}, true,
-                "expected a size of less than 2^63 bytes but got shape [2305843009213693952]");
+                "'w', expected a size of less than 2^63 bytes but got shape [2305843009213693952]");
   refusesTensor({"w", {large, 4}, {0, 0}}, true, "expected a size of less than 2^63 bytes");
   // A buffer too: the list is wrong.
   refusesTensor({"w", {13}, {1}, 0, "weight_0", 7, "false"}, true, beyond);
