@@ -43,6 +43,7 @@ void populateMovementRecognitionPatterns(mlir::RewritePatternSet &patterns);
 void populatePointwiseRecognitionPatterns(mlir::RewritePatternSet &patterns);
 void populateActivationRecognitionPatterns(mlir::RewritePatternSet &patterns);
 void populateRmsNormRecognitionPatterns(mlir::RewritePatternSet &patterns);
+void populateAttentionRecognitionPatterns(mlir::RewritePatternSet &patterns);
 /// Products and losses of rows in their dims, which a graph has joined to one.
 void populateMatmulRecognitionPatterns(mlir::RewritePatternSet &patterns);
 void populateLossRecognitionPatterns(mlir::RewritePatternSet &patterns);

@@ -18,8 +18,8 @@ static constexpr std::string_view programName = "models/model.json";
 
 /// The bytes of an element by the number of a dtype in torch.export's schema; 0: its elements are not read.
 static constexpr std::pair<std::string_view, std::uint64_t> dtypes[] = {
-    {"", 0},    {"U8", 1},  {"I8", 1},        {"I16", 2},       {"I32", 4},        {"I64", 8},  {"F16", 2},
-    {"F32", 4}, {"F64", 8}, {"complex32", 0}, {"complex64", 0}, {"complex128", 0}, {"BOOL", 1}, {"BF16", 2}};
+    {"", 0},    {"U8", 1},  {"I8", 1},        {"I16", 2},       {"I32", 4},         {"I64", 8},  {"F16", 2},
+    {"F32", 4}, {"F64", 8}, {"complex32", 0}, {"complex64", 8}, {"complex128", 16}, {"BOOL", 1}, {"BF16", 2}};
 
 static std::optional<std::int64_t> numberOf(const nlohmann::json &fields, const char *key) {
   const auto value = fields.find(key);

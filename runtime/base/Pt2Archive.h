@@ -41,6 +41,7 @@ struct Pt2Tensor {
 
   /// Bytes of its elements, one after another.
   std::uint64_t bytesInOrder() const;
+  bool isComplex() const { return dtype.starts_with("complex"); }
   /// Its elements are in row-major order without gaps.
   bool isContiguous() const;
 };

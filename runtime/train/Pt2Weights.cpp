@@ -2,6 +2,7 @@
 #include "runtime/train/Pt2Weights.h"
 
 #include <array>
+#include <fmt/format.h>
 
 namespace sluice {
 
@@ -21,9 +22,13 @@ Result<Pt2Weights> Pt2Weights::open(const std::string &path) {
   Pt2Weights weights;
   weights.archive = std::make_unique<const Pt2Archive>(std::move(opened));
   for (const auto &[name, tensor] : weights.archive->tensors()) {
+    Status readable = tensor.readable;
+    if (readable.isOk() && tensor.isComplex())
+      readable = refusedError(
+          fmt::format("{}: tensor '{}', expected a dtype such as F32 or BF16 but got {}", path, name, tensor.dtype));
     if (tensor.isParameter)
-      SLUICE_RETURN_IF_ERROR(tensor.readable);
-    if (!tensor.readable.isOk())
+      SLUICE_RETURN_IF_ERROR(readable);
+    if (!readable.isOk())
       continue;
     weights.list.push_back({name, tensor.dtype, tensor.shape, 0, tensor.bytesInOrder(), !tensor.isParameter});
     weights.tensors.push_back(&tensor);

@@ -126,6 +126,19 @@ def weights_with_strides_and_offsets():
 
 
 @test
+def complex_rope():
+    """Rotary positions as products of complex numbers, and keys and values that are repeated for the heads that share them."""
+    check_model("complex-rope")
+    path = imported("complex-rope", "--json")
+    found = json.loads(run("sluice-import", "export", EXPORT / "complex-rope" / "model.pt2", "-o", path, "--json").stdout)
+    expect_equal({key: found["composites"][key] for key in ("rope", "attention, causal")}, {"rope": 4, "attention, causal": 2}, "composites")
+    text = path.read_text()
+    # Those of queries and keys, before the rotation.
+    expect_equal(text.count("model.transpose"), 4, "transposes")
+    expect("model.broadcast" not in text, "keys or values are repeated")
+
+
+@test
 def dict_output():
     check_model("dict-output")
 

@@ -204,6 +204,72 @@ def constants_of_more_than_a_mebibyte():
            and "make it a parameter of the module with requires_grad=False" in done.stderr, done.stderr)
 
 
+C64, PAIRS = 10, SIZE // 2
+
+
+def as_complex(archive, value, shape):
+    return archive.op("view_as_complex.default", shape, C64, self=archive.op("reshape.default", [*shape, 2], self=value, shape=[*shape, 2]))
+
+
+@test
+def products_of_complex_numbers():
+    """As torch computes them on pairs: (a + bi)(c + di) of two computed tensors, and by a table of lengths and angles that is no rotation by position."""
+    shape = [ROWS, PAIRS]
+
+    def parts(archive, value):
+        pairs = archive.op("reshape.default", [*shape, 2], self=value, shape=[*shape, 2])
+        return [archive.op("select.int", shape, self=pairs, dim=-1, index=i) for i in range(2)]
+
+    def by_parts(archive, a, b):
+        (ar, ai), (br, bi) = a, b
+        times = lambda x, y: archive.op("mul.Tensor", shape, self=x, other=y)
+        real = archive.op("sub.Tensor", shape, self=times(ar, br), other=times(ai, bi))
+        imaginary = archive.op("add.Tensor", shape, self=times(ar, bi), other=times(ai, br))
+        return archive.op("reshape.default", [ROWS, SIZE], self=archive.op("stack.default", [*shape, 2], tensors=[real, imaginary], dim=-1), shape=[ROWS, SIZE])
+
+    def product(archive, a, b):
+        pairs = archive.op("view_as_real.default", [*shape, 2], self=archive.op("mul.Tensor", shape, C64, self=a, other=b))
+        return archive.op("reshape.default", [ROWS, SIZE], self=pairs, shape=[ROWS, SIZE])
+
+    def angles(archive):
+        steps = archive.op("arange.default", [PAIRS], end=PAIRS)
+        return archive.op("mul.Tensor", [PAIRS], self=steps, other=steps), archive.op("add.Tensor", [PAIRS], self=steps, other=0.5)
+
+    def squared(archive, y):
+        return product(archive, as_complex(archive, y, shape), as_complex(archive, archive.op("add.Tensor", [ROWS, SIZE], self=y, other=1.0), shape))
+
+    def squared_by_parts(archive, y):
+        return by_parts(archive, parts(archive, y), parts(archive, archive.op("add.Tensor", [ROWS, SIZE], self=y, other=1.0)))
+
+    def turned(archive, y):
+        lengths, angle = angles(archive)[::-1]
+        table = archive.op("polar.default", [PAIRS], C64, abs=lengths, angle=angle)
+        wide = archive.op("unsqueeze.default", [1, PAIRS], C64, self=archive.op("slice.Tensor", [PAIRS], C64, self=table, dim=-1, start=0, end=PAIRS), dim=-2)
+        return product(archive, wide, as_complex(archive, y, shape))
+
+    def turned_by_parts(archive, y):
+        lengths, angle = angles(archive)[::-1]
+        table = [archive.op("mul.Tensor", [PAIRS], self=lengths, other=archive.op(f"{function}.default", [PAIRS], self=angle)) for function in ("cos", "sin")]
+        return by_parts(archive, table, parts(archive, y))
+
+    losses = []
+    for name, form, other in (("squared", squared, squared_by_parts), ("turned", turned, turned_by_parts)):
+        found, wanted = (described_and_trained(f"{name}-{i}", with_layer(each))[1].loss for i, each in enumerate((form, other)))
+        expect(len(found) > 1 and all(abs(a - b) <= 1e-6 * max(1, abs(b)) for a, b in zip(found, wanted)), f"{name}: expected the losses {wanted} but got {found}")
+        losses.append(found)
+    expect(losses[0] != losses[1], "both forms have equal losses")
+
+
+@test
+def complex_numbers_elsewhere_are_refused():
+    for target, arguments in (("add.Tensor", {"other": 1.0}), ("mul.Tensor", {"other": 2.0}), ("exp.default", {})):
+        archive = with_layer(lambda archive, y: archive.op("reshape.default", [ROWS, SIZE], shape=[ROWS, SIZE], self=archive.op(
+            "view_as_real.default", [ROWS, PAIRS, 2], self=archive.op(target, [ROWS, PAIRS], C64, self=as_complex(archive, y, [ROWS, PAIRS]), **arguments))))
+        done = try_run("sluice-import", "export", archive.save(SCRATCH / "complex.pt2"), "-o", SCRATCH / "complex.mlir")
+        expect(done.returncode == 1 and f"'aten.{target}': complex numbers are moved and multiplied with each other only" in done.stderr
+               and "write the module with real numbers" in done.stderr, done.stderr)
+
+
 @test
 def dynamic_sizes():
     """A program with dynamic sizes, and values for them, is that of the same sizes."""

@@ -12,7 +12,7 @@ namespace sluice::test {
 
 inline void put(std::string &bytes, std::uint64_t value, int size) {
   for (int i = 0; i < size; ++i)
-    bytes += static_cast<char>(value >> (8 * i));
+    bytes += static_cast<char>(i < 8 ? value >> (8 * i) : 0);
 }
 
 inline std::uint32_t checksumOf(const std::string &bytes) {

@@ -161,4 +161,86 @@ OpCost AttentionGradOp::getCost() {
   return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5) + 2 * elementsOf(getQ()));
 }
 
+//===----------------------------------------------------------------------===//
+// Recognition
+//===----------------------------------------------------------------------===//
+
+namespace {
+AttentionOp attentionOf(PatternRewriter &rewriter, AttentionOp op, Value q, Value k, Value v) {
+  return rewriter.replaceOpWithNewOp<AttentionOp>(op, op->getResultTypes(), ValueRange{q, k, v}, op->getAttrs());
+}
+
+Value reshaped(PatternRewriter &rewriter, Location location, Value value, ArrayRef<int64_t> shape) {
+  return ReshapeOp::create(rewriter, location, tensorOf(shape, elementOf(value)), value);
+}
+
+/// Keys and values whose heads were repeated have fewer heads: the op shares them.
+struct ShareHeads : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  /// [B, S, G, D] in [B, S, H, D], where each head is there H / G times, or in [B, H, S, D] before a transpose; null
+  /// for another value.
+  static Value beforeRepetition(Value value, PatternRewriter &rewriter) {
+    auto transpose = value.getDefiningOp<TransposeOp>();
+    if (transpose && transpose.getPermutation() != ArrayRef<int64_t>{0, 2, 1, 3})
+      return {};
+    auto merged = (transpose ? transpose.getOperand() : value).getDefiningOp<ReshapeOp>();
+    auto repeated = merged ? merged.getOperand().getDefiningOp<BroadcastOp>() : BroadcastOp();
+    if (!repeated || shapeOf(repeated).size() != 5 || shapeOf(repeated.getOperand()).size() != 5)
+      return {};
+    // Of the broadcast: the heads, and their repetitions after them.
+    const size_t heads = transpose ? 1 : 2;
+    SmallVector<int64_t> whole(shapeOf(repeated)), once(whole);
+    once[heads + 1] = 1;
+    if (shapeOf(repeated.getOperand()) != ArrayRef<int64_t>(once))
+      return {};
+    whole[heads] *= whole[heads + 1];
+    whole.erase(whole.begin() + static_cast<ptrdiff_t>(heads) + 1);
+    once.erase(once.begin() + static_cast<ptrdiff_t>(heads) + 1);
+    if (shapeOf(merged) != ArrayRef<int64_t>(whole))
+      return {};
+    Value source = reshaped(rewriter, value.getLoc(), repeated.getOperand(), once);
+    return transpose ? Value(TransposeOp::create(rewriter, value.getLoc(), source, transpose.getPermutationAttr()))
+                     : source;
+  }
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    Value k = beforeRepetition(op.getK(), rewriter), v = k ? beforeRepetition(op.getV(), rewriter) : Value();
+    if (!v || shapeOf(k) != shapeOf(v))
+      return failure();
+    attentionOf(rewriter, op, op.getQ(), k, v);
+    return success();
+  }
+};
+
+/// Scores do not change if the elements of each head of q and of k are in another order.
+struct DropEqualPermutations : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  /// The value [B, T, H, D] whose heads, as [a, b], were transposed, and a; null for another value.
+  static std::pair<Value, int64_t> beforePermutation(Value value) {
+    auto merged = value.getDefiningOp<ReshapeOp>();
+    auto transpose = merged ? merged.getOperand().getDefiningOp<TransposeOp>() : TransposeOp();
+    auto split = transpose ? transpose.getOperand().getDefiningOp<ReshapeOp>() : ReshapeOp();
+    if (!split || transpose.getPermutation() != ArrayRef<int64_t>{0, 1, 2, 4, 3} ||
+        shapeOf(split).take_front(3) != shapeOf(value).take_front(3) || shapeOf(split.getOperand()) != shapeOf(value))
+      return {};
+    return {split.getOperand(), shapeOf(split)[3]};
+  }
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    const auto [q, first] = beforePermutation(op.getQ());
+    const auto [k, second] = beforePermutation(op.getK());
+    if (!q || !k || first != second)
+      return failure();
+    attentionOf(rewriter, op, q, k, op.getV());
+    return success();
+  }
+};
+} // namespace
+
+void populateAttentionRecognitionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ShareHeads, DropEqualPermutations>(patterns.getContext());
+}
+
 } // namespace sluice::model

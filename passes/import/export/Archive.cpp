@@ -27,8 +27,10 @@ Result<json::Value> exported::readProgramJson(const Pt2Archive &archive) {
 
 Result<ScalarType> exported::elementTypeOf(const Pt2Tensor &tensor) {
   static constexpr std::pair<std::string_view, ScalarType> types[] = {
-      {"U8", ScalarType::u8},   {"I32", ScalarType::i32}, {"I64", ScalarType::i64},      {"F16", ScalarType::f16},
-      {"F32", ScalarType::f32}, {"F64", ScalarType::f64}, {"BOOL", ScalarType::boolean}, {"BF16", ScalarType::bf16}};
+      {"U8", ScalarType::u8},         {"I32", ScalarType::i32},   {"I64", ScalarType::i64},
+      {"F16", ScalarType::f16},       {"F32", ScalarType::f32},   {"F64", ScalarType::f64},
+      {"BOOL", ScalarType::boolean},  {"BF16", ScalarType::bf16}, {"complex64", ScalarType::f32},
+      {"complex128", ScalarType::f64}};
   for (const auto &[name, type] : types)
     if (tensor.dtype == name)
       return type;
@@ -76,8 +78,9 @@ Result<std::vector<double>> exported::readNumbers(const Pt2Archive &archive, con
     return inputError(concat(archive.path(), ": a buffer of ", count, " elements, expected at most ", mostNumbers));
   std::vector<std::byte> bytes(tensor.bytesInOrder());
   SLUICE_RETURN_IF_ERROR(archive.read(tensor, 0, bytes));
-  std::vector<double> values(bytes.size() / tensor.elementBytes);
+  const std::size_t width = tensor.elementBytes / (tensor.isComplex() ? 2 : 1);
+  std::vector<double> values(bytes.size() / width);
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = element(bytes.data() + i * tensor.elementBytes, type);
+    values[i] = element(bytes.data() + i * width, type);
   return values;
 }

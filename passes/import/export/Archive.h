@@ -10,10 +10,11 @@ namespace sluice::exported {
 /// The JSON object of the program.
 Result<llvm::json::Value> readProgramJson(const Pt2Archive &archive);
 
-/// The element type of a tensor that can be read; an error if a model has no values of it.
+/// The element type of a tensor that can be read, of complex numbers that of their parts; an error if a model has no
+/// values of it.
 Result<ScalarType> elementTypeOf(const Pt2Tensor &tensor);
 
-/// The elements in row-major order. Integers and booleans become numbers.
+/// The elements in row-major order, complex numbers as pairs. Integers and booleans become numbers.
 Result<std::vector<double>> readNumbers(const Pt2Archive &archive, const Pt2Tensor &tensor);
 
 } // namespace sluice::exported

@@ -206,6 +206,9 @@ llvm::ArrayRef<AtenOp> normOps();
 llvm::ArrayRef<AtenOp> attentionOps();
 llvm::ArrayRef<AtenOp> lossOps();
 llvm::ArrayRef<AtenOp> randomOps();
+llvm::ArrayRef<AtenOp> complexOps();
+/// `mul.Tensor` of complex numbers.
+void multiplyComplex(Call &call);
 /// Null if no table has it.
 const AtenOp *findAtenOp(llvm::StringRef name);
 struct AtenFamily {

@@ -472,6 +472,25 @@ template <bool isLower> ConstantPtr triangle(Call &call) {
                                     });
 }
 
+/// Complex numbers of these lengths and angles, as pairs.
+ConstantPtr polar(Call &call) {
+  ConstantPtr length = operandOf(call, "abs"), angle = operandOf(call, "angle");
+  const TensorMeta &meta = call.result();
+  const Shape shape(llvm::ArrayRef(meta.sizes).drop_back());
+  if (!length || !angle || !meta.isComplex || !broadcasts(*length, shape) || !broadcasts(*angle, shape))
+    return nullptr;
+  const auto part = [&](auto function) {
+    return makePointwise({length, angle}, shape, meta.type, [function](auto x) { return x[0] * function(x[1]); });
+  };
+  ConstantPtr real = part([](double x) { return std::cos(x); }), imaginary = part([](double x) { return std::sin(x); });
+  if (!real->dense() || !imaginary->dense())
+    return nullptr;
+  std::vector<double> pairs;
+  for (auto [a, b] : llvm::zip_equal(*real->dense(), *imaginary->dense()))
+    pairs.insert(pairs.end(), {a, b});
+  return makeDense(std::move(pairs), meta.sizes, meta.type);
+}
+
 struct Entry {
   llvm::StringLiteral name;
   Evaluate evaluate;
@@ -481,6 +500,9 @@ constexpr Entry table[] = {
     {"add.Scalar", add},
     {"add.Tensor", add},
     {"alias.default", same},
+    {"view_as_complex.default", same},
+    {"view_as_real.default", same},
+    {"polar.default", polar},
     {"arange.default", rangeToEnd},
     {"arange.start", rangeFrom},
     {"arange.start_step", rangeBySteps},

@@ -3,6 +3,7 @@
 #include "passes/import/export/Graph.h"
 
 #include "passes/import/export/BindSymbols.h"
+#include "passes/import/export/Complex.h"
 
 #include "runtime/base/Text.h"
 
@@ -91,7 +92,10 @@ Result<ScalarType> readScalarType(std::optional<std::int64_t> number) {
 
 Result<TensorMeta> readTensorMeta(const json::Object &meta, const SymbolValues &symbols) {
   TensorMeta result;
-  SLUICE_ASSIGN_OR_RETURN(result.type, readScalarType(meta.getInteger("dtype")));
+  // complex64 and complex128.
+  const std::optional<std::int64_t> dtype = meta.getInteger("dtype");
+  result.isComplex = dtype == 10 || dtype == 11;
+  SLUICE_ASSIGN_OR_RETURN(result.type, readScalarType(result.isComplex ? *dtype - 3 : dtype));
   if (const std::optional<std::int64_t> layout = meta.getInteger("layout"); layout && *layout != 7)
     return inputError("sparse tensors are not supported");
   for (const auto &[key, list] : {std::pair("sizes", &result.sizes), {"strides", &result.strides}}) {
@@ -109,6 +113,13 @@ Result<TensorMeta> readTensorMeta(const json::Object &meta, const SymbolValues &
     return inputError("tensor with as many sizes as strides expected");
   if (const json::Value *offset = meta.get("storage_offset")) {
     SLUICE_ASSIGN_OR_RETURN(result.offset, readSize(*offset, symbols));
+  }
+  if (result.isComplex) {
+    for (std::int64_t &stride : result.strides)
+      stride *= 2;
+    result.offset *= 2;
+    result.sizes.push_back(2);
+    result.strides.push_back(1);
   }
   return result;
 }
@@ -246,6 +257,7 @@ public:
       for (const std::string &output : read.outputs)
         if (auto problem = problems.find(output); !output.empty() && problem != problems.end())
           return inputError(concat(place(read), "'", read.target, "': ", problem->second));
+      carryComplex(read, result.tensors);
       result.nodes.push_back(std::move(read));
     }
     return Status::ok();

@@ -34,6 +34,8 @@ llvm::StringRef nameOf(ScalarType type);
 
 struct TensorMeta {
   ScalarType type = ScalarType::f32;
+  /// Complex numbers of two floats of the type, which are a last dim of 2 more.
+  bool isComplex = false;
   llvm::SmallVector<std::int64_t> sizes, strides;
   /// Elements before the first one in the storage.
   std::int64_t offset = 0;
@@ -85,6 +87,8 @@ struct Node {
   std::vector<std::string> outputs;
   /// Its results are sizes, whose values the program states.
   bool givesSizes = false;
+  /// Why it is not supported, if that is known, and what the user may do.
+  std::string problem, remedy;
   Origin origin;
 
   const Argument *find(llvm::StringRef name) const;

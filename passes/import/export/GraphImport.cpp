@@ -166,7 +166,9 @@ std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::Strin
   };
   const bool isConstant =
       llvm::all_of(operands, [](const auto &operand) { return operand.second.constant != nullptr; });
-  if (isConstant) {
+  // A product of pairs is no product of their elements.
+  const bool isProduct = metas.front()->isComplex && op == "mul.Tensor";
+  if (isConstant && !isProduct) {
     Call call(*this, builder, node, op, operands, metas);
     ConstantPtr &known = evaluated[keyOf(node, op, operands, *metas.front())];
     if (!known)
@@ -198,6 +200,8 @@ void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
   const llvm::StringRef target = node.target;
   if (node.givesSizes)
     return;
+  if (!node.problem.empty())
+    return fail(node, scope, {addProblem(node, node.problem, node.remedy)});
   if (target.starts_with("aten._assert") || target.starts_with("aten.sym_constrain"))
     return;
   if (target == "higher_order.wrap_with_set_grad_enabled")

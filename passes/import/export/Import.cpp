@@ -318,7 +318,10 @@ private:
     if (!stored->readable.isOk())
       return stored;
     const Result<ScalarType> type = elementTypeOf(*stored);
-    if (type.isOk() && *type == meta.type && llvm::ArrayRef(stored->shape) == llvm::ArrayRef(meta.sizes))
+    std::vector<std::int64_t> shape = stored->shape;
+    if (stored->isComplex())
+      shape.push_back(2);
+    if (type.isOk() && *type == meta.type && llvm::ArrayRef(shape) == llvm::ArrayRef(meta.sizes))
       return stored;
     return inputError(concat(archive->path(), ": '", printable(name), "' is ", formatShape(meta.sizes), " of type ",
                              nameOf(meta.type).str(), " in the program, but ", formatShape(stored->shape), " of type ",

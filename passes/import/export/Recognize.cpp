@@ -276,6 +276,7 @@ void exported::recognize(func::FuncOp function, Importer &importer) {
   model::populatePointwiseRecognitionPatterns(patterns);
   model::populateActivationRecognitionPatterns(patterns);
   model::populateRmsNormRecognitionPatterns(patterns);
+  model::populateAttentionRecognitionPatterns(patterns);
   model::populateMatmulRecognitionPatterns(patterns);
   model::populateLossRecognitionPatterns(patterns);
   RecognizeRope::Rotations rotations;

@@ -74,6 +74,8 @@ std::optional<double> factorOf(Call &call, Value self) {
 }
 
 void multiply(Call &call) {
+  if (call.result().isComplex)
+    return multiplyComplex(call);
   Value self = operand(call, "self");
   if (const std::optional<double> factor = factorOf(call, self))
     return call.set(call.scale(self, *factor));

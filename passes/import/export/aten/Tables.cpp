@@ -11,10 +11,11 @@ using namespace sluice;
 using namespace sluice::exported;
 
 llvm::ArrayRef<AtenFamily> exported::atenFamilies() {
-  static const AtenFamily families[] = {
-      {"elementwise", pointwiseOps()}, {"movement", shapeOps()},  {"indices", indexOps()},
-      {"reductions", reductionOps()},  {"products", matrixOps()}, {"norms", normOps()},
-      {"attention", attentionOps()},   {"losses", lossOps()},     {"random numbers", randomOps()}};
+  static const AtenFamily families[] = {{"elementwise", pointwiseOps()}, {"movement", shapeOps()},
+                                        {"indices", indexOps()},         {"reductions", reductionOps()},
+                                        {"products", matrixOps()},       {"norms", normOps()},
+                                        {"attention", attentionOps()},   {"losses", lossOps()},
+                                        {"random numbers", randomOps()}, {"complex numbers", complexOps()}};
   return families;
 }
 
