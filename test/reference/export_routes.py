@@ -43,7 +43,7 @@ def main():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
         torch.manual_seed(0)
-        model = WithLoss(transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**config), attn_implementation="sdpa")).train()
+        model = WithLoss(transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**config))).train()
         for parameter in model.parameters():
             torch.nn.init.normal_(parameter, 1.0 if parameter.ndim == 1 else 0.0, 0.1)
         rows = torch.zeros(4, 16, dtype=torch.int64)
