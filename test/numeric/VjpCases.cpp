@@ -102,6 +102,19 @@ VjpCase convolution(const std::string &name, std::vector<std::int64_t> weight, c
           {"x", "w", "b"}};
 }
 
+/// The last rows of the result are beyond the last window.
+VjpCase transposedConvolution() {
+  return {"conv2d_input_grad",
+          [](Function &f, TensorMap &inputs) {
+            std::string y = given(f, inputs, "y", {2, 3, 3, 6}), w = given(f, inputs, "w", {6, 2, 2, 3});
+            f.output("x", f.op("conv2d_input_grad", {y, w},
+                               "{groups = 2 : i64, padding = array<i64: 1, 2>, dilation = array<i64: 2, 1>, "
+                               "stride = array<i64: 2, 3>}",
+                               "tensor<2x6x6x4xf64>"));
+          },
+          {"y", "w"}};
+}
+
 VjpCase pooling(const std::string &op, const std::string &attributes, const std::string &result) {
   return {op,
           [=](Function &f, TensorMap &inputs) {
@@ -119,6 +132,7 @@ std::vector<VjpCase> imageCases() {
           "conv2d_groups", {6, 2, 2, 3},
           "{groups = 2 : i64, padding = array<i64: 1, 2>, dilation = array<i64: 2, 1>, stride = array<i64: 2, 3>}",
           "tensor<2x3x3x6xf64>"),
+      transposedConvolution(),
       pooling("max_pool2d", "{" + window + "}", "tensor<1x3x7x2xf64>"),
       pooling("avg_pool2d", "{" + window + ", without_padding}", "tensor<1x3x7x2xf64>"),
       pooling("adaptive_avg_pool2d", "{output = array<i64: 2, 4>}", "tensor<1x2x4x2xf64>")};

@@ -93,9 +93,10 @@ bool Conv2dOp::isScaleOrBias(OpOperand &operand) { return operand.getOperandNumb
 // Derivative
 //===----------------------------------------------------------------------===//
 
+static RankedTensorType like(Value value) { return tensorOf(shapeOf(value), elementOf(value)); }
+
 FailureOrValues Conv2dOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   Value dy = cotangents[0];
-  auto like = [](Value value) { return tensorOf(shapeOf(value), elementOf(value)); };
   SmallVector<Value> gradients = {Conv2dInputGradOp::create(builder, like(getX()), dy, getWeight(), getStrideAttr(),
                                                             getPaddingAttr(), getDilationAttr(), getGroupsAttr()),
                                   Conv2dWeightGradOp::create(builder, like(getWeight()), dy, getX(), getStrideAttr(),
@@ -103,6 +104,15 @@ FailureOrValues Conv2dOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value
   if (getBias())
     gradients.push_back(ReduceSumOp::create(builder, dy, builder.getDenseI64ArrayAttr({0, 1, 2}), /*keep=*/UnitAttr()));
   return gradients;
+}
+
+// dx is linear in dy and in the weight, as y is in x and in the weight.
+FailureOrValues Conv2dInputGradOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
+  Value ddx = cotangents[0];
+  return SmallVector<Value>{Conv2dOp::create(builder, like(getDy()), ddx, getWeight(), /*bias=*/Value(),
+                                             getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr()),
+                            Conv2dWeightGradOp::create(builder, like(getWeight()), getDy(), ddx, getStrideAttr(),
+                                                       getPaddingAttr(), getDilationAttr(), getGroupsAttr())};
 }
 
 //===----------------------------------------------------------------------===//

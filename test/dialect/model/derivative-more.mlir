@@ -262,6 +262,19 @@ func.func @f(%x: tensor<2x7x9x4xf32> {model.input = "x"}, %w: tensor<6x2x3x3xf32
 
 // -----
 
+// conv2d_input_grad: the transposed convolution is linear in both operands
+// CHECK-LABEL: func.func @f_vjp
+// CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[IN1:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
+// CHECK-NEXT: %[[V0:.*]] = model.conv2d %[[DY]], %[[IN1]] {dilation = array<i64: 1, 1>, groups = 2 : i64, model.block = "", padding = array<i64: 1, 1>, stride = array<i64: 2, 1>}
+// CHECK-NEXT: %[[V1:.*]] = model.conv2d_weight_grad %[[IN0]], %[[DY]] {dilation = array<i64: 1, 1>, groups = 2 : i64, model.block = "", padding = array<i64: 1, 1>, stride = array<i64: 2, 1>}
+// CHECK-NEXT: return %[[V0]], %[[V1]]
+func.func @f(%y: tensor<2x4x9x6xf32> {model.input = "y"}, %w: tensor<6x2x3x3xf32> {model.input = "w"}) -> (tensor<2x7x9x4xf32> {model.output = "x"}) attributes {model.entry = #model.entry<forward>} {
+  %x = model.conv2d_input_grad %y, %w {stride = array<i64: 2, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 2 : i64} : (tensor<2x4x9x6xf32>, tensor<6x2x3x3xf32>) -> tensor<2x7x9x4xf32>
+  return %x : tensor<2x7x9x4xf32>
+}
+
+// -----
+
 // max_pool2d
 // CHECK-LABEL: func.func @f_vjp
 // CHECK-SAME: (%[[IN0:.*]]: {{[^%]*}}, %[[DY:.*]]: {{[^%]*}})
