@@ -58,14 +58,16 @@ def check_model(name):
     wanted = tensors_of_bytes((EXPORT / name / "expected.safetensors").read_bytes())
     frozen, ties, states = set(reference["frozen"]), reference["ties"], set(reference["buffers"])
     start = tensors(imported(name).with_suffix(".safetensors").read_bytes())
-    expect_equal(sorted(start), sorted((set(reference["parameters"]) - set(ties)) | states), f"{name}: parameters and states")
+    # The reference has buffers of floats only.
+    counts = {key for key in start if key.endswith(".num_batches_tracked")}
+    expect_equal(sorted(set(start) - counts), sorted((set(reference["parameters"]) - set(ties)) | states), f"{name}: parameters and states")
 
     done = run_of(name, adamw(name), 3)
     for step, (loss, target, spread) in enumerate(zip(done.loss, reference["losses"], reference["loss_spread"])):
         expect(abs(loss - target) <= 1e-5 * max(1, abs(target)) + spread, f"{name}: step {step}, expected the loss {target} but got {loss}")
 
     gradients = tensors(run_of(name, ["optimizer.name=sgd", f"optimizer.lr={RATE}"], 1).weights)
-    names = [key for key in start if key not in frozen | states]
+    names = [key for key in start if key not in frozen | states | counts]
     expect(len(names) > 0, f"{name}: no gradients")
     for key in names:
         found = [(a - b) / RATE for a, b in zip(start[key], gradients[key])]
@@ -75,6 +77,8 @@ def check_model(name):
     noise = {key: wanted.get(f"adamw_noise.{key}", ()) for key in [*names, *states]}
     for key in noise:
         expect_tensor(after[f"rank0.{key}" if key in states else key], wanted[f"adamw.{key}"], 1e-4, 1e-5, 0, f"{name}: '{key}' after AdamW", noise[key])
+    for key in counts:
+        expect_equal(after[f"rank0.{key}"], (start[key][0] + reference["adamw_steps"],), f"{name}: '{key}'")
     left_out, total = sum(map(sum, noise.values())), sum(len(start[key]) for key in noise)
     expect(left_out < 0.2 * total, f"{name}: {left_out} of {total} elements are noise")
     for key in frozen:
@@ -126,6 +130,11 @@ def weights_with_strides_and_offsets():
 
 
 @test
+def bert():
+    check_model("bert")
+
+
+@test
 def complex_rope():
     """Rotary positions as products of complex numbers, and keys and values that are repeated for the heads that share them."""
     check_model("complex-rope")
@@ -159,6 +168,11 @@ def llama():
 
 
 @test
+def lstm_tagger():
+    check_model("lstm-tagger")
+
+
+@test
 def nanogpt():
     check_model("nanogpt")
 
@@ -169,8 +183,25 @@ def nanogpt_manual():
 
 
 @test
+def resnet18():
+    check_model("resnet18")
+
+
+@test
 def shared_layer():
     check_model("shared-layer")
+
+
+@test
+def t5():
+    check_model("t5")
+
+
+@test
+def transposes_of_images():
+    """torch has channels first: one transpose for each input and output of images."""
+    for name, wanted in (("resnet18", 1), ("unet", 2), ("vit", 1)):
+        expect_equal(imported(name).read_text().count("model.transpose"), wanted, f"{name}: transposes")
 
 
 @test
@@ -181,6 +212,16 @@ def two_losses():
 @test
 def two_tower():
     check_model("two-tower")
+
+
+@test
+def unet():
+    check_model("unet")
+
+
+@test
+def vit():
+    check_model("vit")
 
 
 @test

@@ -317,7 +317,11 @@ def arguments_that_are_not_supported():
     refuse_op("permute.default", "argument 'dims' is no permutation", self=y_of, dims=[0, 0])
     refuse_op("slice.Tensor", "slice with a step below 1", self=y_of, dim=0, step=0)
     refuse_op("roll.default", "roll without a dim for each shift", self=y_of, shifts=[1])
-    refuse_op("pad.default", "padding of mode 'reflect'", self=y_of, pad=[0, 0], mode="reflect")
+    refuse_op("pad.default", "padding of mode 'mirror'", self=y_of, pad=[0, 0], mode="mirror")
+    for mode, pad in (("reflect", [0, 2]), ("circular", [3, 0]), ("replicate", [-1, 0])):
+        refuse_op("pad.default", f"padding of mode '{mode}' of more elements than there are, or fewer than 0", self=y_of, pad=pad, mode=mode)
+    refuse_op("repeat_interleave.self_int", "repeat_interleave of a scalar", sizes=[2], self=lambda archive, y: archive.op("mean.default", [], self=y), repeats=2, dim=0)
+    refuse_op("bernoulli.p", "random zeros only", self=y_of, p=0.0)
     refuse_op("pad.default", "argument 'pad' is no list of pairs", self=y_of, pad=[1])
     refuse_op("repeat.default", "argument 'repeats' has fewer numbers than the tensor dims", self=y_of, repeats=[2])
     refuse_op("sum.default", "a sum of integers", sizes=[], kind=I64, self=ones([4], I64))
@@ -344,6 +348,82 @@ def arguments_that_are_not_supported():
     refuse_op("binary_cross_entropy_with_logits.default", "binary cross entropy with a weight", sizes=[], self=y_of, target=y_of, weight=ones([2]))
     refuse_op("scaled_dot_product_attention.default", "attention of tensors of different ranks", query=y_of, key=y_of, value=ones([2]))
     refuse_op("cat.default", "cat of empty vectors only", sizes=[0], tensors=lambda archive, y: [archive.op("slice.Tensor", [0], self=archive.op("view.default", [8], self=y, size=[8]), dim=0, end=0)])
+
+
+def viewed(*sizes):
+    """y in another shape."""
+    return lambda archive, y: archive.op("view.default", list(sizes), self=y, size=list(sizes))
+
+
+def ones(*sizes, kind=F32):
+    return lambda archive, _: archive.op("ones.default", list(sizes), kind, size=list(sizes))
+
+
+@test
+def images():
+    refuse_op("conv2d.default", "an operand of rank 2, expected 3 or 4", input=y_of, weight=ones(1, 1, 1, 1))
+    refuse_op("conv2d.default", "a weight of rank 3, expected 4", input=viewed(4, 2, 1, 1), weight=ones(1, 2, 1))
+    refuse_op("conv2d.default", "argument 'stride' has 3 numbers, expected 2", input=viewed(4, 2, 1, 1), weight=ones(1, 2, 1, 1), stride=[1, 1, 1])
+    refuse_op("conv1d.default", "argument 'padding' has 2 numbers, expected 1", input=viewed(4, 2, 1), weight=ones(1, 2, 1), padding=[1, 1])
+    refuse_op("conv2d.default", "weight has the wrong number of input channels, expected 2 but got 3", input=viewed(4, 2, 1, 1), weight=ones(1, 3, 1, 1))
+    refuse_op("conv2d.padding", "padding 'full'", input=viewed(4, 2, 1, 1), weight=ones(1, 2, 1, 1), padding="full")
+    refuse_op("conv_transpose2d.input", "a transposed convolution without a result", input=viewed(4, 2, 1, 1), weight=ones(2, 1, 1, 1), padding=[1, 1])
+    refuse_op("conv_transpose1d.default", "dy has the wrong shape", input=viewed(4, 1, 2), weight=ones(1, 1, 1), output_padding=[1])
+    refuse_op("max_pool2d.default", "a stride below 1", self=viewed(4, 2, 1, 1), kernel_size=[1, 1], stride=[0, 1])
+    refuse_op("max_pool2d.default", "a pool with a dilation", "write it as a slice of every second element and a pool", self=viewed(4, 2, 1, 1), kernel_size=[1, 1], dilation=[2, 1])
+    refuse_op("avg_pool1d.default", "an average over windows that end after the padded input", "leave 'ceil_mode' out", self=viewed(1, 2, 4), kernel_size=[3], stride=[2],
+              ceil_mode=True)
+    no_statistics = {"running_mean": None, "running_var": None}
+    batch = {"weight": None, "bias": None, **no_statistics, "training": True, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True}
+    refuse_op("batch_norm.default", "batch norm of a tensor of rank 1, expected 2 or more", sizes=[8], input=viewed(8), **batch)
+    refuse_op("batch_norm.default", "argument 'weight' does not have a number for each channel", input=y_of, **{**batch, "weight": ones(3)})
+    refuse_op("batch_norm.default", "batch norm without running statistics outside of training", input=y_of, **{**batch, "training": False})
+    mean = lambda archive, _: archive.buffer("mean", [8], [0.5] * 8)
+    refuse_op("batch_norm.default", "batch norm of one value for each channel", "give it more rows or positions", sizes=[1, 8], input=viewed(1, 8),
+              **{**batch, "running_mean": mean, "running_var": lambda archive, _: archive.buffer("var", [8], [0.5] * 8)})
+    refuse_op("batch_norm.default", "argument 'running_mean' is no buffer, and the op writes to it", input=y_of, **{**batch, "running_mean": ones(2), "running_var": ones(2)})
+    refuse_op("group_norm.default", "groups that do not divide the channels", input=y_of, num_groups=3)
+    instance = {"weight": None, "bias": None, "momentum": 0.1, "eps": 1e-5, "cudnn_enabled": True}
+    refuse_op("instance_norm.default", "instance norm with running statistics", "set track_running_stats=False", sizes=[2, 2, 2], input=viewed(2, 2, 2),
+              running_mean=ones(2), running_var=ones(2), use_input_stats=True, **instance)
+
+
+@test
+def recurrences():
+    def network(op, *texts, sizes=(4, 2, 1), parameters=((4, 1), (4, 1)), hx=((1, 2, 1), (1, 2, 1)), layers=1, biases=False):
+        state = lambda archive, y: [ones(*shape)(archive, y) for shape in hx] if op.startswith("lstm") else ones(*hx[0])(archive, y)
+        refuse_op(op, *texts, sizes=[list(sizes)], input=viewed(*sizes), hx=state, params=lambda archive, y: [ones(*shape)(archive, y) for shape in parameters],
+                  has_biases=biases, num_layers=layers, dropout=0.0, train=True, bidirectional=False, batch_first=False)
+    network("lstm.input", "weights of 3 rows, expected a multiple of 4", parameters=((3, 1), (3, 1)))
+    network("lstm.input", "a number of weights that does not fit to its layers", biases=True)
+    network("gru.input", "a number of weights that does not fit to its layers", layers=0)
+    network("lstm.input", "an operand of rank 2, expected 3", sizes=(4, 2))
+    network("lstm.input", "an initial state that does not fit to its layers", hx=((2, 2, 1), (1, 2, 1)))
+    network("lstm.input", "an initial state of 1 tensors, expected 2", hx=((1, 2, 1),))
+    network("rnn_tanh.input", "a weight that is no matrix", parameters=((4,), (4, 1)))
+    archive = Archive()
+    x, w, u = archive.input("x", [513, 2, 1]), archive.parameter("w", [1, 1]), archive.parameter("u", [1, 1])
+    state = archive.op("zeros.default", [1, 2, 1], size=[1, 2, 1])
+    y = archive.op("rnn_tanh.input", [[513, 2, 1], [1, 2, 1]], input=x, hx=state, params=[w, u], has_biases=False, num_layers=1, dropout=0.0, train=True, bidirectional=False,
+                   batch_first=False)
+    archive.output(archive.op("mean.default", [], self=y[0]))
+    expect_refused(archive.save(SCRATCH / "steps.pt2"), "a recurrence of 513 steps, expected 1 to 512", "divide the sequence into shorter ones")
+    refuse_op("lstm_cell.default", "an initial state of 1 tensors, expected 2", sizes=[[4, 2]], input=y_of, hx=lambda archive, y: [y], w_ih=ones(8, 2), w_hh=ones(8, 2))
+    refuse_op("gru_cell.default", "a cell on operands that are no matrices", sizes=[8], input=viewed(8), hx=y_of, w_ih=ones(6, 2), w_hh=ones(6, 2))
+
+
+@test
+def indices():
+    given = lambda *builds: lambda archive, y: {"as_optional_tensors": [{"as_tensor": {"name": build(archive, y)}} for build in builds]}
+    index = ones(2, kind=I64)
+    refuse_op("index.Tensor", "more indices than dims", sizes=[2], self=y_of, indices=given(index, index, index))
+    refuse_op("index.Tensor", "a result without the dims that have no index", sizes=[], self=y_of, indices=given(index))
+    refuse_op("index.Tensor", "an index of booleans, whose number of elements depends on the data", "use torch.where", sizes=[2, 2], self=y_of, indices=given(ones(4, kind=BOOL)))
+    refuse_op("index.Tensor", "an index of more dims than the result", sizes=[2, 2], self=y_of, indices=given(ones(2, 1, kind=I64)))
+    scalar = lambda archive, y: archive.op("mean.default", [], self=y)
+    refuse_op("index_select.default", "index_select of a scalar", sizes=[], self=scalar, dim=0, index=index)
+    refuse_op("max.dim", "the largest of a scalar", sizes=[[]], self=scalar, dim=0)
+    refuse_op("bitwise_and.Tensor", "bits of integers", kind=I64, self=ones(4, 2, kind=I64), other=lambda archive, y: archive.op("to.dtype", [4, 2], I64, self=y, dtype={"as_scalar_type": I64}))
 
 
 @test

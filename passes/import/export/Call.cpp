@@ -306,6 +306,14 @@ Value Call::product(Value a, Value b, bool transposeB) {
                                         {"operandSegmentSizes", builder.getDenseI32ArrayAttr({1, 1, 0, 0})}});
 }
 
+Value Call::pad(Value value, llvm::ArrayRef<std::int64_t> low, llvm::ArrayRef<std::int64_t> high, double fill) {
+  const llvm::SmallVector<std::int64_t> step(low.size(), 1);
+  return make<model::PadOp>({value}, {{"low", builder.getDenseI64ArrayAttr(low)},
+                                      {"high", builder.getDenseI64ArrayAttr(high)},
+                                      {"step", builder.getDenseI64ArrayAttr(step)},
+                                      {"value", builder.getF64FloatAttr(fill)}});
+}
+
 Value Call::join(llvm::ArrayRef<Value> values, std::int64_t dim) {
   return values.size() == 1 ? values.front() : make<model::ConcatOp>(values, {{"dim", builder.getI64IntegerAttr(dim)}});
 }

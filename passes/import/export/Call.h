@@ -13,6 +13,8 @@
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
+#include <array>
+
 namespace sluice::exported {
 
 /// The value of a name of the graph: a value of the module, a constant, or nothing.
@@ -41,6 +43,10 @@ public:
   virtual mlir::Value makeDropout(mlir::Value x, double rate) = 0;
   /// Dropouts that the archive has switched off.
   std::int64_t idleDropouts = 0;
+  /// Batch norms in training, and those by their running statistics.
+  std::int64_t batchNorms = 0, idleBatchNorms = 0;
+  /// Attentions that are separate ops, and the bytes of their weights.
+  std::int64_t separateAttentions = 0, separateBytes = 0;
 
 private:
   /// With the constants, whose addresses stay theirs.
@@ -65,6 +71,8 @@ public:
   mlir::Value optionalValue(llvm::StringRef name);
   std::vector<Tensor> tensors(llvm::StringRef name);
   llvm::SmallVector<mlir::Value> values(llvm::StringRef name);
+  /// True if the archive has the argument; others have their default.
+  bool has(llvm::StringRef name) const { return node.find(name) != nullptr; }
   bool isNone(llvm::StringRef name);
   bool isTensor(llvm::StringRef name);
   double number(llvm::StringRef name);
@@ -88,6 +96,9 @@ public:
   void set(mlir::ValueRange values);
   void set(ConstantPtr constant) { made = {Tensor{{}, std::move(constant)}}; }
   void setTensors(std::vector<Tensor> tensors) { made = std::move(tensors); }
+  /// The call writes to a tensor that is an argument of the name; the op's entry in the table names it.
+  void write(llvm::StringRef name, mlir::Value value) { written.emplace_back(name, value); }
+  llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Value>> writes() const { return written; }
   const std::vector<Tensor> &results() const { return made; }
 
   /// The first problem counts.
@@ -147,6 +158,8 @@ public:
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   /// a b, or a b^T.
   mlir::Value product(mlir::Value a, mlir::Value b, bool transposeB = false);
+  /// With `value` before and after the elements, a number of elements for each dim.
+  mlir::Value pad(mlir::Value value, llvm::ArrayRef<std::int64_t> low, llvm::ArrayRef<std::int64_t> high, double fill);
   /// The values one after another along a dim.
   mlir::Value join(llvm::ArrayRef<mlir::Value> values, std::int64_t dim);
 
@@ -156,6 +169,7 @@ private:
   const llvm::StringMap<Tensor> &operands;
   llvm::SmallVector<const TensorMeta *> metas;
   std::vector<Tensor> made;
+  llvm::SmallVector<std::pair<llvm::StringRef, mlir::Value>> written;
   std::string why, toDo;
 
   using Prepare = llvm::function_ref<llvm::LogicalResult(mlir::OperationState &, mlir::DictionaryAttr)>;
@@ -194,6 +208,8 @@ struct AtenOp {
   Memory memory = Memory::fresh;
   /// Null: a write to such a view is refused.
   WriteBack writeBack = nullptr;
+  /// Arguments that the op writes to besides its results, unless its argument `training` is false.
+  std::array<llvm::StringRef, 2> written = {};
 };
 
 /// The tables of the families; each op is in one.
@@ -209,6 +225,10 @@ llvm::ArrayRef<AtenOp> randomOps();
 llvm::ArrayRef<AtenOp> complexOps();
 /// `mul.Tensor` of complex numbers.
 void multiplyComplex(Call &call);
+llvm::ArrayRef<AtenOp> creationOps();
+llvm::ArrayRef<AtenOp> convolutionOps();
+llvm::ArrayRef<AtenOp> poolingOps();
+llvm::ArrayRef<AtenOp> recurrentOps();
 /// Null if no table has it.
 const AtenOp *findAtenOp(llvm::StringRef name);
 struct AtenFamily {

@@ -121,6 +121,10 @@ ConstantPtr power(Call &call) {
   const double exponent = call.number("exponent");
   return pointwise(call, {constantOf(call, "self")}, [exponent](auto x) { return std::pow(x[0], exponent); });
 }
+ConstantPtr powers(Call &call) {
+  return pointwise(call, {constantOf(call, "self"), constantOf(call, "exponent")},
+                   [](auto x) { return std::pow(x[0], x[1]); });
+}
 ConstantPtr powerOf(Call &call) {
   const double base = call.number("self");
   return pointwise(call, {constantOf(call, "exponent")}, [base](auto x) { return std::pow(base, x[0]); });
@@ -176,6 +180,22 @@ ConstantPtr reshape(Call &call) {
     return makeRowView(self, to, [=](Index index) { return convert(index, outerTo, outerFrom); });
   }
   return view(call, self, [=](Index index) { return convert(index, to, from); });
+}
+
+/// Each element of a dim several times.
+ConstantPtr repeatEach(Call &call) {
+  ConstantPtr self = constantOf(call, "self");
+  const std::int64_t count = call.integer("repeats");
+  if (self->shape.empty() || call.isNone("dim") || count < 1)
+    return nullptr;
+  const auto dim = static_cast<std::size_t>(call.dim("dim", static_cast<std::int64_t>(self->shape.size())));
+  Shape shape = self->shape;
+  shape[dim] *= count;
+  return makeView(self, shape, [=](Index index) {
+    Shape source(index);
+    source[dim] /= count;
+    return source;
+  });
 }
 
 ConstantPtr expand(Call &call) {
@@ -419,6 +439,29 @@ ConstantPtr index(Call &call) {
   });
 }
 
+/// Elements by a tensor of indices along one dim.
+ConstantPtr gather(Call &call) {
+  ConstantPtr self = constantOf(call, "self"), index = constantOf(call, "index");
+  const auto rank = static_cast<std::int64_t>(self->shape.size());
+  if (rank == 0 || index->shape.size() != self->shape.size() || !index->dense() || self->elements() == 0)
+    return nullptr;
+  const auto dim = static_cast<std::size_t>(call.dim("dim", rank));
+  for (std::size_t other = 0; other < self->shape.size(); ++other)
+    if (other != dim && index->shape[other] > self->shape[other])
+      return nullptr;
+  const std::int64_t size = self->shape[dim];
+  if (llvm::any_of(*index->dense(), [size](double at) { return at < 0 || at >= static_cast<double>(size); }))
+    return nullptr;
+  return makeView(self, index->shape, [=](Index position) {
+    std::int64_t at = 0;
+    for (auto [each, extent] : llvm::zip_equal(position, index->shape))
+      at = at * extent + each;
+    Shape source(position);
+    source[dim] = static_cast<std::int64_t>((*index->dense())[static_cast<std::size_t>(at)]);
+    return source;
+  });
+}
+
 /// Sums in f64, rounded once.
 ConstantPtr matmul(Call &call, llvm::StringRef left, llvm::StringRef right) {
   ConstantPtr a = constantOf(call, left), b = constantOf(call, right);
@@ -521,6 +564,7 @@ constexpr Entry table[] = {
     {"diff.default", difference},
     {"div.Scalar", binary<quotient>},
     {"div.Tensor", binary<quotient>},
+    {"empty.memory_format", zeros},
     {"empty_like.default", zeros},
     {"eq.Scalar", binary<isEqual>},
     {"eq.Tensor", binary<isEqual>},
@@ -531,6 +575,7 @@ constexpr Entry table[] = {
     {"floor_divide.default", binary<floorQuotient>},
     {"full.default", full},
     {"full_like.default", full},
+    {"gather.default", gather},
     {"ge.Scalar", binary<isAtLeast>},
     {"ge.Tensor", binary<isAtLeast>},
     {"gt.Scalar", binary<isGreater>},
@@ -548,7 +593,9 @@ constexpr Entry table[] = {
     {"masked_fill.Scalar", maskedFill},
     {"masked_fill.Tensor", maskedFill},
     {"matmul.default", matmulOther},
+    {"max.other", binary<larger>},
     {"maximum.default", binary<larger>},
+    {"min.other", binary<smaller>},
     {"minimum.default", binary<smaller>},
     {"mul.Scalar", binary<product>},
     {"mul.Tensor", binary<product>},
@@ -563,8 +610,10 @@ constexpr Entry table[] = {
     {"permute.default", permute},
     {"pow.Scalar", powerOf},
     {"pow.Tensor_Scalar", power},
+    {"pow.Tensor_Tensor", powers},
     {"reciprocal.default", unary<inverse>},
     {"remainder.Scalar", binary<remainder>},
+    {"repeat_interleave.self_int", repeatEach},
     {"reshape.default", reshape},
     {"rsqrt.default", unary<inverseRoot>},
     {"rsub.Scalar", reversedSubtract},

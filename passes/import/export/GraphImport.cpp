@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <utility>
+
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
@@ -193,6 +195,7 @@ std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::Strin
                  "");
       return {};
     }
+  argumentWrites.assign(call.writes().begin(), call.writes().end());
   return results;
 }
 
@@ -219,7 +222,8 @@ void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
     // "mul_.Tensor" is "mul.Tensor" in place.
     const auto [packet, overload] = name.split('.');
     if (packet.ends_with("_") && !packet.starts_with("__"))
-      if (const AtenOp *functional = findAtenOp((packet.drop_back() + "." + overload).str()))
+      if (const AtenOp *functional =
+              findAtenOp(name == "bernoulli_.float" ? "bernoulli.p" : (packet.drop_back() + "." + overload).str()))
         return runInPlace(graph, node, *functional, scope);
   }
   std::set<std::size_t> problems;
@@ -237,6 +241,8 @@ void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
   const std::vector<Tensor> results = compute(node, name, op, operands, metas);
   if (results.empty())
     return fail(node, scope, {found.size() > before ? found.size() - 1 : addProblem(node, "it is not supported", "")});
+  if (!argumentWrites.empty() && !applyWrites(node, scope, std::exchange(argumentWrites, {})))
+    return fail(node, scope, {found.size() - 1});
   const std::string first = !node.inputs.empty() && node.inputs.front().second.kind == Argument::Kind::tensor
                                 ? node.inputs.front().second.names.front()
                                 : "";
@@ -288,6 +294,22 @@ GraphImport::Sharing GraphImport::sharingOf(const Graph &graph, const Node &node
     return isContiguous() ? Sharing::yes : Sharing::unknown;
   }
   llvm_unreachable("covered");
+}
+
+bool GraphImport::applyWrites(const Node &node, Scope &scope,
+                              const std::vector<std::pair<std::string, Value>> &writes) {
+  for (const auto &[name, value] : writes) {
+    Binding &binding = scope[node.find(name)->names.front()];
+    Storage &storage = *binding.storage;
+    if (storage.kind != Storage::Kind::buffer || !binding.steps.empty()) {
+      storage.problems.insert(
+          addProblem(node, concat("argument '", name, "' is no buffer, and the op writes to it"), ""));
+      return false;
+    }
+    storage.value = {value, nullptr};
+    ++storage.version;
+  }
+  return true;
 }
 
 void GraphImport::runInPlace(const Graph &graph, const Node &node, const AtenOp &op, Scope &scope) {
@@ -422,6 +444,12 @@ static void findWritten(const Graph &graph, std::map<std::string, std::string> &
     name.consume_front("aten.");
     const llvm::StringRef packet = name.split('.').first;
     const AtenOp *op = findAtenOp(name);
+    const Argument *training = node.find("training");
+    if (op && !(training && training->kind == Argument::Kind::boolean && training->integers.front() == 0))
+      for (llvm::StringRef argument : op->written)
+        if (const Argument *given = argument.empty() ? nullptr : node.find(argument); given && !given->names.empty())
+          if (const auto root = roots.find(given->names.front()); root != roots.end())
+            written.insert(root->second);
     const bool isInPlace = packet.ends_with("_") && !packet.starts_with("__");
     const auto root = roots.find(node.inputs[0].second.names.front());
     if (root == roots.end() || !(isInPlace || (op && op->memory != Memory::fresh)))

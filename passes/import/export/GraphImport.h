@@ -81,6 +81,8 @@ private:
   /// Constants by the op, its operands and arguments, and its result: layers compute the same tables again.
   std::map<std::string, ConstantPtr> evaluated;
   llvm::DenseMap<const Constant *, mlir::Value> placeholders;
+  /// Writes of the last node that was computed, by argument.
+  std::vector<std::pair<std::string, mlir::Value>> argumentWrites;
   /// Depth of regions without gradient.
   unsigned withoutGradient = 0;
 
@@ -90,6 +92,8 @@ private:
   enum class Sharing : std::uint8_t { no, yes, unknown };
   static Sharing sharingOf(const Graph &graph, const Node &node, const AtenOp *op, const Tensor &operand,
                            const Tensor &result);
+  /// Writes of a node to tensors that are its arguments; false if one is refused.
+  bool applyWrites(const Node &node, Scope &scope, const std::vector<std::pair<std::string, mlir::Value>> &writes);
   void runInPlace(const Graph &graph, const Node &node, const AtenOp &op, Scope &scope);
   std::vector<Tensor> compute(const Node &node, llvm::StringRef op, const AtenOp *entry,
                               const llvm::StringMap<Tensor> &operands, llvm::ArrayRef<const TensorMeta *> metas);

@@ -78,6 +78,16 @@ public:
       report.warnings.push_back(
           concat("all ", graphImport.idleDropouts,
                  " dropouts are off: the module was exported in eval mode, and trains without dropout"));
+    if (graphImport.idleBatchNorms > 0 && graphImport.batchNorms == 0)
+      report.warnings.push_back(concat("all ", graphImport.idleBatchNorms,
+                                       " batch norms use their running statistics: the module was exported in eval "
+                                       "mode, and training does not change the statistics"));
+    if (graphImport.separateAttentions > 0)
+      report.warnings.push_back(
+          concat(graphImport.separateAttentions,
+                 " attentions are separate ops, because their mask or bias is no constant of a known kind or they have "
+                 "dropout: their weights take ",
+                 graphImport.separateBytes, " bytes for a micro-batch"));
     for (const std::string &guard : program.uncheckedGuards)
       report.warnings.push_back(concat("a condition of the program is not checked: ", guard));
     report.describe(module.get());

@@ -7,6 +7,7 @@
 
 #include "passes/import/export/Recognize.h"
 
+#include "passes/import/export/Layout.h"
 #include "passes/import/export/Rotation.h"
 
 #include "dialect/model/Patterns.h"
@@ -283,6 +284,9 @@ void exported::recognize(func::FuncOp function, Importer &importer) {
   patterns.add<RecognizeAttention>(function.getContext(), importer);
   patterns.add<RecognizeRope>(function.getContext(), importer, rotations);
   (void)applyPatternsGreedily(function, std::move(patterns));
+  RewritePatternSet layouts(function.getContext());
+  populateLayoutPatterns(layouts);
+  (void)applyPatternsGreedily(function, std::move(layouts));
   RewritePatternSet masks(function.getContext());
   masks.add<ComparePositions<model::AddOp>, ComparePositions<model::SelectOp>>(function.getContext(), importer);
   (void)applyPatternsGreedily(function, std::move(masks));

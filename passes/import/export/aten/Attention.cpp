@@ -126,6 +126,11 @@ void attention(Call &call) {
   } else {
     weights = call.make<model::SoftmaxOp>(scores);
   }
+  if (!call.problem().empty())
+    return;
+  ++call.importer.separateAttentions;
+  const auto type = cast<RankedTensorType>(weights.getType());
+  call.importer.separateBytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
   if (rate > 0)
     weights = call.importer.makeDropout(weights, rate);
   call.set(call.reshape(call.product(weights, v, false), resultShape));

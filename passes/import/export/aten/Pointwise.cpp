@@ -48,6 +48,11 @@ void add(Call &call) {
   Value self = operand(call, "self");
   if (!call.isTensor("other") && call.number("other") == 0)
     return call.set(self);
+  // A count in a buffer, such as that of batch norm's steps.
+  if (isa_and_nonnull<model::ReadOp, model::CountUpOp>(self.getDefiningOp()) && !call.isTensor("other") &&
+      cast<RankedTensorType>(self.getType()).getElementType().isInteger(64) && call.number("other") == 1 &&
+      call.number("alpha") == 1)
+    return call.set(call.make<model::CountUpOp>({self}, {}, self.getType()));
   call.set(call.make<model::AddOp>({self, scaledOther(call, "other", self)}));
 }
 
@@ -219,7 +224,35 @@ void where(Call &call) {
   call.set(call.select(call.value("condition"), branch("self"), branch("other")));
 }
 
-void logicalAnd(Call &call) { call.set(call.make<model::MultiplyOp>({call.value("self"), call.value("other")})); }
+/// The elements of `src`, in the shape and type of the tensor that they replace.
+void copy(Call &call) {
+  call.set(call.broadcast(call.cast(call.value("src"), call.elementType(call.result().type)), call.result().sizes));
+}
+
+void fill(Call &call) {
+  if (call.isTensor("value"))
+    return call.set(
+        call.broadcast(call.cast(call.value("value"), call.elementType(call.result().type)), call.result().sizes));
+  call.set(call.make<model::ConstantOp>({}, {{"value", call.builder.getF64FloatAttr(call.number("value"))}},
+                                        call.resultType()));
+}
+
+/// Of booleans; on integers these ops work on bits.
+template <void (*build)(Call &)> void ofBooleans(Call &call) {
+  if (call.result().type != ScalarType::boolean)
+    return call.refuse("bits of integers");
+  build(call);
+}
+void logicalNot(Call &call) {
+  Value self = call.value("self");
+  call.set(call.compare(self, ComparePredicate::eq, call.scalar(0, self)));
+}
+/// 1 where an element is not 0.
+Value truth(Call &call, llvm::StringRef name) {
+  return call.cast(call.value(name), call.elementType(ScalarType::boolean));
+}
+void logicalOr(Call &call) { call.set(call.make<model::MaximumOp>({truth(call, "self"), truth(call, "other")})); }
+void logicalAnd(Call &call) { call.set(call.make<model::MultiplyOp>({truth(call, "self"), truth(call, "other")})); }
 
 /// A cast to the type of the result; the identity where it is that of the operand, and for integers that are read as 32
 /// bits.
@@ -234,9 +267,13 @@ constexpr AtenOp table[] = {
     {"abs.default", absolute},
     {"add.Scalar", add},
     {"add.Tensor", add},
+    {"bitwise_and.Tensor", ofBooleans<logicalAnd>},
+    {"bitwise_not.default", ofBooleans<logicalNot>},
+    {"bitwise_or.Tensor", ofBooleans<logicalOr>},
     {"clamp.default", clamp},
     {"clamp_max.default", clampMax},
     {"clamp_min.default", clampMin},
+    {"copy.default", copy},
     {"cos.default", unary<model::CosOp>},
     {"div.Scalar", divide},
     {"div.Tensor", divide},
@@ -245,6 +282,8 @@ constexpr AtenOp table[] = {
     {"eq.Tensor", comparison<ComparePredicate::eq>},
     {"erf.default", unary<model::ErfOp>},
     {"exp.default", unary<model::ExpOp>},
+    {"fill.Scalar", fill},
+    {"fill.Tensor", fill},
     {"ge.Scalar", comparison<ComparePredicate::ge>},
     {"ge.Tensor", comparison<ComparePredicate::ge>},
     {"gelu.default", gelu},
@@ -258,11 +297,15 @@ constexpr AtenOp table[] = {
     {"leaky_relu.default", leakyRelu},
     {"log.default", unary<model::LogOp>},
     {"logical_and.default", logicalAnd},
+    {"logical_not.default", logicalNot},
+    {"logical_or.default", logicalOr},
     {"lt.Scalar", comparison<ComparePredicate::lt>},
     {"lt.Tensor", comparison<ComparePredicate::lt>},
     {"masked_fill.Scalar", maskedFill},
     {"masked_fill.Tensor", maskedFill},
+    {"max.other", binary<model::MaximumOp>},
     {"maximum.default", binary<model::MaximumOp>},
+    {"min.other", minimum},
     {"minimum.default", minimum},
     {"mul.Scalar", multiply},
     {"mul.Tensor", multiply},
@@ -285,7 +328,8 @@ constexpr AtenOp table[] = {
     {"sub.Scalar", subtract},
     {"sub.Tensor", subtract},
     {"tanh.default", unary<model::TanhOp>},
-    {"__and__.Tensor", logicalAnd},
+    {"__and__.Tensor", ofBooleans<logicalAnd>},
+    {"__or__.Tensor", ofBooleans<logicalOr>},
     {"_to_copy.default", convert},
     {"to.device", convert, Memory::viewIfSame, sameBack},
     {"to.dtype", convert, Memory::viewIfSame, sameBack},

@@ -90,13 +90,68 @@ void argmax(Call &call) {
   call.set(call.reshape(index, call.result().sizes));
 }
 
+/// A product with a matrix of ones from the diagonal on. Sums of integers are exact in f64.
+void cumulativeSum(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t rank = Call::rankOf(self);
+  if (rank == 0)
+    return call.set(self);
+  const std::int64_t dim = call.dim("dim", rank), last = rank - 1, size = call.extentOf(self, dim);
+  Type result = call.elementType(call.result().type);
+  Type element = isFloat(call.result().type) ? result : Type(call.builder.getF64Type());
+  auto type = RankedTensorType::get({size, size}, call.builder.getI32Type());
+  const auto index = [&](std::int64_t along) -> Value {
+    return call.make<model::IotaOp>({}, {{"dim", call.builder.getI64IntegerAttr(along)}}, type);
+  };
+  Value ones = call.cast(call.compare(index(0), ComparePredicate::le, index(1)), element);
+  Value x = call.swap(call.cast(self, element), dim, last);
+  llvm::SmallVector<std::int64_t> shape(Call::shapeOf(x));
+  if (rank == 1)
+    x = call.reshape(x, {1, size});
+  call.set(call.cast(call.swap(call.reshape(call.product(x, ones), shape), dim, last), result));
+}
+
+/// The largest elements along a dim and their indices; of equal elements the first one counts.
+template <bool isLeast> void largest(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t rank = Call::rankOf(self);
+  if (rank == 0)
+    return call.refuse("the largest of a scalar");
+  const std::int64_t dim = call.dim("dim", rank);
+  auto attribute = call.builder.getI64IntegerAttr(dim);
+  Value index = call.make<model::ArgmaxOp>({isLeast ? call.make<model::NegateOp>(self) : self}, {{"dim", attribute}});
+  llvm::SmallVector<std::int64_t> kept(Call::shapeOf(self));
+  kept[static_cast<std::size_t>(dim)] = 1;
+  Value values = call.make<model::TakeAlongOp>({self, call.reshape(index, kept)}, {{"dim", attribute}});
+  call.set({call.reshape(values, call.result(0).sizes), call.reshape(index, call.result(0).sizes)});
+}
+
+/// Equal elements share the gradient.
+Value negated(Call &call, Value value) { return call.make<model::NegateOp>(value); }
+void leastOverDims(Call &call) {
+  Value self = negated(call, floatOperand(call, "self"));
+  call.set(negated(call,
+                   reduce<model::ReduceMaxOp>(call, self, call.dims("dim", Call::rankOf(self)), call.flag("keepdim"))));
+}
+void leastOverAll(Call &call) {
+  Value self = negated(call, floatOperand(call, "self"));
+  call.set(negated(call, reduce<model::ReduceMaxOp>(
+                             call, self, llvm::to_vector(llvm::seq<std::int64_t>(0, Call::rankOf(self))), false)));
+}
+
 constexpr AtenOp table[] = {
     {"amax.default", overDims<model::ReduceMaxOp>},
+    {"amin.default", leastOverDims},
     {"argmax.default", argmax},
+    {"cumsum.default", cumulativeSum},
     {"linalg_vector_norm.default", vectorNorm},
     {"log_softmax.int", logSoftmax},
+    {"max.default", overAll<model::ReduceMaxOp>},
+    {"max.dim", largest<false>},
     {"mean.default", overAll<model::ReduceMeanOp>},
     {"mean.dim", overDims<model::ReduceMeanOp>},
+    {"min.default", leastOverAll},
+    {"min.dim", largest<true>},
     {"softmax.int", softmax},
     {"sum.default", overAll<model::ReduceSumOp>},
     {"sum.dim_IntList", overDims<model::ReduceSumOp>},

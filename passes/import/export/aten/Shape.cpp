@@ -215,16 +215,77 @@ void repeat(Call &call) {
   call.set(call.reshape(call.broadcast(call.reshape(self, separate), repeated), call.result().sizes));
 }
 
+/// Each element of a dim, or of all elements as one dim, several times.
+void repeatEach(Call &call) {
+  Value self = call.value("self");
+  if (call.isNone("dim"))
+    self = call.reshape(self, {cast<RankedTensorType>(self.getType()).getNumElements()});
+  const std::int64_t rank = Call::rankOf(self), count = call.integer("repeats");
+  if (rank == 0)
+    return call.refuse("repeat_interleave of a scalar");
+  const auto dim = static_cast<std::ptrdiff_t>(call.isNone("dim") ? 0 : call.dim("dim", rank));
+  Sizes separate(Call::shapeOf(self)), repeated = separate;
+  separate.insert(separate.begin() + dim + 1, 1);
+  repeated.insert(repeated.begin() + dim + 1, count);
+  call.set(call.reshape(call.broadcast(call.reshape(self, separate), repeated), call.result().sizes));
+}
+
+/// Elements before and after those of a dim, by the mode of padding: reflected at the first and last element, equal to
+/// them, or those of the other end.
+Value padFromInside(Call &call, Value x, std::int64_t dim, std::int64_t before, std::int64_t after,
+                    llvm::StringRef mode) {
+  const std::int64_t size = call.extentOf(x, dim);
+  const std::int64_t most = mode == "reflect" ? size - 1 : mode == "circular" ? size : size == 0 ? 0 : INT64_MAX;
+  if (before < 0 || after < 0 || before > most || after > most) {
+    call.refuse("padding of mode '" + mode.str() + "' of more elements than there are, or fewer than 0");
+    return x;
+  }
+  llvm::SmallVector<Value> parts;
+  const auto one = [&](std::int64_t at) { parts.push_back(call.slice(x, dim, at, at + 1)); };
+  const auto some = [&](std::int64_t start, std::int64_t limit) {
+    if (limit > start)
+      parts.push_back(call.slice(x, dim, start, limit));
+  };
+  const auto same = [&](std::int64_t at, std::int64_t count) {
+    Sizes shape(Call::shapeOf(x));
+    shape[static_cast<std::size_t>(dim)] = count;
+    if (count > 0)
+      parts.push_back(call.broadcast(call.slice(x, dim, at, at + 1), shape));
+  };
+  if (mode == "reflect")
+    for (std::int64_t i = before; i > 0; --i)
+      one(i);
+  else if (mode == "replicate")
+    same(0, before);
+  else
+    some(size - before, size);
+  parts.push_back(x);
+  if (mode == "reflect")
+    for (std::int64_t i = 0; i < after; ++i)
+      one(size - 2 - i);
+  else if (mode == "replicate")
+    same(size - 1, after);
+  else
+    some(0, after);
+  return call.join(parts, dim);
+}
+
 /// Pairs of numbers of elements before and after, for the last dim first; negative ones remove elements.
 void pad(Call &call) {
   Value self = call.value("self");
-  if (const std::string mode = call.text("mode"); mode != "constant")
+  const std::string mode = call.text("mode");
+  if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
     return call.refuse("padding of mode '" + mode + "'");
   const Sizes pairs = call.integers("pad");
   const std::size_t rank = Call::shapeOf(self).size();
   if (pairs.size() > 2 * rank || pairs.size() % 2 != 0)
     return call.refuse("argument 'pad' is no list of pairs");
-  Sizes low(rank, 0), high(rank, 0), step(rank, 1);
+  if (mode != "constant") {
+    for (std::size_t i = 0; i < pairs.size() / 2; ++i)
+      self = padFromInside(call, self, static_cast<std::int64_t>(rank - 1 - i), pairs[2 * i], pairs[2 * i + 1], mode);
+    return call.set(self);
+  }
+  Sizes low(rank, 0), high(rank, 0);
   for (std::size_t i = 0; i < pairs.size() / 2; ++i) {
     const std::size_t dim = rank - 1 - i;
     const std::int64_t size = Call::shapeOf(self)[dim], before = pairs[2 * i], after = pairs[2 * i + 1];
@@ -235,12 +296,7 @@ void pad(Call &call) {
   if (llvm::all_of(low, [](std::int64_t n) { return n == 0; }) &&
       llvm::all_of(high, [](std::int64_t n) { return n == 0; }))
     return call.set(self);
-  OpBuilder &builder = call.builder;
-  call.set(
-      call.make<model::PadOp>({self}, {{"low", builder.getDenseI64ArrayAttr(low)},
-                                       {"high", builder.getDenseI64ArrayAttr(high)},
-                                       {"step", builder.getDenseI64ArrayAttr(step)},
-                                       {"value", builder.getF64FloatAttr(call.optionalNumber("value").value_or(0))}}));
+  call.set(call.pad(self, low, high, call.optionalNumber("value").value_or(0)));
 }
 
 /// Elements that leave at the end come in at the beginning.
@@ -275,6 +331,7 @@ constexpr AtenOp table[] = {
     {"pad.default", pad},
     {"permute.default", permute, Memory::view, permuteBack},
     {"repeat.default", repeat},
+    {"repeat_interleave.self_int", repeatEach},
     {"reshape.default", reshaped, Memory::viewIfContiguousElseUnknown, reshapedBack},
     {"roll.default", roll},
     {"select.int", select, Memory::view, selectBack},

@@ -11,11 +11,20 @@ using namespace sluice;
 using namespace sluice::exported;
 
 llvm::ArrayRef<AtenFamily> exported::atenFamilies() {
-  static const AtenFamily families[] = {{"elementwise", pointwiseOps()}, {"movement", shapeOps()},
-                                        {"indices", indexOps()},         {"reductions", reductionOps()},
-                                        {"products", matrixOps()},       {"norms", normOps()},
-                                        {"attention", attentionOps()},   {"losses", lossOps()},
-                                        {"random numbers", randomOps()}, {"complex numbers", complexOps()}};
+  static const AtenFamily families[] = {{"elementwise", pointwiseOps()},
+                                        {"movement", shapeOps()},
+                                        {"indices", indexOps()},
+                                        {"reductions", reductionOps()},
+                                        {"products", matrixOps()},
+                                        {"norms", normOps()},
+                                        {"attention", attentionOps()},
+                                        {"losses", lossOps()},
+                                        {"random numbers", randomOps()},
+                                        {"creation", creationOps()},
+                                        {"convolutions", convolutionOps()},
+                                        {"pools", poolingOps()},
+                                        {"recurrent networks", recurrentOps()},
+                                        {"complex numbers", complexOps()}};
   return families;
 }
 

@@ -35,7 +35,7 @@ def case(value):
 def main():
     names = set()
     for file in sorted(FOLDER.glob("*.cpp")) + [FOLDER.parent / "Evaluate.cpp"]:
-        names |= set(re.findall(r'^\s*\{"(\w+\.\w+)",', file.read_text(), re.M))
+        names |= set(re.findall(r'\{"(\w+\.\w+)",', file.read_text()))
     for name in sorted(names):
         packet, overload = name.rsplit(".", 1)
         op = getattr(getattr(torch.ops.aten, packet), overload)
