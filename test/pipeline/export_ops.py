@@ -21,12 +21,12 @@ def check(names):
         expect(abs(done.loss[0] - wanted["loss"]) <= 1e-5 * max(1, abs(wanted["loss"])), f"{name}: expected the loss {wanted['loss']} but got {done.loss[0]}")
         start, after = tensors(model.with_suffix(".safetensors").read_bytes()), tensors(done.weights)
         for key, gradient in wanted["gradients"].items():
-            expect_near(tuple((a - b) / RATE for a, b in zip(start[key], after[key])), gradient, f"{name}: gradient of '{key}'")
+            expect_numbers(tuple((a - b) / RATE for a, b in zip(start[key], after[key])), gradient, f"{name}: gradient of '{key}'")
         for key, values in wanted["buffers"].items():
-            expect_near(after[f"rank0.{key}"], values, f"{name}: buffer '{key}'")
+            expect_numbers(after[f"rank0.{key}"], values, f"{name}: buffer '{key}'")
 
 
-def expect_near(found, wanted, what):
+def expect_numbers(found, wanted, what):
     length = math.sqrt(sum(x * x for x in wanted))
     expect_equal(len(found), len(wanted), f"{what}: number of elements")
     for i, (a, b) in enumerate(zip(found, wanted)):
@@ -41,9 +41,9 @@ FAMILIES = {
     "norms": ("batch_norm", "group_norm", "instance_norm"),
     "recurrent networks": ("lstm", "gru", "rnn"),
     "indices": ("index",),
-    "largest elements": ("max_dim", "min_dim", "max_of", "min_of", "amax", "amin", "max_other", "min_other"),
+    "largest elements": ("max_dim", "min_dim", "max_of", "min_of", "amax", "amin", "argmax", "max_other", "min_other"),
     "booleans and writes": ("bitwise", "logical", "or_of", "shifted"),
-    "movement": ("pad", "repeat", "cumsum", "baddbmm"),
+    "movement": ("pad", "repeat", "cumsum", "diff", "baddbmm"),
     "attention": ("attention",),
 }
 

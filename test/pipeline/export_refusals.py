@@ -321,6 +321,8 @@ def arguments_that_are_not_supported():
     for mode, pad in (("reflect", [0, 2]), ("circular", [3, 0]), ("replicate", [-1, 0])):
         refuse_op("pad.default", f"padding of mode '{mode}' of more elements than there are, or fewer than 0", self=y_of, pad=pad, mode=mode)
     refuse_op("repeat_interleave.self_int", "repeat_interleave of a scalar", sizes=[2], self=lambda archive, y: archive.op("mean.default", [], self=y), repeats=2, dim=0)
+    refuse_op("diff.default", "a difference of an order other than 1, or of a scalar", sizes=[4, 0], self=y_of, n=2)
+    refuse_op("diff.default", "a difference of no elements", sizes=[0], self=lambda archive, y: archive.op("slice.Tensor", [0], self=viewed(8)(archive, y), dim=0, end=0))
     refuse_op("bernoulli.p", "random zeros only", self=y_of, p=0.0)
     refuse_op("pad.default", "argument 'pad' is no list of pairs", self=y_of, pad=[1])
     refuse_op("repeat.default", "argument 'repeats' has fewer numbers than the tensor dims", self=y_of, repeats=[2])

@@ -72,6 +72,31 @@ def a_write_to_a_copy_stays_there():
     expect(shared.loss != described_and_trained("plain", plain)[1].loss, "a contiguous tensor is its own contiguous form")
 
 
+@test
+def random_numbers_in_place():
+    """dropout_ is dropout; bernoulli_ with its division is a dropout of ones, one number for each row."""
+    functional = lambda archive, y: archive.op("dropout.default", [ROWS, SIZE], input=y, p=0.25, train=True)
+    in_place = lambda archive, y: archive.op("dropout_.default", [ROWS, SIZE], self=y, p=0.25, train=True)
+    same_plan("dropout", with_layer(functional), with_layer(in_place))
+
+    def depth(archive, y):
+        noise = archive.op("empty.memory_format", [ROWS, 1], size=[ROWS, 1])
+        archive.op("bernoulli_.float", [ROWS, 1], self=noise, p=0.75)
+        archive.op("div_.Tensor", [ROWS, 1], self=noise, other=0.75)
+        return archive.op("mul.Tensor", [ROWS, SIZE], self=y, other=noise)
+    path = with_layer(depth).save(SCRATCH / "depth.pt2")
+    losses = []
+    for options in ([], ["--dropout", "0"]):
+        model = SCRATCH / f"depth-{len(losses)}.mlir"
+        run("sluice-import", "export", path, "-o", model, "--weights", model.with_suffix(".safetensors"), *options)
+        losses.append(train(Plan(model).check(), "--init", model.with_suffix(".safetensors"), steps=8, data="random:8").loss)
+    plain = with_layer(lambda archive, y: y).save(SCRATCH / "plain.pt2")
+    run("sluice-import", "export", plain, "-o", SCRATCH / "plain.mlir", "--weights", SCRATCH / "plain.safetensors")
+    wanted = train(Plan(SCRATCH / "plain.mlir").check(), "--init", SCRATCH / "plain.safetensors", steps=8, data="random:8").loss
+    expect_near(losses[1], wanted, 1e-6, "losses without dropout")
+    expect(any(abs(a - b) > 1e-3 * abs(b) for a, b in zip(losses[0], wanted)), "no row is left out")
+
+
 def without_gradient(archive, value, sizes, build):
     """build(graph, value) in a region under torch.no_grad()."""
     inner = Graph()

@@ -489,6 +489,23 @@ def index_select():
     return one("index_select.default", [ROWS, 3, 5], [ROWS, ROWS, 5], dim=1, index=lambda graph: graph.integers("i", [ROWS], [2, 0, 2, 1]))
 
 
+def gathered(table):
+    """The rows of a weight at those elements of a table that an input chooses."""
+    graph = Case()
+    chosen = graph.op("gather.default", [ROWS, 2], I64, self=table(graph), dim=1, index=graph.integers("i", [ROWS, 2], [0, 2, 1, 1, 2, 0, 1, 0]))
+    return graph.loss(graph.op("embedding.default", [ROWS, 2, 3], weight=graph.weight("table", [4, 3]), indices=chosen), [ROWS, 2, 3])
+
+
+@case
+def index_gather_of_integers():
+    return gathered(lambda graph: graph.integers("t", [ROWS, 3], [0, 1, 2, 3, 2, 1, 0, 0, 3, 1, 2, 2]))
+
+
+@case
+def index_gather_of_equal_elements():
+    return gathered(lambda graph: graph.op("full.default", [ROWS, 3], I64, size=[ROWS, 3], fill_value=2, dtype={"as_scalar_type": I64}))
+
+
 #
 # The largest of equal elements
 #
@@ -511,6 +528,15 @@ def max_dim_by_its_indices():
     graph.tensors[index]["dtype"] = I64
     y = graph.op("gather.default", [ROWS, 1], self=graph.scaled(x, [ROWS, 5]), dim=1, index=index)
     return graph.loss(y, [ROWS, 1])
+
+
+@case
+def argmax_of_integers():
+    """The row of a table at the first of the largest tokens, as CLIP takes the end of a text."""
+    graph = Case()
+    tokens = graph.integers("tokens", [ROWS, 3], [4, 5, 5, 7, 0, 0, 8, 9, 9, 1, 1, 2])
+    chosen = graph.op("argmax.default", [ROWS], I64, self=tokens, dim=-1)
+    return graph.loss(graph.op("embedding.default", [ROWS, 2], weight=graph.weight("table", [3, 2]), indices=chosen), [ROWS, 2])
 
 
 @case
@@ -609,6 +635,16 @@ def shifted_by_writes():
     graph.op("copy_.default", [ROWS, 4], self=part, src=graph.op("slice.Tensor", [ROWS, 4], self=x, dim=1, start=0, end=-1))
     graph.op("fill_.Scalar", [ROWS], self=graph.op("select.int", [ROWS], self=y, dim=1, index=0), value=3.0)
     return graph.loss(y, [ROWS, 5])
+
+
+@case
+def diff():
+    return one("diff.default", [ROWS, 3, 5], [ROWS, 3, 4])
+
+
+@case
+def diff_with_more_elements():
+    return one("diff.default", [ROWS, 3], [ROWS, 4], dim=1, prepend=lambda graph: graph.floats("a", [ROWS, 1]), append=lambda graph: graph.weight("b", [ROWS, 1]))
 
 
 @case

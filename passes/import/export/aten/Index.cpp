@@ -209,9 +209,18 @@ void indexSelect(Call &call) {
 }
 
 void gather(Call &call) {
+  const Tensor given = call.tensor("self");
+  // Of equal elements any is the result, as of a table of token types whose indices are data.
+  if (const std::optional<double> value = given.constant ? given.constant->splat() : std::nullopt)
+    return call.set(makeSplat(*value, call.result().sizes, call.result().type));
   Value self = call.value("self");
-  call.set(call.make<model::TakeAlongOp>(
-      {self, call.value("index")}, {{"dim", call.builder.getI64IntegerAttr(call.dim("dim", Call::rankOf(self)))}}));
+  Type element = cast<RankedTensorType>(self.getType()).getElementType();
+  // The op takes floats; integers are exact in f64.
+  if (!isa<FloatType>(element))
+    self = call.cast(self, call.builder.getF64Type());
+  Value taken = call.make<model::TakeAlongOp>(
+      {self, call.value("index")}, {{"dim", call.builder.getI64IntegerAttr(call.dim("dim", Call::rankOf(self)))}});
+  call.set(call.cast(taken, element));
 }
 
 constexpr AtenOp table[] = {

@@ -86,6 +86,9 @@ void argmax(Call &call) {
   if (call.isNone("dim"))
     return call.refuse("argmax without a dim");
   const std::int64_t dim = call.dim("dim", Call::rankOf(self));
+  // The op takes floats; integers are exact in f64.
+  if (!isa<FloatType>(cast<RankedTensorType>(self.getType()).getElementType()))
+    self = call.cast(self, call.builder.getF64Type());
   Value index = call.make<model::ArgmaxOp>({self}, {{"dim", call.builder.getI64IntegerAttr(dim)}});
   call.set(call.reshape(index, call.result().sizes));
 }
@@ -109,6 +112,27 @@ void cumulativeSum(Call &call) {
   if (rank == 1)
     x = call.reshape(x, {1, size});
   call.set(call.cast(call.swap(call.reshape(call.product(x, ones), shape), dim, last), result));
+}
+
+/// Each element less the one before it along a dim, of the elements between those of `prepend` and `append`.
+void difference(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t rank = Call::rankOf(self);
+  if (rank == 0 || call.integer("n") != 1)
+    return call.refuse("a difference of an order other than 1, or of a scalar");
+  const std::int64_t dim = call.dim("dim", rank);
+  llvm::SmallVector<Value> parts = {self};
+  if (Value before = call.optionalValue("prepend"))
+    parts.insert(parts.begin(), before);
+  if (Value after = call.optionalValue("append"))
+    parts.push_back(after);
+  Value all = call.join(parts, dim);
+  const std::int64_t size = call.extentOf(all, dim);
+  if (!call.problem().empty() || size == 0)
+    return call.refuse("a difference of no elements");
+  Value late = call.slice(all, dim, 1, size), early = call.slice(all, dim, 0, size - 1);
+  call.set(call.result().type == ScalarType::boolean ? call.compare(late, ComparePredicate::ne, early)
+                                                     : call.make<model::SubtractOp>({late, early}));
 }
 
 /// The largest elements along a dim and their indices; of equal elements the first one counts.
@@ -144,6 +168,7 @@ constexpr AtenOp table[] = {
     {"amin.default", leastOverDims},
     {"argmax.default", argmax},
     {"cumsum.default", cumulativeSum},
+    {"diff.default", difference},
     {"linalg_vector_norm.default", vectorNorm},
     {"log_softmax.int", logSoftmax},
     {"max.default", overAll<model::ReduceMaxOp>},
