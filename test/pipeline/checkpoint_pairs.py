@@ -8,6 +8,7 @@ written from the memory of that plan. The files are read here by PyTorch's metad
 
 import shutil
 
+from checkpoint import read_checkpoint
 from sluice import *
 
 STEP = 2
@@ -32,35 +33,6 @@ LAYOUTS = {
 PAIRS = {1: 13, 5: 13, 7: 6}
 
 
-def tensors_of(checkpoint):
-    """Bytes of each tensor of a checkpoint's files, put together, by name; each byte comes from exactly one part."""
-    index = json.loads((checkpoint / "model.safetensors.index.json").read_text())
-    parts = collections.defaultdict(list)
-    for file in sorted(checkpoint.glob("*.safetensors")):
-        data = file.read_bytes()
-        length = struct.unpack("<Q", data[:8])[0]
-        header = json.loads(data[8:8 + length])
-        offsets = json.loads(header.pop("__metadata__")["DCP_SHARDING_INFO"])
-        for name, entry in header.items():
-            begin, end = entry["data_offsets"]
-            parts[name].append((offsets[name]["saved_offsets"], entry["shape"], entry["dtype"], data[8 + length + begin:8 + length + end]))
-    found = {}
-    for name, list_of_parts in parts.items():
-        shape, width = index["tensors"][name]["shape"], {"F32": 4}[list_of_parts[0][2]]
-        whole, covered = bytearray(width * math.prod(shape)), 0
-        for offset, extent, _, data in list_of_parts:
-            row = width * (extent[-1] if extent else 1)
-            for i, at in enumerate(itertools.product(*(range(n) for n in extent[:-1]))):
-                first = 0
-                for start, index_in_part, size in zip(offset, [*at, 0][:len(extent)], shape):
-                    first = first * size + start + index_in_part
-                whole[width * first:width * first + row] = data[i * row:(i + 1) * row]
-                covered += row
-        expect_equal(covered, len(whole), f"{checkpoint}: bytes of '{name}'")
-        found[name] = bytes(whole)
-    return found
-
-
 def continue_in(plan, checkpoint, name):
     """The checkpoint that a run of the plan writes of what it has loaded."""
     folder = SCRATCH / name
@@ -75,18 +47,18 @@ def thirty_pairs_of_meshes():
     shutil.rmtree(folder, ignore_errors=True)
     run("sluice-train", Plan(model, ()).path, "--data", "random:1", "--steps", STEP, "--quiet", "--checkpoint", folder)
     unsharded = folder / f"step-{STEP:08}"
-    wanted = tensors_of(unsharded)
+    wanted = read_checkpoint(unsharded)
     expect(any(name.endswith(".exp_avg_sq") and any(data) for name, data in wanted.items()), "expected optimizer states that are not zero")
     plans = {name: Plan(model, settings) for name, settings in LAYOUTS.items()}
     names, pairs = list(plans), set()
     saved = {name: continue_in(plan, unsharded, name) for name, plan in plans.items()}
     for name, checkpoint in saved.items():
-        expect(tensors_of(checkpoint) == wanted, f"{name}: expected the unsharded state but got {differences(tensors_of(checkpoint), wanted)}")
+        expect(read_checkpoint(checkpoint) == wanted, f"{name}: expected the unsharded state but got {differences(read_checkpoint(checkpoint), wanted)}")
     for distance, count in PAIRS.items():
         for i in range(count):
             first, second = names[i], names[(i + distance) % len(names)]
             pairs.add((first, second))
-            found = tensors_of(continue_in(plans[second], saved[first], f"{first}-{second}"))
+            found = read_checkpoint(continue_in(plans[second], saved[first], f"{first}-{second}"))
             expect(found == wanted, f"{first} to {second}: expected the unsharded state but got {differences(found, wanted)}")
     expect(len(pairs) >= 30, f"expected 30 pairs but got {len(pairs)}")
     # The gathered state of all ranks.
@@ -103,4 +75,4 @@ def differences(found, wanted):
     return [name for name in sorted(found.keys() | wanted.keys()) if found.get(name) != wanted.get(name)]
 
 
-main()
+main(no_empty_loops=True)

@@ -2,9 +2,9 @@
 
 import random
 
+from parity import ONE, parity
 from sluice import *
 
-ONE = ["optimizer.name=sgd", "optimizer.lr=1"]
 
 
 def typed(shape):
@@ -84,6 +84,19 @@ def one_module_of_a_unit_used_per_chunk():
 
 
 @test
+def chunks_against_one_rank():
+    """Resharding by unit, micro-batches that reduce, and a head that is also the embedding of the unit's first module."""
+    policies = [f"sharding.reshard_after_forward={after}" for after in ("true", "false", '{output=false, "*"=true}', '{output=true, "*"=false}')]
+    model = chunked_loss(range(CHUNKS))
+    for microbatches in (1, 3):
+        recipes = [[TOGETHER, policy, f"recompute.policy={recompute}"] for policy in policies for recompute in ("none", "block")]
+        parity(model, ["mesh.shard=2"], 2, recipes + ([[TOGETHER, "gradient.sync=every"]] if microbatches > 1 else []), microbatches=microbatches)
+    for precision in (["precision.compute=bf16"], ["precision.compute=bf16", "precision.reduce=bf16"], ["precision.compute=f16", "precision.loss_scale=16"]):
+        recipe = ["mesh.shard=2"] + precision
+        expect_same_bits(train(Plan(model, recipe + [TOGETHER])), train(Plan(model, recipe)), f"{precision}: one unit or two")
+
+
+@test
 def every_chunk_adds_a_gradient():
     start = tensors(train(Plan(chunked_loss(range(CHUNKS)), ["mesh.shard=2", TOGETHER] + ONE), steps=0).weights)
 
@@ -109,6 +122,24 @@ def model_without_inputs():
     expect(all(a > b for a, b in itertools.pairwise(alone.loss)), f"expected a loss that falls but got {alone.loss}")
     for mesh in (["mesh.shard=2"], ["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
         expect_near_runs(train(Plan(model, mesh + sgd), steps=5), alone, 1e-6, f"{mesh}", weights=1e-6)
+
+
+@test
+def parameters_unused_on_some_ranks():
+    """Two of four ranks have no row for one weight, three none for another: their gradients are zero there, and the mean is over all ranks."""
+    row = "tensor<1x4xf32>"
+    body = "\n".join(
+        [f"%p{i} = model.multiply %in{i}, %{w} : ({row}, tensor<4xf32>) -> {row}\n"
+         f"%s{i} = model.reduce_sum %p{i} {{dims = array<i64: 0, 1>}} : ({row}) -> tensor<f32>" for i, w in enumerate("wv")] +
+        ["%loss = model.add %s0, %s1 : (tensor<f32>, tensor<f32>) -> tensor<f32>"])
+    model = write_model("unused-on-ranks", 1, {"w": (4,), "v": (4,)}, {"x": (1, 4), "y": (1, 4)}, body)
+    rows = {"x": [[1, 2, 3, 4], [5, 6, 7, 8], [0] * 4, [0] * 4], "y": [[0] * 4] * 3 + [[4, 8, 12, 16]]}
+    data = write_tensors(SCRATCH / "unused.safetensors", {name: ([4, 4], list(itertools.chain(*values))) for name, values in rows.items()})
+    zeros = write_tensors(SCRATCH / "zeros.safetensors", {name: ([4], [0.0] * 4) for name in "wv"})
+    for mesh in (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"], ["mesh.shard=4", "sharding.strategy=no_shard"]):
+        found = tensors(train(Plan(model, mesh + ONE), "--init", zeros, steps=1, data=data).weights)
+        expect_equal({name: [-value for value in values] for name, values in found.items()},
+                     {"w": [6 / 4, 8 / 4, 10 / 4, 12 / 4], "v": [1, 2, 3, 4]}, f"{mesh}: gradients")
 
 
 @test
@@ -264,4 +295,4 @@ def mixed_precision_against_wide_sums():
                     return
 
 
-main()
+main(no_empty_loops=True)

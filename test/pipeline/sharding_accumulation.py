@@ -12,20 +12,24 @@ REDUCES = {"all": N + 1, "some_mlps": (N + 1) + (N - D + 1) * (K - 1), "root_onl
 
 
 def variants():
-    for mesh, after, mode, keep, replicas_only in itertools.product(
-            (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]), ("true", "false", "2"), DEFER, (False, True), (False, True)):
+    for mesh, after, mode, keep, replicas_only, offload in itertools.product(
+            (["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]), ("true", "false", "2"), DEFER, (False, True), (False, True), (False, True)):
         if keep and (after != "false" or mode == "some_mlps"):
+            continue
+        if offload and after != "true":
             continue
         if replicas_only and len(mesh) == 1:
             continue
-        yield mesh, after, mode, keep, replicas_only
+        yield mesh, after, mode, keep, replicas_only, offload
 
 
-def recipe_of(mesh, after, mode, keep, replicas_only):
+def recipe_of(mesh, after, mode, keep, replicas_only, offload):
     recipe = mesh + [f"gradient.microbatches={K}", f"sharding.reshard_after_forward={after}",
                      f"gradient.sync={(DEFER_REPLICAS if replicas_only else DEFER)[mode]}"]
     if keep:
         recipe.append("sharding.reshard_after_backward=" + {"all": "last", "root_only": '{root="last"}'}[mode])
+    if offload:
+        recipe.append('memory.offload=["parameters", "optimizer"]')
     return recipe
 
 
@@ -34,7 +38,7 @@ def counts_of_every_mode():
     model = zoo("linear-mlps", "count=3", "dim=32")
     number = 0
     for variant in variants():
-        mesh, after, mode, keep, replicas_only = variant
+        mesh, after, mode, keep, replicas_only, _ = variant
         plan = Plan(model, recipe_of(*variant))
         scatters = (N + 1) * K if replicas_only else REDUCES[mode]
         gathers = 2 * (N + 1) * K
@@ -45,13 +49,13 @@ def counts_of_every_mode():
         expect_equal((plan.count("all_gather"), plan.count("reduce_scatter"), plan.count("all_reduce")),
                      (gathers, scatters, REDUCES[mode] if len(mesh) == 2 else 0), f"{recipe_of(*variant)}")
         number += 1
-    expect_equal(number, 33, "variants")
+    expect_equal(number, 42, "variants")
 
 
 @test
 def parity_of_every_mode():
     model = zoo("linear-mlps", "count=3", "dim=32")
-    parity(model, [], 4 * K, [recipe_of(*variant) for variant in variants()])
+    parity(model, [], 4 * K, [recipe_of(*variant) for variant in variants()], steps=5)
 
 
 @test
@@ -141,4 +145,4 @@ def refusals():
     expect_refused(model, ["gradient.microbatches=0"], "value of 'gradient.microbatches', expected ", "but got 0")
 
 
-main()
+main(no_empty_loops=True)

@@ -57,4 +57,4 @@ def refusals():
     expect_refused(zoo(*MODEL), ["gradient.clip_norm=0"], "value of 'gradient.clip_norm', expected ")
 
 
-main()
+main(no_empty_loops=True)

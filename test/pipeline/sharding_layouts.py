@@ -56,7 +56,7 @@ def transformer_on_the_largest_dim():
 
 @test
 def shards_and_gathered_parameters_are_dense():
-    # Weights on dim 1, biases on dim 0; kernels read gathered parameters with the strides of their shape.
+    # Weights on dim 1, biases on dim 0; kernels read gathered parameters, and write gradients, with the strides of their shape.
     model = zoo("mlp", "dim=4")
     plan = Plan(model, ["mesh.shard=2", 'sharding.dim={"*.weight"=1}'])
     for name, parameter in plan.parameters().items():
@@ -64,9 +64,12 @@ def shards_and_gathered_parameters_are_dense():
         local = list(parameter["shape"])
         local[dim] //= 2
         expect_equal((parameter["dim"], parameter["local"], parameter["padding"]), (dim, local, 0), name)
-        rows = [line for line in plan.text.splitlines() if f"%{name}.gathered" in line and "matmul" in line]
-        expect(all("strides" not in operand for line in rows for operand in line.split("%") if operand.startswith(f"{name}.gathered")),
-               f"{name}: expected dense reads but got {rows}")
+        reads = [operand for line in plan.text.splitlines() if "matmul" in line for operand in line.split("%") if operand.startswith(f"{name}.gathered")]
+        expect(reads and not any("strides" in operand for operand in reads), f"{name}: expected dense reads but got {reads}")
+    writes = [one.operands.split(" -> ")[1] for one in plan.instructions() if one.phase == "backward" and one.what in ("matmul", "reduce_sum")]
+    shards = [operand for one in plan.instructions() if one.phase == "update" for operand in one.operands.split("%") if ".gradient_shard." in operand]
+    for dense in writes, shards:
+        expect(len(dense) >= len(plan.parameters()) and not any("strides" in operand for operand in dense), f"expected dense gradients but got {dense}")
     layouts(model, ["mesh.shard=2"], dims=['sharding.dim={"*.weight"=1}'], steps=10)
 
 
@@ -132,4 +135,4 @@ def refusals():
     expect_refused(gpt2_tiny(), ["mesh.shard=4", 'sharding.dim={"h.*"=0, "*.weight"=1}'], "is ambiguous: globs give")
 
 
-main()
+main(no_empty_loops=True)

@@ -6,6 +6,7 @@ from the start, and eager execution from the first update on; states, inputs, ac
 excluded from the bounds by name.
 """
 
+from parity import parity
 from sluice import *
 
 EXCLUDED = {"optimizer", "activation", "temporary", "input", "state"}
@@ -86,6 +87,23 @@ def gathered_parameters_are_released_after_their_last_use():
     last = max(i for i, phase in enumerate(timeline.phases) if phase == "loss")
     expect(timeline.at(last, {"gathered"}) <= 4 * (B + N), f"gathered after the forward: expected {4 * (B + N)} but got {timeline.at(last, {'gathered'})}")
     expect_equal(timeline.at(len(timeline.phases) - 1, {"gathered", "gradient"}), 0, "gathered parameters and gradients at the end")
+
+
+@test
+def gathered_bytes_of_each_unit():
+    """At each instruction: none before the gather of the unit and after its release, all at the gather, and no more between them."""
+    for after in ("true", "false"):
+        plan = Plan(zoo("mlp-sequence", "count=3", "dim=64"), ["mesh.shard=2", f"sharding.reshard_after_forward={after}"])
+        timeline = MemoryTimeline(plan)
+        sizes = {name: 4 * math.prod(parameter["shape"]) for name, parameter in plan.parameters().items()}
+        for unit in (unit for unit in plan.description["units"] if unit["bytes"]):
+            changes = [(s["i"], s["state"]) for s in plan.description["states"] if s["entry"] == "train_step" and s["unit"] == unit["name"]]
+            expect_equal([state for _, state in changes], ["sharded"] + ["gathered", "sharded"] * (2 if after == "true" else 1), f"'{unit['name']}': states")
+            for (begin, state), (end, _) in itertools.pairwise(changes + [(len(timeline.phases), "")]):
+                for i in range(begin, end):
+                    live = sum(sizes[p["name"]] for p in unit["parameters"] for first, last in timeline.gathers[p["name"]] if first <= i < last)
+                    wanted = live == 0 if state == "sharded" else live == unit["bytes"] if i == begin else 0 <= live <= unit["bytes"]
+                    expect(wanted, f"reshard {after}, '{unit['name']}' is {state} at instruction {i}: {live} gathered bytes")
 
 
 def expect_predicted_peak(model, recipe, *options):
@@ -195,7 +213,7 @@ def replicated_and_sharded_parameters():
     plan = Plan(model, recipe)
     expect_equal({c["kind"] for c in plan.collectives() if c["unit"] == "1"}, {"all_reduce"}, "collectives of a replicated unit")
     expect_equal({p["dim"] for name, p in plan.parameters().items() if name.startswith("1.")}, {-1}, "dims of replicated parameters")
-    expect_near_runs(train(plan), train(Plan(model, ["gradient.microbatches=4"])), 2e-5, "replicated and sharded parameters", weights=2e-3)
+    parity(model, ["mesh.shard=4"], 4, [['sharding.replicated=["1.*"]']], steps=3)
 
 
-main()
+main(no_empty_loops=True)

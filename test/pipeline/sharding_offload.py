@@ -301,4 +301,4 @@ def refusals():
     expect_remark(gpt2_tiny(), ["optimizer.name=sgd", 'memory.offload=["optimizer"]'], "'memory.offload' has no effect on an optimizer without state")
 
 
-main()
+main(no_empty_loops=True)

@@ -48,4 +48,4 @@ def random_plans():
         check(number)
 
 
-main()
+main(no_empty_loops=True)

@@ -114,4 +114,4 @@ def settings_without_effect():
     expect("has no effect" not in done.stderr, f"expected no remark but got {done.stderr}")
 
 
-main()
+main(no_empty_loops=True)

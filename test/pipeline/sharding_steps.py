@@ -116,4 +116,4 @@ def overlapping_steps():
         expect_same_bits(train(on), train(off), where)
 
 
-main()
+main(no_empty_loops=True)

@@ -327,4 +327,4 @@ def unused_parameters():
     parity(model, ["mesh.shard=4"], 4)
 
 
-main()
+main(no_empty_loops=True)

@@ -6,6 +6,7 @@ to the folder of this module.
 """
 
 import collections
+import contextlib
 import functools
 import itertools
 import json
@@ -17,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from loops import LoopTrace
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = Path(os.environ.get("SLUICE_REFERENCE", ROOT / "test" / "reference"))
@@ -36,7 +39,8 @@ def test(function):
     return function
 
 
-def main():
+def main(no_empty_loops=False):
+    """`no_empty_loops`: a loop of a test, or of a function of its script, whose body never ran is a problem."""
     global current
     if "--list" in sys.argv:
         print("\n".join(function.__name__ for function in tests))
@@ -47,10 +51,14 @@ def main():
     SCRATCH.mkdir(parents=True, exist_ok=True)
     for function in (function for function in tests if function.__name__ in names):
         current = function.__name__
+        trace = LoopTrace(sys.modules["__main__"].__file__)
         try:
-            function()
+            with trace if no_empty_loops else contextlib.nullcontext():
+                function()
         except Failed as failure:
             problems.append(f"{current}: {failure}")
+        else:
+            problems.extend(f"{current}: line {line}: loop over an empty list" for line in trace.empty())
     for problem in problems:
         print(problem, file=sys.stderr)
     sys.exit(1 if problems else 0)
