@@ -23,9 +23,12 @@ def conv(policy):
 
 @test
 def figures_of_the_memory_test():
+    names = ["start", "after_forward", "after_loss", "after_backward", "after_update", "end"]
     for policy, forward in (("none", 340), ("marked", 51)):
         shards = 2
-        for point in account(conv(policy).path)["points"]:
+        points = account(conv(policy).path)["points"]
+        expect_equal([(point["iteration"], point["name"]) for point in points], list(itertools.product(range(4), names)), f"{policy}: points")
+        for point in points:
             first = point["iteration"] == 0
             expected = {
                 "start": shards + 1 if first else 2 * shards + 1,
@@ -65,6 +68,8 @@ def settings_of(case):
         settings.append("sharding.reshard_after_forward=false")
     if "compute" in recipe:
         settings.append(f"precision.compute={recipe['compute']}")
+    if recipe.get("compute") == "f16":
+        settings.append("precision.loss_scale=1")
     if recipe.get("optimizer") == "sgd":
         settings += ["optimizer.name=sgd", "optimizer.momentum=0.9"]
     return settings
@@ -72,6 +77,7 @@ def settings_of(case):
 
 @test
 def fsdp2_is_what_pytorch_measures():
+    expect_equal(len(MEASURED), 18, "measured cases")
     for case in MEASURED:
         found = account(Plan(model_of(case), settings_of(case)).path, "fsdp2")
         expect(abs(found["peak"] / case["peak"] - 1) <= 0.025, f"{case}: expected a peak of {case['peak']} within 2.5 % but got {found['peak']}")
@@ -114,4 +120,4 @@ def peak_is_within_an_iteration():
         expect(found["peak"] > max(point["bytes"] for point in found["points"]), f"{policy}: expected a peak above all points")
 
 
-main()
+main(no_empty_loops=True)

@@ -154,6 +154,9 @@ CONFIGS = [
     config("llama", LLAMA_TINY, (4, 128), shard=4, checkpoint=True),
     config("llama", {**LLAMA_TINY, "vocabulary": 8192}, (4, 128), shard=8, compute="bf16", checkpoint=True),
     config("llama", LLAMA_TINY, (8, 128), shard=4, reshard=False),
+    # The width of the tracker's test, and its types.
+    config("mlp-sequence", {"count": 4, "dim": 2048}, 256, shard=4, compute="f16"),
+    config("mlp-sequence", {"count": 4, "dim": 2048}, 256, shard=4, compute="f16", reshard=False),
 ]
 
 
@@ -163,8 +166,9 @@ def measure(case):
     model = {"mlp-sequence": MLPs, "gpt2": GPT2, "llama": Llama}[case["model"]](**case["sizes"])
     mesh = init_device_mesh("cpu", (case["shard"],))
     options = {"mesh": mesh, "mp_policy": MixedPrecisionPolicy()}
-    if recipe.get("compute") == "bf16":
-        options["mp_policy"] = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    if "compute" in recipe:
+        compute = {"bf16": torch.bfloat16, "f16": torch.float16}[recipe["compute"]]
+        options["mp_policy"] = MixedPrecisionPolicy(param_dtype=compute, reduce_dtype=torch.float32)
     blocks = model.blocks() if case["model"] != "mlp-sequence" else model
     for name, block in list(blocks.named_children()):
         if recipe.get("checkpoint"):
