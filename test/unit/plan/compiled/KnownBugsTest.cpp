@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 namespace sluice::test {
@@ -28,6 +29,9 @@ const Recipe bugRecipes[] = {
     {"Sequence", "hf " SLUICE_SOURCE_DIR "/test/reference/gpt2-tiny/config.json --batch 2 --sequence 16",
      "--set mesh.shard=2 --set mesh.tensor=2 --set sharding.tensor=megatron --set sharding.sequence=true"},
     {"Experts", "zoo moe", "--set mesh.shard=2 --set mesh.expert=2 --set 'sharding.expert=[\"*.experts.*\"]'"},
+    {"HostPasses", "zoo two-forwards",
+     "--set mesh.shard=2 --set gradient.reduce_per_pass=true --set 'memory.offload=[\"parameters\", \"optimizer\"]'"},
+    {"LogSoftmax", "test/unit/plan/compiled/log-softmax.mlir", "--set mesh.shard=2"},
 };
 
 /// The first instruction that is wanted. Throws without one.
@@ -58,6 +62,23 @@ Located findReduction(const plan::PlanT &plan) {
 }
 plan::AttributeT &attributeOf(const Located &at, std::string_view name) {
   return **std::ranges::find(at.launch()->attributes, name, [](const auto &attribute) { return attribute->name; });
+}
+constexpr std::uint32_t anywhere = std::numeric_limits<std::uint32_t>::max();
+/// The last instruction before `issue` that is wanted.
+Located requireBefore(const plan::PlanT &plan, std::uint32_t issue,
+                      const std::function<bool(const Located &)> &wanted) {
+  Located last;
+  for (const Located &at : trainStep(plan))
+    if (at.issue < issue && wanted(at))
+      last = at;
+  if (!last.instruction)
+    throw std::runtime_error("the plan has no such instruction");
+  return last;
+}
+/// Adds a copy of the operand to the inputs of a launch.
+void addInput(const Located &to, const Located &from, std::size_t input) {
+  to.launch()->inputs.push_back(std::make_unique<plan::ViewT>(*from.launch()->inputs[input]));
+  to.launch()->input_values.push_back(from.launch()->input_values[input]);
 }
 /// Another buffer of the type of the view, which an instruction before `issue` writes.
 std::uint32_t otherBuffer(const plan::PlanT &plan, const plan::ViewT &view, std::uint32_t issue) {
@@ -133,6 +154,85 @@ const Bug bugs[] = {
      "Experts",
      {2, 7, 9},
      [](plan::PlanT &plan) { drop(plan, findOver(plan, reduce_scatter, "expert", plan::Phase::forward)); }},
+    {"BackwardOfASequenceGatherKeepsOneSlice",
+     "Sequence",
+     {9},
+     [](plan::PlanT &plan) {
+       const Located sum = findOver(plan, reduce_scatter, "tensor", plan::Phase::backward);
+       plan::SegmentT &segment = *sum.collective()->segments[0];
+       plan::CopyT copy;
+       copy.source = std::make_unique<plan::ViewT>(*segment.destination);
+       copy.source->buffer = segment.source->buffer;
+       copy.source->offset = segment.source->offset;
+       copy.destination = std::move(segment.destination);
+       sum.instruction->operation.Set(std::move(copy));
+     }},
+    {"CopyIsReducedAndTheOriginalRead",
+     "Tensor",
+     {2, 7, 9},
+     [](plan::PlanT &plan) {
+       const Located at = requireBefore(plan, anywhere, [&](const Located &one) {
+         return one.collective(all_reduce) && isOver(plan, *one.collective(), "tensor") &&
+                one.instruction->phase == plan::Phase::forward;
+       });
+       plan::SegmentT &segment = *at.collective()->segments[0];
+       segment.destination->buffer = otherBuffer(plan, *segment.destination, at.issue);
+     }},
+    // The logarithm of the sum of exponentials adds the terms of all columns: with gathered logits every rank has all
+    // of
+    // them, and the term of a rank is its logarithm minus the largest, zero.
+    {"VocabularyParallelLossOfGatheredLogits",
+     "Tensor",
+     {7},
+     [](plan::PlanT &plan) {
+       const Located largest = require(plan, [](const Located &at) {
+         return at.collective(all_reduce) && at.collective()->op == plan::ReduceOp::max;
+       });
+       const Located minus =
+           require(plan, [&](const Located &at) { return at.issue > largest.issue && isKernel(plan, at, "subtract"); });
+       minus.launch()->inputs[0]->buffer = minus.launch()->inputs[1]->buffer;
+     }},
+    {"ReplicatedGradientIsCountedTwiceInTheNorm",
+     "Tensor",
+     {9},
+     [](plan::PlanT &plan) {
+       // The sum over gradients that are equal on the ranks of 'tensor', and the sum that is added up over them.
+       const Located equal = findKernel(plan, "power_sum", plan::Phase::update);
+       const Located added =
+           require(plan, [&](const Located &at) { return at.issue > equal.issue && isKernel(plan, at, "power_sum"); });
+       addInput(added, equal, equal.launch()->inputs.size() - 1);
+       equal.launch()->inputs.pop_back();
+       equal.launch()->input_values.pop_back();
+     }},
+    {"BiasIsAddedByEachRank",
+     "Tensor",
+     {9},
+     [](plan::PlanT &plan) {
+       const auto isRowParallel = [&](const Located &at) {
+         return at.collective(all_reduce) && isOver(plan, *at.collective(), "tensor") && at.issue > 0 &&
+                isKernel(plan, requireBefore(plan, at.issue, [](const Located &one) { return one.launch(); }),
+                         "matmul");
+       };
+       const Located sum = require(plan, isRowParallel);
+       const Located product = requireBefore(plan, sum.issue, [](const Located &one) { return one.launch(); });
+       const Located bias =
+           require(plan, [&](const Located &at) { return at.issue > sum.issue && isKernel(plan, at, "add"); });
+       addInput(product, bias, 1);
+       attributeOf(product, "bias").integer = 1;
+       plan::CopyT copy;
+       copy.source = std::move(bias.launch()->inputs[0]);
+       copy.destination = std::move(bias.launch()->outputs[0]);
+       bias.instruction->operation.Set(std::move(copy));
+     }},
+    {"LogSoftmaxHasTheGradientOfTheIdentity",
+     "LogSoftmax",
+     {9},
+     [](plan::PlanT &plan) {
+       const auto isSum = [&](const Located &at) {
+         return isKernel(plan, at, "add") && at.instruction->phase == plan::Phase::backward;
+       };
+       drop(plan, requireBefore(plan, anywhere, isSum));
+     }},
     // Factors.
     {"GradientsAreNotDivided",
      "Data",
@@ -249,6 +349,47 @@ const Bug bugs[] = {
      "Data",
      {2, 3, 7},
      [](plan::PlanT &plan) { findReduction(plan).instruction->when = plan::When::first; }},
+    {"ReductionDoesNotWaitForItsProducer",
+     "Data",
+     {3},
+     [](plan::PlanT &plan) {
+       const Located reduction = findReduction(plan);
+       drop(plan, requireBefore(plan, reduction.issue, [&](const Located &at) {
+              return at.instruction->operation.AsWait() && at.instruction->stream == reduction.instruction->stream;
+            }));
+     }},
+    {"GradientOfThePreviousStepIsKept",
+     "Data",
+     {2},
+     [](plan::PlanT &plan) {
+       // The first micro-batch adds to the gradient, as the others do.
+       const Located first = require(plan, [](const Located &at) {
+         return at.launch() && at.instruction->when == plan::When::first &&
+                at.instruction->phase == plan::Phase::backward;
+       });
+       const Located next = require(plan, [&](const Located &at) { return at.issue == first.issue + 1; });
+       if (next.instruction->when != plan::When::not_first)
+         throw std::runtime_error("no launch of the other micro-batches");
+       next.instruction->when = plan::When::all;
+       drop(plan, first);
+     }},
+    {"GradientOfTheFirstBackwardIsNotCopiedToTheHost",
+     "HostPasses",
+     {2},
+     [](plan::PlanT &plan) {
+       const auto isOffload = [&](const Located &at) {
+         return at.instruction->operation.AsCopy() && at.instruction->phase == plan::Phase::backward &&
+                plan.buffers[at.instruction->operation.AsCopy()->destination->buffer]->space == plan::Space::host;
+       };
+       const Located copy = require(plan, isOffload);
+       plan::ViewT &source = *copy.instruction->operation.AsCopy()->source;
+       // The sum of the two reductions.
+       const Located sum = requireBefore(plan, copy.issue, [&](const Located &at) {
+         return isKernel(plan, at, "add") && accesses(writesOf(*at.instruction), source.buffer);
+       });
+       const auto &inputs = sum.launch()->inputs;
+       source.buffer = inputs[inputs[0]->buffer == source.buffer]->buffer;
+     }},
     {"TwoReductionsWriteOneBuffer",
      "Data",
      {2, 7, 9, 10},
