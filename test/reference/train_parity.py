@@ -11,6 +11,9 @@ modules are those that the reference tests import, with PyTorch's initial weight
 - `grad`: the file of the gradients of the first step, in f64 rounded to f32
 - `loss`: the losses of all steps in f64, with several entry points those of the first
 - `loss_tolerance`: four times the largest error of PyTorch's losses in f32, plus four roundings to f32
+- `final`: only if the ReLUs of an MLP make a loss zero, after which losses show nothing: the file of the parameters after the last step, in f64
+  rounded to f32
+- `final_tolerance`: 1e-5, or four times the largest error of PyTorch's f32 parameters if that is more
 - `gradient_tolerance`: 1e-5, the absolute tolerance of PyTorch's tests, or four times the largest error of PyTorch's
   f32 gradients if that is more
 """
@@ -189,7 +192,7 @@ def loss_of(module, rows):
 
 
 def train(case, dtype):
-    """The losses of all steps, and the gradients of the first. A loss is the mean over micro-batches."""
+    """The losses of all steps, the gradients of the first, and the last parameters. A loss is the mean over micro-batches."""
     module = copy.deepcopy(case.initial).to(dtype)
     optimizer = OPTIMIZERS[case.optimizer](module.parameters())
     data = {name: values.to(dtype) if values.is_floating_point() else values.long()
@@ -211,7 +214,11 @@ def train(case, dtype):
                 gradients = gradients or {name: p.grad.clone() for name, p in module.named_parameters()
                                           if p.grad is not None}
             optimizer.step()
-    return losses, gradients
+    return losses, gradients, {name: p.detach() for name, p in module.named_parameters()}
+
+
+def largest_error(exact, rounded):
+    return max((exact[name] - rounded[name]).abs().max().item() for name in exact)
 
 
 def write(folder):
@@ -220,21 +227,24 @@ def write(folder):
     for case in cases():
         # The Transformer casts its logits to f32.
         with unittest.mock.patch.object(torch.Tensor, "float", lambda tensor: tensor):
-            losses, gradients = train(case, torch.float64)
-        rounded, rounded_gradients = train(case, torch.float32)
+            losses, gradients, final = train(case, torch.float64)
+        rounded, rounded_gradients, rounded_final = train(case, torch.float32)
         error = max(abs(a - b) for a, b in zip(losses, rounded)) + 2**-24 * max(map(abs, losses))
-        gradient_error = max((gradients[name] - rounded_gradients[name]).abs().max().item() for name in gradients)
         parts = {"init": {name: p.detach() for name, p in case.initial.named_parameters()},
                  "grad": {name: gradient.float() for name, gradient in gradients.items()},
                  "data": case.data}
+        tolerances = {"gradient_tolerance": largest_error(gradients, rounded_gradients)}
+        if 0 in losses:
+            parts["final"] = {name: p.float() for name, p in final.items()}
+            tolerances["final_tolerance"] = largest_error(final, rounded_final)
         stored = {kind: save(tensors) for kind, tensors in parts.items()}
         for kind, tensors in stored.items():
             (folder / files.setdefault(tensors, f"{case.name}.{kind}.safetensors")).write_bytes(tensors)
         index[case.name] = {"zoo": case.zoo, "optimizer": case.optimizer, "steps": case.steps,
                             "microbatches": case.microbatches, "entries": [entry for entry, _ in case.entries],
                             **{kind: files[tensors] for kind, tensors in stored.items()},
-                            "gradient_tolerance": max(1e-5, 4 * gradient_error), "loss_tolerance": 4 * error,
-                            "loss": losses}
+                            **{name: max(1e-5, 4 * value) for name, value in tolerances.items()},
+                            "loss_tolerance": 4 * error, "loss": losses}
     text = ",\n".join(f' "{name}": {json.dumps(row)}' for name, row in index.items())
     (folder / "index.json").write_text(f'{{"torch": "{torch.__version__.split("+")[0]}",\n"cases": {{\n{text}\n}}}}\n')
 

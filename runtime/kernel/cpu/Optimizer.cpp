@@ -29,13 +29,9 @@ AdamStep adamStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step) {
 }
 
 SgdStep sgdStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step) {
-  return {static_cast<float>(step.clip),
-          static_cast<float>(u.weightDecay),
-          static_cast<float>(u.momentum),
-          static_cast<float>(1 - u.dampening),
-          static_cast<float>(step.learningRate),
-          step.first,
-          u.nesterov};
+  return {static_cast<float>(step.clip),         static_cast<float>(u.weightDecay),
+          static_cast<float>(u.momentum),        static_cast<float>(step.first ? 1 : 1 - u.dampening),
+          static_cast<float>(step.learningRate), u.nesterov};
 }
 
 /// One parameter of an update: where its operands begin, and its chunks among those of all.

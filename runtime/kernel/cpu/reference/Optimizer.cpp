@@ -20,12 +20,12 @@ void adamStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, doubl
   parameter -= step.learningRate / step.correction1 * average / denominator;
 }
 
-/// The first step fills the momentum buffer with the gradient itself.
+/// The momentum buffer starts at 0, and the gradient of the first step is not dampened.
 void sgdStep(const OptimizerUpdate &u, const OptimizerUpdate::Step &step, double &parameter, double gradient,
              double &buffer) {
   gradient += u.weightDecay * parameter;
   if (u.momentum != 0) {
-    buffer = step.first ? gradient : u.momentum * buffer + (1 - u.dampening) * gradient;
+    buffer = u.momentum * buffer + (step.first ? 1 : 1 - u.dampening) * gradient;
     gradient = u.nesterov ? gradient + u.momentum * buffer : buffer;
   }
   parameter -= step.learningRate * gradient;

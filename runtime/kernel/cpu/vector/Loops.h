@@ -23,8 +23,9 @@ struct AdamStep {
 };
 
 struct SgdStep {
-  float clip, weightDecay, momentum, oneMinusDampening, learningRate;
-  bool first, nesterov;
+  /// `gain` is the factor of a gradient that is added to the momentum.
+  float clip, weightDecay, momentum, gain, learningRate;
+  bool nesterov;
 };
 
 /// A small dense product: c[m, n] (+)= a[m, k] b[k, n]. `a` has any strides; `b` is packed in panels of `panel` columns

@@ -21,7 +21,7 @@ struct UpdateNumbers {
 
 /// Coefficients of a step, equal for all elements.
 template <typename T> struct UpdateStep {
-  bool sgd, first, decoupled, nesterov;
+  bool sgd, decoupled, nesterov;
   int states;
   T clip, decay, rootCorrection, size, keep, epsilon, momentum, gain, gain1, beta2, gain2;
 
@@ -30,7 +30,6 @@ template <typename T> struct UpdateStep {
                  rate = readAny(args.rate, 0);
     sgd = args.kind == static_cast<int>(kernel::OptimizerKind::sgd);
     decoupled = args.kind == static_cast<int>(kernel::OptimizerKind::adamw);
-    first = number <= 1;
     nesterov = args.nesterov != 0;
     states = args.states;
     clip = static_cast<T>(readAny(args.clip, 0));
@@ -40,7 +39,7 @@ template <typename T> struct UpdateStep {
     keep = static_cast<T>(1 - rate * args.decay);
     epsilon = static_cast<T>(args.epsilon);
     momentum = static_cast<T>(args.momentum);
-    gain = static_cast<T>(1 - args.dampening);
+    gain = static_cast<T>(number <= 1 ? 1 : 1 - args.dampening);
     gain1 = static_cast<T>(1 - args.beta1);
     beta2 = static_cast<T>(args.beta2);
     gain2 = static_cast<T>(1 - args.beta2);
@@ -52,7 +51,7 @@ template <typename T> struct UpdateStep {
     if (sgd) {
       g += decay * p;
       if (states != 0) {
-        state[0] = first ? g : momentum * state[0] + gain * g;
+        state[0] = momentum * state[0] + gain * g;
         g = nesterov ? g + momentum * state[0] : state[0];
       }
       p -= size * g;
