@@ -23,9 +23,9 @@ def variants():
         yield mesh, after, mode, keep, replicas_only, offload
 
 
-def recipe_of(mesh, after, mode, keep, replicas_only, offload):
-    recipe = mesh + [f"gradient.microbatches={K}", f"sharding.reshard_after_forward={after}",
-                     f"gradient.sync={(DEFER_REPLICAS if replicas_only else DEFER)[mode]}"]
+def recipe_of(_, after, mode, keep, replicas_only, offload):
+    """Without the mesh and the micro-batches."""
+    recipe = [f"sharding.reshard_after_forward={after}", f"gradient.sync={(DEFER_REPLICAS if replicas_only else DEFER)[mode]}"]
     if keep:
         recipe.append("sharding.reshard_after_backward=" + {"all": "last", "root_only": '{root="last"}'}[mode])
     if offload:
@@ -39,7 +39,7 @@ def counts_of_every_mode():
     number = 0
     for variant in variants():
         mesh, after, mode, keep, replicas_only, _ = variant
-        plan = Plan(model, recipe_of(*variant))
+        plan = Plan(model, mesh + [f"gradient.microbatches={K}"] + recipe_of(*variant))
         scatters = (N + 1) * K if replicas_only else REDUCES[mode]
         gathers = 2 * (N + 1) * K
         if after == "false":
@@ -47,7 +47,7 @@ def counts_of_every_mode():
             if keep:
                 gathers = {"all": N + 1, "root_only": (N + 1) + N * (K - 1)}[mode]
         expect_equal((plan.count("all_gather"), plan.count("reduce_scatter"), plan.count("all_reduce")),
-                     (gathers, scatters, REDUCES[mode] if len(mesh) == 2 else 0), f"{recipe_of(*variant)}")
+                     (gathers, scatters, REDUCES[mode] if len(mesh) == 2 else 0), f"{mesh + recipe_of(*variant)}")
         number += 1
     expect_equal(number, 42, "variants")
 
@@ -55,7 +55,11 @@ def counts_of_every_mode():
 @test
 def parity_of_every_mode():
     model = zoo("linear-mlps", "count=3", "dim=32")
-    parity(model, [], 4 * K, [recipe_of(*variant) for variant in variants()], steps=5)
+    by_mesh = collections.defaultdict(list)
+    for variant in variants():
+        by_mesh[tuple(variant[0])].append(recipe_of(*variant))
+    for mesh, recipes in by_mesh.items():
+        parity(model, list(mesh), 4, recipes, steps=5, microbatches=K)
 
 
 @test
@@ -63,14 +67,15 @@ def gathered_once_for_all_microbatches():
     # A pipeline stage's schedule: each unit is gathered once, before its use; one reduction at the end.
     model = zoo("transformer", "dropout=0")
     for more, gathers in ((["sharding.reshard_after_backward=last"], 3), ([], 9)):
-        recipe = ["mesh.shard=4", "gradient.microbatches=3", "sharding.reshard_after_forward=false"] + more
-        early = recipe + ['schedule.forward_prefetch={root=["layers.0", "layers.1"]}']
+        settings = ["sharding.reshard_after_forward=false"] + more
+        recipe, prefetch = ["mesh.shard=4", "gradient.microbatches=3"] + settings, 'schedule.forward_prefetch={root=["layers.0", "layers.1"]}'
+        early = recipe + [prefetch]
         for one in (recipe, early):
             plan = Plan(model, one)
             expect_equal((plan.count("all_gather"), plan.count("reduce_scatter")), (gathers, 3), f"{one}")
             expect_equal({c["microbatch"] for c in plan.collectives("reduce_scatter")}, {2}, f"{one}: micro-batch of reductions")
         expect_equal(Plan(model, early).events("forward")[:3], ["U(root)", "U(layers.0)", "U(layers.1)"], "early gathers")
-        parity(model, [], 12, [early])
+        parity(model, ["mesh.shard=4"], 4, [settings + [prefetch]], microbatches=3)
 
 
 def lists(pattern):
