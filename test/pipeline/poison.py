@@ -35,4 +35,4 @@ def demo_of_start_sh():
     expect_unchanged(Plan(hugging_face(demo_config(), 4, 64), ["lr_schedule.total_steps=300"], "--recipe", str(recipe)), "demo")
 
 
-main(no_empty_loops=True)
+main()
