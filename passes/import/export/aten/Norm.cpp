@@ -169,7 +169,7 @@ void batchNorm(Call &call) {
   if (!mean || !variance)
     return;
   // The running variance is that of a sample of n: n / (n - 1) of the mean square.
-  const double count = static_cast<double>(cast<RankedTensorType>(x.getType()).getNumElements() / channels);
+  const std::int64_t count = cast<RankedTensorType>(x.getType()).getNumElements() / channels;
   if (count < 2)
     return call.refuse("batch norm of one value for each channel", "give it more rows or positions");
   const auto move = [&](llvm::StringRef name, Value old, Value value, double factor) {
@@ -179,7 +179,7 @@ void batchNorm(Call &call) {
                           {"factor", call.builder.getF64FloatAttr(factor)}}));
   };
   move("running_mean", mean, results[1], 1);
-  move("running_var", variance, results[2], count / (count - 1));
+  move("running_var", variance, results[2], static_cast<double>(count) / static_cast<double>(count - 1));
 }
 
 constexpr AtenOp table[] = {
