@@ -45,6 +45,8 @@ FAMILIES = {
     "booleans and writes": ("bitwise", "logical", "or_of", "shifted"),
     "movement": ("pad", "repeat", "cumsum", "diff", "baddbmm"),
     "attention": ("attention",),
+    "elementwise": ("sign", "mish", "log_sigmoid", "glu", "prelu", "addcmul", "lerp", "broadcast_to", "upsample"),
+    "sums": ("var", "std", "logsumexp", "nll_loss", "einsum"),
 }
 
 
@@ -104,6 +106,16 @@ def movement():
 @test
 def attention():
     check(of("attention"))
+
+
+@test
+def elementwise():
+    check(of("elementwise"))
+
+
+@test
+def sums():
+    check(of("sums"))
 
 
 @test

@@ -415,6 +415,25 @@ def recurrences():
 
 
 @test
+def contractions_and_sums():
+    def contract(equation, *texts, tensors=lambda archive, y: [y], sizes=(2, 2)):
+        refuse_op("einsum.default", *texts, sizes=list(sizes), equation=equation, tensors=tensors)
+    remedy = "write each dim of each operand, and the dims of the result"
+    for equation in ("...i->i", "ij", "ii->i", "i,j->ij"):
+        contract(equation, "einsum with '...', with a dim twice in an operand, or without '->'", remedy)
+    contract("i->i", "einsum with 1 dims of an operand of rank 2")
+    contract("ij->ijk", "einsum with a dim of the result that no operand has")
+    contract("ij,ij->i", "einsum of dims of one name with different sizes", tensors=lambda archive, y: [y, ones(2, 3)(archive, y)])
+    refuse_op("glu.default", "glu of a dim of 1 elements", sizes=[4, 1], self=viewed(8, 1), dim=1)
+    refuse_op("prelu.default", "prelu with a weight that is neither one number nor one for each channel", self=y_of, weight=ones(2, 2))
+    refuse_op("var.correction", "a variance of no more elements than its correction", sizes=[4, 2], self=viewed(4, 2, 1), dim=[2])
+    refuse_op("logsumexp.default", "logsumexp over several dims", "flatten them before", sizes=[], self=y_of, dim=[0, 1])
+    refuse_op("upsample_nearest2d.vec", "nearest pixels at a scale that is no integer", sizes=[4, 2, 3, 3], input=viewed(2, 1, 2, 2), output_size=[3, 3], scale_factors=None)
+    refuse_op("nll_loss_nd.default", "nll_loss with a weight, an ignored class, or of another rank than 2", "use torch.nn.functional.cross_entropy", sizes=[], self=viewed(8),
+              target=ones(kind=I64))
+
+
+@test
 def indices():
     given = lambda *builds: lambda archive, y: {"as_optional_tensors": [{"as_tensor": {"name": build(archive, y)}} for build in builds]}
     index = ones(2, kind=I64)

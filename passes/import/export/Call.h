@@ -223,6 +223,7 @@ llvm::ArrayRef<AtenOp> attentionOps();
 llvm::ArrayRef<AtenOp> lossOps();
 llvm::ArrayRef<AtenOp> randomOps();
 llvm::ArrayRef<AtenOp> complexOps();
+llvm::ArrayRef<AtenOp> einsumOps();
 /// `mul.Tensor` of complex numbers.
 void multiplyComplex(Call &call);
 llvm::ArrayRef<AtenOp> creationOps();

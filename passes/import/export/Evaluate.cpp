@@ -81,6 +81,7 @@ inline double inverseRoot(double x) { return 1 / std::sqrt(x); }
 inline double negative(double x) { return -x; }
 inline double magnitude(double x) { return std::fabs(x); }
 inline double opposite(double x) { return x == 0; }
+inline double ceiling(double x) { return std::ceil(x); }
 inline double floored(double x) { return std::floor(x); }
 inline double product(double a, double b) { return a * b; }
 inline double quotient(double a, double b) { return a / b; }
@@ -94,6 +95,7 @@ inline double isLess(double a, double b) { return a < b; }
 inline double isAtMost(double a, double b) { return a <= b; }
 inline double isGreater(double a, double b) { return a > b; }
 inline double isAtLeast(double a, double b) { return a >= b; }
+inline double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 inline double both(double a, double b) { return a != 0 && b != 0; }
 inline double either(double a, double b) { return a != 0 || b != 0; }
 
@@ -554,6 +556,7 @@ constexpr Entry table[] = {
     {"bitwise_or.Tensor", ofBooleans<binary<either>>},
     {"bmm.default", matmulMatrices},
     {"cat.default", cat},
+    {"ceil.default", unary<ceiling>},
     {"clamp.default", clamp},
     {"clamp_min.default", clampMin},
     {"clone.default", same},
@@ -619,6 +622,8 @@ constexpr Entry table[] = {
     {"rsub.Scalar", reversedSubtract},
     {"scalar_tensor.default", scalarTensor},
     {"select.int", select},
+    {"sign.default", unary<signOf>},
+    {"broadcast_to.default", expand},
     {"sin.default", unary<sine>},
     {"slice.Tensor", slice},
     {"sqrt.default", unary<root>},

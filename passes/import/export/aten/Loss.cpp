@@ -94,12 +94,27 @@ void binaryCrossEntropyWithLogits(Call &call) {
   call.set(reduced(call, each));
 }
 
+/// -x[target] of log probabilities.
+void negativeLogLikelihood(Call &call) {
+  Value x = call.value("self"), target = call.value("target");
+  const auto reduction = static_cast<Reduction>(call.integer("reduction"));
+  if (!call.isNone("weight") || Call::rankOf(x) != 2 || Call::rankOf(target) != 1 || call.integer("ignore_index") >= 0)
+    return call.refuse("nll_loss with a weight, an ignored class, or of another rank than 2",
+                       "use torch.nn.functional.cross_entropy");
+  const std::int64_t rows = Call::shapeOf(target)[0];
+  Value taken =
+      call.make<model::TakeAlongOp>({x, call.reshape(target, {rows, 1})}, {{"dim", call.builder.getI64IntegerAttr(1)}});
+  Value each = call.make<model::NegateOp>(call.reshape(taken, {rows}));
+  call.set(reduction == Reduction::none ? each : reduced(call, each));
+}
+
 constexpr AtenOp table[] = {
     {"binary_cross_entropy_with_logits.default", binaryCrossEntropyWithLogits},
     {"cross_entropy_loss.default", crossEntropy},
     {"huber_loss.default", huber},
     {"l1_loss.default", absoluteError},
     {"mse_loss.default", squaredError},
+    {"nll_loss_nd.default", negativeLogLikelihood},
     {"smooth_l1_loss.default", smoothL1},
 };
 

@@ -158,6 +158,56 @@ Value hardGate(Call &call, Value x) {
   return call.scale(call.make<model::SubtractOp>({low, high}), 1.0 / 6);
 }
 
+/// Without a derivative.
+void sign(Call &call) {
+  Value x = operand(call, "self"), zero = call.scalar(0, x);
+  const auto step = [&](ComparePredicate predicate, double value) {
+    return call.select(call.compare(x, predicate, zero), call.broadcast(call.scalar(value, x), Call::shapeOf(x)),
+                       call.broadcast(zero, Call::shapeOf(x)));
+  };
+  call.set(call.make<model::AddOp>({step(ComparePredicate::gt, 1), step(ComparePredicate::lt, -1)}));
+}
+
+/// x tanh(softplus(x)).
+void mish(Call &call) {
+  Value x = operand(call, "self");
+  call.set(call.make<model::MultiplyOp>({x, call.make<model::TanhOp>(call.make<model::SoftplusOp>(x))}));
+}
+
+/// -softplus(-x), which does not overflow.
+void logSigmoid(Call &call) {
+  Value negative = call.make<model::NegateOp>(operand(call, "self"));
+  call.set(call.make<model::NegateOp>(call.make<model::SoftplusOp>(negative)));
+}
+
+/// The slope below 0 is one number, or one for each index of dim 1.
+void prelu(Call &call) {
+  Value x = operand(call, "self"), slope = call.value("weight");
+  llvm::SmallVector<std::int64_t> shape(static_cast<std::size_t>(Call::rankOf(x)), 1);
+  const std::int64_t count = Call::rankOf(slope) == 0 ? 1 : Call::shapeOf(slope)[0];
+  if (shape.size() > 1 && count > 1)
+    shape[1] = count;
+  if (Call::rankOf(slope) > 1 || (count > 1 && shape.size() < 2))
+    return call.refuse("prelu with a weight that is neither one number nor one for each channel");
+  Value below = call.make<model::MultiplyOp>({x, call.reshape(slope, shape)});
+  call.set(call.select(call.compare(x, ComparePredicate::gt, call.scalar(0, x)), x, below));
+}
+
+/// self + value a b.
+void addProduct(Call &call) {
+  Value product = call.make<model::MultiplyOp>({operand(call, "tensor1"), operand(call, "tensor2")});
+  call.set(call.make<model::AddOp>({operand(call, "self"), call.scale(product, call.number("value"))}));
+}
+
+/// self + weight (end - self).
+void interpolate(Call &call) {
+  Value self = operand(call, "self");
+  Value difference = call.make<model::SubtractOp>({operand(call, "end"), self});
+  Value part = call.isTensor("weight") ? Value(call.make<model::MultiplyOp>({difference, operand(call, "weight")}))
+                                       : call.scale(difference, call.number("weight"));
+  call.set(call.make<model::AddOp>({self, part}));
+}
+
 void hardswish(Call &call) {
   Value x = operand(call, "self");
   call.set(call.make<model::MultiplyOp>({x, hardGate(call, x)}));
@@ -267,6 +317,7 @@ constexpr AtenOp table[] = {
     {"abs.default", absolute},
     {"add.Scalar", add},
     {"add.Tensor", add},
+    {"addcmul.default", addProduct},
     {"bitwise_and.Tensor", ofBooleans<logicalAnd>},
     {"bitwise_not.default", ofBooleans<logicalNot>},
     {"bitwise_or.Tensor", ofBooleans<logicalOr>},
@@ -295,6 +346,12 @@ constexpr AtenOp table[] = {
     {"le.Scalar", comparison<ComparePredicate::le>},
     {"le.Tensor", comparison<ComparePredicate::le>},
     {"leaky_relu.default", leakyRelu},
+    {"lerp.Scalar", interpolate},
+    {"lerp.Tensor", interpolate},
+    {"log_sigmoid.default", logSigmoid},
+    {"mish.default", mish},
+    {"prelu.default", prelu},
+    {"sign.default", sign},
     {"log.default", unary<model::LogOp>},
     {"logical_and.default", logicalAnd},
     {"logical_not.default", logicalNot},

@@ -86,6 +86,22 @@ template <std::int64_t dims> void adaptiveMean(Call &call) {
         {input.images}, {{"output", call.builder.getDenseI64ArrayAttr(input.pair("output_size", 1))}})));
 }
 
+/// Each pixel several times along height and width.
+void repeatPixels(Call &call) {
+  const Images input(call, call.value("input"), 2);
+  if (!call.problem().empty())
+    return;
+  const auto from = Call::shapeOf(input.images);
+  const auto to = llvm::ArrayRef(call.result().sizes).take_back(2);
+  if (to.size() != 2 || from[1] == 0 || from[2] == 0 || to[0] % from[1] != 0 || to[1] % from[2] != 0)
+    return call.refuse("nearest pixels at a scale that is no integer");
+  Sizes separate = {from[0], from[1], 1, from[2], 1, from[3]}, repeated(separate);
+  repeated[2] = to[0] / from[1];
+  repeated[4] = to[1] / from[2];
+  Value wide = call.broadcast(call.reshape(input.images, separate), repeated);
+  call.set(input.back(call.reshape(wide, {from[0], to[0], to[1], from[3]})));
+}
+
 constexpr AtenOp table[] = {
     {"adaptive_avg_pool1d.default", adaptiveMean<1>},
     {"adaptive_avg_pool2d.default", adaptiveMean<2>},
@@ -93,6 +109,7 @@ constexpr AtenOp table[] = {
     {"avg_pool2d.default", mean<2>},
     {"max_pool1d.default", largest<1>},
     {"max_pool2d.default", largest<2>},
+    {"upsample_nearest2d.vec", repeatPixels},
 };
 
 } // namespace sluice::exported::pooling

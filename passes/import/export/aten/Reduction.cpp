@@ -81,6 +81,38 @@ void vectorNorm(Call &call) {
   call.set(call.select(positive, root, zero));
 }
 
+/// The mean square of the distance from the mean, times n / (n - correction).
+Value varianceOf(Call &call) {
+  Value self = floatOperand(call, "self");
+  const std::int64_t rank = Call::rankOf(self);
+  const llvm::SmallVector<std::int64_t> dims = call.dims("dim", rank);
+  double count = 1;
+  for (const std::int64_t dim : dims)
+    count *= static_cast<double>(Call::shapeOf(self)[static_cast<std::size_t>(dim)]);
+  const double correction =
+      call.has("unbiased") ? (call.flag("unbiased") ? 1 : 0) : call.optionalNumber("correction").value_or(1);
+  if (count <= correction) {
+    call.refuse("a variance of no more elements than its correction");
+    return self;
+  }
+  Value error = call.make<model::SubtractOp>({self, reduce<model::ReduceMeanOp>(call, self, dims, true)});
+  Value square = call.make<model::MultiplyOp>({error, error});
+  return call.scale(reduce<model::ReduceMeanOp>(call, square, dims, call.flag("keepdim")),
+                    count / (count - correction));
+}
+void variance(Call &call) { call.set(varianceOf(call)); }
+void deviation(Call &call) { call.set(call.make<model::SqrtOp>(varianceOf(call))); }
+
+/// Along one dim.
+void logSumExp(Call &call) {
+  Value self = floatOperand(call, "self");
+  const std::int64_t rank = Call::rankOf(self);
+  const llvm::SmallVector<std::int64_t> dims = call.dims("dim", rank);
+  if (dims.size() != 1)
+    return call.refuse("logsumexp over several dims", "flatten them before");
+  call.set(call.reshape(call.make<model::LogSumExpOp>(call.swap(self, dims.front(), rank - 1)), call.result().sizes));
+}
+
 void argmax(Call &call) {
   Value self = call.value("self");
   if (call.isNone("dim"))
@@ -171,6 +203,11 @@ constexpr AtenOp table[] = {
     {"diff.default", difference},
     {"linalg_vector_norm.default", vectorNorm},
     {"log_softmax.int", logSoftmax},
+    {"logsumexp.default", logSumExp},
+    {"std.correction", deviation},
+    {"std.dim", deviation},
+    {"var.correction", variance},
+    {"var.dim", variance},
     {"max.default", overAll<model::ReduceMaxOp>},
     {"max.dim", largest<false>},
     {"mean.default", overAll<model::ReduceMeanOp>},

@@ -315,9 +315,20 @@ void roll(Call &call) {
   call.set(self);
 }
 
+/// The first half of a dim, gated by the second.
+void gatedHalf(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t dim = call.dim("dim", Call::rankOf(self)), size = call.extentOf(self, dim);
+  if (size % 2 != 0)
+    return call.refuse("glu of a dim of " + std::to_string(size) + " elements");
+  Value gate = call.make<model::SigmoidOp>(call.slice(self, dim, size / 2, size));
+  call.set(call.make<model::MultiplyOp>({call.slice(self, dim, 0, size / 2), gate}));
+}
+
 constexpr AtenOp table[] = {
     {"alias.default", same, Memory::view, sameBack},
     {"broadcast_tensors.default", broadcastTensors},
+    {"broadcast_to.default", expand, Memory::view},
     {"cat.default", cat},
     {"chunk.default", parts, Memory::view, partsBack},
     {"clone.default", same},
@@ -325,6 +336,7 @@ constexpr AtenOp table[] = {
     {"detach.default", detach, Memory::view, sameBack},
     {"expand.default", expand, Memory::view},
     {"expand_as.default", expand, Memory::view},
+    {"glu.default", gatedHalf},
     {"flatten.using_ints", reshaped, Memory::viewIfContiguousElseUnknown, reshapedBack},
     {"lift_fresh_copy.default", same},
     {"numpy_T.default", reverseDims},

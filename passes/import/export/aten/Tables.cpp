@@ -24,7 +24,8 @@ llvm::ArrayRef<AtenFamily> exported::atenFamilies() {
                                         {"convolutions", convolutionOps()},
                                         {"pools", poolingOps()},
                                         {"recurrent networks", recurrentOps()},
-                                        {"complex numbers", complexOps()}};
+                                        {"complex numbers", complexOps()},
+                                        {"sums of products", einsumOps()}};
   return families;
 }
 
