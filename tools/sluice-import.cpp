@@ -82,7 +82,6 @@ static Status parseInputs(const std::vector<std::string> &inputs, const std::vec
 static Status writeWeights(const std::string &path, const exported::ImportedArchive &imported) {
   std::vector<SafetensorsTensor> tensors;
   for (const auto &[name, tensor] : imported.weights) {
-    SLUICE_RETURN_IF_ERROR(tensor->readable);
     tensors.push_back({name, tensor->dtype, tensor->shape,
                        [&archive = *imported.archive, tensor](const SafetensorsTensor::Sink &sink) -> Status {
                          const std::uint64_t bytes = tensor->bytesInOrder();
@@ -111,9 +110,13 @@ static Status importExport(const std::string &archive, exported::ExportOptions &
       llvm::errs() << line << "\n";
   for (const std::string &warning : imported.report.warnings)
     llvm::errs() << messageText(inputError(warning), false, Severity::warning);
-  if (!weights.empty() && weights != "none")
-    SLUICE_RETURN_IF_ERROR(writeWeights(weights, imported));
+  const bool writesWeights = !weights.empty() && weights != "none";
+  if (writesWeights)
+    for (const exported::ExportedWeight &weight : imported.weights)
+      SLUICE_RETURN_IF_ERROR(weight.tensor->readable);
   SLUICE_RETURN_IF_ERROR(writeOutput(output, printModule(imported.module.get())));
+  if (writesWeights)
+    SLUICE_RETURN_IF_ERROR(writeWeights(weights, imported));
   return showJson ? writeOutput("-", llvm::formatv("{0:2}\n", imported.report.json()).str()) : Status::ok();
 }
 

@@ -42,7 +42,9 @@ Status checkVariables(const Ranks &ranks, const Checkpoint &file) {
                                         variable->name, nameOn(rank, *variable),
                                         safetensorsName(baseType(buffer.dtype)), shapeText(buffer.shape)));
       const SafetensorsEntry *entry = found->entry;
-      if (entry->dtype != safetensorsName(baseType(buffer.dtype)))
+      // Booleans are bytes in a plan.
+      const bool isBoolean = entry->dtype == "BOOL" && baseType(buffer.dtype) == DType::u8;
+      if (entry->dtype != safetensorsName(baseType(buffer.dtype)) && !isBoolean)
         return refusedError(fmt::format("'{}': tensor '{}', expected dtype {} but got {}", file.path(), entry->name,
                                         safetensorsName(baseType(buffer.dtype)), entry->dtype));
       if (entry->shape != buffer.shape)

@@ -414,6 +414,89 @@ def recurrences():
     refuse_op("gru_cell.default", "a cell on operands that are no matrices", sizes=[8], input=viewed(8), hx=y_of, w_ih=ones(6, 2), w_hh=ones(6, 2))
 
 
+def layer(build, **sizes):
+    """The mean of build(archive, y), with y = x w of shape [4, 2]."""
+    archive = Archive()
+    x = archive.input("x", [4, 3])
+    y = archive.op("linear.default", [4, 2], input=x, weight=archive.parameter("w", [2, 3]))
+    archive.output(archive.op("mean.default", [], self=build(archive, y)))
+    return archive
+
+
+@test
+def numbers_that_depend_on_data():
+    def change(model, _):
+        graph = model["graph_module"]["graph"]
+        graph["nodes"].insert(0, {"target": "torch.ops.aten.item.default", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
+                                  "outputs": [{"as_sym_int": {"as_name": "item"}}], "metadata": {"stack_trace": 'File "model.py", line 9, in forward\n    k = x.item()'}, "name": "item"})
+        graph["sym_int_values"] = {"item": {"as_expr": {"expr_str": "Symbol('u0', integer=True)", "hint": None}}}
+        model["range_constraints"] = {"u0": {"min_val": 1, "max_val": 8}}
+    refuse_change(change, "model.py:9: 'aten.item.default': a number or a size that depends on data", "keep it a tensor")
+    refuse_change(change, "--set u0: the archive has no such size", options=["--set", "u0=3"])
+
+
+@test
+def first_dims_of_expressions():
+    """A batch of two halves."""
+    def halves(model, _):
+        for name in ("x", "linear_0"):
+            model["graph_module"]["graph"]["tensor_values"][name]["sizes"][0] = {"as_expr": {"expr_str": "Mul(Integer(2), Symbol('s4', positive=True, integer=True))", "hint": None}}
+        model["range_constraints"] = {"s4": {"min_val": 1, "max_val": 64}, "2*s4": {"min_val": 2, "max_val": 128}}
+    for options in (["--batch", "4"], ["--set", "s4=2"], ["--set", "s4=2", "--batch", "4"]):
+        run("sluice-import", "export", product().save(SCRATCH / "halves.pt2", halves), "-o", SCRATCH / "halves.mlir", *options)
+        expect("model.batch = 4" in (SCRATCH / "halves.mlir").read_text(), f"{options}: expected four rows")
+    refuse_change(halves, "--batch 3: no size gives the first dim 'Mul(Integer(2), Symbol('s4', positive=True, integer=True))' of an input that many rows", options=["--batch", "3"])
+    refuse_change(halves, "--batch 4: no size gives the first dim", options=["--batch", "4", "--set", "s4=3"])
+
+
+@test
+def buffers_that_share_bytes():
+    archive = Archive()
+    x, whole = archive.input("x", [4, 3]), archive.buffer("whole", [2, 2], [0.0] * 4, payload="shared")
+    part = archive.buffer("part", [2], payload="shared", storage_offset={"as_int": 2})
+    y = archive.op("linear.default", [4, 2], input=x, weight=archive.parameter("w", [2, 3]))
+    archive.op("add_.Tensor", [2], self=part, other=1.0)
+    archive.output(archive.op("mean.default", [], self=archive.op("add.Tensor", [4, 2], self=y, other=archive.op("select.int", [2], self=whole, dim=0, index=0))))
+    expect_refused(archive.save(SCRATCH / "shared.pt2"), "the forward writes to the buffer 'part', which shares its bytes with 'whole'",
+                   "register one of them, and make the other a view in forward")
+
+
+@test
+def integers_that_wrap_around():
+    as_u8 = lambda archive, y: archive.op("gt.Scalar", [4, 2], BOOL, self=y, other=0.0)
+    plus = lambda value: lambda archive, y: archive.op("mul.Tensor", [4, 2], U8, self=archive.op("to.dtype", [4, 2], U8, self=as_u8(archive, y), dtype={"as_scalar_type": U8}), other=value)
+    expect_refused(layer(plus(300)).save(SCRATCH / "u8.pt2"), "argument 'other' does not fit into the type of its tensor", "cast the tensor before")
+    cast = lambda archive, y: archive.op("to.dtype", [4, 2], U8, self=y, dtype={"as_scalar_type": U8})
+    expect_refused(layer(lambda archive, y: archive.op("to.dtype", [4, 2], self=cast(archive, y), dtype={"as_scalar_type": F32})).save(SCRATCH / "cast.pt2"), "a cast to uint8",
+                   "compare with a number, or cast to torch.int32")
+
+
+@test
+def losses_in_f64():
+    """A plan has a loss in f32."""
+    model = SCRATCH / "wide.mlir"
+    run("sluice-import", "export", product(F64).save(SCRATCH / "wide.pt2"), "-o", model)
+    done = train(Plan(model).check(), "--init", SCRATCH / "wide.pt2", data="random:3", steps=2)
+    expect(len(done.loss) == 2 and done.loss[0] != done.loss[1], f"losses {done.loss}")
+
+
+@test
+def lists_of_no_value():
+    for name in ("as_tensor", "as_int", "as_bool", "as_float", "as_scalar_type", "as_sym_int", "as_string", "as_graph"):
+        def empty(model, _):
+            model["graph_module"]["graph"]["nodes"][1]["inputs"][0]["arg"] = {name: []}
+        refuse_change(empty, f"argument '{name}' that is not as the schema says")
+    refuse_change(lambda model, _: model["graph_module"]["graph"]["nodes"][1]["inputs"][0].update(arg={"as_tensor": {"name": ""}}), "tensor argument without 'name'")
+    refuse_op("scaled_dot_product_attention.default", "dropout of every element", query=viewed(1, 1, 4, 2), key=viewed(1, 1, 4, 2), value=viewed(1, 1, 4, 2), dropout_p=1.0,
+              sizes=[1, 1, 4, 2])
+
+
+@test
+def globs_without_a_module():
+    done = run("sluice-import", "export", product().save(SCRATCH / "globs.pt2"), "-o", SCRATCH / "globs.mlir", "--blocks", "zzz*")
+    expect("warning: --blocks zzz* matches no module" in done.stderr, done.stderr)
+
+
 @test
 def contractions_and_sums():
     def contract(equation, *texts, tensors=lambda archive, y: [y], sizes=(2, 2)):

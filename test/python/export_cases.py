@@ -834,6 +834,11 @@ def var_without_correction():
 
 
 @case
+def var_by_default():
+    return one("var.dim", [ROWS, 3, 5], [ROWS, 3], dim=[2])
+
+
+@case
 def std():
     return one("std.correction", [ROWS, 3, 5], [ROWS, 3], dim=[-1], correction=2.0)
 

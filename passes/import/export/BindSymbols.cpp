@@ -39,7 +39,7 @@ public:
         return inputError(concat("--set ", name, ": the archive has no such size, expected ",
                                  symbols.empty() ? "none, because all its sizes are static" : names()));
     if (batch) {
-      if (firstDims.empty())
+      if (firstDims.empty() && firstExpressions.empty())
         return inputError("--batch: no input has a dynamic first dim")
             .withNote("export with dynamic_shapes, or with inputs of that many rows");
       for (const std::string &name : firstDims)
@@ -47,6 +47,9 @@ public:
           return inputError(
               concat("--batch ", *batch, ": --set gives ", symbols[name].place, " the size ", known->second));
     }
+    if (batch)
+      for (const std::string &expression : firstExpressions)
+        SLUICE_RETURN_IF_ERROR(solve(expression));
     for (const auto &[name, symbol] : symbols) {
       const auto value = values.find(name);
       if (value == values.end())
@@ -64,7 +67,34 @@ private:
   std::map<std::string, Symbol, std::less<>> symbols;
   /// Symbols that are the first dim of an input.
   std::vector<std::string> firstDims;
+  /// First dims of inputs that are expressions of symbols.
+  std::vector<std::string> firstExpressions;
 
+  /// torch's names of numbers that are read from tensors: "u0", "zuf0".
+  static bool isOfData(llvm::StringRef name) {
+    name.consume_front("z");
+    return name.consume_front("u") && (name.consume_front("f") || true) && !name.empty() &&
+           llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
+  }
+  /// The value of the only symbol without one under which a first dim has the rows of the batch.
+  Status solve(const std::string &expression) {
+    for (const auto &[name, symbol] : symbols) {
+      if (values.contains(name) || expression.find(name) == std::string::npos)
+        continue;
+      SymbolValues trial = values;
+      for (std::int64_t value = std::max<std::int64_t>(symbol.least.value_or(1), 1); value <= *batch; ++value) {
+        trial[name] = value;
+        if (const Result<std::int64_t> rows = evaluateSize(expression, trial); rows.isOk() && *rows == *batch) {
+          values[name] = value;
+          return Status::ok();
+        }
+      }
+    }
+    const Result<std::int64_t> rows = evaluateSize(expression, values);
+    return rows.isOk() && *rows == *batch ? Status::ok()
+                                          : inputError(concat("--batch ", *batch, ": no size gives the first dim '",
+                                                              printable(expression), "' of an input that many rows"));
+  }
   static std::string placeOf(const Symbol &symbol) { return symbol.place.empty() ? "" : concat(", ", symbol.place); }
   std::string names() const {
     return join(symbols, ", ", [](const auto &symbol) { return concat("'", symbol.first, "'"); });
@@ -83,9 +113,13 @@ private:
     const json::Object *ranges = model.getObject("range_constraints");
     if (!ranges)
       return;
-    for (const auto &[name, value] : *ranges) {
+    for (const auto &[key, value] : *ranges) {
       const json::Object *range = value.getAsObject();
-      Symbol &symbol = symbols[printable(llvm::StringRef(name).str())];
+      const std::string name = symbolOf(key);
+      // An expression of symbols has the values that they give it, and a number that depends on data has none.
+      if (name.empty() || isOfData(name))
+        continue;
+      Symbol &symbol = symbols[name];
       symbol.least = range ? range->getInteger("min_val") : std::nullopt;
       symbol.most = range ? range->getInteger("max_val") : std::nullopt;
     }
@@ -113,9 +147,13 @@ private:
       for (std::size_t dim = 0; dim < sizes->size(); ++dim) {
         const json::Object *size = (*sizes)[dim].getAsObject();
         const json::Object *expression = size ? size->getObject("as_expr") : nullptr;
-        const std::string symbol = expression ? symbolOf(expression->getString("expr_str").value_or("")) : "";
-        if (symbol.empty())
+        const std::string text = expression ? expression->getString("expr_str").value_or("").str() : "";
+        const std::string symbol = symbolOf(text);
+        if (symbol.empty()) {
+          if (dim == 0 && !text.empty())
+            firstExpressions.push_back(text);
           continue;
+        }
         Symbol &found = symbols[symbol];
         if (found.place.empty())
           found.place = concat("dim ", dim, " of input '", printable(name->str()), "'");

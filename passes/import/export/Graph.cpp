@@ -153,6 +153,9 @@ public:
     };
     if (name == "as_none")
       return result;
+    // A case without "s" at its end has one value.
+    if (const json::Array *list = content->getAsArray(); list && !name.ends_with("s"))
+      return malformed();
     if (name == "as_tensor" || name == "as_tensors" || name == "as_optional_tensor" || name == "as_optional_tensors") {
       result.kind = name.ends_with("s") ? Kind::tensors : Kind::tensor;
       for (const json::Value *each : elements(*content)) {
@@ -292,7 +295,7 @@ private:
     if (const json::Object *inner = object ? object->getObject("as_tensor") : nullptr)
       object = inner;
     const std::optional<llvm::StringRef> name = object ? object->getString("name") : std::nullopt;
-    if (!name)
+    if (!name || name->empty())
       return inputError("tensor argument without 'name'");
     return name->str();
   }

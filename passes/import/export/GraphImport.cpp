@@ -201,8 +201,13 @@ std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::Strin
 
 void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
   const llvm::StringRef target = node.target;
-  if (node.givesSizes)
+  if (node.givesSizes) {
+    // Sizes follow from those of the inputs; what is read from data does not.
+    if (target.starts_with("aten.item") || target.starts_with("aten._local_scalar_dense") ||
+        target.starts_with("aten.nonzero"))
+      alwaysBlocking.insert(addProblem(node, "a number or a size that depends on data", "keep it a tensor"));
     return;
+  }
   if (!node.problem.empty())
     return fail(node, scope, {addProblem(node, node.problem, node.remedy)});
   if (target.starts_with("aten._assert") || target.starts_with("aten.sym_constrain"))
@@ -320,6 +325,8 @@ void GraphImport::runInPlace(const Graph &graph, const Node &node, const AtenOp 
   if (node.inputs.empty() || node.inputs.front().second.kind != Argument::Kind::tensor || node.outputs.size() != 1)
     return fail(node, scope, {addProblem(node, "it is not supported", "")});
   const std::string target = node.inputs.front().second.names.front();
+  if (!scope.contains(target))
+    return fail(node, scope, {addProblem(node, concat("'", target, "' has no value"), "")});
   auto meta = graph.tensors.find(node.outputs.front());
   if (meta == graph.tensors.end())
     return fail(node, scope, {addProblem(node, "it has a result of unknown type", "")});
@@ -407,8 +414,15 @@ void GraphImport::runRegion(const Node &node, Scope &scope) {
   for (auto [index, output] : llvm::enumerate(node.outputs)) {
     if (output.empty())
       continue;
-    auto storage = std::make_shared<Storage>();
     const std::vector<std::string> &names = graph.outputs[index].names;
+    // A buffer that the region writes and returns is the buffer after it.
+    if (auto found = names.empty() ? inner.end() : inner.find(names.front());
+        found != inner.end() && found->second.storage->kind == Storage::Kind::buffer) {
+      Binding same = found->second;
+      scope[output] = std::move(same);
+      continue;
+    }
+    auto storage = std::make_shared<Storage>();
     if (!names.empty())
       storage->value = get(inner, names.front(), storage->problems);
     if (!storage->value && storage->problems.empty())
@@ -436,6 +450,10 @@ static void findWritten(const Graph &graph, std::map<std::string, std::string> &
           if (auto root = roots.find(given.second.names.front()); root != roots.end())
             innerRoots[input.names.front()] = root->second;
       findWritten(inner, innerRoots, written);
+      for (auto [output, given] : llvm::zip(node.outputs, inner.outputs))
+        if (!output.empty() && !given.names.empty())
+          if (auto root = innerRoots.find(given.names.front()); root != innerRoots.end())
+            roots[output] = root->second;
       continue;
     }
     if (node.inputs.empty() || node.inputs[0].second.kind != Argument::Kind::tensor)

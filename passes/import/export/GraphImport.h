@@ -72,6 +72,8 @@ public:
   /// Seed, step and row, set by the caller; `drops` tells whether they are read.
   mlir::Value seed, step, row;
   std::int64_t dropouts = 0;
+  /// Problems that matter whatever is read.
+  std::set<std::size_t> alwaysBlocking;
 
 private:
   mlir::ImplicitLocOpBuilder &builder;

@@ -38,7 +38,7 @@ public:
     SLUICE_RETURN_IF_ERROR(beginFunction());
     SLUICE_RETURN_IF_ERROR(bindInputs());
     graphImport.run(program.graph, scope);
-    std::set<std::size_t> blocking;
+    std::set<std::size_t> blocking = graphImport.alwaysBlocking;
     const Tensor loss = graphImport.get(scope, lossName, blocking);
     llvm::SmallVector<std::pair<std::string, Tensor>> writes;
     for (const auto &[value, name] : states)
@@ -57,6 +57,8 @@ public:
     for (const auto &[name, tensor] : writes)
       model::WriteOp::create(builder, FlatSymbolRefAttr::get(builder.getStringAttr(name)), StringAttr(),
                              graphImport.materialize(tensor));
+    if (!cast<RankedTensorType>(result.getType()).getElementType().isF32())
+      result = model::CastOp::create(builder, RankedTensorType::get({}, builder.getF32Type()), result);
     func::ReturnOp::create(builder, ValueRange{result});
     function.setType(builder.getFunctionType(function.getArgumentTypes(), {result.getType()}));
     function.setResultAttr(0, model::outputName, builder.getStringAttr("loss"));
@@ -71,7 +73,10 @@ public:
     if (options.initialize)
       if (const Status status = initializeByModule(module.get(), program.graph); !status.isOk())
         return inFile(status);
-    enclose(function, Modules(program.graph, options.blocks));
+    const Modules modules(program.graph, options.blocks);
+    for (const std::string &glob : modules.unmatched)
+      report.warnings.push_back(concat("--blocks ", printable(glob), " matches no module"));
+    enclose(function, modules);
     if (failed(verify(module.get())))
       return internalError("imported model that does not verify");
     if (graphImport.idleDropouts > 0 && graphImport.dropouts == 0)
@@ -156,7 +161,8 @@ private:
   }
 
   Status findLoss() {
-    std::vector<const OutputSpec *> scalars;
+    // Of no dims, and of one element.
+    std::vector<const OutputSpec *> scalars, single;
     std::string names;
     for (const OutputSpec &output : program.outputs) {
       const TensorMeta *meta = metaOf(output.value);
@@ -169,9 +175,11 @@ private:
         lossName = output.value;
         return Status::ok();
       }
-      if (meta && isFloat(meta->type) && meta->sizes.empty())
-        scalars.push_back(&output);
+      if (meta && isFloat(meta->type) && llvm::all_of(meta->sizes, [](std::int64_t size) { return size == 1; }))
+        (meta->sizes.empty() ? scalars : single).push_back(&output);
     }
+    if (scalars.empty())
+      scalars = single;
     if (options.loss.empty() && scalars.size() == 1) {
       lossName = scalars.front()->value;
       return Status::ok();
@@ -309,6 +317,12 @@ private:
       storage->kind = Storage::Kind::buffer;
       SLUICE_ASSIGN_OR_RETURN(const Pt2Tensor *stored, find(input.name, *meta));
       if (written.contains(input.value)) {
+        for (const auto &[other, tensor] : archive->tensors())
+          if (tensor.storage == stored->storage && tensor.begin < stored->end && stored->begin < tensor.end &&
+              (tensor.offset != stored->offset || tensor.shape != stored->shape || tensor.strides != stored->strides))
+            return inputError(concat(archive->path(), ": the forward writes to the buffer '", printable(input.name),
+                                     "', which shares its bytes with '", printable(other), "'"))
+                .withNote("register one of them, and make the other a view in forward");
         storage->value.value = declare(input.name, typeOf(*meta), false, true);
         states.emplace_back(input.value, input.name);
       } else {

@@ -41,14 +41,17 @@ Modules::Modules(const Graph &graph, std::vector<std::string> globs) {
   for (auto &[path, type] : moduleTypes(graph))
     modules[path].type = type;
   if (!globs.empty()) {
-    for (auto &[path, module] : modules)
-      module.isBlock = llvm::any_of(globs, [&](const std::string &glob) {
-        llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(glob);
-        if (pattern)
-          return pattern->match(path);
+    for (const std::string &glob : globs) {
+      llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(glob);
+      bool isMatched = false;
+      for (auto &[path, module] : modules)
+        if (pattern && pattern->match(path))
+          isMatched = module.isBlock = true;
+      if (!pattern)
         llvm::consumeError(pattern.takeError());
-        return false;
-      });
+      if (!isMatched)
+        unmatched.push_back(glob);
+    }
     return;
   }
   // A leaf outside of a run, such as an embedding, belongs to the root.

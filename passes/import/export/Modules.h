@@ -23,6 +23,9 @@ public:
   /// `globs` name the blocks; without any the rule does.
   Modules(const Graph &graph, std::vector<std::string> globs);
 
+  /// Globs that match no module.
+  std::vector<std::string> unmatched;
+
   /// The block of a module path as it is in locations; empty for none. A second call has the same block.
   std::string blockOf(llvm::StringRef path) const;
   /// The name of a call's place: its innermost module, with "@1" for a second call.

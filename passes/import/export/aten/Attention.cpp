@@ -42,6 +42,8 @@ Value causalMask(Call &call, std::int64_t queries, std::int64_t keys) {
 }
 
 void attention(Call &call) {
+  if (const double given = call.number("dropout_p"); !(given >= 0 && given < 1))
+    return call.refuse("dropout of every element");
   Value q = call.value("query"), k = call.value("key"), v = call.value("value");
   const llvm::SmallVector<std::int64_t> resultShape = call.result().sizes;
   const std::int64_t rank = Call::rankOf(q);

@@ -19,9 +19,17 @@ Value operand(Call &call, llvm::StringRef name) {
 
 /// A tensor or number that is combined with `like`.
 Value other(Call &call, llvm::StringRef name, Value like) {
+  Type element = cast<RankedTensorType>(like.getType()).getElementType();
   if (call.isTensor(name))
-    return call.cast(call.value(name), cast<RankedTensorType>(like.getType()).getElementType());
-  return call.scalar(call.number(name), like);
+    return call.cast(call.value(name), element);
+  // torch wraps such a number around.
+  const double given = call.number(name);
+  const bool isOutside = element.isUnsignedInteger(8) ? given < 0 || given > 255
+                         : element.isInteger(32)      ? given < -2147483648.0 || given > 2147483647.0
+                                                      : false;
+  if (isOutside)
+    call.refuse("argument '" + name.str() + "' does not fit into the type of its tensor", "cast the tensor before");
+  return call.scalar(given, like);
 }
 
 template <typename Op> void unary(Call &call) { call.set(call.make<Op>(operand(call, "self"))); }
@@ -310,6 +318,10 @@ void convert(Call &call) {
   Value self = call.value("self");
   const bool isNarrow =
       cast<RankedTensorType>(self.getType()).getElementType().isInteger(32) && call.result().type == ScalarType::i64;
+  // torch wraps numbers outside of 0 to 255 around.
+  const Type from = cast<RankedTensorType>(self.getType()).getElementType();
+  if (call.result().type == ScalarType::u8 && !from.isUnsignedInteger(8))
+    return call.refuse("a cast to uint8", "compare with a number, or cast to torch.int32");
   call.set(isNarrow ? self : operand(call, "self"));
 }
 

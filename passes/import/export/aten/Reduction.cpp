@@ -82,15 +82,18 @@ void vectorNorm(Call &call) {
 }
 
 /// The mean square of the distance from the mean, times n / (n - correction).
-Value varianceOf(Call &call) {
+template <bool hasCorrection> Value varianceOf(Call &call) {
   Value self = floatOperand(call, "self");
   const std::int64_t rank = Call::rankOf(self);
   const llvm::SmallVector<std::int64_t> dims = call.dims("dim", rank);
   double count = 1;
   for (const std::int64_t dim : dims)
     count *= static_cast<double>(Call::shapeOf(self)[static_cast<std::size_t>(dim)]);
-  const double correction =
-      call.has("unbiased") ? (call.flag("unbiased") ? 1 : 0) : call.optionalNumber("correction").value_or(1);
+  double correction = 1;
+  if constexpr (hasCorrection)
+    correction = call.optionalNumber("correction").value_or(1);
+  else
+    correction = call.flag("unbiased") ? 1 : 0;
   if (count <= correction) {
     call.refuse("a variance of no more elements than its correction");
     return self;
@@ -100,8 +103,10 @@ Value varianceOf(Call &call) {
   return call.scale(reduce<model::ReduceMeanOp>(call, square, dims, call.flag("keepdim")),
                     count / (count - correction));
 }
-void variance(Call &call) { call.set(varianceOf(call)); }
-void deviation(Call &call) { call.set(call.make<model::SqrtOp>(varianceOf(call))); }
+template <bool hasCorrection> void variance(Call &call) { call.set(varianceOf<hasCorrection>(call)); }
+template <bool hasCorrection> void deviation(Call &call) {
+  call.set(call.make<model::SqrtOp>(varianceOf<hasCorrection>(call)));
+}
 
 /// Along one dim.
 void logSumExp(Call &call) {
@@ -204,10 +209,10 @@ constexpr AtenOp table[] = {
     {"linalg_vector_norm.default", vectorNorm},
     {"log_softmax.int", logSoftmax},
     {"logsumexp.default", logSumExp},
-    {"std.correction", deviation},
-    {"std.dim", deviation},
-    {"var.correction", variance},
-    {"var.dim", variance},
+    {"std.correction", deviation<true>},
+    {"std.dim", deviation<false>},
+    {"var.correction", variance<true>},
+    {"var.dim", variance<false>},
     {"max.default", overAll<model::ReduceMaxOp>},
     {"max.dim", largest<false>},
     {"mean.default", overAll<model::ReduceMeanOp>},

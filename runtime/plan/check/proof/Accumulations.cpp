@@ -72,13 +72,20 @@ std::optional<Reading> EntryProof::sumOf(const Reading &a, const Reading &b, std
   Meaning like = b.meaning;
   like.root = a.meaning.root;
   like.zeros = a.meaning.zeros;
+  like.coefficient = a.meaning.coefficient;
   if (id >= numbering.valueCount() || !(like == a.meaning) || a.at != b.at)
     return std::nullopt;
   Reading sum = a;
   sum.stored.add(b.stored);
   std::erase_if(sum.meaning.zeros,
                 [&](std::int64_t end) { return std::ranges::find(b.meaning.zeros, end) == b.meaning.zeros.end(); });
-  sum.meaning.root = numbering.sumOf({a.meaning.root, 1}, {b.meaning.root, 1});
+  if (a.meaning.coefficient == b.meaning.coefficient) {
+    sum.meaning.root = numbering.sumOf({a.meaning.root, 1}, {b.meaning.root, 1});
+  } else {
+    sum.meaning.root =
+        numbering.sumOf({a.meaning.root, a.meaning.coefficient}, {b.meaning.root, b.meaning.coefficient});
+    sum.meaning.coefficient = 1;
+  }
   // Without an id there is no root: the sum may be one over repetitions.
   const RootId expected = numbering.value(id).root;
   const bool isValue = expected == sum.meaning.root || numbering.root(expected).totalOf == sum.meaning.root;
