@@ -1,6 +1,7 @@
 """Programs of a few ops of ATen: the loss, each element of each gradient and the written buffers are those that PyTorch computed."""
 
 import export_cases
+import export_cases_elementwise
 from sluice import *
 
 NUMBERS = json.loads((REFERENCE / "export-ops.json").read_text())

@@ -1,4 +1,4 @@
-"""Writes export-ops.json: loss, gradients and written buffers of the programs in test/python/export_cases.py, as PyTorch computes them in f64.
+"""Writes export-ops.json: loss, gradients and written buffers of the programs in test/python/export_cases*.py, as PyTorch computes them in f64.
 
 usage: PYTHONPATH=test/python python test/reference/export_ops.py
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 import export_cases
+import export_cases_elementwise
 from archives import BOOL, F32, I64
 
 TYPES = {F32: torch.float64, I64: torch.int64, BOOL: torch.bool}
