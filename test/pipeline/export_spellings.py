@@ -120,6 +120,55 @@ def regions_without_gradient():
     expect(full.loss[0] == stopped.loss[0] and full.norm[0] != stopped.norm[0], "the region has no effect on gradients")
 
 
+def averaged(regions):
+    """A buffer that follows the mean of y in two steps, each in a region under torch.no_grad(), or both in one."""
+    archive = Archive()
+    x, w, mean = archive.input("x", [ROWS, SIZE]), archive.parameter("w", [SIZE, SIZE]), archive.buffer("mean", [SIZE], [0.25 * i for i in range(SIZE)])
+    y = archive.op("linear.default", [ROWS, SIZE], input=x, weight=w)
+
+    def step(graph, mean, y):
+        faded = graph.op("mul_.Tensor", [SIZE], self=mean, other=0.5)
+        return graph.op("add_.Tensor", [SIZE], self=faded, other=graph.op("mean.dim", [SIZE], self=y, dim=[0]))
+
+    def region(times, mean):
+        inner = Graph()
+        state = inner.value("mean_in", [SIZE])
+        value = inner.value("y_in", [ROWS, SIZE])
+        inner.inputs = [state, value]
+        for _ in range(times):
+            state = step(inner, state, value)
+        result = archive.op("higher_order.wrap_with_set_grad_enabled", [[SIZE]], enabled=False, body={"as_graph": {"name": "body", "graph": inner.json([state])}}, mean=mean, y=y)
+        return result[0]
+    for times in regions:
+        mean = region(times, mean)
+    error = archive.op("sub.Tensor", [ROWS, SIZE], self=y, other=mean)
+    archive.output(archive.op("mean.default", [], self=archive.op("mul.Tensor", [ROWS, SIZE], self=error, other=error)))
+    return archive
+
+
+@test
+def states_in_several_regions():
+    """A buffer that a region returns is the buffer: the next region writes to it too."""
+    once = described_and_trained("once", averaged([1]))[1]
+    twice = same_plan("twice", averaged([2]), averaged([1, 1]))
+    expect(once.loss != twice.loss, "the second step has no effect")
+
+
+@test
+def states_of_booleans():
+    """They are bytes in a plan; the weights and the archive have booleans."""
+    archive = Archive()
+    x, w = archive.input("x", [ROWS, SIZE]), archive.parameter("w", [SIZE, SIZE])
+    seen = archive.buffer("seen", [SIZE], [False] * SIZE, kind=BOOL)
+    y = archive.op("linear.default", [ROWS, SIZE], input=x, weight=w)
+    positive = archive.op("gt.Scalar", [SIZE], BOOL, self=archive.op("select.int", [SIZE], self=y, dim=0, index=0), other=0.0)
+    archive.op("logical_or_.default", [SIZE], BOOL, self=seen, other=positive)
+    kept = archive.op("where.ScalarOther", [ROWS, SIZE], condition=seen, self=y, other=0.0)
+    archive.output(archive.op("mean.default", [], self=archive.op("mul.Tensor", [ROWS, SIZE], self=kept, other=kept)))
+    done = described_and_trained("booleans", archive)[1]
+    expect(len(done.loss) > 1 and done.loss[-1] != 0, f"losses {done.loss}")
+
+
 def attention(spelling, mask=None, wrap=""):
     """The spelling gets the archive, q, k and v as [B, H, T, D]."""
     archive = Archive()
