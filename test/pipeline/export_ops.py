@@ -46,7 +46,7 @@ FAMILIES = {
     "booleans and writes": ("bitwise", "logical", "or_of", "shifted"),
     "movement": ("pad", "repeat", "cumsum", "diff", "baddbmm"),
     "attention": ("attention",),
-    "elementwise": ("sign", "mish", "log_sigmoid", "glu", "prelu", "addcmul", "lerp", "broadcast_to", "upsample"),
+    "elementwise": ("sign", "negated", "mish", "log_sigmoid", "glu", "prelu", "addcmul", "lerp", "broadcast_to", "upsample"),
     "sums": ("var", "std", "logsumexp", "nll_loss", "einsum"),
 }
 

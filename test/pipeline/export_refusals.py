@@ -326,7 +326,7 @@ def arguments_that_are_not_supported():
     refuse_op("bernoulli.p", "random zeros only", self=y_of, p=0.0)
     refuse_op("pad.default", "argument 'pad' is no list of pairs", self=y_of, pad=[1])
     refuse_op("repeat.default", "argument 'repeats' has fewer numbers than the tensor dims", self=y_of, repeats=[2])
-    refuse_op("sum.default", "a sum of integers", sizes=[], kind=I64, self=ones([4], I64))
+    refuse_op("sum.default", "a reduction of integers", sizes=[], kind=I64, self=ones([4], I64))
     refuse_op("argmax.default", "argmax without a dim", sizes=[], kind=I64, self=y_of)
     refuse_op("linalg_vector_norm.default", "a norm of an order other than 1, 2 and infinity", sizes=[], self=y_of, ord=3.0)
     refuse_op("softmax.int", "softmax of a scalar", sizes=[], self=lambda archive, y: archive.op("mean.default", [], self=y), dim=0)

@@ -335,6 +335,50 @@ def products_of_complex_numbers():
 
 
 @test
+def rotations_of_neighbours():
+    """x cos + (-x1, x0, -x3, x2, ...) sin, with tables of pairs, is the rope of the same numbers as products of complex numbers, whose halves are permuted for it."""
+    heads, size = 2, 4
+    shape = [ROWS, WIDTH, heads, size]
+    pairs = [*shape[:3], size // 2]
+
+    def table(archive):
+        """Angles of positions and pairs, [T, 1, D/2]."""
+        steps = archive.op("unsqueeze.default", [WIDTH, 1], self=archive.op("arange.default", [WIDTH], end=WIDTH), dim=1)
+        frequencies = archive.op("pow.Scalar", [size // 2], self=10000.0, exponent=archive.op(
+            "mul.Scalar", [size // 2], self=archive.op("arange.default", [size // 2], end=size // 2), other=-2.0 / size))
+        return archive.op("unsqueeze.default", [WIDTH, 1, size // 2], self=archive.op("mul.Tensor", [WIDTH, size // 2], self=steps, other=frequencies), dim=1)
+
+    def built(rotate):
+        archive = Archive()
+        x, w = archive.input("x", [ROWS, WIDTH, heads * size]), archive.parameter("w", [heads * size, heads * size])
+        y = archive.op("view.default", shape, size=shape, self=archive.op("linear.default", [ROWS, WIDTH, heads * size], input=x, weight=w))
+        z = archive.op("mul.Tensor", shape, self=rotate(archive, y), other=archive.op("view.default", shape[1:], size=shape[1:], self=archive.op(
+            "arange.default", [WIDTH * heads * size], end=WIDTH * heads * size)))
+        archive.output(archive.op("mean.default", [], self=z))
+        return archive
+
+    def by_neighbours(archive, y):
+        angles = archive.op("repeat_interleave.self_int", [WIDTH, 1, size], self=table(archive), repeats=2, dim=-1)
+        part = lambda first: archive.op("slice.Tensor", pairs, self=y, dim=3, start=first, end=size, step=2)
+        turned = archive.op("stack.default", [*pairs, 2], dim=-1, tensors=[archive.op("neg.default", pairs, self=part(1)), part(0)])
+        turned = archive.op("view.default", shape, self=turned, size=shape)
+        times = lambda value, function: archive.op("mul.Tensor", shape, self=value, other=archive.op(f"{function}.default", [WIDTH, 1, size], self=angles))
+        return archive.op("add.Tensor", shape, self=times(y, "cos"), other=times(turned, "sin"))
+
+    def by_complex(archive, y):
+        angles = table(archive)
+        ones = archive.op("full.default", [WIDTH, 1, size // 2], size=[WIDTH, 1, size // 2], fill_value=1.0)
+        turned = archive.op("mul.Tensor", pairs, C64, self=archive.op("view_as_complex.default", pairs, C64, self=archive.op("view.default", [*pairs, 2], self=y, size=[*pairs, 2])),
+                            other=archive.op("polar.default", [WIDTH, 1, size // 2], C64, abs=ones, angle=angles))
+        return archive.op("view.default", shape, self=archive.op("view_as_real.default", [*pairs, 2], self=turned), size=shape)
+
+    same_plan("neighbours", built(by_complex), built(by_neighbours))
+    for i in range(2):
+        text = (SCRATCH / f"neighbours-{i}.mlir").read_text()
+        expect(text.count("model.rope") == 1 and "model.negate" not in text, f"spelling {i}: expected one rope")
+
+
+@test
 def complex_numbers_elsewhere_are_refused():
     for target, arguments in (("add.Tensor", {"other": 1.0}), ("mul.Tensor", {"other": 2.0}), ("exp.default", {})):
         archive = with_layer(lambda archive, y: archive.op("reshape.default", [ROWS, SIZE], shape=[ROWS, SIZE], self=archive.op(
@@ -395,6 +439,8 @@ def reports():
                  "softmax in no attention, 1 times: ", " for the backward, 1 ops on this line",
                  "warning: all 1 dropouts are off: the module was exported in eval mode, and trains without dropout"):
         expect(text in done.stderr, f"expected '{text}' in {done.stderr}")
+    text = Plan(SCRATCH / "report.mlir").text
+    expect(re.search(r" loc\(blocks\.0 \(model\.py:\d+\)\)", text), "no instruction has the module and the user's line")
     whole = run("sluice-import", "export", attention(fused(is_causal=True)).save(SCRATCH / "whole.pt2"), "-o", SCRATCH / "whole.mlir", "--report").stderr
     expect("         1  attention, causal" in whole and "softmax" not in whole and "warning" not in whole, whole)
     found = json.loads(run("sluice-import", "export", path, "-o", SCRATCH / "report.mlir", "--json").stdout)

@@ -148,3 +148,11 @@ def einsum_with_sums_of_one_operand():
 @case
 def einsum_outer():
     return contraction("bi,j->bij", ([ROWS, 3], [5], [ROWS, 3, 5]))
+
+
+@case
+def negated_integers():
+    graph = Case()
+    x, i = graph.scaled(graph.floats("x", [ROWS, 6]), [ROWS, 6]), graph.integers("i", [ROWS, 6], [j * j % 7 - 3 for j in range(24)])
+    factor = graph.op("to.dtype", [ROWS, 6], self=graph.op("neg.default", [ROWS, 6], I64, self=i), dtype={"as_scalar_type": F32})
+    return graph.loss(graph.op("mul.Tensor", [ROWS, 6], self=x, other=factor), [ROWS, 6])

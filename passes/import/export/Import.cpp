@@ -412,8 +412,11 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   context->loadDialect<func::FuncDialect, model::ModelDialect>();
   SLUICE_ASSIGN_OR_RETURN(Pt2Archive opened, Pt2Archive::open(path, StatusCode::input));
   auto archive = std::make_shared<const Pt2Archive>(std::move(opened));
-  SLUICE_ASSIGN_OR_RETURN(const llvm::json::Value json, readProgramJson(*archive));
-  SLUICE_ASSIGN_OR_RETURN(const Program program, readProgram(*json.getAsObject(), options.symbols, options.batch,
-                                                             options.allowDecomposed, path));
+  // The JSON takes more memory than all that follows, and is not kept.
+  const auto read = [&]() -> Result<Program> {
+    SLUICE_ASSIGN_OR_RETURN(const llvm::json::Value json, readProgramJson(*archive));
+    return readProgram(*json.getAsObject(), options.symbols, options.batch, options.allowDecomposed, path);
+  };
+  SLUICE_ASSIGN_OR_RETURN(const Program program, read());
   return ArchiveImport(context, std::move(archive), program, options).run();
 }

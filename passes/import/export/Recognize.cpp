@@ -211,6 +211,46 @@ struct RecognizeRope : OpRewritePattern<model::AddOp> {
     return firstStart == 0 && firstEnd * 2 == size && secondStart == firstEnd && secondEnd == size ? first : Value();
   }
 
+  /// x in (-x[1], x[0], -x[3], x[2], ...): neighbours are rotated, not halves; null for another value.
+  static Value beforePairTurn(Value turned) {
+    auto flat = turned.getDefiningOp<model::ReshapeOp>();
+    auto joined = flat ? flat.getOperand().getDefiningOp<model::ConcatOp>() : model::ConcatOp();
+    if (!joined || joined.getOperands().size() != 2 || shapeOf(joined).back() != 2 ||
+        static_cast<std::size_t>(joined.getDim()) + 1 != shapeOf(joined).size())
+      return {};
+    // Every second element of a value, from the first or the second on.
+    const auto half = [&](Value column, std::int64_t first, bool isNegative) -> Value {
+      auto reshape = column.getDefiningOp<model::ReshapeOp>();
+      Value value = reshape ? reshape.getOperand() : Value();
+      if (isNegative) {
+        auto negative = value ? value.getDefiningOp<model::NegateOp>() : model::NegateOp();
+        value = negative ? negative.getOperand() : Value();
+      }
+      auto slice = value ? value.getDefiningOp<model::SliceOp>() : model::SliceOp();
+      if (!slice)
+        return {};
+      const auto shape = shapeOf(slice.getOperand());
+      for (std::size_t dim = 0; dim + 1 < shape.size(); ++dim)
+        if (slice.getStart()[dim] != 0 || slice.getLimit()[dim] != shape[dim])
+          return {};
+      const bool isHalf = slice.getStart().back() == first && slice.getStep().back() == 2 &&
+                          shapeOf(slice.getResult()).back() * 2 == shape.back();
+      return isHalf ? slice.getOperand() : Value();
+    };
+    Value x = half(joined.getOperands()[0], 1, true);
+    return x && x == half(joined.getOperands()[1], 0, false) && shapeOf(x) == shapeOf(turned) ? x : Value();
+  }
+
+  /// The table of halves whose elements are those of pairs: i is 2i, and i + D/2 is 2i + 1.
+  static ConstantPtr halvesOf(const ConstantPtr &pairs) {
+    const std::int64_t size = pairs->shape.empty() ? 0 : pairs->shape.back();
+    return makeView(pairs, pairs->shape, [size](Index index) {
+      Shape source(index);
+      source.back() = source.back() % (size / 2) * 2 + source.back() / (size / 2);
+      return source;
+    });
+  }
+
   LogicalResult matchAndRewrite(model::AddOp sum, PatternRewriter &rewriter) const override {
     const auto factors = [&](Value value) -> std::pair<Value, ConstantPtr> {
       auto product = value.getDefiningOp<model::MultiplyOp>();
@@ -222,7 +262,10 @@ struct RecognizeRope : OpRewritePattern<model::AddOp> {
     for (unsigned side = 0; side < 2; ++side) {
       const auto [x, cosines] = factors(sum->getOperand(side));
       const auto [turned, sines] = factors(sum->getOperand(1 - side));
-      if (!x || !turned || beforeTurn(turned) != x || shapeOf(x).size() != 4)
+      if (!x || !turned || shapeOf(x).size() != 4)
+        continue;
+      const bool isOfPairs = beforePairTurn(turned) == x;
+      if (!isOfPairs && beforeTurn(turned) != x)
         continue;
       // [B, H, T, D] with tables [.., T, D], or [B, T, H, D] with [.., T, 1, D].
       const std::size_t rank = cosines->shape.size();
@@ -245,13 +288,26 @@ struct RecognizeRope : OpRewritePattern<model::AddOp> {
         cosTable = drop(cosines), sinTable = drop(sines);
       }
       auto [known, isNew] = rotations.try_emplace({cosines.get(), sines.get()});
-      if (isNew)
+      if (isNew && isOfPairs && size % 2 == 0) {
+        cosTable = halvesOf(cosTable), sinTable = halvesOf(sinTable);
+      }
+      if (isNew && cosTable && sinTable)
         known->second = fitRotation(*cosTable, *sinTable, positions, size);
       const std::optional<RotaryTables> &tables = known->second;
       if (!tables)
         continue;
       const Location location = sum.getLoc();
       Value source = isHeadFirst ? transposed(rewriter, location, x, {0, 2, 1, 3}) : x;
+      // The op rotates halves: the first ones of the pairs before the second ones.
+      const SmallVector<std::int64_t> whole(shapeOf(source));
+      const auto reshaped = [&](Value value, llvm::ArrayRef<std::int64_t> shape) -> Value {
+        auto type = RankedTensorType::get(shape, cast<RankedTensorType>(value.getType()).getElementType());
+        return model::ReshapeOp::create(rewriter, location, type, value);
+      };
+      if (isOfPairs)
+        source = reshaped(transposed(rewriter, location, reshaped(source, {whole[0], whole[1], whole[2], size / 2, 2}),
+                                     {0, 1, 2, 4, 3}),
+                          whole);
       const auto number = [&](double value) { return rewriter.getF64FloatAttr(value); };
       Value y = model::RopeOp::create(
           rewriter, location, source, number(tables->theta), rewriter.getI64IntegerAttr(0),
@@ -259,6 +315,10 @@ struct RecognizeRope : OpRewritePattern<model::AddOp> {
           tables->divisors.empty() ? DenseI64ArrayAttr() : rewriter.getDenseI64ArrayAttr(tables->divisors), UnitAttr());
       if (std::fabs(tables->factor - 1) > 1e-7)
         y = model::ScaleOp::create(rewriter, location, y, number(tables->factor));
+      if (isOfPairs)
+        y = reshaped(
+            transposed(rewriter, location, reshaped(y, {whole[0], whole[1], whole[2], 2, size / 2}), {0, 1, 2, 4, 3}),
+            whole);
       rewriter.replaceOp(sum, isHeadFirst ? transposed(rewriter, location, y, {0, 2, 1, 3}) : y);
       return success();
     }

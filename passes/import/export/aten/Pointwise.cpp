@@ -166,6 +166,13 @@ Value hardGate(Call &call, Value x) {
   return call.scale(call.make<model::SubtractOp>({low, high}), 1.0 / 6);
 }
 
+void negate(Call &call) {
+  Value x = operand(call, "self");
+  if (isFloatValue(x))
+    return call.set(call.make<model::NegateOp>(x));
+  call.set(call.make<model::SubtractOp>({call.broadcast(call.scalar(0, x), Call::shapeOf(x)), x}));
+}
+
 /// Without a derivative.
 void sign(Call &call) {
   Value x = operand(call, "self"), zero = call.scalar(0, x);
@@ -380,7 +387,7 @@ constexpr AtenOp table[] = {
     {"mul.Tensor", multiply},
     {"ne.Scalar", comparison<ComparePredicate::ne>},
     {"ne.Tensor", comparison<ComparePredicate::ne>},
-    {"neg.default", unary<model::NegateOp>},
+    {"neg.default", negate},
     {"pow.Tensor_Scalar", power},
     {"reciprocal.default", reciprocal},
     {"relu.default", unary<model::ReluOp>},

@@ -25,14 +25,14 @@ template <typename Op> Value reduce(Call &call, Value self, llvm::ArrayRef<std::
 /// Over the dims of the argument `dim`; over all without it.
 template <typename Op> void overDims(Call &call) {
   if (!isFloat(call.result().type))
-    return call.refuse("a sum of integers");
+    return call.refuse("a reduction of integers", "cast them to float32 before");
   Value self = floatOperand(call, "self");
   call.set(reduce<Op>(call, self, call.dims("dim", Call::rankOf(self)), call.flag("keepdim")));
 }
 
 template <typename Op> void overAll(Call &call) {
   if (!isFloat(call.result().type))
-    return call.refuse("a sum of integers");
+    return call.refuse("a reduction of integers", "cast them to float32 before");
   Value self = floatOperand(call, "self");
   call.set(reduce<Op>(call, self, llvm::to_vector(llvm::seq<std::int64_t>(0, Call::rankOf(self))), false));
 }
