@@ -110,7 +110,9 @@ ConstantPtr makePointwise(std::vector<ConstantPtr> operands, Shape shape, Scalar
                        rows.size() == 1   ? fill(std::integral_constant<std::size_t, 1>())
                        : rows.size() == 2 ? fill(std::integral_constant<std::size_t, 2>())
                                           : fill(std::integral_constant<std::size_t, 3>());
-                       roundRow(out, type);
+                       // Truth values are 0 and 1 already.
+                       if constexpr (!std::is_same_v<decltype(combine(llvm::ArrayRef<double>())), bool>)
+                         roundRow(out, type);
                      });
 }
 /// The element at each index is that of `operand` at `source(index)`. Null if `operand` is too large to be kept.

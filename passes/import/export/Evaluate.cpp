@@ -64,10 +64,10 @@ template <typename Combine> ConstantPtr pointwise(Call &call, std::vector<Consta
     return nullptr;
   return makePointwise(std::move(operands), shape, call.result().type, std::move(combine));
 }
-template <double (*function)(double)> ConstantPtr unary(Call &call) {
+template <auto function> ConstantPtr unary(Call &call) {
   return pointwise(call, {constantOf(call, "self")}, [](auto x) { return function(x[0]); });
 }
-template <double (*function)(double, double)> ConstantPtr binary(Call &call) {
+template <auto function> ConstantPtr binary(Call &call) {
   return pointwise(call, {operandOf(call, "self"), operandOf(call, "other")},
                    [](auto x) { return function(x[0], x[1]); });
 }
@@ -80,7 +80,7 @@ inline double inverse(double x) { return 1 / x; }
 inline double inverseRoot(double x) { return 1 / std::sqrt(x); }
 inline double negative(double x) { return -x; }
 inline double magnitude(double x) { return std::fabs(x); }
-inline double opposite(double x) { return x == 0; }
+inline bool opposite(double x) { return x == 0; }
 inline double ceiling(double x) { return std::ceil(x); }
 inline double floored(double x) { return std::floor(x); }
 inline double product(double a, double b) { return a * b; }
@@ -89,15 +89,15 @@ inline double floorQuotient(double a, double b) { return std::floor(a / b); }
 inline double remainder(double a, double b) { return a - b * std::floor(a / b); }
 inline double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 inline double smaller(double a, double b) { return std::isnan(a) || a < b ? a : b; }
-inline double isEqual(double a, double b) { return a == b; }
-inline double isUnequal(double a, double b) { return a != b; }
-inline double isLess(double a, double b) { return a < b; }
-inline double isAtMost(double a, double b) { return a <= b; }
-inline double isGreater(double a, double b) { return a > b; }
-inline double isAtLeast(double a, double b) { return a >= b; }
+inline bool isEqual(double a, double b) { return a == b; }
+inline bool isUnequal(double a, double b) { return a != b; }
+inline bool isLess(double a, double b) { return a < b; }
+inline bool isAtMost(double a, double b) { return a <= b; }
+inline bool isGreater(double a, double b) { return a > b; }
+inline bool isAtLeast(double a, double b) { return a >= b; }
 inline double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-inline double both(double a, double b) { return a != 0 && b != 0; }
-inline double either(double a, double b) { return a != 0 || b != 0; }
+inline bool both(double a, double b) { return a != 0 && b != 0; }
+inline bool either(double a, double b) { return a != 0 || b != 0; }
 
 /// Of booleans; on integers these ops work on bits.
 template <ConstantPtr (*evaluate)(Call &)> ConstantPtr ofBooleans(Call &call) {

@@ -409,7 +409,6 @@ private:
 
 Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std::string &path,
                                                 const ExportOptions &options) {
-  context->loadDialect<func::FuncDialect, model::ModelDialect>();
   SLUICE_ASSIGN_OR_RETURN(Pt2Archive opened, Pt2Archive::open(path, StatusCode::input));
   auto archive = std::make_shared<const Pt2Archive>(std::move(opened));
   // The JSON takes more memory than all that follows, and is not kept.
@@ -418,5 +417,6 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
     return readProgram(*json.getAsObject(), options.symbols, options.batch, options.allowDecomposed, path);
   };
   SLUICE_ASSIGN_OR_RETURN(const Program program, read());
+  context->loadDialect<func::FuncDialect, model::ModelDialect>();
   return ArchiveImport(context, std::move(archive), program, options).run();
 }
