@@ -64,7 +64,7 @@ public:
 private:
   Pt2Archive(ZipFile zip, StatusCode code) : zip(std::move(zip)), code(code) {}
   Status readList(const std::string &name, const std::string &folder);
-  /// Damage is an error; what is well-formed but cannot be read is in `tensor.readable`.
+  /// Damage is an error. `tensor.readable` has the reason why a well-formed tensor cannot be read.
   Status readTensor(const std::string &name, const nlohmann::json &fields, const std::string &folder,
                     Pt2Tensor &tensor) const;
   Status error(const std::string &message) const;

@@ -194,6 +194,8 @@ def schema():
     refuse_change(typed("sizes", [{"as_int": -1}, {"as_int": 3}]), "'x': tensor with sizes -1")
     refuse_change(typed("sizes", [{"as_int": 3}]), "'x': tensor with as many sizes as strides expected")
     refuse_change(typed("strides", None), "'x': tensor without 'strides'")
+    for offset in (-1, 1 << 62):
+        refuse_change(typed("storage_offset", {"as_int": offset}), f"'x': tensor with storage_offset {offset}")
     refuse_change(untyped("p_w"), "'w' has no type")
     refuse_change(untyped("linear_0"), "it has a result of unknown type")
 
@@ -447,6 +449,11 @@ def first_dims_of_expressions():
         expect("model.batch = 4" in (SCRATCH / "halves.mlir").read_text(), f"{options}: expected four rows")
     refuse_change(halves, "--batch 3: no size gives the first dim 'Mul(Integer(2), Symbol('s4', positive=True, integer=True))' of an input that many rows", options=["--batch", "3"])
     refuse_change(halves, "--batch 4: no size gives the first dim", options=["--batch", "4", "--set", "s4=3"])
+
+    def unlimited(model, _):
+        halves(model, _)
+        model["range_constraints"]["s4"] = {"min_val": 1, "max_val": None}
+    refuse_change(unlimited, "--batch 1073741823: no size gives the first dim", options=["--batch", str((1 << 30) - 1)])
 
 
 @test

@@ -54,13 +54,19 @@ def launches(plan, entry):
     return {kernel: count for kernel, count in found.items() if kernel not in SHIFT}
 
 
-def check_routes(name):
+def both_routes(name):
+    """The two models, with the weights of each under its names."""
     archive, config = from_archive(name), from_config(name)
-    given, shifted = rows()
     weights, renamed = archive.with_suffix(".safetensors"), SCRATCH / f"{name}-config.safetensors"
     header, data = split_safetensors(weights.read_bytes())
     names = Plan(config).parameters()
     renamed.write_bytes(join_safetensors({next(own for own in names if key.endswith(own)): entry for key, entry in header.items() if key != "__metadata__"}, data))
+    return archive, weights, config, renamed
+
+
+def check_routes(name):
+    archive, weights, config, renamed = both_routes(name)
+    given, shifted = rows()
     for settings in ((), ("mesh.shard=2",), ("mesh.shard=4", "recompute.policy=block")):
         a, b = Plan(archive, settings), Plan(config, settings)
         for entry in ("train_step", "eval_step"):
@@ -84,12 +90,8 @@ def check_routes(name):
 
 def check_near_routes(name, different):
     """The classes of `name` compute in another order: only the launches of the kernels `different` differ in number, and the numbers agree to rounding."""
-    archive, config = from_archive(name), from_config(name)
+    archive, weights, config, renamed = both_routes(name)
     given, shifted = rows()
-    weights, renamed = archive.with_suffix(".safetensors"), SCRATCH / f"{name}-config.safetensors"
-    header, data = split_safetensors(weights.read_bytes())
-    names = Plan(config).parameters()
-    renamed.write_bytes(join_safetensors({next(own for own in names if key.endswith(own)): entry for key, entry in header.items() if key != "__metadata__"}, data))
     for settings in ((), ("mesh.shard=2",)):
         a, b = Plan(archive, settings), Plan(config, settings)
         first, second = (collections.Counter(launches(plan, "train_step")) for plan in (a, b))

@@ -72,17 +72,20 @@ private:
 
   /// torch's names of numbers that are read from tensors: "u0", "zuf0".
   static bool isOfData(llvm::StringRef name) {
-    name.consume_front("z");
-    return name.consume_front("u") && (name.consume_front("f") || true) && !name.empty() &&
+    return (name.consume_front("zuf") || name.consume_front("u")) && !name.empty() &&
            llvm::all_of(name, [](char c) { return llvm::isDigit(c); });
   }
+  /// Rows of a micro-batch are fewer; an archive may state any expression.
+  static constexpr std::int64_t mostTried = std::int64_t(1) << 16;
   /// The value of the only symbol without one under which a first dim has the rows of the batch.
   Status solve(const std::string &expression) {
     for (const auto &[name, symbol] : symbols) {
       if (values.contains(name) || expression.find(name) == std::string::npos)
         continue;
       SymbolValues trial = values;
-      for (std::int64_t value = std::max<std::int64_t>(symbol.least.value_or(1), 1); value <= *batch; ++value) {
+      const std::int64_t least = std::max<std::int64_t>(symbol.least.value_or(1), 1),
+                         most = std::min({*batch, symbol.most.value_or(*batch), mostTried});
+      for (std::int64_t value = least; value <= most; ++value) {
         trial[name] = value;
         if (const Result<std::int64_t> rows = evaluateSize(expression, trial); rows.isOk() && *rows == *batch) {
           values[name] = value;

@@ -11,8 +11,8 @@
 
 namespace sluice::exported {
 
-/// Changes the arguments of a node that reads or computes complex tensors to those of the pairs. What is no movement of
-/// complex numbers, product of them or conversion becomes a problem of the node.
+/// Changes the arguments of a node that reads or computes complex tensors to those of the pairs. An op that
+/// neither moves, multiplies nor converts complex numbers becomes a problem of the node.
 void carryComplex(Node &node, const llvm::StringMap<TensorMeta> &tensors);
 
 } // namespace sluice::exported

@@ -113,6 +113,8 @@ Result<TensorMeta> readTensorMeta(const json::Object &meta, const SymbolValues &
     return inputError("tensor with as many sizes as strides expected");
   if (const json::Value *offset = meta.get("storage_offset")) {
     SLUICE_ASSIGN_OR_RETURN(result.offset, readSize(*offset, symbols));
+    if (result.offset < 0 || result.offset > std::int64_t(1) << 40)
+      return inputError(concat("tensor with storage_offset ", result.offset));
   }
   if (result.isComplex) {
     for (std::int64_t &stride : result.strides)

@@ -202,7 +202,7 @@ std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::Strin
 void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
   const llvm::StringRef target = node.target;
   if (node.givesSizes) {
-    // Sizes follow from those of the inputs; what is read from data does not.
+    // Sizes follow from the sizes of inputs. A number that is read from data does not.
     if (target.starts_with("aten.item") || target.starts_with("aten._local_scalar_dense") ||
         target.starts_with("aten.nonzero"))
       alwaysBlocking.insert(addProblem(node, "a number or a size that depends on data", "keep it a tensor"));

@@ -8,8 +8,8 @@
 
 namespace sluice::exported {
 
-/// Gives each parameter and state of the model the distribution with which torch's module of its type begins. What is
-/// in a module without a known rule is an error that lists all such names.
+/// Gives each parameter and state of the model the distribution with which torch's module of its type begins.
+/// Parameters of modules without a rule are an error that lists their names.
 Status initializeByModule(mlir::ModuleOp module, const Graph &graph);
 
 } // namespace sluice::exported

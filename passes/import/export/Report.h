@@ -14,7 +14,7 @@ namespace sluice::exported {
 
 /// An op that remains because the ops around it are no composite op.
 struct MissedComposite {
-  /// "softmax", and what it would be a part of: "attention".
+  /// The op, "softmax", and the composite op that usually contains it, "attention".
   std::string op, composite;
   /// "model.py:41", empty if the archive has no line.
   std::string place;
@@ -35,7 +35,7 @@ struct ExportReport {
   /// What may be a mistake of the user.
   std::vector<std::string> warnings;
 
-  /// Counts what is in the module.
+  /// Counts the ops, parameters and constants of the module.
   void describe(mlir::ModuleOp module);
   std::vector<std::string> lines() const;
   llvm::json::Value json() const;

@@ -213,7 +213,7 @@ TEST(RankGroup, ReturnsItsMemory) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "the sanitizer keeps memory that was freed";
 #endif
-  // Threads have one heap: with separate ones, those that end leave small allocations behind in each.
+  // All threads use one heap: of separate heaps, each keeps small allocations of threads that ended.
   constexpr int mostHeaps = -8;
   ASSERT_EQ(mallopt(mostHeaps, 1), 1);
   constexpr std::uint32_t ranks = 4;

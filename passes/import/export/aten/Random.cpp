@@ -21,7 +21,7 @@ void dropout(Call &call) {
   call.set(call.importer.makeDropout(x, rate));
 }
 
-/// 1 with the probability `p`, else 0: a dropout of ones, times what it divides by.
+/// 1 with the probability `p`, else 0: a dropout of ones at the rate 1 - p, times p.
 void bernoulli(Call &call) {
   const double probability = call.has("p") ? call.number("p") : 0.5;
   if (!(probability > 0 && probability <= 1))
