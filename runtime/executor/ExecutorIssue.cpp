@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace sluice {
 
@@ -26,17 +27,14 @@ Status PlanExecutor::runEntry(std::string_view name) {
 
 /// Another entry point may have used the memory of the constants since the last run of this one.
 Status PlanExecutor::writeConstants(const IssueEntry &entry) {
-  if (holder == &entry ||
-      std::ranges::none_of(entry.inputs, [](const BoundPort &port) { return !port.values.empty(); })) {
-    holder = &entry;
+  const bool isSame = std::exchange(holder, &entry) == &entry;
+  if (isSame || std::ranges::all_of(entry.inputs, [](const BoundPort &port) { return port.values.empty(); }))
     return {};
-  }
   if (busy)
     SLUICE_RETURN_IF_ERROR(synchronize());
   for (const BoundPort &port : entry.inputs)
     if (!port.values.empty())
       std::memcpy(port.memory.base, port.values.data(), port.values.size());
-  holder = &entry;
   return {};
 }
 
