@@ -158,6 +158,8 @@ def schema():
     refuse_change(argument_is({"as_string": 1}), "argument 'as_string' that is not as the schema says")
     refuse_change(argument_is({"as_graph": 1}), "argument 'as_graph' that is not as the schema says")
     refuse_change(argument_is({}), "argument, expected an object with one member")
+    for size in ("as_sym_bool", "as_sym_float"):
+        refuse_change(argument_is({size: {"as_name": "s"}}), "argument 'self' is no tensor")
     refuse_change(argument_is({"as_tensor": {}}), "tensor argument without 'name'")
     refuse_change(argument_is({"as_tensor": {"name": "other"}}), "model.py:2: 'aten.mean.default': 'other' has no value")
     refuse_change(first("inputs", [{}]), "input without 'name' or 'arg'")
@@ -427,14 +429,15 @@ def layer(build, **sizes):
 
 @test
 def numbers_that_depend_on_data():
-    def change(model, _):
+    def change(model, _, symbol="u0"):
         graph = model["graph_module"]["graph"]
         graph["nodes"].insert(0, {"target": "torch.ops.aten.item.default", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
                                   "outputs": [{"as_sym_int": {"as_name": "item"}}], "metadata": {"stack_trace": 'File "model.py", line 9, in forward\n    k = x.item()'}, "name": "item"})
-        graph["sym_int_values"] = {"item": {"as_expr": {"expr_str": "Symbol('u0', integer=True)", "hint": None}}}
-        model["range_constraints"] = {"u0": {"min_val": 1, "max_val": 8}}
+        graph["sym_int_values"] = {"item": {"as_expr": {"expr_str": f"Symbol('{symbol}', integer=True)", "hint": None}}}
+        model["range_constraints"] = {symbol: {"min_val": 1, "max_val": 8}}
     refuse_change(change, "model.py:9: 'aten.item.default': a number or a size that depends on data", "keep it a tensor")
-    refuse_change(change, "--set u0: the archive has no such size", options=["--set", "u0=3"])
+    for symbol in ("u0", "zuf0"):
+        refuse_change(functools.partial(change, symbol=symbol), f"--set {symbol}: the archive has no such size", options=["--set", f"{symbol}=3"])
 
 
 @test

@@ -423,6 +423,13 @@ def initial_values_by_module():
     expect(re.search(r"@\S*ln_f\.bias : tensor<\d+xf32> zeros", text["gpt2"]), text["gpt2"][:2000])
     expect(re.search(r"@\S*c_attn\.weight : tensor<\S+> normal\(0\.0+e?\+?0*, (2\.0+e-02|0\.02)\)", text["gpt2"]), text["gpt2"][:2000])
     expect(re.search(r"@\S*wte\.weight : tensor<\S+> normal\(0\.0\S*, 1\.0", text["gpt2"]), text["gpt2"][:2000])
+    linear = re.findall(r"model\.parameter @(\S+)\.weight : tensor<\d+x(\d+)xf32> uniform\((\S+), (\S+)\)", text["nanogpt"])
+    biases = dict(re.findall(r"model\.parameter @(\S+)\.bias : tensor<\d+xf32> uniform\(\S+, (\S+)\)", text["nanogpt"]))
+    expect(len(linear) > 3 and len(biases) > 0, text["nanogpt"][:2000])
+    for name, inputs, low, high in linear:
+        bound = int(inputs) ** -0.5
+        for found in (-float(low), float(high), float(biases.get(name, high))):
+            expect(abs(found - bound) <= 1e-6 * bound, f"{name}: expected the bound {bound} but got {found}")
     done = try_run("sluice-import", "export", reference / "weight-norm/model.pt2", "-o", SCRATCH / "initial.mlir", "--initialize")
     expect(done.returncode == 1 and "--initialize: no rule for the initial values of '" in done.stderr and "in a module of type" in done.stderr
            and "leave out --initialize, and load the module's own values with sluice-train --init" in done.stderr, done.stderr)
