@@ -3,26 +3,27 @@
 #include "passes/import/export/Archive.h"
 
 #include "runtime/base/Half.h"
+#include "runtime/base/Json.h"
 #include "runtime/base/JsonDepth.h"
 #include "runtime/base/Text.h"
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 using namespace sluice;
 using namespace sluice::exported;
-namespace json = llvm::json;
 
-Result<json::Value> exported::readProgramJson(const Pt2Archive &archive) {
+Result<nlohmann::json> exported::readProgramJson(const Pt2Archive &archive) {
   SLUICE_ASSIGN_OR_RETURN(const std::string text, archive.program());
   const auto failed = [&](const std::string &why) { return inputError(concat(archive.path(), ": ", why)); };
   if (nestsTooDeep(text))
     return failed(concat("the program nests more than ", deepestJson, " objects and arrays"));
-  llvm::Expected<json::Value> value = json::parse(text);
-  if (!value)
-    return failed(concat("the program is not JSON: ", llvm::toString(value.takeError())));
-  if (!value->getAsObject())
+  auto value = parseJson<nlohmann::json>(text);
+  if (value.is_discarded())
+    return failed(concat("the program is not JSON: ", whyNotJson(text)));
+  if (!value.is_object())
     return failed("the program is not a JSON object");
-  return std::move(*value);
+  return value;
 }
 
 Result<ScalarType> exported::elementTypeOf(const Pt2Tensor &tensor) {

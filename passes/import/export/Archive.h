@@ -8,7 +8,7 @@
 namespace sluice::exported {
 
 /// The JSON object of the program.
-Result<llvm::json::Value> readProgramJson(const Pt2Archive &archive);
+Result<nlohmann::json> readProgramJson(const Pt2Archive &archive);
 
 /// The element type of a tensor that can be read, of complex numbers that of their parts; an error if a model has no
 /// values of it.

@@ -2,13 +2,13 @@
 
 #include "passes/import/export/BindSymbols.h"
 
+#include "passes/import/export/Members.h"
 #include "runtime/base/Text.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace sluice;
 using namespace sluice::exported;
-namespace json = llvm::json;
 
 namespace {
 
@@ -27,7 +27,7 @@ struct Symbol {
 
 class Binding {
 public:
-  Binding(const json::Object &model, const SymbolValues &given, std::optional<std::int64_t> batch)
+  Binding(const nlohmann::json &model, const SymbolValues &given, std::optional<std::int64_t> batch)
       : values(given), batch(batch) {
     readRanges(model);
     readInputs(model);
@@ -112,45 +112,38 @@ private:
     return status;
   }
 
-  void readRanges(const json::Object &model) {
-    const json::Object *ranges = model.getObject("range_constraints");
+  void readRanges(const nlohmann::json &model) {
+    const nlohmann::json *ranges = getObject(&model, "range_constraints");
     if (!ranges)
       return;
-    for (const auto &[key, value] : *ranges) {
-      const json::Object *range = value.getAsObject();
+    for (const auto &[key, range] : ranges->items()) {
       const std::string name = symbolOf(key);
       // An expression of symbols has the values that they give it, and a number that depends on data has none.
       if (name.empty() || isOfData(name))
         continue;
       Symbol &symbol = symbols[name];
-      symbol.least = range ? range->getInteger("min_val") : std::nullopt;
-      symbol.most = range ? range->getInteger("max_val") : std::nullopt;
+      symbol.least = getInteger(&range, "min_val");
+      symbol.most = getInteger(&range, "max_val");
     }
   }
 
   /// Where symbols are dims of the user's inputs.
-  void readInputs(const json::Object &model) {
-    const json::Object *module = model.getObject("graph_module");
-    const json::Object *graph = module ? module->getObject("graph") : nullptr;
-    const json::Object *signature = module ? module->getObject("signature") : nullptr;
-    const json::Object *tensors = graph ? graph->getObject("tensor_values") : nullptr;
-    const json::Array *inputs = signature ? signature->getArray("input_specs") : nullptr;
+  void readInputs(const nlohmann::json &model) {
+    const nlohmann::json *module = getObject(&model, "graph_module");
+    const nlohmann::json *tensors = getObject(getObject(module, "graph"), "tensor_values");
+    const nlohmann::json *inputs = getArray(getObject(module, "signature"), "input_specs");
     if (!tensors || !inputs)
       return;
-    for (const json::Value &input : *inputs) {
-      const json::Object *spec = input.getAsObject();
-      spec = spec ? spec->getObject("user_input") : nullptr;
-      const json::Object *argument = spec ? spec->getObject("arg") : nullptr;
-      argument = argument ? argument->getObject("as_tensor") : nullptr;
-      const std::optional<llvm::StringRef> name = argument ? argument->getString("name") : std::nullopt;
-      const json::Object *meta = name ? tensors->getObject(*name) : nullptr;
-      const json::Array *sizes = meta ? meta->getArray("sizes") : nullptr;
+    for (const nlohmann::json &input : *inputs) {
+      const nlohmann::json *argument = getObject(getObject(getObject(&input, "user_input"), "arg"), "as_tensor");
+      const std::optional<llvm::StringRef> name = getString(argument, "name");
+      const nlohmann::json *meta = name ? getObject(tensors, *name) : nullptr;
+      const nlohmann::json *sizes = getArray(meta, "sizes");
       if (!sizes)
         continue;
       for (std::size_t dim = 0; dim < sizes->size(); ++dim) {
-        const json::Object *size = (*sizes)[dim].getAsObject();
-        const json::Object *expression = size ? size->getObject("as_expr") : nullptr;
-        const std::string text = expression ? expression->getString("expr_str").value_or("").str() : "";
+        const nlohmann::json *expression = getObject(&(*sizes)[dim], "as_expr");
+        const std::string text = getString(expression, "expr_str").value_or("").str();
         const std::string symbol = symbolOf(text);
         if (symbol.empty()) {
           if (dim == 0 && !text.empty())
@@ -169,7 +162,7 @@ private:
 
 } // namespace
 
-Result<SymbolValues> exported::bindSymbols(const json::Object &model, const SymbolValues &given,
+Result<SymbolValues> exported::bindSymbols(const nlohmann::json &model, const SymbolValues &given,
                                            std::optional<std::int64_t> batch) {
   return Binding(model, given, batch).run();
 }

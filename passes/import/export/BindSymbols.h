@@ -4,8 +4,7 @@
 
 #include "passes/import/export/Symbols.h"
 
-#include "llvm/Support/JSON.h"
-
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 namespace sluice::exported {
@@ -13,7 +12,7 @@ namespace sluice::exported {
 /// The value of each symbol of the program: those that the user gives, and the one that is the first dim of inputs if
 /// he gives the rows of a batch. Symbols without a value, values outside of the range that torch.export recorded, and
 /// names of no symbol are errors.
-Result<SymbolValues> bindSymbols(const llvm::json::Object &model, const SymbolValues &given,
+Result<SymbolValues> bindSymbols(const nlohmann::json &model, const SymbolValues &given,
                                  std::optional<std::int64_t> batch);
 
 } // namespace sluice::exported

@@ -115,23 +115,29 @@ void exported::roundRow(llvm::MutableArrayRef<double> values, ScalarType type) {
 
 ConstantPtr exported::makeRowwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type,
                                   CombineRows combine) {
+  // Kept between rows: a mask has thousands of them.
+  auto computed = std::make_shared<std::vector<std::vector<double>>>(operands.size());
   return std::make_shared<Constant>(
       std::move(shape), type,
-      [operands = std::move(operands), combine = std::move(combine)](Index index, llvm::MutableArrayRef<double> out) {
-        llvm::SmallVector<std::vector<double>, 3> computed(operands.size());
+      [operands = std::move(operands), combine = std::move(combine),
+       computed = std::move(computed)](Index index, llvm::MutableArrayRef<double> out) {
         llvm::SmallVector<llvm::ArrayRef<double>, 3> rows;
-        for (auto [operand, row] : llvm::zip_equal(operands, computed)) {
-          rows.push_back(operand->onlyRow());
-          if (!rows.back().empty())
+        for (auto [operand, row] : llvm::zip_equal(operands, *computed)) {
+          const auto size = static_cast<std::size_t>(operand->rowSize());
+          if (const llvm::ArrayRef<double> only = operand->onlyRow(); only.size() == out.size() && !only.empty()) {
+            rows.push_back(only);
             continue;
+          }
           // The index of the operand's row, which broadcasts to the one at `index`.
           Shape own;
           const std::size_t rank = operand->shape.size(), dims = rank == 0 ? 0 : rank - 1;
           for (std::size_t dim = 0; dim < dims; ++dim)
             own.push_back(operand->shape[dim] == 1 ? 0 : index[index.size() - dims + dim]);
-          row.resize(static_cast<std::size_t>(operand->rowSize()));
-          operand->row(own, row);
-          rows.back() = row;
+          row.resize(std::max(out.size(), size));
+          operand->row(own, llvm::MutableArrayRef(row).take_front(size));
+          if (size == 1)
+            std::fill(row.begin() + 1, row.end(), row.front());
+          rows.push_back(llvm::ArrayRef(row).take_front(out.size()));
         }
         combine(rows, out);
       });

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace sluice::exported {
 
@@ -83,33 +84,25 @@ ConstantPtr makeSplat(double value, Shape shape, ScalarType type);
 /// `start + i * step` along the only dim.
 ConstantPtr makeRange(double start, double step, std::int64_t count, ScalarType type);
 ConstantPtr makeDense(std::vector<double> values, Shape shape, ScalarType type);
-/// Fills a row of `type` from the rows of the operands, whose shapes broadcast to `shape`: each has as many elements,
-/// or one.
+/// Fills a row of `type` from the rows of the operands, which are as long.
 using CombineRows = std::function<void(llvm::ArrayRef<llvm::ArrayRef<double>>, llvm::MutableArrayRef<double>)>;
+/// The shapes of the operands broadcast to `shape`.
 ConstantPtr makeRowwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type, CombineRows combine);
 /// `combine` of the elements of the operands, as an array, rounded to `type`.
 template <typename Combine>
 ConstantPtr makePointwise(std::vector<ConstantPtr> operands, Shape shape, ScalarType type, Combine combine) {
   return makeRowwise(std::move(operands), std::move(shape), type,
                      [type, combine](llvm::ArrayRef<llvm::ArrayRef<double>> rows, llvm::MutableArrayRef<double> out) {
-                       // A mask has as many elements as a batch of a large model has scores.
-                       const double *from[3] = {};
-                       std::size_t step[3] = {};
-                       for (std::size_t each = 0; each < rows.size(); ++each) {
-                         from[each] = rows[each].data();
-                         step[each] = rows[each].size() == 1 ? 0 : 1;
-                       }
-                       const auto fill = [&]<std::size_t count>(std::integral_constant<std::size_t, count>) {
+                       const auto fill = [&]<std::size_t... each>(std::index_sequence<each...>) {
+                         const double *from[] = {rows[each].data()...};
                          for (std::size_t i = 0; i < out.size(); ++i) {
-                           std::array<double, count> values;
-                           for (std::size_t each = 0; each < count; ++each)
-                             values[each] = from[each][i * step[each]];
+                           const std::array<double, sizeof...(each)> values = {from[each][i]...};
                            out[i] = combine(llvm::ArrayRef<double>(values));
                          }
                        };
-                       rows.size() == 1   ? fill(std::integral_constant<std::size_t, 1>())
-                       : rows.size() == 2 ? fill(std::integral_constant<std::size_t, 2>())
-                                          : fill(std::integral_constant<std::size_t, 3>());
+                       rows.size() == 1   ? fill(std::make_index_sequence<1>())
+                       : rows.size() == 2 ? fill(std::make_index_sequence<2>())
+                                          : fill(std::make_index_sequence<3>());
                        // Truth values are 0 and 1 already.
                        if constexpr (!std::is_same_v<decltype(combine(llvm::ArrayRef<double>())), bool>)
                          roundRow(out, type);

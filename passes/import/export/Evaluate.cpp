@@ -96,8 +96,9 @@ inline bool isAtMost(double a, double b) { return a <= b; }
 inline bool isGreater(double a, double b) { return a > b; }
 inline bool isAtLeast(double a, double b) { return a >= b; }
 inline double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
-inline bool both(double a, double b) { return a != 0 && b != 0; }
-inline bool either(double a, double b) { return a != 0 || b != 0; }
+// Without branches, for vector instructions.
+inline bool both(double a, double b) { return bool(int(a != 0) & int(b != 0)); }
+inline bool either(double a, double b) { return bool(int(a != 0) | int(b != 0)); }
 
 /// Of booleans; on integers these ops work on bits.
 template <ConstantPtr (*evaluate)(Call &)> ConstantPtr ofBooleans(Call &call) {
@@ -201,7 +202,18 @@ ConstantPtr repeatEach(Call &call) {
 }
 
 ConstantPtr expand(Call &call) {
-  return pointwise(call, {constantOf(call, "self")}, [](auto x) { return x[0]; });
+  ConstantPtr self = constantOf(call, "self");
+  const Shape from = self->shape, to = call.result().sizes;
+  if (!broadcasts(*self, to))
+    return nullptr;
+  if (from.empty() || from.back() != to.back())
+    return pointwise(call, {self}, [](auto x) { return x[0]; });
+  return makeRowView(self, to, [from](Index index) {
+    Shape source(index.take_back(from.size() - 1));
+    for (auto [at, size] : llvm::zip_first(source, from))
+      at = size == 1 ? 0 : at;
+    return source;
+  });
 }
 
 ConstantPtr transposeBy(Call &call, const Shape &permutation) {

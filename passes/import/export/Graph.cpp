@@ -4,6 +4,8 @@
 
 #include "passes/import/export/BindSymbols.h"
 #include "passes/import/export/Complex.h"
+#include "passes/import/export/Members.h"
+#include "passes/import/export/Signature.h"
 
 #include "runtime/base/Text.h"
 
@@ -14,7 +16,6 @@
 
 using namespace sluice;
 using namespace sluice::exported;
-namespace json = llvm::json;
 
 llvm::StringRef exported::nameOf(ScalarType type) {
   switch (type) {
@@ -45,26 +46,17 @@ const Argument *Node::find(llvm::StringRef name) const {
 
 namespace {
 
-/// The only member of an object: its name is the case of a union.
-Result<std::pair<llvm::StringRef, const json::Value *>> unionCase(const json::Value &value, llvm::StringRef what) {
-  const json::Object *object = value.getAsObject();
-  if (!object || object->size() != 1)
-    return inputError(concat(what.str(), ", expected an object with one member"));
-  return std::pair(llvm::StringRef(object->begin()->first), &object->begin()->second);
-}
-
-Result<std::int64_t> readSize(const json::Value &value, const SymbolValues &symbols) {
+Result<std::int64_t> readSize(const nlohmann::json &value, const SymbolValues &symbols) {
   SLUICE_ASSIGN_OR_RETURN(const auto arm, unionCase(value, "size"));
   if (arm.first == "as_int")
-    if (std::optional<std::int64_t> size = arm.second->getAsInteger())
+    if (std::optional<std::int64_t> size = asInteger(arm.second))
       return *size;
   if (arm.first == "as_name")
-    if (std::optional<llvm::StringRef> name = arm.second->getAsString())
+    if (std::optional<llvm::StringRef> name = asString(arm.second))
       return evaluateSize(*name, symbols);
   if (arm.first == "as_expr")
-    if (const json::Object *expression = arm.second->getAsObject())
-      if (std::optional<llvm::StringRef> text = expression->getString("expr_str"))
-        return evaluateSize(*text, symbols);
+    if (std::optional<llvm::StringRef> text = getString(arm.second, "expr_str"))
+      return evaluateSize(*text, symbols);
   return inputError(concat("size, expected a number or an expression but got '", arm.first.str(), "'"));
 }
 
@@ -90,19 +82,19 @@ Result<ScalarType> readScalarType(std::optional<std::int64_t> number) {
   }
 }
 
-Result<TensorMeta> readTensorMeta(const json::Object &meta, const SymbolValues &symbols) {
+Result<TensorMeta> readTensorMeta(const nlohmann::json &meta, const SymbolValues &symbols) {
   TensorMeta result;
   // complex64 and complex128.
-  const std::optional<std::int64_t> dtype = meta.getInteger("dtype");
+  const std::optional<std::int64_t> dtype = getInteger(&meta, "dtype");
   result.isComplex = dtype == 10 || dtype == 11;
   SLUICE_ASSIGN_OR_RETURN(result.type, readScalarType(result.isComplex ? *dtype - 3 : dtype));
-  if (const std::optional<std::int64_t> layout = meta.getInteger("layout"); layout && *layout != 7)
+  if (const std::optional<std::int64_t> layout = getInteger(&meta, "layout"); layout && *layout != 7)
     return inputError("sparse tensors are not supported");
   for (const auto &[key, list] : {std::pair("sizes", &result.sizes), {"strides", &result.strides}}) {
-    const json::Array *values = meta.getArray(key);
+    const nlohmann::json *values = getArray(&meta, key);
     if (!values)
       return inputError(concat("tensor without '", key, "'"));
-    for (const json::Value &value : *values) {
+    for (const nlohmann::json &value : *values) {
       SLUICE_ASSIGN_OR_RETURN(const std::int64_t size, readSize(value, symbols));
       if (size < 0 || size > std::int64_t(1) << 40)
         return inputError(concat("tensor with ", key, " ", size));
@@ -111,7 +103,7 @@ Result<TensorMeta> readTensorMeta(const json::Object &meta, const SymbolValues &
   }
   if (result.sizes.size() != result.strides.size())
     return inputError("tensor with as many sizes as strides expected");
-  if (const json::Value *offset = meta.get("storage_offset")) {
+  if (const nlohmann::json *offset = getMember(&meta, "storage_offset")) {
     SLUICE_ASSIGN_OR_RETURN(result.offset, readSize(*offset, symbols));
     if (result.offset < 0 || result.offset > std::int64_t(1) << 40)
       return inputError(concat("tensor with storage_offset ", result.offset));
@@ -127,10 +119,10 @@ Result<TensorMeta> readTensorMeta(const json::Object &meta, const SymbolValues &
 }
 
 /// Numbers as JSON has them, and the strings for those that JSON has not.
-std::optional<double> readNumber(const json::Value &value) {
-  if (std::optional<double> number = value.getAsNumber())
-    return number;
-  const std::optional<llvm::StringRef> text = value.getAsString();
+std::optional<double> readNumber(const nlohmann::json &value) {
+  if (value.is_number())
+    return value.get<double>();
+  const std::optional<llvm::StringRef> text = asString(&value);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (text == llvm::StringRef("Infinity"))
     return infinity;
@@ -145,7 +137,7 @@ class Reader {
 public:
   Reader(SymbolValues values, const std::string &file) : symbols(std::move(values)), file(file) {}
 
-  Result<Argument> argument(const json::Value &value) {
+  Result<Argument> argument(const nlohmann::json &value) {
     SLUICE_ASSIGN_OR_RETURN(const auto arm, unionCase(value, "argument"));
     const auto &[name, content] = arm;
     using Kind = Argument::Kind;
@@ -156,11 +148,11 @@ public:
     if (name == "as_none")
       return result;
     // A case without "s" at its end has one value.
-    if (const json::Array *list = content->getAsArray(); list && !name.ends_with("s"))
+    if (content->is_array() && !name.ends_with("s"))
       return malformed();
     if (name == "as_tensor" || name == "as_tensors" || name == "as_optional_tensor" || name == "as_optional_tensors") {
       result.kind = name.ends_with("s") ? Kind::tensors : Kind::tensor;
-      for (const json::Value *each : elements(*content)) {
+      for (const nlohmann::json *each : elements(*content)) {
         SLUICE_ASSIGN_OR_RETURN(std::string tensor, tensorName(*each));
         result.names.push_back(std::move(tensor));
       }
@@ -168,7 +160,7 @@ public:
     }
     if (name == "as_sym_int" || name == "as_sym_ints") {
       result.kind = name.ends_with("s") ? Kind::integers : Kind::integer;
-      for (const json::Value *each : elements(*content)) {
+      for (const nlohmann::json *each : elements(*content)) {
         SLUICE_ASSIGN_OR_RETURN(const std::int64_t size, readSize(*each, symbols));
         result.integers.push_back(size);
       }
@@ -179,9 +171,9 @@ public:
                     : name == "as_ints" ? Kind::integers
                     : name == "as_int"  ? Kind::integer
                                         : Kind::scalarType;
-      for (const json::Value *each : elements(*content)) {
-        const std::optional<bool> flag = each->getAsBoolean();
-        const std::optional<std::int64_t> number = flag ? std::optional<std::int64_t>(*flag) : each->getAsInteger();
+      for (const nlohmann::json *each : elements(*content)) {
+        const bool *flag = each->get_ptr<const bool *>();
+        const std::optional<std::int64_t> number = flag ? std::optional<std::int64_t>(*flag) : asInteger(each);
         if (!number)
           return malformed();
         result.integers.push_back(*number);
@@ -190,7 +182,7 @@ public:
     }
     if (name == "as_float" || name == "as_floats") {
       result.kind = name.ends_with("s") ? Kind::numbers : Kind::number;
-      for (const json::Value *each : elements(*content)) {
+      for (const nlohmann::json *each : elements(*content)) {
         const std::optional<double> number = readNumber(*each);
         if (!number)
           return malformed();
@@ -200,7 +192,7 @@ public:
     }
     if (name == "as_string") {
       result.kind = Kind::text;
-      const std::optional<llvm::StringRef> text = content->getAsString();
+      const std::optional<llvm::StringRef> text = asString(content);
       if (!text)
         return malformed();
       result.text = text->str();
@@ -208,8 +200,7 @@ public:
     }
     if (name == "as_graph") {
       result.kind = Kind::graph;
-      const json::Object *object = content->getAsObject();
-      const json::Object *inner = object ? object->getObject("graph") : nullptr;
+      const nlohmann::json *inner = getObject(content, "graph");
       if (!inner)
         return malformed();
       result.graph = std::make_shared<Graph>();
@@ -228,37 +219,35 @@ public:
     return inputError(concat("argument of kind '", name.str(), "' is not supported"));
   }
 
-  Status graph(const json::Object &object, Graph &result) {
-    const json::Object *tensors = object.getObject("tensor_values");
-    const json::Array *nodes = object.getArray("nodes");
+  Status graph(const nlohmann::json &object, Graph &result) {
+    const nlohmann::json *tensors = getObject(&object, "tensor_values");
+    const nlohmann::json *nodes = getArray(&object, "nodes");
     if (!tensors || !nodes)
       return inputError("graph without 'nodes' or 'tensor_values'");
-    if (const json::Object *sizes = object.getObject("sym_int_values"))
-      for (const auto &[name, value] : *sizes)
+    if (const nlohmann::json *sizes = getObject(&object, "sym_int_values"))
+      for (const auto &[name, value] : sizes->items())
         // A size that depends on data has no value: an error is that of its reader.
         if (const Result<std::int64_t> size = readSize(value, symbols); size.isOk())
-          symbols.emplace(llvm::StringRef(name).str(), *size);
-    for (const auto &[name, meta] : *tensors) {
-      const json::Object *fields = meta.getAsObject();
-      Result<TensorMeta> read = fields ? readTensorMeta(*fields, symbols) : inputError("expected an object");
+          symbols.emplace(name, *size);
+    for (const auto &[name, meta] : tensors->items()) {
+      Result<TensorMeta> read = readTensorMeta(meta, symbols);
       // A value that no op reads may have any type: an error is that of its reader.
       if (read.isOk())
-        result.tensors[llvm::StringRef(name)] = std::move(*read);
+        result.tensors[name] = std::move(*read);
       else
-        problems[llvm::StringRef(name)] = read.status().message();
+        problems[name] = read.status().message();
     }
     for (const auto &[key, list] : {std::pair("inputs", &result.inputs), {"outputs", &result.outputs}})
-      if (const json::Array *values = object.getArray(key))
-        for (const json::Value &value : *values) {
+      if (const nlohmann::json *values = getArray(&object, key))
+        for (const nlohmann::json &value : *values) {
           SLUICE_ASSIGN_OR_RETURN(Argument read, argument(value));
           list->push_back(std::move(read));
         }
     result.nodes.reserve(nodes->size());
-    for (const json::Value &value : *nodes) {
-      const json::Object *fields = value.getAsObject();
-      if (!fields)
+    for (const nlohmann::json &value : *nodes) {
+      if (!value.is_object())
         return inputError("node, expected an object");
-      SLUICE_ASSIGN_OR_RETURN(Node read, node(*fields));
+      SLUICE_ASSIGN_OR_RETURN(Node read, node(value));
       for (const std::string &output : read.outputs)
         if (auto problem = problems.find(output); !output.empty() && problem != problems.end())
           return inputError(concat(place(read), "'", read.target, "': ", problem->second));
@@ -279,10 +268,10 @@ private:
     return node.origin.line == 0 ? std::string() : concat(printable(node.origin.file), ":", node.origin.line, ": ");
   }
 
-  static llvm::SmallVector<const json::Value *> elements(const json::Value &value) {
-    llvm::SmallVector<const json::Value *> list;
-    if (const json::Array *array = value.getAsArray())
-      for (const json::Value &each : *array)
+  static llvm::SmallVector<const nlohmann::json *> elements(const nlohmann::json &value) {
+    llvm::SmallVector<const nlohmann::json *> list;
+    if (value.is_array())
+      for (const nlohmann::json &each : value)
         list.push_back(&each);
     else
       list.push_back(&value);
@@ -290,36 +279,33 @@ private:
   }
 
   /// Of a tensor, or empty for an absent optional one.
-  static Result<std::string> tensorName(const json::Value &value) {
-    const json::Object *object = value.getAsObject();
-    if (object && object->get("as_none"))
+  static Result<std::string> tensorName(const nlohmann::json &value) {
+    if (getMember(&value, "as_none"))
       return std::string();
-    if (const json::Object *inner = object ? object->getObject("as_tensor") : nullptr)
-      object = inner;
-    const std::optional<llvm::StringRef> name = object ? object->getString("name") : std::nullopt;
+    const nlohmann::json *inner = getObject(&value, "as_tensor"), *object = inner ? inner : &value;
+    const std::optional<llvm::StringRef> name = getString(object, "name");
     if (!name || name->empty())
       return inputError("tensor argument without 'name'");
     return name->str();
   }
 
-  Result<Node> node(const json::Object &fields) {
+  Result<Node> node(const nlohmann::json &fields) {
     Node result;
-    const std::optional<llvm::StringRef> target = fields.getString("target");
+    const std::optional<llvm::StringRef> target = getString(&fields, "target");
     if (!target)
       return inputError("node without 'target'");
     llvm::StringRef name = *target;
     name.consume_front("torch.ops.");
     result.target = name.str();
-    if (const json::Object *metadata = fields.getObject("metadata"))
+    if (const nlohmann::json *metadata = getObject(&fields, "metadata"))
       readOrigin(*metadata, result.origin);
     const auto failed = [&](Status status) {
       return inputError(concat(place(result), "'", printable(result.target), "': ", status.message()));
     };
-    if (const json::Array *inputs = fields.getArray("inputs"))
-      for (const json::Value &input : *inputs) {
-        const json::Object *object = input.getAsObject();
-        const json::Value *value = object ? object->get("arg") : nullptr;
-        const std::optional<llvm::StringRef> key = object ? object->getString("name") : std::nullopt;
+    if (const nlohmann::json *inputs = getArray(&fields, "inputs"))
+      for (const nlohmann::json &input : *inputs) {
+        const nlohmann::json *value = getMember(&input, "arg");
+        const std::optional<llvm::StringRef> key = getString(&input, "name");
         if (!value || !key)
           return failed(inputError("input without 'name' or 'arg'"));
         Result<Argument> read = argument(*value);
@@ -327,10 +313,10 @@ private:
           return failed(read.takeStatus());
         result.inputs.emplace_back(key->str(), std::move(*read));
       }
-    if (const json::Array *outputs = fields.getArray("outputs"))
-      for (const json::Value &output : *outputs) {
-        const json::Object *object = output.getAsObject();
-        if (object && (object->get("as_sym_int") || object->get("as_sym_bool") || object->get("as_sym_float"))) {
+    if (const nlohmann::json *outputs = getArray(&fields, "outputs"))
+      for (const nlohmann::json &output : *outputs) {
+        if (getMember(&output, "as_sym_int") || getMember(&output, "as_sym_bool") ||
+            getMember(&output, "as_sym_float")) {
           result.givesSizes = true;
           continue;
         }
@@ -344,9 +330,9 @@ private:
     return result;
   }
 
-  static void readOrigin(const json::Object &metadata, Origin &origin) {
+  static void readOrigin(const nlohmann::json &metadata, Origin &origin) {
     // "key,path,type" of each module, separated by ";". The key of a second call ends with "@1", the path does not.
-    if (const std::optional<llvm::StringRef> stack = metadata.getString("nn_module_stack")) {
+    if (const std::optional<llvm::StringRef> stack = getString(&metadata, "nn_module_stack")) {
       llvm::SmallVector<llvm::StringRef> modules;
       stack->split(modules, ';', -1, /*KeepEmpty=*/false);
       for (llvm::StringRef module : modules) {
@@ -358,7 +344,7 @@ private:
       }
     }
     // Frames from the outermost to the innermost one: a line 'File "NAME", line N, in FUNCTION', then the source text.
-    const std::optional<llvm::StringRef> trace = metadata.getString("stack_trace");
+    const std::optional<llvm::StringRef> trace = getString(&metadata, "stack_trace");
     llvm::SmallVector<llvm::StringRef> lines;
     if (trace)
       trace->split(lines, '\n');
@@ -381,116 +367,9 @@ private:
   static bool isOfTorch(llvm::StringRef file) { return file.contains("/torch/") || file.starts_with("torch/"); }
 };
 
-/// The keys of the dict that forward returns, of its `out_spec`; empty if it returns something else.
-std::vector<std::string> outputNames(const json::Object &module) {
-  const json::Array *calls = module.getArray("module_call_graph");
-  const json::Object *call = calls && !calls->empty() ? (*calls)[0].getAsObject() : nullptr;
-  const json::Object *signature = call ? call->getObject("signature") : nullptr;
-  const std::optional<llvm::StringRef> text = signature ? signature->getString("out_spec") : std::nullopt;
-  std::vector<std::string> names;
-  if (!text)
-    return names;
-  // [1, {"type": "builtins.dict", "context": "[\"loss\"]", "children_spec": [...]}]
-  llvm::Expected<json::Value> spec = json::parse(*text);
-  if (!spec) {
-    llvm::consumeError(spec.takeError());
-    return names;
-  }
-  const json::Array *versioned = spec->getAsArray();
-  const json::Object *root = versioned && versioned->size() == 2 ? (*versioned)[1].getAsObject() : nullptr;
-  const std::optional<llvm::StringRef> context = root ? root->getString("context") : std::nullopt;
-  if (!context)
-    return names;
-  llvm::Expected<json::Value> keys = json::parse(*context);
-  if (!keys) {
-    llvm::consumeError(keys.takeError());
-    return names;
-  }
-  if (const json::Array *list = keys->getAsArray())
-    for (const json::Value &key : *list)
-      names.push_back(key.getAsString().value_or("").str());
-  return names;
-}
-
-Status readSignature(const json::Object &signature, const std::vector<std::string> &names, Program &program) {
-  const json::Array *inputs = signature.getArray("input_specs"), *outputs = signature.getArray("output_specs");
-  if (!inputs || !outputs)
-    return inputError("signature without 'input_specs' or 'output_specs'");
-  const auto nameOfArgument = [](const json::Object &spec) -> std::string {
-    const json::Object *argument = spec.getObject("arg");
-    if (const json::Object *tensor = argument ? argument->getObject("as_tensor") : nullptr)
-      argument = tensor;
-    return argument ? argument->getString("name").value_or("").str() : "";
-  };
-  for (const json::Value &value : *inputs) {
-    SLUICE_ASSIGN_OR_RETURN(const auto arm, unionCase(value, "input"));
-    const json::Object *spec = arm.second->getAsObject();
-    if (!spec)
-      return inputError("input, expected an object");
-    InputSpec input;
-    input.value = nameOfArgument(*spec);
-    if (arm.first == "parameter") {
-      input.kind = InputSpec::Kind::parameter;
-      input.name = spec->getString("parameter_name").value_or("").str();
-    } else if (arm.first == "buffer") {
-      input.kind = InputSpec::Kind::buffer;
-      input.name = spec->getString("buffer_name").value_or("").str();
-    } else if (arm.first == "tensor_constant") {
-      input.kind = InputSpec::Kind::constant;
-      input.name = spec->getString("tensor_constant_name").value_or("").str();
-    } else if (arm.first == "user_input") {
-      input.name = input.value;
-    } else if (arm.first != "constant_input") {
-      return inputError(concat("input of kind '", arm.first.str(), "' is not supported"));
-    }
-    if (arm.first == "constant_input")
-      continue;
-    if (input.value.empty() || input.name.empty())
-      return inputError(concat("input of kind '", arm.first.str(), "' without a name"));
-    program.inputs.push_back(std::move(input));
-  }
-  std::size_t user = 0;
-  for (const json::Value &value : *outputs) {
-    SLUICE_ASSIGN_OR_RETURN(const auto arm, unionCase(value, "output"));
-    const json::Object *spec = arm.second->getAsObject();
-    if (!spec)
-      return inputError("output, expected an object");
-    if (arm.first == "user_output") {
-      program.outputs.push_back({nameOfArgument(*spec), user < names.size() ? names[user] : ""});
-      ++user;
-    } else if (arm.first == "user_input_mutation" || arm.first == "parameter_mutation") {
-      return inputError("the forward writes to an input or a parameter, which is not supported");
-    } else if (arm.first != "buffer_mutation" && arm.first != "loss_output") {
-      return inputError(concat("output of kind '", arm.first.str(), "' is not supported"));
-    }
-  }
-  return Status::ok();
-}
-
-/// The conditions on the sizes of inputs that the program was made for.
-Status checkGuards(const json::Object &model, Program &program) {
-  const json::Array *guards = model.getArray("guards_code");
-  if (!guards)
-    return Status::ok();
-  llvm::StringMap<llvm::SmallVector<std::int64_t>> sizes;
-  for (const InputSpec &input : program.inputs)
-    if (auto meta = program.graph.tensors.find(input.value);
-        input.kind == InputSpec::Kind::user && meta != program.graph.tensors.end())
-      sizes[input.name] = meta->second.sizes;
-  for (const json::Value &value : *guards) {
-    const std::string guard = value.getAsString().value_or("").str();
-    const Result<bool> holds = evaluateGuard(guard, sizes);
-    if (!holds.isOk())
-      program.uncheckedGuards.push_back(concat(printable(guard), ": ", printable(holds.status().message())));
-    else if (!*holds)
-      return inputError(concat("the sizes are not as the program needs them: ", printable(guard)));
-  }
-  return Status::ok();
-}
-
 } // namespace
 
-Result<Program> exported::readProgram(const json::Object &model, const SymbolValues &given,
+Result<Program> exported::readProgram(const nlohmann::json &model, const SymbolValues &given,
                                       std::optional<std::int64_t> batch, bool allowDecomposed,
                                       const std::string &file) {
   const auto failed = [&](Status status) {
@@ -499,33 +378,32 @@ Result<Program> exported::readProgram(const json::Object &model, const SymbolVal
       result.addNote(note);
     return result;
   };
-  const json::Object *version = model.getObject("schema_version");
-  const std::optional<std::int64_t> major = version ? version->getInteger("major") : std::nullopt;
+  const nlohmann::json *version = getObject(&model, "schema_version");
+  const std::optional<std::int64_t> major = getInteger(version, "major");
   if (!major || *major != 8)
     return inputError(concat(file, ": schema ", major.value_or(0), ".",
-                             version ? version->getInteger("minor").value_or(0) : 0, " of torch.export, expected 8"))
+                             version ? getInteger(version, "minor").value_or(0) : 0, " of torch.export, expected 8"))
         .withNote("torch 2.5 to 2.15 write schema 8");
-  if (const json::Array *verifiers = model.getArray("verifiers"))
-    for (const json::Value &verifier : *verifiers)
-      if (verifier.getAsString() == llvm::StringRef("ATEN") && !allowDecomposed)
+  if (const nlohmann::json *verifiers = getArray(&model, "verifiers"))
+    for (const nlohmann::json &verifier : *verifiers)
+      if (asString(&verifier) == llvm::StringRef("ATEN") && !allowDecomposed)
         return inputError(concat(file, ": decomposed program, expected the training program"))
             .withNote("save the result of torch.export.export without run_decompositions()")
             .withNote("--allow-decomposed imports it: regions under torch.no_grad() then have gradients, and composite "
                       "ops are missing");
-  const json::Object *module = model.getObject("graph_module");
-  const json::Object *graph = module ? module->getObject("graph") : nullptr;
-  const json::Object *signature = module ? module->getObject("signature") : nullptr;
-  if (!graph || !signature)
+  const nlohmann::json *module = getObject(&model, "graph_module");
+  const nlohmann::json *graph = getObject(module, "graph");
+  if (!graph || !getObject(module, "signature"))
     return inputError(concat(file, ": program without 'graph_module.graph' or its 'signature'"));
   Program program;
-  program.torchVersion = model.getString("torch_version").value_or("").str();
+  program.torchVersion = getString(&model, "torch_version").value_or("").str();
   Result<SymbolValues> symbols = bindSymbols(model, given, batch);
   if (!symbols.isOk())
     return failed(symbols.takeStatus());
   Reader reader(std::move(*symbols), file);
   if (Status status = reader.graph(*graph, program.graph); !status.isOk())
     return failed(std::move(status));
-  if (Status status = readSignature(*signature, outputNames(*module), program); !status.isOk())
+  if (Status status = readSignature(*module, program); !status.isOk())
     return failed(std::move(status));
   for (const InputSpec &input : program.inputs)
     if (auto problem = reader.problems.find(input.value); problem != reader.problems.end())

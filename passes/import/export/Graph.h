@@ -14,10 +14,10 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/Support/JSON.h"
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -127,8 +127,8 @@ struct Program {
 };
 
 /// Reads `models/model.json` with the given values of dynamic sizes. `file` is for messages.
-Result<Program> readProgram(const llvm::json::Object &model, const SymbolValues &given,
-                            std::optional<std::int64_t> batch, bool allowDecomposed, const std::string &file);
+Result<Program> readProgram(const nlohmann::json &model, const SymbolValues &given, std::optional<std::int64_t> batch,
+                            bool allowDecomposed, const std::string &file);
 
 } // namespace sluice::exported
 

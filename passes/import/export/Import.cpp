@@ -19,6 +19,8 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/Path.h"
 
+#include <nlohmann/json.hpp>
+
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
@@ -413,8 +415,8 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   auto archive = std::make_shared<const Pt2Archive>(std::move(opened));
   // The JSON takes more memory than all that follows, and is not kept.
   const auto read = [&]() -> Result<Program> {
-    SLUICE_ASSIGN_OR_RETURN(const llvm::json::Value json, readProgramJson(*archive));
-    return readProgram(*json.getAsObject(), options.symbols, options.batch, options.allowDecomposed, path);
+    SLUICE_ASSIGN_OR_RETURN(const nlohmann::json json, readProgramJson(*archive));
+    return readProgram(json, options.symbols, options.batch, options.allowDecomposed, path);
   };
   SLUICE_ASSIGN_OR_RETURN(const Program program, read());
   context->loadDialect<func::FuncDialect, model::ModelDialect>();

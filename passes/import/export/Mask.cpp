@@ -17,22 +17,13 @@ struct Seen {
   std::int64_t first = 0, end = 0;
 };
 std::optional<Seen> seenKeys(llvm::ArrayRef<double> row, bool isAdded, std::int64_t keys) {
-  std::optional<Seen> seen;
-  bool isOver = false;
-  for (std::int64_t key = 0; key < keys; ++key) {
-    const double value = row[row.size() == 1 ? 0 : static_cast<std::size_t>(key)];
-    if (isAdded && value != 0 && !(value <= hides))
-      return std::nullopt;
-    const bool isSeen = isAdded ? value == 0 : value != 0;
-    if (isSeen && isOver)
-      return std::nullopt;
-    if (isSeen && !seen)
-      seen = Seen{key, key};
-    if (isSeen)
-      seen->end = key + 1;
-    isOver |= seen && !isSeen;
-  }
-  return seen;
+  const auto isSeen = [&](double value) { return isAdded ? value == 0 : value != 0; };
+  const auto isHidden = [&](double value) { return isAdded ? value <= hides : value == 0; };
+  const auto *first = llvm::find_if(row, isSeen);
+  const auto *end = std::find_if_not(first, row.end(), isSeen);
+  if (first == end || !std::all_of(row.begin(), first, isHidden) || !std::all_of(end, row.end(), isHidden))
+    return std::nullopt;
+  return row.size() == 1 ? Seen{0, keys} : Seen{first - row.begin(), end - row.begin()};
 }
 
 } // namespace
