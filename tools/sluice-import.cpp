@@ -163,6 +163,13 @@ int main(int argc, char **argv) {
       ->check(extent);
   exportCommand->add_option("--set", symbols, "SYMBOL=SIZE of another dynamic size");
   exportCommand->add_option("--inputs", inputs, "NAME=tokens:VOCABULARY: the input is a row of tokens")->delimiter(',');
+  exportCommand
+      ->add_option("--add-output", exportOptions.outputs,
+                   "the path of a submodule, or a value of the graph: an output of the entry point 'forward'")
+      ->delimiter(',');
+  exportCommand
+      ->add_flag("--train-only", exportOptions.trainOnly, "leaves out the entry points of outputs other than the loss")
+      ->excludes("--add-output");
   exportCommand->add_option("--blocks", exportOptions.blocks, "globs of the modules that are blocks")->delimiter(',');
   const CLI::Option *exportDropoutOption =
       exportCommand->add_option("--dropout", exportDropout, "replaces the rate of every dropout");

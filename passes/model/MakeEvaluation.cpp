@@ -1,5 +1,6 @@
 //===- MakeEvaluation.cpp - model-make-evaluation -------------------------------------------===//
 
+#include "dialect/model/Evaluation.h"
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 
@@ -13,21 +14,6 @@ using namespace sluice;
 
 namespace {
 
-/// Replaces ops by their form outside training (EvaluationOpInterface).
-LogicalResult evaluateOps(func::FuncOp function) {
-  llvm::SmallVector<Operation *> trained;
-  function.walk([&](EvaluationOpInterface op) { trained.push_back(op); });
-  for (Operation *op : trained) {
-    ImplicitLocOpBuilder builder(op->getLoc(), op);
-    llvm::FailureOr<llvm::SmallVector<Value>> values = cast<EvaluationOpInterface>(op).evaluate(builder);
-    if (failed(values))
-      return failure();
-    op->replaceAllUsesWith(*values);
-    op->erase();
-  }
-  return success();
-}
-
 struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -39,16 +25,8 @@ struct MakeEvaluationPass : sluice::impl::MakeEvaluationBase<MakeEvaluationPass>
     evaluation.setName(evaluationName);
     evaluation->setAttr(model::entryName, model::EntryKindAttr::get(&getContext(), EntryKind::eval));
     module.push_back(evaluation);
-    if (failed(evaluateOps(evaluation)))
-      return signalPassFailure();
-    // An evaluation changes no state.
-    evaluation.walk([](model::WriteOp write) { write.erase(); });
-    // Inputs that only training needs are removed.
-    for (unsigned i = evaluation.getNumArguments(); i-- > 0;) {
-      bool isOfStep = isDeclaredByModel(inputRole(evaluation, i));
-      if (isOfStep && evaluation.getArgument(i).use_empty())
-        (void)evaluation.eraseArgument(i);
-    }
+    if (failed(model::makeEvaluation(evaluation)))
+      signalPassFailure();
   }
 };
 

@@ -37,16 +37,25 @@ std::size_t sampleToken(std::span<const float> scores, double temperature, std::
 static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, const plan::PortT *&logits) {
   int index = findEntry(plan, entryName);
   if (index < 0)
-    return inputError("the plan has no entry point 'logits'").withNote("models imported by sluice-import hf have one");
+    return inputError("the plan has no entry point 'logits'")
+        .withNote("models imported by sluice-import hf have one, and modules that return 'logits' besides their loss");
   const plan::EntryT &entry = *plan.entries[index];
-  for (const auto &port : entry.inputs)
-    if (port->role != plan::PortRole::tokens && port->role != plan::PortRole::constant)
-      return refusedError(fmt::format("input '{}' of entry point 'logits', expected only 'tokens'", port->name));
-  tokens = findInput(entry, plan::PortRole::tokens);
+  tokens = nullptr;
+  for (const auto &port : entry.inputs) {
+    if (port->role == plan::PortRole::constant)
+      continue;
+    if (tokens)
+      return refusedError(fmt::format("entry point 'logits' reads '{}' and '{}', expected one input, the tokens",
+                                      tokens->name, port->name));
+    tokens = port.get();
+  }
   logits = findOutput(entry, plan::PortRole::logits);
-  if (!tokens || !logits || tokens->view->shape.size() != 2 || tokens->view->dtype != plan::DType::i32 ||
-      logits->view->dtype != plan::DType::f32 || logits->view->shape.empty())
-    return refusedError("entry point 'logits' needs ports for i32 tokens of two dims and f32 logits");
+  if (!tokens || !logits || tokens->view->shape.size() != 2 ||
+      (tokens->view->dtype != plan::DType::i32 && tokens->view->dtype != plan::DType::i64) ||
+      logits->view->dtype != plan::DType::f32 || logits->view->shape.size() != 3 ||
+      !std::equal(tokens->view->shape.begin(), tokens->view->shape.end(), logits->view->shape.begin()))
+    return refusedError("entry point 'logits' needs an input of integers [rows, length] and the output 'logits' of f32 "
+                        "[rows, length, vocabulary]");
   return Status::ok();
 }
 
@@ -105,7 +114,10 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
        length = static_cast<std::size_t>(tokens->view->shape[1]);
   std::vector<float> scores(static_cast<std::size_t>(logits->view->shape.back()));
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::int32_t> context, encodePrompt(options, scores.size()));
+  // In the width of the input.
+  const bool isWide = tokens->view->dtype == plan::DType::i64;
   std::vector<std::int32_t> window(rows * length);
+  std::vector<std::int64_t> wide(isWide ? window.size() : 0);
   std::optional<StreamDecoder> decoder;
   if (options.tokenizer) {
     decoder.emplace(*options.tokenizer);
@@ -121,9 +133,11 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
       break;
     std::size_t used = std::min(context.size(), length);
     std::copy(context.end() - static_cast<std::ptrdiff_t>(used), context.end(), window.begin());
+    if (isWide)
+      std::ranges::copy(window, wide.begin());
+    const auto bytes = isWide ? std::as_bytes(std::span(wide)) : std::as_bytes(std::span(window));
     for (int rank = 0; rank < ranks.size(); ++rank)
-      SLUICE_RETURN_IF_ERROR(
-          ranks.write(rank, tokens->view->buffer, tokens->view->offset, std::as_bytes(std::span(window))));
+      SLUICE_RETURN_IF_ERROR(ranks.write(rank, tokens->view->buffer, tokens->view->offset, bytes));
     SLUICE_RETURN_IF_ERROR(ranks.run(entryName));
     SLUICE_RETURN_IF_ERROR(ranks.read(0, logits->view->buffer,
                                       logits->view->offset + (used - 1) * scores.size() * sizeof(float),

@@ -1,7 +1,8 @@
 //===- Generate.h - text from a trained model ------------------------------------===//
 //
-// Samples tokens one after another from the plan's entry point "logits": input "tokens" (rows by length), output
-// "logits" (one row of scores per token). The context is aligned left; causal models do not read later positions.
+// Samples tokens one after another from the plan's entry point "logits": one input of i32 or i64 tokens (rows by
+// length), output "logits" (one row of f32 scores per token). The context is aligned left; causal models do not read
+// later positions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_GENERATE_H

@@ -51,4 +51,5 @@ def main():
         without_folders(FOLDER / f"{name}.pt2")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -13,9 +13,9 @@ using namespace mlir;
 namespace sluice::model {
 
 namespace {
-struct Extents {
+struct AttentionExtents {
   int64_t B, T, S, H, G, D;
-  Extents(Value q, Value k)
+  AttentionExtents(Value q, Value k)
       : B(shapeOf(q)[0]), T(shapeOf(q)[1]), S(shapeOf(k)[1]), H(shapeOf(q)[2]), G(shapeOf(k)[2]), D(shapeOf(q)[3]) {}
   /// Unmasked pairs of a row and a column, over batch and heads.
   uint64_t pairs(bool causal, std::optional<uint64_t> window) const {
@@ -42,7 +42,7 @@ static LogicalResult verifyHeads(Operation *op, Value q, Value k, bool causal, s
   if (failed(verifyExtents(op)))
     return failure();
   // attention_c4
-  Extents e(q, k);
+  AttentionExtents e(q, k);
   if (causal && e.S < e.T)
     return op->emitOpError() << "columns of causal attention, expected at least " << e.T << " but got " << e.S;
   // attention_c5
@@ -75,7 +75,7 @@ FailureOrValues AttentionOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Va
 // scores = scale q k^T, masked; lse over columns; out = exp(scores - lse) v
 FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
   Type element = statisticsElement(elementOf(getQ()));
-  Extents e(getQ(), getK());
+  AttentionExtents e(getQ(), getK());
   int64_t shared = e.H / e.G;
   auto headsFirst = [&](Value value) -> Value {
     return TransposeOp::create(builder, makeCast(builder, value, element), builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
@@ -114,7 +114,7 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
 //===----------------------------------------------------------------------===//
 
 /// k or v with each head repeated for every head of q that shares it.
-static Value repeatHeads(ImplicitLocOpBuilder &builder, Value value, const Extents &e) {
+static Value repeatHeads(ImplicitLocOpBuilder &builder, Value value, const AttentionExtents &e) {
   Value groups = makeReshape(builder, value, {e.B, e.S, e.G, 1, e.D});
   Value repeated = BroadcastOp::create(builder, tensorOf({e.B, e.S, e.G, e.H / e.G, e.D}, elementOf(value)), groups);
   return makeReshape(builder, repeated, {e.B, e.S, e.H, e.D});
@@ -122,7 +122,7 @@ static Value repeatHeads(ImplicitLocOpBuilder &builder, Value value, const Exten
 
 // If there are more parts than heads of k and v, only the heads of q are split.
 FailureOrValues AttentionOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
-  Extents e(getQ(), getK());
+  AttentionExtents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
   auto op = AttentionOp::create(builder, getQ(), repeatHeads(builder, getK(), e), repeatHeads(builder, getV(), e),
@@ -132,7 +132,7 @@ FailureOrValues AttentionOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
 
 // The gradient of a shared head is the sum over the heads of q that share it.
 FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
-  Extents e(getQ(), getK());
+  AttentionExtents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
   auto op = AttentionGradOp::create(builder, getDout(), getQ(), repeatHeads(builder, getK(), e),
@@ -151,13 +151,13 @@ FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builde
 
 // Two products, and five operations of softmax for each unmasked pair of a row and a column.
 OpCost AttentionOp::getCost() {
-  Extents e(getQ(), getK());
+  AttentionExtents e(getQ(), getK());
   return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (4 * e.D + 5));
 }
 
 // Five products (the scores again, dv, dp, dq, dk); per pair subtract, exp, scale, subtract, multiply.
 OpCost AttentionGradOp::getCost() {
-  Extents e(getQ(), getK());
+  AttentionExtents e(getQ(), getK());
   return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5) + 2 * elementsOf(getQ()));
 }
 

@@ -6,6 +6,7 @@
 #include "passes/import/export/GraphImport.h"
 #include "passes/import/export/Initialize.h"
 #include "passes/import/export/Modules.h"
+#include "passes/import/export/Outputs.h"
 #include "passes/import/export/PlaceConstants.h"
 #include "passes/import/export/Recognize.h"
 
@@ -35,42 +36,28 @@ public:
         module(ModuleOp::create(builder.getLoc())), graphImport(builder, options.dropout) {}
 
   Result<ImportedArchive> run() {
-    SLUICE_RETURN_IF_ERROR(findLoss());
+    Result<std::string> loss = findLoss(program, options.loss);
+    if (!loss.isOk())
+      return inFile(loss.status());
+    if (!options.trainOnly) {
+      Result<std::vector<OutputSpec>> others = findOtherOutputs(program, *loss, options.outputs);
+      if (!others.isOk())
+        return inFile(others.status());
+      outputs = std::move(*others);
+    }
     SLUICE_RETURN_IF_ERROR(findTies());
     SLUICE_RETURN_IF_ERROR(beginFunction());
     SLUICE_RETURN_IF_ERROR(bindInputs());
     graphImport.run(program.graph, scope);
-    std::set<std::size_t> blocking = graphImport.alwaysBlocking;
-    const Tensor loss = graphImport.get(scope, lossName, blocking);
-    llvm::SmallVector<std::pair<std::string, Tensor>> writes;
-    for (const auto &[value, name] : states)
-      writes.emplace_back(name, graphImport.get(scope, value, blocking));
-    if (!blocking.empty())
-      return problems(blocking);
-    if (!loss)
-      return inputError(concat(archive->path(), ": output '", printable(lossName), "' is no result of the program"));
-    if (loss.constant)
-      return inputError(concat(archive->path(), ": the loss depends on no input and no parameter"));
-    builder.setLoc(builder.getUnknownLoc());
-    Value result = loss.value;
-    if (!cast<RankedTensorType>(result.getType()).getShape().empty())
-      result = model::ReshapeOp::create(
-          builder, RankedTensorType::get({}, cast<RankedTensorType>(result.getType()).getElementType()), result);
-    for (const auto &[name, tensor] : writes)
-      model::WriteOp::create(builder, FlatSymbolRefAttr::get(builder.getStringAttr(name)), StringAttr(),
-                             graphImport.materialize(tensor));
-    if (!cast<RankedTensorType>(result.getType()).getElementType().isF32())
-      result = model::CastOp::create(builder, RankedTensorType::get({}, builder.getF32Type()), result);
-    func::ReturnOp::create(builder, ValueRange{result});
-    function.setType(builder.getFunctionType(function.getArgumentTypes(), {result.getType()}));
-    function.setResultAttr(0, model::outputName, builder.getStringAttr("loss"));
-
-    recognize(function, graphImport);
-    if (const Status status = placeConstants(function, graphImport); !status.isOk())
-      return inFile(status);
-    IRRewriter rewriter(module->getContext());
-    (void)runRegionDCE(rewriter, function->getRegions());
-    SLUICE_RETURN_IF_ERROR(finishInputs());
+    SLUICE_RETURN_IF_ERROR(finishFunction(*loss));
+    for (func::FuncOp entry : llvm::to_vector(module->getOps<func::FuncOp>())) {
+      recognize(entry, graphImport);
+      if (const Status status = placeConstants(entry, graphImport); !status.isOk())
+        return inFile(status);
+      IRRewriter rewriter(module->getContext());
+      (void)runRegionDCE(rewriter, entry->getRegions());
+      SLUICE_RETURN_IF_ERROR(finishInputs(entry));
+    }
     removeUnusedParameters();
     if (options.initialize)
       if (const Status status = initializeByModule(module.get(), program.graph); !status.isOk())
@@ -78,7 +65,8 @@ public:
     const Modules modules(program.graph, options.blocks);
     for (const std::string &glob : modules.unmatched)
       report.warnings.push_back(concat("--blocks ", printable(glob), " matches no module"));
-    enclose(function, modules);
+    for (func::FuncOp entry : llvm::to_vector(module->getOps<func::FuncOp>()))
+      enclose(entry, modules);
     if (failed(verify(module.get())))
       return internalError("imported model that does not verify");
     if (graphImport.idleDropouts > 0 && graphImport.dropouts == 0)
@@ -116,17 +104,70 @@ private:
   ImplicitLocOpBuilder builder;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
-  /// The inputs before those of dropout.
-  unsigned dataInputs = 0;
   GraphImport graphImport;
   GraphImport::Scope scope;
-  std::string lossName;
+  /// Those that are not the loss.
+  std::vector<OutputSpec> outputs;
   /// Other names of a parameter to its first.
   std::map<std::string, std::string> ties;
   /// Names of values in the graph, and of the buffers that the forward writes.
   std::vector<std::pair<std::string, std::string>> states;
+  /// Of the micro-batch.
+  std::optional<std::int64_t> rows;
   ExportReport report;
-  Result<ImportedArchive> problems(const std::set<std::size_t> &blocking) {
+
+  /// Returns the loss and writes the states; other outputs get entry points of their own.
+  Status finishFunction(const std::string &lossName) {
+    std::set<std::size_t> blocking = graphImport.alwaysBlocking;
+    const Tensor loss = graphImport.get(scope, lossName, blocking);
+    llvm::SmallVector<std::pair<std::string, Tensor>> writes;
+    for (const auto &[value, name] : states)
+      writes.emplace_back(name, graphImport.get(scope, value, blocking));
+    if (!blocking.empty())
+      return problems(blocking);
+    if (!loss)
+      return inputError(concat(archive->path(), ": output '", printable(lossName), "' is no result of the program"));
+    if (loss.constant)
+      return inputError(concat(archive->path(), ": the loss depends on no input and no parameter"));
+    llvm::SmallVector<Value> results;
+    llvm::erase_if(outputs, [&](const OutputSpec &output) {
+      std::set<std::size_t> missing;
+      const Tensor value = graphImport.get(scope, output.value, missing);
+      if (value)
+        results.push_back(graphImport.materialize(value));
+      else
+        report.warnings.push_back(concat("output '", printable(output.name), "' is left out: ",
+                                         missing.empty() ? "it has no value" : whyOf(*missing.begin())));
+      return !value;
+    });
+    builder.setLoc(builder.getUnknownLoc());
+    Value result = loss.value;
+    const Type element = cast<RankedTensorType>(result.getType()).getElementType();
+    if (!cast<RankedTensorType>(result.getType()).getShape().empty())
+      result = model::ReshapeOp::create(builder, RankedTensorType::get({}, element), result);
+    for (const auto &[name, tensor] : writes)
+      model::WriteOp::create(builder, FlatSymbolRefAttr::get(builder.getStringAttr(name)), StringAttr(),
+                             graphImport.materialize(tensor));
+    if (!element.isF32())
+      result = model::CastOp::create(builder, RankedTensorType::get({}, builder.getF32Type()), result);
+    results.insert(results.begin(), result);
+    func::ReturnOp::create(builder, results);
+    const llvm::SmallVector<Type> types(ValueRange(results).getTypes());
+    function.setType(builder.getFunctionType(function.getArgumentTypes(), types));
+    if (failed(separateOutputs(function, outputs)))
+      return internalError("an op without a form outside training");
+    function.setResultAttr(0, model::outputName, builder.getStringAttr("loss"));
+    for (auto [output, type] : llvm::zip_equal(outputs, llvm::drop_begin(types)))
+      report.outputs.emplace_back(output.name, cast<RankedTensorType>(type));
+    return Status::ok();
+  }
+
+  std::string whyOf(std::size_t problem) const {
+    const Problem &found = graphImport.problems()[problem];
+    return concat("'", printable(found.op), "': ", found.why);
+  }
+
+  Status problems(const std::set<std::size_t> &blocking) {
     // The first problem in the order of the program is the message; the others are notes.
     Status status = Status::ok();
     for (std::size_t index : blocking) {
@@ -160,36 +201,6 @@ private:
   const TensorMeta *metaOf(const std::string &value) const {
     auto found = program.graph.tensors.find(value);
     return found == program.graph.tensors.end() ? nullptr : &found->second;
-  }
-
-  Status findLoss() {
-    // Of no dims, and of one element.
-    std::vector<const OutputSpec *> scalars, single;
-    std::string names;
-    for (const OutputSpec &output : program.outputs) {
-      const TensorMeta *meta = metaOf(output.value);
-      const std::string name = output.name.empty() ? output.value : output.name;
-      names += (names.empty() ? "'" : ", '") + printable(name) + "'";
-      if (name == (options.loss.empty() ? "loss" : options.loss)) {
-        if (!meta || !isFloat(meta->type) || llvm::any_of(meta->sizes, [](std::int64_t size) { return size != 1; }))
-          return inputError(
-              concat(archive->path(), ": output '", printable(name), "' is no scalar of floats, as a loss must be"));
-        lossName = output.value;
-        return Status::ok();
-      }
-      if (meta && isFloat(meta->type) && llvm::all_of(meta->sizes, [](std::int64_t size) { return size == 1; }))
-        (meta->sizes.empty() ? scalars : single).push_back(&output);
-    }
-    if (scalars.empty())
-      scalars = single;
-    if (options.loss.empty() && scalars.size() == 1) {
-      lossName = scalars.front()->value;
-      return Status::ok();
-    }
-    return inputError(concat(archive->path(), ": no output is the loss",
-                             options.loss.empty() ? "" : concat(": there is no '", options.loss, "'"),
-                             "; the outputs are ", names.empty() ? "none" : names))
-        .withNote("name it with --loss, or return {\"loss\": ...} from forward");
   }
 
   /// Parameters with the same bytes, read in the same way.
@@ -229,7 +240,6 @@ private:
     builder.setInsertionPointToEnd(module->getBody());
     llvm::SmallVector<Type> types;
     llvm::SmallVector<const InputSpec *> inputs;
-    std::optional<std::int64_t> rows;
     for (const InputSpec &input : program.inputs) {
       if (input.kind != InputSpec::Kind::user)
         continue;
@@ -265,7 +275,7 @@ private:
       storage->value = {body->getArgument(at), nullptr};
       graphImport.bind(scope, input->value, std::move(storage));
     }
-    const auto first = dataInputs = static_cast<unsigned>(inputs.size());
+    const auto first = static_cast<unsigned>(inputs.size());
     for (unsigned offset = 0; PortRole role : {PortRole::seed, PortRole::step, PortRole::row})
       function.setArgAttr(first + offset++, model::inputName, builder.getStringAttr(nameOf(role)));
     graphImport.seed = body->getArgument(first);
@@ -371,18 +381,19 @@ private:
   }
 
   /// Removes inputs that nothing reads; the others have equally many rows.
-  Status finishInputs() {
-    std::optional<std::int64_t> rows;
-    for (unsigned index = function.getNumArguments(); index-- > 0;) {
-      BlockArgument argument = function.getArgument(index);
+  Status finishInputs(func::FuncOp entry) {
+    for (unsigned index = entry.getNumArguments(); index-- > 0;) {
+      BlockArgument argument = entry.getArgument(index);
       if (argument.use_empty()) {
-        if (failed(function.eraseArgument(index)))
+        if (failed(entry.eraseArgument(index)))
           return internalError("an argument that cannot be erased");
         continue;
       }
       const auto type = cast<RankedTensorType>(argument.getType());
-      const std::string name = function.getArgAttrOfType<StringAttr>(index, model::inputName).str();
-      if (index >= dataInputs)
+      const std::string name = entry.getArgAttrOfType<StringAttr>(index, model::inputName).str();
+      const bool isOfData = !entry.getArgAttr(index, model::valuesName) &&
+                            !isDeclaredByModel(impliedPortRole(PortDirection::input, name));
+      if (!isOfData)
         continue;
       if (type.getRank() == 0 || (rows && type.getShape().front() != *rows))
         return inputError(concat(archive->path(), ": input '", printable(name), "' has the shape [",
@@ -391,7 +402,7 @@ private:
       rows = type.getShape().front();
       const auto tokens = options.tokens.find(name);
       if (const std::int64_t limit = tokens != options.tokens.end() ? tokens->second : limitOf(argument); limit > 0)
-        function.setArgAttr(index, model::limitName, builder.getI64IntegerAttr(limit));
+        entry.setArgAttr(index, model::limitName, builder.getI64IntegerAttr(limit));
     }
     module.get()->setAttr(model::batchName, builder.getI64IntegerAttr(rows.value_or(1)));
     return Status::ok();

@@ -30,6 +30,10 @@ struct ExportOptions {
   std::string loss;
   /// Inputs that are tokens, with the size of their vocabulary: they are read as 32-bit integers below it.
   std::map<std::string, std::int64_t> tokens;
+  /// Values that become outputs besides those of the module (Outputs.h).
+  std::vector<std::string> outputs;
+  /// Leaves out the entry points of outputs other than the loss.
+  bool trainOnly = false;
   /// Globs of the modules that are blocks; none: the rule of Modules.h.
   std::vector<std::string> blocks;
   /// Replaces the rate of every dropout.

@@ -37,7 +37,9 @@ static std::int64_t bytesOf(Type type) {
 void ExportReport::describe(ModuleOp module) {
   std::map<std::string, std::int64_t> computing;
   std::map<std::pair<std::string, std::string>, MissedComposite> found;
-  module.walk([&](Operation *op) {
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<func::FuncOp>(op) && model::entryOf(op) != EntryKind::train)
+      return WalkResult::skip();
     std::string name = op->getName().stripDialect().str();
     if (auto attention = dyn_cast<model::AttentionOp>(op))
       name += attention.getWindow() ? " with a window" : attention.getCausal() ? ", causal" : " to all keys";
@@ -61,7 +63,7 @@ void ExportReport::describe(ModuleOp module) {
       ++composites[name];
     }
     if (op->getNumOperands() == 0 || op->getNumResults() == 0 || isa<model::ReshapeOp, model::TransposeOp>(op))
-      return;
+      return WalkResult::advance();
     const std::string place = placeOf(op);
     ++computing[place];
     if (const llvm::StringRef composite = compositeAround(op); !composite.empty()) {
@@ -72,6 +74,7 @@ void ExportReport::describe(ModuleOp module) {
       ++each.count;
       each.bytes += bytesOf(op->getResult(0).getType());
     }
+    return WalkResult::advance();
   });
   for (auto &[key, each] : found) {
     each.launches = computing[each.place];
@@ -89,6 +92,9 @@ std::vector<std::string> ExportReport::lines() const {
              blocks.empty() ? ""
                             : concat(": ", printable(blocks.front()),
                                      blocks.size() > 1 ? concat(" to ", printable(blocks.back())) : ""))};
+  for (const auto &[name, type] : outputs)
+    lines.push_back(concat("output      ", printable(name), ", ", formatShape(type.getShape()), ": ",
+                           formatBytes(static_cast<std::uint64_t>(bytesOf(type)))));
   for (const auto &[name, count] : composites)
     lines.push_back(concat(padLeft(concat(count), 10), "  ", name));
   for (const MissedComposite &each : missed)
@@ -110,12 +116,17 @@ llvm::json::Value ExportReport::json() const {
                                       {"count", each.count},
                                       {"bytes", each.bytes},
                                       {"launches", each.launches}});
+  llvm::json::Array others;
+  for (const auto &[name, type] : outputs)
+    others.push_back(
+        llvm::json::Object{{"name", name}, {"shape", llvm::json::Array(type.getShape())}, {"bytes", bytesOf(type)}});
   return llvm::json::Object{
       {"parameters",
        llvm::json::Object{{"count", parameters}, {"elements", elements}, {"frozen", frozen}, {"ties", ties}}},
       {"states", states},
       {"constants", llvm::json::Object{{"count", constants}, {"bytes", constantBytes}}},
       {"blocks", llvm::json::Array(blocks)},
+      {"outputs", std::move(others)},
       {"composites", std::move(counts)},
       {"missed", std::move(rest)},
       {"warnings", llvm::json::Array(warnings)}};

@@ -31,11 +31,13 @@ struct ExportReport {
   /// By the name of the op, with the kind of attention.
   std::map<std::string, std::int64_t> composites;
   std::vector<MissedComposite> missed;
+  /// The outputs that are not the loss, with their types.
+  std::vector<std::pair<std::string, mlir::RankedTensorType>> outputs;
   std::int64_t constants = 0, constantBytes = 0;
   /// What may be a mistake of the user.
   std::vector<std::string> warnings;
 
-  /// Counts the ops, parameters and constants of the module.
+  /// Counts the ops and constants of the training step, and the parameters of the module.
   void describe(mlir::ModuleOp module);
   std::vector<std::string> lines() const;
   llvm::json::Value json() const;

@@ -97,12 +97,12 @@ TEST(Generate, Faults) {
   more.change().entries[0]->inputs[1]->role = plan::PortRole::data;
   options.temperature = 1;
   expectError(checkGenerate(more.plan(), options), StatusCode::refused,
-              "input 'mask' of entry point 'logits', expected only 'tokens'");
+              "entry point 'logits' reads 'tokens' and 'mask', expected one input, the tokens");
   PlanBuilder empty({{"shard", 1}});
   expectError(checkGenerate(empty.plan, options), StatusCode::input, "the plan has no entry point 'logits'");
   empty.entry("logits");
   expectError(checkGenerate(empty.plan, options), StatusCode::refused,
-              "entry point 'logits' needs ports for i32 tokens of two dims");
+              "entry point 'logits' needs an input of integers [rows, length]");
 }
 
 TEST(Trace, HasChromesFormat) {

@@ -1,0 +1,15 @@
+//===- Evaluation.h - a training function outside training ---------------------------------===//
+#ifndef SLUICE_DIALECT_MODEL_EVALUATION_H
+#define SLUICE_DIALECT_MODEL_EVALUATION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace sluice::model {
+
+/// Changes an entry point: ops compute what they do outside training (EvaluationOpInterface), no state is written, and
+/// inputs that only training needs are removed. Failure if an op reported an error.
+llvm::LogicalResult makeEvaluation(mlir::func::FuncOp function);
+
+} // namespace sluice::model
+
+#endif // SLUICE_DIALECT_MODEL_EVALUATION_H
