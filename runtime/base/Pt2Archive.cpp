@@ -66,9 +66,11 @@ bool Pt2Tensor::isContiguous() const {
 
 Status Pt2Archive::error(const std::string &message) const { return {code, concat(path(), ": ", message)}; }
 
-Result<Pt2Archive> Pt2Archive::open(const std::string &path, StatusCode code) {
+std::string Pt2Archive::programEntry() const { return concat(root, "models/", name, ".json"); }
+
+Result<Pt2Archive> Pt2Archive::open(const std::string &path, StatusCode code, std::string_view program) {
   SLUICE_ASSIGN_OR_RETURN(ZipFile zip, ZipFile::open(path, code));
-  Pt2Archive archive(std::move(zip), code);
+  Pt2Archive archive(std::move(zip), code, program);
   // The root folder has the file's name at the time of saving.
   std::size_t roots = 0;
   bool isOlder = false;
@@ -89,15 +91,24 @@ Result<Pt2Archive> Pt2Archive::open(const std::string &path, StatusCode code) {
   SLUICE_ASSIGN_OR_RETURN(const std::string order, archive.zip.read(archive.root + "byteorder", 16));
   if (order != "little")
     return archive.error(concat("byte order, expected 'little' but got '", printable(order), "'"));
-  SLUICE_RETURN_IF_ERROR(
-      archive.readList(archive.root + "data/weights/model_weights_config.json", archive.root + "data/weights/"));
-  const std::string constants = archive.root + "data/constants/model_constants_config.json";
+  SLUICE_RETURN_IF_ERROR(archive.readList(concat(archive.root, "data/weights/", program, "_weights_config.json"),
+                                          archive.root + "data/weights/"));
+  const std::string constants = concat(archive.root, "data/constants/", program, "_constants_config.json");
   if (archive.zip.find(constants))
     SLUICE_RETURN_IF_ERROR(archive.readList(constants, archive.root + "data/constants/"));
   return archive;
 }
 
-Result<std::string> Pt2Archive::program() const { return zip.read(root + std::string(programName), largestProgram); }
+std::vector<std::string> Pt2Archive::programs() const {
+  const std::string folder = root + "models/";
+  std::vector<std::string> names;
+  for (const auto &[entry, _] : zip.entries())
+    if (entry.starts_with(folder) && entry.ends_with(".json"))
+      names.push_back(entry.substr(folder.size(), entry.size() - folder.size() - std::string_view(".json").size()));
+  return names;
+}
+
+Result<std::string> Pt2Archive::program() const { return zip.read(programEntry(), largestProgram); }
 
 const Pt2Tensor *Pt2Archive::find(std::string_view name) const {
   const auto found = list.find(name);

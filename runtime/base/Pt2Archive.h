@@ -48,10 +48,13 @@ struct Pt2Tensor {
 
 class Pt2Archive {
 public:
-  /// Reads and checks the lists. An archive that is refused is an error with `code`.
-  static Result<Pt2Archive> open(const std::string &path, StatusCode code);
+  /// Reads and checks the lists of a program, by default that which torch.export.save writes. An archive that is
+  /// refused is an error with `code`.
+  static Result<Pt2Archive> open(const std::string &path, StatusCode code, std::string_view program = "model");
 
   const std::string &path() const { return zip.path(); }
+  /// The names of the programs in the archive.
+  std::vector<std::string> programs() const;
   /// The JSON of the program.
   Result<std::string> program() const;
   /// Parameters and buffers, and constants, by qualified name.
@@ -62,7 +65,8 @@ public:
   Status read(const Pt2Tensor &tensor, std::uint64_t offset, std::span<std::byte> out) const;
 
 private:
-  Pt2Archive(ZipFile zip, StatusCode code) : zip(std::move(zip)), code(code) {}
+  Pt2Archive(ZipFile zip, StatusCode code, std::string_view name) : zip(std::move(zip)), code(code), name(name) {}
+  std::string programEntry() const;
   Status readList(const std::string &name, const std::string &folder);
   /// Damage is an error. `tensor.readable` has the reason why a well-formed tensor cannot be read.
   Status readTensor(const std::string &name, const nlohmann::json &fields, const std::string &folder,
@@ -71,6 +75,8 @@ private:
 
   ZipFile zip;
   StatusCode code;
+  /// Of the program.
+  std::string name;
   /// The root folder, with a slash.
   std::string root;
   std::map<std::string, Pt2Tensor, std::less<>> list;

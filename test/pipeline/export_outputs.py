@@ -94,4 +94,42 @@ def named_outputs():
     expect_equal(sorted(functions(model)), ["train_step"], "entry points of a module that returns its loss")
 
 
+def scaled(factor, keep_loss=True, width=4):
+    """loss = mean(factor x w), and the output `y`."""
+    archive = Archive()
+    x, w = archive.input("x", [2, width]), archive.parameter("w", [width], payload=f"weight_of_{width}")
+    y = archive.op("mul.Tensor", [2, width], self=archive.op("mul.Tensor", [2, width], self=x, other=w), other=factor)
+    archive.output(archive.op("mean.default", [], self=y) if keep_loss else y, "loss" if keep_loss else "z")
+    archive.output(y, "y")
+    return archive
+
+
+def with_program(archive, other, name="eval"):
+    """Two programs in one archive, as torch's package_pt2 writes them."""
+    added = {f"models/{name}.json": json.dumps(other.model()), f"data/weights/{name}_weights_config.json": json.dumps({"config": other.weights}),
+             **{f"data/weights/{key}": data for key, data in other.payloads.items()}}
+    return archive.save(SCRATCH / f"program-{next(numbers)}.pt2", entries=lambda files: files.update(added))
+
+
+@test
+def a_program_for_evaluation():
+    model, _ = imported(with_program(scaled(2.0), scaled(3.0)))
+    expect_equal(functions(model), {"train_step": ({"x": "2x4xf32"}, {"loss": "f32"}), "eval_step": ({"x": "2x4xf32"}, {"loss": "f32"}), "forward": ({"x": "2x4xf32"}, {"y": "2x4xf32"})},
+                 "entry points")
+    factors = re.findall(r"factor = ([\d.e+]+)", model.read_text())
+    expect_equal([float(each) for each in factors], [2.0, 3.0, 3.0], "factors of train_step, eval_step and forward")
+    rows = SCRATCH / "rows.safetensors"
+    rows.write_bytes(join_safetensors({"x": {"dtype": "F32", "shape": [2, 4], "data_offsets": [0, 32]}}, struct.pack("<8f", *range(1, 9))))
+    plan = Plan(model).check()
+    done = run("sluice-train", plan.path, "--init", model.with_suffix(".safetensors"), "--eval-data", rows, "--steps", 0)
+    loss = 3 * sum(x * 0.01 * (i % 4 + 1) for i, x in enumerate(range(1, 9))) / 8
+    expect(re.search(rf"{loss:.4f}", done.stdout), f"expected the loss {loss} in {done.stdout}")
+    for other, text in ((scaled(3.0, keep_loss=False), "no output is the loss"), (scaled(3.0, width=6), "'w' has another type than in the training program")):
+        done = try_run("sluice-import", "export", with_program(scaled(2.0), other), "-o", SCRATCH / "none.mlir")
+        expect(done.returncode == 1 and text in done.stderr and "this is about the program 'eval' of the archive" in done.stderr, done.stderr)
+    model, done = imported(with_program(scaled(2.0), scaled(3.0), "decode"))
+    expect("warning: the program 'decode' of the archive is not read, only 'model' and 'eval'" in done.stderr, done.stderr)
+    expect_equal(sorted(functions(model)), ["forward", "train_step"], "entry points without the program")
+
+
 main(no_empty_loops=True)
