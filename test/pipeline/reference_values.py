@@ -172,6 +172,10 @@ def types_of_units():
         for output in ((None,) * 3, ("f32", None, "f32"), (None, half, None)):
             expect_step(["mesh.shard=4"], (half, "f32", half), (half, half, "f32"), output)
         expect_step(["mesh.shard=4"], (half, "f32", half), (half, half, "f32"), (None, half, None), ["recompute.policy=block"])
+        # An output in a type that neither its unit nor the next one has: without its cast the loss is different.
+        types = ("f32",) * MLPS, ("f32",) * MLPS
+        _, loss, _ = expect_step(["mesh.shard=4"], *types, (half, None, half))
+        expect(loss != step(*types, (None,) * MLPS)[0], f"{half}: expected a loss that casts of outputs change but got {loss}")
 
 
 @test
