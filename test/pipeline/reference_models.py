@@ -3,7 +3,7 @@
 import random
 
 from checkpoint import train_with_states
-from parity import ADAM, ONE, parity, same_states
+from parity import ADAM, ONE, close, parity, same_states
 from sluice import *
 
 
@@ -149,6 +149,26 @@ def model_without_inputs():
     expect(all(a > b for a, b in itertools.pairwise(alone.loss)), f"expected a loss that falls but got {alone.loss}")
     for mesh in (["mesh.shard=2"], ["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
         expect_near_runs(train(Plan(model, mesh + sgd), steps=5), alone, 1e-6, f"{mesh}", weights=1e-6)
+
+
+@test
+def square_weight_on_any_number_of_ranks():
+    """A linear layer of 3 x 3 without bias and the sum of its outputs, after a step of SGD at rate 0.1, by formula: the gradient of each row of the
+    weight is the mean of the ranks' inputs."""
+    weight, row = "tensor<3x3xf32>", "tensor<1x3xf32>"
+    body = "\n".join([f"%y = model.matmul %in0, %w {{transpose_rhs}} : ({row}, {weight}) -> {row}",
+                      f"%loss = model.reduce_sum %y {{dims = array<i64: 0, 1>}} : ({row}) -> tensor<f32>"])
+    model = write_model("square", 1, {"w": (3, 3)}, {"x": (1, 3)}, body)
+    start = [i / 4 for i in range(9)]
+    init = write_tensors(SCRATCH / "square.safetensors", {"w": ([3, 3], start)})
+    for ranks in (1, 2, 3, 4, 5, 8):
+        rows = [[rank + 1 + i / 2 for i in range(3)] for rank in range(ranks)]
+        data = write_tensors(SCRATCH / f"rows-{ranks}.safetensors", {"x": ([ranks, 3], list(itertools.chain(*rows)))})
+        found = train(Plan(model, [f"mesh.shard={ranks}", "optimizer.name=sgd", "optimizer.lr=0.1"]), "--init", init, steps=1, data=data)
+        mean = [sum(each[i] for each in rows) / ranks for i in range(3)]
+        expect(close(found.loss, [sum(start[3 * o + i] * mean[i] for o in range(3) for i in range(3))]), f"{ranks} ranks: loss {found.loss}")
+        wanted = [w - 0.1 * mean[i % 3] for i, w in enumerate(start)]
+        expect(close(tensors(found.weights)["w"], wanted), f"{ranks} ranks: weight, expected {wanted} but got {tensors(found.weights)['w']}")
 
 
 @test
