@@ -256,14 +256,37 @@ SAC_PEAK, SAC_RANKS = 2_583_888_896, 4
 
 
 def sac_model():
-    return zoo("transformer", "layers=4", "heads=12", "dim=768", "vocab=8192", "max_sequence=1024", "sequence=1024", "batch=8", "dropout=0", "tied=false")
+    return zoo("transformer", "layers=4", "heads=12", "dim=768", "vocab=8192", "max_sequence=1024", "sequence=1024", "batch=8", "dropout=0")
+
+
+@test
+def baseline_of_sac_ilp():
+    """The reference's peak, to the byte: our account of the forward, and what it does not count. The reference adds the live activations after the
+    forward and the largest temporaries of the backward, although the two are not live at the same time."""
+    plan = Plan(sac_model(), ["optimizer.name=adam"])
+    points = {(point["iteration"], point["name"]): point["bytes"] for point in memory(plan, "--account", "fsdp2")["points"]}
+    sizes = {unit["name"]: unit["bytes"] for unit in plan.description["units"]}
+    layers, vocabulary, positions, width, rows = 4, 8192, 1024, 768, 8 * 1024
+    hidden, logits = rows * width * F32, rows * vocabulary * F32
+    # The root is gathered at the end of the forward, which on one rank is a copy.
+    forward = points[0, "after_forward"] - points[0, "start"] - sizes["root"]
+    uncounted = {
+        "masks of dropout, of the embedding and two in each block": (1 + 2 * layers) * rows * width,
+        "seed and offset of dropout in attention, of 512 bytes each": 2 * layers * 512,
+        "positions as i64": positions * 8,
+        "logits of the iteration before, which the training loop holds": logits,
+    }
+    # The backward of the last feed-forward layer: cotangents of the residual, of the layer's result and of its hidden values, which are four times as
+    # wide; the gradients of its second product, and that of the logits' product, to which the embedding's will be added.
+    backward = (1 + 1 + 4) * hidden + (4 * width * width + width) * F32 + vocabulary * width * F32
+    expect_equal(sum(sizes.values()) + forward + sum(uncounted.values()) + backward, SAC_PEAK, "bytes of the reference's peak")
 
 
 @test
 def blocks_within_the_budgets_of_sac_ilp():
     """The reference's account of a rank: activations, its part of parameters and gradients, and three times the largest unit. By it nothing is
-    recomputed at 2.4 GiB, at least three of the four blocks are at 1.6 GiB (the reference's solver recomputes parts of all four), and 0.8 GiB is
-    too little. The best choice for a plan of Sluice: no block at 2.4 GiB, all four at 1.6 GiB, and a plan of 0.8 GiB too."""
+    recomputed at 2.4 GiB, at least two of the four blocks are at 1.6 GiB (the reference's solver recomputes parts of all four), and 0.8 GiB is
+    too little. The best choice for a plan of Sluice: no block at 2.4 GiB, three at 1.6 GiB, and a plan of 0.8 GiB too."""
     model, chosen = sac_model(), {}
     for gib in (2.4, 1.6, 0.8):
         path = SCRATCH / "decisions.json"
@@ -283,10 +306,10 @@ def blocks_within_the_budgets_of_sac_ilp():
     discardable = [a - b for a, b in zip(kept, inputs)]
     expect(least <= 2.4 * 2**30, f"2.4 GiB: the reference's account has {least} bytes")
     missing = least - 1.6 * 2**30
-    expect(sum(discardable) > missing > sum(sorted(discardable)[-2:]), f"1.6 GiB: {missing} bytes too many, blocks of {discardable}")
+    expect(sum(discardable) > missing > max(discardable), f"1.6 GiB: {missing} bytes too many, blocks of {discardable}")
     expect(least - sum(discardable) > 0.8 * 2**30, f"0.8 GiB: {least} bytes, blocks of {discardable}")
     expect_equal(chosen[2.4], (["none"] * 4, 0), "2.4 GiB")
-    expect_equal(chosen[1.6][0], ["selective"] * 4, "1.6 GiB")
+    expect_equal(sorted(chosen[1.6][0]), ["none"] + ["selective"] * 3, "1.6 GiB")
     expect(chosen[2.4][1] < chosen[1.6][1] < chosen[0.8][1] and "none" not in chosen[0.8][0], f"choices {chosen}")
 
 

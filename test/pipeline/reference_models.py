@@ -2,9 +2,9 @@
 
 import random
 
-from parity import ONE, parity
+from checkpoint import train_with_states
+from parity import ADAM, ONE, close, parity, same_states
 from sluice import *
-
 
 
 def typed(shape):
@@ -12,9 +12,11 @@ def typed(shape):
 
 
 def write_model(name, batch, parameters, inputs, body):
-    """A module with one entry point that returns %loss. Parameters and inputs: name to shape."""
+    """A module with one entry point that returns %loss. Parameters and inputs: name to shape; tokens, one in each row, to their limit."""
     path = SCRATCH / f"{name}.mlir"
-    arguments = ", ".join(f'%in{i}: {typed(shape)} {{model.input = "{given}"}}' for i, (given, shape) in enumerate(inputs.items()))
+    arguments = ", ".join(f'%in{i}: {typed(shape)} {{model.input = "{given}"}}' if isinstance(shape, tuple) else
+                          f'%in{i}: tensor<{batch}xi32> {{model.input = "{given}", model.limit = {shape} : i64}}'
+                          for i, (given, shape) in enumerate(inputs.items()))
     reads = [f"%{parameter.replace('.', '_')} = model.read @{parameter} : {typed(shape)}" for parameter, shape in parameters.items()]
     path.write_text("\n".join(
         [f'module attributes {{model.batch = {batch} : i64, model.name = "{name}"}} {{',
@@ -37,16 +39,21 @@ def write_tensors(path, given):
 DIM, VOCABULARY, ROWS, CHUNKS = 8, 12, 8, 4
 
 
-def chunked_loss(chunks):
-    """A layer, then a norm and a head, which is used once for each of these chunks of the rows: the sum of squared logits."""
+def chunked_loss(chunks, tied=False):
+    """A layer, then a norm and a head, which is used once for each of these chunks of the rows: the sum of squared logits. If it is tied, the head is
+    also the embedding of tokens, and the layer reads their rows."""
     x, weight, norm, head = f"tensor<{ROWS}x{DIM}xf32>", f"tensor<{DIM}x{DIM}xf32>", f"tensor<{DIM}xf32>", f"tensor<{VOCABULARY}x{DIM}xf32>"
     size = ROWS // CHUNKS
     part, logits = f"tensor<{size}x{DIM}xf32>", f"tensor<{size}x{VOCABULARY}xf32>"
-    lines = ["// reads in blocks", f'%hidden = model.block "layer" -> {x} {{', f"%w = model.read @layer.weight : {weight}",
-             f"%product = model.matmul %in0, %w {{transpose_rhs}} : ({x}, {weight}) -> {x}", f"model.yield %product : {x}", "}",
-             f'%normal = model.block "norm" -> {x} {{', f"%scale = model.read @norm.weight : {norm}",
-             f"%y, %rstd = model.rms_norm %hidden, %scale {{epsilon = 1.0e-5 : f64}} : ({x}, {norm}) -> ({x}, tensor<{ROWS}xf32>)",
-             f"model.yield %y : {x}", "}"]
+    lines = ["// reads in blocks"]
+    if tied:
+        lines += [f'%words = model.block "embedding" -> {x} {{', f"%e = model.read @head.weight : {head}",
+                  f"%rows = model.embedding %e, %in0 : ({head}, tensor<{ROWS}xi32>) -> {x}", f"model.yield %rows : {x}", "}"]
+    lines += [f'%hidden = model.block "layer" -> {x} {{', f"%w = model.read @layer.weight : {weight}",
+              f"%product = model.matmul %{'words' if tied else 'in0'}, %w {{transpose_rhs}} : ({x}, {weight}) -> {x}", f"model.yield %product : {x}", "}",
+              f'%normal = model.block "norm" -> {x} {{', f"%scale = model.read @norm.weight : {norm}",
+              f"%y, %rstd = model.rms_norm %hidden, %scale {{epsilon = 1.0e-5 : f64}} : ({x}, {norm}) -> ({x}, tensor<{ROWS}xf32>)",
+              f"model.yield %y : {x}", "}"]
     total = None
     for c in chunks:
         lines += [f"%part{c} = model.slice %normal {{limit = array<i64: {(c + 1) * size}, {DIM}>, start = array<i64: {c * size}, 0>, "
@@ -58,8 +65,9 @@ def chunked_loss(chunks):
         lines += [f"%sum{c} = model.add {total}, %loss{c} : (tensor<f32>, tensor<f32>) -> tensor<f32>"] if total else []
         total = f"%sum{c}" if total else f"%loss{c}"
     lines.append(f"%loss = model.scale {total} {{factor = 0.5 : f64}} : (tensor<f32>) -> tensor<f32>")
-    return write_model("chunks" + "".join(map(str, chunks)), ROWS, {"layer.weight": (DIM, DIM), "norm.weight": (DIM,), "head.weight": (VOCABULARY, DIM)},
-                       {"x": (ROWS, DIM)}, "\n".join(lines))
+    return write_model(("tied-" if tied else "") + "chunks" + "".join(map(str, chunks)), ROWS,
+                       {"layer.weight": (DIM, DIM), "norm.weight": (DIM,), "head.weight": (VOCABULARY, DIM)},
+                       {"tokens": VOCABULARY} if tied else {"x": (ROWS, DIM)}, "\n".join(lines))
 
 
 TOGETHER = 'sharding.units={layer=["layer"], output=["norm", "head"]}'
@@ -85,7 +93,7 @@ def one_module_of_a_unit_used_per_chunk():
 
 @test
 def chunks_against_one_rank():
-    """Resharding by unit, micro-batches that reduce, and a head that is also the embedding of the unit's first module."""
+    """Resharding by unit, and micro-batches that reduce."""
     policies = [f"sharding.reshard_after_forward={after}" for after in ("true", "false", '{output=false, "*"=true}', '{output=true, "*"=false}')]
     model = chunked_loss(range(CHUNKS))
     for microbatches in (1, 3):
@@ -94,6 +102,25 @@ def chunks_against_one_rank():
     for precision in (["precision.compute=bf16"], ["precision.compute=bf16", "precision.reduce=bf16"], ["precision.compute=f16", "precision.loss_scale=16"]):
         recipe = ["mesh.shard=2"] + precision
         expect_same_bits(train(Plan(model, recipe + [TOGETHER])), train(Plan(model, recipe)), f"{precision}: one unit or two")
+
+
+@test
+def tied_head_per_chunk_against_one_rank():
+    """The unit has the embedding too, whose weight is the head's: its gradient is the sum of all chunks and of the embedding, and is reduced once.
+    Parameters and running means of gradients after each of ten steps are those of one rank."""
+    together = 'sharding.units={layer=["layer"], output=["embedding", "norm", "head"]}'
+    policies = [f"sharding.reshard_after_forward={after}" for after in ("true", "false", '{output=false, "*"=true}', '{output=true, "*"=false}')]
+    model = chunked_loss(range(CHUNKS), tied=True)
+    plan = Plan(model, ["mesh.shard=2", together])
+    expect_equal({unit["name"]: sorted(p["name"] for p in unit["parameters"]) for unit in plan.description["units"]},
+                 {"root": [], "layer": ["layer.weight"], "output": ["head.weight", "norm.weight"]}, "parameters of units")
+    expect_equal(plan.count("reduce_scatter", unit="output"), 1, "reductions of the unit")
+    for ranks, microbatches in ((2, 1), (2, 3), (4, 1)):
+        one = train_with_states(Plan(model, [f"gradient.microbatches={ranks * microbatches}"] + ADAM), steps=10)
+        recipes = [[policy, f"recompute.policy={recompute}"] for policy in policies for recompute in ("none", "block")]
+        for recipe in recipes + ([["gradient.sync=every"]] if microbatches > 1 else []):
+            recipe = [f"mesh.shard={ranks}", f"gradient.microbatches={microbatches}", together] + recipe
+            same_states(train_with_states(Plan(model, recipe + ADAM), steps=10), one, f"{recipe}")
 
 
 @test
@@ -122,6 +149,26 @@ def model_without_inputs():
     expect(all(a > b for a, b in itertools.pairwise(alone.loss)), f"expected a loss that falls but got {alone.loss}")
     for mesh in (["mesh.shard=2"], ["mesh.shard=4"], ["mesh.replicate=2", "mesh.shard=2"]):
         expect_near_runs(train(Plan(model, mesh + sgd), steps=5), alone, 1e-6, f"{mesh}", weights=1e-6)
+
+
+@test
+def square_weight_on_any_number_of_ranks():
+    """A linear layer of 3 x 3 without bias and the sum of its outputs, after a step of SGD at rate 0.1, by formula: the gradient of each row of the
+    weight is the mean of the ranks' inputs."""
+    weight, row = "tensor<3x3xf32>", "tensor<1x3xf32>"
+    body = "\n".join([f"%y = model.matmul %in0, %w {{transpose_rhs}} : ({row}, {weight}) -> {row}",
+                      f"%loss = model.reduce_sum %y {{dims = array<i64: 0, 1>}} : ({row}) -> tensor<f32>"])
+    model = write_model("square", 1, {"w": (3, 3)}, {"x": (1, 3)}, body)
+    start = [i / 4 for i in range(9)]
+    init = write_tensors(SCRATCH / "square.safetensors", {"w": ([3, 3], start)})
+    for ranks in (1, 2, 3, 4, 5, 8):
+        rows = [[rank + 1 + i / 2 for i in range(3)] for rank in range(ranks)]
+        data = write_tensors(SCRATCH / f"rows-{ranks}.safetensors", {"x": ([ranks, 3], list(itertools.chain(*rows)))})
+        found = train(Plan(model, [f"mesh.shard={ranks}", "optimizer.name=sgd", "optimizer.lr=0.1"]), "--init", init, steps=1, data=data)
+        mean = [sum(each[i] for each in rows) / ranks for i in range(3)]
+        expect(close(found.loss, [sum(start[3 * o + i] * mean[i] for o in range(3) for i in range(3))]), f"{ranks} ranks: loss {found.loss}")
+        wanted = [w - 0.1 * mean[i % 3] for i, w in enumerate(start)]
+        expect(close(tensors(found.weights)["w"], wanted), f"{ranks} ranks: weight, expected {wanted} but got {tensors(found.weights)['w']}")
 
 
 @test

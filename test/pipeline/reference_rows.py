@@ -22,7 +22,10 @@ def uneven_shards_in_one_unit():
 def largest_dim():
     for sizes in (("in=16", "hidden=32", "out=8"), ("in=16", "hidden=16", "out=8")):
         parity(zoo("linear-relu-linear", *sizes, "batch=4"), ["mesh.shard=4", "sharding.units=root"], 4, [["sharding.dim=largest"]])
-    parity(zoo("transformer", "layers=3", "dropout=0"), ["mesh.shard=4"], 4, [["sharding.dim=largest"]])
+    model = zoo("transformer", "layers=3", "dropout=0")
+    parity(model, ["mesh.shard=4"], 4, [["sharding.dim=largest"]])
+    for name, parameter in Plan(model, ["mesh.shard=4", "sharding.dim=largest"]).parameters().items():
+        expect_equal(parameter["dim"], parameter["shape"].index(max(parameter["shape"])), f"'{name}' of {parameter['shape']}: sharded dim")
     parity(zoo("mlp", "dim=4"), ["mesh.shard=2"], 2, [['sharding.dim={"*.weight"=1}']])
 
 

@@ -46,12 +46,16 @@ class Product:
         self.outputs = [[max(rounded(total([a * w for a, w in zip(x, row)] + [rounded(b, dtype)]), dtype), 0.0) for row, b in zip(self.weight, bias)]
                         for x in inputs]
 
-    def backward(self, cotangents, reduce):
-        """The gradients of weight and bias in the type of the reduction, and the cotangents of the inputs."""
+    def backward(self, cotangents, reduce, narrow):
+        """The gradients of weight and bias in the type of the reduction, and the cotangents of the inputs. `narrow`: gradients are rounded to the
+        product's type first."""
+        def gradient(terms):
+            return rounded(rounded(total(terms), self.dtype) if narrow else total(terms), reduce)
+
         passed = [[c if y > 0 else 0.0 for c, y in zip(row, out)] for row, out in zip(cotangents, self.outputs)]
         columns = range(len(passed[0]))
-        weight = [[rounded(total(c[o] * x[i] for c, x in zip(passed, self.inputs)), reduce) for i in range(len(self.inputs[0]))] for o in columns]
-        bias = [rounded(total(c[o] for c in passed), reduce) for o in columns]
+        weight = [[gradient(c[o] * x[i] for c, x in zip(passed, self.inputs)) for i in range(len(self.inputs[0]))] for o in columns]
+        bias = [gradient(c[o] for c in passed) for o in columns]
         return weight, bias, [[rounded(total(row[o] * self.weight[o][i] for o in columns), self.dtype) for i in range(len(self.inputs[0]))] for row in passed]
 
 
@@ -63,8 +67,9 @@ def reduced(values, dtype):
 
 
 @functools.cache
-def step(compute, reduce, output):
-    """The loss and the parameters after a step; types by MLP. `output`: types to which the outputs of MLPs are cast, None for none."""
+def step(compute, reduce, output, narrow=False):
+    """The loss and the parameters after a step; types by MLP. `output`: types to which the outputs of MLPs are cast, None for none. `narrow`: a gradient is
+    rounded to the type of its product before that of the reduction."""
     start, rows = draw()
     losses, gradients = [], []
     for rank in range(RANKS):
@@ -84,7 +89,7 @@ def step(compute, reduce, output):
             if k != last:
                 cotangents = [[rounded(v, compute[k]) for v in row] for row in cotangents]
             last = k
-            weight, gradient[name + ".bias"], cotangents = product.backward(cotangents, reduce[k])
+            weight, gradient[name + ".bias"], cotangents = product.backward(cotangents, reduce[k], narrow)
             gradient[name + ".weight"] = list(itertools.chain(*weight))
         gradients.append(gradient)
     after = {}
@@ -167,6 +172,30 @@ def types_of_units():
         for output in ((None,) * 3, ("f32", None, "f32"), (None, half, None)):
             expect_step(["mesh.shard=4"], (half, "f32", half), (half, half, "f32"), output)
         expect_step(["mesh.shard=4"], (half, "f32", half), (half, half, "f32"), (None, half, None), ["recompute.policy=block"])
+        # An output in a type that neither its unit nor the next one has: without its cast the loss is different.
+        types = ("f32",) * MLPS, ("f32",) * MLPS
+        _, loss, _ = expect_step(["mesh.shard=4"], *types, (half, None, half))
+        expect(loss != step(*types, (None,) * MLPS)[0], f"{half}: expected a loss that casts of outputs change but got {loss}")
+
+
+@test
+def gradients_of_two_types():
+    """A unit computes in one type, so a bf16 and an f32 module are two units with a reduction each, here of one type. A gradient is rounded once, to the
+    type of the reduction: with reductions in f32 it has more bits than a gradient in bf16 that is cast."""
+    compute = ("bf16", "f32", "bf16")
+    for reduce in ("f32", "bf16"):
+        plan, loss, after = expect_step(["mesh.shard=4"], compute, (reduce,) * MLPS)
+        expect_equal(sorted((c["unit"], c["dtype"]) for c in plan.collectives("reduce_scatter")), [(str(k), reduce) for k in range(MLPS)],
+                     f"{reduce}: reductions")
+        _, cast = step(compute, (reduce,) * MLPS, (None,) * MLPS, narrow=True)
+        different = {name for name in after if after[name] != cast[name]}
+        expect_equal({name[0] for name in different}, {"0", "2"} if reduce == "f32" else set(), f"{reduce}: MLPs whose cast gradients differ")
+    model = zoo("mlp-sequence", f"count={MLPS}", f"dim={DIM}", f"batch={ROWS}")
+    # A table of types has names of units; a module of a unit is none.
+    for unit, units in (("0.in_proj", ()), ("1", ['sharding.units={a=["0", "1"], b=["2"]}'])):
+        table = f'{{"{unit}"="bf16", "*"="f32"}}'
+        expect_refused(model, ["mesh.shard=4", f"precision.compute={table}", *units],
+                       f"error: --set precision.compute={table}: '{unit}' in 'precision.compute' matches no unit")
 
 
 main(no_empty_loops=True)

@@ -144,12 +144,14 @@ def parity_of_every_reshard_after_forward():
 def recompute_and_units():
     model = zoo("transformer", "layers=3", "dropout=0", "tied=false", "vocab=64")
     tied = zoo("transformer", "layers=3", "dropout=0", "vocab=64")
+    # The backward repeats the masks of the forward.
+    dropped = zoo("transformer", "layers=3", "dropout=0.1", "vocab=64")
     separate = ('sharding.units={a=["layers.0"], b=["layers.1", "layers.2"], e=["tok_embeddings*", "pos_embeddings*"], '
                 'n=["norm*", "output*"]}')
     together = 'sharding.units={a=["layers.0"], b=["layers.1", "layers.2"], e=["tok_embeddings*"], n=["norm*"]}'
     for after in ("true", "false"):
         for name, recipe, of in (("block", [], tied), ("separate", [separate, "sharding.unshard_in_backward={e=false}"], model),
-                                 ("tied", [together], tied)):
+                                 ("tied", [together], tied), ("dropout", [], dropped)):
             mesh = ["mesh.shard=2", f"sharding.reshard_after_forward={after}"] + recipe
             wanted = train(Plan(of, mesh + ADAM), steps=10)
             expect_same_bits(train(Plan(of, mesh + ADAM + ["recompute.policy=block"]), steps=10), wanted, f"{after}, {name}: recomputed")
