@@ -173,7 +173,7 @@ private:
     }
     hasSolution = cheapest.has_value();
     if (!cheapest && !progress.best.isFeasible && freedWorkspace > 0) {
-      attention = ownAttention;
+      attention = ownAttention();
       others -= freedWorkspace;
       freedWorkspace = 0;
       tried.clear();

@@ -122,7 +122,7 @@ Choice chooseAfterBackward(const Recipe &recipe, const Machine *machine);
 Choice chooseReduceBuffers(const Recipe &recipe, const Machine *machine);
 
 /// Sluice's kernels of attention, which need less workspace than cuDNN's.
-inline const ChosenValues ownAttention = {{keys::attentionKernels, std::string("own")}};
+inline ChosenValues ownAttention() { return {{keys::attentionKernels, std::string("own")}}; }
 
 /// `first`, each greater number up to 8, then powers of two, and `last`.
 std::vector<std::int64_t> comparedNumbers(std::int64_t first, std::int64_t last);

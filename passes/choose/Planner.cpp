@@ -2,6 +2,7 @@
 #include "passes/choose/Planner.h"
 
 #include "passes/choose/Search.h"
+#include "passes/choose/TensorChoice.h"
 #include "passes/recipe/RecipeAttr.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -52,7 +53,8 @@ Result<CompiledPlan> compileWithDnn(mlir::ModuleOp module) {
 } // namespace
 
 bool leavesChoices(const Recipe &recipe) {
-  return std::ranges::any_of(rows, [&](const Row &row) { return row.isOpen(recipe); });
+  return recipe.sharding.choosesTensor() ||
+         std::ranges::any_of(rows, [&](const Row &row) { return row.isOpen(recipe); });
 }
 
 Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machine *machine,
@@ -62,6 +64,14 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
   // With cuDNN if a plan with it is within the budget.
   const bool choosesAttention =
       recipe.choosesAttention() && recipe.memory.budget && (!done || done < findPhase("streams"));
+  const PipelinePhase *const before = findPhase("optimize");
+  if (recipe.sharding.choosesTensor() && !(done && done > before)) {
+    SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
+    SLUICE_ASSIGN_OR_RETURN(const TensorChoice tensor, TensorChoice::create(module));
+    SLUICE_ASSIGN_OR_RETURN(RecipeValue splits, tensor.choose());
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, {{keys::tensor, std::move(splits)}}));
+    return makeChoices(module, machine, afterPhase);
+  }
   if (!leavesChoices(recipe)) {
     PlanChoice choice;
     if (!choosesAttention)
@@ -70,10 +80,9 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
     choice.isFeasible = choice.plan.overBudget.empty();
     if (choice.isFeasible)
       return std::optional(std::move(choice));
-    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, ownAttention));
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, ownAttention()));
     return std::optional<PlanChoice>();
   }
-  const PipelinePhase *const before = findPhase("optimize");
   if (done && done > before)
     return std::optional<PlanChoice>();
   SLUICE_RETURN_IF_ERROR(recipe.resolve());
@@ -95,8 +104,8 @@ Result<std::optional<PlanChoice>> makeChoices(mlir::ModuleOp module, const Machi
   SLUICE_RETURN_IF_ERROR(runPhases(module, before, afterPhase));
   SLUICE_ASSIGN_OR_RETURN(PlanChoice choice, Search(recipe, machine).run(module, choices, /*isQuiet=*/false));
   if (choosesAttention && !choice.isFeasible &&
-      std::ranges::find(choice.values, ownAttention[0]) == choice.values.end()) {
-    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, ownAttention));
+      std::ranges::find(choice.values, ownAttention()[0]) == choice.values.end()) {
+    SLUICE_RETURN_IF_ERROR(setRecipeValues(module, ownAttention()));
     SLUICE_ASSIGN_OR_RETURN(choice, Search(recipe, machine).run(module, choices, /*isQuiet=*/true));
   }
   SLUICE_RETURN_IF_ERROR(setRecipeValues(module, choice.values));

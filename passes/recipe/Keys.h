@@ -8,7 +8,8 @@
 
 namespace sluice::keys {
 
-inline constexpr const char *units = "sharding.units", *reshardAfterForward = "sharding.reshard_after_forward",
+inline constexpr const char *tensor = "sharding.tensor", *units = "sharding.units",
+                            *reshardAfterForward = "sharding.reshard_after_forward",
                             *reshardBeforeBackward = "sharding.reshard_before_backward",
                             *reshardAfterBackward = "sharding.reshard_after_backward",
                             *unshardInBackward = "sharding.unshard_in_backward", *shardingDim = "sharding.dim",

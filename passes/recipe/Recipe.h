@@ -30,6 +30,11 @@ struct Recipe {
   struct Sharding {
     /// The list can only be empty: no parameter is split.
     std::variant<Strings, TensorSplit, NamedValues<TensorSplit>> tensor = {};
+    /// Whether the planner chooses.
+    bool choosesTensor() const {
+      const auto *split = std::get_if<TensorSplit>(&tensor);
+      return split && *split == TensorSplit::automatic;
+    }
     Strings expert = {};
     bool sequence = false;
     /// "block", "root", "bytes:N" or "auto", or for each unit a glob or globs.

@@ -10,8 +10,11 @@ class Recipe_Enum<string name, string text, list<string> cases>
   let cppNamespace = "::sluice";
 }
 
-def Recipe_TensorSplit : Recipe_Enum<"TensorSplit", "how a parameter is sharded along the axis `tensor`",
-                                     ["replicated", "megatron", "column", "row"]>;
+def Recipe_TensorSplit : I32Enum<"TensorSplit", "how a parameter is sharded along the axis `tensor`",
+    [I32EnumCase<"replicated", 0>, I32EnumCase<"megatron", 1>, I32EnumCase<"column", 2>, I32EnumCase<"row", 3>,
+     I32EnumCase<"automatic", 4, "auto">]> {
+  let cppNamespace = "::sluice";
+}
 def Recipe_ShardingStrategy : Recipe_Enum<"ShardingStrategy", "the sharding strategies of PyTorch FSDP",
     ["full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_grad_op"]>;
 def Recipe_ReshardRule : I32Enum<"ReshardRule", "a rule that decides for each unit whether it is resharded",

@@ -91,10 +91,11 @@ std::vector<RecipeKey> makeKeys() {
            "number of ranks that divide the experts and the rows of each micro-batch (next to `tensor` in rank order)"),
       FIELD(mesh.expert));
 
-  add({.name = "sharding.tensor",
+  add({.name = keys::tensor,
        .kinds = recipeStrings | recipeChoice | recipeTable,
        .doc = "sharding along the axis `tensor`, by parameter: none, output features (`column`) or input features "
-              "(`row`); or `megatron`, the layout of Megatron-LM for a Hugging Face family",
+              "(`row`); or `megatron`, the layout of Megatron-LM for a Hugging Face family; or `auto`, the cheapest "
+              "that is found",
        .choices = enumCases<TensorSplit>(),
        .tableKinds = recipeChoice,
        .tableOf = "parameter globs"},

@@ -1,5 +1,6 @@
 //===- Pipeline.cpp - the phase of the sharding stage ----------------------------------===//
 
+#include "passes/sharding/AxisPasses.h"
 #include "passes/sharding/Passes.h"
 
 #include "passes/sharding/tensor/AxisSharding.h"
@@ -11,14 +12,22 @@ template <typename Options> static Options along(llvm::StringRef axis) {
   return options;
 }
 
+void sluice::addAxisSharding(mlir::OpPassManager &manager, llvm::StringRef axis) {
+  manager.addPass(createShardParameters(along<sluice::ShardParametersOptions>(axis)));
+  manager.addPass(createPropagateShardings(along<sluice::PropagateShardingsOptions>(axis)));
+  manager.addPass(createInsertReshards(along<sluice::InsertReshardsOptions>(axis)));
+}
+
+void sluice::addAxisLocalization(mlir::OpPassManager &manager, llvm::StringRef axis) {
+  manager.addPass(createLocalize(along<sluice::LocalizeOptions>(axis)));
+  manager.addPass(createLowerReshards());
+}
+
 void sluice::buildPartition(mlir::OpPassManager &manager) {
   // The model-parallel axes first: all other passes see the model of one rank.
   for (llvm::StringRef axis : {stringifyAxisRole(AxisRole::expert), stringifyAxisRole(AxisRole::tensor)}) {
-    manager.addPass(createShardParameters(along<sluice::ShardParametersOptions>(axis)));
-    manager.addPass(createPropagateShardings(along<sluice::PropagateShardingsOptions>(axis)));
-    manager.addPass(createInsertReshards(along<sluice::InsertReshardsOptions>(axis)));
-    manager.addPass(createLocalize(along<sluice::LocalizeOptions>(axis)));
-    manager.addPass(createLowerReshards());
+    addAxisSharding(manager, axis);
+    addAxisLocalization(manager, axis);
   }
   // The later passes read units and dims from the IR.
   manager.addPass(createAssignUnits());

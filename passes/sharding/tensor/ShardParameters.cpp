@@ -105,8 +105,12 @@ std::optional<ContractedDims> findContraction(Value value, SmallVector<std::int6
       if (!isPlain)
         break;
       std::optional<AxisSharding> inResult = shardingOf(reader.rule, reader.rule.results[0], {factors.front()});
-      // A sliced dim has no factor in the result either, but is not summed over.
-      isPlain = inResult || reader.rule.reduction != PartialReduction::none;
+      // A sliced dim has no factor in the result either, but is not summed over: no other operand has it.
+      const bool isSummed = reader.rule.reduction != PartialReduction::none ||
+                            llvm::count_if(reader.rule.operands, [&](const TensorFactors &operand) {
+                              return hasFactor(operand, factors.front());
+                            }) > 1;
+      isPlain = inResult || isSummed;
       (inResult ? found.outputs : found.inputs).push_back(static_cast<std::int64_t>(dim));
       next.push_back(inResult ? inResult->dim : 0);
     }
@@ -215,18 +219,20 @@ Result<ParameterShardings> planParameters(ModuleOp module, const Recipe &recipe,
     return shardings;
   auto *table = std::get_if<NamedValues<TensorSplit>>(&recipe.sharding.tensor);
   if (auto *plan = std::get_if<TensorSplit>(&recipe.sharding.tensor); plan && *plan != TensorSplit::megatron)
-    return inputError(recipe.origin("sharding.tensor") +
-                      ": value of 'sharding.tensor', expected a table by parameter glob or 'megatron' but got " +
-                      stringifyEnum(*plan).str());
+    return inputError(
+        recipe.origin("sharding.tensor") +
+        ": value of 'sharding.tensor', expected a table by parameter glob, 'megatron', or in sluice-compile "
+        "'auto', but got " +
+        stringifyEnum(*plan).str());
   SLUICE_ASSIGN_OR_RETURN(auto parameters, parametersFor("sharding.tensor", module, recipe));
   auto reads = readsOf(module);
   for (model::ParameterOp parameter : parameters) {
     StringRef name = parameter.getSymName();
     const TensorSplit *named = table ? findByName(*table, name) : nullptr;
     TensorSplit split = named ? *named : table ? TensorSplit::replicated : megatronSplit(name);
-    if (split == TensorSplit::megatron)
+    if (split == TensorSplit::megatron || split == TensorSplit::automatic)
       return recipe.refuse("sharding.tensor", ownerText(parameter),
-                           ", expected column, row or replicated but got megatron");
+                           ", expected column, row or replicated but got " + stringifyEnum(split).str());
     if (split == TensorSplit::replicated || (!table && isSharded(parameter, AxisRole::expert)))
       continue;
     if (isSharded(parameter, AxisRole::expert))

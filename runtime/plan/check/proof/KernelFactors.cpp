@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/KernelRules.h"
 
+#include "runtime/kernel/catalogue/Catalogue.h"
 #include "runtime/plan/check/proof/Numbering.h"
 
 #include <algorithm>
@@ -51,6 +52,30 @@ std::optional<Factors> along(std::size_t dim, const Shape &table, const Shape &i
   if (takes)
     factors.terms = Terms::sum;
   return factors;
+}
+
+/// A convolution without groups may be divided by channels: `out` of y and the weight, and `in` of x and the weight.
+void divideChannels(Factors &factors, KernelId kernel) {
+  const FactorDim out{int(factors.count++)}, in{int(factors.count++)};
+  // The channels of images are their last dim, those of a weight its first two.
+  const auto setWeight = [&](Dims &weight) {
+    weight[0] = out;
+    weight[1] = in;
+  };
+  Dims &first = factors.operands[0], &second = factors.operands[1], &result = factors.results[0];
+  first.back() = kernel == KernelId::conv2d ? in : out;
+  if (kernel == KernelId::conv2d_weight_grad) {
+    second.back() = in;
+    setWeight(result);
+  } else {
+    setWeight(second);
+    result.back() = kernel == KernelId::conv2d ? out : in;
+  }
+  if (factors.operands.size() > 2) {
+    factors.operands[2] = {out};
+    factors.firstAddend = 2;
+  }
+  factors.terms = Terms::sum;
 }
 
 /// The factors of a launch that ranks may divide, with new numbers.
@@ -131,6 +156,10 @@ std::optional<Factors> factorsOf(const plan::ProgramKindT &kind, Shapes operands
     return std::nullopt;
   Factors factors = Divisible(*dims).factors();
   factors.ignoresZeros = record->ignoresZeros;
+  const bool isConvolution = record->id == KernelId::conv2d || record->id == KernelId::conv2d_input_grad ||
+                             record->id == KernelId::conv2d_weight_grad;
+  if (isConvolution && attributes.integer("groups", 1) == 1)
+    divideChannels(factors, record->id);
   return factors;
 }
 
