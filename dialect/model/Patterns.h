@@ -20,6 +20,9 @@ void populateMatmulFusionPatterns(mlir::RewritePatternSet &patterns, bool inBack
 /// The sum of two cotangents into the gradient of a norm that computes one of them, in the backward.
 void populateNormFusionPatterns(mlir::RewritePatternSet &patterns);
 
+/// The gradient of attention without that of a bias that has no use, in the backward.
+void populateAttentionFusionPatterns(mlir::RewritePatternSet &patterns);
+
 /// multiply(silu(gate), up) into swiglu.
 void populateGateFusionPatterns(mlir::RewritePatternSet &patterns);
 

@@ -206,9 +206,10 @@ Value ModelBuilder::attend(Value q, Value k, Value v, double scale, AttentionMas
                            double cap) {
   if (cap != 0 || (row && dropoutRate != 0))
     return attendByParts(q, k, v, scale, mask, dropoutRate, cap);
-  return model::AttentionOp::create(builder, q, k, v, builder.getF64FloatAttr(scale),
+  return model::AttentionOp::create(builder, q, k, v, /*mask_and_bias=*/ValueRange(), builder.getF64FloatAttr(scale),
                                     mask.causal ? builder.getUnitAttr() : UnitAttr(),
-                                    mask.window > 0 ? builder.getI64IntegerAttr(mask.window) : IntegerAttr())
+                                    mask.window > 0 ? builder.getI64IntegerAttr(mask.window) : IntegerAttr(),
+                                    /*masked=*/UnitAttr(), /*biased=*/UnitAttr())
       .getOut();
 }
 

@@ -22,6 +22,7 @@ struct FuseBackwardPass : sluice::impl::FuseBackwardBase<FuseBackwardPass> {
     RewritePatternSet set(&getContext());
     model::populateMatmulFusionPatterns(set, /*inBackward=*/true);
     model::populateNormFusionPatterns(set);
+    model::populateAttentionFusionPatterns(set);
     model::populateBackwardFusionPatterns(set);
     model::populateCastFusionPatterns(set);
     FrozenRewritePatternSet patterns(std::move(set));

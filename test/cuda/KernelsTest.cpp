@@ -253,6 +253,40 @@ protected:
   }
 };
 
+TEST_F(CudaAttention, OfMasksAndBiases) {
+  const Heads c{2, 9, 35, 4, 2, 8};
+  const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+  for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+    for (const Shape &shape : {Shape{2, 1, 1, 35}, Shape{1, 4, 9, 35}, Shape{2, 4, 9, 35}, Shape{1, 1, 1, 35}})
+      for (int with : {1, 2, 3}) {
+        std::vector<Attributes::Item> attributes = {number("scale", 0.3), integer("causal", shape[1] == 1),
+                                                    integer("masked", with & 1), integer("biased", with >> 1)};
+        Tensor query = Tensor(dtype, q).normal(25), key = Tensor(dtype, k).normal(26),
+               value = Tensor(dtype, k).normal(27), out(dtype, q),
+               lse(statisticsOf(dtype), {c.batch, c.heads, c.queries});
+        std::vector<Tensor> inputs = {query, key, value};
+        if (with & 1)
+          inputs.push_back(randomMask({2, 1, 9, 35}, 50));
+        if (with & 2)
+          inputs.push_back(randomBias(shape[2] == 1 ? statisticsOf(dtype) : dtype, shape, 51));
+        const std::string what = std::string(dtypeName(dtype)) + " bias " + std::to_string(shape[0]) + " " +
+                                 std::to_string(shape[1]) + " with " + std::to_string(with);
+        compare({"attention", {}, 1, attributes}, inputs, {out, lse}, 400, what);
+        std::vector<Tensor *> all;
+        for (Tensor &input : inputs)
+          all.push_back(&input);
+        mustRun({"attention", KernelFlavour::reference, 1, attributes}, all, {&out, &lse});
+        std::vector<Tensor> gradInputs = {Tensor(dtype, q).normal(28), query, key, value, out, lse},
+                            gradients = {Tensor(dtype, q), Tensor(dtype, k), Tensor(dtype, k)};
+        gradInputs.insert(gradInputs.end(), inputs.begin() + 3, inputs.end());
+        if (with & 2) {
+          attributes.push_back(integer("bias_grad", 1));
+          gradients.push_back(Tensor(inputs.back().operand.dtype, shape));
+        }
+        compare({"attention_grad", {}, 1, attributes}, gradInputs, gradients, 1600, what);
+      }
+}
+
 TEST_F(CudaAttention, OnPlainCores) {
   for (const Heads &c : {Heads{2, 7, 7, 3, 3, 5}, Heads{1, 50, 50, 4, 2, 33}, Heads{1, 20, 70, 2, 1, 8},
                          Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}, Heads{1, 9, 9, 0, 1, 8}})

@@ -91,6 +91,29 @@ VjpCase attention(const std::string &name, std::int64_t heads, std::int64_t grou
           true};
 }
 
+/// Under a bias and, if `isMasked`, under a mask that hides all keys of the first row of the batch.
+VjpCase biasedAttention(const std::string &name, std::vector<std::int64_t> bias, bool isMasked,
+                        const std::string &attributes) {
+  return {name,
+          [=](Function &f, TensorMap &inputs) {
+            std::vector<std::string> operands{given(f, inputs, "q", {2, 4, 4, 3}), given(f, inputs, "k", {2, 4, 2, 3}),
+                                              given(f, inputs, "v", {2, 4, 2, 3})};
+            if (isMasked) {
+              Tensor keys = uniform("f64", {2, 1, 1, 4}, 3);
+              keys.values = {0, 0, 0, 0, 1, 0, 1, 1};
+              inputs["keys"] = withType(keys, "i32");
+              const std::string zero = f.create("constant", "0.0", "tensor<i32>");
+              operands.push_back(f.op("compare", {f.input("keys", {2, 1, 1, 4}, "i32"), zero},
+                                      "{predicate = #model.predicate<ne>}", "tensor<2x1x1x4xui8>"));
+            }
+            operands.push_back(given(f, inputs, "bias", bias));
+            f.output("out", f.ops("attention", operands, attributes,
+                                  {tensorType({2, 4, 4, 3}, "f64"), tensorType({2, 4, 4}, "f64")})[0]);
+          },
+          {"q", "k", "v", "bias"},
+          true};
+}
+
 VjpCase convolution(const std::string &name, std::vector<std::int64_t> weight, const std::string &attributes,
                     const std::string &result) {
   return {name,
@@ -190,6 +213,9 @@ std::vector<VjpCase> vjpCases() {
       attention("attention_full", 2, 1, "{scale = 0.7}"),
       attention("attention_cross", 4, 2, "{scale = 0.7}", 7),
       attention("attention_window", 4, 2, "{scale = 0.5, causal, window = 2 : i64}"),
+      biasedAttention("attention_bias", {1, 4, 4, 4}, false, "{scale = 0.7, biased}"),
+      biasedAttention("attention_bias_of_keys", {2, 1, 1, 4}, true, "{scale = 0.7, biased, masked}"),
+      biasedAttention("attention_bias_causal", {1, 1, 4, 4}, true, "{scale = 0.7, biased, causal, masked}"),
       unary("sin", 3, 0),
       unary("cos", 3, 0)};
   const std::pair<const char *, const char *> ropes[] = {

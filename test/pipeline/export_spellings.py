@@ -250,15 +250,26 @@ def masks_of_capped_scores():
 
 @test
 def masks_of_no_kind_are_constants():
-    """A mask that the op has not, here of blocks of two, is in the plan; its scores are those of a mask that is written out."""
+    """A mask of no kind, here of blocks of two, is an operand of the op and in the plan."""
     def blocks(archive):
         steps = archive.op("floor_divide.default", [WIDTH], I64, self=archive.op("arange.default", [WIDTH], I64, end=WIDTH), other=2)
         return archive.op("eq.Tensor", [WIDTH, WIDTH], BOOL, other=steps, self=archive.op("unsqueeze.default", [WIDTH, 1], I64, self=steps, dim=1))
+
+    def hidden(archive):
+        return archive.op("logical_not.default", [WIDTH, WIDTH], BOOL, self=blocks(archive))
+    minus = float("-inf")
     fused_mask = lambda archive, q, k, v: fused(attn_mask=blocks(archive))(archive, q, k, v)
-    chosen = lambda archive, s: archive.op("where.ScalarOther", SCORES, condition=blocks(archive), self=s, other=float("-inf"))
-    # The scores of a row without keys would be zeros, which takes an op more.
-    found, wanted = (described_and_trained(f"blocks-{i}", attention(form))[1].loss for i, form in enumerate((fused_mask, by_parts(chosen))))
-    expect(len(found) > 1 and all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(found, wanted)), f"expected the losses {wanted} but got {found}")
+    chosen = lambda archive, s: archive.op("where.ScalarOther", SCORES, condition=blocks(archive), self=s, other=minus)
+    filled = lambda archive, s: archive.op("masked_fill.Scalar", SCORES, self=s, mask=hidden(archive), value=minus)
+    # The probabilities times 2 and half of the values: a softmax outside of attention.
+    def by_hand(archive, q, k, v):
+        turned = archive.op("transpose.int", [ROWS, HEADS, SIZE // HEADS, WIDTH], self=k, dim0=-2, dim1=-1)
+        scores = archive.op("div.Tensor", SCORES, self=archive.op("matmul.default", SCORES, self=q, other=turned), other=2.0)
+        weights = archive.op("mul.Tensor", SCORES, other=2.0, self=archive.op("softmax.int", SCORES, self=chosen(archive, scores), dim=-1))
+        return archive.op("matmul.default", OUT, self=weights, other=archive.op("mul.Tensor", OUT, self=v, other=0.5))
+    wanted, *found = (described_and_trained(f"blocks-{i}", attention(form))[1].loss for i, form in enumerate((by_hand, fused_mask, by_parts(chosen), by_parts(filled))))
+    for losses in found:
+        expect(len(losses) > 1 and all(abs(a - b) <= 1e-6 * abs(b) for a, b in zip(losses, wanted)), f"expected the losses {wanted} but got {losses}")
     path = attention(fused_mask).save(SCRATCH / "blocks.pt2")
     found = json.loads(run("sluice-import", "export", path, "-o", SCRATCH / "blocks.mlir", "--json").stdout)
     expect_equal(found["constants"], {"count": 1, "bytes": WIDTH * WIDTH}, "constants")

@@ -4,7 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/model/Patterns.h"
 #include "dialect/model/ops/Helpers.h"
+
+#include "mlir/IR/PatternMatch.h"
 
 #include <limits>
 
@@ -51,10 +54,56 @@ static LogicalResult verifyHeads(Operation *op, Value q, Value k, bool causal, s
   return success();
 }
 
-LogicalResult AttentionOp::verify() { return verifyHeads(*this, getQ(), getK(), getCausal(), getWindow()); }
+/// The mask and the bias of an op; null if it has none.
+template <typename OpT> static Value maskOf(OpT op) { return op.getMasked() ? op.getMaskAndBias().front() : Value(); }
+template <typename OpT> static Value biasOf(OpT op) { return op.getBiased() ? op.getMaskAndBias().back() : Value(); }
+
+template <typename OpT> static LogicalResult verifyMaskAndBias(OpT op) {
+  // attention_c6
+  const size_t expected = static_cast<size_t>(op.getMasked()) + op.getBiased(), actual = op.getMaskAndBias().size();
+  if (actual != expected)
+    return op.emitOpError() << "operands of 'masked' and 'biased', expected " << expected << " but got " << actual;
+  // attention_c8
+  if (Value mask = maskOf(op); mask && !isUnsignedByte(elementOf(mask)))
+    return op.emitOpError() << "mask has the wrong element type, expected ui8 but got " << elementOf(mask);
+  if (Value bias = biasOf(op); bias && !hasGradientOf(bias, op.getQ()))
+    return op.emitOpError() << "bias has the wrong element type, expected that of q or its statistics type but got "
+                            << elementOf(bias);
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyMaskAndBias(*this)))
+    return failure();
+  return verifyHeads(*this, getQ(), getK(), getCausal(), getWindow());
+}
 
 // attention_grad_c1
-LogicalResult AttentionGradOp::verify() { return verifyHeads(*this, getQ(), getK(), getCausal(), getWindow()); }
+LogicalResult AttentionGradOp::verify() {
+  if (failed(verifyMaskAndBias(*this)))
+    return failure();
+  // attention_grad_c4
+  if (getBiasGrad() && !getBiased())
+    return emitOpError("'bias_grad' requires 'biased'");
+  return verifyHeads(*this, getQ(), getK(), getCausal(), getWindow());
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+/// Launches without mask and bias have no attribute for them.
+static KernelCall callOf(Operation *op, KernelId kernel) {
+  KernelCall call = recordedCall(op, kernel);
+  llvm::erase_if(call.attributes, [op](NamedAttribute attribute) {
+    const StringRef name = attribute.getName();
+    return (name == "masked" || name == "biased" || name == "bias_grad") && !*op->getInherentAttr(name);
+  });
+  return call;
+}
+
+KernelCall AttentionOp::getKernelCall() { return callOf(*this, KernelId::attention); }
+KernelCall AttentionGradOp::getKernelCall() { return callOf(*this, KernelId::attention_grad); }
 
 //===----------------------------------------------------------------------===//
 // Derivative
@@ -64,15 +113,51 @@ FailureOrValues AttentionOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Va
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of out only");
   auto grad = AttentionGradOp::create(builder, cotangents[0], getQ(), getK(), getV(), getOut(), getLse(),
-                                      getScaleAttr(), getCausalAttr(), getWindowAttr());
-  return SmallVector<Value>(grad->getResults());
+                                      getMaskAndBias(), getScaleAttr(), getCausalAttr(), getWindowAttr(),
+                                      getMaskedAttr(), getBiasedAttr(), getBiasedAttr());
+  SmallVector<Value> gradients{grad.getDq(), grad.getDk(), grad.getDv()};
+  if (getMasked())
+    gradients.push_back(Value());
+  if (getBiased())
+    gradients.push_back(grad.getDbias());
+  return gradients;
+}
+
+namespace {
+/// The gradient of a bias that is no function of parameters has no use.
+struct DropBiasGradient : OpRewritePattern<AttentionGradOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AttentionGradOp op, PatternRewriter &rewriter) const override {
+    if (!op.getBiasGrad() || !op.getDbias().use_empty())
+      return failure();
+    NamedAttrList attributes(op->getAttrs());
+    attributes.erase(op.getBiasGradAttrName());
+    auto without = AttentionGradOp::create(rewriter, op.getLoc(),
+                                           TypeRange{op.getDq().getType(), op.getDk().getType(), op.getDv().getType()},
+                                           op->getOperands(), attributes.getAttrs());
+    rewriter.replaceAllUsesWith(op->getResults().drop_back(), without->getResults());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void populateAttentionFusionPatterns(RewritePatternSet &patterns) {
+  patterns.add<DropBiasGradient>(patterns.getContext());
 }
 
 //===----------------------------------------------------------------------===//
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-// scores = scale q k^T, masked; lse over columns; out = exp(scores - lse) v
+/// A mask or bias [b, h, t, S] with the heads in groups, so that it broadcasts to [B, G, R, T, S].
+static Value withGroups(ImplicitLocOpBuilder &builder, Value value, const AttentionExtents &e) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  const bool repeats = shape[1] == 1;
+  return makeReshape(builder, value, {shape[0], repeats ? 1 : e.G, repeats ? 1 : e.H / e.G, shape[2], shape[3]});
+}
+
+// scores = scale q k^T + bias, masked; lse over columns; out = exp(scores - lse) v
 FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
   Type element = statisticsElement(elementOf(getQ()));
   AttentionExtents e(getQ(), getK());
@@ -84,6 +169,13 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
   Value k = makeReshape(builder, headsFirst(getK()), {e.B, e.G, 1, e.S, e.D});
   Value v = makeReshape(builder, headsFirst(getV()), {e.B, e.G, 1, e.S, e.D});
   Value scores = makeScale(builder, MatmulOp::create(builder, q, k, false, true), getScale().convertToDouble());
+  if (Value bias = biasOf(*this))
+    scores = AddOp::create(builder, scores, withGroups(builder, makeCast(builder, bias, element), e));
+  const auto hidden = [&] {
+    return makeConstant(builder, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
+  };
+  if (Value mask = maskOf(*this))
+    scores = SelectOp::create(builder, withGroups(builder, mask, e), scores, hidden());
   if (getCausal()) {
     Type index = builder.getI64Type();
     Value rows = IotaOp::create(builder, tensorOf({e.T, 1}, index), builder.getI64IntegerAttr(0));
@@ -91,7 +183,7 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
     Value last = AddOp::create(builder, rows, offset);
     Value columns = IotaOp::create(builder, tensorOf({e.S}, index), builder.getI64IntegerAttr(0));
     Value seen = CompareOp::create(builder, columns, last, ComparePredicate::le);
-    Value nothing = makeConstant(builder, -std::numeric_limits<double>::infinity(), tensorOf({}, element));
+    Value nothing = hidden();
     scores = SelectOp::create(builder, seen, scores, nothing);
     if (getWindow()) {
       Value width = makeConstant(builder, static_cast<double>(*getWindow()), tensorOf({}, index));
@@ -100,8 +192,14 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
       scores = SelectOp::create(builder, near, scores, nothing);
     }
   }
-  RowExponentials columns(builder, scores);
-  Value probabilities = DivideOp::create(builder, columns.powers, columns.sum);
+  const bool mayBeHidden = getMasked() || getBiased();
+  RowExponentials columns(builder, scores, mayBeHidden);
+  Value sum = columns.sum;
+  if (mayBeHidden) {
+    Value zero = makeConstant(builder, 0, tensorOf({}, element)), one = makeConstant(builder, 1, tensorOf({}, element));
+    sum = SelectOp::create(builder, CompareOp::create(builder, sum, zero, ComparePredicate::gt), sum, one);
+  }
+  Value probabilities = DivideOp::create(builder, columns.powers, sum);
   Value lse = columns.logSum(builder);
   Value mixed = MatmulOp::create(builder, probabilities, v, false, false);
   Value heads = makeReshape(builder, mixed, {e.B, e.H, e.T, e.D});
@@ -126,7 +224,8 @@ FailureOrValues AttentionOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   if (e.G == e.H)
     return failure();
   auto op = AttentionOp::create(builder, getQ(), repeatHeads(builder, getK(), e), repeatHeads(builder, getV(), e),
-                                getScaleAttr(), getCausalAttr(), getWindowAttr());
+                                getMaskAndBias(), getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(),
+                                getBiasedAttr());
   return SmallVector<Value>(op->getResults());
 }
 
@@ -135,30 +234,36 @@ FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builde
   AttentionExtents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
-  auto op = AttentionGradOp::create(builder, getDout(), getQ(), repeatHeads(builder, getK(), e),
-                                    repeatHeads(builder, getV(), e), getOut(), getLse(), getScaleAttr(),
-                                    getCausalAttr(), getWindowAttr());
+  auto op =
+      AttentionGradOp::create(builder, getDout(), getQ(), repeatHeads(builder, getK(), e),
+                              repeatHeads(builder, getV(), e), getOut(), getLse(), getMaskAndBias(), getScaleAttr(),
+                              getCausalAttr(), getWindowAttr(), getMaskedAttr(), getBiasedAttr(), getBiasGradAttr());
   auto sumOfShared = [&](Value value) -> Value {
     Value groups = makeReshape(builder, value, {e.B, e.S, e.G, e.H / e.G, e.D});
     return ReduceSumOp::create(builder, groups, builder.getDenseI64ArrayAttr({3}), UnitAttr());
   };
-  return SmallVector<Value>{op.getDq(), sumOfShared(op.getDk()), sumOfShared(op.getDv())};
+  SmallVector<Value> gradients{op.getDq(), sumOfShared(op.getDk()), sumOfShared(op.getDv())};
+  if (getBiasGrad())
+    gradients.push_back(op.getDbias());
+  return gradients;
 }
 
 //===----------------------------------------------------------------------===//
 // Cost
 //===----------------------------------------------------------------------===//
 
-// Two products, and five operations of softmax for each unmasked pair of a row and a column.
+// Two products, and five operations of softmax for each unmasked pair of a row and a column; one of the bias.
 OpCost AttentionOp::getCost() {
   AttentionExtents e(getQ(), getK());
-  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (4 * e.D + 5));
+  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (4 * e.D + 5 + getBiased()));
 }
 
-// Five products (the scores again, dv, dp, dq, dk); per pair subtract, exp, scale, subtract, multiply.
+// Five products (the scores again, dv, dp, dq, dk); per pair subtract, exp, scale, subtract, multiply. The kernels
+// compute scores and dp a second time for the gradient of the bias.
 OpCost AttentionGradOp::getCost() {
   AttentionExtents e(getQ(), getK());
-  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5) + 2 * elementsOf(getQ()));
+  const uint64_t ofBias = getBiased() + (getBiasGrad() ? 4 * e.D + 5 : 0);
+  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5 + ofBias) + 2 * elementsOf(getQ()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -167,7 +272,9 @@ OpCost AttentionGradOp::getCost() {
 
 namespace {
 AttentionOp attentionOf(PatternRewriter &rewriter, AttentionOp op, Value q, Value k, Value v) {
-  return rewriter.replaceOpWithNewOp<AttentionOp>(op, op->getResultTypes(), ValueRange{q, k, v}, op->getAttrs());
+  SmallVector<Value> operands{q, k, v};
+  llvm::append_range(operands, op.getMaskAndBias());
+  return rewriter.replaceOpWithNewOp<AttentionOp>(op, op->getResultTypes(), operands, op->getAttrs());
 }
 
 Value reshaped(PatternRewriter &rewriter, Location location, Value value, ArrayRef<int64_t> shape) {

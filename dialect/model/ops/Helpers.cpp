@@ -4,6 +4,8 @@
 
 #include "mlir/Dialect/Traits.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace sluice::model {
@@ -166,9 +168,14 @@ std::pair<Value, Value> makeNormalized(ImplicitLocOpBuilder &builder, Value x, V
   return {makeCast(builder, y, elementOf(weight)), rstd};
 }
 
-RowExponentials::RowExponentials(ImplicitLocOpBuilder &builder, Value x) {
+RowExponentials::RowExponentials(ImplicitLocOpBuilder &builder, Value x, bool mayBeHidden) {
   auto last = builder.getDenseI64ArrayAttr({typeOf(x).getRank() - 1});
   largest = ReduceMaxOp::create(builder, x, last, builder.getUnitAttr());
+  if (mayBeHidden) {
+    const double lowest = elementOf(x).isF64() ? std::numeric_limits<double>::lowest()
+                                               : static_cast<double>(std::numeric_limits<float>::lowest());
+    largest = MaximumOp::create(builder, largest, makeConstant(builder, lowest, tensorOf({}, elementOf(x))));
+  }
   powers = ExpOp::create(builder, SubtractOp::create(builder, x, largest).getResult());
   sum = ReduceSumOp::create(builder, powers, last, builder.getUnitAttr());
 }

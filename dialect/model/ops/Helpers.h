@@ -75,10 +75,11 @@ mlir::Value makeScale(mlir::ImplicitLocOpBuilder &builder, mlir::Value value, do
 std::pair<mlir::Value, mlir::Value> makeNormalized(mlir::ImplicitLocOpBuilder &builder, mlir::Value x,
                                                    mlir::Value variance, const llvm::APFloat &epsilon,
                                                    mlir::Value weight, mlir::Value bias);
-/// max x, exp(x - max x), and the sum of these, over the last dim, which is kept with extent 1.
+/// max x, exp(x - max x), and the sum of these, over the last dim, which is kept with extent 1. `mayBeHidden`: a row
+/// may be -infinity throughout; its exponentials and their sum are 0.
 struct RowExponentials {
   mlir::Value largest, powers, sum;
-  RowExponentials(mlir::ImplicitLocOpBuilder &builder, mlir::Value x);
+  RowExponentials(mlir::ImplicitLocOpBuilder &builder, mlir::Value x, bool mayBeHidden = false);
   /// log sum exp x.
   mlir::Value logSum(mlir::ImplicitLocOpBuilder &builder) const;
 };

@@ -230,8 +230,8 @@ void EntryImport::warn(ExportReport &report) const {
   if (graphImport.separateAttentions > 0)
     report.warnings.push_back(
         concat(graphImport.separateAttentions,
-               " attentions are separate ops, because their mask or bias is no constant of a known kind or they have "
-               "dropout: their weights take ",
+               " attentions are separate ops, because they have dropout or values of another size than the keys: "
+               "their weights take ",
                graphImport.separateBytes, " bytes for a micro-batch"));
   for (const std::string &guard : program.uncheckedGuards)
     report.warnings.push_back(concat("a condition of the program is not checked: ", guard));

@@ -37,7 +37,7 @@ Value transposed(OpBuilder &builder, Location location, Value value, llvm::Array
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// softmax(scale q k^T where a constant mask allows it) v ==> attention
+/// softmax(scale q k^T + bias where a mask allows it) v ==> attention
 struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
   RecognizeAttention(MLIRContext *context, Importer &importer) : OpRewritePattern(context), importer(importer) {}
 
@@ -81,38 +81,125 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
     return {x, MaskKind{}};
   }
 
+  /// The product of queries and keys, and what is done with it.
+  struct Pieces {
+    model::MatmulOp product;
+    double scale = 1;
+    MaskKind kind;
+    /// Null: none. An inverse mask is true where the key is hidden.
+    Value mask, bias;
+    bool isInverse = false;
+  };
+  /// The mask or bias with 4 dims, without dims that only repeat it; null if it does not broadcast to `scores`.
+  static Value inFourDims(PatternRewriter &rewriter, Value value, llvm::ArrayRef<std::int64_t> scores) {
+    while (auto repeated = value.getDefiningOp<model::BroadcastOp>()) {
+      if (shapeOf(repeated.getOperand()).empty() || shapeOf(repeated.getOperand()).back() != scores.back())
+        break;
+      value = repeated.getOperand();
+    }
+    llvm::SmallVector<std::int64_t> shape(shapeOf(value));
+    if (shape.empty() || shape.size() > 4 || shape.back() != scores.back())
+      return {};
+    shape.insert(shape.begin(), 4 - shape.size(), 1);
+    for (auto [own, full] : llvm::zip(shape, scores))
+      if (own != 1 && own != full)
+        return {};
+    if (shapeOf(value) == llvm::ArrayRef<std::int64_t>(shape))
+      return value;
+    auto type = RankedTensorType::get(shape, cast<RankedTensorType>(value.getType()).getElementType());
+    return model::ReshapeOp::create(rewriter, value.getLoc(), type, value);
+  }
+  /// The scores `x` without their outermost mask or bias, which is added to `pieces`; null if it is neither.
+  Value peeled(Value x, Pieces &pieces) const {
+    if (const auto [inner, kind] = unmasked(x); kind && inner != x && !pieces.kind.causal) {
+      pieces.kind = *kind;
+      return inner;
+    }
+    if (auto select = x.getDefiningOp<model::SelectOp>(); select && !pieces.mask) {
+      const bool isInverse = hides(select.getOnTrue());
+      if (!isInverse && !hides(select.getOnFalse()))
+        return {};
+      pieces.mask = select.getCondition();
+      pieces.isInverse = isInverse;
+      return isInverse ? select.getOnFalse() : select.getOnTrue();
+    }
+    auto sum = x.getDefiningOp<model::AddOp>();
+    for (unsigned side = 0; sum && !pieces.bias && side < 2; ++side)
+      if (Value scores = sum->getOperand(side); shapeOf(scores) == shapeOf(x) && isOfProduct(scores)) {
+        pieces.bias = sum->getOperand(1 - side);
+        return scores;
+      }
+    return {};
+  }
+  /// True for a product, scaled or masked or with a bias.
+  static bool isOfProduct(Value x) {
+    if (auto sum = x.getDefiningOp<model::AddOp>())
+      return isOfProduct(sum->getOperand(0)) || isOfProduct(sum->getOperand(1));
+    if (auto select = x.getDefiningOp<model::SelectOp>())
+      return isOfProduct(select.getOnTrue()) || isOfProduct(select.getOnFalse());
+    if (auto scaled = x.getDefiningOp<model::ScaleOp>())
+      x = scaled.getOperand();
+    return x.getDefiningOp<model::MatmulOp>() != nullptr;
+  }
+  std::optional<Pieces> piecesOf(Value x) const {
+    Pieces pieces;
+    while (x && !x.getDefiningOp<model::MatmulOp>() && !x.getDefiningOp<model::ScaleOp>())
+      x = peeled(x, pieces);
+    if (auto scaled = x ? x.getDefiningOp<model::ScaleOp>() : model::ScaleOp()) {
+      pieces.scale = scaled.getFactor().convertToDouble();
+      x = scaled.getOperand();
+    }
+    pieces.product = x ? x.getDefiningOp<model::MatmulOp>() : model::MatmulOp();
+    return pieces.product ? std::optional(pieces) : std::nullopt;
+  }
+
   LogicalResult matchAndRewrite(model::MatmulOp outer, PatternRewriter &rewriter) const override {
     auto softmax = outer.getLhs().getDefiningOp<model::SoftmaxOp>();
     if (!softmax || shapeOf(outer.getLhs()).size() != 4 || outer.getTransposeLhs() || outer.getTransposeRhs() ||
         outer.getBias() || outer.getResidual())
       return failure();
-    auto [scores, mask] = unmasked(softmax.getX());
-    if (!mask)
+    std::optional<Pieces> pieces = piecesOf(softmax.getX());
+    if (!pieces)
       return failure();
-    double scale = 1;
-    if (auto scaled = scores.getDefiningOp<model::ScaleOp>()) {
-      scale = scaled.getFactor().convertToDouble();
-      scores = scaled.getOperand();
-    }
-    auto inner = scores.getDefiningOp<model::MatmulOp>();
-    if (!inner || inner.getTransposeLhs() || inner.getBias() || inner.getResidual())
+    model::MatmulOp inner = pieces->product;
+    if (inner.getTransposeLhs() || inner.getBias() || inner.getResidual())
       return failure();
     Value q = inner.getLhs(), k = inner.getRhs(), v = outer.getRhs();
     if (shapeOf(q).size() != 4 || shapeOf(k).size() != 4 || shapeOf(v).size() != 4)
       return failure();
     const Location location = outer.getLoc();
     // Keys as [B, H, S, D].
+    llvm::SmallVector<std::int64_t> keys(shapeOf(k));
+    if (!inner.getTransposeRhs())
+      std::swap(keys[2], keys[3]);
+    if (llvm::ArrayRef<std::int64_t>(keys) != shapeOf(v) || shapeOf(q)[3] != keys[3] || shapeOf(q)[0] != keys[0] ||
+        shapeOf(q)[1] != keys[1])
+      return failure();
+    const auto scores = shapeOf(softmax.getX());
+    llvm::SmallVector<Value> maskAndBias;
+    for (Value each : {pieces->mask, pieces->bias})
+      if (each) {
+        maskAndBias.push_back(inFourDims(rewriter, each, scores));
+        if (!maskAndBias.back())
+          return failure();
+      }
+    if (pieces->mask && pieces->isInverse) {
+      Value &mask = maskAndBias.front();
+      Value zero = model::ConstantOp::create(
+          rewriter, location, RankedTensorType::get({}, cast<RankedTensorType>(mask.getType()).getElementType()),
+          rewriter.getF64FloatAttr(0));
+      mask = model::CompareOp::create(rewriter, location, mask, zero, ComparePredicate::eq);
+    }
     if (!inner.getTransposeRhs())
       k = transposed(rewriter, location, k, {0, 1, 3, 2});
-    if (shapeOf(k) != shapeOf(v) || shapeOf(q)[3] != shapeOf(k)[3] || shapeOf(q)[0] != shapeOf(k)[0] ||
-        shapeOf(q)[1] != shapeOf(k)[1])
-      return failure();
     const auto sequenceFirst = [&](Value value) { return transposed(rewriter, location, value, {0, 2, 1, 3}); };
-    Value out =
-        model::AttentionOp::create(rewriter, location, sequenceFirst(q), sequenceFirst(k), sequenceFirst(v),
-                                   rewriter.getF64FloatAttr(scale), mask->causal ? rewriter.getUnitAttr() : UnitAttr(),
-                                   mask->window > 0 ? rewriter.getI64IntegerAttr(mask->window) : IntegerAttr())
-            .getOut();
+    const auto flag = [&](bool isSet) { return isSet ? rewriter.getUnitAttr() : UnitAttr(); };
+    const MaskKind &kind = pieces->kind;
+    Value out = model::AttentionOp::create(rewriter, location, sequenceFirst(q), sequenceFirst(k), sequenceFirst(v),
+                                           maskAndBias, rewriter.getF64FloatAttr(pieces->scale), flag(kind.causal),
+                                           kind.window > 0 ? rewriter.getI64IntegerAttr(kind.window) : IntegerAttr(),
+                                           flag(pieces->mask != nullptr), flag(pieces->bias != nullptr))
+                    .getOut();
     rewriter.replaceOp(outer, sequenceFirst(out));
     return success();
   }

@@ -41,8 +41,11 @@ void ExportReport::describe(ModuleOp module) {
     if (isa<func::FuncOp>(op) && model::entryOf(op) != EntryKind::train)
       return WalkResult::skip();
     std::string name = op->getName().stripDialect().str();
-    if (auto attention = dyn_cast<model::AttentionOp>(op))
+    if (auto attention = dyn_cast<model::AttentionOp>(op)) {
       name += attention.getWindow() ? " with a window" : attention.getCausal() ? ", causal" : " to all keys";
+      name += attention.getMasked() ? ", mask" : "";
+      name += attention.getBiased() ? ", bias" : "";
+    }
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
         if (function.getArgAttr(i, model::valuesName)) {

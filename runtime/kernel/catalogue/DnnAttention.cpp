@@ -21,6 +21,8 @@ constexpr std::uint64_t roundedUp(std::uint64_t value, std::uint64_t multiple) {
 } // namespace
 
 std::string dnnAttentionProblem(std::span<const Operand> inputs, std::span<const Operand> outputs) {
+  if (inputs.size() != 3 && inputs.size() != 6)
+    return "a mask or a bias of attention";
   const DType type = inputs[0].dtype;
   const std::int64_t size = inputs[0].extent[3], keys = inputs[inputs.size() == 3 ? 1 : 2].extent[1];
   bool areAlike = type == DType::bf16 || type == DType::f16, areRows = true;

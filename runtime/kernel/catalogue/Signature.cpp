@@ -96,6 +96,8 @@ private:
     dim.isBroadcast = take("~");
     const std::string_view own = name();
     dim.isPack = take("..");
+    if (dim.isBroadcast && !dim.isPack && std::ranges::find(signature.names, own) == signature.names.end())
+      fail("expected a factor of an operand before");
     dim.name = number(own, dim.isPack);
     if (take("*"))
       dim.inner = number(name(), false);
@@ -108,7 +110,7 @@ private:
         attribute(dim.fullIf);
     if (!dim.fullIf.empty() && take("="))
       dim.choice = name();
-    if ((dim.isBroadcast || !dim.without.empty()) && !dim.isPack)
+    if (!dim.without.empty() && !dim.isPack)
       fail("expected a pack of dims");
     return dim;
   }
@@ -246,7 +248,7 @@ private:
     std::vector<std::int64_t> extents;
     for (const Open &open : opens) {
       const std::vector<SignatureDim> &own = open.operand->dims;
-      if (open.isDone || own.empty() || !own[0].isBroadcast || bound(0, own[0].name) ||
+      if (open.isDone || own.empty() || !own[0].isBroadcast || !own[0].isPack || bound(0, own[0].name) ||
           open.extents.size() + 1 < own.size() || (pack && pack->name != own[0].name))
         continue;
       pack = &own[0];
@@ -277,6 +279,8 @@ private:
       if (dim.isPack && !isBound && (dim.isBroadcast || !dim.without.empty() || ++unknown > 1))
         return false;
       if (dim.inner >= 0 && !isBound)
+        return false;
+      if (dim.isBroadcast && !dim.isPack && !(isBound && (dim.inner < 0 || bound(open.scope, dim.inner))))
         return false;
     }
     return true;
@@ -342,6 +346,13 @@ private:
   bool relateDim(const Open &open, const SignatureDim &dim, std::size_t &at) {
     const std::int64_t extent = open.extents[at++];
     LaunchDim &own = open.result->emplace_back();
+    if (dim.isBroadcast && extent == 1) {
+      std::int64_t size = sizeOf(bound(open.scope, dim.name)->front());
+      if (dim.inner >= 0)
+        size *= sizeOf(bound(open.scope, dim.inner)->front());
+      if (size != 1)
+        return true;
+    }
     own.isPositioned = dim.isPositioned;
     std::int64_t expected = 1;
     for (int name : {dim.name, dim.inner}) {
@@ -416,9 +427,10 @@ private:
         std::int64_t extent = factors && !factors->empty() ? dims.factors[std::size_t((*factors)[0])].size : -1;
         if (extent >= 0 && inner && !inner->empty())
           extent *= dims.factors[std::size_t((*inner)[0])].size;
-        append(extent < 0                                     ? name
-               : dim.inner >= 0 && (!inner || inner->empty()) ? concat("a multiple of ", extent)
-                                                              : std::to_string(extent));
+        append(extent < 0 ? name
+               : dim.inner >= 0 && (!inner || inner->empty())
+                   ? concat("a multiple of ", extent)
+                   : std::to_string(extent) + (dim.isBroadcast ? " or 1" : ""));
       } else if (!factors) {
         append(name + "..");
       } else {

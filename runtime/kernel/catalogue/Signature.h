@@ -13,6 +13,7 @@
 //   rows..!dim   the same of the dim whose number is attribute `dim`
 //   c@           the kernel takes the position of its part from the valid extent of this operand
 //   ~rows..      broadcast: trailing dims align; a dim that is missing or has one element repeats
+//   ~c           one element repeats; an operand before decides the factor
 //   rows..-a     without the dims that attribute `a` names, or with one element there
 //   a[m k]^t     the last two dims are exchanged if attribute `t` is not 0
 //   bias[n]+     the kernel adds the operand to the result, so ranks must not divide a factor that it sums over

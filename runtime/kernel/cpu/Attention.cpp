@@ -79,7 +79,11 @@ template <typename T> struct Forward {
       keyTiles(tile, j0, std::min(wideKeyTile, end - j0), keys, values, prefetch);
     for (std::int64_t r = 0; r < rows; ++r) {
       T *out = rowOf<T>(call.outputs[0], b, t0 + r, h);
-      l.of<T>().scaleTo(tile.out + r * wide, 1 / tile.sum[r], out, s.size);
+      // Without keys, and perhaps no memory of the row is written.
+      if (tile.sum[r] == 0)
+        std::fill_n(out, s.size, T{});
+      else
+        l.of<T>().scaleTo(tile.out + r * wide, 1 / tile.sum[r], out, s.size);
       *statisticOf(call.outputs[1], b, h, t0 + r) =
           static_cast<float>(tile.maximum[r] + std::log(static_cast<double>(tile.sum[r])));
     }
@@ -144,7 +148,7 @@ template <typename T> struct Forward {
                    {},
                    group.any.begin,
                    group.any.end,
-                   static_cast<float>(s.scale),
+                   s.changesScores() ? 1 : static_cast<float>(s.scale),
                    tile.maximum + group.first,
                    tile.sum + group.first,
                    {}};
@@ -153,6 +157,9 @@ template <typename T> struct Forward {
       Columns seen(s, t, t, j0, width);
       rows.begin[r] = seen.begin;
       rows.end[r] = seen.end;
+      if (s.changesScores() && !seen.isEmpty())
+        changeScores<T>(s, call, tile.b, tile.h, t, j0 + seen.begin, seen.end - seen.begin,
+                        rows.x + r * wideKeyTile + seen.begin);
     }
     l.scoreRows(rows);
     for (int r = 0; r < rows.rows; ++r)
@@ -168,7 +175,7 @@ template <typename T> struct Forward {
 Bound fast::attention(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(AttentionShape shape, AttentionShape::ofForward(request));
   DType type = request.inputs[0].dtype;
-  if (!hasLoops(type) || !fits(request, request.outputs[1], type))
+  if (!hasLoops(type) || !fits(request, shape, request.outputs[1], type))
     return useReference();
   std::int64_t floats = attentionFloats(shape.keys, shape.size);
   SLUICE_RETURN_IF_ERROR(Check(request).workspace(floats * 4 * std::max(1, request.threads)));

@@ -140,30 +140,14 @@ template <typename T> struct Backward {
   void group(const QueryHead &head, std::int64_t t0, std::int64_t r0, std::int64_t count, std::int64_t j0,
              std::int64_t width, const Memory &m) const {
     std::int64_t t = t0 + r0;
-    float *scores = m.scores + r0 * keyTile, *slopes = m.slopes + r0 * keyTile;
-    Columns any(s, t, t + count - 1, j0, width);
-    if (any.isEmpty()) {
-      for (std::int64_t r = 0; r < count; ++r) {
-        clear(scores + r * keyTile, 0, width);
-        clear(slopes + r * keyTile, 0, width);
-      }
+    float *slopes = m.slopes + r0 * keyTile;
+    const Columns any =
+        gradTile<T>(s, call, call.inputs[5],
+                    {head.b, head.h, t, count, j0, width, m.q + t * s.size, m.dout + t * s.size,
+                     m.keyRows + j0 * s.size, m.valueRows + j0 * s.size, m.delta + t, m.scores + r0 * keyTile, slopes},
+                    /*isScaled=*/true);
+    if (any.isEmpty())
       return;
-    }
-    std::int64_t from = any.begin / l.panel * l.panel;
-    l.tileProduct({count, any.end - from, s.size, m.q + t * s.size, s.size, 1, m.keyRows + (j0 + from) * s.size,
-                   l.panel * s.size, scores + from, keyTile, false});
-    l.tileProduct({count, any.end - from, s.size, m.dout + t * s.size, s.size, 1, m.valueRows + (j0 + from) * s.size,
-                   l.panel * s.size, slopes + from, keyTile, false});
-    for (std::int64_t r = 0; r < count; ++r) {
-      Columns seen(s, t + r, t + r, j0, width);
-      float *p = scores + r * keyTile, *ds = slopes + r * keyTile;
-      if (seen.isEmpty())
-        seen.begin = seen.end = 0;
-      l.scoreGradRow(p + seen.begin, ds + seen.begin, seen.end - seen.begin, width - seen.begin,
-                     static_cast<float>(s.scale), *statisticOf(call.inputs[5], head.b, head.h, t + r), m.delta[t + r]);
-      clear(p, 0, seen.begin);
-      clear(ds, 0, seen.begin);
-    }
     l.tileProduct({count, s.size, any.end - any.begin, slopes + any.begin, keyTile, 1,
                    m.keyColumns + j0 * m.wide + any.begin * l.panel, l.panel * width, m.dq + t * m.wide, m.wide, true});
   }
@@ -174,7 +158,7 @@ template <typename T> struct Backward {
 Bound fast::attention_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(AttentionShape shape, AttentionShape::ofGradient(request));
   DType type = request.inputs[0].dtype;
-  if (!hasLoops(type) || !fits(request, request.inputs[5], type))
+  if (!hasLoops(type) || !fits(request, shape, request.inputs[5], type))
     return useReference();
   std::int64_t floats = attentionGradFloats(shape.queries, shape.keys, shape.size);
   SLUICE_RETURN_IF_ERROR(Check(request).workspace(floats * 4 * std::max(1, request.threads)));

@@ -7,7 +7,8 @@ namespace sluice::cpu {
 
 namespace {
 
-Result<AttentionShape> shapeOf(const KernelRequest &request, const Operand &q, const Operand &k) {
+/// `first`: the input that is the mask or the bias, if there is one.
+Result<AttentionShape> shapeOf(const KernelRequest &request, const Operand &q, const Operand &k, std::size_t first) {
   Check check(request);
   AttentionShape shape;
   shape.batch = q.extent[0];
@@ -26,17 +27,20 @@ Result<AttentionShape> shapeOf(const KernelRequest &request, const Operand &q, c
   if (window < 0 || (window != 0 && !shape.causal))
     return check.refuse("window, expected 0, or a positive number with causal, but got ", window);
   shape.window = window == 0 ? shape.keys : std::min(window, shape.keys);
+  shape.mask = request.attributes->integer("masked") != 0 ? first++ : 0;
+  shape.bias = request.attributes->integer("biased") != 0 ? first : 0;
+  shape.hasBiasGrad = request.outputs.size() > 3;
   return shape;
 }
 
 } // namespace
 
 Result<AttentionShape> AttentionShape::ofForward(const KernelRequest &request) {
-  return shapeOf(request, request.inputs[0], request.inputs[1]);
+  return shapeOf(request, request.inputs[0], request.inputs[1], 3);
 }
 
 Result<AttentionShape> AttentionShape::ofGradient(const KernelRequest &request) {
-  return shapeOf(request, request.inputs[1], request.inputs[2]);
+  return shapeOf(request, request.inputs[1], request.inputs[2], 6);
 }
 
 } // namespace sluice::cpu

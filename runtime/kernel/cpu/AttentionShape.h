@@ -2,7 +2,8 @@
 //
 // q [B, T, H, D]; k, v [B, S, G, D] with G dividing H: query head h reads key head h / (H / G). Causal: query t reads
 // keys up to t + S - T, under a window the last `window` of them. Row statistics [B, H, T] are the logarithm of the sum
-// of exponentials of the scaled scores.
+// of exponentials of the scaled scores, to which a bias is added and from which a mask hides keys. A row without keys
+// has results and gradients of 0.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
@@ -23,7 +24,12 @@ struct AttentionShape {
   bool causal = false;
   /// Largest number of keys that a query reads; all keys without a window.
   std::int64_t window = 0;
+  /// The inputs that are the mask and the bias, whose dims may be 1 in place of [B, H, T]; 0: none.
+  std::size_t mask = 0, bias = 0;
+  /// The output 3 is the gradient of the bias.
+  bool hasBiasGrad = false;
 
+  bool changesScores() const { return mask != 0 || bias != 0; }
   std::int64_t headsPerKey() const { return heads / keyHeads; }
   /// Keys that query t reads: [firstKey(t), visible(t)).
   std::int64_t visible(std::int64_t t) const { return causal ? t + 1 + keys - queries : keys; }
@@ -38,6 +44,12 @@ struct AttentionShape {
   static Result<AttentionShape> ofForward(const KernelRequest &request);
   static Result<AttentionShape> ofGradient(const KernelRequest &request);
 };
+
+/// The offset of a query's row of a mask or a bias.
+inline std::int64_t scoreRowAt(const Operand &o, std::int64_t b, std::int64_t h, std::int64_t t) {
+  return (o.extent[0] == 1 ? 0 : b * o.strides[0]) + (o.extent[1] == 1 ? 0 : h * o.strides[1]) +
+         (o.extent[2] == 1 ? 0 : t * o.strides[2]);
+}
 
 } // namespace sluice::cpu
 

@@ -1,6 +1,6 @@
 //===- AttentionTiles.h - common code of the forward and backward of attention -----===//
 //
-// Rows of one head, the part of a tile that queries read, and the heads shared among threads.
+// Rows of one head, the part of a tile that queries read, mask and bias, and the heads shared among threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONTILES_H
@@ -9,8 +9,10 @@
 #include "runtime/kernel/catalogue/CpuWorkspace.h"
 #include "runtime/kernel/cpu/AttentionShape.h"
 #include "runtime/kernel/cpu/Parallel.h"
+#include "runtime/kernel/cpu/vector/Loops.h"
 
 #include <cstring>
+#include <limits>
 
 #include <omp.h>
 
@@ -90,6 +92,9 @@ inline void clear(float *row, std::int64_t begin, std::int64_t end) {
     std::memset(row + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
 }
 
+/// The gradient of the bias. `memory`: `floats`, those of attentionGradFloats, for each thread.
+void addBiasGradient(const AttentionShape &s, Call &call, float *memory, std::int64_t floats);
+
 template <typename Pass>
 Bound attentionOf(const KernelRequest &request, const AttentionShape &shape, std::int64_t floats) {
   return makeKernel(request, [s = shape, floats](Call &call) {
@@ -98,16 +103,105 @@ Bound attentionOf(const KernelRequest &request, const AttentionShape &shape, std
     forEach(call.threads, s.batch * s.keyHeads, [&](std::int64_t item) {
       pass.head(item / s.keyHeads, item % s.keyHeads, memory + omp_get_thread_num() * floats);
     });
+    if (s.hasBiasGrad)
+      addBiasGradient(s, call, memory, floats);
     return Status::ok();
   });
 }
 
-/// The operands are all of one type, the row statistics f32, and every row is contiguous.
-inline bool fits(const KernelRequest &request, const Operand &statistics, DType dtype) {
-  for (auto operands : {request.inputs, request.outputs})
-    for (const Operand &operand : operands)
-      if (&operand == &statistics ? operand.dtype != DType::f32 : operand.dtype != dtype || !contiguousRows(operand))
-        return false;
+/// scores = scale scores + bias for the keys [first, first + count) of a query, -infinity where the mask hides the key.
+template <typename T>
+void changeScores(const AttentionShape &s, const Call &call, std::int64_t b, std::int64_t h, std::int64_t t,
+                  std::int64_t first, std::int64_t count, float *scores) {
+  constexpr std::int64_t chunk = 64;
+  const auto scale = static_cast<float>(s.scale);
+  for (std::int64_t i = 0; s.bias == 0 && i < count; ++i)
+    scores[i] *= scale;
+  for (std::int64_t i = 0; s.bias != 0 && i < count; i += chunk) {
+    const Operand &bias = call.inputs[s.bias];
+    const std::int64_t at = scoreRowAt(bias, b, h, t) + first + i, width = std::min(chunk, count - i);
+    float room[chunk];
+    const float *values = room;
+    if (bias.dtype == DType::f32)
+      values = bias.as<float>() + at;
+    else
+      loops().of<T>().widen(bias.as<T>() + at, room, width);
+    for (std::int64_t c = 0; c < width; ++c)
+      scores[i + c] = scores[i + c] * scale + values[c];
+  }
+  if (s.mask == 0)
+    return;
+  const Operand &mask = call.inputs[s.mask];
+  const std::uint8_t *seen = mask.as<std::uint8_t>() + scoreRowAt(mask, b, h, t) + first;
+  for (std::int64_t i = 0; i < count; ++i)
+    scores[i] = seen[i] != 0 ? scores[i] : -std::numeric_limits<float>::infinity();
+}
+
+/// A few queries of a head against a tile of packed keys and values.
+struct GradTile {
+  std::int64_t b, h, t, count, j0, width;
+  /// Rows of the queries and of their output gradients, dense; panels of the keys and the values; dout.out.
+  const float *q, *dout, *keys, *values, *delta;
+  /// At distances of keyTile floats.
+  float *scores, *slopes;
+};
+
+/// p in place of scores, and ds, times the scale if `isScaled`, in place of slopes, zero where queries do not read.
+/// Returns the columns that any query reads.
+template <typename T>
+Columns gradTile(const AttentionShape &s, const Call &call, const Operand &lse, const GradTile &tile, bool isScaled) {
+  const Loops &l = loops();
+  Columns any(s, tile.t, tile.t + tile.count - 1, tile.j0, tile.width);
+  if (any.isEmpty()) {
+    for (std::int64_t r = 0; r < tile.count; ++r) {
+      clear(tile.scores + r * keyTile, 0, tile.width);
+      clear(tile.slopes + r * keyTile, 0, tile.width);
+    }
+    return any;
+  }
+  const std::int64_t from = any.begin / l.panel * l.panel;
+  l.tileProduct({tile.count, any.end - from, s.size, tile.q, s.size, 1, tile.keys + from * s.size, l.panel * s.size,
+                 tile.scores + from, keyTile, false});
+  l.tileProduct({tile.count, any.end - from, s.size, tile.dout, s.size, 1, tile.values + from * s.size,
+                 l.panel * s.size, tile.slopes + from, keyTile, false});
+  for (std::int64_t r = 0; r < tile.count; ++r) {
+    const std::int64_t t = tile.t + r;
+    Columns seen(s, t, t, tile.j0, tile.width);
+    float *p = tile.scores + r * keyTile, *ds = tile.slopes + r * keyTile;
+    float scale = static_cast<float>(s.scale), logSum = *statisticOf(lse, tile.b, tile.h, t);
+    if (seen.isEmpty())
+      seen.begin = seen.end = 0;
+    const std::int64_t count = seen.end - seen.begin;
+    if (s.changesScores()) {
+      changeScores<T>(s, call, tile.b, tile.h, t, tile.j0 + seen.begin, count, p + seen.begin);
+      // Of a row without keys, whose scores are -infinity.
+      if (logSum == -std::numeric_limits<float>::infinity())
+        logSum = 0;
+      scale = 1;
+    }
+    l.scoreGradRow(p + seen.begin, ds + seen.begin, count, tile.width - seen.begin, scale, logSum, tile.delta[r]);
+    if (s.changesScores() && isScaled)
+      for (std::int64_t i = seen.begin; i < seen.end; ++i)
+        ds[i] *= static_cast<float>(s.scale);
+    clear(p, 0, seen.begin);
+    clear(ds, 0, seen.begin);
+  }
+  return any;
+}
+
+/// The operands are all of one type, the row statistics f32, the bias and its gradient either, and every row is
+/// contiguous.
+inline bool fits(const KernelRequest &request, const AttentionShape &s, const Operand &statistics, DType dtype) {
+  const auto isRow = [&](const Operand &operand, bool isMask, bool isBias) {
+    const bool isOfType = isMask || operand.dtype == dtype || (isBias && operand.dtype == DType::f32);
+    return &operand == &statistics ? operand.dtype == DType::f32 : isOfType && contiguousRows(operand);
+  };
+  for (std::size_t i = 0; i < request.inputs.size(); ++i)
+    if (!isRow(request.inputs[i], i != 0 && i == s.mask, i != 0 && i == s.bias))
+      return false;
+  for (std::size_t i = 0; i < request.outputs.size(); ++i)
+    if (!isRow(request.outputs[i], false, i == 3))
+      return false;
   return true;
 }
 

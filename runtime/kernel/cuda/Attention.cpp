@@ -1,8 +1,8 @@
 //===- Attention.cpp - attention on a GPU ------------------------------------------------------------===//
 //
 // cuDNN computes the launches for which the plan states it (DnnKernels.h). Sluice's kernels compute the others: on
-// tensor cores if q, k, v and the results are all bf16 or all f16 and heads have at most 256 elements, else on plain
-// cores.
+// tensor cores if q, k, v and the results are all bf16 or all f16, heads have at most 256 elements, and there are no
+// mask and no bias, else on plain cores.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
@@ -31,7 +31,28 @@ AttentionArgs argsOf(const cpu::AttentionShape &shape) {
   args.scale = shape.scale;
   args.causal = shape.causal;
   args.window = shape.window;
+  args.masked = shape.mask != 0;
+  args.biased = shape.bias != 0;
   return args;
+}
+
+/// As bindViews, with mask, bias and the gradient of the bias after the others.
+Bind<AttentionArgs> bindAll(AttentionArgs &args, const KernelRequest &request,
+                            std::vector<View AttentionArgs::*> inputs, std::vector<View AttentionArgs::*> outputs,
+                            void *AttentionArgs::*workspace = nullptr) {
+  using A = AttentionArgs;
+  if (args.masked != 0)
+    inputs.push_back(&A::mask);
+  if (args.biased != 0)
+    inputs.push_back(&A::bias);
+  if (request.outputs.size() > outputs.size())
+    outputs.push_back(&A::dbias);
+  auto bind = bindViews(args, request, std::move(inputs), std::move(outputs), workspace);
+  for (View *view : {&args.mask, &args.bias, &args.dbias})
+    for (int d = 0; d < view->rank; ++d)
+      if (view->extent[d] == 1)
+        view->strides[d] = 0;
+  return bind;
 }
 
 /// The suffix of a function (size and policy), and a block's memory.
@@ -58,7 +79,8 @@ std::string tensorType(const AttentionArgs &args, std::initializer_list<const Op
   constexpr Index most = Index(1) << 30;
   const bool alike = std::ranges::all_of(rows, [&](const Operand *o) { return o->dtype == type; });
   if (!alike || (type != DType::bf16 && type != DType::f16) || lse.dtype != DType::f32 || args.size > 256 ||
-      args.queries > most || args.keys > most || !(args.scale > 0) || !std::isfinite(args.scale))
+      args.queries > most || args.keys > most || args.masked != 0 || args.biased != 0 || !(args.scale > 0) ||
+      !std::isfinite(args.scale))
     return {};
   return type == DType::bf16 ? "_bf16" : "_f16";
 }
@@ -84,7 +106,7 @@ Bound kernels::attention(const KernelRequest &request) {
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofForward(request));
   AttentionArgs args = argsOf(resolved);
-  const auto bind = bindViews(args, request, {&A::q, &A::k, &A::v}, {&A::out, &A::lse});
+  const auto bind = bindAll(args, request, {&A::q, &A::k, &A::v}, {&A::out, &A::lse});
   if (const std::string type = tensorType(args, {&in[0], &in[1], &in[2], &out[0]}, out[1]); !type.empty()) {
     const HeadForm &form = formOf(headForms, args.size);
     return oneLaunch(request, "sluice_attentionTensor" + std::to_string(form.D) + type,
@@ -108,7 +130,7 @@ Bound kernels::attention_grad(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofGradient(request));
   AttentionArgs args = argsOf(resolved);
   const auto bind =
-      bindViews(args, request, {&A::dout, &A::q, &A::k, &A::v, &A::out, &A::lse}, {&A::dq, &A::dk, &A::dv}, &A::delta);
+      bindAll(args, request, {&A::dout, &A::q, &A::k, &A::v, &A::out, &A::lse}, {&A::dq, &A::dk, &A::dv}, &A::delta);
   const cpu::Check check(request);
   SLUICE_RETURN_IF_ERROR(check.workspace(attentionGradWorkspace(args.batch, args.heads, args.queries)));
   const auto rows = {&in[0], &in[1], &in[2], &in[3], &in[4], &out[0], &out[1], &out[2]};
@@ -126,11 +148,17 @@ Bound kernels::attention_grad(const KernelRequest &request) {
   }
   std::string form;
   LaunchShape shape;
-  SLUICE_RETURN_IF_ERROR(chooseForm(check, args, policyOf(rows), form, shape));
+  const std::string policy = policyOf(rows);
+  SLUICE_RETURN_IF_ERROR(chooseForm(check, args, policy, form, shape));
   shape.blocks = blocksOf(args.queries, args.batch * args.heads);
   list.add("sluice_attentionQueries" + form, shape, args, bind);
   shape.blocks = blocksOf(args.keys, args.batch * args.keyHeads);
   list.add("sluice_attentionKeys" + form, shape, args, bind);
+  if (resolved.hasBiasGrad) {
+    const Index tiles = out[3].extent[2] == 1 ? 1 : (args.queries + attentionWarps - 1) / attentionWarps;
+    shape.blocks = static_cast<std::uint64_t>(out[3].extent[0] * out[3].extent[1] * tiles * ((args.keys + 31) / 32));
+    list.add("sluice_attentionBias_" + policy, shape, args, bind);
+  }
   return std::move(list).finish();
 }
 

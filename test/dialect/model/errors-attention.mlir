@@ -106,3 +106,75 @@ func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x
   %0:3 = model.attention_grad %d, %q, %k, %k, %o, %l {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf64>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
   return
 }
+
+// -----
+
+// attention_c6: a bias that no attribute states
+func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x4x2x2xf32>) {
+  // expected-error @below {{'model.attention' op operands of 'masked' and 'biased', expected 0 but got 1}}
+  %0:2 = model.attention %q, %q, %q, %b {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c6: no mask
+func.func @f(%q: tensor<1x2x4x8xf32>) {
+  // expected-error @below {{'model.attention' op operands of 'masked' and 'biased', expected 1 but got 0}}
+  %0:2 = model.attention %q, %q, %q {masked, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c7: a bias of other heads
+func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x3x2x2xf32>) {
+  // expected-error @below {{'model.attention' op operand #3 has the wrong extents, expected [1 or 1, 4 or 1, 2 or 1, 2] but got [1, 3, 2, 2]}}
+  %0:2 = model.attention %q, %q, %q, %b {biased, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x3x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c7: a mask of one column
+func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x1x2x1xui8>) {
+  // expected-error @below {{'model.attention' op operand #3 has the wrong extents, expected [1 or 1, 4 or 1, 2 or 1, 2] but got [1, 1, 2, 1]}}
+  %0:2 = model.attention %q, %q, %q, %b {masked, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x2x1xui8>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c8: a mask of numbers
+func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x1x2x2xf32>) {
+  // expected-error @below {{'model.attention' op mask has the wrong element type, expected ui8 but got 'f32'}}
+  %0:2 = model.attention %q, %q, %q, %b {masked, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c8: a bias of another type
+func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x1x2x2xf64>) {
+  // expected-error @below {{'model.attention' op bias has the wrong element type, expected that of q or its statistics type but got 'f64'}}
+  %0:2 = model.attention %q, %q, %q, %b {biased, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x2x2xf64>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_grad_c4: the gradient of no bias
+func.func @f(%q: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
+  // expected-error @below {{'model.attention_grad' op 'bias_grad' requires 'biased'}}
+  %0:3 = model.attention_grad %q, %q, %q, %q, %q, %l {bias_grad, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}
+
+// -----
+
+// attention_grad_c1: two biases
+func.func @f(%q: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>, %b: tensor<1x1x2x2xf32>) {
+  // expected-error @below {{'model.attention_grad' op operands of 'masked' and 'biased', expected 1 but got 2}}
+  %0:3 = model.attention_grad %q, %q, %q, %q, %q, %l, %b, %b {biased, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}

@@ -244,3 +244,14 @@ func.func @separate_norms(%g: tensor<3x5xf32>, %w: tensor<5xf32>, %s: tensor<3xf
   %9 = model.add %w, %3#1 {model.phase = #model.phase<backward>} : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
   return %1#0, %5, %6, %7, %8, %9 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>, tensor<5xf32>
 }
+
+// The gradient of a bias without a use is not computed; one with a use is.
+// CHECK-LABEL: func.func @biases
+// CHECK-NEXT: %[[DQ:.*]], %[[DK:.*]], %[[DV:.*]] = model.attention_grad %{{.*}} {biased, model.block = "h.0", model.phase = #model.phase<backward>, scale = 1.000000e+00 : f64} : {{.*}} -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>)
+// CHECK-NEXT: %{{.*}}, %{{.*}}, %{{.*}}, %[[DB:.*]] = model.attention_grad %{{.*}} {bias_grad, biased
+// CHECK-NEXT: return %[[DQ]], %[[DK]], %[[DV]], %[[DB]]
+func.func @biases(%q: tensor<1x2x1x4xf32>, %l: tensor<1x1x2xf32>, %b: tensor<1x1x2x2xf32>) -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2x2xf32>) attributes {model.entry = #model.entry<train>} {
+  %0:4 = model.attention_grad %q, %q, %q, %q, %q, %l, %b {bias_grad, biased, model.block = "h.0", model.phase = #model.phase<backward>, scale = 1.0 : f64} : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2xf32>, tensor<1x1x2x2xf32>) -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2x2xf32>)
+  %1:4 = model.attention_grad %q, %q, %q, %q, %q, %l, %b {bias_grad, biased, model.block = "h.0", model.phase = #model.phase<backward>, scale = 1.0 : f64} : (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2xf32>, tensor<1x1x2x2xf32>) -> (tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2x2xf32>)
+  return %0#0, %0#1, %0#2, %1#3 : tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>, tensor<1x1x2x2xf32>
+}

@@ -50,6 +50,86 @@ TEST(Agreement, Attention) {
         }
 }
 
+/// The dims of masks and biases of all or of shared rows of the batch, heads and queries.
+std::vector<Shape> scoreShapes(std::int64_t batch, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
+  return {{batch, 1, 1, keys},   {1, heads, queries, keys}, {batch, heads, queries, keys},
+          {1, 1, queries, keys}, {1, heads, 1, keys},       {batch, 1, queries, keys}};
+}
+
+TEST(Agreement, AttentionOfMasksAndBiases) {
+  struct Case {
+    std::int64_t batch, queries, keys, heads, keyHeads, size;
+  };
+  for (const Case &c :
+       {Case{3, 7, 7, 4, 2, 5}, Case{2, 50, 70, 2, 1, 16}, Case{1, 1, 1, 1, 1, 4}, Case{2, 1, 9, 2, 2, 8},
+        Case{1, 100, 300, 1, 1, 33}, Case{0, 3, 5, 2, 1, 4}, Case{2, 3, 0, 2, 1, 4}})
+    for (DType dtype : floats)
+      for (const Shape &mask : scoreShapes(c.batch, c.heads, c.queries, c.keys))
+        for (const Shape &bias : scoreShapes(c.batch, c.heads, c.queries, c.keys))
+          for (int with : {1, 2, 3}) {
+            if (((with & 1) == 0 && mask[1] != c.heads) || ((with & 2) == 0 && bias[1] != c.heads))
+              continue;
+            const bool isCausal = c.keys >= c.queries && mask[2] == 1;
+            const DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+            const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+            std::vector<Attributes::Item> attributes = {number("scale", 0.3), integer("causal", isCausal),
+                                                        integer("window", isCausal && bias[0] == 1 ? 3 : 0),
+                                                        integer("masked", with & 1), integer("biased", with >> 1)};
+            // The bias of values of 16 bits may be f32.
+            const Tensor changes[] = {randomMask(mask, 50), randomBias(bias[2] == 1 ? statistics : dtype, bias, 51)};
+            Tensor query = Tensor(dtype, q).normal(25), key = Tensor(dtype, k).normal(26),
+                   value = Tensor(dtype, k).normal(27), out(dtype, q), lse(statistics, {c.batch, c.heads, c.queries});
+            std::vector<Tensor> inputs = {query, key, value};
+            for (int each : {0, 1})
+              if ((with >> each & 1) != 0)
+                inputs.push_back(changes[each]);
+            const std::string what = label(dtype, mask, Layout::dense) + " and " + label(dtype, bias, Layout::dense);
+            const double units = static_cast<double>(std::max<std::int64_t>(60, 4 * c.size));
+            compare({"attention", {}, 1, attributes}, inputs, {out, lse}, units, what);
+            std::vector<Tensor *> all;
+            for (Tensor &input : inputs)
+              all.push_back(&input);
+            mustRun({"attention", KernelFlavour::reference, 1, attributes}, all, {&out, &lse});
+            std::vector<Tensor> gradInputs = {Tensor(dtype, q).normal(28), query, key, value, out, lse},
+                                gradients = {Tensor(dtype, q), Tensor(dtype, k), Tensor(dtype, k)};
+            gradInputs.insert(gradInputs.end(), inputs.begin() + 3, inputs.end());
+            if (with & 2) {
+              attributes.push_back(integer("bias_grad", 1));
+              gradients.push_back(Tensor(changes[1].operand.dtype, bias));
+            }
+            compare({"attention_grad", {}, 1, attributes}, gradInputs, gradients, 400, what);
+          }
+}
+
+/// A row without keys has zeros, and so have keys that no query reads.
+TEST(Agreement, AttentionOfHiddenRowsIsZero) {
+  for (DType dtype : floats)
+    for (KernelFlavour flavour : {KernelFlavour::fast, KernelFlavour::reference}) {
+      const DType statistics = dtype == DType::f64 ? DType::f64 : DType::f32;
+      const Shape q = {1, 3, 1, 4};
+      Tensor query = Tensor(dtype, q).normal(1), out(dtype, q), lse(statistics, {1, 1, 3}),
+             mask(DType::u8, {1, 1, 3, 3});
+      mask.fill({1, 1, 0, 0, 0, 0, 1, 0, 0});
+      const std::vector<Attributes::Item> attributes = {integer("masked", 1), number("scale", 0.5)};
+      mustRun({"attention", flavour, 1, attributes}, {&query, &query, &query, &mask}, {&out, &lse});
+      EXPECT_EQ(lse.at(1), -std::numeric_limits<double>::infinity());
+      EXPECT_NE(out.at(0), 0);
+      for (std::int64_t d = 4; d < 8; ++d)
+        EXPECT_EQ(out.at(d), 0);
+      Tensor dout = Tensor(dtype, q).normal(2), dq(dtype, q), dk(dtype, q), dv(dtype, q);
+      mustRun({"attention_grad", flavour, 1, attributes}, {&dout, &query, &query, &query, &out, &lse, &mask},
+              {&dq, &dk, &dv});
+      for (std::int64_t d = 4; d < 8; ++d)
+        EXPECT_EQ(dq.at(d), 0);
+      // No query reads the last key.
+      for (std::int64_t d = 8; d < 12; ++d) {
+        EXPECT_EQ(dk.at(d), 0);
+        EXPECT_EQ(dv.at(d), 0);
+      }
+      EXPECT_NE(dk.at(0), 0);
+    }
+}
+
 TEST(Agreement, Embedding) {
   for (DType dtype : floats)
     for (Layout layout : {Layout::dense, Layout::padded, Layout::permuted})

@@ -210,6 +210,12 @@ TEST(Catalogue, RefusesBadOperands) {
             "kernel 'attention' keys, expected at least 8 for causal rows but got 7");
   EXPECT_EQ(refusal("attention", {q, q, q}, {q, lse}, {integer("window", 3)}),
             "kernel 'attention' window, expected 0, or a positive number with causal, but got 3");
+  EXPECT_EQ(refusal("attention", {q, q, q, f32({1, 3, 8, 8})}, {q, lse}, {integer("masked", 1)}),
+            "kernel 'attention' input 3 dtype, expected u8 but got f32");
+  EXPECT_EQ(refusal("attention", {q, q, q, f32({1, 2, 8, 8})}, {q, lse}, {integer("biased", 1)}),
+            "kernel 'attention' input 3 extents, expected [1 or 1, 3 or 1, 8 or 1, 8] but got [1, 2, 8, 8]");
+  EXPECT_EQ(refusal("attention", {q, q, q, f32({1, 3, 8, 8})}, {q, lse}),
+            "kernel 'attention' inputs, expected 3 but got 4");
   EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 7})}, {f32({1, 8, 3, 7})}, {number("theta", 1e4)}),
             "kernel 'rope' head size, expected an even number above 0 but got 7");
   EXPECT_EQ(refusal("rope", {f32({1, 8, 3, 8})}, {f32({1, 8, 3, 8})}, {number("theta", -1)}),

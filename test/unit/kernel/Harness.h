@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 #include <string>
 
@@ -108,6 +109,22 @@ inline Tensor scalar(DType dtype, double value) {
   Tensor tensor(dtype, {});
   tensor.set(0, value);
   return tensor;
+}
+
+/// A mask, and a bias that hides keys too, [b, h, t, keys] each. Rows of the first row of the batch see no key.
+inline Tensor randomMask(const Shape &shape, unsigned seed) {
+  Tensor mask(DType::u8, shape);
+  mask.below(seed, 3);
+  for (std::int64_t i = 0; shape[0] > 1 && i < mask.size() / shape[0]; ++i)
+    mask.set(i, 0);
+  return mask;
+}
+inline Tensor randomBias(DType dtype, const Shape &shape, unsigned seed) {
+  Tensor bias(dtype, shape);
+  bias.normal(seed);
+  for (std::int64_t i = 0; i < bias.size(); i += 7)
+    bias.set(i, -std::numeric_limits<double>::infinity());
+  return bias;
 }
 
 struct Run {

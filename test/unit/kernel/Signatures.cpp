@@ -31,7 +31,8 @@ TEST(Signatures, WithAFaultAreRefused) {
       {"x[c] weight[c] -> y[c] rstd[] more[c]", "the operands differ from those of the record"},
       {"x[c weight[c] -> y[c] rstd[]", "expected a name but got '[c] -> y[c] rstd[]'"},
       {"x[c..] weight[c] -> y[c..] rstd[]", "'c' is a factor and a pack"},
-      {"x[~c] weight[c] -> y[c] rstd[]", "expected a pack of dims"},
+      {"x[~c] weight[c] -> y[c] rstd[]", "expected a factor of an operand before"},
+      {"x[c-epsilon] weight[c] -> y[c] rstd[]", "expected a pack of dims"},
       {"x[c]^epsilon weight[c] -> y[c] rstd[]", "expected two dims to exchange"},
       {"x[c!without] weight[c] -> y[c] rstd[]", "unknown attribute 'without'"},
       {"x[c] weight[c] -> y[c] rstd[rows..-dims]", "unknown attribute 'dims'"},
@@ -79,6 +80,16 @@ TEST(Signatures, RelateDims) {
   EXPECT_EQ(factorsOf(KernelId::scatter_add, {{2, 3, 4}, {2, 3}}, {{5, 4}}), "0 1 3 |0 1 |->2! 3 |");
   EXPECT_EQ(factorsOf(KernelId::attention, {{1, 2, 4, 8}, {1, 2, 2, 8}, {1, 2, 2, 8}}, {{1, 2, 4, 8}, {1, 4, 2}}),
             "0 4! 25 3! |0 1! 2 3! |0 1! 2 3! |->0 4! 25 3! |0 25 4! |");
+  // A mask for all heads, and the gradient of a bias that repeats over the batch.
+  EXPECT_EQ(factorsOf(KernelId::attention, {{3, 2, 4, 8}, {3, 5, 2, 8}, {3, 5, 2, 8}, {3, 1, 1, 5}},
+                      {{3, 2, 4, 8}, {3, 4, 2}}, {integer("masked", 1)}),
+            "0 4! 25 3! |0 1! 2 3! |0 1! 2 3! |0 . . 1! |->0 4! 25 3! |0 25 4! |");
+  EXPECT_EQ(factorsOf(KernelId::attention_grad,
+                      {{3, 2, 4, 8}, {3, 2, 4, 8}, {3, 5, 2, 8}, {3, 5, 2, 8}, {3, 2, 4, 8}, {3, 4, 2}, {1, 4, 2, 5}},
+                      {{3, 2, 4, 8}, {3, 5, 2, 8}, {3, 5, 2, 8}, {1, 4, 2, 5}},
+                      {integer("biased", 1), integer("bias_grad", 1)}),
+            "0 4! 25 3! |0 4! 25 3! |0 1! 2 3! |0 1! 2 3! |0 4! 25 3! |0 25 4! |. 25 4! 1! |->"
+            "0 4! 25 3! |0 1! 2 3! |0 1! 2 3! |. 25 4! 1! |");
   // Tensors of a list, and parameters of an update, have separate factors.
   EXPECT_EQ(factorsOf(KernelId::power_sum, {{2, 3}, {2}}, {{}}), "0 1 |2 |->|");
   EXPECT_EQ(factorsOf(KernelId::sgd, {{2}, {2}, {3}, {3}, {}, {}, {}, {}}, {{2}, {3}}), "0 |0 |1 |1 |||||->0 |1 |");
@@ -102,6 +113,9 @@ TEST(Signatures, NameTheFirstOperandThatDoesNotFit) {
   EXPECT_EQ(factorsOf(KernelId::matmul, {{2, 3}, {4, 5}}, {{2, 5}}), "input 1: [3, 5]");
   EXPECT_EQ(factorsOf(KernelId::attention, {{1, 2, 4, 8}, {1, 2, 3, 8}, {1, 2, 3, 8}}, {{1, 2, 4, 8}, {1, 4, 2}}),
             "output 0: [1, 2, a multiple of 3, 8]");
+  EXPECT_EQ(factorsOf(KernelId::attention, {{3, 2, 4, 8}, {3, 5, 2, 8}, {3, 5, 2, 8}, {2, 1, 1, 5}},
+                      {{3, 2, 4, 8}, {3, 4, 2}}, {integer("biased", 1)}),
+            "input 3: [3 or 1, 4 or 1, 2 or 1, 5]");
   EXPECT_EQ(factorsOf(KernelId::norm_root, {{2}}, {{}}), "input 0: one element");
 }
 

@@ -1,7 +1,7 @@
 //===- Attention.cpp - scaled dot-product attention of ATen ------------------------------===//
 //
-// A mask that depends on no input is evaluated and classified row by row, whatever computed it. A mask that
-// `model.attention` has not, and dropout, are separate ops.
+// A mask that depends on no input is evaluated and classified row by row, whatever computed it. Another mask is an
+// operand of `model.attention`. Attention with dropout is separate ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,14 +80,45 @@ void attention(Call &call) {
   else if (!mask.value && (!isCausal || queries == keys))
     kind = MaskKind{isCausal, 0};
 
-  const bool isWhole = rate == 0 && kind && Call::shapeOf(v)[3] == size && heads % groups == 0;
+  // The mask or the bias, [B or 1, H or 1, T or 1, S]; null without one, or if the op has no such operand.
+  Value changed;
+  if (!kind && rate == 0) {
+    changed = mask ? call.importer.materialize(mask) : causalMask(call, queries, keys);
+    llvm::SmallVector<std::int64_t> shape(Call::shapeOf(changed));
+    if (shape.size() <= 4) {
+      shape.insert(shape.begin(), 4 - shape.size(), 1);
+      changed = call.reshape(changed, shape);
+      if (shape[3] != keys && shape[3] == 1) {
+        shape[3] = keys;
+        changed = call.broadcast(changed, shape);
+      }
+    }
+    const std::int64_t scores[] = {Call::shapeOf(q)[0], heads, queries, keys};
+    bool fits = shape.size() == 4;
+    for (std::size_t d = 0; fits && d < 4; ++d)
+      fits = shape[d] == scores[d] || (shape[d] == 1 && d < 3);
+    if (!fits)
+      changed = {};
+  }
+  const bool isBias = changed && isa<FloatType>(cast<RankedTensorType>(changed.getType()).getElementType());
+
+  const bool isWhole =
+      rate == 0 && (kind || changed) && Call::shapeOf(v)[3] == size && groups != 0 && heads % groups == 0;
   if (isWhole) {
+    if (isBias)
+      changed = call.cast(changed, cast<RankedTensorType>(q.getType()).getElementType());
     const auto sequenceFirst = [&](Value value) { return call.transpose(value, {0, 2, 1, 3}); };
+    llvm::SmallVector<Value> operands{sequenceFirst(q), sequenceFirst(k), sequenceFirst(v)};
+    if (changed)
+      operands.push_back(changed);
+    const auto flag = [&](bool isSet) { return isSet ? call.builder.getUnitAttr() : UnitAttr(); };
+    const bool hasWindow = kind && kind->window > 0;
     Value out = call.make<model::AttentionOp>(
-        {sequenceFirst(q), sequenceFirst(k), sequenceFirst(v)},
-        {{"scale", call.builder.getF64FloatAttr(scale)},
-         {"causal", kind->causal ? call.builder.getUnitAttr() : UnitAttr()},
-         {"window", kind->window > 0 ? call.builder.getI64IntegerAttr(kind->window) : IntegerAttr()}});
+        operands, {{"scale", call.builder.getF64FloatAttr(scale)},
+                   {"causal", flag(kind && kind->causal)},
+                   {"window", hasWindow ? call.builder.getI64IntegerAttr(kind->window) : IntegerAttr()},
+                   {"masked", flag(changed && !isBias)},
+                   {"biased", flag(isBias)}});
     return call.set(call.reshape(call.transpose(out, {0, 2, 1, 3}), resultShape));
   }
 

@@ -1,8 +1,8 @@
 //===- Attention.cpp - attention row by row -----------------------------------===//
 //
-//   p[t, s] = exp(scale q[t].k[s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
-//   ds[t, s] = scale p[t, s] (dout[t].v[s] - dout[t].out[t])
-//   dq[t] = sum_s ds k[s],   dk[s] = sum_t ds q[t],   dv[s] = sum_t p dout[t]
+//   p[t, s] = exp(scale q[t].k[s] + bias[t, s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
+//   ds[t, s] = p[t, s] (dout[t].v[s] - dout[t].out[t]),   dbias[t, s] = ds[t, s]
+//   dq[t] = scale sum_s ds k[s],   dk[s] = scale sum_t ds q[t],   dv[s] = sum_t p dout[t]
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionShape.h"
@@ -35,36 +35,79 @@ std::int64_t statisticAt(const Operand &o, std::int64_t b, std::int64_t h, std::
   return b * o.strides[0] + h * o.strides[1] + t * o.strides[2];
 }
 
+/// The score of a query and a key; -infinity if the mask hides the key.
+double scoreOf(const AttentionShape &s, Call &call, const Row &q, const Row &k, std::int64_t b, std::int64_t h,
+               std::int64_t t, std::int64_t j) {
+  if (s.mask != 0)
+    if (const Operand &mask = call.inputs[s.mask]; load(mask, scoreRowAt(mask, b, h, t) + j * mask.strides[3]) == 0)
+      return -std::numeric_limits<double>::infinity();
+  double score = s.scale * dot(q, k, s.size);
+  if (s.bias != 0) {
+    const Operand &bias = call.inputs[s.bias];
+    score += load(bias, scoreRowAt(bias, b, h, t) + j * bias.strides[3]);
+  }
+  return score;
+}
+
+/// The number that is subtracted from the scores of a row before exp; 0 for a row without keys.
+double shiftOf(double largest) { return largest == -std::numeric_limits<double>::infinity() ? 0 : largest; }
+
 void forwardRow(const AttentionShape &s, Call &call, std::int64_t b, std::int64_t h, std::int64_t t) {
   const Operand &k = call.inputs[1], &v = call.inputs[2];
   Row q(call.inputs[0], b, t, h), out(call.outputs[0], b, t, h);
   std::int64_t g = h / s.headsPerKey(), first = s.firstKey(t), visible = s.visible(t);
   double largest = -std::numeric_limits<double>::infinity(), sum = 0, row[maxHeadSize] = {};
   for (std::int64_t j = first; j < visible; ++j)
-    largest = std::fmax(largest, s.scale * dot(q, Row(k, b, j, g), s.size));
+    largest = std::fmax(largest, scoreOf(s, call, q, Row(k, b, j, g), b, h, t, j));
   for (std::int64_t j = first; j < visible; ++j) {
-    double p = std::exp(s.scale * dot(q, Row(k, b, j, g), s.size) - largest);
+    double p = std::exp(scoreOf(s, call, q, Row(k, b, j, g), b, h, t, j) - shiftOf(largest));
     sum += p;
     Row value(v, b, j, g);
     for (std::int64_t d = 0; d < s.size; ++d)
       row[d] += p * value[d];
   }
   for (std::int64_t d = 0; d < s.size; ++d)
-    out.set(d, row[d] / sum);
+    out.set(d, sum == 0 ? 0 : row[d] / sum);
   store(call.outputs[1], statisticAt(call.outputs[1], b, h, t), largest + std::log(sum));
 }
 
-/// p and ds of one query and key.
+/// p and ds of one query and key; 0 for a hidden key.
 struct Pair {
-  double p, ds;
+  double p = 0, ds = 0;
   Pair(const AttentionShape &s, Call &call, std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) {
     std::int64_t g = h / s.headsPerKey();
     Row dout(call.inputs[0], b, t, h), q(call.inputs[1], b, t, h), out(call.inputs[4], b, t, h);
     double lse = load(call.inputs[5], statisticAt(call.inputs[5], b, h, t));
-    p = std::exp(s.scale * dot(q, Row(call.inputs[2], b, j, g), s.size) - lse);
-    ds = s.scale * p * (dot(dout, Row(call.inputs[3], b, j, g), s.size) - dot(dout, out, s.size));
+    const double score = scoreOf(s, call, q, Row(call.inputs[2], b, j, g), b, h, t, j);
+    if (score == -std::numeric_limits<double>::infinity())
+      return;
+    p = std::exp(score - shiftOf(lse));
+    ds = p * (dot(dout, Row(call.inputs[3], b, j, g), s.size) - dot(dout, out, s.size));
   }
 };
+
+/// Positions of a dim of the scores that are position `at` of a bias with `extent` positions.
+std::pair<std::int64_t, std::int64_t> positionsOf(std::int64_t at, std::int64_t extent, std::int64_t all) {
+  return extent == 1 ? std::pair(std::int64_t(0), all) : std::pair(at, at + 1);
+}
+
+void biasGradient(const AttentionShape &s, Call &call) {
+  const Operand &dbias = call.outputs[3];
+  for (std::int64_t x = 0; x < dbias.extent[0]; ++x)
+    for (std::int64_t y = 0; y < dbias.extent[1]; ++y)
+      for (std::int64_t z = 0; z < dbias.extent[2]; ++z)
+        for (std::int64_t j = 0; j < s.keys; ++j) {
+          double sum = 0;
+          const auto [b0, b1] = positionsOf(x, dbias.extent[0], s.batch);
+          const auto [h0, h1] = positionsOf(y, dbias.extent[1], s.heads);
+          const auto [t0, t1] = positionsOf(z, dbias.extent[2], s.queries);
+          for (std::int64_t b = b0; b < b1; ++b)
+            for (std::int64_t h = h0; h < h1; ++h)
+              for (std::int64_t t = std::max(t0, s.firstQuery(j)); t < std::min(t1, s.endQuery(j)); ++t)
+                sum += Pair(s, call, b, h, t, j).ds;
+          store(dbias, x * dbias.strides[0] + y * dbias.strides[1] + z * dbias.strides[2] + j * dbias.strides[3], sum);
+        }
+}
 
 } // namespace
 
@@ -91,7 +134,7 @@ Bound attention_grad(const KernelRequest &request) {
             Pair pair(s, call, b, h, t, j);
             Row key(k, b, j, h / s.headsPerKey());
             for (std::int64_t d = 0; d < s.size; ++d)
-              row[d] += pair.ds * key[d];
+              row[d] += s.scale * pair.ds * key[d];
           }
           Row dq(call.outputs[0], b, t, h);
           for (std::int64_t d = 0; d < s.size; ++d)
@@ -105,7 +148,7 @@ Bound attention_grad(const KernelRequest &request) {
               Pair pair(s, call, b, h, t, j);
               Row q(call.inputs[1], b, t, h), dout(call.inputs[0], b, t, h);
               for (std::int64_t d = 0; d < s.size; ++d) {
-                keyRow[d] += pair.ds * q[d];
+                keyRow[d] += s.scale * pair.ds * q[d];
                 valueRow[d] += pair.p * dout[d];
               }
             }
@@ -116,6 +159,8 @@ Bound attention_grad(const KernelRequest &request) {
           }
         }
     }
+    if (s.hasBiasGrad)
+      biasGradient(s, call);
     return Status::ok();
   });
 }

@@ -44,7 +44,8 @@ struct TileProduct {
 /// Rows that a tile of scores has at most.
 inline constexpr int mostScoreRows = 6;
 
-/// Rows of scores against running maxima: p = exp(scale x - maximum') with the larger maximum'.
+/// Rows of scores against running maxima: p = exp(scale x - maximum') with the larger maximum'; 0 for a score of
+/// -infinity.
 struct ScoreRows {
   /// The rows at distance `pitch` floats; memory after the last element can be read as a vector.
   float *x;

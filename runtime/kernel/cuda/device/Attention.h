@@ -4,8 +4,8 @@
 // queries and output gradients) pass through shared memory; lane j has the score of row j of the tile, and lane d the
 // elements d, d + 32, ... of the result. Sums run over tiles upwards, within a tile in order: no sum uses atomics.
 //
-//   p[t, s] = exp(scale q[t].k[s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
-//   ds[t, s] = scale p[t, s] (dout[t].v[s] - dout[t].out[t]),   dq[t] = sum_s ds k[s],   dk[s] = sum_t ds q[t]
+//   p[t, s] = exp(scale q[t].k[s] + bias[t, s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
+//   ds[t, s] = p[t, s] (dout[t].v[s] - dout[t].out[t]),   dq[t] = scale sum_s ds k[s],   dk[s] = scale sum_t ds q[t]
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H
@@ -22,10 +22,12 @@ struct AttentionArgs {
   /// [B, T, H, D], [B, S, G, D], [B, S, G, D], [B, T, H, D], [B, H, T].
   View q, k, v, out, lse;
   View dout, dq, dk, dv;
+  /// Of the scores, [B, H, T, S]; a dim of one position has stride 0.
+  View mask, bias, dbias;
   Index batch = 0, queries = 0, keys = 0, heads = 0, keyHeads = 0;
   int size = 0;
   double scale = 1;
-  int causal = 0;
+  int causal = 0, masked = 0, biased = 0;
   Index window = 0;
   /// dout.out of each query, [B, H, T].
   void *delta = nullptr;
@@ -57,6 +59,24 @@ SLUICE_DEVICE Index rowAt(const View &view, Index b, Index t, Index h) {
 }
 SLUICE_DEVICE Index statisticAt(const View &view, Index b, Index h, Index t) {
   return b * view.strides[0] + h * view.strides[1] + t * view.strides[2];
+}
+
+SLUICE_DEVICE Index scoreAt(const View &view, Index b, Index h, Index t, Index s) {
+  return b * view.strides[0] + h * view.strides[1] + t * view.strides[2] + s * view.strides[3];
+}
+/// True if the mask does not hide the key.
+SLUICE_DEVICE bool isVisible(const AttentionArgs &args, Index b, Index h, Index t, Index s) {
+  return args.masked == 0 || static_cast<const unsigned char *>(args.mask.data)[scoreAt(args.mask, b, h, t, s)] != 0;
+}
+template <typename T>
+SLUICE_DEVICE T scoreOf(const AttentionArgs &args, T product, Index b, Index h, Index t, Index s) {
+  const T score = product * static_cast<T>(args.scale);
+  return args.biased == 0 ? score : score + static_cast<T>(readAny(args.bias, scoreAt(args.bias, b, h, t, s)));
+}
+/// The saved statistic of a row; 0 for a row without keys, whose scores are -infinity.
+template <typename T> SLUICE_DEVICE T readLse(const AttentionArgs &args, Index b, Index h, Index t) {
+  const T lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, b, h, t)));
+  return lse == -infinityOf(T()) ? T(0) : lse;
 }
 
 /// Rows [begin, begin + 32) of a head, as many as there are before `end`, to shared memory with one element of slack a
@@ -130,7 +150,7 @@ struct AttentionQuery {
     begin = real ? args.firstKey(t) : 0;
     end = real ? args.endKey(t) : 0;
   }
-  /// body(true if the query reads this lane's key) for each tile of keys and values that the warp's query reads.
+  /// body(this lane's key, true if the query reads it) for each tile of keys and values that the warp's query reads.
   template <typename E, typename T, typename Body>
   SLUICE_DEVICE void forTiles(const AttentionArgs &args, const AttentionMemory<T> &memory, Lane lane, Body body) const {
     for (Index tile = args.firstKey(first) / 32 * 32; tile < args.endKey(last); tile += 32) {
@@ -140,7 +160,7 @@ struct AttentionQuery {
       lane.sync();
       const Index key = tile + lane.thread() % warpSize;
       if (tile < end && tile + 32 > begin)
-        body(key >= begin && key < end);
+        body(key, key >= begin && key < end && isVisible(args, b, h, t, key));
     }
   }
 };
@@ -155,11 +175,12 @@ template <typename E, int N> SLUICE_DEVICE void attentionForward(const Attention
   T largest = -infinityOf(T()), sum = 0, result[N];
   for (int n = 0; n < N; ++n)
     result[n] = 0;
-  query.forTiles<E>(args, memory, lane, [&](bool seen) {
-    const T score = seen ? dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale)
+  query.forTiles<E>(args, memory, lane, [&](Index key, bool seen) {
+    const T score = seen ? scoreOf(args, dot(memory.firstRow, memory.firstTile + at * (size + 1), size), query.b,
+                                   query.h, query.t, key)
                          : -infinityOf(T());
     const T next = maxOf(largest, lane.warpReduce(score, MaxOf()));
-    const T weight = seen ? expOf(score - next) : T(0);
+    const T weight = score == -infinityOf(T()) ? T(0) : expOf(score - next);
     const T keep = largest == next ? T(1) : expOf(largest - next);
     sum = sum * keep + lane.warpReduce(weight, Add());
     largest = next;
@@ -200,18 +221,18 @@ template <typename E, int N> SLUICE_DEVICE void attentionQueries(const Attention
     for (int d = at; d < size; d += warpSize)
       delta += memory.secondRow[d] * E::read(args.out, out + d * args.out.strides[3]);
     delta = lane.warpReduce(delta, Add());
-    lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, query.b, query.h, query.t)));
+    lse = readLse<T>(args, query.b, query.h, query.t);
     if (at == 0)
       static_cast<T *>(args.delta)[(query.b * args.heads + query.h) * args.queries + query.t] = delta;
   }
   T result[N];
   for (int n = 0; n < N; ++n)
     result[n] = 0;
-  query.forTiles<E>(args, memory, lane, [&](bool seen) {
+  query.forTiles<E>(args, memory, lane, [&](Index key, bool seen) {
     T weight = 0;
     if (seen) {
-      const T p =
-          expOf(dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
+      const T product = dot(memory.firstRow, memory.firstTile + at * (size + 1), size);
+      const T p = expOf(scoreOf(args, product, query.b, query.h, query.t, key) - lse);
       weight =
           static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
     }
@@ -254,10 +275,11 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
       lane.sync();
       const Index t = tile + at;
       T p = 0, ds = 0;
-      if (real && t < args.queries && s >= args.firstKey(t) && s < args.endKey(t)) {
-        const T lse = static_cast<T>(readAny(args.lse, statisticAt(args.lse, b, h, t)));
+      if (real && t < args.queries && s >= args.firstKey(t) && s < args.endKey(t) && isVisible(args, b, h, t, s)) {
+        const T lse = readLse<T>(args, b, h, t);
         const T delta = static_cast<const T *>(args.delta)[(b * args.heads + h) * args.queries + t];
-        p = expOf(dot(memory.firstRow, memory.firstTile + at * (size + 1), size) * static_cast<T>(args.scale) - lse);
+        const T product = dot(memory.firstRow, memory.firstTile + at * (size + 1), size);
+        p = expOf(scoreOf(args, product, b, h, t, s) - lse);
         ds =
             static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
       }
@@ -272,6 +294,52 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
     return;
   writeRow<E, N>(args.dk, rowAt(args.dk, b, s, g), size, dk, lane);
   writeRow<E, N>(args.dv, rowAt(args.dv, b, s, g), size, dv, lane);
+}
+
+/// dbias, after attentionQueries: a lane per key. A block adds the terms of 32 keys and of the queries of eight rows of
+/// the bias, a warp each; of the only row a warp adds each eighth query, and the sums of the warps are added in order.
+template <typename E> SLUICE_DEVICE void attentionBias(const AttentionArgs &args, Lane lane) {
+  using T = typename E::Real;
+  const int size = args.size, at = lane.thread() % warpSize, warp = lane.thread() / warpSize;
+  const AttentionMemory<T> memory(size, lane);
+  const View &dbias = args.dbias;
+  const bool isOneRow = dbias.extent[2] == 1;
+  const Index keyTiles = (args.keys + 31) / 32,
+              tiles = isOneRow ? 1 : (args.queries + attentionWarps - 1) / attentionWarps;
+  const Index tile = lane.block() % keyTiles * 32, key = tile + at, rest = lane.block() / keyTiles;
+  const Index first = rest % tiles * attentionWarps, last = isOneRow ? args.queries : first + 1;
+  const Index x = rest / tiles / dbias.extent[1], y = rest / tiles % dbias.extent[1];
+  const bool allRows = dbias.extent[0] == 1, allHeads = dbias.extent[1] == 1;
+  const Index group = args.heads / args.keyHeads;
+  T sum = 0;
+  for (Index b = allRows ? 0 : x; b < (allRows ? args.batch : x + 1); ++b)
+    for (Index h = allHeads ? 0 : y; h < (allHeads ? args.heads : y + 1); ++h)
+      for (Index from = first; from < last; from += attentionWarps) {
+        const Index t = from + warp;
+        const bool real = t < args.queries;
+        lane.sync();
+        loadTile<E>(args.k, b, h / group, tile, args.keys, size, memory.firstTile, lane);
+        loadTile<E>(args.v, b, h / group, tile, args.keys, size, memory.secondTile, lane);
+        if (real) {
+          loadRow<E>(args.q, rowAt(args.q, b, t, h), size, memory.firstRow, lane);
+          loadRow<E>(args.dout, rowAt(args.dout, b, t, h), size, memory.secondRow, lane);
+        }
+        lane.sync();
+        if (!real || key < args.firstKey(t) || key >= args.endKey(t) || !isVisible(args, b, h, t, key))
+          continue;
+        const T product = dot(memory.firstRow, memory.firstTile + at * (size + 1), size);
+        const T p = expOf(scoreOf(args, product, b, h, t, key) - readLse<T>(args, b, h, t));
+        const T delta = static_cast<const T *>(args.delta)[(b * args.heads + h) * args.queries + t];
+        sum += p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
+      }
+  if (isOneRow) {
+    memory.weights[at] = sum;
+    lane.sync();
+    for (int w = 1; warp == 0 && w < attentionWarps; ++w)
+      sum += memory.weights[w * 64 + at];
+  }
+  if (key < args.keys && (isOneRow ? warp == 0 : first + warp < args.queries))
+    writeAny(dbias, scoreAt(dbias, x, y, isOneRow ? 0 : first + warp, key), sum);
 }
 
 } // namespace sluice::cuda
@@ -289,6 +357,10 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
 #define SLUICE_ATTENTION_KERNELS(X)                                                                                    \
   SLUICE_HEADS(X, attentionForward)                                                                                    \
   SLUICE_HEADS(X, attentionQueries)                                                                                    \
-  SLUICE_HEADS(X, attentionKeys)
+  SLUICE_HEADS(X, attentionKeys)                                                                                       \
+  X(sluice_attentionBias_f32, (attentionBias<F32>), AttentionArgs)                                                     \
+  X(sluice_attentionBias_bf16, (attentionBias<B16>), AttentionArgs)                                                    \
+  X(sluice_attentionBias_mixed, (attentionBias<Mixed>), AttentionArgs)                                                 \
+  X(sluice_attentionBias_wide, (attentionBias<Wide>), AttentionArgs)
 
 #endif // SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H

@@ -86,9 +86,10 @@ bool Forms::number(std::uint32_t number) {
     form = ofMatmulGelu();
   else if (kind->op == "model.matmul_gelu_grad" && operands.size() == 3 && results.size() == 1)
     form = ofMatmulGeluGrad();
-  else if (kind->op == "model.attention" && operands.size() == 3 && results.size() == 2)
+  else if (kind->op == "model.attention" && operands.size() >= 3 && operands.size() <= 5 && results.size() == 2)
     form = ofAttention();
-  else if (kind->op == "model.attention_grad" && operands.size() == 6 && results.size() == 3)
+  else if (kind->op == "model.attention_grad" && operands.size() >= 6 && operands.size() <= 8 &&
+           (results.size() == 3 || results.size() == 4))
     form = ofAttentionGrad();
   else if (kind->op == "model.cross_entropy" && operands.size() == 2 && results.size() == 2)
     form = ofCrossEntropy();
@@ -233,8 +234,10 @@ Forms::Ids Forms::ofAttention() {
   const Shape q = shapeOf(operands[0]), k = shapeOf(operands[1]), v = shapeOf(operands[2]);
   if (!haveGroupedHeads(q, k, v))
     return {};
-  return addLike(kind->op, copiedAttributes(*kind),
-                 {operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])}, results);
+  Ids own{operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])};
+  // Mask and bias.
+  own.insert(own.end(), operands.begin() + 3, operands.end());
+  return addLike(kind->op, copiedAttributes(*kind), own, results);
 }
 
 Forms::Ids Forms::ofAttentionGrad() {
@@ -243,11 +246,17 @@ Forms::Ids Forms::ofAttentionGrad() {
     return {};
   plan::ProgramTypeT repeated = numbering.type(results[1]);
   repeated.shape[2] = q[2];
-  const Ids form = addResults(kind->op, copiedAttributes(*kind),
-                              {operands[0], operands[1], repeatHeads(operands[2], q[2]), repeatHeads(operands[3], q[2]),
-                               operands[4], operands[5]},
-                              {numbering.type(results[0]), repeated, repeated});
-  return {form[0], sumOfHeads(form[1], results[1]), sumOfHeads(form[2], results[2])};
+  Ids own{operands[0], operands[1], repeatHeads(operands[2], q[2]), repeatHeads(operands[3], q[2]),
+          operands[4], operands[5]};
+  own.insert(own.end(), operands.begin() + 6, operands.end());
+  std::vector<plan::ProgramTypeT> types{numbering.type(results[0]), repeated, repeated};
+  // The gradient of the bias.
+  for (std::size_t r = 3; r < results.size(); ++r)
+    types.push_back(numbering.type(results[r]));
+  Ids form = addResults(kind->op, copiedAttributes(*kind), own, types);
+  for (std::size_t r : {1, 2})
+    form[r] = sumOfHeads(form[r], results[r]);
+  return form;
 }
 
 void Forms::addShiftedSum(Id lse) {

@@ -116,6 +116,37 @@ void addProducts(std::vector<RuleCase> &cases) {
   }
   cases.push_back(
       {"model.attention", "bthd,bsgd,bsgd->bthd,bht", "", "", 0, {number("scale", 0.5)}, {}, {}, {{'h', 'g', 3}}});
+  // Masks and biases of all and of shared rows and heads.
+  const auto changed = [](bool isMasked, std::vector<Attributes::Item> attributes) {
+    attributes.push_back(number("scale", 0.5));
+    attributes.push_back(integer("biased", 1));
+    if (isMasked)
+      attributes.push_back(integer("masked", 1));
+    return attributes;
+  };
+  cases.push_back({"model.attention",
+                   "bthd,btgd,btgd,b11t,1htt->bthd,bht",
+                   "nnnb",
+                   "",
+                   0,
+                   changed(true, {integer("causal", 1)}),
+                   {},
+                   {},
+                   {{'h', 'g', 2}}});
+  cases.push_back(
+      {"model.attention", "bthd,bsgd,bsgd,1h1s->bthd,bht", "", "", 0, changed(false, {}), {}, {}, {{'h', 'g', 3}}});
+  for (const char *bias : {"1hts", "bhts", "b1ts", "11ts", "b11s"}) {
+    const std::string shapes = std::string("bthd,bthd,bsgd,bsgd,bthd,bht,bh1s,") + bias + "->bthd,bsgd,bsgd,";
+    cases.push_back({"model.attention_grad",
+                     shapes + bias,
+                     "nnnnnnb",
+                     "",
+                     0,
+                     changed(true, {integer("bias_grad", 1)}),
+                     {},
+                     {},
+                     {{'h', 'g', 2}}});
+  }
 }
 
 void addImages(std::vector<RuleCase> &cases) {
