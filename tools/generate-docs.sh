@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes the pages of dialects and passes from their tablegen definitions, that of kernels from their records, and that of
-# the fields of plans from the schema: docs/spec/ and docs/generated/, or the same folders below another one.
+# Writes the pages of dialects and passes from their tablegen definitions, that of kernels from their records, that of the
+# fields of plans from the schema, and that of PyTorch's ops from samples: docs/spec/ and docs/generated/, or the same folders below another one.
 # kernel-page is in PATH or in build/bin.
 #
 #   tools/generate-docs.sh [FOLDER]
@@ -33,3 +33,4 @@ done
 PATH=$PATH:$root/build/bin kernel-page > "$out/generated/kernels.md"
 PATH=$PATH:$root/build/bin sluice-import export --list > "$out/generated/aten.md"
 python3 "$root/tools/plan_fields.py" runtime/plan/plan.fbs runtime/plan/plan-fields.txt > "$out/generated/plan-fields.md"
+python3 "$root/tools/op_db_page.py" "$root/test/reference" > "$out/generated/op-db.md"

@@ -5,7 +5,7 @@ import struct
 import zipfile
 from pathlib import Path
 
-F32, F64, I32, I64, U8, BOOL, BF16 = 7, 8, 4, 5, 1, 12, 13
+F16, F32, F64, I32, I64, U8, BOOL, BF16 = 6, 7, 8, 4, 5, 1, 12, 13
 FORMATS = {F32: "f", F64: "d", I32: "i", I64: "q", U8: "B", BOOL: "?"}
 
 

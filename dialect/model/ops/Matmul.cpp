@@ -223,7 +223,7 @@ struct KeepRows : OpRewritePattern<ReshapeOp> {
         (sum && (!sum->hasOneUse() || shapeOf(sum.getRhs()).size() != 1)))
       return failure();
     Value x = joined.getOperand();
-    const bool fits = !shapeOf(x).empty() && shapeOf(x).back() == shapeOf(product.getLhs()).back() &&
+    const bool fits = shapeOf(x).size() >= 2 && shapeOf(x).back() == shapeOf(product.getLhs()).back() &&
                       shapeOf(separate.getResult()).size() == shapeOf(x).size() &&
                       shapeOf(x).drop_back() == shapeOf(separate.getResult()).drop_back();
     if (!fits)

@@ -130,6 +130,17 @@ llvm::SmallVector<std::int64_t> Call::integers(llvm::StringRef name) {
   return {};
 }
 
+llvm::SmallVector<double> Call::numbers(llvm::StringRef name) {
+  const Argument *given = argument(name);
+  if (given->kind == Argument::Kind::numbers)
+    return llvm::SmallVector<double>(given->numbers.begin(), given->numbers.end());
+  if (given->kind == Argument::Kind::integers)
+    return llvm::SmallVector<double>(given->integers.begin(), given->integers.end());
+  if (given->kind != Argument::Kind::none)
+    refuse(concat("argument '", name.str(), "' is no list of numbers"));
+  return {};
+}
+
 bool Call::flag(llvm::StringRef name) { return integer(name) != 0; }
 
 std::string Call::text(llvm::StringRef name) {
@@ -149,6 +160,9 @@ std::int64_t Call::dim(llvm::StringRef name, std::int64_t rank) {
 
 llvm::SmallVector<std::int64_t> Call::dims(llvm::StringRef name, std::int64_t rank) {
   llvm::SmallVector<std::int64_t> list = integers(name);
+  // torch takes a scalar as a vector of one element, whose reduction is the scalar.
+  if (rank == 0 && llvm::all_of(list, [](std::int64_t dim) { return dim == 0 || dim == -1; }))
+    return {};
   if (list.empty())
     for (std::int64_t dim = 0; dim < rank; ++dim)
       list.push_back(dim);

@@ -79,6 +79,7 @@ public:
   std::optional<double> optionalNumber(llvm::StringRef name);
   std::int64_t integer(llvm::StringRef name);
   llvm::SmallVector<std::int64_t> integers(llvm::StringRef name);
+  llvm::SmallVector<double> numbers(llvm::StringRef name);
   bool flag(llvm::StringRef name);
   std::string text(llvm::StringRef name);
   /// A dim of a tensor of this rank, from 0; negative ones count from the end.
@@ -230,8 +231,21 @@ llvm::ArrayRef<AtenOp> creationOps();
 llvm::ArrayRef<AtenOp> convolutionOps();
 llvm::ArrayRef<AtenOp> poolingOps();
 llvm::ArrayRef<AtenOp> recurrentOps();
+llvm::ArrayRef<AtenOp> joinOps();
+llvm::ArrayRef<AtenOp> rearrangeOps();
+llvm::ArrayRef<AtenOp> orderOps();
+llvm::ArrayRef<AtenOp> roundingOps();
+llvm::ArrayRef<AtenOp> functionOps();
+llvm::ArrayRef<AtenOp> scatterOps();
+llvm::ArrayRef<AtenOp> resampleOps();
+llvm::ArrayRef<AtenOp> distanceOps();
+llvm::ArrayRef<AtenOp> statisticsOps();
+llvm::ArrayRef<AtenOp> activationOps();
+llvm::ArrayRef<AtenOp> marginOps();
 /// Null if no table has it.
 const AtenOp *findAtenOp(llvm::StringRef name);
+/// What the user may write instead of an op that no table has; empty if nothing is known.
+llvm::StringRef remedyOf(llvm::StringRef name);
 struct AtenFamily {
   llvm::StringLiteral name;
   llvm::ArrayRef<AtenOp> ops;

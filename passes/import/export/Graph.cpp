@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <limits>
+#include <map>
 
 using namespace sluice;
 using namespace sluice::exported;
@@ -76,10 +77,22 @@ Result<ScalarType> readScalarType(std::optional<std::int64_t> number) {
   case 11:
     return inputError("complex numbers are not supported");
   default:
-    return inputError(concat("element type number ", number.value_or(0),
-                             " is not supported, expected that of a float of 16 to 64 bits, "
-                             "of int32, int64, uint8 or bool"));
+    break;
   }
+  static const std::map<std::int64_t, std::string> others = {{2, "int8"},
+                                                             {3, "int16"},
+                                                             {28, "uint16"},
+                                                             {29, "float8_e4m3fn"},
+                                                             {30, "float8_e5m2"},
+                                                             {31, "float8_e4m3fnuz"},
+                                                             {32, "float8_e5m2fnuz"},
+                                                             {33, "float8_e8m0fnu"},
+                                                             {34, "uint32"},
+                                                             {35, "uint64"}};
+  const auto known = others.find(number.value_or(0));
+  const std::string name = known == others.end() ? concat("number ", number.value_or(0)) : known->second;
+  return inputError(
+      concat("element type ", name, " is not supported: use a float of 16 to 64 bits, int32, int64, uint8 or bool"));
 }
 
 Result<TensorMeta> readTensorMeta(const nlohmann::json &meta, const SymbolValues &symbols) {

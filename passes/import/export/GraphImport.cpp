@@ -179,7 +179,7 @@ std::vector<exported::Tensor> GraphImport::compute(const Node &node, llvm::Strin
       return {Tensor{{}, known}};
   }
   if (!entry) {
-    addProblem(node, "it is not supported", "");
+    addProblem(node, "it is not supported", remedyOf(op).str());
     return {};
   }
   Call call(*this, builder, node, op, operands, metas);

@@ -85,14 +85,21 @@ template <std::int64_t dims> void convolveTransposed(Call &call) {
   if (!call.problem().empty())
     return;
   const Window window = windowOf(call, input, input.pair("padding", 0));
-  const Sizes extra = input.pair("output_padding", 0), from(Call::shapeOf(input.images)), kernel(Call::shapeOf(weight));
+  Sizes extra = input.pair("output_padding", 0), kernel(Call::shapeOf(weight)), after(4, 0);
+  // A row of zeros after the input adds as many rows as the stride.
+  for (std::size_t d = 0; d < 2 && call.problem().empty(); ++d) {
+    after[1 + d] = extra[d] / window.stride[d];
+    extra[d] %= window.stride[d];
+  }
+  Value images = after[1] + after[2] > 0 ? call.pad(input.images, Sizes(4, 0), after, 0) : input.images;
+  const Sizes from(Call::shapeOf(images));
   Sizes shape = {from[0], 0, 0, kernel[1] * window.groups};
   for (std::size_t d = 0; d < 2; ++d)
     shape[1 + d] = (from[1 + d] - 1) * window.stride[d] - 2 * window.padding[d] +
                    window.dilation[d] * (kernel[2 + d] - 1) + extra[d] + 1;
   if (shape[1] < 1 || shape[2] < 1)
     return call.refuse("a transposed convolution without a result");
-  Value y = call.make<model::Conv2dInputGradOp>({input.images, weight}, window.attributes(call),
+  Value y = call.make<model::Conv2dInputGradOp>({images, weight}, window.attributes(call),
                                                 call.typeLike(input.images, shape));
   if (Value bias = call.optionalValue("bias"))
     y = call.make<model::AddOp>({y, bias});

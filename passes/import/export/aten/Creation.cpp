@@ -17,9 +17,9 @@ void ones(Call &call) { filled(call, 1); }
 void full(Call &call) { filled(call, call.number("fill_value")); }
 
 constexpr AtenOp table[] = {
-    {"empty_like.default", zeros}, {"full_like.default", full},   {"new_empty.default", zeros},
-    {"new_full.default", full},    {"new_ones.default", ones},    {"new_zeros.default", zeros},
-    {"ones_like.default", ones},   {"zeros_like.default", zeros},
+    {"empty_like.default", zeros}, {"full_like.default", full}, {"new_empty.default", zeros},
+    {"new_full.default", full},    {"new_ones.default", ones},  {"new_zeros.default", zeros},
+    {"ones_like.default", ones},   {"zero.default", zeros},     {"zeros_like.default", zeros},
 };
 
 } // namespace sluice::exported::creation

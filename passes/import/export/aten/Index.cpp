@@ -204,7 +204,9 @@ void indexSelect(Call &call) {
   Value self = call.value("self"), index = call.value("index");
   const std::int64_t dim = call.dim("dim", Call::rankOf(self));
   if (Call::rankOf(self) == 0)
-    return call.refuse("index_select of a scalar");
+    return call.set(self);
+  if (Call::rankOf(index) == 0)
+    index = call.reshape(index, {1});
   call.set(call.swap(call.make<model::GatherOp>({call.swap(self, 0, dim), index}), 0, dim));
 }
 
@@ -218,9 +220,11 @@ void gather(Call &call) {
   // The op takes floats; integers are exact in f64.
   if (!isa<FloatType>(element))
     self = call.cast(self, call.builder.getF64Type());
-  Value taken = call.make<model::TakeAlongOp>(
-      {self, call.value("index")}, {{"dim", call.builder.getI64IntegerAttr(call.dim("dim", Call::rankOf(self)))}});
-  call.set(call.cast(taken, element));
+  Value index = call.value("index");
+  auto dim = call.builder.getI64IntegerAttr(call.dim("dim", Call::rankOf(self)));
+  const auto vector = [&](Value value) { return Call::rankOf(value) == 0 ? call.reshape(value, {1}) : value; };
+  Value taken = call.make<model::TakeAlongOp>({vector(self), vector(index)}, {{"dim", dim}});
+  call.set(call.reshape(call.cast(taken, element), call.result().sizes));
 }
 
 constexpr AtenOp table[] = {

@@ -1,6 +1,6 @@
 //===- Loss.cpp - losses of ATen ------------------------------------------------------------===//
 
-#include "passes/import/export/Call.h"
+#include "passes/import/export/aten/Operands.h"
 
 using namespace mlir;
 using namespace sluice;
@@ -11,47 +11,120 @@ namespace sluice::exported::loss {
 /// torch's numbers of `reduction`.
 enum class Reduction : std::int64_t { none = 0, mean = 1, sum = 2 };
 
-Value reduced(Call &call, Value each) {
-  const auto dims = llvm::to_vector(llvm::seq<std::int64_t>(0, Call::rankOf(each)));
-  auto attribute = call.builder.getDenseI64ArrayAttr(dims);
+} // namespace sluice::exported::loss
+
+using loss::Reduction;
+
+Value exported::reducedLoss(Call &call, Value each) {
   switch (static_cast<Reduction>(call.integer("reduction"))) {
   case Reduction::none:
     return each;
   case Reduction::mean:
-    return dims.empty() ? each
-                        : Value(call.make<model::ReduceMeanOp>({each}, {{"dims", attribute}, {"keep", UnitAttr()}}));
+    return reduce<model::ReduceMeanOp>(call, each, allDims(each));
   case Reduction::sum:
-    return dims.empty() ? each
-                        : Value(call.make<model::ReduceSumOp>(
-                              {each}, {{"dims", attribute}, {"keep", UnitAttr()}, {"output", TypeAttr()}}));
+    return reduce<model::ReduceSumOp>(call, each, allDims(each));
   }
   call.refuse("an unknown reduction");
   return each;
 }
 
-void crossEntropy(Call &call) {
-  Value logits = call.value("self"), target = call.value("target");
-  if (!call.isNone("weight"))
-    return call.refuse("cross entropy with a weight of each class");
-  if (isa<FloatType>(cast<RankedTensorType>(target.getType()).getElementType()))
-    return call.refuse("cross entropy with probabilities as targets");
+namespace sluice::exported::loss {
+
+/// The classes are dim 1, after the batch, or the only dim; here they are the last one of [rows, classes].
+struct Classes {
+  Value values, target;
+  llvm::SmallVector<std::int64_t> shape;
+
+  Classes(Call &call, Value x, Value target) {
+    const std::int64_t rank = Call::rankOf(x);
+    if (rank == 0) {
+      call.refuse("a loss of classes of a scalar");
+      return;
+    }
+    llvm::SmallVector<std::int64_t> permutation;
+    for (std::int64_t dim = 0; dim < rank; ++dim)
+      if (dim != std::min<std::int64_t>(1, rank - 1))
+        permutation.push_back(dim);
+    permutation.push_back(std::min<std::int64_t>(1, rank - 1));
+    x = call.transpose(x, permutation);
+    shape = llvm::SmallVector<std::int64_t>(Call::shapeOf(x).drop_back());
+    const std::int64_t classes = Call::shapeOf(x).back(), rows = classes == 0 ? 0 : countOf(x) / classes;
+    values = call.reshape(x, {rows, classes});
+    this->target = isFloatValue(target) ? call.reshape(call.transpose(target, permutation), {rows, classes})
+                                        : call.reshape(target, {rows});
+  }
+};
+
+/// The sum over rows of `each` times `weight`, over the sum of the weights; or their sum, or each one.
+void setWeighted(Call &call, const Classes &classes, Value each, Value weight) {
   const auto reduction = static_cast<Reduction>(call.integer("reduction"));
   if (reduction == Reduction::none)
-    return call.refuse("cross entropy of each element", "use reduction='mean' or 'sum'");
-  // The classes are dim 1, after the batch, or the only dim.
-  const std::int64_t rank = Call::rankOf(logits);
-  if (rank == 1) {
-    logits = call.reshape(logits, {1, Call::shapeOf(logits)[0]});
-    target = call.reshape(target, {1});
+    return call.set(call.reshape(each, classes.shape));
+  Value sum = reduce<model::ReduceSumOp>(call, each, {0});
+  call.set(reduction == Reduction::sum ? sum : divide(call, sum, reduce<model::ReduceSumOp>(call, weight, {0})));
+}
+
+/// -x[target] weight[target] of log probabilities, without the rows of the ignored class.
+void setNegativeLogLikelihood(Call &call, const Classes &classes, double smoothing) {
+  Value x = classes.values, target = classes.target;
+  const std::int64_t rows = Call::shapeOf(x)[0], count = Call::shapeOf(x)[1];
+  Value isKept = call.compare(target, ComparePredicate::ne,
+                              call.scalar(static_cast<double>(call.integer("ignore_index")), target));
+  Value safe = call.select(isKept, target, call.scalar(0, target)), zero = call.scalar(0, x);
+  Value one = call.broadcast(call.scalar(1, x), {rows});
+  Value ofClasses = call.optionalValue("weight");
+  Value weight = call.select(isKept, ofClasses ? Value(call.make<model::GatherOp>({ofClasses, safe})) : one, zero);
+  Value taken = call.reshape(
+      call.make<model::TakeAlongOp>({x, call.reshape(safe, {rows, 1})}, {{"dim", call.builder.getI64IntegerAttr(1)}}),
+      {rows});
+  // 0 times the infinity of a row that is left out would be NaN.
+  Value each = negate(call, multiply(call, call.select(isKept, taken, zero), weight));
+  if (smoothing != 0) {
+    Value all = ofClasses ? multiply(call, x, ofClasses) : x;
+    Value smooth = negate(call, reduce<model::ReduceSumOp>(call, all, {1}));
+    each = add(call, call.scale(each, 1 - smoothing),
+               call.scale(call.select(isKept, smooth, zero), smoothing / static_cast<double>(count)));
   }
-  if (rank > 2) {
-    llvm::SmallVector<std::int64_t> permutation = {0};
-    for (std::int64_t dim = 2; dim < rank; ++dim)
-      permutation.push_back(dim);
-    permutation.push_back(1);
-    logits = call.transpose(logits, permutation);
-  }
+  setWeighted(call, classes, each, weight);
+}
+
+Value logProbabilities(Call &call, Value x) {
+  Value total = call.make<model::LogSumExpOp>(x);
+  return subtract(call, x, call.reshape(total, {Call::shapeOf(x)[0], 1}));
+}
+
+/// The cross entropy of probabilities; its mean is over the rows, whatever the weights are.
+void probabilisticCrossEntropy(Call &call, const Classes &classes, double smoothing) {
+  Value y = classes.target;
+  if (smoothing != 0)
+    y = add(call, call.scale(y, 1 - smoothing), call.scalar(smoothing / static_cast<double>(Call::shapeOf(y)[1]), y));
+  if (Value weight = call.optionalValue("weight"))
+    y = multiply(call, y, weight);
+  Value each =
+      negate(call, reduce<model::ReduceSumOp>(call, multiply(call, y, logProbabilities(call, classes.values)), {1}));
+  setWeighted(call, classes, each, call.broadcast(call.scalar(1, each), Call::shapeOf(each)));
+}
+
+void crossEntropy(Call &call) {
+  Classes classes(call, call.value("self"), call.value("target"));
+  if (!call.problem().empty())
+    return;
   const double smoothing = call.number("label_smoothing");
+  const auto reduction = static_cast<Reduction>(call.integer("reduction"));
+  if (isFloatValue(classes.target))
+    return probabilisticCrossEntropy(call, classes, smoothing);
+  if (!call.isNone("weight") || reduction == Reduction::none) {
+    classes.values = logProbabilities(call, classes.values);
+    return setNegativeLogLikelihood(call, classes, smoothing);
+  }
+  // The rows keep their dims, by which they are divided over ranks.
+  Value logits = classes.values, target = classes.target;
+  if (Call::rankOf(call.value("self")) > 1) {
+    llvm::SmallVector<std::int64_t> shape = classes.shape;
+    target = call.reshape(target, shape);
+    shape.push_back(Call::shapeOf(logits)[1]);
+    logits = call.reshape(logits, shape);
+  }
   const LossReduction kind = reduction == Reduction::mean ? LossReduction::mean : LossReduction::sum;
   call.set(call.make<model::CrossEntropyOp>(
       {logits, target}, {{"reduction", call.builder.getAttr<model::LossReductionAttr>(kind)},
@@ -65,10 +138,10 @@ Value sizeOf(Call &call, Value x) { return call.make<model::MaximumOp>({x, call.
 
 void squaredError(Call &call) {
   Value error = difference(call);
-  call.set(reduced(call, call.make<model::MultiplyOp>({error, error})));
+  call.set(reducedLoss(call, call.make<model::MultiplyOp>({error, error})));
 }
 
-void absoluteError(Call &call) { call.set(reduced(call, sizeOf(call, difference(call)))); }
+void absoluteError(Call &call) { call.set(reducedLoss(call, sizeOf(call, difference(call)))); }
 
 /// Below `width` the square over 2 `scale`, else linear with the same slope.
 void piecewise(Call &call, double width, bool divides) {
@@ -77,7 +150,7 @@ void piecewise(Call &call, double width, bool divides) {
   Value square = call.scale(call.make<model::MultiplyOp>({error, error}), 0.5 * factor);
   Value line = call.scale(call.make<model::SubtractOp>({size, call.scalar(0.5 * width, size)}), divides ? 1 : width);
   call.set(
-      reduced(call, call.select(call.compare(size, ComparePredicate::lt, call.scalar(width, size)), square, line)));
+      reducedLoss(call, call.select(call.compare(size, ComparePredicate::lt, call.scalar(width, size)), square, line)));
 }
 void smoothL1(Call &call) {
   const double beta = call.number("beta");
@@ -85,27 +158,28 @@ void smoothL1(Call &call) {
 }
 void huber(Call &call) { piecewise(call, call.number("delta"), /*divides=*/false); }
 
-/// softplus(x) - x y, which does not overflow.
+/// softplus(x) - x y, which does not overflow. With weights of the positive targets (1 - y) x + w softplus(-x), where w
+/// is 1 + (p - 1) y.
 void binaryCrossEntropyWithLogits(Call &call) {
-  if (!call.isNone("weight") || !call.isNone("pos_weight"))
-    return call.refuse("binary cross entropy with a weight");
-  Value x = call.value("self"), y = call.value("target");
-  Value each = call.make<model::SubtractOp>({call.make<model::SoftplusOp>(x), call.make<model::MultiplyOp>({x, y})});
-  call.set(reduced(call, each));
+  Value x = call.value("self"), y = call.value("target"), each;
+  if (Value positive = call.optionalValue("pos_weight")) {
+    Value one = call.scalar(1, x);
+    Value factor =
+        add(call, multiply(call, subtract(call, positive, call.broadcast(one, Call::shapeOf(positive))), y), one);
+    Value rest = multiply(call, subtract(call, call.broadcast(one, Call::shapeOf(y)), y), x);
+    each = add(call, rest, multiply(call, factor, call.make<model::SoftplusOp>(negate(call, x))));
+  } else {
+    each = subtract(call, call.make<model::SoftplusOp>(x), multiply(call, x, y));
+  }
+  if (Value weight = call.optionalValue("weight"))
+    each = multiply(call, each, weight);
+  call.set(reducedLoss(call, each));
 }
 
-/// -x[target] of log probabilities.
 void negativeLogLikelihood(Call &call) {
-  Value x = call.value("self"), target = call.value("target");
-  const auto reduction = static_cast<Reduction>(call.integer("reduction"));
-  if (!call.isNone("weight") || Call::rankOf(x) != 2 || Call::rankOf(target) != 1 || call.integer("ignore_index") >= 0)
-    return call.refuse("nll_loss with a weight, an ignored class, or of another rank than 2",
-                       "use torch.nn.functional.cross_entropy");
-  const std::int64_t rows = Call::shapeOf(target)[0];
-  Value taken =
-      call.make<model::TakeAlongOp>({x, call.reshape(target, {rows, 1})}, {{"dim", call.builder.getI64IntegerAttr(1)}});
-  Value each = call.make<model::NegateOp>(call.reshape(taken, {rows}));
-  call.set(reduction == Reduction::none ? each : reduced(call, each));
+  const Classes classes(call, call.value("self"), call.value("target"));
+  if (call.problem().empty())
+    setNegativeLogLikelihood(call, classes, 0);
 }
 
 constexpr AtenOp table[] = {

@@ -1,21 +1,16 @@
 //===- Pointwise.cpp - elementwise ops of ATen --------------------------------------------===//
 
-#include "passes/import/export/Call.h"
+#include "passes/import/export/aten/Operands.h"
 
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
 
 namespace sluice::exported::pointwise {
-
-bool isFloatValue(Value value) { return isa<FloatType>(cast<RankedTensorType>(value.getType()).getElementType()); }
-
-/// The operand in the type of the result.
-Value operand(Call &call, llvm::StringRef name) {
-  return call.cast(call.value(name), call.elementType(call.result().type));
-}
 
 /// A tensor or number that is combined with `like`.
 Value other(Call &call, llvm::StringRef name, Value like) {
@@ -52,7 +47,7 @@ Value scaledOther(Call &call, llvm::StringRef name, Value like) {
   return call.make<model::MultiplyOp>({value, call.scalar(alpha, value)});
 }
 
-void add(Call &call) {
+void addTensor(Call &call) {
   Value self = operand(call, "self");
   if (!call.isTensor("other") && call.number("other") == 0)
     return call.set(self);
@@ -64,16 +59,17 @@ void add(Call &call) {
   call.set(call.make<model::AddOp>({self, scaledOther(call, "other", self)}));
 }
 
-void subtract(Call &call) {
+void subtractTensor(Call &call) {
   Value self = operand(call, "self");
   call.set(call.make<model::SubtractOp>({self, scaledOther(call, "other", self)}));
 }
 
 void reversedSubtract(Call &call) {
-  Value self = operand(call, "self");
-  if (call.number("alpha") != 1)
-    return call.refuse("argument 'alpha' other than 1");
-  call.set(call.make<model::SubtractOp>({call.broadcast(other(call, "other", self), Call::shapeOf(self)), self}));
+  Value self = operand(call, "self"), from = other(call, "other", self);
+  const double alpha = call.number("alpha");
+  if (alpha != 1)
+    self = isFloatValue(self) ? call.scale(self, alpha) : multiply(call, self, call.scalar(alpha, self));
+  call.set(call.make<model::SubtractOp>({call.broadcast(from, call.result().sizes), self}));
 }
 
 /// The factor, if it is one number for all elements and does not widen the result.
@@ -86,7 +82,7 @@ std::optional<double> factorOf(Call &call, Value self) {
   return constant ? constant->splat() : std::nullopt;
 }
 
-void multiply(Call &call) {
+void multiplyTensor(Call &call) {
   if (call.result().isComplex)
     return multiplyComplex(call);
   Value self = operand(call, "self");
@@ -95,7 +91,7 @@ void multiply(Call &call) {
   call.set(call.make<model::MultiplyOp>({self, other(call, "other", self)}));
 }
 
-void divide(Call &call) {
+void divideTensor(Call &call) {
   Value self = operand(call, "self");
   if (const std::optional<double> divisor = factorOf(call, self))
     return call.set(call.scale(self, 1 / *divisor));
@@ -122,51 +118,7 @@ void reciprocal(Call &call) {
   call.set(call.make<model::PowerOp>({self}, {{"exponent", call.builder.getF64FloatAttr(-1)}}));
 }
 
-void gelu(Call &call) {
-  const std::string approximation = call.text("approximate");
-  call.set(call.make<model::GeluOp>(
-      operand(call, "self"),
-      {{"approximate", call.builder.getAttr<model::GeluApproximationAttr>(
-                           approximation == "tanh" ? GeluApproximation::tanh : GeluApproximation::none)}}));
-}
-
-void softplus(Call &call) {
-  // Beyond the threshold torch returns x, which in f32 is what softplus rounds to.
-  const double beta = call.number("beta");
-  if (beta <= 0 || call.number("threshold") < 20)
-    return call.refuse("softplus with a beta of 0 or less, or a threshold below 20");
-  call.set(call.scale(call.make<model::SoftplusOp>(call.scale(operand(call, "self"), beta)), 1 / beta));
-}
-
-/// x above 0, else `negative`.
-void selectPositive(Call &call, Value x, Value negative) {
-  call.set(call.select(call.compare(x, ComparePredicate::gt, call.scalar(0, x)), x, negative));
-}
-
-void leakyRelu(Call &call) {
-  Value x = operand(call, "self");
-  selectPositive(call, x, call.scale(x, call.number("negative_slope")));
-}
-
-void elu(Call &call) {
-  Value x = operand(call, "self");
-  if (call.number("scale") != 1 || call.number("input_scale") != 1)
-    return call.refuse("elu with a scale other than 1");
-  // Of the positive elements the exponential may be infinite, and infinity times a gradient of 0 is NaN: it is that of
-  // at most 0.
-  Value least = call.scale(call.make<model::ReluOp>(call.scale(x, -1)), -1);
-  Value power = call.make<model::SubtractOp>({call.make<model::ExpOp>(least), call.scalar(1, x)});
-  selectPositive(call, x, call.scale(power, call.number("alpha")));
-}
-
-/// relu(x + 3) - relu(x - 3) is 6 times the gate of hardsigmoid; both have the derivative 0 outside of it.
-Value hardGate(Call &call, Value x) {
-  Value low = call.make<model::ReluOp>(call.make<model::AddOp>({x, call.scalar(3, x)}));
-  Value high = call.make<model::ReluOp>(call.make<model::SubtractOp>({x, call.scalar(3, x)}));
-  return call.scale(call.make<model::SubtractOp>({low, high}), 1.0 / 6);
-}
-
-void negate(Call &call) {
+void negateTensor(Call &call) {
   Value x = operand(call, "self");
   if (isFloatValue(x))
     return call.set(call.make<model::NegateOp>(x));
@@ -183,35 +135,10 @@ void sign(Call &call) {
   call.set(call.make<model::AddOp>({step(ComparePredicate::gt, 1), step(ComparePredicate::lt, -1)}));
 }
 
-/// x tanh(softplus(x)).
-void mish(Call &call) {
-  Value x = operand(call, "self");
-  call.set(call.make<model::MultiplyOp>({x, call.make<model::TanhOp>(call.make<model::SoftplusOp>(x))}));
-}
-
-/// -softplus(-x), which does not overflow.
-void logSigmoid(Call &call) {
-  Value negative = call.make<model::NegateOp>(operand(call, "self"));
-  call.set(call.make<model::NegateOp>(call.make<model::SoftplusOp>(negative)));
-}
-
-/// The slope below 0 is one number, or one for each index of dim 1.
-void prelu(Call &call) {
-  Value x = operand(call, "self"), slope = call.value("weight");
-  llvm::SmallVector<std::int64_t> shape(static_cast<std::size_t>(Call::rankOf(x)), 1);
-  const std::int64_t count = Call::rankOf(slope) == 0 ? 1 : Call::shapeOf(slope)[0];
-  if (shape.size() > 1 && count > 1)
-    shape[1] = count;
-  if (Call::rankOf(slope) > 1 || (count > 1 && shape.size() < 2))
-    return call.refuse("prelu with a weight that is neither one number nor one for each channel");
-  Value below = call.make<model::MultiplyOp>({x, call.reshape(slope, shape)});
-  call.set(call.select(call.compare(x, ComparePredicate::gt, call.scalar(0, x)), x, below));
-}
-
-/// self + value a b.
-void addProduct(Call &call) {
-  Value product = call.make<model::MultiplyOp>({operand(call, "tensor1"), operand(call, "tensor2")});
-  call.set(call.make<model::AddOp>({operand(call, "self"), call.scale(product, call.number("value"))}));
+/// self + value a b, or value a / b.
+template <typename Op> void addCombined(Call &call) {
+  Value combined = call.make<Op>({operand(call, "tensor1"), operand(call, "tensor2")});
+  call.set(call.make<model::AddOp>({operand(call, "self"), call.scale(combined, call.number("value"))}));
 }
 
 /// self + weight (end - self).
@@ -223,24 +150,70 @@ void interpolate(Call &call) {
   call.set(call.make<model::AddOp>({self, part}));
 }
 
-void hardswish(Call &call) {
+void absolute(Call &call) { call.set(magnitude(call, operand(call, "self"))); }
+
+Value least(Call &call, Value a, Value b) {
+  return negate(call, call.make<model::MaximumOp>({negate(call, a), negate(call, b)}));
+}
+void minimum(Call &call) { call.set(least(call, operand(call, "self"), operand(call, "other"))); }
+
+/// A NaN counts only beside another one.
+template <bool isLeast> void withoutNan(Call &call) {
+  Value a = operand(call, "self"), b = operand(call, "other");
+  Value most = isLeast ? least(call, a, b) : Value(call.make<model::MaximumOp>({a, b}));
+  call.set(call.select(isNan(call, b), a, call.select(isNan(call, a), b, most)));
+}
+
+/// Bounds that are tensors share the derivative with an equal element, in contrast to numbers.
+void clampByTensors(Call &call) {
   Value x = operand(call, "self");
-  call.set(call.make<model::MultiplyOp>({x, hardGate(call, x)}));
+  if (!call.isNone("min"))
+    x = call.make<model::MaximumOp>({x, operand(call, "min")});
+  if (!call.isNone("max"))
+    x = least(call, x, operand(call, "max"));
+  call.set(x);
+}
+void clampMinByTensor(Call &call) {
+  call.set(call.make<model::MaximumOp>({operand(call, "self"), operand(call, "min")}));
+}
+void clampMaxByTensor(Call &call) { call.set(least(call, operand(call, "self"), operand(call, "max"))); }
+
+/// The size of self with the sign of the other; the derivative at 0 is 0. The sign of a zero is that of its reciprocal.
+void copySign(Call &call) {
+  Value x = operand(call, "self"), sign = other(call, "other", x), zero = call.scalar(0, sign);
+  Value isZero = call.compare(sign, ComparePredicate::eq, zero);
+  Value inverse = divide(call, call.broadcast(call.scalar(1, sign), Call::shapeOf(sign)), stopped(call, sign));
+  Value direction = call.select(isZero, inverse, stopped(call, sign)), size = magnitude(call, x);
+  call.set(call.select(call.compare(direction, ComparePredicate::lt, zero), negate(call, size), size));
 }
 
-void hardsigmoid(Call &call) { call.set(hardGate(call, operand(call, "self"))); }
-
-/// torch's derivative of abs is 0 at 0, as that of the larger of two equal values of opposite sign is.
-void absolute(Call &call) {
+/// Numbers for NaN and the infinities; by default 0 and the largest numbers of the type.
+void replaceNonFinite(Call &call) {
   Value x = operand(call, "self");
-  call.set(call.make<model::MaximumOp>({x, call.make<model::NegateOp>(x)}));
+  if (!elementOf(x).isF32() && !elementOf(x).isF64())
+    return call.refuse("nan_to_num of another type than float32 and float64");
+  const double most = elementOf(x).isF32() ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  const auto where = [&](Value condition, llvm::StringRef name, double otherwise) {
+    x = call.select(condition, call.scalar(call.optionalNumber(name).value_or(otherwise), x), x);
+  };
+  const auto is = [&](double value) { return call.compare(x, ComparePredicate::eq, call.scalar(value, x)); };
+  where(isNan(call, x), "nan", 0);
+  where(is(INFINITY), "posinf", most);
+  where(is(-INFINITY), "neginf", -most);
+  call.set(x);
 }
 
-void minimum(Call &call) {
-  Value a = call.make<model::NegateOp>(operand(call, "self"));
-  Value b = call.make<model::NegateOp>(operand(call, "other"));
-  call.set(call.make<model::NegateOp>(call.make<model::MaximumOp>({a, b})));
+/// Of real numbers: 0, or pi of negative ones; without a derivative.
+void angle(Call &call) {
+  Value x = operand(call, "self"), zero = call.scalar(0, x);
+  Value isNegative = call.compare(x, ComparePredicate::lt, zero);
+  Value result = call.select(isNegative, call.broadcast(call.scalar(std::numbers::pi, x), Call::shapeOf(x)), zero);
+  call.set(flat(call, call.select(isNan(call, x), x, result), x));
 }
+
+void same(Call &call) { call.set(operand(call, "self")); }
+void degreesToRadians(Call &call) { call.set(call.scale(operand(call, "self"), std::numbers::pi / 180)); }
+void radiansToDegrees(Call &call) { call.set(call.scale(operand(call, "self"), 180 / std::numbers::pi)); }
 
 /// A clamp's derivative is 0 on the bounds, so it is no maximum and minimum.
 void clampBetween(Call &call, std::optional<double> least, std::optional<double> most) {
@@ -334,42 +307,47 @@ void convert(Call &call) {
 
 constexpr AtenOp table[] = {
     {"abs.default", absolute},
-    {"add.Scalar", add},
-    {"add.Tensor", add},
-    {"addcmul.default", addProduct},
+    {"add.Scalar", addTensor},
+    {"add.Tensor", addTensor},
+    {"addcdiv.default", addCombined<model::DivideOp>},
+    {"addcmul.default", addCombined<model::MultiplyOp>},
+    {"angle.default", angle},
     {"bitwise_and.Tensor", ofBooleans<logicalAnd>},
     {"bitwise_not.default", ofBooleans<logicalNot>},
     {"bitwise_or.Tensor", ofBooleans<logicalOr>},
     {"clamp.default", clamp},
+    {"clamp.Tensor", clampByTensors},
     {"clamp_max.default", clampMax},
+    {"clamp_max.Tensor", clampMaxByTensor},
     {"clamp_min.default", clampMin},
+    {"clamp_min.Tensor", clampMinByTensor},
+    {"conj_physical.default", same},
     {"copy.default", copy},
+    {"copysign.Scalar", copySign},
+    {"copysign.Tensor", copySign},
+    {"deg2rad.default", degreesToRadians},
     {"cos.default", unary<model::CosOp>},
-    {"div.Scalar", divide},
-    {"div.Tensor", divide},
-    {"elu.default", elu},
+    {"div.Scalar", divideTensor},
+    {"div.Tensor", divideTensor},
+    {"divide.Scalar", divideTensor},
+    {"divide.Tensor", divideTensor},
     {"eq.Scalar", comparison<ComparePredicate::eq>},
     {"eq.Tensor", comparison<ComparePredicate::eq>},
     {"erf.default", unary<model::ErfOp>},
     {"exp.default", unary<model::ExpOp>},
     {"fill.Scalar", fill},
     {"fill.Tensor", fill},
+    {"fmax.default", withoutNan<false>},
+    {"fmin.default", withoutNan<true>},
     {"ge.Scalar", comparison<ComparePredicate::ge>},
     {"ge.Tensor", comparison<ComparePredicate::ge>},
-    {"gelu.default", gelu},
     {"gt.Scalar", comparison<ComparePredicate::gt>},
     {"gt.Tensor", comparison<ComparePredicate::gt>},
-    {"hardsigmoid.default", hardsigmoid},
-    {"hardswish.default", hardswish},
     {"hardtanh.default", hardtanh},
     {"le.Scalar", comparison<ComparePredicate::le>},
     {"le.Tensor", comparison<ComparePredicate::le>},
-    {"leaky_relu.default", leakyRelu},
     {"lerp.Scalar", interpolate},
     {"lerp.Tensor", interpolate},
-    {"log_sigmoid.default", logSigmoid},
-    {"mish.default", mish},
-    {"prelu.default", prelu},
     {"sign.default", sign},
     {"log.default", unary<model::LogOp>},
     {"logical_and.default", logicalAnd},
@@ -383,27 +361,30 @@ constexpr AtenOp table[] = {
     {"maximum.default", binary<model::MaximumOp>},
     {"min.other", minimum},
     {"minimum.default", minimum},
-    {"mul.Scalar", multiply},
-    {"mul.Tensor", multiply},
+    {"multiply.Scalar", multiplyTensor},
+    {"multiply.Tensor", multiplyTensor},
+    {"mul.Scalar", multiplyTensor},
+    {"mul.Tensor", multiplyTensor},
+    {"nan_to_num.default", replaceNonFinite},
     {"ne.Scalar", comparison<ComparePredicate::ne>},
     {"ne.Tensor", comparison<ComparePredicate::ne>},
-    {"neg.default", negate},
+    {"neg.default", negateTensor},
+    {"positive.default", same},
     {"pow.Tensor_Scalar", power},
+    {"rad2deg.default", radiansToDegrees},
     {"reciprocal.default", reciprocal},
-    {"relu.default", unary<model::ReluOp>},
     {"relu6.default", relu6},
     {"rsqrt.default", unary<model::RsqrtOp>},
     {"rsub.Scalar", reversedSubtract},
     {"rsub.Tensor", reversedSubtract},
-    {"sigmoid.default", unary<model::SigmoidOp>},
-    {"silu.default", unary<model::SiluOp>},
     {"sin.default", unary<model::SinOp>},
-    {"softplus.default", softplus},
     {"sqrt.default", unary<model::SqrtOp>},
     {"square.default", square},
-    {"sub.Scalar", subtract},
-    {"sub.Tensor", subtract},
-    {"tanh.default", unary<model::TanhOp>},
+    {"subtract.Scalar", subtractTensor},
+    {"subtract.Tensor", subtractTensor},
+    {"sub.Scalar", subtractTensor},
+    {"sub.Tensor", subtractTensor},
+    {"true_divide.Tensor", divideTensor},
     {"__and__.Tensor", ofBooleans<logicalAnd>},
     {"__or__.Tensor", ofBooleans<logicalOr>},
     {"_to_copy.default", convert},

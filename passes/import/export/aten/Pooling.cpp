@@ -1,5 +1,6 @@
 //===- Pooling.cpp - maxima and means of windows of ATen ------------------------------------===//
 
+#include "passes/import/export/aten/Elements.h"
 #include "passes/import/export/aten/Images.h"
 
 #include <limits>
@@ -52,7 +53,7 @@ template <std::int64_t dims> void largest(Call &call) {
     return;
   const Windows windows = windowsOf(call, input);
   if (llvm::any_of(call.integers("dilation"), [](std::int64_t each) { return each != 1; }))
-    return call.refuse("a pool with a dilation", "write it as a slice of every second element and a pool");
+    return largestOfWindows(call, dims);
   Value x = input.images;
   if (const Sizes after = missing(call, input, windows); after[0] + after[1] > 0)
     x = call.pad(x, {0, 0, 0, 0}, {0, after[0], after[1], 0}, -std::numeric_limits<double>::infinity());
@@ -65,7 +66,7 @@ template <std::int64_t dims> void mean(Call &call) {
     return;
   const Windows windows = windowsOf(call, input);
   if (const Sizes after = missing(call, input, windows); after[0] + after[1] > 0)
-    return call.refuse("an average over windows that end after the padded input", "leave 'ceil_mode' out");
+    return averageWindows(call, dims);
   const bool countsPadding = call.flag("count_include_pad");
   std::optional<double> divisor;
   if constexpr (dims == 2)
@@ -94,7 +95,7 @@ void repeatPixels(Call &call) {
   const auto from = Call::shapeOf(input.images);
   const auto to = llvm::ArrayRef(call.result().sizes).take_back(2);
   if (to.size() != 2 || from[1] == 0 || from[2] == 0 || to[0] % from[1] != 0 || to[1] % from[2] != 0)
-    return call.refuse("nearest pixels at a scale that is no integer");
+    return nearestPixels(call);
   Sizes separate = {from[0], from[1], 1, from[2], 1, from[3]}, repeated(separate);
   repeated[2] = to[0] / from[1];
   repeated[4] = to[1] / from[2];

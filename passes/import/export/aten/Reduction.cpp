@@ -1,6 +1,6 @@
 //===- Reduction.cpp - ops of ATen that combine the elements of dims ---------------------===//
 
-#include "passes/import/export/Call.h"
+#include "passes/import/export/aten/Operands.h"
 
 #include <cmath>
 
@@ -14,27 +14,31 @@ Value floatOperand(Call &call, llvm::StringRef name) {
   return call.cast(call.value(name), call.elementType(call.result().type));
 }
 
-template <typename Op> Value reduce(Call &call, Value self, llvm::ArrayRef<std::int64_t> dims, bool keep) {
-  if (dims.empty())
-    return self;
-  auto attribute = call.builder.getDenseI64ArrayAttr(dims);
-  UnitAttr keepDims = keep ? call.builder.getUnitAttr() : UnitAttr();
-  return call.make<Op>(self, {{"dims", attribute}, {"keep", keepDims}});
+/// Sums of integers are exact in f64 below 2^53; other reductions are of floats.
+template <typename Op> void over(Call &call, bool isOfAll) {
+  const bool isSum = std::is_same_v<Op, model::ReduceSumOp>;
+  if (!isFloat(call.result().type) && !isSum)
+    return call.refuse("a reduction of integers", "cast them to float32 before");
+  Type result = call.elementType(call.result().type);
+  Value self = call.cast(call.value("self"), isFloat(call.result().type) ? result : call.builder.getF64Type());
+  const llvm::SmallVector<std::int64_t> dims = isOfAll ? allDims(self) : call.dims("dim", Call::rankOf(self));
+  call.set(call.cast(reduce<Op>(call, self, dims, !isOfAll && call.flag("keepdim")), result));
 }
-
 /// Over the dims of the argument `dim`; over all without it.
-template <typename Op> void overDims(Call &call) {
-  if (!isFloat(call.result().type))
-    return call.refuse("a reduction of integers", "cast them to float32 before");
-  Value self = floatOperand(call, "self");
-  call.set(reduce<Op>(call, self, call.dims("dim", Call::rankOf(self)), call.flag("keepdim")));
-}
+template <typename Op> void overDims(Call &call) { over<Op>(call, false); }
+template <typename Op> void overAll(Call &call) { over<Op>(call, true); }
 
-template <typename Op> void overAll(Call &call) {
-  if (!isFloat(call.result().type))
-    return call.refuse("a reduction of integers", "cast them to float32 before");
-  Value self = floatOperand(call, "self");
-  call.set(reduce<Op>(call, self, llvm::to_vector(llvm::seq<std::int64_t>(0, Call::rankOf(self))), false));
+/// To dims that broadcast to those of the operand.
+void sumToSize(Call &call) {
+  Value self = call.value("self");
+  const llvm::SmallVector<std::int64_t> &shape = call.result().sizes;
+  const std::int64_t added = Call::rankOf(self) - static_cast<std::int64_t>(shape.size());
+  llvm::SmallVector<std::int64_t> dims;
+  for (std::int64_t dim = 0; dim < Call::rankOf(self); ++dim)
+    if (dim < added ||
+        (shape[static_cast<std::size_t>(dim - added)] == 1 && Call::shapeOf(self)[static_cast<std::size_t>(dim)] != 1))
+      dims.push_back(dim);
+  call.set(call.reshape(reduce<model::ReduceSumOp>(call, self, dims), shape));
 }
 
 /// With `make` along the last dim.
@@ -42,7 +46,7 @@ template <typename Make> void alongDim(Call &call, Make make) {
   Value self = floatOperand(call, "self");
   const std::int64_t rank = Call::rankOf(self);
   if (rank == 0)
-    return call.refuse("softmax of a scalar");
+    return call.set(call.reshape(make(call.reshape(self, {1})), {}));
   const std::int64_t dim = call.dim("dim", rank), last = rank - 1;
   call.set(call.swap(make(call.swap(self, dim, last)), dim, last));
 }
@@ -62,60 +66,41 @@ void logSoftmax(Call &call) {
   alongDim(call, [&](Value x) { return logSoftmaxOf(call, x); });
 }
 
-void vectorNorm(Call &call) {
-  Value self = floatOperand(call, "self");
-  const llvm::SmallVector<std::int64_t> dims = call.dims("dim", Call::rankOf(self));
-  const bool keep = call.flag("keepdim");
-  const double order = call.number("ord");
-  Value size = call.make<model::MaximumOp>({self, call.make<model::NegateOp>(self)});
-  if (order == 1)
-    return call.set(reduce<model::ReduceSumOp>(call, size, dims, keep));
-  if (order == INFINITY)
-    return call.set(reduce<model::ReduceMaxOp>(call, size, dims, keep));
-  if (order != 2)
-    return call.refuse("a norm of an order other than 1, 2 and infinity");
-  // torch's derivative at a norm of 0 is 0; that of the root alone would be infinite.
-  Value total = reduce<model::ReduceSumOp>(call, call.make<model::MultiplyOp>({self, self}), dims, keep);
-  Value zero = call.scalar(0, total), positive = call.compare(total, ComparePredicate::gt, zero);
-  Value root = call.make<model::SqrtOp>(call.select(positive, total, call.scalar(1, total)));
-  call.set(call.select(positive, root, zero));
-}
-
-/// The mean square of the distance from the mean, times n / (n - correction).
-template <bool hasCorrection> Value varianceOf(Call &call) {
-  Value self = floatOperand(call, "self");
-  const std::int64_t rank = Call::rankOf(self);
-  const llvm::SmallVector<std::int64_t> dims = call.dims("dim", rank);
-  double count = 1;
-  for (const std::int64_t dim : dims)
-    count *= static_cast<double>(Call::shapeOf(self)[static_cast<std::size_t>(dim)]);
-  double correction = 1;
-  if constexpr (hasCorrection)
-    correction = call.optionalNumber("correction").value_or(1);
-  else
-    correction = call.flag("unbiased") ? 1 : 0;
-  if (count <= correction) {
-    call.refuse("a variance of no more elements than its correction");
-    return self;
-  }
-  Value error = call.make<model::SubtractOp>({self, reduce<model::ReduceMeanOp>(call, self, dims, true)});
-  Value square = call.make<model::MultiplyOp>({error, error});
-  return call.scale(reduce<model::ReduceMeanOp>(call, square, dims, call.flag("keepdim")),
-                    count / (count - correction));
-}
-template <bool hasCorrection> void variance(Call &call) { call.set(varianceOf<hasCorrection>(call)); }
-template <bool hasCorrection> void deviation(Call &call) {
-  call.set(call.make<model::SqrtOp>(varianceOf<hasCorrection>(call)));
-}
-
-/// Along one dim.
+/// The dims become the last one.
 void logSumExp(Call &call) {
   Value self = floatOperand(call, "self");
   const std::int64_t rank = Call::rankOf(self);
   const llvm::SmallVector<std::int64_t> dims = call.dims("dim", rank);
-  if (dims.size() != 1)
-    return call.refuse("logsumexp over several dims", "flatten them before");
-  call.set(call.reshape(call.make<model::LogSumExpOp>(call.swap(self, dims.front(), rank - 1)), call.result().sizes));
+  if (dims.empty())
+    return call.set(self);
+  llvm::SmallVector<std::int64_t> permutation, shape;
+  std::int64_t size = 1;
+  for (std::int64_t dim = 0; dim < rank; ++dim)
+    if (!llvm::is_contained(dims, dim))
+      permutation.push_back(dim), shape.push_back(Call::shapeOf(self)[static_cast<std::size_t>(dim)]);
+  for (const std::int64_t dim : dims)
+    permutation.push_back(dim), size *= call.extentOf(self, dim);
+  shape.push_back(size);
+  Value last = call.reshape(call.transpose(self, permutation), shape);
+  call.set(call.reshape(call.make<model::LogSumExpOp>(last), call.result().sizes));
+}
+
+/// The derivative of softmax.
+void softmaxBackward(Call &call) {
+  Value dy = call.value("grad_output"), y = call.value("output");
+  const std::int64_t dim = call.dim("dim", Call::rankOf(y));
+  Value product = multiply(call, dy, y);
+  Value sum = Call::rankOf(y) == 0 ? product : reduce<model::ReduceSumOp>(call, product, {dim}, true);
+  call.set(subtract(call, product, multiply(call, y, sum)));
+}
+/// Rows of which each element is -infinity give zeros.
+void safeSoftmax(Call &call) {
+  alongDim(call, [&](Value x) -> Value {
+    Value most = reduce<model::ReduceMaxOp>(call, stopped(call, x), {Call::rankOf(x) - 1}, true);
+    Value isEmpty = call.compare(most, ComparePredicate::eq, call.scalar(-INFINITY, most));
+    Value zero = call.scalar(0, x);
+    return call.select(isEmpty, zero, call.make<model::SoftmaxOp>(call.select(isEmpty, zero, x)));
+  });
 }
 
 void argmax(Call &call) {
@@ -151,12 +136,12 @@ void cumulativeSum(Call &call) {
   call.set(call.cast(call.swap(call.reshape(call.product(x, ones), shape), dim, last), result));
 }
 
-/// Each element less the one before it along a dim, of the elements between those of `prepend` and `append`.
+/// Each element less the one before it along a dim, of the elements between those of `prepend` and `append`, n times.
 void difference(Call &call) {
   Value self = call.value("self");
   const std::int64_t rank = Call::rankOf(self);
-  if (rank == 0 || call.integer("n") != 1)
-    return call.refuse("a difference of an order other than 1, or of a scalar");
+  if (rank == 0)
+    return call.refuse("a difference of a scalar");
   const std::int64_t dim = call.dim("dim", rank);
   llvm::SmallVector<Value> parts = {self};
   if (Value before = call.optionalValue("prepend"))
@@ -164,12 +149,15 @@ void difference(Call &call) {
   if (Value after = call.optionalValue("append"))
     parts.push_back(after);
   Value all = call.join(parts, dim);
-  const std::int64_t size = call.extentOf(all, dim);
-  if (!call.problem().empty() || size == 0)
-    return call.refuse("a difference of no elements");
-  Value late = call.slice(all, dim, 1, size), early = call.slice(all, dim, 0, size - 1);
-  call.set(call.result().type == ScalarType::boolean ? call.compare(late, ComparePredicate::ne, early)
-                                                     : call.make<model::SubtractOp>({late, early}));
+  for (std::int64_t n = call.integer("n"); n > 0 && call.problem().empty(); --n) {
+    const std::int64_t size = call.extentOf(all, dim);
+    if (size == 0)
+      return call.refuse("a difference of no elements");
+    Value late = call.slice(all, dim, 1, size), early = call.slice(all, dim, 0, size - 1);
+    all = call.result().type == ScalarType::boolean ? call.compare(late, ComparePredicate::ne, early)
+                                                    : subtract(call, late, early);
+  }
+  call.set(all);
 }
 
 /// The largest elements along a dim and their indices; of equal elements the first one counts.
@@ -177,7 +165,8 @@ template <bool isLeast> void largest(Call &call) {
   Value self = call.value("self");
   const std::int64_t rank = Call::rankOf(self);
   if (rank == 0)
-    return call.refuse("the largest of a scalar");
+    return call.set({self, call.make<model::ConstantOp>({}, {{"value", call.builder.getF64FloatAttr(0)}},
+                                                        RankedTensorType::get({}, call.builder.getI64Type()))});
   const std::int64_t dim = call.dim("dim", rank);
   auto attribute = call.builder.getI64IntegerAttr(dim);
   Value index = call.make<model::ArgmaxOp>({isLeast ? call.make<model::NegateOp>(self) : self}, {{"dim", attribute}});
@@ -188,31 +177,35 @@ template <bool isLeast> void largest(Call &call) {
 }
 
 /// Equal elements share the gradient.
-Value negated(Call &call, Value value) { return call.make<model::NegateOp>(value); }
 void leastOverDims(Call &call) {
-  Value self = negated(call, floatOperand(call, "self"));
-  call.set(negated(call,
-                   reduce<model::ReduceMaxOp>(call, self, call.dims("dim", Call::rankOf(self)), call.flag("keepdim"))));
+  Value self = negate(call, floatOperand(call, "self"));
+  call.set(
+      negate(call, reduce<model::ReduceMaxOp>(call, self, call.dims("dim", Call::rankOf(self)), call.flag("keepdim"))));
 }
 void leastOverAll(Call &call) {
-  Value self = negated(call, floatOperand(call, "self"));
-  call.set(negated(call, reduce<model::ReduceMaxOp>(
-                             call, self, llvm::to_vector(llvm::seq<std::int64_t>(0, Call::rankOf(self))), false)));
+  Value self = negate(call, floatOperand(call, "self"));
+  call.set(negate(call, reduce<model::ReduceMaxOp>(
+                            call, self, llvm::to_vector(llvm::seq<std::int64_t>(0, Call::rankOf(self))), false)));
+}
+
+void leastAndLargest(Call &call) {
+  Value self = call.value("self");
+  const bool isOfAll = call.isNone("dim");
+  const llvm::SmallVector<std::int64_t> dims = isOfAll ? allDims(self) : call.dims("dim", Call::rankOf(self));
+  const bool keep = call.flag("keepdim");
+  Value least = negate(call, reduce<model::ReduceMaxOp>(call, negate(call, self), dims, keep));
+  call.set({least, reduce<model::ReduceMaxOp>(call, self, dims, keep)});
 }
 
 constexpr AtenOp table[] = {
     {"amax.default", overDims<model::ReduceMaxOp>},
     {"amin.default", leastOverDims},
+    {"aminmax.default", leastAndLargest},
     {"argmax.default", argmax},
     {"cumsum.default", cumulativeSum},
     {"diff.default", difference},
-    {"linalg_vector_norm.default", vectorNorm},
     {"log_softmax.int", logSoftmax},
     {"logsumexp.default", logSumExp},
-    {"std.correction", deviation<true>},
-    {"std.dim", deviation<false>},
-    {"var.correction", variance<true>},
-    {"var.dim", variance<false>},
     {"max.default", overAll<model::ReduceMaxOp>},
     {"max.dim", largest<false>},
     {"mean.default", overAll<model::ReduceMeanOp>},
@@ -222,8 +215,11 @@ constexpr AtenOp table[] = {
     {"softmax.int", softmax},
     {"sum.default", overAll<model::ReduceSumOp>},
     {"sum.dim_IntList", overDims<model::ReduceSumOp>},
+    {"sum_to_size.default", sumToSize},
     {"_log_softmax.default", logSoftmax},
+    {"_safe_softmax.default", safeSoftmax},
     {"_softmax.default", softmax},
+    {"_softmax_backward_data.default", softmaxBackward},
 };
 
 } // namespace sluice::exported::reduction

@@ -1,6 +1,6 @@
 //===- Shape.cpp - ops of ATen that move elements ----------------------------------------===//
 
-#include "passes/import/export/Call.h"
+#include "passes/import/export/aten/Elements.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,8 +24,8 @@ void detach(Call &call) { call.set(call.make<model::StopGradientOp>(call.value("
 
 void swapDims(Call &call) {
   Value self = call.value("self");
-  const std::int64_t rank = Call::rankOf(self);
-  call.set(call.swap(self, call.dim("dim0", rank), call.dim("dim1", rank)));
+  const std::int64_t rank = Call::rankOf(self), first = call.dim("dim0", rank), second = call.dim("dim1", rank);
+  call.set(first == second ? self : call.swap(self, first, second));
 }
 Value swapDimsBack(Call &call, Value base, Value written, unsigned) {
   const std::int64_t rank = Call::rankOf(base);
@@ -44,6 +44,48 @@ void reverseDims(Call &call) {
   Value self = call.value("self");
   Sizes permutation = llvm::to_vector(llvm::reverse(llvm::seq<std::int64_t>(0, Call::rankOf(self))));
   call.set(call.transpose(self, permutation));
+}
+
+void swapLastDims(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t rank = Call::rankOf(self);
+  call.set(rank < 2 ? self : call.swap(self, rank - 2, rank - 1));
+}
+Value swapLastDimsBack(Call &call, Value, Value written, unsigned) {
+  const std::int64_t rank = Call::rankOf(written);
+  return rank < 2 ? written : call.swap(written, rank - 2, rank - 1);
+}
+
+/// Dims to other places; the rest keeps its order.
+void moveDims(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t rank = Call::rankOf(self);
+  Sizes from = call.integers("source"), to = call.integers("destination"),
+        permutation(static_cast<std::size_t>(rank), -1);
+  if (from.size() != to.size())
+    return call.refuse("movedim with another number of places than dims");
+  for (auto [source, target] : llvm::zip_equal(from, to)) {
+    source = source < 0 ? source + rank : source;
+    target = target < 0 ? target + rank : target;
+    if (target < 0 || target >= rank || source < 0 || source >= rank)
+      return call.refuse("movedim of a dim that the tensor has not");
+    permutation[static_cast<std::size_t>(target)] = source;
+  }
+  std::int64_t next = 0;
+  for (std::int64_t &place : permutation) {
+    while (llvm::is_contained(from, next))
+      ++next;
+    place = place < 0 ? next++ : place;
+  }
+  call.set(call.transpose(self, permutation));
+}
+
+void narrow(Call &call) {
+  Value self = call.value("self");
+  const std::int64_t dim = call.dim("dim", Call::rankOf(self)), size = call.extentOf(self, dim),
+                     given = call.integer("start");
+  const std::int64_t start = given < 0 ? given + size : given;
+  call.set(call.slice(self, dim, start, start + call.integer("length")));
 }
 
 Sizes permutationOf(Call &call, std::int64_t rank) {
@@ -94,18 +136,6 @@ void slice(Call &call) {
   call.set(call.slice(self, range.dim, range.start, range.limit, range.step));
 }
 
-/// `base` with the rows [start, start + written's extent) of a dim replaced.
-Value replaceRows(Call &call, Value base, Value written, std::int64_t dim, std::int64_t start) {
-  const auto at = static_cast<std::size_t>(dim);
-  const std::int64_t size = Call::shapeOf(base)[at], end = start + Call::shapeOf(written)[at];
-  llvm::SmallVector<Value> parts;
-  if (start > 0)
-    parts.push_back(call.slice(base, dim, 0, start));
-  parts.push_back(written);
-  if (end < size)
-    parts.push_back(call.slice(base, dim, end, size));
-  return call.join(parts, dim);
-}
 Value sliceBack(Call &call, Value base, Value written, unsigned) {
   const Range range = rangeOf(call, base);
   if (range.step != 1)
@@ -137,73 +167,15 @@ Value selectBack(Call &call, Value base, Value written, unsigned) {
   return replaceRows(call, base, call.reshape(written, shape), dim, index);
 }
 
-/// Parts of the sizes of the results along a dim.
-void parts(Call &call) {
-  Value self = call.value("self");
-  const std::int64_t dim = call.dim("dim", Call::rankOf(self));
-  if (call.resultCount() == 1)
-    return call.set(self);
-  llvm::SmallVector<Type> types;
-  for (unsigned i = 0; i < call.resultCount(); ++i)
-    types.push_back(call.typeLike(self, call.result(i).sizes));
-  call.set(call.makeAll<model::SplitOp>(self, {{"dim", call.builder.getI64IntegerAttr(dim)}}, types));
-}
-Value partsBack(Call &call, Value base, Value written, unsigned index) {
-  const std::int64_t dim = call.dim("dim", Call::rankOf(base));
-  std::int64_t start = 0;
-  for (unsigned i = 0; i < index; ++i)
-    start += call.result(i).sizes[static_cast<std::size_t>(dim)];
-  return replaceRows(call, base, written, dim, start);
-}
-
-void unbind(Call &call) {
-  Value self = call.value("self");
-  const std::int64_t dim = call.dim("dim", Call::rankOf(self));
-  llvm::SmallVector<Value> results;
-  for (unsigned i = 0; i < call.resultCount(); ++i)
-    results.push_back(call.reshape(call.slice(self, dim, i, i + 1), call.result(i).sizes));
-  call.set(results);
-}
-
 void expand(Call &call) { call.set(call.broadcast(call.value("self"), call.result().sizes)); }
-
-void broadcastTensors(Call &call) {
-  llvm::SmallVector<Value> results;
-  for (auto [index, value] : llvm::enumerate(call.values("tensors")))
-    results.push_back(call.broadcast(value, call.result(static_cast<unsigned>(index)).sizes));
-  call.set(results);
-}
-
-void cat(Call &call) {
-  llvm::SmallVector<Value> values;
-  for (Value value : call.values("tensors")) {
-    // In torch an empty vector is a tensor without rows, whatever the other dims.
-    const bool isNothing = Call::shapeOf(value) == llvm::ArrayRef<std::int64_t>{0};
-    if (!isNothing)
-      values.push_back(call.cast(value, call.elementType(call.result().type)));
-  }
-  if (values.empty())
-    return call.refuse("cat of empty vectors only");
-  call.set(call.join(values, call.dim("dim", Call::rankOf(values.front()))));
-}
-
-void stack(Call &call) {
-  llvm::SmallVector<Value> values;
-  const auto rank = static_cast<std::int64_t>(call.result().sizes.size());
-  const std::int64_t dim = call.dim("dim", rank);
-  if (rank == 0)
-    return call.refuse("stack of no dim");
-  Sizes shape = call.result().sizes;
-  shape[static_cast<std::size_t>(dim)] = 1;
-  for (Value value : call.values("tensors"))
-    values.push_back(call.reshape(value, shape));
-  call.set(call.join(values, dim));
-}
 
 /// Each dim of the operand becomes two, of which the first repeats.
 void repeat(Call &call) {
   Value self = call.value("self");
-  Sizes counts = call.integers("repeats"), separate, repeated;
+  Sizes counts = call.integers(call.has("dims") ? "dims" : "repeats"), separate, repeated;
+  // tile has as many numbers as dims, or fewer.
+  if (call.has("dims") && counts.size() < Call::shapeOf(self).size())
+    counts.insert(counts.begin(), Call::shapeOf(self).size() - counts.size(), 1);
   Sizes sizes(counts.size() - std::min<std::size_t>(counts.size(), Call::shapeOf(self).size()), 1);
   sizes.append(Call::shapeOf(self).begin(), Call::shapeOf(self).end());
   if (sizes.size() != counts.size())
@@ -230,79 +202,15 @@ void repeatEach(Call &call) {
   call.set(call.reshape(call.broadcast(call.reshape(self, separate), repeated), call.result().sizes));
 }
 
-/// Elements before and after those of a dim, by the mode of padding: reflected at the first and last element, equal to
-/// them, or those of the other end.
-Value padFromInside(Call &call, Value x, std::int64_t dim, std::int64_t before, std::int64_t after,
-                    llvm::StringRef mode) {
-  const std::int64_t size = call.extentOf(x, dim);
-  const std::int64_t most = mode == "reflect" ? size - 1 : mode == "circular" ? size : size == 0 ? 0 : INT64_MAX;
-  if (before < 0 || after < 0 || before > most || after > most) {
-    call.refuse("padding of mode '" + mode.str() + "' of more elements than there are, or fewer than 0");
-    return x;
-  }
-  llvm::SmallVector<Value> parts;
-  const auto one = [&](std::int64_t at) { parts.push_back(call.slice(x, dim, at, at + 1)); };
-  const auto some = [&](std::int64_t start, std::int64_t limit) {
-    if (limit > start)
-      parts.push_back(call.slice(x, dim, start, limit));
-  };
-  const auto same = [&](std::int64_t at, std::int64_t count) {
-    Sizes shape(Call::shapeOf(x));
-    shape[static_cast<std::size_t>(dim)] = count;
-    if (count > 0)
-      parts.push_back(call.broadcast(call.slice(x, dim, at, at + 1), shape));
-  };
-  if (mode == "reflect")
-    for (std::int64_t i = before; i > 0; --i)
-      one(i);
-  else if (mode == "replicate")
-    same(0, before);
-  else
-    some(size - before, size);
-  parts.push_back(x);
-  if (mode == "reflect")
-    for (std::int64_t i = 0; i < after; ++i)
-      one(size - 2 - i);
-  else if (mode == "replicate")
-    same(size - 1, after);
-  else
-    some(0, after);
-  return call.join(parts, dim);
-}
-
-/// Pairs of numbers of elements before and after, for the last dim first; negative ones remove elements.
-void pad(Call &call) {
-  Value self = call.value("self");
-  const std::string mode = call.text("mode");
-  if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
-    return call.refuse("padding of mode '" + mode + "'");
-  const Sizes pairs = call.integers("pad");
-  const std::size_t rank = Call::shapeOf(self).size();
-  if (pairs.size() > 2 * rank || pairs.size() % 2 != 0)
-    return call.refuse("argument 'pad' is no list of pairs");
-  if (mode != "constant") {
-    for (std::size_t i = 0; i < pairs.size() / 2; ++i)
-      self = padFromInside(call, self, static_cast<std::int64_t>(rank - 1 - i), pairs[2 * i], pairs[2 * i + 1], mode);
-    return call.set(self);
-  }
-  Sizes low(rank, 0), high(rank, 0);
-  for (std::size_t i = 0; i < pairs.size() / 2; ++i) {
-    const std::size_t dim = rank - 1 - i;
-    const std::int64_t size = Call::shapeOf(self)[dim], before = pairs[2 * i], after = pairs[2 * i + 1];
-    self = call.slice(self, static_cast<std::int64_t>(dim), std::max<std::int64_t>(-before, 0),
-                      size - std::max<std::int64_t>(-after, 0));
-    low[dim] = std::max<std::int64_t>(before, 0), high[dim] = std::max<std::int64_t>(after, 0);
-  }
-  if (llvm::all_of(low, [](std::int64_t n) { return n == 0; }) &&
-      llvm::all_of(high, [](std::int64_t n) { return n == 0; }))
-    return call.set(self);
-  call.set(call.pad(self, low, high, call.optionalNumber("value").value_or(0)));
-}
-
 /// Elements that leave at the end come in at the beginning.
 void roll(Call &call) {
   Value self = call.value("self");
-  const Sizes shifts = call.integers("shifts"), dims = call.integers("dims");
+  Sizes shifts = call.integers("shifts"), dims = call.integers("dims");
+  // Without dims all elements are one dim.
+  if (dims.empty() && shifts.size() == 1) {
+    dims.push_back(0);
+    self = call.reshape(self, {cast<RankedTensorType>(self.getType()).getNumElements()});
+  }
   if (dims.size() != shifts.size())
     return call.refuse("roll without a dim for each shift");
   for (auto [shift, given] : llvm::zip_equal(shifts, dims)) {
@@ -312,7 +220,7 @@ void roll(Call &call) {
     if (first != 0)
       self = call.join({call.slice(self, dim, first, size), call.slice(self, dim, 0, first)}, dim);
   }
-  call.set(self);
+  call.set(call.reshape(self, call.result().sizes));
 }
 
 /// The first half of a dim, gated by the second.
@@ -326,42 +234,61 @@ void gatedHalf(Call &call) {
 }
 
 constexpr AtenOp table[] = {
+    {"_unsafe_view.default", reshaped},
+    {"adjoint.default", swapLastDims, Memory::view, swapLastDimsBack},
     {"alias.default", same, Memory::view, sameBack},
-    {"broadcast_tensors.default", broadcastTensors},
+    {"alias_copy.default", same},
+    {"atleast_1d.default", reshaped, Memory::view, reshapedBack},
+    {"atleast_2d.default", reshaped, Memory::view, reshapedBack},
+    {"atleast_3d.default", reshaped, Memory::view, reshapedBack},
     {"broadcast_to.default", expand, Memory::view},
-    {"cat.default", cat},
-    {"chunk.default", parts, Memory::view, partsBack},
     {"clone.default", same},
     {"contiguous.default", same, Memory::viewIfContiguous, sameBack},
     {"detach.default", detach, Memory::view, sameBack},
     {"expand.default", expand, Memory::view},
     {"expand_as.default", expand, Memory::view},
-    {"glu.default", gatedHalf},
+    {"expand_copy.default", expand},
     {"flatten.using_ints", reshaped, Memory::viewIfContiguousElseUnknown, reshapedBack},
+    {"glu.default", gatedHalf},
     {"lift_fresh_copy.default", same},
+    {"mH.default", swapLastDims, Memory::view, swapLastDimsBack},
+    {"mT.default", swapLastDims, Memory::view, swapLastDimsBack},
+    {"matrix_H.default", transposeMatrix, Memory::view, transposeMatrixBack},
+    {"movedim.int", moveDims, Memory::view},
+    {"movedim.intlist", moveDims, Memory::view},
+    {"narrow.default", narrow, Memory::view},
+    {"narrow_copy.default", narrow},
     {"numpy_T.default", reverseDims},
-    {"pad.default", pad},
     {"permute.default", permute, Memory::view, permuteBack},
+    {"permute_copy.default", permute},
+    {"ravel.default", reshaped, Memory::viewIfContiguousElseUnknown, reshapedBack},
+    {"real.default", same, Memory::view, sameBack},
     {"repeat.default", repeat},
     {"repeat_interleave.self_int", repeatEach},
     {"reshape.default", reshaped, Memory::viewIfContiguousElseUnknown, reshapedBack},
+    {"reshape_as.default", reshaped, Memory::viewIfContiguousElseUnknown, reshapedBack},
+    {"resolve_conj.default", same, Memory::view, sameBack},
+    {"resolve_neg.default", same, Memory::view, sameBack},
     {"roll.default", roll},
     {"select.int", select, Memory::view, selectBack},
     {"slice.Tensor", slice, Memory::view, sliceBack},
-    {"split.Tensor", parts, Memory::view, partsBack},
-    {"split_with_sizes.default", parts, Memory::view, partsBack},
     {"squeeze.default", reshaped, Memory::view, reshapedBack},
     {"squeeze.dim", reshaped, Memory::view, reshapedBack},
     {"squeeze.dims", reshaped, Memory::view, reshapedBack},
-    {"stack.default", stack},
+    {"squeeze_copy.default", reshaped},
+    {"squeeze_copy.dim", reshaped},
+    {"squeeze_copy.dims", reshaped},
     {"t.default", transposeMatrix, Memory::view, transposeMatrixBack},
+    {"t_copy.default", transposeMatrix},
+    {"tile.default", repeat},
     {"transpose.int", swapDims, Memory::view, swapDimsBack},
-    {"unbind.int", unbind, Memory::view},
+    {"transpose_copy.int", swapDims},
     {"unflatten.int", reshaped, Memory::view, reshapedBack},
     {"unsqueeze.default", reshaped, Memory::view, reshapedBack},
+    {"unsqueeze_copy.default", reshaped},
     {"view.default", reshaped, Memory::view, reshapedBack},
     {"view_as.default", reshaped, Memory::view, reshapedBack},
-    {"_unsafe_view.default", reshaped},
+    {"view_copy.default", reshaped},
 };
 
 } // namespace sluice::exported::shape

@@ -12,17 +12,28 @@ using namespace sluice::exported;
 
 llvm::ArrayRef<AtenFamily> exported::atenFamilies() {
   static const AtenFamily families[] = {{"elementwise", pointwiseOps()},
+                                        {"functions in f64", functionOps()},
+                                        {"rounding", roundingOps()},
+                                        {"activations", activationOps()},
                                         {"movement", shapeOps()},
+                                        {"parts and joins", joinOps()},
+                                        {"elements by a pattern", rearrangeOps()},
                                         {"indices", indexOps()},
+                                        {"writes by index", scatterOps()},
                                         {"reductions", reductionOps()},
+                                        {"statistics", statisticsOps()},
+                                        {"order and cumulative ops", orderOps()},
+                                        {"norms and distances", distanceOps()},
                                         {"products", matrixOps()},
                                         {"norms", normOps()},
                                         {"attention", attentionOps()},
                                         {"losses", lossOps()},
+                                        {"losses by margins and distributions", marginOps()},
                                         {"random numbers", randomOps()},
                                         {"creation", creationOps()},
                                         {"convolutions", convolutionOps()},
                                         {"pools", poolingOps()},
+                                        {"interpolation and windows", resampleOps()},
                                         {"recurrent networks", recurrentOps()},
                                         {"complex numbers", complexOps()},
                                         {"sums of products", einsumOps()}};
@@ -38,6 +49,38 @@ const AtenOp *exported::findAtenOp(llvm::StringRef name) {
     return map;
   }();
   return ops.lookup(name);
+}
+
+llvm::StringRef exported::remedyOf(llvm::StringRef name) {
+  // By the name of the op without its overload, and without the underscore of an op in place.
+  static const llvm::StringMap<llvm::StringRef> remedies = {
+      {"alpha_dropout", "use torch.nn.functional.dropout"},
+      {"bernoulli", "use torch.nn.functional.dropout"},
+      {"conv3d", "use conv2d on slices of the depth"},
+      {"conv_transpose3d", "use conv_transpose2d on slices of the depth"},
+      {"embedding_bag", "use torch.nn.functional.embedding and a sum or mean"},
+      {"erfc", "write 1 - torch.erf(x)"},
+      {"feature_alpha_dropout", "use torch.nn.functional.dropout"},
+      {"feature_dropout", "use torch.nn.functional.dropout"},
+      {"histc", "compute it outside of the module"},
+      {"index_reduce", "use torch.Tensor.index_add"},
+      {"linalg_matrix_norm", "use torch.linalg.vector_norm"},
+      {"masked_select", "use torch.where, which keeps the number of elements"},
+      {"multinomial", "compute it outside of the module"},
+      {"normal", "pass the numbers as an input"},
+      {"rand", "pass the numbers as an input"},
+      {"rand_like", "pass the numbers as an input"},
+      {"randn", "pass the numbers as an input"},
+      {"randn_like", "pass the numbers as an input"},
+      {"randint", "pass the numbers as an input"},
+      {"segment_reduce", "use torch.Tensor.index_add"},
+      {"to_sparse", "use a dense tensor"},
+      {"unique_consecutive", "compute it outside of the module"},
+      {"_unique2", "compute it outside of the module"},
+  };
+  const llvm::StringRef packet = name.split('.').first;
+  const auto found = remedies.find(packet.ends_with("_") && !packet.starts_with("__") ? packet.drop_back() : packet);
+  return found == remedies.end() ? llvm::StringRef() : found->second;
 }
 
 namespace {
