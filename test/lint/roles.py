@@ -18,7 +18,7 @@ NAMES = AXES | PORTS | STREAMS | SECTIONS | {"root"}
 TEXT = {"dialect/rules/Roles.cpp", "runtime/plan/Roles.cpp", "dialect/spmd/Spmd.cpp", "passes/recipe/ModelUnits.cpp", "passes/solver/UnitPlan.cpp"}
 # File: words that name no axis, port, stream, section or unit there.
 OTHER = {
-    "passes/import/export/aten/Shape.cpp": {"replicate"},  # a mode of padding
+    "passes/import/export/aten/Join.cpp": {"replicate"},  # a mode of padding
     "passes/model/VerifyInput.cpp": {"init", "root"},  # an entry point and a block of the model, whose names are reserved
     "runtime/plan/check/Randomness.cpp": {"seed", "step", "row"},  # operands of kernels
     "runtime/report/machine/MachineTables.cpp": {"host"},  # an algorithm of collectives

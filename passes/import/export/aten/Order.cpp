@@ -149,7 +149,8 @@ Value indexOfMedian(Call &call, Value x, bool skipsNan) {
     wanted = call.cast(call.cast(call.broadcast(half, Call::shapeOf(count)), call.builder.getI64Type()),
                        call.builder.getF32Type());
   } else {
-    Value middle = call.scalar(static_cast<double>((Call::shapeOf(x).back() - 1) / 2), count);
+    const std::int64_t lower = (Call::shapeOf(x).back() - 1) / 2;
+    Value middle = call.scalar(static_cast<double>(lower), count);
     Value hasNan = call.compare(count, ComparePredicate::gt, call.scalar(0, count));
     wanted = call.select(hasNan, subtract(call, call.scalar(size, count), count), middle);
   }

@@ -354,23 +354,27 @@ void combinations(Call &call) {
   Value x = call.value("self");
   const std::int64_t r = call.integer("r"), count = call.extentOf(x, 0);
   const bool repeats = call.flag("with_replacement");
-  if (Call::rankOf(x) != 1 || r < 1)
-    return call.refuse("combinations of no vector, or of no elements");
-  std::vector<std::int64_t> indices, chosen(static_cast<std::size_t>(r), 0);
-  const auto choose = [&](auto &self, std::int64_t place, std::int64_t from) -> void {
-    if (place == r) {
-      indices.insert(indices.end(), chosen.begin(), chosen.end());
-      return;
-    }
-    for (std::int64_t i = from; i < count; ++i) {
-      chosen[static_cast<std::size_t>(place)] = i;
-      self(self, place + 1, repeats ? i : i + 1);
-    }
-  };
   const Sizes &shape = call.result().sizes;
-  if (shape.empty() || shape[0] > (1 << 20) || shape[0] == 0)
+  if (Call::rankOf(x) != 1 || r < 1 || (!repeats && r > count))
+    return call.refuse("combinations of no vector, or of no elements");
+  constexpr std::int64_t most = std::int64_t(1) << 20;
+  if (shape.empty() || r > most || shape[0] < 1 || shape[0] > most / r)
     return call.refuse("more than 2^20 combinations, or none");
-  choose(choose, 0, 0);
+  std::vector<std::int64_t> indices, chosen(static_cast<std::size_t>(r), 0);
+  // As an odometer: the last element that is not at its end goes on, and those after it begin next to it.
+  const auto begin = [&](std::int64_t place, std::int64_t value) {
+    for (; place < r; ++place, value += repeats ? 0 : 1)
+      chosen[static_cast<std::size_t>(place)] = value;
+  };
+  begin(0, 0);
+  for (std::int64_t place = 0; place >= 0 && static_cast<std::int64_t>(indices.size()) < shape[0] * r;) {
+    indices.insert(indices.end(), chosen.begin(), chosen.end());
+    for (place = r - 1; place >= 0; --place)
+      if (chosen[static_cast<std::size_t>(place)] < count - (repeats ? 1 : r - place)) {
+        begin(place, chosen[static_cast<std::size_t>(place)] + 1);
+        break;
+      }
+  }
   call.set(r == 1 ? x : call.reshape(takeSlices(call, x, 0, indices), shape));
 }
 

@@ -27,6 +27,15 @@ double stepOf(const Extent &extent) {
   return extent.factor ? 1 / *extent.factor : static_cast<double>(extent.from) / static_cast<double>(extent.to);
 }
 
+/// An archive may state any size.
+bool isSmall(Call &call, std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t most = std::int64_t(1) << 20;
+  if (a >= 1 && b >= 1 && a <= most && b <= most / a)
+    return true;
+  call.refuse("windows or pixels of a dim with more than 2^20 coefficients, or none");
+  return false;
+}
+
 std::optional<llvm::SmallVector<Extent>> extentsOf(Call &call, Value x, std::int64_t dims) {
   const Sizes &shape = call.result().sizes;
   const auto from = Call::shapeOf(x);
@@ -38,10 +47,8 @@ std::optional<llvm::SmallVector<Extent>> extentsOf(Call &call, Value x, std::int
   const llvm::SmallVector<double> factors = call.numbers("scale_factors");
   for (std::int64_t i = 0; i < dims; ++i) {
     const std::size_t dim = shape.size() - static_cast<std::size_t>(dims - i);
-    if (from[dim] == 0 || shape[dim] == 0) {
-      call.refuse("images without pixels");
+    if (!isSmall(call, from[dim], 1) || !isSmall(call, shape[dim], 1))
       return std::nullopt;
-    }
     extents.push_back({static_cast<std::int64_t>(dim), from[dim], shape[dim], std::nullopt});
     if (static_cast<std::int64_t>(factors.size()) == dims && factors[static_cast<std::size_t>(i)] > 0)
       extents.back().factor = factors[static_cast<std::size_t>(i)];
@@ -115,15 +122,13 @@ Matrix triangleMatrix(const Extent &extent, bool alignsCorners) {
   const double width = std::max(step, 1.0);
   for (std::int64_t i = 0; i < extent.to; ++i) {
     const double center = step * (static_cast<double>(i) + 0.5);
-    const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(center - width + 0.5), 0),
-               last = std::min<std::int64_t>(static_cast<std::int64_t>(center + width + 0.5), extent.from);
     const auto weight = [&](std::int64_t j) {
       return std::max(0.0, 1 - std::fabs(static_cast<double>(j) - center + 0.5) / width);
     };
     double total = 0;
-    for (std::int64_t j = first; j < last; ++j)
+    for (std::int64_t j = 0; j < extent.from; ++j)
       total += weight(j);
-    for (std::int64_t j = first; j < last; ++j)
+    for (std::int64_t j = 0; j < extent.from; ++j)
       matrix.add(j, i, weight(j) / total);
   }
   return matrix;
@@ -133,8 +138,11 @@ template <std::int64_t dims, Matrix (*matrixOf)(const Extent &, bool)> void inte
   const auto extents = extentsOf(call, x, dims);
   if (!extents)
     return;
-  for (const Extent &extent : *extents)
+  for (const Extent &extent : *extents) {
+    if (!isSmall(call, extent.from, extent.to))
+      return;
     x = mapDim(call, x, extent.dim, matrixOf(extent, call.flag("align_corners")).values, extent.to);
+  }
   call.set(x);
 }
 
@@ -182,6 +190,8 @@ template <std::int64_t dims> void mean(Call &call) {
   for (std::size_t d = 0; d < dims; ++d) {
     const Extent extent{static_cast<std::int64_t>(first + d), Call::shapeOf(x)[first + d],
                         call.result().sizes[first + d], std::nullopt};
+    if (!isSmall(call, extent.from, extent.to))
+      return;
     Matrix matrix(extent);
     for (std::int64_t i = 0; i < extent.to; ++i) {
       const std::int64_t start = i * windows.stride[d] - windows.padding[d],
@@ -206,6 +216,8 @@ void adaptiveMean3d(Call &call) {
     return;
   for (std::size_t dim = first; dim < first + 3; ++dim) {
     const Extent extent{static_cast<std::int64_t>(dim), Call::shapeOf(x)[dim], call.result().sizes[dim], std::nullopt};
+    if (!isSmall(call, extent.from, extent.to))
+      return;
     Matrix matrix(extent);
     for (std::int64_t i = 0; i < extent.to; ++i) {
       const auto [begin, end] = adaptiveWindow(extent, i);
@@ -264,6 +276,8 @@ template <std::int64_t dims> void adaptiveLargest(Call &call) {
   std::vector<std::vector<std::vector<std::int64_t>>> windows;
   for (std::size_t dim = first; dim < first + dims; ++dim) {
     const Extent extent{static_cast<std::int64_t>(dim), Call::shapeOf(x)[dim], call.result().sizes[dim], std::nullopt};
+    if (!isSmall(call, extent.from, extent.to))
+      return;
     std::int64_t longest = 0;
     for (std::int64_t i = 0; i < extent.to; ++i)
       longest = std::max(longest, adaptiveWindow(extent, i).second - adaptiveWindow(extent, i).first);
@@ -287,6 +301,8 @@ template <std::int64_t dims> void largest(Call &call) {
     return;
   std::vector<std::vector<std::vector<std::int64_t>>> windows;
   for (std::size_t d = 0; d < dims; ++d) {
+    if (!isSmall(call, call.result().sizes[first + d], given.kernel[d]))
+      return;
     auto &all = windows.emplace_back();
     for (std::int64_t i = 0; i < call.result().sizes[first + d]; ++i) {
       auto &window = all.emplace_back();
