@@ -8,7 +8,7 @@ using namespace sluice::exported;
 
 namespace {
 
-std::int64_t countOf(llvm::ArrayRef<std::int64_t> shape) {
+std::int64_t elementsOf(llvm::ArrayRef<std::int64_t> shape) {
   std::int64_t count = 1;
   for (const std::int64_t size : shape)
     count *= size;
@@ -50,7 +50,7 @@ llvm::SmallVector<std::int64_t> exported::stridesOf(llvm::ArrayRef<std::int64_t>
 
 Value exported::takeElements(Call &call, Value x, llvm::ArrayRef<std::int64_t> shape,
                              llvm::function_ref<std::int64_t(Index)> source) {
-  const std::int64_t count = countOf(Call::shapeOf(x)), results = countOf(shape);
+  const std::int64_t count = elementsOf(Call::shapeOf(x)), results = elementsOf(shape);
   if (results > mostIndices || results == 0) {
     call.refuse("elements of a tensor by a pattern with more than 2^20 results, or none");
     return x;
@@ -115,7 +115,7 @@ Value exported::mapDim(Call &call, Value x, std::int64_t dim, const std::vector<
                                                    {"keep", call.builder.getUnitAttr()}});
     return moveFromLast(call, sum, dim);
   }
-  Value flat = call.reshape(last, {countOf(llvm::ArrayRef(shape).drop_back()), rows});
+  Value flat = call.reshape(last, {elementsOf(llvm::ArrayRef(shape).drop_back()), rows});
   shape.back() = columns;
   return moveFromLast(call, call.reshape(call.product(flat, makeMatrix(call, matrix, rows, columns, x)), shape), dim);
 }
