@@ -521,6 +521,7 @@ def indices():
     refuse_op("index.Tensor", "an index of booleans, whose number of elements depends on the data", "use torch.where", sizes=[2, 2], self=y_of, indices=given(ones(4, kind=BOOL)))
     refuse_op("index.Tensor", "an index of more dims than the result", sizes=[2, 2], self=y_of, indices=given(ones(2, 1, kind=I64)))
     scalar = lambda archive, y: archive.op("mean.default", [], self=y)
+    refuse_op("embedding.default", "it takes a part of a scalar", sizes=[2, 2], weight=scalar_of, indices=index)
     refuse_op("bitwise_and.Tensor", "bits of integers", kind=I64, self=ones(4, 2, kind=I64), other=lambda archive, y: archive.op("to.dtype", [4, 2], I64, self=y, dtype={"as_scalar_type": I64}))
 
 

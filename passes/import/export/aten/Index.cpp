@@ -28,7 +28,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> consecutive(const Constant 
 void embedding(Call &call) {
   Value table = call.value("weight");
   const Tensor indices = call.tensor("indices");
-  const std::int64_t padding = call.integer("padding_idx"), rows = Call::shapeOf(table)[0];
+  const std::int64_t padding = call.integer("padding_idx"), rows = call.extentOf(table, 0);
   if (call.flag("sparse") || call.flag("scale_grad_by_freq"))
     return call.refuse("embedding with 'sparse' or 'scale_grad_by_freq'", "leave the argument out");
   if (indices.constant && padding < 0)
