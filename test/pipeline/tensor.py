@@ -120,7 +120,7 @@ def remarks_name_the_rule():
 @test
 def refusals():
     expect_refused(mlp(), ["mesh.tensor=2"] + MEGATRON, "sharding.tensor", "value of 'sharding.tensor' shards no parameter of the model")
-    expect_refused(mlp(), ["mesh.tensor=2", "sharding.tensor=column"], "expected a table by parameter glob or 'megatron'")
+    expect_refused(mlp(), ["mesh.tensor=2", "sharding.tensor=column"], "expected a table by parameter glob, 'megatron', or in sluice-compile 'auto', but got column")
     expect_refused(mlp(), ["mesh.tensor=2", 'sharding.tensor={"*.nothing"="column"}'], "sharding.tensor")
     expect_refused(gpt2_tiny(), ["mesh.tensor=2", 'sharding.tensor={"h.0.mlp.c_fc.bias"="megatron"}'],
                    "expected column, row or replicated but got megatron")
