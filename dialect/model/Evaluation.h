@@ -6,8 +6,8 @@
 
 namespace sluice::model {
 
-/// Changes an entry point: ops compute what they do outside training (EvaluationOpInterface), no state is written, and
-/// inputs that only training needs are removed. Failure if an op reported an error.
+/// Changes an entry point to its form outside training: replaces ops by EvaluationOpInterface, removes writes of states
+/// and the inputs of training. Failure if an op reported an error.
 llvm::LogicalResult makeEvaluation(mlir::func::FuncOp function);
 
 } // namespace sluice::model

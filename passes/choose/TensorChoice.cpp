@@ -54,9 +54,9 @@ Result<TensorChoice> TensorChoice::create(ModuleOp module) {
 
 namespace {
 
-/// The forward of a block: what it computes, and its parameters in the order of their reads.
+/// The names and result types of a block's ops in the forward, and its parameters in the order of their reads.
 struct BlockForward {
-  llvm::hash_code ops = llvm::hash_code(0);
+  std::vector<const void *> ops;
   std::vector<std::string> parameters;
 };
 
@@ -77,8 +77,9 @@ void TensorChoice::findVariables() {
       auto [entry, isNew] = blocks.try_emplace(block);
       if (isNew)
         order.push_back(block);
-      entry->second.ops = llvm::hash_combine(entry->second.ops, op.getName().getStringRef(),
-                                             llvm::hash_combine_range(op.getResultTypes()));
+      entry->second.ops.push_back(op.getName().getAsOpaquePointer());
+      for (Type type : op.getResultTypes())
+        entry->second.ops.push_back(type.getAsOpaquePointer());
       auto read = dyn_cast<model::ReadOp>(op);
       if (!read || read.getState())
         continue;
@@ -93,24 +94,27 @@ void TensorChoice::findVariables() {
       blocks[*readers[name].begin()].parameters.push_back(name);
     else
       blocks[""].parameters.push_back(name);
+  if (!llvm::is_contained(order, ""))
+    order.emplace_back();
 
   const auto rankOf = [&](const std::string &name) {
     auto parameter = step->lookupSymbol<model::ParameterOp>(name);
     return !parameter || parameter.isState() ? 0 : cast<RankedTensorType>(parameter.getType()).getRank();
   };
   // The kinds of blocks, by the ops and the parameters without the block's name.
-  std::map<std::string, std::vector<std::string>> kindsOf;
-  std::vector<std::string> keys;
+  using Kind = std::pair<std::vector<const void *>, std::string>;
+  std::map<Kind, std::vector<std::string>> kindsOf;
+  std::vector<Kind> keys;
   for (const std::string &block : order) {
-    std::string key = block.empty() ? "" : concat(static_cast<std::size_t>(blocks[block].ops));
+    Kind key(blocks[block].ops, "");
     for (const std::string &name : blocks[block].parameters)
-      key += concat(" ", llvm::StringRef(name).starts_with(block) ? name.substr(block.size()) : name);
+      key.second += concat(" ", llvm::StringRef(name).starts_with(block) ? name.substr(block.size()) : name);
     auto [entry, isNew] = kindsOf.try_emplace(key);
     if (isNew)
       keys.push_back(key);
     entry->second.push_back(block);
   }
-  for (const std::string &key : keys) {
+  for (const Kind &key : keys) {
     std::vector<unsigned> kind;
     const std::vector<std::string> &equal = kindsOf[key];
     const std::vector<std::string> &first = blocks[equal.front()].parameters;

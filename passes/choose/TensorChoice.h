@@ -3,9 +3,9 @@
 // For `sharding.tensor` = "auto": the passes of the axis run on copies of the training step, and the cheapest split of
 // the parameters is kept. Blocks with equal ops have equal splits.
 //
-// The cost of a split is that of a step on a rank, in bytes that are sent: what it sends in collectives along the axis,
-// the floating-point operations that all ranks repeat, and the parameters, gradients and optimizer states that all
-// ranks hold and update.
+// The cost of a split has three parts of a rank's step, converted to sent bytes: the bytes of collectives along the
+// axis, the floating-point operations that all ranks repeat, and the parameters, gradients and optimizer states that
+// all ranks hold and update.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_CHOOSE_TENSORCHOICE_H

@@ -1,4 +1,4 @@
-"""`sharding.tensor` = "auto": the splits that are chosen, and what they cost next to Megatron-LM's."""
+"""`sharding.tensor` = "auto": the chosen splits, and their collectives next to those of Megatron-LM."""
 
 from sluice import *
 

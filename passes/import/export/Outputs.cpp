@@ -127,7 +127,7 @@ llvm::LogicalResult exported::separateOutputs(func::FuncOp train, std::vector<Ou
   if (llvm::none_of(outputs, isLogits))
     train.walk([&](model::CrossEntropyOp loss) {
       for (auto [output, value] : llvm::zip_equal(outputs, values))
-        // An output that has no name of its own.
+        // The output has no key in a dict.
         if (output.name == output.value && sourceOf(value) == sourceOf(loss.getLogits())) {
           output.name = sluice::nameOf(PortRole::logits);
           return WalkResult::interrupt();

@@ -23,7 +23,7 @@ Result<std::vector<OutputSpec>> findOtherOutputs(const Program &program, llvm::S
                                                  const std::vector<std::string> &names);
 
 /// Leaves the first result of a function, the loss, and moves the others into entry points of their own at the end of
-/// the module. An output without a name of its own that the loss reads as logits gets the name `logits`.
+/// the module. An output without a key gets the name `logits` if the loss reads it as logits.
 llvm::LogicalResult separateOutputs(mlir::func::FuncOp train, std::vector<OutputSpec> &outputs);
 
 } // namespace sluice::exported

@@ -81,7 +81,7 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
     return {x, MaskKind{}};
   }
 
-  /// The product of queries and keys, and what is done with it.
+  /// The product of queries and keys, and the ops up to the softmax.
   struct Pieces {
     model::MatmulOp product;
     double scale = 1;

@@ -16,14 +16,6 @@ using namespace sluice::exported;
 
 namespace sluice::exported::functions {
 
-/// A tensor or a number, in f64.
-Value wide(Call &call, llvm::StringRef name) {
-  Type f64 = call.builder.getF64Type();
-  if (call.isTensor(name))
-    return call.cast(call.value(name), f64);
-  return call.make<model::ConstantOp>({}, {{"value", call.builder.getF64FloatAttr(call.number(name))}},
-                                      RankedTensorType::get({}, f64));
-}
 void setNarrow(Call &call, Value value) {
   if (!isFloat(call.result().type) || call.result().type == ScalarType::f64)
     return call.refuse("a function that is not of float32 or a narrower type", "cast its operand to float32");

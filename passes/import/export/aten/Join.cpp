@@ -191,7 +191,7 @@ void pad(Call &call) {
                       size - std::max<std::int64_t>(-after, 0));
   };
   if (mode != "constant") {
-    // Elements are removed after the padding, but before a circular one, which repeats what is left.
+    // Elements are removed after the padding. A circular padding repeats the remaining elements, so it follows.
     for (std::size_t i = 0; i < pairs.size() / 2; ++i) {
       const std::size_t dim = rank - 1 - i;
       const std::int64_t before = pairs[2 * i], after = pairs[2 * i + 1];

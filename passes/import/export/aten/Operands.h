@@ -19,6 +19,15 @@ inline mlir::Value operand(Call &call, llvm::StringRef name) {
   return call.cast(call.value(name), call.elementType(call.result().type));
 }
 
+/// A tensor or a number, in f64.
+inline mlir::Value wide(Call &call, llvm::StringRef name) {
+  const mlir::Type f64 = call.builder.getF64Type();
+  if (call.isTensor(name))
+    return call.cast(call.value(name), f64);
+  return call.make<model::ConstantOp>({}, {{"value", call.builder.getF64FloatAttr(call.number(name))}},
+                                      mlir::RankedTensorType::get({}, f64));
+}
+
 inline mlir::Value add(Call &call, mlir::Value a, mlir::Value b) { return call.make<model::AddOp>({a, b}); }
 inline mlir::Value subtract(Call &call, mlir::Value a, mlir::Value b) { return call.make<model::SubtractOp>({a, b}); }
 inline mlir::Value multiply(Call &call, mlir::Value a, mlir::Value b) { return call.make<model::MultiplyOp>({a, b}); }

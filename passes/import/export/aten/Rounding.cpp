@@ -77,15 +77,6 @@ void fraction(Call &call) {
 // Quotients
 //===----------------------------------------------------------------------===//
 
-/// A tensor or a number, in f64.
-Value wide(Call &call, llvm::StringRef name) {
-  Type f64 = call.builder.getF64Type();
-  if (call.isTensor(name))
-    return call.cast(call.value(name), f64);
-  return call.make<model::ConstantOp>({}, {{"value", call.builder.getF64FloatAttr(call.number(name))}},
-                                      RankedTensorType::get({}, f64));
-}
-
 /// In f64 a quotient of two f32 is rounded to the correct integer if it is below 2^29, and its product is exact. With a
 /// larger quotient the result is NaN.
 enum class Towards { zero, minusInfinity };

@@ -14,7 +14,7 @@ struct Moments {
   Value variance, mean;
 };
 
-/// How an overload states what is subtracted from the number of elements.
+/// The argument of an overload that gives the number to subtract from the number of elements.
 enum class Correction { number, isUnbiased, isUnbiasedOfAll };
 
 /// The mean square of the distance from the mean, times n / (n - correction).
