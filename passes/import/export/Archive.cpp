@@ -26,6 +26,13 @@ Result<nlohmann::json> exported::readProgramJson(const Pt2Archive &archive) {
   return value;
 }
 
+Status exported::inFile(const Pt2Archive &archive, const Status &status) {
+  Status named = inputError(concat(archive.path(), ": ", status.message()));
+  for (const std::string &note : status.notes())
+    named.addNote(note);
+  return named;
+}
+
 Result<ScalarType> exported::elementTypeOf(const Pt2Tensor &tensor) {
   static constexpr std::pair<std::string_view, ScalarType> types[] = {
       {"U8", ScalarType::u8},         {"I32", ScalarType::i32},   {"I64", ScalarType::i64},

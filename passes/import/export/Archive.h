@@ -10,6 +10,9 @@ namespace sluice::exported {
 /// The JSON object of the program.
 Result<nlohmann::json> readProgramJson(const Pt2Archive &archive);
 
+/// The error with the file's name before its message.
+Status inFile(const Pt2Archive &archive, const Status &status);
+
 /// The element type of a tensor that can be read, of complex numbers that of their parts; an error if a model has no
 /// values of it.
 Result<ScalarType> elementTypeOf(const Pt2Tensor &tensor);

@@ -2,6 +2,7 @@
 
 #include "passes/import/export/EntryImport.h"
 
+#include "passes/import/export/Archive.h"
 #include "passes/import/export/Outputs.h"
 #include "passes/import/export/PlaceConstants.h"
 #include "passes/import/export/Recognize.h"
@@ -16,13 +17,6 @@
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
-
-Status EntryImport::inFile(const Status &status) const {
-  Status named = inputError(concat(archive.path(), ": ", status.message()));
-  for (const std::string &note : status.notes())
-    named.addNote(note);
-  return named;
-}
 
 Status EntryImport::problems(const std::set<std::size_t> &blocking) const {
   // The first problem in the order of the program is the message; the others are notes.
@@ -193,12 +187,12 @@ Status EntryImport::finish(ExportReport &report) {
 Status EntryImport::run(bool hasOutputs, std::optional<std::int64_t> &rows, ExportReport &report) {
   Result<std::string> found = findLoss(program, options.loss);
   if (!found.isOk())
-    return inFile(found.status());
+    return inFile(archive, found.status());
   loss = std::move(*found);
   if (hasOutputs) {
     Result<std::vector<OutputSpec>> others = findOtherOutputs(program, loss, options.outputs);
     if (!others.isOk())
-      return inFile(others.status());
+      return inFile(archive, others.status());
     outputs = std::move(*others);
   }
   SLUICE_RETURN_IF_ERROR(begin());
@@ -210,7 +204,7 @@ Status EntryImport::run(bool hasOutputs, std::optional<std::int64_t> &rows, Expo
     auto entry = cast<func::FuncOp>(op);
     recognize(entry, graphImport);
     if (const Status status = placeConstants(entry, graphImport); !status.isOk())
-      return inFile(status);
+      return inFile(archive, status);
     IRRewriter rewriter(module.getContext());
     (void)runRegionDCE(rewriter, entry->getRegions());
     SLUICE_RETURN_IF_ERROR(finishInputs(entry, rows));

@@ -46,7 +46,6 @@ private:
   /// Removes inputs that nothing reads; the others have equally many rows.
   Status finishInputs(mlir::func::FuncOp entry, std::optional<std::int64_t> &rows);
   Status problems(const std::set<std::size_t> &blocking) const;
-  Status inFile(const Status &status) const;
 };
 
 } // namespace sluice::exported

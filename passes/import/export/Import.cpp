@@ -68,12 +68,8 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   for (const std::string &name : parameters.removeUnused())
     report.warnings.push_back(concat("parameter '", printable(name), "' is not used by the loss: it is left out"));
   if (options.initialize)
-    if (const Status status = initializeByModule(module, program.graph); !status.isOk()) {
-      Status named = inputError(concat(path, ": ", status.message()));
-      for (const std::string &note : status.notes())
-        named.addNote(note);
-      return named;
-    }
+    if (const Status status = initializeByModule(module, program.graph); !status.isOk())
+      return inFile(archive, status);
   const Modules modules(program.graph, options.blocks);
   for (const std::string &glob : modules.unmatched)
     report.warnings.push_back(concat("--blocks ", printable(glob), " matches no module"));
