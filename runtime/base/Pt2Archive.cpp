@@ -110,6 +110,14 @@ std::vector<std::string> Pt2Archive::programs() const {
 
 Result<std::string> Pt2Archive::program() const { return zip.read(programEntry(), largestProgram); }
 
+Result<std::optional<std::string>> Pt2Archive::extra(std::string_view name) const {
+  const std::string entry = concat(root, "extra/", name);
+  if (!zip.find(entry))
+    return std::optional<std::string>();
+  SLUICE_ASSIGN_OR_RETURN(std::string text, zip.read(entry, largestList));
+  return std::optional(std::move(text));
+}
+
 const Pt2Tensor *Pt2Archive::find(std::string_view name) const {
   const auto found = list.find(name);
   return found == list.end() ? nullptr : &found->second;

@@ -12,6 +12,7 @@
 #include "runtime/base/Zip.h"
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,8 @@ public:
   std::vector<std::string> programs() const;
   /// The JSON of the program.
   Result<std::string> program() const;
+  /// An entry of `extra_files` of torch.export.save; no value without it.
+  Result<std::optional<std::string>> extra(std::string_view name) const;
   /// Parameters and buffers, and constants, by qualified name.
   const std::map<std::string, Pt2Tensor, std::less<>> &tensors() const { return list; }
   const Pt2Tensor *find(std::string_view name) const;

@@ -2,6 +2,7 @@
 
 #include "passes/import/export/Import.h"
 
+#include "passes/import/export/Additions.h"
 #include "passes/import/export/Archive.h"
 #include "passes/import/export/EntryImport.h"
 #include "passes/import/export/Initialize.h"
@@ -19,10 +20,12 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
 
-static Result<Program> readProgramOf(const Pt2Archive &archive, const ExportOptions &options) {
+static Result<Program> readProgramOf(const Pt2Archive &archive, const ExportOptions &options,
+                                     const Additions &additions) {
   // The JSON takes more memory than all that follows, and is not kept.
   SLUICE_ASSIGN_OR_RETURN(const nlohmann::json json, readProgramJson(archive));
-  return readProgram(json, options.symbols, options.batch, options.allowDecomposed, archive.path());
+  const std::optional<std::int64_t> batch = options.batch || !options.symbols.empty() ? options.batch : additions.batch;
+  return readProgram(json, options.symbols, batch, options.allowDecomposed || additions.isDetached, archive.path());
 }
 
 /// The name of the program that is evaluated; that of `torch.export.save` is trained.
@@ -48,9 +51,10 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   ModuleOp module = imported.module.get();
   Builder builder(context);
   module->setAttr(model::nameName, builder.getStringAttr(llvm::sys::path::stem(path)));
-  SLUICE_ASSIGN_OR_RETURN(const Program program, readProgramOf(archive, options));
+  SLUICE_ASSIGN_OR_RETURN(const Additions additions, readAdditions(archive));
+  SLUICE_ASSIGN_OR_RETURN(const Program program, readProgramOf(archive, options, additions));
   Parameters parameters(module);
-  SLUICE_RETURN_IF_ERROR(parameters.findTies(program, archive));
+  SLUICE_RETURN_IF_ERROR(parameters.findTies(program, archive, additions.ties));
   SLUICE_RETURN_IF_ERROR(parameters.findStates(program, archive));
   std::optional<std::int64_t> rows;
   EntryImport training(module, parameters, archive, program, options, EntryKind::train);
@@ -58,7 +62,7 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   if (hasEvaluation && !options.trainOnly) {
     SLUICE_ASSIGN_OR_RETURN(const Pt2Archive other,
                             Pt2Archive::open(path, StatusCode::input, std::string_view(evaluated)));
-    SLUICE_ASSIGN_OR_RETURN(const Program evaluation, readProgramOf(other, options));
+    SLUICE_ASSIGN_OR_RETURN(const Program evaluation, readProgramOf(other, options, additions));
     EntryImport evaluating(module, parameters, other, evaluation, options, EntryKind::eval);
     if (Status status = evaluating.run(true, rows, report); !status.isOk())
       return std::move(status).withNote("this is about the program 'eval' of the archive");
@@ -74,7 +78,7 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   for (const std::string &glob : modules.unmatched)
     report.warnings.push_back(concat("--blocks ", printable(glob), " matches no module"));
   for (func::FuncOp entry : llvm::to_vector(module.getOps<func::FuncOp>()))
-    enclose(entry, modules);
+    enclose(entry, modules, additions.checkpoints);
   if (failed(verify(module)))
     return internalError("imported model that does not verify");
   training.warn(report);

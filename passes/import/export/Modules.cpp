@@ -102,32 +102,63 @@ static bool isSource(Operation *op) {
   return op->getNumOperands() == 0 && isa<model::ReadOp, model::ConstantOp, model::IotaOp>(op);
 }
 
-void exported::enclose(func::FuncOp function, const Modules &modules) {
-  Block &body = function.getBody().front();
-  // Runs of ops with one block, of one call.
-  llvm::SmallVector<std::pair<std::string, llvm::SmallVector<Operation *>>> runs;
-  std::string current;
+/// The part of a path from "@": which call it is of.
+static llvm::StringRef callOf(llvm::StringRef path) {
+  return path.contains('@') ? path.drop_front(path.find('@')) : llvm::StringRef();
+}
+
+using MakeRegion = llvm::function_ref<Operation *(OpBuilder &, llvm::StringRef name, llvm::StringRef call, TypeRange)>;
+
+namespace {
+/// Ops of one module, of one call of it.
+struct Run {
+  std::string name, call;
+  llvm::SmallVector<Operation *> ops;
+};
+} // namespace
+
+/// Moves the ops into the region of a new op.
+static void moveIntoRegion(const Run &run, MakeRegion make) {
+  llvm::SetVector<Value> results;
+  llvm::SmallPtrSet<Operation *, 16> inside(run.ops.begin(), run.ops.end());
+  Block *body = run.ops.front()->getBlock();
+  for (Operation *op : run.ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(),
+                       [&](Operation *user) { return !inside.contains(body->findAncestorOpInBlock(*user)); }))
+        results.insert(result);
+  OpBuilder builder(run.ops.front());
+  Operation *region = make(builder, run.name, run.call, TypeRange(ValueRange(results.getArrayRef())));
+  Block *inner = builder.createBlock(&region->getRegion(0));
+  for (Operation *op : run.ops)
+    op->moveBefore(inner, inner->end());
+  model::YieldOp::create(builder, region->getLoc(), results.getArrayRef());
+  for (auto [source, result] : llvm::zip_equal(results, region->getResults()))
+    Value(source).replaceUsesWithIf(result, [&](OpOperand &use) { return !region->isAncestor(use.getOwner()); });
+}
+
+/// Encloses each run of ops of one name, of one call. `nameOf` gives the name for a path; ops with an empty one stay.
+static void encloseRuns(Block &body, llvm::function_ref<std::string(llvm::StringRef)> nameOf, MakeRegion make) {
+  llvm::SmallVector<Run> runs;
   for (Operation &op : body.without_terminator()) {
     if (isSource(&op))
       continue;
     const llvm::StringRef path = pathOf(&op);
-    const std::string block = modules.blockOf(path);
-    const std::string call = block + (path.contains('@') ? path.drop_front(path.find('@')) : llvm::StringRef()).str();
-    if (runs.empty() || call != current) {
-      runs.push_back({block, {}});
-      current = call;
-    }
-    runs.back().second.push_back(&op);
+    const std::string name = nameOf(path);
+    const llvm::StringRef call = callOf(path);
+    if (runs.empty() || runs.back().name != name || runs.back().call != call)
+      runs.push_back({name, call.str(), {}});
+    runs.back().ops.push_back(&op);
   }
   // A source has a copy in each run that reads it.
   llvm::SmallVector<Operation *> sources;
   for (Operation &op : body.without_terminator())
     if (isSource(&op))
       sources.push_back(&op);
-  for (auto &[block, ops] : runs) {
+  for (Run &run : runs) {
     llvm::DenseMap<Operation *, Operation *> copies;
     llvm::SmallVector<Operation *> withSources;
-    for (Operation *op : ops) {
+    for (Operation *op : run.ops) {
       for (OpOperand &operand : op->getOpOperands())
         if (Operation *source = operand.get().getDefiningOp(); source && isSource(source)) {
           Operation *&copy = copies[source];
@@ -141,31 +172,39 @@ void exported::enclose(func::FuncOp function, const Modules &modules) {
         }
       withSources.push_back(op);
     }
-    ops = std::move(withSources);
+    run.ops = std::move(withSources);
   }
   for (Operation *source : sources)
     if (source->use_empty())
       source->erase();
     else
       source->moveBefore(body.getTerminator());
-  for (auto &[block, ops] : runs) {
-    if (block.empty())
-      continue;
-    llvm::SetVector<Value> results;
-    llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
-    for (Operation *op : ops)
-      for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
-          results.insert(result);
-    OpBuilder builder(ops.front());
-    const Location location = NameLoc::get(builder.getStringAttr(block));
-    auto region = model::BlockOp::create(builder, location, TypeRange(ValueRange(results.getArrayRef())),
-                                         builder.getStringAttr(block));
-    Block *inner = builder.createBlock(&region.getBody());
-    for (Operation *op : ops)
-      op->moveBefore(inner, inner->end());
-    model::YieldOp::create(builder, location, results.getArrayRef());
-    for (auto [source, result] : llvm::zip_equal(results, region.getResults()))
-      Value(source).replaceUsesWithIf(result, [&](OpOperand &use) { return !region->isAncestor(use.getOwner()); });
-  }
+  for (const Run &run : runs)
+    if (!run.name.empty())
+      moveIntoRegion(run, make);
+}
+
+void exported::enclose(func::FuncOp function, const Modules &modules, const std::vector<std::string> &checkpoints) {
+  Block &body = function.getBody().front();
+  // Within a block: one that contains blocks would hide them.
+  const auto checkpointOf = [&](llvm::StringRef path) {
+    std::string outermost;
+    for (llvm::StringRef each = withoutCall(path); !each.empty(); each = splitPath(each).first)
+      if (llvm::is_contained(checkpoints, each) && !modules.blockOf(each).empty())
+        outermost = each.str();
+    return outermost;
+  };
+  if (!checkpoints.empty())
+    encloseRuns(body, checkpointOf,
+                [](OpBuilder &builder, llvm::StringRef name, llvm::StringRef call, TypeRange types) -> Operation * {
+                  // The second loop reads which block and call it is of.
+                  const Location location = NameLoc::get(builder.getStringAttr(name + call));
+                  return model::CheckpointOp::create(builder, location, types);
+                });
+  encloseRuns(
+      body, [&](llvm::StringRef path) { return modules.blockOf(path); },
+      [](OpBuilder &builder, llvm::StringRef name, llvm::StringRef, TypeRange types) -> Operation * {
+        const StringAttr block = builder.getStringAttr(name);
+        return model::BlockOp::create(builder, NameLoc::get(block), types, block);
+      });
 }

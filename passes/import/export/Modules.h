@@ -40,8 +40,10 @@ private:
   std::map<std::string, Module> modules;
 };
 
-/// Encloses each run of ops of one block in a `model.block`. Ops without operands move into the blocks of their users.
-void enclose(mlir::func::FuncOp function, const Modules &modules);
+/// Encloses each run of ops of one block in a `model.block`, and in it those of the modules `checkpoints` in a
+/// `model.checkpoint`. Ops without operands move into the blocks of their users. A checkpoint outside of a block, which
+/// contains others, has no effect.
+void enclose(mlir::func::FuncOp function, const Modules &modules, const std::vector<std::string> &checkpoints);
 
 } // namespace sluice::exported
 

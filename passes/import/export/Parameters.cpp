@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
 
-Status Parameters::findTies(const Program &program, const Pt2Archive &archive) {
+Status Parameters::findTies(const Program &program, const Pt2Archive &archive,
+                            const std::vector<std::vector<std::string>> &stated) {
   std::map<std::string, std::vector<std::string>> users;
   for (const InputSpec &input : program.inputs)
     if (input.kind == InputSpec::Kind::parameter)
@@ -35,6 +36,25 @@ Status Parameters::findTies(const Program &program, const Pt2Archive &archive) {
                                    printable(names[i]), "' share some of their bytes, which is not supported"))
               .withNote("make one of them a view in forward");
     }
+  for (const std::vector<std::string> &names : stated) {
+    const InputSpec *first = nullptr;
+    for (const InputSpec &input : program.inputs) {
+      const Pt2Tensor *stored = archive.find(input.name);
+      if (input.kind != InputSpec::Kind::parameter || !llvm::is_contained(names, input.name) || !stored ||
+          stored->readable.isOk())
+        continue;
+      if (!first) {
+        first = &input;
+        continue;
+      }
+      const TensorMeta &meta = program.graph.tensors.lookup(input.value);
+      const TensorMeta &other = program.graph.tensors.lookup(first->value);
+      if (meta.sizes != other.sizes || meta.type != other.type)
+        return inputError(concat(archive.path(), ": parameters '", printable(first->name), "' and '",
+                                 printable(input.name), "' are tied by extra/sluice.json, but their types differ"));
+      ties[input.name] = first->name;
+    }
+  }
   return Status::ok();
 }
 

@@ -14,8 +14,10 @@ class Parameters {
 public:
   explicit Parameters(mlir::ModuleOp module) : module(module) {}
 
-  /// Finds tied parameters: those with the same bytes, read in the same way. Others that overlap are an error.
-  Status findTies(const Program &program, const Pt2Archive &archive);
+  /// Finds tied parameters: those with the same bytes, read in the same way; those without bytes by `stated`, names of
+  /// one parameter. Others that overlap are an error.
+  Status findTies(const Program &program, const Pt2Archive &archive,
+                  const std::vector<std::vector<std::string>> &stated);
   /// The buffers that the program writes become states.
   Status findStates(const Program &program, const Pt2Archive &archive);
   bool isState(llvm::StringRef name) const { return states.contains(name.str()); }
