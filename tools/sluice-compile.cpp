@@ -12,10 +12,10 @@ using namespace sluice;
 
 int main(int argc, char **argv) {
   prepareProcess();
-  CompileOptions options;
-  if (const std::optional<int> done = readCompileOptions(argc, argv, options))
+  CompileCommand command;
+  if (const std::optional<int> done = readCompileOptions(argc, argv, command))
     return *done;
   for (const Task &task : tasks())
-    if (task.isRequested(options))
-      return task.run(options);
+    if (task.isRequested(command))
+      return task.run(command);
 }

@@ -2,7 +2,7 @@
 
 #include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"
-#include "passes/import/export/Import.h"
+#include "passes/import/export/InputOptions.h"
 #include "passes/import/zoo/Zoo.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Message.h"
@@ -56,28 +56,6 @@ static Status readDropout(const CLI::Option &option, double given, std::optional
   return Status::ok();
 }
 
-/// "NAME=tokens:V" and "NAME=VALUE" lists of the command line.
-static Status parseInputs(const std::vector<std::string> &inputs, const std::vector<std::string> &symbols,
-                          exported::ExportOptions &options) {
-  for (const std::string &text : inputs) {
-    const auto [name, kind] = llvm::StringRef(text).split('=');
-    llvm::StringRef number = kind;
-    std::int64_t vocabulary = 0;
-    if (name.empty() || !number.consume_front("tokens:") || number.getAsInteger(10, vocabulary) || vocabulary < 1 ||
-        vocabulary > INT32_MAX)
-      return Status(StatusCode::usage, "--inputs, expected NAME=tokens:VOCABULARY but got " + text);
-    options.tokens[name.str()] = vocabulary;
-  }
-  for (const std::string &text : symbols) {
-    const auto [name, number] = llvm::StringRef(text).split('=');
-    std::int64_t value = 0;
-    if (name.empty() || number.getAsInteger(10, value) || value < 1)
-      return Status(StatusCode::usage, "--set, expected SYMBOL=SIZE but got " + text);
-    options.symbols[name.str()] = value;
-  }
-  return Status::ok();
-}
-
 /// Parameters and states as safetensors, in parts of at most 1 MiB.
 static Status writeWeights(const std::string &path, const exported::ImportedArchive &imported) {
   std::vector<SafetensorsTensor> tensors;
@@ -100,7 +78,7 @@ static Status writeWeights(const std::string &path, const exported::ImportedArch
 static Status importExport(const std::string &archive, exported::ExportOptions &options,
                            const std::vector<std::string> &inputs, const std::vector<std::string> &symbols,
                            const std::string &weights, bool showReport, bool showJson, const std::string &output) {
-  SLUICE_RETURN_IF_ERROR(parseInputs(inputs, symbols, options));
+  SLUICE_RETURN_IF_ERROR(exported::readInputOptions(inputs, symbols, options));
   SLUICE_RETURN_IF_ERROR(checkNoInput(output, {archive}));
   SLUICE_RETURN_IF_ERROR(checkNoInput(weights, {archive}));
   mlir::MLIRContext context;

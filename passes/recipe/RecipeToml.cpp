@@ -3,9 +3,12 @@
 #include "passes/recipe/RecipeKeys.h"
 
 #include "runtime/base/File.h"
+#include "runtime/base/Json.h"
 #include "runtime/base/Toml.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 using namespace sluice;
@@ -89,7 +92,9 @@ static bool isTableName(const std::string &name) {
 static Status addTable(Recipe &recipe, const toml::table &table, const std::string &prefix, const std::string &file) {
   for (auto &&[key, node] : table) {
     std::string name = prefix + std::string(key.str());
-    std::string origin = file + ":" + std::to_string(node.source().begin.line);
+    // A node of JSON has no line.
+    const auto line = node.source().begin.line;
+    std::string origin = line == 0 ? file : file + ":" + std::to_string(line);
     if (const toml::table *inner = node.as_table(); inner && !findRecipeKey(name) && isTableName(name)) {
       SLUICE_RETURN_IF_ERROR(addTable(recipe, *inner, name + ".", file));
       continue;
@@ -99,7 +104,68 @@ static Status addTable(Recipe &recipe, const toml::table &table, const std::stri
   return Status::ok();
 }
 
+static Result<toml::table> tableOf(const Json &object, const std::string &path);
+
+namespace {
+/// Where a converted value goes: into a table by its name, or to the end of an array.
+struct ValuePlace {
+  toml::table *table = nullptr;
+  toml::array *array = nullptr;
+  std::string name;
+
+  template <typename T> void add(T &&value) const {
+    if (table)
+      table->insert_or_assign(name, std::forward<T>(value));
+    else
+      array->push_back(std::forward<T>(value));
+  }
+};
+} // namespace
+
+/// Adds the value as TOML has it. `path` is for the error of a value that TOML does not have.
+static Status addJsonValue(const Json &value, const std::string &path, const ValuePlace &place) {
+  if (value.is_object()) {
+    SLUICE_ASSIGN_OR_RETURN(toml::table table, tableOf(value, path));
+    place.add(std::move(table));
+  } else if (value.is_array()) {
+    toml::array elements;
+    for (const Json &element : value)
+      SLUICE_RETURN_IF_ERROR(addJsonValue(element, path, {nullptr, &elements, ""}));
+    place.add(std::move(elements));
+  } else if (const auto *boolean = value.get_ptr<const Json::boolean_t *>()) {
+    place.add(bool(*boolean));
+  } else if (value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX)) {
+    place.add(value.get<std::int64_t>());
+  } else if (value.is_number()) {
+    place.add(value.get<double>());
+  } else if (const auto *text = value.get_ptr<const Json::string_t *>()) {
+    place.add(std::string(*text));
+  } else {
+    return inputError("recipe: '" + path + "' is null").withNote("leave the key out for its default");
+  }
+  return Status::ok();
+}
+
+static Result<toml::table> tableOf(const Json &object, const std::string &path) {
+  toml::table table;
+  for (const auto &[key, value] : object.items())
+    SLUICE_RETURN_IF_ERROR(
+        addJsonValue(value, path + (path.empty() ? "" : ".") + key, ValuePlace{&table, nullptr, key}));
+  return table;
+}
+
+static Status addJson(Recipe &recipe, std::string_view text, const std::string &name) {
+  const Json json = parseJson<Json>(text);
+  if (!json.is_object())
+    return inputError(name + ": recipe that is not JSON: " + whyNotJson(text));
+  SLUICE_ASSIGN_OR_RETURN(const toml::table table, tableOf(json, ""));
+  return addTable(recipe, table, "", name);
+}
+
 Status Recipe::addText(std::string_view text, const std::string &name) {
+  // TOML does not begin with a brace.
+  if (const std::size_t first = text.find_first_not_of(" \t\r\n"); first != text.npos && text[first] == '{')
+    return addJson(*this, text, name);
   toml::parse_result parsed = parseToml(text);
   if (!parsed) {
     const toml::source_region &where = parsed.error().source();

@@ -41,8 +41,11 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// Requests `bytes` of zeroed memory, aligned to 4096. Kept until the device is destroyed.
+  /// Requests `bytes` of zeroed memory, aligned to 4096. Kept until the device and the owners of share() are destroyed.
   virtual Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) = 0;
+  /// An owner of the memory at an address that allocate() returned, which then outlives the device; null for the memory
+  /// of a GPU.
+  virtual std::shared_ptr<void> share(const void *address) const { return nullptr; }
   /// As allocate() of device memory, which other processes' devices can map.
   virtual Result<void *> allocateForPeers(std::uint64_t bytes, std::string_view purpose) {
     return allocate(MemorySpace::device, bytes, purpose);

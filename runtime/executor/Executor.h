@@ -93,6 +93,12 @@ struct TraceRecord {
   std::int64_t end = 0;
 };
 
+/// Memory of a buffer, which outlives the executor while there is an owner.
+struct SharedMemory {
+  std::span<std::byte> bytes;
+  std::shared_ptr<void> owner;
+};
+
 struct NonFinite;
 
 class Executor {
@@ -139,6 +145,8 @@ public:
   virtual Status read(std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
 
+  /// The memory of a buffer, to read and write between steps; StatusCode::refused if the memory is that of a GPU.
+  virtual Result<SharedMemory> memory(std::uint32_t buffer) const = 0;
   /// Repeats a run that changed no parameter, on its inputs, up to the first instruction that writes one, and searches
   /// it (NonFinite.h); nullopt: all values are finite. Nothing that persists changes. Called on every rank of the world
   /// after synchronize(). StatusCode::refused on a GPU.

@@ -208,7 +208,7 @@ Result<std::optional<NonFinite>> PlanExecutor::findNonFinite(std::string_view na
     statistics.emplace_back(plan().buffers[variable->buffer]->bytes);
     SLUICE_RETURN_IF_ERROR(read(variable->buffer, 0, statistics.back()));
   }
-  NonFiniteSearch searched(plan(), rank(), memory());
+  NonFiniteSearch searched(plan(), rank(), rankMemory());
   search = &searched;
   searchEnd = firstUpdate(plan(), *plan().entries[static_cast<std::size_t>(entry - entries.begin())]);
   Status issued = issue(*entry, /*isRecorded=*/false);

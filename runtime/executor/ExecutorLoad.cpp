@@ -29,11 +29,20 @@ Status PlanExecutor::load() {
   for (std::uint32_t e = 0; e < plan().entries.size(); ++e)
     SLUICE_RETURN_IF_ERROR(makeEntry(e));
   if (options.observe)
-    observer = options.observe(plan(), rank(), memory());
+    observer = options.observe(plan(), rank(), rankMemory());
   return {};
 }
 
-RankMemory PlanExecutor::memory() const {
+Result<SharedMemory> PlanExecutor::memory(std::uint32_t buffer) const {
+  if (!backend->isHost())
+    return refusedError("memory of a GPU has no view on the host");
+  const plan::BufferT &found = *plan().buffers.at(buffer);
+  SLUICE_ASSIGN_OR_RETURN(std::byte * address, binder.address(buffer, 0, found.bytes));
+  const std::span<std::byte> arena = binder.arenas[static_cast<std::size_t>(found.space)];
+  return SharedMemory{{address, found.bytes}, backend->device().share(arena.data())};
+}
+
+RankMemory PlanExecutor::rankMemory() const {
   RankMemory memory;
   memory.arenas = binder.arenas;
   for (std::size_t stream = 0; stream < workspaces.size(); ++stream)

@@ -94,6 +94,7 @@ public:
     SLUICE_ASSIGN_OR_RETURN(std::byte * to, binder.address(buffer, offset, data.size()));
     return backend->device().write(to, data.data(), data.size());
   }
+  Result<SharedMemory> memory(std::uint32_t buffer) const override;
   Result<std::optional<NonFinite>> findNonFinite(std::string_view name) override;
   Status copyState() override;
   std::span<std::byte> checkpointMemory() const override { return checkpoint; }
@@ -129,7 +130,7 @@ private:
 
   //===--- Issue ---===//
   Status writeConstants(const IssueEntry &entry);
-  RankMemory memory() const;
+  RankMemory rankMemory() const;
   /// Null if the ranks share a GPU, or have none.
   DeviceWorld *deviceWorld() const;
   Status replay(IssueEntry &entry);

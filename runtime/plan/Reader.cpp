@@ -48,7 +48,9 @@ std::optional<std::uint32_t> readMajor(flatbuffers::Verifier &verifier, std::spa
   return reinterpret_cast<const Head *>(bytes.data() + root)->major(verifier);
 }
 
-Result<std::vector<std::uint8_t>> readWhole(const std::string &path) {
+} // namespace
+
+Result<std::vector<std::uint8_t>> readPlanBytes(const std::string &path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return inputError("cannot read '" + path + "', expected a plan file but got a directory");
@@ -71,8 +73,6 @@ Result<std::vector<std::uint8_t>> readWhole(const std::string &path) {
     return inputError("cannot read '" + path + "', " + std::strerror(errno));
   return bytes;
 }
-
-} // namespace
 
 Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view name) {
   if (bytes.empty())
@@ -128,7 +128,7 @@ Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view
 }
 
 Result<PlanFile> readPlan(const std::string &path) {
-  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes, readWhole(path));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes, readPlanBytes(path));
   return parsePlan(bytes, path);
 }
 

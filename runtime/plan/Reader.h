@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice {
 
@@ -34,6 +35,8 @@ Result<PlanFile> readPlan(const std::string &path);
 /// The same from memory; `name` is for messages.
 Result<PlanFile> parsePlan(std::span<const std::uint8_t> bytes, std::string_view name);
 
+/// The bytes that readPlan() reads, unverified.
+Result<std::vector<std::uint8_t>> readPlanBytes(const std::string &path);
 /// readPlan, then checkPlan; `report` may be null.
 Result<PlanFile> readCheckedPlan(const std::string &path, CheckReport *report = nullptr);
 

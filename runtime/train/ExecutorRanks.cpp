@@ -56,6 +56,10 @@ public:
     return group->executor(rank).write(buffer, offset, data);
   }
 
+  Result<SharedMemory> memory(int rank, std::uint32_t buffer) const override {
+    return group->executor(rank).memory(buffer);
+  }
+
   Status forEachRank(const std::function<void(int)> &function) const override {
     return group->forEachRank([&](Executor &executor) {
       function(executor.rank());
@@ -111,8 +115,13 @@ std::vector<Span> ExecutorRanks::takeTrace() {
 }
 
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options) {
+  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readPlan(path));
+  return openRanks(std::move(file), path, options);
+}
+
+Result<std::unique_ptr<Ranks>> openRanks(PlanFile file, const std::string &path, const RanksOptions &options) {
   CheckReport report;
-  SLUICE_ASSIGN_OR_RETURN(PlanFile file, readCheckedPlan(path, &report));
+  SLUICE_RETURN_IF_ERROR(checkPlan(file.plan, &report));
   if (const std::string unproved = report.unproved(); !unproved.empty()) {
     if (options.requiresProof)
       return refusedError(fmt::format("plan '{}', expected each property to be proved but got {}", path, unproved))

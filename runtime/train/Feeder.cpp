@@ -1,10 +1,8 @@
 //===- Feeder.cpp - fills an entry point's inputs, step by step ---------------------===//
 #include "runtime/train/Feeder.h"
-#include "runtime/base/Text.h"
 #include "runtime/kernel/catalogue/Choices.h"
 #include "runtime/kernel/cpu/Numbers.h"
 #include "runtime/plan/LaunchAttributes.h"
-#include "runtime/train/Ports.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,21 +33,12 @@ Status Feeder::open() {
 }
 
 Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const FeederOptions &options) {
-  const plan::PlanT &plan = ranks.plan();
   Feeder feeder;
   feeder.entry = &entry;
   feeder.options = options;
-  for (const auto &port : entry.inputs)
-    if (!isWrittenByHost(port->role))
-      feeder.ports.push_back(port.get());
-    else if (port->role != plan::PortRole::constant && elementCount(port->view->shape).value_or(0) != 1)
-      return refusedError(fmt::format("input '{}' of entry point '{}', expected a scalar of the step but got shape {}",
-                                      port->name, entry.name, formatShape(port->view->shape)))
-          .withNote("rename the input of the model");
-  // Rows of a dropout are numbered even if the model has no data.
-  for (int rank = 0; rank < ranks.size(); ++rank)
-    feeder.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), plan.data_axes));
-  feeder.order.ranks = groupSize(plan, plan.data_axes);
+  SLUICE_ASSIGN_OR_RETURN(feeder.inputs, StepInputs::make(ranks, entry, options.seed));
+  feeder.order = feeder.inputs.order();
+  feeder.ports = feeder.inputs.dataPorts();
   if (feeder.ports.empty())
     return feeder;
   SLUICE_RETURN_IF_ERROR(feeder.open());
@@ -63,9 +52,6 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   for (std::vector<std::byte> &row : feeder.rows)
     feeder.windows.emplace_back(row);
 
-  feeder.order.rows = static_cast<std::uint64_t>(feeder.ports[0]->view->shape[0]);
-  feeder.order.microbatches =
-      feeder.ports[0]->per_repetition && !entry.sections.empty() ? entry.sections[0]->repeat : 1;
   feeder.order.shuffled = options.shuffled;
   feeder.order.seed = options.seed;
   feeder.tokens = feeder.order.microbatches * feeder.order.ranks * feeder.order.rows * rowElements(*feeder.ports[0]);
@@ -228,30 +214,8 @@ Status Feeder::checkTargets(std::uint64_t first, std::uint64_t last) {
   return Status::ok();
 }
 
-Status Feeder::feedRowNumbers(Ranks &ranks) {
-  const plan::PortT *port = findInput(*entry, plan::PortRole::row);
-  if (!port)
-    return Status::ok();
-  if (port->view->dtype != plan::DType::i64)
-    return refusedError(fmt::format("port '{}' of entry point '{}', expected i64 but got {}", port->name, entry->name,
-                                    dtypeName(baseType(port->view->dtype))));
-  for (int rank = 0; rank < ranks.size(); ++rank)
-    for (std::uint64_t repetition = 0; repetition < (port->per_repetition ? order.microbatches : 1); ++repetition) {
-      // Only the step number differs between steps.
-      auto row = static_cast<std::int64_t>(order.position(0, repetition, places[static_cast<std::size_t>(rank)], 0));
-      SLUICE_RETURN_IF_ERROR(ranks.write(rank, port->view->buffer,
-                                         port->view->offset + repetition * port->view->repetition_stride,
-                                         std::as_bytes(std::span(&row, 1))));
-    }
-  return Status::ok();
-}
-
 Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars) {
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::learning_rate, scalars.learningRate));
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::loss_scale, scalars.lossScale));
-  SLUICE_RETURN_IF_ERROR(feedRowNumbers(ranks));
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::step, static_cast<std::int64_t>(scalars.update)));
-  SLUICE_RETURN_IF_ERROR(writeScalar(ranks, *entry, plan::PortRole::seed, static_cast<std::int64_t>(options.seed)));
+  SLUICE_RETURN_IF_ERROR(inputs.write(ranks, scalars));
   if (data.empty())
     return Status::ok();
   for (int rank = 0; rank < ranks.size(); ++rank)
@@ -259,11 +223,11 @@ Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars
       const std::uint64_t from = options.overfit ? 0 : step;
       bool isCounted = !targets;
       for (std::uint64_t row = 0; row < order.rows; ++row) {
-        SLUICE_RETURN_IF_ERROR(feedRow(ranks, rank, from, places[rank], repetition, row));
+        SLUICE_RETURN_IF_ERROR(feedRow(ranks, rank, from, inputs.place(rank), repetition, row));
         isCounted = isCounted || hasTarget();
       }
       if (!isCounted)
-        return noTarget(from, places[rank], repetition);
+        return noTarget(from, inputs.place(rank), repetition);
     }
   return Status::ok();
 }

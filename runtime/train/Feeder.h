@@ -3,9 +3,9 @@
 #define SLUICE_RUNTIME_TRAIN_FEEDER_H
 
 #include "runtime/train/DataMixture.h"
-#include "runtime/train/DataOrder.h"
 #include "runtime/train/InputData.h"
 #include "runtime/train/Report.h"
+#include "runtime/train/StepInputs.h"
 
 #include <array>
 #include <optional>
@@ -27,16 +27,7 @@ struct FeederOptions {
   bool overfit = false;
 };
 
-/// Scalars of a step in addition to its data.
-struct StepScalars {
-  double learningRate = 0;
-  double lossScale = 1;
-  /// The number of the current update, from 1.
-  std::uint64_t update = 1;
-};
-
-/// Writes "lr", "loss_scale", "step" (from 1) and "seed" as they are, "row" (the number, within the step, of the first
-/// row of a rank's micro-batch) for each micro-batch, and every other input from the rank's rows of the data.
+/// Writes the StepInputs, and every other input from the rank's rows of the data.
 class Feeder {
 public:
   /// Opens the data and reports all errors in them.
@@ -75,19 +66,18 @@ private:
   /// True if a row that was read has a counted target.
   bool hasTarget() const;
   Status noTarget(std::uint64_t step, std::uint64_t place, std::uint64_t repetition) const;
-  Status feedRowNumbers(Ranks &ranks);
   Status feedRow(Ranks &ranks, int rank, std::uint64_t step, std::uint64_t place, std::uint64_t repetition,
                  std::uint64_t row);
 
   const plan::EntryT *entry = nullptr;
   FeederOptions options;
+  StepInputs inputs;
   DataOrder order;
   std::uint64_t tokens = 0;
-  /// Coordinate of each rank along the data-parallel axes.
-  std::vector<std::uint64_t> places;
   /// By source: one per element of FeederOptions::data with weights, otherwise one; empty if there are no data.
   std::vector<std::unique_ptr<InputData>> data;
   DataMixture mixture{std::array{1.0}, 0};
+  /// Of the data.
   std::vector<const plan::PortT *> ports;
   /// The port of required targets, and the number of an ignored target.
   std::optional<std::size_t> targets;

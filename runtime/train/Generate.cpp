@@ -88,6 +88,12 @@ static Result<std::vector<std::int32_t>> encodePrompt(const GenerateOptions &opt
   return tokens;
 }
 
+static Status checkTemperature(const GenerateOptions &options) {
+  if (options.temperature >= 0)
+    return Status::ok();
+  return {StatusCode::usage, fmt::format("temperature, expected at least 0 but got {}", options.temperature)};
+}
+
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options) {
   const plan::PortT *tokens = nullptr, *logits = nullptr;
   SLUICE_RETURN_IF_ERROR(findPorts(plan, tokens, logits));
@@ -97,36 +103,31 @@ Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options) {
           encodePrompt(options, static_cast<std::uint64_t>(logits->view->shape.back()));
       !encoded.isOk())
     return encoded.takeStatus();
-  if (!(options.temperature >= 0))
-    return Status(StatusCode::usage, fmt::format("temperature, expected at least 0 but got {}", options.temperature));
-  return Status::ok();
+  return checkTemperature(options);
 }
 
 static std::string tokenText(std::int32_t token) {
   return token < 256 ? std::string(1, static_cast<char>(token)) : fmt::format("<{}>", token);
 }
 
-Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink) {
-  SLUICE_RETURN_IF_ERROR(checkGenerate(ranks.plan(), options));
+Status generateTokens(Ranks &ranks, const GenerateOptions &options, std::vector<std::int32_t> context,
+                      const std::function<void(std::int32_t)> &sink) {
   const plan::PortT *tokens = nullptr, *logits = nullptr;
   SLUICE_RETURN_IF_ERROR(findPorts(ranks.plan(), tokens, logits));
+  SLUICE_RETURN_IF_ERROR(checkTemperature(options));
   auto rows = static_cast<std::size_t>(tokens->view->shape[0]),
        length = static_cast<std::size_t>(tokens->view->shape[1]);
   std::vector<float> scores(static_cast<std::size_t>(logits->view->shape.back()));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<std::int32_t> context, encodePrompt(options, scores.size()));
+  if (context.empty())
+    return inputError("the prompt has no tokens");
+  for (const std::int32_t token : context)
+    if (token < 0 || static_cast<std::size_t>(token) >= scores.size())
+      return inputError(
+          fmt::format("prompt, expected tokens below the vocabulary of {} but got {}", scores.size(), token));
   // In the width of the input.
   const bool isWide = tokens->view->dtype == plan::DType::i64;
   std::vector<std::int32_t> window(rows * length);
   std::vector<std::int64_t> wide(isWide ? window.size() : 0);
-  std::optional<StreamDecoder> decoder;
-  if (options.tokenizer) {
-    decoder.emplace(*options.tokenizer);
-    // The text of a token may depend on the tokens before it.
-    for (const std::int32_t token : context)
-      (void)decoder->add(token);
-    (void)decoder->finish();
-  }
-
   for (std::uint64_t i = 0; i < options.count; ++i) {
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(options.stop && options.stop->load()));
     if (stops)
@@ -146,8 +147,28 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
     context.push_back(static_cast<std::int32_t>(sampleToken(scores, options.temperature, options.topK, draw)));
     if (std::ranges::find(options.stopTokens, context.back()) != options.stopTokens.end())
       break;
-    sink(decoder ? decoder->add(context.back()) : tokenText(context.back()));
+    sink(context.back());
   }
+  return Status::ok();
+}
+
+Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink) {
+  SLUICE_RETURN_IF_ERROR(checkGenerate(ranks.plan(), options));
+  const plan::PortT *tokens = nullptr, *logits = nullptr;
+  SLUICE_RETURN_IF_ERROR(findPorts(ranks.plan(), tokens, logits));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::int32_t> prompt,
+                          encodePrompt(options, static_cast<std::uint64_t>(logits->view->shape.back())));
+  std::optional<StreamDecoder> decoder;
+  if (options.tokenizer) {
+    decoder.emplace(*options.tokenizer);
+    // The text of a token may depend on the tokens before it.
+    for (const std::int32_t token : prompt)
+      (void)decoder->add(token);
+    (void)decoder->finish();
+  }
+  SLUICE_RETURN_IF_ERROR(generateTokens(ranks, options, std::move(prompt), [&](std::int32_t token) {
+    sink(decoder ? decoder->add(token) : tokenText(token));
+  }));
   if (decoder)
     sink(decoder->finish());
   return Status::ok();

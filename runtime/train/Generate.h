@@ -36,6 +36,11 @@ struct GenerateOptions {
 /// as soon as it is complete UTF-8.
 Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink);
 
+/// The same for a prompt of tokens, and calls `sink` with each new token. Prompt and tokenizer of the options are not
+/// read.
+Status generateTokens(Ranks &ranks, const GenerateOptions &options, std::vector<std::int32_t> prompt,
+                      const std::function<void(std::int32_t)> &sink);
+
 /// The error that generate() would return before its first token; called before training.
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options);
 

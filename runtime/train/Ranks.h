@@ -11,9 +11,10 @@
 
 #include "runtime/collective/Communicator.h"
 #include "runtime/device/Device.h"
+#include "runtime/executor/Executor.h"
 #include "runtime/executor/ResidentPages.h"
 #include "runtime/plan/ChromeTrace.h"
-#include "runtime/plan/Plan.h"
+#include "runtime/plan/Reader.h"
 #include "runtime/train/Exchange.h"
 
 #include <cstddef>
@@ -44,6 +45,15 @@ public:
   /// are dropped.
   virtual Status read(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const = 0;
   virtual Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) = 0;
+  /// The same as read() for a rank of this process: no other process takes part.
+  virtual Status readOwn(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const {
+    return read(rank, buffer, offset, out);
+  }
+  /// The memory of a buffer of a rank of this process, for views between runs. StatusCode::refused if the memory is
+  /// that of a GPU.
+  virtual Result<SharedMemory> memory(int rank, std::uint32_t buffer) const {
+    return refusedError("these ranks have no memory for views");
+  }
   /// Between runs: calls the function for each rank of this process, on its thread, all at the same time, and returns
   /// after them. An error is that of ranks that cannot run.
   virtual Status forEachRank(const std::function<void(int rank)> &function) const {
@@ -116,6 +126,8 @@ struct RanksOptions {
 /// Reads, verifies and checks a plan file, then starts its ranks in this process, one thread group per rank; in a world
 /// of processes, its one rank.
 Result<std::unique_ptr<Ranks>> openRanks(const std::string &path, const RanksOptions &options);
+/// The same with a plan that was read from `path`, and is checked here.
+Result<std::unique_ptr<Ranks>> openRanks(PlanFile file, const std::string &path, const RanksOptions &options);
 
 /// The part of openRanks() for a world of processes: starts the rank of this process. The plan was read and checked.
 Result<std::unique_ptr<Ranks>> openProcessRanks(plan::PlanT plan, const RanksOptions &options);

@@ -6,15 +6,13 @@
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/train/EventFile.h"
 #include "runtime/train/Feeder.h"
-#include "runtime/train/LearningRate.h"
-#include "runtime/train/LossScale.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"
 #include "runtime/train/Ports.h"
 #include "runtime/train/RunLog.h"
+#include "runtime/train/TrainSession.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
@@ -23,65 +21,6 @@ namespace sluice {
 
 static std::string entryNames(const plan::PlanT &plan) {
   return plan.entries.empty() ? "none" : join(plan.entries, ", ", [](const auto &entry) { return entry->name; });
-}
-
-Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const std::string &init) {
-  const plan::PlanT &plan = ranks.plan();
-  if (int index = findEntry(plan, "init"); index >= 0) {
-    for (const auto &port : plan.entries[index]->inputs)
-      if (port->role != plan::PortRole::seed)
-        return refusedError(fmt::format("input '{}' of entry point 'init', expected only 'seed'", port->name));
-    SLUICE_RETURN_IF_ERROR(
-        writeScalar(ranks, *plan.entries[index], plan::PortRole::seed, static_cast<std::int64_t>(seed)));
-    SLUICE_RETURN_IF_ERROR(ranks.run("init"));
-  }
-  if (!init.empty())
-    return loadWeights(ranks, init);
-  const auto refuse = [](const char *what, const std::string &name) {
-    return refusedError(fmt::format("{} '{}', expected values for it, which its model does not initialize", what, name))
-        .withNote("--init loads weights");
-  };
-  for (const auto &parameter : plan.parameters)
-    if (!parameter->initializer)
-      return refuse("parameter", parameter->name);
-  for (const auto &variable : plan.variables)
-    if (!variable->initializer)
-      return refuse("state", variable->name);
-  return std::vector<DType>();
-}
-
-/// Reads the outputs of an entry point. The loss and norm of a step are those of the first entry point.
-static Status readOutputs(const Ranks &ranks, const plan::EntryT &entry, bool isFirst, bool isOnly,
-                          StepReport &report) {
-  SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, plan::PortRole::loss));
-  SLUICE_ASSIGN_OR_RETURN(std::optional<double> norm, readScalar(ranks, entry, plan::PortRole::gradient_norm));
-  SLUICE_ASSIGN_OR_RETURN(std::optional<double> guard, readScalar(ranks, entry, plan::PortRole::guard));
-  if (loss && isFirst)
-    report.loss = *loss;
-  if (norm && isFirst)
-    report.gradientNorm = *norm;
-  if (loss && !isOnly)
-    report.losses.emplace_back(entry.name, *loss);
-  if (const plan::PortT *port = findOutput(entry, plan::PortRole::loss))
-    report.dtype = baseType(port->view->dtype);
-  // An entry point without a guard changes no weights, or changes them in any case.
-  const auto isFinite = [](const std::optional<double> &value) { return !value || std::isfinite(*value); };
-  report.guard = report.guard && (guard ? *guard != 0 : isFinite(loss) && isFinite(norm));
-  return Status::ok();
-}
-
-/// The output with the loss of a rank's rows. In a plan of one rank it is the loss.
-static plan::PortRole rankLossRole(const Ranks &ranks) {
-  return ranks.size() == 1 ? plan::PortRole::loss : plan::PortRole::rank_loss;
-}
-
-static Result<std::vector<double>> readRankLosses(const Ranks &ranks, const plan::EntryT &entry) {
-  std::vector<double> losses;
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    SLUICE_ASSIGN_OR_RETURN(std::optional<double> loss, readScalar(ranks, entry, rankLossRole(ranks), rank));
-    losses.push_back(loss.value_or(NAN));
-  }
-  return losses;
 }
 
 static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
@@ -118,17 +57,6 @@ static Status saveRun(Ranks &ranks, const TrainOptions &options) {
     SLUICE_RETURN_IF_ERROR(file.write(options.config));
     return file.commit();
   });
-}
-
-static std::string weightsNote(std::uint64_t step) { return fmt::format("the weights are those after step {}", step); }
-
-static Status notFinite(const StepReport &report, std::uint64_t applied) {
-  const bool isSeen = !std::isfinite(report.loss) || !std::isfinite(report.gradientNorm);
-  return failedError(fmt::format("step {}, expected a finite {} loss {:.9g} and gradient norm {:.9g}", report.step,
-                                 isSeen ? "loss and gradient norm but got"
-                                        : "clip coefficient and learning rate in the step with",
-                                 withoutNanSign(report.loss), withoutNanSign(report.gradientNorm)))
-      .withNote(weightsNote(applied));
 }
 
 /// The result of a search, or how to search.
@@ -248,104 +176,69 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   if (ranks.isRoot())
     SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
   reportLeftOut(ranks, evaluation, observer);
-  const LearningRate rate(plan, options.steps);
-  bool resumes = false;
-  if (options.checkpoints && !options.dryRun) {
-    SLUICE_ASSIGN_OR_RETURN(resumes, options.checkpoints->open(ranks));
-  }
-  // A checkpoint has all that persists: only the dtypes of --init are needed then.
-  if (!resumes || !options.init.empty()) {
-    SLUICE_ASSIGN_OR_RETURN(options.saving.loaded, initialize(ranks, options.seed, options.init));
-  }
-  TrainProgress progress;
-  if (resumes) {
-    SLUICE_ASSIGN_OR_RETURN(progress, options.checkpoints->load(ranks));
-  }
+  SessionOptions sessionOptions;
+  sessionOptions.seed = options.seed;
+  sessionOptions.init = options.init;
+  sessionOptions.steps = options.steps;
+  sessionOptions.checkpoints = options.dryRun ? nullptr : options.checkpoints;
+  TrainSession session(ranks, sessionOptions);
+  SLUICE_RETURN_IF_ERROR(session.open());
+  options.saving.loaded = session.loaded();
+  const std::uint64_t first = session.progress().step;
   for (Feeder &feeder : feeders)
-    SLUICE_RETURN_IF_ERROR(feeder.checkTargets(progress.step, options.steps));
-  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, progress.step, observer));
+    SLUICE_RETURN_IF_ERROR(feeder.checkTargets(first, options.steps));
+  SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, first, observer));
 
   if (const std::uint64_t total = plan.learning_rate ? plan.learning_rate->total : 0;
       total != 0 && options.steps > total)
     observer.onWarning(
         inputError(fmt::format("--steps, expected at most {} (the plan's lr_schedule.total_steps) but got {}", total,
                                options.steps))
-            .withNote(fmt::format("the learning rate stays at {:.4g} after step {}", rate.at(total), total)));
+            .withNote(fmt::format("the learning rate stays at {:.4g} after step {}",
+                                  LearningRate(plan, options.steps).at(total), total)));
 
+  std::vector<StepEntry> stepEntries;
+  std::uint64_t stepTokens = 0, step = first;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    stepEntries.emplace_back(*entries[i], [&ranks, &step, &feeder = feeders[i]](const StepScalars &scalars) {
+      return feeder.feed(ranks, step, scalars);
+    });
+    stepTokens += feeders[i].tokensPerStep();
+  }
+  StepRequest request;
+  request.entries = stepEntries;
+  request.findNonFinite = options.findNonFinite;
+  request.readsRankLosses = options.logRanks;
   Status outcome, evaluated;
-  LossScale &scale = progress.lossScale;
-  bool scales = std::any_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
-    return findInput(*entry, plan::PortRole::loss_scale) != nullptr;
-  });
-  const bool isGuarded = std::none_of(entries.begin(), entries.end(), [](const plan::EntryT *entry) {
-    return findOutput(*entry, plan::PortRole::gradient_norm) && !findOutput(*entry, plan::PortRole::guard);
-  });
-  std::uint64_t &updates = progress.updates;
-  // A step that follows the same entry point may begin while that one still updates. With several entry points in
-  // turn, or an evaluation in between, the update is complete.
-  const bool overlaps = entries.size() == 1;
-  // When the result of the previous step was known, if this step followed it.
-  std::optional<std::chrono::steady_clock::time_point> known;
   observer.onBegin();
-  const std::uint64_t steps = options.dryRun ? 0 : options.steps;
-  for (std::uint64_t step = progress.step; step < steps && outcome.isOk(); ++step) {
+  for (const std::uint64_t steps = options.dryRun ? 0 : options.steps; step < steps && outcome.isOk(); ++step) {
     StepReport report;
-    report.step = step + 1;
     report.steps = options.steps;
-    report.learningRate = rate.at(step);
     report.epoch = feeders.front().epoch(step + 1);
     report.sourceEpochs = feeders.front().sourceEpochs(step + 1);
-    if (scales)
-      report.lossScale = scale.value();
+    report.tokens = stepTokens;
     // Decided before the step, so that it is complete if a different entry point follows.
-    const bool isCheckpointDue = options.checkpoints && options.checkpoints->isDue(report.step);
-    const bool isLast = step + 1 == options.steps || isCheckpointDue || evaluation.isDue(report.step, options.steps);
-    // With a dynamic scale a step that changed nothing is skipped, unless the loss itself is not finite.
-    const auto endsRun = [&] {
-      return !report.guard && !(scales && std::isfinite(report.loss) && scale.canDecrease());
-    };
-    std::string nonFinite;
-    auto begin = known.value_or(std::chrono::steady_clock::now());
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      SLUICE_RETURN_IF_ERROR(feeders[i].feed(ranks, step, {report.learningRate, scale.value(), updates + 1}));
-      SLUICE_RETURN_IF_ERROR(overlaps ? ranks.start(entries[i]->name) : ranks.run(entries[i]->name));
-      SLUICE_RETURN_IF_ERROR(readOutputs(ranks, *entries[i], i == 0, entries.size() == 1, report));
-      report.tokens += feeders[i].tokensPerStep();
-      if (options.findNonFinite && endsRun()) {
-        SLUICE_RETURN_IF_ERROR(ranks.finish());
-        SLUICE_ASSIGN_OR_RETURN(nonFinite, ranks.findNonFinite(entries[i]->name));
-        break;
-      }
-    }
-    if (options.logRanks) {
-      SLUICE_ASSIGN_OR_RETURN(report.rankLosses, readRankLosses(ranks, *entries.front()));
-    }
-    if (overlaps && isLast)
-      SLUICE_RETURN_IF_ERROR(ranks.finish());
-    const auto end = std::chrono::steady_clock::now();
-    known = overlaps && !isLast ? std::optional(end) : std::nullopt;
-    report.milliseconds = std::chrono::duration<double, std::milli>(end - begin).count();
-    updates += report.guard;
-    const std::uint64_t applied = report.guard || !isGuarded ? report.step : step;
-    const bool fails = endsRun();
-    if (scales)
-      scale.update(report.guard);
-    if (fails) {
-      outcome = notFinite(report, applied);
+    const bool isCheckpointDue = session.isCheckpointDue(step + 1),
+               isEvaluated = evaluation.isDue(step + 1, options.steps);
+    request.isComplete = step + 1 == options.steps || isCheckpointDue || isEvaluated;
+    request.learningRate = session.learningRate();
+    SLUICE_ASSIGN_OR_RETURN(StepOutcome result, session.step(request, report));
+    if (!result.status.isOk()) {
+      outcome = std::move(result.status);
       if (searchable.isOk())
-        outcome.addNote(searchNote(options.findNonFinite, nonFinite));
-    } else if (evaluation.isDue(report.step, options.steps)) {
-      SLUICE_ASSIGN_OR_RETURN(const std::optional<EvaluationSum> sum, evaluation.run(ranks, updates, options.stop));
+        outcome.addNote(searchNote(options.findNonFinite, result.nonFinite));
+    } else if (isEvaluated) {
+      SLUICE_ASSIGN_OR_RETURN(const std::optional<EvaluationSum> sum,
+                              evaluation.run(ranks, session.progress().updates, options.stop));
       Result<double> mean = sum ? sum->mean() : 0.0;
       if (sum && mean.isOk())
         report.evaluationLoss = *mean;
       evaluated = mean.takeStatus();
     }
     outputs.write(report);
-    progress.step = report.step;
-    progress.evaluationLoss = report.evaluationLoss;
+    session.setEvaluationLoss(report.evaluationLoss);
     if (isCheckpointDue && outcome.isOk())
-      outcome = options.checkpoints->save(ranks, progress, /*isFinal=*/false);
+      outcome = session.save(/*isFinal=*/false);
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state
     // while the next step runs, and stop after it.
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agreeLater(options.stop && options.stop->load()));
@@ -354,13 +247,10 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     if (stops || !evaluated.isOk())
       break;
   }
-  SLUICE_RETURN_IF_ERROR(ranks.finish());
-  if (options.checkpoints && !options.dryRun) {
-    Status saved = outcome.isOk() ? options.checkpoints->save(ranks, progress, /*isFinal=*/true)
-                                  : options.checkpoints->finish(ranks);
-    if (outcome.isOk())
-      outcome = std::move(saved);
-  }
+  SLUICE_RETURN_IF_ERROR(session.finish());
+  Status written = outcome.isOk() ? session.save(/*isFinal=*/true) : session.finishCheckpoint();
+  if (outcome.isOk())
+    outcome = std::move(written);
   if (!options.save.empty() && !options.dryRun)
     if (Status saved = saveRun(ranks, options); !saved.isOk())
       return outcome.isOk() ? std::move(saved)

@@ -79,10 +79,6 @@ public:
   virtual void onWarning(const Status &warning) {}
 };
 
-/// Initial weights: entry "init" with the seed, then the weights file if there is one. The result: the dtypes of the
-/// parameters in the file (loadWeights()); empty without a file.
-Result<std::vector<DType>> initialize(Ranks &ranks, std::uint64_t seed, const std::string &init);
-
 /// Trains. Errors in data and outputs are reported before the first step. A step whose guard is 0 left the
 /// weights as they were: the weights are saved, and the run ends with StatusCode::failed naming step and loss, unless a
 /// smaller loss scale may help. An evaluation without a target that counts ends the run as a signal does, with an

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/Folder.h"
 #include "runtime/checkpoint/RunCheckpoints.h"
+#include "runtime/train/TrainSession.h"
 
 #include <algorithm>
 #include <chrono>

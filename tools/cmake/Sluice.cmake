@@ -78,6 +78,16 @@ function(sluice_library name)
   endif()
 endfunction()
 
+# sluice_shared_library(NAME OUTPUT MAP): a shared library lib/libOUTPUT.so of the static libraries that it links, which exports
+# the functions of a linker's version script. Libraries that its code does not use are not needed; others are found next to it first.
+function(sluice_shared_library name output map)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output} SOVERSION 1 CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib LINK_DEPENDS ${map}
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "\$ORIGIN")
+  target_link_options(${name} PRIVATE LINKER:--version-script=${map} LINKER:--exclude-libs,ALL LINKER:--gc-sections
+    LINKER:--as-needed LINKER:--no-undefined LINKER:--disable-new-dtags)
+endfunction()
+
 # sluice_without_cuda(NAME; files...): in a build without CUDA the library does not contain these files.
 function(sluice_without_cuda name)
   if(SLUICE_CUDA_HOST)

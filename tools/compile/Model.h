@@ -2,7 +2,6 @@
 #ifndef SLUICE_TOOLS_COMPILE_MODEL_H
 #define SLUICE_TOOLS_COMPILE_MODEL_H
 
-#include "tools/compile/Diagnostics.h"
 #include "tools/compile/Options.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -12,7 +11,7 @@ namespace sluice {
 
 /// Reads the model, creates the folder of --dump-phases, and returns the exit code of `run`. The module and its
 /// context, which are larger than a plan, are freed on return. Errors are reported, with their exit code.
-int withModel(const CompileOptions &options, llvm::function_ref<int(mlir::ModuleOp, const Diagnostics &)> run);
+int withModel(const CompileCommand &command, llvm::function_ref<int(mlir::ModuleOp)> run);
 
 } // namespace sluice
 

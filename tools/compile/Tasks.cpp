@@ -2,78 +2,104 @@
 #include "tools/compile/Tasks.h"
 
 #include "passes/Pipeline.h"
+#include "passes/driver/CompileModel.h"
+#include "passes/driver/CompileRecipe.h"
+#include "passes/driver/Verify.h"
+#include "passes/driver/WhatIf.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/RecipeKeys.h"
+#include "runtime/base/Message.h"
 #include "tools/CommandLine.h"
-#include "tools/compile/CompileModel.h"
-#include "tools/compile/CompileRecipe.h"
 #include "tools/compile/Model.h"
-#include "tools/compile/Verify.h"
-#include "tools/compile/WhatIf.h"
 
 #include "llvm/ADT/StringExtras.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 namespace {
 
-int printKeys(const CompileOptions &) { return report(writeOutput("-", documentRecipeKeys())); }
+int printKeys(const CompileCommand &) { return report(writeOutput("-", documentRecipeKeys())); }
 
-int printRecipe(const CompileOptions &options) {
+int printRecipe(const CompileCommand &command) {
   Recipe recipe;
-  Status status = readRecipe(recipe, options);
+  Status status = readRecipe(recipe, command);
   return report(status.isOk() ? writeOutput("-", recipe.print()) : status);
 }
 
-int printModelRecipe(const CompileOptions &options) {
-  return withModel(options, [&](mlir::ModuleOp module, const Diagnostics &) {
-    const Result<Recipe> recipe = mergeRecipe(module, options);
+int printModelRecipe(const CompileCommand &command) {
+  return withModel(command, [&](mlir::ModuleOp module) {
+    const Result<Recipe> recipe = mergeRecipe(module, command);
     return report(recipe.isOk() ? writeOutput("-", recipe->print()) : recipe.status());
   });
 }
 
-int compare(const CompileOptions &options) {
-  return withModel(options,
-                   [&](mlir::ModuleOp module, const Diagnostics &) { return compareVariants(options, module); });
+Status writePlan(const std::string &path, const PlanBytes &plan) {
+  return writeOutput(path, llvm::toStringRef(llvm::ArrayRef(plan.span().data(), plan.span().size())));
+}
+
+/// Prints the table or JSON of the variants, and writes the plan of the best one if an output is given.
+int compare(const CompileCommand &command) {
+  return withModel(command, [&](mlir::ModuleOp module) {
+    const Result<VariantReport> variants = compareVariants(command, module);
+    if (!variants.isOk())
+      return report(variants.status());
+    if (variants->best && !command.output.empty())
+      if (Status written = writePlan(command.output, variants->rows[*variants->best].plan); !written.isOk())
+        return report(written);
+    return finish(command.json ? dumpJson(variants->toJson(), 2) + "\n" : variants->toText(), Status::ok(),
+                  variants->exitCode());
+  });
+}
+
+/// Prints an error of the compilation, of which a diagnostic may be printed. Returns the exit code.
+int reportCompilation(const Compilation &compilation) {
+  if (!compilation.isEmitted)
+    return report(compilation.status);
+  for (const std::string &note : compilation.status.notes())
+    std::cerr << noteText(note);
+  return static_cast<int>(compilation.status.code());
 }
 
 /// Compiles and checks a plan, and returns the exit code of `use`. Without a plan, because IR was requested or by an
 /// error, it returns that of the compilation.
-int compile(const CompileOptions &options, llvm::function_ref<Status(const PlanBytes &)> use) {
-  PlanBytes plan;
-  bool isDump = false;
-  const int code = withModel(options, [&](mlir::ModuleOp module, const Diagnostics &diagnostics) {
-    return compileModel(options, module, diagnostics, plan, isDump);
+int compile(const CompileCommand &command, llvm::function_ref<Status(const PlanBytes &)> use) {
+  Compilation compilation;
+  const int code = withModel(command, [&](mlir::ModuleOp module) {
+    compilation = compileModel(command, module);
+    if (compilation.status.isOk() && !command.emits)
+      return report(writeOutput(command.output.empty() ? "-" : command.output, printModule(module)));
+    return reportCompilation(compilation);
   });
-  if (code != 0 || plan.span().empty())
+  if (code != 0 || compilation.plan.span().empty())
     return code;
-  Status status = checkEmitted(plan, isDump ? options.input : "");
-  return report(status.isOk() ? use(plan) : status);
+  Status status = checkEmitted(compilation.plan, compilation.isDump ? command.input : "");
+  return report(status.isOk() ? use(compilation.plan) : status);
 }
 
-int verify(const CompileOptions &options) {
-  const Result<PlanFile> given = readPlan(options.verify);
+int verify(const CompileCommand &command) {
+  const Result<PlanFile> given = readPlan(command.verify);
   if (!given.isOk())
     return report(given.status());
-  return compile(options, [&](const PlanBytes &plan) -> Status {
-    SLUICE_RETURN_IF_ERROR(verifyPlan(options.verify, *given, plan));
+  return compile(command, [&](const PlanBytes &plan) -> Status {
+    SLUICE_RETURN_IF_ERROR(verifyPlan(command.verify, *given, plan));
     return writeOutput("-",
-                       options.verify + ": this model and this recipe give the plan, digest " + given->digest + "\n");
+                       command.verify + ": this model and this recipe give the plan, digest " + given->digest + "\n");
   });
 }
 
-int compileToFile(const CompileOptions &options) {
-  return compile(options, [&](const PlanBytes &plan) {
-    return writeOutput(options.output, llvm::toStringRef(llvm::ArrayRef(plan.span().data(), plan.span().size())));
-  });
+int compileToFile(const CompileCommand &command) {
+  return compile(command, [&](const PlanBytes &plan) { return writePlan(command.output, plan); });
 }
 
 constexpr Task rows[] = {
-    {[](const CompileOptions &options) { return options.recipeKeys; }, printKeys},
-    {[](const CompileOptions &options) { return options.input.empty(); }, printRecipe},
-    {[](const CompileOptions &options) { return options.comparesVariants(); }, compare},
-    {[](const CompileOptions &options) { return options.printRecipe; }, printModelRecipe},
-    {[](const CompileOptions &options) { return !options.verify.empty(); }, verify},
-    {[](const CompileOptions &) { return true; }, compileToFile},
+    {[](const CompileCommand &command) { return command.recipeKeys; }, printKeys},
+    {[](const CompileCommand &command) { return command.input.empty(); }, printRecipe},
+    {[](const CompileCommand &command) { return command.comparesVariants(); }, compare},
+    {[](const CompileCommand &command) { return command.printRecipe; }, printModelRecipe},
+    {[](const CompileCommand &command) { return !command.verify.empty(); }, verify},
+    {[](const CompileCommand &) { return true; }, compileToFile},
 };
 
 } // namespace

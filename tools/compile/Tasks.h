@@ -9,9 +9,9 @@
 namespace sluice {
 
 struct Task {
-  bool (*isRequested)(const CompileOptions &options);
+  bool (*isRequested)(const CompileCommand &command);
   /// Returns the exit code.
-  int (*run)(const CompileOptions &options);
+  int (*run)(const CompileCommand &command);
 };
 
 /// The first one that is requested is run; the last one always is.

@@ -1,9 +1,10 @@
 //===- Compare.cpp - sluice-plan compare ----------------------------------------------------------===//
 #include "tools/plan/Compare.h"
 
+#include "passes/solver/simulate/StepReport.h"
+
 #include "runtime/base/Text.h"
 #include "runtime/plan/Reader.h"
-#include "tools/plan/Simulate.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,7 +9,7 @@
 #define SLUICE_TOOLS_PLAN_COMPARE_H
 
 #include "runtime/plan/ChromeTrace.h"
-#include "tools/plan/Commands.h"
+#include "runtime/report/commands/PlanCommand.h"
 
 #include <map>
 #include <optional>

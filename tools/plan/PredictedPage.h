@@ -2,7 +2,7 @@
 #ifndef SLUICE_TOOLS_PLAN_PREDICTEDPAGE_H
 #define SLUICE_TOOLS_PLAN_PREDICTEDPAGE_H
 
-#include "tools/plan/Commands.h"
+#include "runtime/report/commands/PlanCommand.h"
 
 #include <string>
 

@@ -2,9 +2,7 @@
 #ifndef SLUICE_TOOLS_PLAN_SIMULATE_H
 #define SLUICE_TOOLS_PLAN_SIMULATE_H
 
-#include "passes/solver/simulate/Prediction.h"
-#include "runtime/base/Json.h"
-#include "tools/plan/Commands.h"
+#include "runtime/report/commands/PlanCommand.h"
 
 #include <string>
 
@@ -20,9 +18,6 @@ struct SimulateCommand {
 
 /// Predicts the time of a step, and writes the trace.
 PlanCommandResult runSimulate(const SimulateCommand &command);
-
-Json stepJson(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
-std::string stepText(const plan::PlanT &plan, const Machine &machine, const PredictedStep &step);
 
 } // namespace sluice
 

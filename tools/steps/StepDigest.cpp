@@ -16,7 +16,7 @@
 #include "runtime/train/LearningRate.h"
 #include "runtime/train/Ranks.h"
 #include "runtime/train/ShardRuns.h"
-#include "runtime/train/Trainer.h"
+#include "runtime/train/TrainSession.h"
 
 #include <algorithm>
 #include <chrono>

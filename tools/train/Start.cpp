@@ -4,10 +4,10 @@
 #include "runtime/base/Message.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/ContentDigest.h"
+#include "runtime/train/StartEnvironment.h"
 #include "runtime/train/TokenData.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace sluice {
 namespace {
@@ -28,19 +28,6 @@ Comparison comparisonOf(std::string_view name) {
   return found == std::end(exceptions) ? Comparison::value : found->second;
 }
 
-/// Variables that change the arithmetic or the order of a reduction.
-constexpr const char *variables[] = {"ONEDNN_MAX_CPU_ISA",
-                                     "DNNL_MAX_CPU_ISA",
-                                     "ONEDNN_DEFAULT_FPMATH_MODE",
-                                     "DNNL_DEFAULT_FPMATH_MODE",
-                                     "OMP_NUM_THREADS",
-                                     "OMP_THREAD_LIMIT",
-                                     "OMP_DYNAMIC",
-                                     "NCCL_ALGO",
-                                     "NCCL_PROTO",
-                                     "NVIDIA_TF32_OVERRIDE",
-                                     "CUBLAS_WORKSPACE_CONFIG"};
-
 } // namespace
 
 Result<std::vector<StartValue>> startValues(std::span<const OptionValue> options) {
@@ -58,10 +45,8 @@ Result<std::vector<StartValue>> startValues(std::span<const OptionValue> options
     }
     values.push_back(std::move(value));
   }
-  for (const char *name : variables) {
-    const char *text = std::getenv(name);
-    values.push_back({concat("environment variable ", name), text ? text : "unset"});
-  }
+  for (StartValue &value : environmentValues())
+    values.push_back(std::move(value));
   return values;
 }
 

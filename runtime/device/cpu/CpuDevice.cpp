@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/CpuStream.h"
 
 #include "runtime/base/Text.h"
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -67,13 +68,6 @@ class CpuDevice final : public Device {
 public:
   explicit CpuDevice(const CpuDeviceOptions &options) : options(options) {}
 
-  ~CpuDevice() override {
-    // Streams first: their commands may access the memory.
-    streams.clear();
-    for (const Mapping &mapping : mappings)
-      munmap(mapping.address, mapping.bytes);
-  }
-
   Result<void *> allocate(MemorySpace space, std::uint64_t bytes, std::string_view purpose) override {
     if (bytes == 0)
       return static_cast<void *>(nullptr);
@@ -81,12 +75,17 @@ public:
     if (!address)
       return failedError(concat("cannot get ", bytes, " bytes of ", (space == MemorySpace::device ? "device" : "host"),
                                 " memory for ", purpose, ": ", std::strerror(errno)));
-    mappings.push_back({address, bytes});
+    mappings.emplace_back(address, [bytes](void *mapped) { munmap(mapped, bytes); });
     requested[static_cast<std::size_t>(space)] += bytes;
     return address;
   }
 
   std::uint64_t allocatedBytes(MemorySpace space) const override { return requested[static_cast<std::size_t>(space)]; }
+
+  std::shared_ptr<void> share(const void *address) const override {
+    const auto found = std::ranges::find(mappings, address, &std::shared_ptr<void>::get);
+    return found == mappings.end() ? nullptr : *found;
+  }
 
   Result<StreamId> createStream(std::string_view name, int priority) override {
     auto stream = std::make_unique<CpuStream>(std::string(name), options, events, failure);
@@ -134,11 +133,6 @@ public:
   }
 
 private:
-  struct Mapping {
-    void *address;
-    std::uint64_t bytes;
-  };
-
   Status checkStream(StreamId stream) const {
     if (stream < streams.size())
       return {};
@@ -153,9 +147,10 @@ private:
   const CpuDeviceOptions options;
   CpuEvents events;
   FirstFailure failure;
-  std::vector<std::unique_ptr<CpuStream>> streams;
-  std::vector<Mapping> mappings;
+  std::vector<std::shared_ptr<void>> mappings;
   std::array<std::uint64_t, 2> requested{};
+  /// Last, so that they are destroyed first: their commands may access the memory.
+  std::vector<std::unique_ptr<CpuStream>> streams;
 };
 
 } // namespace

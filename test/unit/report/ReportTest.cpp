@@ -15,7 +15,7 @@
 #include "runtime/report/Memory.h"
 #include "runtime/report/Printer.h"
 #include "runtime/report/Schedule.h"
-#include "tools/plan/Commands.h"
+#include "runtime/report/commands/PlanCommand.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

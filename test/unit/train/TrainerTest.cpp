@@ -2,6 +2,7 @@
 #include "runtime/train/LossScale.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/Safetensors.h"
+#include "runtime/train/TrainSession.h"
 #include "test/unit/train/TrainerFixture.h"
 
 using namespace sluice;
