@@ -1,6 +1,7 @@
 # lit's configuration. `lit test` works from any folder; the build is $SLUICE_BUILD, else build/ in the repository.
 
 import glob
+import importlib.util
 import os
 import subprocess
 import shutil
@@ -57,6 +58,9 @@ if shutil.which("zstd"):
     config.available_features.add("zstd")
 if browser.find():
     config.available_features.add("browser")
+# Debian has the parts of `python3 -m venv` in a separate package.
+if importlib.util.find_spec("ensurepip"):
+    config.available_features.add("venv")
 # A container may have no pseudo-terminals.
 try:
     for end in os.openpty():
@@ -71,15 +75,17 @@ if shutil.which("mpirun") and "SLUICE_MPI:INTERNAL=ON" in settings:
 if "SLUICE_HAVE_TOKENIZERS:INTERNAL=ON" in settings:
     config.available_features.add("tokenizers")
 
-# A Python with PyTorch and Hugging Face's transformers: $SLUICE_PYTHON, else python3. This only checks whether they exist.
+# A Python with NumPy, PyTorch and Hugging Face's transformers: $SLUICE_PYTHON, else python3. This only checks whether they exist.
 python = os.environ.get("SLUICE_PYTHON", "python3")
 config.substitutions.append(("%hfpython", python))
 for name in ("LD_LIBRARY_PATH",):
     if "SLUICE_PYTHON" in os.environ and name in os.environ:
         config.environment[name] = os.environ[name]
-looks = "import sys, importlib.util as u; sys.exit(any(u.find_spec(m) is None for m in ('torch', 'transformers')))"
+looks = "import importlib.util as u; print(*(m for m in ('numpy', 'torch', 'transformers') if u.find_spec(m)))"
 try:
-    if subprocess.run([python, "-c", looks], stderr=subprocess.DEVNULL).returncode == 0:
+    modules = subprocess.run([python, "-c", looks], stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL).stdout.split()
+    config.available_features.update(f"python-with-{module}" for module in modules)
+    if {"torch", "transformers"} <= set(modules):
         config.available_features.add("python-with-torch-and-transformers")
 except OSError as problem:
     lit_config.fatal(f"SLUICE_PYTHON: {problem}")
