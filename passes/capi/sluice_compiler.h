@@ -1,13 +1,13 @@
-/*===- sluice_compiler.h - the C interface of the compiler -----------------------------------------===*
- *
- * Imports models and compiles them to plans, without processes and files. The library libsluice-compiler contains MLIR
- * and does not depend on libsluice: plans pass between the two as bytes, and each library frees the statuses and texts
- * that it returned. C11. Ownership, errors and texts are as in sluice.h. Threads: a model by one thread at a time;
- * different models by different threads.
- *
- *===----------------------------------------------------------------------------------------------===*/
-#ifndef SLUICE_CAPI_SLUICE_COMPILER_H
-#define SLUICE_CAPI_SLUICE_COMPILER_H
+//===- sluice_compiler.h - the C interface of the compiler ---------------------------------===//
+//
+// Imports models and compiles them to plans, without processes and files. The library libsluice-compiler contains MLIR
+// and does not depend on libsluice: plans pass between the two as bytes, and each library frees the statuses and texts
+// that it returned. C11. Ownership, errors and texts are as in sluice.h. Threads: a model by one thread at a time;
+// different models by different threads.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_PASSES_CAPI_SLUICE_COMPILER_H
+#define SLUICE_PASSES_CAPI_SLUICE_COMPILER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,4 +78,4 @@ SLUICE_API sluice_compiler_status *sluice_simulate(const void *plan, size_t size
 #ifdef __cplusplus
 }
 #endif
-#endif
+#endif // SLUICE_PASSES_CAPI_SLUICE_COMPILER_H

@@ -25,7 +25,8 @@ constexpr std::int64_t mostOfExtent = std::int64_t(1) << 30;
 Status checkExtent(std::string_view name, std::optional<std::int64_t> value) {
   if (!value || *value <= mostOfExtent)
     return Status::ok();
-  return {StatusCode::usage, concat("import options: '", name, "', expected at most ", mostOfExtent, " but got ", *value)};
+  return {StatusCode::usage,
+          concat("import options: '", name, "', expected at most ", mostOfExtent, " but got ", *value)};
 }
 
 Status checkDropout(const std::optional<double> &dropout) {

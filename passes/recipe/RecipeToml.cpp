@@ -105,52 +105,44 @@ static Status addTable(Recipe &recipe, const toml::table &table, const std::stri
 }
 
 static Result<toml::table> tableOf(const Json &object, const std::string &path);
+static Result<toml::array> arrayOf(const Json &list, const std::string &path);
 
-namespace {
-/// Where a converted value goes: into a table by its name, or to the end of an array.
-struct ValuePlace {
-  toml::table *table = nullptr;
-  toml::array *array = nullptr;
-  std::string name;
-
-  template <typename T> void add(T &&value) const {
-    if (table)
-      table->insert_or_assign(name, std::forward<T>(value));
-    else
-      array->push_back(std::forward<T>(value));
-  }
-};
-} // namespace
-
-/// Adds the value as TOML has it. `path` is for the error of a value that TOML does not have.
-static Status addJsonValue(const Json &value, const std::string &path, const ValuePlace &place) {
+/// Calls `add` with the value as TOML has it. `path` is for the error of a value that TOML does not have.
+template <typename Add> static Status addJsonValue(const Json &value, const std::string &path, const Add &add) {
   if (value.is_object()) {
     SLUICE_ASSIGN_OR_RETURN(toml::table table, tableOf(value, path));
-    place.add(std::move(table));
+    add(std::move(table));
   } else if (value.is_array()) {
-    toml::array elements;
-    for (const Json &element : value)
-      SLUICE_RETURN_IF_ERROR(addJsonValue(element, path, {nullptr, &elements, ""}));
-    place.add(std::move(elements));
+    SLUICE_ASSIGN_OR_RETURN(toml::array elements, arrayOf(value, path));
+    add(std::move(elements));
   } else if (const auto *boolean = value.get_ptr<const Json::boolean_t *>()) {
-    place.add(bool(*boolean));
+    add(bool(*boolean));
   } else if (value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX)) {
-    place.add(value.get<std::int64_t>());
+    add(value.get<std::int64_t>());
   } else if (value.is_number()) {
-    place.add(value.get<double>());
+    add(value.get<double>());
   } else if (const auto *text = value.get_ptr<const Json::string_t *>()) {
-    place.add(std::string(*text));
+    add(std::string(*text));
   } else {
     return inputError("recipe: '" + path + "' is null").withNote("leave the key out for its default");
   }
   return Status::ok();
 }
 
+static Result<toml::array> arrayOf(const Json &list, const std::string &path) {
+  toml::array array;
+  for (const Json &element : list)
+    SLUICE_RETURN_IF_ERROR(
+        addJsonValue(element, path, [&](auto &&converted) { array.push_back(std::move(converted)); }));
+  return array;
+}
+
 static Result<toml::table> tableOf(const Json &object, const std::string &path) {
   toml::table table;
   for (const auto &[key, value] : object.items())
     SLUICE_RETURN_IF_ERROR(
-        addJsonValue(value, path + (path.empty() ? "" : ".") + key, ValuePlace{&table, nullptr, key}));
+        addJsonValue(value, path + (path.empty() ? "" : ".") + key,
+                     [&, &name = key](auto &&converted) { table.insert_or_assign(name, std::move(converted)); }));
   return table;
 }
 

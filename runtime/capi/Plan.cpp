@@ -53,22 +53,10 @@ struct Report {
 };
 
 constexpr Report reports[] = {
-    {"check",
-     [](const plan::PlanT &plan) {
-       return commandText(plan, {"check", {}});
-     }},
-    {"describe",
-     [](const plan::PlanT &plan) {
-       return commandText(plan, {"describe", {}});
-     }},
-    {"memory",
-     [](const plan::PlanT &plan) {
-       return commandText(plan, {"memory", {}});
-     }},
-    {"schedule",
-     [](const plan::PlanT &plan) {
-       return commandText(plan, {"schedule", {}});
-     }},
+    {"check", [](const plan::PlanT &plan) { return commandText(plan, {"check", {}}); }},
+    {"describe", [](const plan::PlanT &plan) { return commandText(plan, {"describe", {}}); }},
+    {"memory", [](const plan::PlanT &plan) { return commandText(plan, {"memory", {}}); }},
+    {"schedule", [](const plan::PlanT &plan) { return commandText(plan, {"schedule", {}}); }},
     {"explain", explain},
     {"memory.html", page},
     {"account:fsdp1",

@@ -78,8 +78,9 @@ Status Session::start(PlanFile file, const std::string &name) {
 }
 
 Status Session::addEntries() {
-  for (const auto &entry : ranks->plan().entries) {
-    if (entry->name == "init")
+  const int init = sluice::findEntry(ranks->plan(), "init");
+  for (int e = 0; const auto &entry : ranks->plan().entries) {
+    if (e++ == init)
       continue;
     Entry added;
     added.entry = entry.get();

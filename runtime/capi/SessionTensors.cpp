@@ -164,7 +164,7 @@ Result<OwnedTensor> Session::view(std::string_view name, int rank) {
     return inputError(concat("'", name, "' is a state of rank ", found->rank, ", not of rank ", rank));
   SLUICE_ASSIGN_OR_RETURN(std::vector<std::int64_t> extents, shardExtents(ranks->plan(), *found, rank));
   SLUICE_RETURN_IF_ERROR(finish());
-  SLUICE_ASSIGN_OR_RETURN(SharedMemory memory, ranks->memory(rank, found->buffer));
+  SLUICE_ASSIGN_OR_RETURN(SharedMemory memory, ranks->memoryOf(rank, found->buffer));
   // Steps are complete while a view exists.
   ++*views;
   std::shared_ptr<void> owner(memory.bytes.data(), [counter = views, arena = std::move(memory.owner)](void *) mutable {

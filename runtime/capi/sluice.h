@@ -1,17 +1,17 @@
-/*===- sluice.h - the C interface of the runtime -------------------------------------------------===*
- *
- * Opens plans, describes them, and trains: no framework and no LLVM. C11. Functions of the compiler are in
- * sluice_compiler.h, in a second library.
- *
- * Ownership: the caller frees what a function returns through a pointer to a pointer, with the function named at the
- * type; NULL is accepted there. A tensor has its deleter. Texts are UTF-8 that ends with a zero byte. Errors: each
- * function that can fail returns a status, NULL after success; outputs are then set, otherwise untouched. No function
- * prints, ends the process or throws. Threads: a plan may be used by all threads; a session by one thread at a time, and
- * a call while another thread is in one of its functions is an error of code 1.
- *
- *===----------------------------------------------------------------------------------------------===*/
-#ifndef SLUICE_CAPI_SLUICE_H
-#define SLUICE_CAPI_SLUICE_H
+//===- sluice.h - the C interface of the runtime -------------------------------------------===//
+//
+// Opens plans, describes them, and trains: no framework and no LLVM. C11. Functions of the compiler are in
+// sluice_compiler.h, in a second library.
+//
+// Ownership: the caller frees what a function returns through a pointer to a pointer, with the function named at the
+// type; NULL is accepted there. A tensor has its deleter. Texts are UTF-8 that ends with a zero byte. Errors: each
+// function that can fail returns a status, NULL after success; outputs are then set, otherwise untouched. No function
+// prints, ends the process or throws. Threads: a plan may be used by all threads; a session by one thread at a time,
+// and a call while another thread is in one of its functions is an error of code 1.
+//
+//===----------------------------------------------------------------------===//
+#ifndef SLUICE_RUNTIME_CAPI_SLUICE_H
+#define SLUICE_RUNTIME_CAPI_SLUICE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -223,4 +223,4 @@ SLUICE_API sluice_status *sluice_session_generate(sluice_session *session, const
 #ifdef __cplusplus
 }
 #endif
-#endif
+#endif // SLUICE_RUNTIME_CAPI_SLUICE_H

@@ -56,7 +56,7 @@ public:
     return group->executor(rank).write(buffer, offset, data);
   }
 
-  Result<SharedMemory> memory(int rank, std::uint32_t buffer) const override {
+  Result<SharedMemory> memoryOf(int rank, std::uint32_t buffer) const override {
     return group->executor(rank).memory(buffer);
   }
 

@@ -119,7 +119,7 @@ Status generateTokens(Ranks &ranks, const GenerateOptions &options, std::vector<
        length = static_cast<std::size_t>(tokens->view->shape[1]);
   std::vector<float> scores(static_cast<std::size_t>(logits->view->shape.back()));
   if (context.empty())
-    return inputError("the prompt has no tokens");
+    return inputError("prompt, expected at least one token");
   for (const std::int32_t token : context)
     if (token < 0 || static_cast<std::size_t>(token) >= scores.size())
       return inputError(

@@ -134,7 +134,7 @@ public:
   Status readOwn(int, std::uint32_t buffer, std::uint64_t offset, std::span<std::byte> out) const override {
     return executor->read(buffer, offset, out);
   }
-  Result<SharedMemory> memory(int rank, std::uint32_t buffer) const override { return executor->memory(buffer); }
+  Result<SharedMemory> memoryOf(int rank, std::uint32_t buffer) const override { return executor->memory(buffer); }
 
   Status copyState() const override { return executor->copyState(); }
   std::span<std::byte> checkpointMemory(int rank) const override {

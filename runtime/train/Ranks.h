@@ -51,9 +51,7 @@ public:
   }
   /// The memory of a buffer of a rank of this process, for views between runs. StatusCode::refused if the memory is
   /// that of a GPU.
-  virtual Result<SharedMemory> memory(int rank, std::uint32_t buffer) const {
-    return refusedError("these ranks have no memory for views");
-  }
+  virtual Result<SharedMemory> memoryOf(int rank, std::uint32_t buffer) const = 0;
   /// Between runs: calls the function for each rank of this process, on its thread, all at the same time, and returns
   /// after them. An error is that of ranks that cannot run.
   virtual Status forEachRank(const std::function<void(int rank)> &function) const {

@@ -69,7 +69,7 @@ def allowed(name, target):
         if at[1] == "solver":
             return to[0] == "runtime" and to[1] in ("base", "plan", "report")
         if at[1] == "choose":
-            return to[0] in ("passes", "dialect") or to[:2] in (["runtime", "base"], ["runtime", "plan"]) or target.startswith("runtime/report/machine/")
+            return to[0] == "passes" and to[1] not in ("driver", "capi") or to[0] == "dialect" or to[:2] in (["runtime", "base"], ["runtime", "plan"]) or target.startswith("runtime/report/machine/")
         # The driver of the compiler's programs, and its C interface above it.
         if at[1] == "driver":
             return to[0] in ("passes", "dialect") and to[:2] != ["passes", "capi"] or to[0] == "runtime" and to[1] in ("base", "plan", "report")

@@ -59,6 +59,9 @@ public:
   Status write(int rank, std::uint32_t buffer, std::uint64_t offset, std::span<const std::byte> data) override {
     return group->executor(rank).write(buffer, offset, data);
   }
+  Result<SharedMemory> memoryOf(int rank, std::uint32_t buffer) const override {
+    return group->executor(rank).memory(buffer);
+  }
   Status copyState() const override { return {}; }
   std::span<std::byte> checkpointMemory(int) const override { return {}; }
   std::uint64_t requestedBytes(plan::Space) const override { return 0; }
