@@ -75,13 +75,13 @@ if shutil.which("mpirun") and "SLUICE_MPI:INTERNAL=ON" in settings:
 if "SLUICE_HAVE_TOKENIZERS:INTERNAL=ON" in settings:
     config.available_features.add("tokenizers")
 
-# A Python with NumPy, PyTorch and Hugging Face's transformers: $SLUICE_PYTHON, else python3. This only checks whether they exist.
+# A Python with NumPy, PyTorch, Hugging Face's transformers and JAX: $SLUICE_PYTHON, else python3. This only checks whether they exist.
 python = os.environ.get("SLUICE_PYTHON", "python3")
 config.substitutions.append(("%hfpython", python))
 for name in ("LD_LIBRARY_PATH",):
     if "SLUICE_PYTHON" in os.environ and name in os.environ:
         config.environment[name] = os.environ[name]
-looks = "import importlib.util as u; print(*(m for m in ('numpy', 'torch', 'transformers') if u.find_spec(m)))"
+looks = "import importlib.util as u; print(*(m for m in ('numpy', 'torch', 'transformers', 'jax') if u.find_spec(m)))"
 try:
     modules = subprocess.run([python, "-c", looks], stdout=subprocess.PIPE, text=True, stderr=subprocess.DEVNULL).stdout.split()
     config.available_features.update(f"python-with-{module}" for module in modules)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes the pages of dialects and passes from their tablegen definitions, that of kernels from their records, that of the
-# fields of plans from the schema, and that of PyTorch's ops from samples: docs/spec/ and docs/generated/, or the same folders below another one.
+# fields of plans from the schema, and those of PyTorch's and StableHLO's ops from samples: docs/spec/ and docs/generated/, or the same folders below another one.
 # kernel-page is in PATH or in build/bin.
 #
 #   tools/generate-docs.sh [FOLDER]
@@ -32,5 +32,7 @@ for file in passes/*/Passes.td; do
 done
 PATH=$PATH:$root/build/bin kernel-page > "$out/generated/kernels.md"
 PATH=$PATH:$root/build/bin sluice-import export --list > "$out/generated/aten.md"
+PATH=$PATH:$root/build/bin sluice-import stablehlo --list > "$out/generated/stablehlo.md"
 python3 "$root/tools/plan_fields.py" runtime/plan/plan.fbs runtime/plan/plan-fields.txt > "$out/generated/plan-fields.md"
 python3 "$root/tools/op_db_page.py" "$root/test/reference" > "$out/generated/op-db.md"
+python3 "$root/tools/stablehlo_page.py" "$root/test/reference" > "$out/generated/stablehlo-cases.md"

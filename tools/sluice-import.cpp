@@ -3,6 +3,7 @@
 #include "passes/import/HuggingFace.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/import/export/InputOptions.h"
+#include "passes/import/stablehlo/Import.h"
 #include "passes/import/zoo/Zoo.h"
 #include "runtime/base/File.h"
 #include "runtime/base/Message.h"
@@ -98,6 +99,20 @@ static Status importExport(const std::string &archive, exported::ExportOptions &
   return showJson ? writeOutput("-", llvm::formatv("{0:2}\n", imported.report.json()).str()) : Status::ok();
 }
 
+static Status importStableHlo(const std::string &text, const stablehlo::TextOptions &options, bool showReport,
+                              const std::string &output) {
+  SLUICE_RETURN_IF_ERROR(checkOutput(output));
+  SLUICE_RETURN_IF_ERROR(checkNoInput(output, {text, options.parameters}));
+  mlir::MLIRContext context;
+  SLUICE_ASSIGN_OR_RETURN(const stablehlo::ImportedText imported, stablehlo::importText(&context, text, options));
+  if (showReport)
+    for (const std::string &line : imported.report.lines())
+      llvm::errs() << line << "\n";
+  for (const std::string &warning : imported.report.warnings)
+    llvm::errs() << messageText(inputError(warning), false, Severity::warning);
+  return writeOutput(output, printModule(imported.module.get()));
+}
+
 int main(int argc, char **argv) {
   prepareProcess();
   CLI::App app("Imports a model as textual IR for sluice-compile", "sluice-import");
@@ -157,6 +172,19 @@ int main(int argc, char **argv) {
                           "begin as torch's modules of these types begin, not with the values of the archive");
   exportCommand->add_option("-o,--output", output, "the file to write, - for standard output");
 
+  std::string text;
+  stablehlo::TextOptions textOptions;
+  CLI::App *textCommand = app.add_subcommand("stablehlo", "a function of JAX, as sluice.jax.export writes it");
+  textCommand->add_option("text", text, "the .mlir file");
+  textCommand->add_flag("--list", list, "print the ops that are supported");
+  textCommand->add_option("--parameters", textOptions.parameters,
+                          "a JSON file with the names of parameters and inputs, for a text without them");
+  textCommand->add_flag("--gradients-as-written", textOptions.gradientsAsWritten,
+                        "accepts a text that sluice.jax.export did not write: stop_gradient and custom_vjp are lost");
+  textCommand->add_option("--blocks", textOptions.model.blocks, "globs of the scopes that are blocks")->delimiter(',');
+  textCommand->add_flag("--report", showReport, "print what became of the text: blocks, parameters, composite ops");
+  textCommand->add_option("-o,--output", output, "the file to write, - for standard output");
+
   CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");
   zoo->add_option("name", zooName, "name of the model");
   zoo->add_option("--set", settings, "key=value");
@@ -167,6 +195,13 @@ int main(int argc, char **argv) {
     return *done;
   if (zoo->parsed())
     return report(list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output));
+  if (textCommand->parsed()) {
+    if (list)
+      return report(writeOutput("-", stablehlo::supportedOps()));
+    if (text.empty())
+      return report(Status(StatusCode::usage, "missing text, expected the .mlir file of sluice.jax.export"));
+    return report(importStableHlo(text, textOptions, showReport, output));
+  }
   if (exportCommand->parsed()) {
     if (list)
       return report(writeOutput("-", exported::supportedOps()));

@@ -5,6 +5,7 @@
 #include "passes/driver/ModelFile.h"
 #include "passes/import/HuggingFace.h"
 #include "passes/import/export/InputOptions.h"
+#include "passes/import/stablehlo/Import.h"
 #include "passes/import/zoo/Zoo.h"
 #include "runtime/base/JsonOptions.h"
 #include "runtime/base/Text.h"
@@ -99,6 +100,17 @@ Result<ImportedModule> importArchiveFile(mlir::MLIRContext &context, const std::
                         llvm::formatv("{0:2}\n", archive.report.json()).str()};
 }
 
+Result<ImportedModule> importStableHlo(mlir::MLIRContext &context, const std::string &path, JsonOptions &options) {
+  stablehlo::TextOptions text;
+  options.read("parameters", text.parameters);
+  options.read("gradients_as_written", text.gradientsAsWritten);
+  options.read("blocks", text.model.blocks);
+  SLUICE_RETURN_IF_ERROR(options.finish());
+  SLUICE_ASSIGN_OR_RETURN(stablehlo::ImportedText imported, stablehlo::importText(&context, path, text));
+  return ImportedModule{std::move(imported.module), std::move(imported.report.warnings),
+                        llvm::formatv("{0:2}\n", imported.report.json()).str()};
+}
+
 Result<ImportedModule> importZooModel(mlir::MLIRContext &context, const std::string &name, JsonOptions &options) {
   std::vector<std::string> settings;
   const Json set = options.take("set");
@@ -122,6 +134,7 @@ const ImportKind kinds[] = {
     {"mlir", {".mlir", ".mlirbc"}, importText},
     {"hf", {".json"}, importConfig},
     {"export", {".pt2"}, importArchiveFile},
+    {"stablehlo", {}, importStableHlo},
     {"zoo", {}, importZooModel},
 };
 

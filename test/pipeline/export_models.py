@@ -1,16 +1,10 @@
 """Archives of torch.export: losses, gradients and updated weights are those that PyTorch computed (test/reference/README.md says how they match)."""
 
 from archives import *
+from reference_training import *
 from sluice import *
 
 EXPORT = REFERENCE / "export"
-# A step of SGD with a rate of a power of two gives gradients with almost no rounding.
-RATE = 1024.0
-
-
-@functools.cache
-def expected(name):
-    return json.loads((EXPORT / name / "expected.json").read_text())
 
 
 @functools.cache
@@ -23,78 +17,12 @@ def imported(name, *options):
 
 @functools.cache
 def data_of(name):
-    """The three batches, one after another."""
-    path = SCRATCH / f"{name}-data.safetensors"
-    path.write_bytes(join_batches([EXPORT / name / f"inputs.{i}.safetensors" for i in range(3)]))
-    return path
-
-
-def run_of(name, settings, steps):
-    model = imported(name)
-    plan = Plan(model, settings).check()
-    return train(plan, "--init", model.with_suffix(".safetensors"), "--order", "sequential", steps=steps, data=data_of(name))
-
-
-def adamw(name):
-    given = expected(name)["optimizer"]
-    return ["optimizer.name=adamw", f"optimizer.lr={given['lr']}", f"optimizer.betas={given['betas']}", f"optimizer.eps={given['eps']}",
-            f"optimizer.weight_decay={given['weight_decay']}"]
-
-
-def expect_tensor(found, wanted, element, norm, floor, what, ignored=None):
-    """Each element within `element` of its size, plus `norm` of the tensor's norm, plus `floor`."""
-    length = math.sqrt(sum(x * x for x in wanted))
-    expect_equal(len(found), len(wanted), f"{what}: number of elements")
-    for i, (a, b) in enumerate(zip(found, wanted)):
-        if ignored and ignored[i]:
-            continue
-        tolerance = element * abs(b) + norm * length + floor
-        if not expect(abs(a - b) <= tolerance, f"{what}: element {i}, expected {b} within {tolerance} but got {a}"):
-            return
+    return data_of_batches(EXPORT / name)
 
 
 def check_model(name):
-    reference = expected(name)
-    wanted = tensors_of_bytes((EXPORT / name / "expected.safetensors").read_bytes())
-    frozen, ties, states = set(reference["frozen"]), reference["ties"], set(reference["buffers"])
-    start = tensors(imported(name).with_suffix(".safetensors").read_bytes())
-    # The reference has buffers of floats only.
-    counts = {key for key in start if key.endswith(".num_batches_tracked")}
-    expect_equal(sorted(set(start) - counts), sorted((set(reference["parameters"]) - set(ties)) | states), f"{name}: parameters and states")
-
-    done = run_of(name, adamw(name), 3)
-    for step, (loss, target, spread) in enumerate(zip(done.loss, reference["losses"], reference["loss_spread"])):
-        expect(abs(loss - target) <= 1e-5 * max(1, abs(target)) + spread, f"{name}: step {step}, expected the loss {target} but got {loss}")
-
-    gradients = tensors(run_of(name, ["optimizer.name=sgd", f"optimizer.lr={RATE}"], 1).weights)
-    names = [key for key in start if key not in frozen | states | counts]
-    expect(len(names) > 0, f"{name}: no gradients")
-    for key in names:
-        found = [(a - b) / RATE for a, b in zip(start[key], gradients[key])]
-        expect_tensor(found, wanted[f"grad.{key}"], 1e-4, 1e-5, 10 * reference["grad_error_f32"][key], f"{name}: gradient of '{key}'")
-
-    after = tensors(run_of(name, adamw(name), reference["adamw_steps"]).weights)
-    noise = {key: wanted.get(f"adamw_noise.{key}", ()) for key in [*names, *states]}
-    for key in noise:
-        expect_tensor(after[f"rank0.{key}" if key in states else key], wanted[f"adamw.{key}"], 1e-4, 1e-5, 0, f"{name}: '{key}' after AdamW", noise[key])
-    for key in counts:
-        expect_equal(after[f"rank0.{key}"], (start[key][0] + reference["adamw_steps"],), f"{name}: '{key}'")
-    left_out, total = sum(map(sum, noise.values())), sum(len(start[key]) for key in noise)
-    expect(left_out < 0.2 * total, f"{name}: {left_out} of {total} elements are noise")
-    for key in frozen:
-        expect_equal(after[key], start[key], f"{name}: frozen '{key}'")
-
-    two = run_of(name, ["mesh.shard=2", *adamw(name)], 1).loss[0]
-    mean = sum(reference["initial_losses"][:2]) / 2
-    expect(abs(two - mean) <= 1e-5 * max(1, abs(mean)), f"{name}: two ranks, expected the loss {mean} but got {two}")
-
-
-def tensors_of_bytes(weights):
-    """As tensors(), with masks of bytes."""
-    header, data = split_safetensors(weights)
-    masks = {name: tuple(data[slice(*entry["data_offsets"])]) for name, entry in header.items() if name != "__metadata__" and entry["dtype"] == "U8"}
-    rest = {name: entry for name, entry in header.items() if name not in masks}
-    return {**tensors(join_safetensors(rest, data)), **masks}
+    model = imported(name)
+    check_training(EXPORT / name, model, model.with_suffix(".safetensors"))
 
 
 def expect_same_start(name, archive, data):

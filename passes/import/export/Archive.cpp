@@ -26,8 +26,8 @@ Result<nlohmann::json> exported::readProgramJson(const Pt2Archive &archive) {
   return value;
 }
 
-Status exported::inFile(const Pt2Archive &archive, const Status &status) {
-  Status named = inputError(concat(archive.path(), ": ", status.message()));
+Status exported::inFile(const std::string &file, const Status &status) {
+  Status named = inputError(concat(file, ": ", status.message()));
   for (const std::string &note : status.notes())
     named.addNote(note);
   return named;

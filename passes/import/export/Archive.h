@@ -11,7 +11,7 @@ namespace sluice::exported {
 Result<nlohmann::json> readProgramJson(const Pt2Archive &archive);
 
 /// The error with the file's name before its message.
-Status inFile(const Pt2Archive &archive, const Status &status);
+Status inFile(const std::string &file, const Status &status);
 
 /// The element type of a tensor that can be read, of complex numbers that of their parts; an error if a model has no
 /// values of it.

@@ -31,7 +31,7 @@ Status EntryImport::problems(const std::set<std::size_t> &blocking) const {
     const std::string count = problem.count > 1 ? concat(" (", problem.count, " times)") : "";
     const std::string text = concat(place, "'", printable(problem.op), "': ", problem.why, path, count);
     if (status.isOk())
-      status = inputError(concat(archive.path(), ": ", text));
+      status = inputError(concat(program.file, ": ", text));
     else
       status.addNote(text);
     if (!origin.source.empty())
@@ -73,7 +73,7 @@ Status EntryImport::finishInputs(func::FuncOp entry, std::optional<std::int64_t>
     if (!isOfData)
       continue;
     if (type.getRank() == 0 || (rows && type.getShape().front() != *rows))
-      return inputError(concat(archive.path(), ": input '", printable(name), "' has the shape [",
+      return inputError(concat(program.file, ": input '", printable(name), "' has the shape [",
                                formatShape(type.getShape()),
                                "], but the first dim of each input is the rows of the batch"));
     rows = type.getShape().front();
@@ -93,7 +93,7 @@ Status EntryImport::begin() {
       continue;
     const auto meta = program.graph.tensors.find(input.value);
     if (meta == program.graph.tensors.end())
-      return inputError(concat(archive.path(), ": input '", printable(input.name), "' is no tensor"));
+      return inputError(concat(program.file, ": input '", printable(input.name), "' is no tensor"));
     types.push_back(RankedTensorType::get(meta->second.sizes, elementTypeOf(builder, meta->second.type)));
     if (auto tokens = options.tokens.find(input.name); tokens != options.tokens.end()) {
       if (isFloat(meta->second.type))
@@ -146,9 +146,9 @@ Status EntryImport::finish(ExportReport &report) {
   if (!blocking.empty())
     return problems(blocking);
   if (!value)
-    return inputError(concat(archive.path(), ": output '", printable(loss), "' is no result of the program"));
+    return inputError(concat(program.file, ": output '", printable(loss), "' is no result of the program"));
   if (value.constant)
-    return inputError(concat(archive.path(), ": the loss depends on no input and no parameter"));
+    return inputError(concat(program.file, ": the loss depends on no input and no parameter"));
   llvm::SmallVector<Value> results;
   llvm::erase_if(outputs, [&](const OutputSpec &output) {
     std::set<std::size_t> missing;
@@ -187,16 +187,16 @@ Status EntryImport::finish(ExportReport &report) {
 Status EntryImport::run(bool hasOutputs, std::optional<std::int64_t> &rows, ExportReport &report) {
   Result<std::string> found = findLoss(program, options.loss);
   if (!found.isOk())
-    return inFile(archive, found.status());
+    return inFile(program.file, found.status());
   loss = std::move(*found);
   if (hasOutputs) {
     Result<std::vector<OutputSpec>> others = findOtherOutputs(program, loss, options.outputs);
     if (!others.isOk())
-      return inFile(archive, others.status());
+      return inFile(program.file, others.status());
     outputs = std::move(*others);
   }
   SLUICE_RETURN_IF_ERROR(begin());
-  SLUICE_RETURN_IF_ERROR(parameters.bind(builder, program, archive, graphImport, scope));
+  SLUICE_RETURN_IF_ERROR(parameters.bind(builder, program, graphImport, scope));
   graphImport.run(program.graph, scope);
   SLUICE_RETURN_IF_ERROR(finish(report));
   // The entry points of outputs follow the function.
@@ -204,7 +204,7 @@ Status EntryImport::run(bool hasOutputs, std::optional<std::int64_t> &rows, Expo
     auto entry = cast<func::FuncOp>(op);
     recognize(entry, graphImport);
     if (const Status status = placeConstants(entry, graphImport); !status.isOk())
-      return inFile(archive, status);
+      return inFile(program.file, status);
     IRRewriter rewriter(module.getContext());
     (void)runRegionDCE(rewriter, entry->getRegions());
     SLUICE_RETURN_IF_ERROR(finishInputs(entry, rows));

@@ -13,9 +13,9 @@ namespace sluice::exported {
 class EntryImport {
 public:
   /// All outlive the import.
-  EntryImport(mlir::ModuleOp module, Parameters &parameters, const Pt2Archive &archive, const Program &program,
-              const ExportOptions &options, EntryKind kind)
-      : module(module), parameters(parameters), archive(archive), program(program), options(options), kind(kind),
+  EntryImport(mlir::ModuleOp module, Parameters &parameters, const Program &program, const ExportOptions &options,
+              EntryKind kind)
+      : module(module), parameters(parameters), program(program), options(options), kind(kind),
         builder(module.getLoc(), module.getContext()), graphImport(builder, options.dropout) {}
 
   /// `hasOutputs`: outputs other than the loss get entry points. `rows`: of the micro-batch, which all entry points
@@ -27,7 +27,6 @@ public:
 private:
   mlir::ModuleOp module;
   Parameters &parameters;
-  const Pt2Archive &archive;
   const Program &program;
   const ExportOptions &options;
   EntryKind kind;

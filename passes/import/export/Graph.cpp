@@ -409,6 +409,7 @@ Result<Program> exported::readProgram(const nlohmann::json &model, const SymbolV
   if (!graph || !getObject(module, "signature"))
     return inputError(concat(file, ": program without 'graph_module.graph' or its 'signature'"));
   Program program;
+  program.file = file;
   program.torchVersion = getString(&model, "torch_version").value_or("").str();
   Result<SymbolValues> symbols = bindSymbols(model, given, batch);
   if (!symbols.isOk())

@@ -41,6 +41,7 @@ struct TensorMeta {
   std::int64_t offset = 0;
 };
 
+class Constant;
 struct Graph;
 
 struct Argument {
@@ -87,6 +88,8 @@ struct Node {
   std::vector<std::string> outputs;
   /// Its results are sizes, whose values the program states.
   bool givesSizes = false;
+  /// The op in the user's file; empty: the target.
+  std::string spelling;
   /// Why it is not supported, if that is known, and what the user may do.
   std::string problem, remedy;
   Origin origin;
@@ -108,6 +111,10 @@ struct InputSpec {
   std::string value;
   /// Of the parameter, buffer or constant: its qualified name; of a user input, the name of forward's argument.
   std::string name;
+  /// Of a parameter: no gradient.
+  bool isFrozen = false;
+  /// The value of a constant or of a buffer that is no state.
+  std::shared_ptr<const Constant> constant;
 };
 
 struct OutputSpec {
@@ -117,6 +124,8 @@ struct OutputSpec {
 };
 
 struct Program {
+  /// For messages.
+  std::string file;
   Graph graph;
   std::vector<InputSpec> inputs;
   /// Those of the user; results that are written back to buffers are not among them.

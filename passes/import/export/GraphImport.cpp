@@ -112,8 +112,9 @@ llvm::StringMap<exported::Tensor> GraphImport::operandsOf(const Node &node, Scop
 }
 
 std::size_t GraphImport::addProblem(const Node &node, std::string why, std::string remedy) {
-  const std::string op =
-      llvm::StringRef(node.target).starts_with("aten.") ? node.target : concat("torch.ops.", node.target);
+  const std::string op = !node.spelling.empty()                              ? node.spelling
+                         : llvm::StringRef(node.target).starts_with("aten.") ? node.target
+                                                                             : concat("torch.ops.", node.target);
   for (auto [index, problem] : llvm::enumerate(found))
     if (problem.op == op && problem.why == why && problem.origin.file == node.origin.file &&
         problem.origin.line == node.origin.line) {

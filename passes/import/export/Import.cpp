@@ -53,18 +53,20 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   Builder builder(context);
   module->setAttr(model::nameName, builder.getStringAttr(llvm::sys::path::stem(path)));
   SLUICE_ASSIGN_OR_RETURN(const Additions additions, readAdditions(archive));
-  SLUICE_ASSIGN_OR_RETURN(const Program program, readProgramOf(archive, options, additions));
+  SLUICE_ASSIGN_OR_RETURN(Program program, readProgramOf(archive, options, additions));
   Parameters parameters(module);
   SLUICE_RETURN_IF_ERROR(parameters.findTies(program, archive, additions.ties));
   SLUICE_RETURN_IF_ERROR(parameters.findStates(program, archive));
+  SLUICE_RETURN_IF_ERROR(parameters.readStored(program, archive));
   std::optional<std::int64_t> rows;
-  EntryImport training(module, parameters, archive, program, options, EntryKind::train);
+  EntryImport training(module, parameters, program, options, EntryKind::train);
   SLUICE_RETURN_IF_ERROR(training.run(!options.trainOnly && !hasEvaluation, rows, report));
   if (hasEvaluation && !options.trainOnly) {
     SLUICE_ASSIGN_OR_RETURN(const Pt2Archive other,
                             Pt2Archive::open(path, StatusCode::input, std::string_view(evaluated)));
-    SLUICE_ASSIGN_OR_RETURN(const Program evaluation, readProgramOf(other, options, additions));
-    EntryImport evaluating(module, parameters, other, evaluation, options, EntryKind::eval);
+    SLUICE_ASSIGN_OR_RETURN(Program evaluation, readProgramOf(other, options, additions));
+    SLUICE_RETURN_IF_ERROR(parameters.readStored(evaluation, other));
+    EntryImport evaluating(module, parameters, evaluation, options, EntryKind::eval);
     if (Status status = evaluating.run(true, rows, report); !status.isOk())
       return std::move(status).withNote("this is about the program 'eval' of the archive");
   }
@@ -74,7 +76,7 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
     report.warnings.push_back(concat("parameter '", printable(name), "' is not used by the loss: it is left out"));
   if (options.initialize)
     if (const Status status = initializeByModule(module, program.graph); !status.isOk())
-      return inFile(archive, status);
+      return inFile(archive.path(), status);
   const Modules modules(program.graph, options.blocks);
   for (const std::string &glob : modules.unmatched)
     report.warnings.push_back(concat("--blocks ", printable(glob), " matches no module"));

@@ -95,7 +95,26 @@ Status Parameters::findStates(const Program &program, const Pt2Archive &archive)
   return Status::ok();
 }
 
-Result<Value> Parameters::read(ImplicitLocOpBuilder &builder, const Pt2Archive &archive, const std::string &name,
+Status Parameters::readStored(Program &program, const Pt2Archive &archive) const {
+  for (InputSpec &input : program.inputs) {
+    const auto found = program.graph.tensors.find(input.value);
+    if (input.kind == InputSpec::Kind::user || found == program.graph.tensors.end())
+      continue;
+    const TensorMeta &meta = found->second;
+    SLUICE_ASSIGN_OR_RETURN(const Pt2Tensor *stored, findStored(archive, input.name, meta));
+    if (input.kind == InputSpec::Kind::parameter) {
+      input.isFrozen = !stored->requiresGradient;
+    } else if (!isState(input.name)) {
+      Result<std::vector<double>> values = readNumbers(archive, *stored);
+      if (!values.isOk())
+        return values.takeStatus();
+      input.constant = makeDense(std::move(*values), meta.sizes, meta.type);
+    }
+  }
+  return Status::ok();
+}
+
+Result<Value> Parameters::read(ImplicitLocOpBuilder &builder, const Program &program, const std::string &name,
                                const TensorMeta &meta, bool isFrozen) {
   const auto type = RankedTensorType::get(meta.sizes, elementTypeOf(builder, meta.type));
   auto parameter = module.lookupSymbol<model::ParameterOp>(name);
@@ -117,20 +136,19 @@ Result<Value> Parameters::read(ImplicitLocOpBuilder &builder, const Pt2Archive &
       parameter.setAliasesAttr(builder.getStrArrayAttr(aliases));
   }
   if (parameter.getType() != type)
-    return inputError(
-        concat(archive.path(), ": '", printable(name), "' has another type than in the training program"));
+    return inputError(concat(program.file, ": '", printable(name), "' has another type than in the training program"));
   return Value(model::ReadOp::create(builder, type, FlatSymbolRefAttr::get(parameter.getSymNameAttr()), StringAttr()));
 }
 
-Status Parameters::bind(ImplicitLocOpBuilder &builder, const Program &program, const Pt2Archive &archive,
-                        GraphImport &graphImport, GraphImport::Scope &scope) {
+Status Parameters::bind(ImplicitLocOpBuilder &builder, const Program &program, GraphImport &graphImport,
+                        GraphImport::Scope &scope) {
   std::map<std::string, std::shared_ptr<Storage>> shared;
   for (const InputSpec &input : program.inputs) {
     if (input.kind == InputSpec::Kind::user)
       continue;
     const auto found = program.graph.tensors.find(input.value);
     if (found == program.graph.tensors.end())
-      return inputError(concat(archive.path(), ": '", printable(input.name), "' has no type"));
+      return inputError(concat(program.file, ": '", printable(input.name), "' has no type"));
     const TensorMeta &meta = found->second;
     auto storage = std::make_shared<Storage>();
     storage->name = input.name;
@@ -138,28 +156,23 @@ Status Parameters::bind(ImplicitLocOpBuilder &builder, const Program &program, c
       const auto tied = ties.find(input.name);
       const std::string &name = tied == ties.end() ? input.name : tied->second;
       if (meta.type != ScalarType::f32 && meta.type != ScalarType::f64)
-        return inputError(concat(archive.path(), ": parameter '", printable(input.name), "' has the type ",
+        return inputError(concat(program.file, ": parameter '", printable(input.name), "' has the type ",
                                  nameOf(meta.type).str(), ", expected float32"))
             .withNote("call .float() before torch.export.export, and set precision.compute in the recipe");
       std::shared_ptr<Storage> &first = shared[name];
       if (!first) {
         storage->kind = Storage::Kind::parameter;
-        SLUICE_ASSIGN_OR_RETURN(const Pt2Tensor *stored, findStored(archive, name, meta));
-        SLUICE_ASSIGN_OR_RETURN(storage->value.value, read(builder, archive, name, meta, !stored->requiresGradient));
+        SLUICE_ASSIGN_OR_RETURN(storage->value.value, read(builder, program, name, meta, input.isFrozen));
         first = std::move(storage);
       }
       graphImport.bind(scope, input.value, first);
       continue;
     }
     storage->kind = Storage::Kind::buffer;
-    SLUICE_ASSIGN_OR_RETURN(const Pt2Tensor *stored, findStored(archive, input.name, meta));
     if (isState(input.name)) {
-      SLUICE_ASSIGN_OR_RETURN(storage->value.value, read(builder, archive, input.name, meta, false));
+      SLUICE_ASSIGN_OR_RETURN(storage->value.value, read(builder, program, input.name, meta, false));
     } else {
-      Result<std::vector<double>> values = readNumbers(archive, *stored);
-      if (!values.isOk())
-        return values.takeStatus();
-      storage->value.constant = makeDense(std::move(*values), meta.sizes, meta.type);
+      storage->value.constant = input.constant;
     }
     graphImport.bind(scope, input.value, std::move(storage));
   }

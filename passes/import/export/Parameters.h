@@ -20,12 +20,14 @@ public:
                   const std::vector<std::vector<std::string>> &stated);
   /// The buffers that the program writes become states.
   Status findStates(const Program &program, const Pt2Archive &archive);
+  /// Sets what the archive stores for the inputs of the program: which parameters are frozen, and the constants.
+  Status readStored(Program &program, const Pt2Archive &archive) const;
   bool isState(llvm::StringRef name) const { return states.contains(name.str()); }
 
   /// Gives each parameter, buffer and constant of the program its value: a parameter or state that is read, at the
   /// builder's place, or a constant. Declares those that are new.
-  Status bind(mlir::ImplicitLocOpBuilder &builder, const Program &program, const Pt2Archive &archive,
-              GraphImport &graphImport, GraphImport::Scope &scope);
+  Status bind(mlir::ImplicitLocOpBuilder &builder, const Program &program, GraphImport &graphImport,
+              GraphImport::Scope &scope);
 
   /// Names of those that no entry point reads, which are removed.
   std::vector<std::string> removeUnused();
@@ -39,7 +41,7 @@ private:
   mlir::Operation *last = nullptr;
 
   /// The value of a parameter or state.
-  Result<mlir::Value> read(mlir::ImplicitLocOpBuilder &builder, const Pt2Archive &archive, const std::string &name,
+  Result<mlir::Value> read(mlir::ImplicitLocOpBuilder &builder, const Program &program, const std::string &name,
                            const TensorMeta &meta, bool isFrozen);
 };
 

@@ -44,7 +44,7 @@ TEST(CapiCompiler, BadModelsAreErrorsWithTheirPlace) {
   expectError(import("hf", config, R"({"batch": 1, "sequence": 8, "dropout": 1})"), 2, "'dropout', expected a number");
   expectError(import("hf", config, R"({"batch": 1, "sequence": 2000000000})"), 2, "'sequence', expected at most");
   expectError(import("onnx", config, nullptr), 2,
-              "kind of model 'onnx', expected auto or one of mlir, hf, export, zoo");
+              "kind of model 'onnx', expected auto or one of mlir, hf, export, stablehlo, zoo");
   expectError(import("auto", folder.path("m.bin"), nullptr), 2, "the suffix names no kind of model");
   expectError(import("mlir", folder.path("none.mlir"), nullptr), 1, "cannot read the model");
   const std::string broken = folder.write("broken.mlir", "module {\n  func.func @f( {\n}\n");

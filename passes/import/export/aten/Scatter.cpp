@@ -239,9 +239,14 @@ void indexPut(Call &call) {
   Sizes table = {rows}, updates(Call::shapeOf(linear)), flat = {count};
   table.append(rest), updates.append(rest), flat.append(rest);
   Value given = call.reshape(call.broadcast(call.cast(values, elementOf(self)), updates), flat);
-  call.set(
-      call.reshape(put(call, call.reshape(self, table), call.reshape(linear, {count}), given, call.flag("accumulate")),
-                   call.result().sizes));
+  Value each = call.reshape(linear, {count});
+  const bool adds = call.flag("accumulate");
+  // A sum on zeros is the sum.
+  const ConstantPtr before = call.tensor("self").constant;
+  Value written = adds && before && before->splat() == 0 && isFloatValue(self)
+                      ? call.make<model::ScatterAddOp>({given, each}, {}, call.typeLike(self, table))
+                      : put(call, call.reshape(self, table), each, given, adds);
+  call.set(call.reshape(written, call.result().sizes));
 }
 
 /// Elements of the dim, where self and indices broadcast in the other dims.
