@@ -142,6 +142,8 @@ class Model_F64In<string condition, string text> : ConfinedAttr<F64Attr, [AttrCo
     "whose value is " # text>]>;
 def Model_PositiveF64 : Model_F64In<"std::isfinite(value) && value > 0", "a finite number above 0">;
 def Model_Fraction : Model_F64In<"value >= 0 && value <= 1", "0 to 1">;
+/// The number of an op among those that draw random numbers in a step.
+def Model_RandomKey : ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<4294967295>]>;
 /// The exponent of a norm; infinite for the largest absolute value.
 def Model_NormExponent : Model_F64In<"value > 0", "above 0">;
 

@@ -204,16 +204,19 @@ Value ModelBuilder::capped(Value x, double cap) {
 
 Value ModelBuilder::attend(Value q, Value k, Value v, double scale, AttentionMask mask, double dropoutRate,
                            double cap) {
-  if (cap != 0 || (row && dropoutRate != 0))
+  if (cap != 0)
     return attendByParts(q, k, v, scale, mask, dropoutRate, cap);
-  return model::AttentionOp::create(builder, q, k, v, /*mask_and_bias=*/ValueRange(), builder.getF64FloatAttr(scale),
-                                    mask.causal ? builder.getUnitAttr() : UnitAttr(),
+  const bool drops = row && dropoutRate != 0;
+  return model::AttentionOp::create(builder, q, k, v, drops ? ValueRange{seed, step, row} : ValueRange(),
+                                    builder.getF64FloatAttr(scale), mask.causal ? builder.getUnitAttr() : UnitAttr(),
                                     mask.window > 0 ? builder.getI64IntegerAttr(mask.window) : IntegerAttr(),
-                                    /*masked=*/UnitAttr(), /*biased=*/UnitAttr())
+                                    /*masked=*/UnitAttr(), /*biased=*/UnitAttr(),
+                                    drops ? builder.getF64FloatAttr(dropoutRate) : FloatAttr(),
+                                    drops ? builder.getI64IntegerAttr(nextKey++) : IntegerAttr())
       .getOut();
 }
 
-/// As separate ops: model.attention has no dropout and no cap.
+/// As separate ops: model.attention has no cap.
 Value ModelBuilder::attendByParts(Value q, Value k, Value v, double scale, AttentionMask mask, double dropoutRate,
                                   double cap) {
   std::int64_t queries = shapeOf(q)[1], heads = shapeOf(q)[2], size = shapeOf(q)[3], keys = shapeOf(k)[1],

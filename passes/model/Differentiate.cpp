@@ -8,6 +8,7 @@
 #include "passes/recipe/RecipeAttr.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <optional>
 
@@ -247,6 +248,7 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
     if (failed(recipe))
       return signalPassFailure();
     std::optional<ModelUnits> units;
+    llvm::SmallVector<func::FuncOp> trained;
     if (recipe->precision.reduce.table)
       units.emplace(getOperation(), recipe->sharding);
     for (func::FuncOp function : entryFunctions(getOperation())) {
@@ -262,13 +264,36 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
       TrainDerivative derivative(function, *recipe, units ? &*units : nullptr);
       if (failed(derivative.run()))
         return signalPassFailure();
+      trained.push_back(function);
     }
+    freezeStopped(trained);
     getOperation().walk([](VjpOpInterface op) {
       if (!op.stopsGradient())
         return;
       op->replaceAllUsesWith(op->getOperands());
       op->erase();
     });
+  }
+
+  /// Freezes the parameters that a train function reads and that get no gradient, because the loss does not depend on
+  /// them or depends on them only through values whose derivative is stopped.
+  void freezeStopped(llvm::ArrayRef<func::FuncOp> trained) {
+    llvm::StringSet<> read, withGradient;
+    for (func::FuncOp function : trained)
+      function.walk([&](Operation *op) {
+        if (auto own = dyn_cast<model::ReadOp>(op); own && !own.getState())
+          read.insert(own.getParameter());
+        else if (auto gradient = dyn_cast<model::GradientOp>(op))
+          withGradient.insert(gradient.getParameter());
+      });
+    for (auto parameter : getOperation().getOps<model::ParameterOp>()) {
+      llvm::StringRef name = parameter.getSymName();
+      if (parameter.getFrozen() || parameter.isState() || !read.contains(name) || withGradient.contains(name))
+        continue;
+      parameter.setFrozen(true);
+      parameter.emitRemark() << "'" << name << "' gets no gradient: the loss depends on it only through values whose "
+                             << "derivative is stopped, or not at all; it is frozen";
+    }
   }
 
   /// An evaluation returns the mean of its loss over the ranks, and the mean of its count, by which the losses of

@@ -27,11 +27,13 @@ Value initialValue(OpBuilder &builder, model::ParameterOp parameter, Type type, 
   }
   auto constant = [&](const APFloat &value) -> Value { return model::ConstantOp::create(builder, loc, type, value); };
   if (init == InitializerKind::normal)
-    return model::RandomNormalOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key), parameter.getAAttr(),
-                                         parameter.getBAttr(), zeros);
+    return model::RandomNormalOp::create(builder, loc, type, seed, /*step_and_row=*/ValueRange(),
+                                         builder.getI64IntegerAttr(key), parameter.getAAttr(), parameter.getBAttr(),
+                                         zeros);
   if (init == InitializerKind::uniform)
-    return model::RandomUniformOp::create(builder, loc, type, seed, builder.getI64IntegerAttr(key),
-                                          parameter.getAAttr(), parameter.getBAttr(), zeros);
+    return model::RandomUniformOp::create(builder, loc, type, seed, /*step_and_row=*/ValueRange(),
+                                          builder.getI64IntegerAttr(key), parameter.getAAttr(), parameter.getBAttr(),
+                                          zeros);
   if (init == InitializerKind::constant)
     return constant(parameter.getA());
   return constant(APFloat(init == InitializerKind::ones ? 1.0 : 0.0));

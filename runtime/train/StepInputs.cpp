@@ -19,15 +19,16 @@ Result<StepInputs> StepInputs::make(const Ranks &ranks, const plan::EntryT &entr
       return refusedError(fmt::format("input '{}' of entry point '{}', expected a scalar of the step but got shape {}",
                                       port->name, entry.name, formatShape(port->view->shape)))
           .withNote("rename the input of the model");
-  // Rows of a dropout are numbered even if the model has no data.
+  // Random numbers are those of a rank and a micro-batch even if the model has no data, each of which counts as a row.
   for (int rank = 0; rank < ranks.size(); ++rank)
     inputs.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), plan.data_axes));
   inputs.dataOrder.ranks = groupSize(plan, plan.data_axes);
-  if (inputs.ports.empty())
-    return inputs;
-  const plan::PortT &first = *inputs.ports.front();
-  inputs.dataOrder.rows = first.view->shape.empty() ? 1 : static_cast<std::uint64_t>(first.view->shape[0]);
-  inputs.dataOrder.microbatches = first.per_repetition && !entry.sections.empty() ? entry.sections[0]->repeat : 1;
+  const plan::PortT *repeated =
+      inputs.ports.empty() ? findInput(entry, plan::PortRole::row) : inputs.ports.front();
+  if (repeated && repeated->per_repetition && !entry.sections.empty())
+    inputs.dataOrder.microbatches = entry.sections[0]->repeat;
+  if (!inputs.ports.empty() && !inputs.ports.front()->view->shape.empty())
+    inputs.dataOrder.rows = static_cast<std::uint64_t>(inputs.ports.front()->view->shape[0]);
   return inputs;
 }
 

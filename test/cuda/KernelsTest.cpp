@@ -287,6 +287,43 @@ TEST_F(CudaAttention, OfMasksAndBiases) {
       }
 }
 
+TEST_F(CudaAttention, WithDropout) {
+  for (const Heads &c : {Heads{2, 9, 35, 4, 2, 8}, Heads{1, 40, 40, 1, 1, 130}})
+    for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+      for (bool isBiased : {false, true}) {
+        const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+        std::vector<Attributes::Item> attributes = {number("scale", 0.3), integer("causal", !isBiased),
+                                                    integer("biased", isBiased), number("dropout", 0.3),
+                                                    integer("key", 6)};
+        Tensor query = Tensor(dtype, q).normal(25), key = Tensor(dtype, k).normal(26),
+               value = Tensor(dtype, k).normal(27), out(dtype, q),
+               lse(statisticsOf(dtype), {c.batch, c.heads, c.queries});
+        // The second shard of the heads.
+        lse.operand.origin[1] = c.heads;
+        lse.operand.global[1] = 3 * c.heads;
+        const Shape bias = {1, c.heads, c.queries, c.keys};
+        std::vector<Tensor> inputs = {query, key, value};
+        if (isBiased)
+          inputs.push_back(randomBias(dtype, bias, 51));
+        for (double drawnBy : {42, 3, 12})
+          inputs.push_back(scalar(DType::i64, drawnBy));
+        const std::string what = std::string(dtypeName(dtype)) + " of " + std::to_string(c.size);
+        compare({"attention", {}, 1, attributes}, inputs, {out, lse}, 400, what);
+        std::vector<Tensor *> all;
+        for (Tensor &input : inputs)
+          all.push_back(&input);
+        mustRun({"attention", KernelFlavour::reference, 1, attributes}, all, {&out, &lse});
+        std::vector<Tensor> gradInputs = {Tensor(dtype, q).normal(28), query, key, value, out, lse},
+                            gradients = {Tensor(dtype, q), Tensor(dtype, k), Tensor(dtype, k)};
+        gradInputs.insert(gradInputs.end(), inputs.begin() + 3, inputs.end());
+        if (isBiased) {
+          attributes.push_back(integer("bias_grad", 1));
+          gradients.push_back(Tensor(dtype, bias));
+        }
+        compare({"attention_grad", {}, 1, attributes}, gradInputs, gradients, 1600, what);
+      }
+}
+
 TEST_F(CudaAttention, OnPlainCores) {
   for (const Heads &c : {Heads{2, 7, 7, 3, 3, 5}, Heads{1, 50, 50, 4, 2, 33}, Heads{1, 20, 70, 2, 1, 8},
                          Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}, Heads{1, 9, 9, 0, 1, 8}})
@@ -334,6 +371,8 @@ TEST_F(CudaKernels, RandomNumbersAndDropout) {
     compare(
         {"random_uniform", {}, 1, {integer("key", 78), number("low", -1), number("high", 3), list("zeros", {1, 9})}},
         {seed}, {y}, 1, "");
+    for (const char *kernel : {"random_normal", "random_uniform"})
+      compare({kernel, {}, 1, {integer("key", 79)}}, {seed, scalar(DType::i64, 3), scalar(DType::i64, 12)}, {y}, 1, "");
     compare({"dropout", {}, 1, {number("rate", 0.3), integer("key", 5)}},
             {Tensor(dtype, {5, 7}).normal(1), seed, scalar(DType::i64, 3), scalar(DType::i64, 12)},
             {Tensor(dtype, {5, 7})}, 1, "");

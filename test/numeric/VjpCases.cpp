@@ -91,6 +91,31 @@ VjpCase attention(const std::string &name, std::int64_t heads, std::int64_t grou
           true};
 }
 
+/// Seed, step and row, which fix a mask.
+void addRandomSource(Function &f, TensorMap &inputs, std::vector<std::string> &operands) {
+  for (auto [name, value] : {std::pair("seed", 5.0), {"step", 2.0}, {"row", 8.0}}) {
+    inputs[name] = {"i64", {}, {value}};
+    operands.push_back(f.input(name, {}, "i64"));
+  }
+}
+
+VjpCase attentionWithDropout(const std::string &name, const std::string &attributes, bool isBiased) {
+  std::vector<std::string> names{"q", "k", "v"};
+  if (isBiased)
+    names.push_back("bias");
+  return {name,
+          [=](Function &f, TensorMap &inputs) {
+            std::vector<std::string> operands{given(f, inputs, "q", {2, 4, 4, 3}), given(f, inputs, "k", {2, 4, 2, 3}),
+                                              given(f, inputs, "v", {2, 4, 2, 3})};
+            if (isBiased)
+              operands.push_back(given(f, inputs, "bias", {1, 4, 4, 4}));
+            addRandomSource(f, inputs, operands);
+            f.output("out", f.ops("attention", operands, attributes,
+                                  {tensorType({2, 4, 4, 3}, "f64"), tensorType({2, 4, 4}, "f64")})[0]);
+          },
+          names, true};
+}
+
 /// Under a bias and, if `isMasked`, under a mask that hides all keys of the first row of the batch.
 VjpCase biasedAttention(const std::string &name, std::vector<std::int64_t> bias, bool isMasked,
                         const std::string &attributes) {
@@ -216,6 +241,8 @@ std::vector<VjpCase> vjpCases() {
       biasedAttention("attention_bias", {1, 4, 4, 4}, false, "{scale = 0.7, biased}"),
       biasedAttention("attention_bias_of_keys", {2, 1, 1, 4}, true, "{scale = 0.7, biased, masked}"),
       biasedAttention("attention_bias_causal", {1, 1, 4, 4}, true, "{scale = 0.7, biased, causal, masked}"),
+      attentionWithDropout("attention_dropout", "{scale = 0.7, causal, dropout = 0.4, key = 1 : i64}", false),
+      attentionWithDropout("attention_dropout_bias", "{scale = 0.7, biased, dropout = 0.4, key = 1 : i64}", true),
       unary("sin", 3, 0),
       unary("cos", 3, 0)};
   const std::pair<const char *, const char *> ropes[] = {
@@ -356,10 +383,7 @@ std::vector<VjpCase> vjpCases() {
                   [](Function &f, TensorMap &inputs) {
                     std::string x = given(f, inputs, "x", {4, 5});
                     std::vector<std::string> operands = {x};
-                    for (auto [name, value] : {std::pair("seed", 5.0), {"step", 2.0}, {"row", 8.0}}) {
-                      inputs[name] = {"i64", {}, {value}};
-                      operands.push_back(f.input(name, {}, "i64"));
-                    }
+                    addRandomSource(f, inputs, operands);
                     f.output("y", f.op("dropout", operands, "{key = 1 : i64, rate = 0.4 : f64}", "tensor<4x5xf64>"));
                   },
                   {"x"}});

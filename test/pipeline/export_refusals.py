@@ -328,6 +328,11 @@ def arguments_that_are_not_supported():
     refuse_op("diff.default", "a difference of a scalar", sizes=[], self=lambda archive, y: archive.op("mean.default", [], self=y))
     refuse_op("diff.default", "a difference of no elements", sizes=[0], self=lambda archive, y: archive.op("slice.Tensor", [0], self=viewed(8)(archive, y), dim=0, end=0))
     refuse_op("bernoulli.p", "random zeros only", self=y_of, p=0.0)
+    refuse_op("randint.low", "a range of random integers of no or of more than 2^20 numbers", sizes=[4], kind=I64, low=3, high=3, size=[4])
+    refuse_op("randint_like.default", "a range of random integers of no or of more than 2^20 numbers", self=y_of, high=2**20 + 1)
+    refuse_op("rand.default", "random numbers of this element type", sizes=[4], kind=I64, size=[4])
+    refuse_op("mvlgamma.default", "mvlgamma of a dimension that is not 1 to 64", self=y_of, p=0)
+    refuse_op("polygamma.default", "polygamma of an order above 0", self=y_of, n=1)
     refuse_op("pad.default", "argument 'pad' is no list of pairs", self=y_of, pad=[1])
     refuse_op("repeat.default", "argument 'repeats' has fewer numbers than the tensor dims", self=y_of, repeats=[2])
     refuse_op("amax.default", "a reduction of integers", "cast them to float32 before", sizes=[], kind=I64, self=ones([4], I64), dim=[0])
@@ -338,7 +343,7 @@ def arguments_that_are_not_supported():
     refuse_op("embedding.default", "embedding with 'sparse' or 'scale_grad_by_freq'", "leave the argument out", sizes=[4, 2], weight=y_of,
               indices=ones([4], I64), sparse=True)
     scalar = lambda archive, y: archive.op("mean.default", [], self=y)
-    refuse_op("rot90.default", "it exchanges dims that the tensor has not", self=y_of, k=3, dims=[0, 5])
+    refuse_op("rot90.default", "it exchanges dims 0 and 5 of a tensor of rank 2", self=y_of, k=3, dims=[0, 5])
     refuse_op("slice.Tensor", "it takes a part of a scalar", sizes=[], self=scalar, dim=0)
     refuse_op("stack.default", "stack of no dim", sizes=[], tensors=lambda archive, y: [scalar(archive, y)])
     refuse_op("select.int", "it takes a part of a scalar", sizes=[], self=scalar, dim=0, index=0)
@@ -628,7 +633,7 @@ def element_types():
 
 @test
 def remedies():
-    for op, remedy in (("erfc.default", "write 1 - torch.erf(x)"), ("randn_like.default", "pass the numbers as an input"), ("normal_.default", "pass the numbers as an input"),
+    for op, remedy in (
                        ("feature_dropout.default", "use torch.nn.functional.dropout"), ("masked_select.default", "use torch.where, which keeps the number of elements"),
                        ("conv3d.default", "use conv2d on slices of the depth"), ("index_reduce.default", "use torch.Tensor.index_add"), ("histc.default", "compute it outside of the module"),
                        ("embedding_bag.default", "use torch.nn.functional.embedding and a sum or mean"), ("to_sparse.default", "use a dense tensor")):

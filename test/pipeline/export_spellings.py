@@ -120,6 +120,18 @@ def regions_without_gradient():
     expect(full.loss[0] == stopped.loss[0] and full.norm[0] != stopped.norm[0], "the region has no effect on gradients")
 
 
+@test
+def parameters_without_gradient():
+    """A weight that the loss depends on only without gradient is not trained, as torch leaves a parameter without grad alone."""
+    def build(archive, y):
+        target = archive.op("linear.default", [ROWS, SIZE], input=Value("x"), weight=archive.parameter("teacher", [SIZE, SIZE], [0.01 * (i % 5) for i in range(SIZE * SIZE)]))
+        return archive.op("mul.Tensor", [ROWS, SIZE], self=y, other=archive.op("detach.default", [ROWS, SIZE], self=target))
+    done = described_and_trained("teacher", with_layer(build))[1]
+    held = tensors(done.weights)
+    expect(all(abs(a - 0.01 * (i % 5)) < 1e-9 for i, a in enumerate(held["teacher"])), "the weight without gradient changed")
+    expect(any(abs(a - 0.01 * (i + 1)) > 1e-6 for i, a in enumerate(held["w"])), "the other weight did not change")
+
+
 def averaged(regions):
     """A buffer that follows the mean of y in two steps, each in a region under torch.no_grad(), or both in one."""
     archive = Archive()
@@ -287,6 +299,33 @@ def constants_of_more_than_a_mebibyte():
     done = try_run("sluice-import", "export", archive.save(SCRATCH / "large.pt2"), "-o", SCRATCH / "large.mlir")
     expect(done.returncode == 1 and "constants of more than 1048576 bytes, up to one of shape " in done.stderr
            and "make it a parameter of the module with requires_grad=False" in done.stderr, done.stderr)
+
+
+@test
+def tables_of_relative_positions():
+    """Tables [i, j] of integers that depend on j - i are the values of the diagonals."""
+    length = 512
+    archive = Archive()
+    x = archive.input("x", [2, length])
+    row = archive.op("unsqueeze.default", [1, length], I64, self=archive.op("arange.default", [length], I64, end=length), dim=0)
+    column = archive.op("unsqueeze.default", [length, 1], I64, self=archive.op("arange.default", [length], I64, end=length), dim=1)
+    far = archive.op("clamp.default", [length, length], I64, self=archive.op("sub.Tensor", [length, length], I64, self=row, other=column), min=-3, max=4)
+    table = archive.op("add.Tensor", [length, length], I64, self=far, other=3)
+    values = [0.5, -1.0, 2.0, 0.25, 1.5, -0.5, 3.0, 1.0]
+    bias = archive.op("embedding.default", [length, length, 1], weight=archive.parameter("w", [8, 1], values), indices=table)
+    bias = archive.op("view.default", [length, length], self=bias, size=[length, length])
+    y = archive.op("matmul.default", [2, length], self=x, other=bias)
+    archive.output(archive.op("mean.default", [], self=archive.op("mul.Tensor", [2, length], self=y, other=y)))
+    path, model = archive.save(SCRATCH / "relative.pt2"), SCRATCH / "relative.mlir"
+    found = json.loads(run("sluice-import", "export", path, "-o", model, "--weights", model.with_suffix(".safetensors"), "--json").stdout)
+    expect_equal(found["constants"], {"count": 1, "bytes": 8 * (2 * length - 1)}, "constants")
+    plan = Plan(model, ["optimizer.lr=0"]).check()
+    data = SCRATCH / "relative-x.safetensors"
+    one = [0.0] * (2 * length)
+    one[5] = one[length + 300] = 1.0
+    data.write_bytes(join_safetensors({"x": {"dtype": "F32", "shape": [2, length], "data_offsets": [0, 8 * length]}}, struct.pack(f"<{2 * length}f", *one)))
+    wanted = sum(values[max(-3, min(4, j - i)) + 3] ** 2 for i in (5, 300) for j in range(length)) / (2 * length)
+    expect_near(train(plan, "--init", model.with_suffix(".safetensors"), data=data, steps=1).loss, [wanted], 1e-6, "the loss")
 
 
 C64, PAIRS = 10, SIZE // 2

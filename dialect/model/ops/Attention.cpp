@@ -55,14 +55,29 @@ static LogicalResult verifyHeads(Operation *op, Value q, Value k, bool causal, s
 }
 
 /// The mask and the bias of an op; null if it has none.
-template <typename OpT> static Value maskOf(OpT op) { return op.getMasked() ? op.getMaskAndBias().front() : Value(); }
-template <typename OpT> static Value biasOf(OpT op) { return op.getBiased() ? op.getMaskAndBias().back() : Value(); }
+template <typename OpT> static Value maskOf(OpT op) { return op.getMasked() ? op.getOptions().front() : Value(); }
+template <typename OpT> static Value biasOf(OpT op) {
+  return op.getBiased() ? op.getOptions()[op.getMasked()] : Value();
+}
+/// Seed, step and row of dropout; empty without dropout.
+template <typename OpT> static ValueRange drawnBy(OpT op) {
+  return op.getDropout() ? ValueRange(op.getOptions().take_back(3)) : ValueRange();
+}
 
-template <typename OpT> static LogicalResult verifyMaskAndBias(OpT op) {
+template <typename OpT> static LogicalResult verifyOptions(OpT op) {
+  // attention_c10
+  if (op.getDropout().has_value() != op.getKey().has_value())
+    return op.emitOpError("'dropout' requires 'key', and 'key' requires 'dropout'");
   // attention_c6
-  const size_t expected = static_cast<size_t>(op.getMasked()) + op.getBiased(), actual = op.getMaskAndBias().size();
+  const size_t expected = static_cast<size_t>(op.getMasked()) + op.getBiased() + (op.getDropout() ? 3 : 0),
+               actual = op.getOptions().size();
   if (actual != expected)
-    return op.emitOpError() << "operands of 'masked' and 'biased', expected " << expected << " but got " << actual;
+    return op.emitOpError() << "operands of 'masked', 'biased' and 'dropout', expected " << expected << " but got "
+                            << actual;
+  // attention_c9
+  for (Value number : drawnBy(op))
+    if (!elementOf(number).isInteger(64))
+      return op.emitOpError() << "seed, step and row are i64 scalars, not of element type " << elementOf(number);
   // attention_c8
   if (Value mask = maskOf(op); mask && !isUnsignedByte(elementOf(mask)))
     return op.emitOpError() << "mask has the wrong element type, expected ui8 but got " << elementOf(mask);
@@ -73,14 +88,14 @@ template <typename OpT> static LogicalResult verifyMaskAndBias(OpT op) {
 }
 
 LogicalResult AttentionOp::verify() {
-  if (failed(verifyMaskAndBias(*this)))
+  if (failed(verifyOptions(*this)))
     return failure();
   return verifyHeads(*this, getQ(), getK(), getCausal(), getWindow());
 }
 
 // attention_grad_c1
 LogicalResult AttentionGradOp::verify() {
-  if (failed(verifyMaskAndBias(*this)))
+  if (failed(verifyOptions(*this)))
     return failure();
   // attention_grad_c4
   if (getBiasGrad() && !getBiased())
@@ -112,14 +127,15 @@ KernelCall AttentionGradOp::getKernelCall() { return callOf(*this, KernelId::att
 FailureOrValues AttentionOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of out only");
-  auto grad = AttentionGradOp::create(builder, cotangents[0], getQ(), getK(), getV(), getOut(), getLse(),
-                                      getMaskAndBias(), getScaleAttr(), getCausalAttr(), getWindowAttr(),
-                                      getMaskedAttr(), getBiasedAttr(), getBiasedAttr());
+  auto grad = AttentionGradOp::create(builder, cotangents[0], getQ(), getK(), getV(), getOut(), getLse(), getOptions(),
+                                      getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(),
+                                      getBiasedAttr(), getBiasedAttr(), getDropoutAttr(), getKeyAttr());
   SmallVector<Value> gradients{grad.getDq(), grad.getDk(), grad.getDv()};
   if (getMasked())
     gradients.push_back(Value());
   if (getBiased())
     gradients.push_back(grad.getDbias());
+  gradients.append(drawnBy(*this).size(), Value());
   return gradients;
 }
 
@@ -144,6 +160,17 @@ struct DropBiasGradient : OpRewritePattern<AttentionGradOp> {
 
 void populateAttentionFusionPatterns(RewritePatternSet &patterns) {
   patterns.add<DropBiasGradient>(patterns.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+FailureOrValues AttentionOp::evaluate(ImplicitLocOpBuilder &builder) {
+  auto op = AttentionOp::create(builder, getQ(), getK(), getV(), getOptions().drop_back(drawnBy(*this).size()),
+                                getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(), getBiasedAttr(),
+                                /*dropout=*/FloatAttr(), /*key=*/IntegerAttr());
+  return SmallVector<Value>(op->getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,6 +228,9 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
   }
   Value probabilities = DivideOp::create(builder, columns.powers, sum);
   Value lse = columns.logSum(builder);
+  if (ValueRange numbers = drawnBy(*this); !numbers.empty())
+    probabilities =
+        DropoutOp::create(builder, probabilities, numbers[0], numbers[1], numbers[2], getDropoutAttr(), getKeyAttr());
   Value mixed = MatmulOp::create(builder, probabilities, v, false, false);
   Value heads = makeReshape(builder, mixed, {e.B, e.H, e.T, e.D});
   Value out = TransposeOp::create(builder, heads, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
@@ -224,8 +254,8 @@ FailureOrValues AttentionOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
   if (e.G == e.H)
     return failure();
   auto op = AttentionOp::create(builder, getQ(), repeatHeads(builder, getK(), e), repeatHeads(builder, getV(), e),
-                                getMaskAndBias(), getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(),
-                                getBiasedAttr());
+                                getOptions(), getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(),
+                                getBiasedAttr(), getDropoutAttr(), getKeyAttr());
   return SmallVector<Value>(op->getResults());
 }
 
@@ -234,10 +264,10 @@ FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builde
   AttentionExtents e(getQ(), getK());
   if (e.G == e.H)
     return failure();
-  auto op =
-      AttentionGradOp::create(builder, getDout(), getQ(), repeatHeads(builder, getK(), e),
-                              repeatHeads(builder, getV(), e), getOut(), getLse(), getMaskAndBias(), getScaleAttr(),
-                              getCausalAttr(), getWindowAttr(), getMaskedAttr(), getBiasedAttr(), getBiasGradAttr());
+  auto op = AttentionGradOp::create(builder, getDout(), getQ(), repeatHeads(builder, getK(), e),
+                                    repeatHeads(builder, getV(), e), getOut(), getLse(), getOptions(), getScaleAttr(),
+                                    getCausalAttr(), getWindowAttr(), getMaskedAttr(), getBiasedAttr(),
+                                    getBiasGradAttr(), getDropoutAttr(), getKeyAttr());
   auto sumOfShared = [&](Value value) -> Value {
     Value groups = makeReshape(builder, value, {e.B, e.S, e.G, e.H / e.G, e.D});
     return ReduceSumOp::create(builder, groups, builder.getDenseI64ArrayAttr({3}), UnitAttr());
@@ -252,18 +282,25 @@ FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builde
 // Cost
 //===----------------------------------------------------------------------===//
 
-// Two products, and five operations of softmax for each unmasked pair of a row and a column; one of the bias.
+/// Of one probability, as of an element of model.dropout.
+constexpr uint64_t dropoutFlops = 22;
+
+// Two products, and five operations of softmax for each unmasked pair of a row and a column; one of the bias, and those
+// of dropout.
 OpCost AttentionOp::getCost() {
   AttentionExtents e(getQ(), getK());
-  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (4 * e.D + 5 + getBiased()));
+  return streamingCost(*this, e.pairs(getCausal(), getWindow()) *
+                                  (4 * e.D + 5 + getBiased() + (getDropout() ? dropoutFlops : 0)));
 }
 
 // Five products (the scores again, dv, dp, dq, dk); per pair subtract, exp, scale, subtract, multiply. The kernels
 // compute scores and dp a second time for the gradient of the bias.
 OpCost AttentionGradOp::getCost() {
   AttentionExtents e(getQ(), getK());
-  const uint64_t ofBias = getBiased() + (getBiasGrad() ? 4 * e.D + 5 : 0);
-  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5 + ofBias) + 2 * elementsOf(getQ()));
+  const uint64_t ofDropout = getDropout() ? dropoutFlops : 0;
+  const uint64_t ofBias = getBiased() + (getBiasGrad() ? 4 * e.D + 5 + ofDropout : 0);
+  return streamingCost(*this, e.pairs(getCausal(), getWindow()) * (10 * e.D + 5 + ofBias + ofDropout) +
+                                  2 * elementsOf(getQ()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,7 +310,7 @@ OpCost AttentionGradOp::getCost() {
 namespace {
 AttentionOp attentionOf(PatternRewriter &rewriter, AttentionOp op, Value q, Value k, Value v) {
   SmallVector<Value> operands{q, k, v};
-  llvm::append_range(operands, op.getMaskAndBias());
+  llvm::append_range(operands, op.getOptions());
   return rewriter.replaceOpWithNewOp<AttentionOp>(op, op->getResultTypes(), operands, op->getAttrs());
 }
 

@@ -24,8 +24,19 @@ static LogicalResult verifyZeros(Operation *op, std::optional<ArrayRef<int64_t>>
   return error << "]";
 }
 
-LogicalResult RandomNormalOp::verify() { return verifyZeros(*this, getZeros()); }
-LogicalResult RandomUniformOp::verify() { return verifyZeros(*this, getZeros()); }
+template <typename OpT> static LogicalResult verifyRandom(OpT op) {
+  // random_normal_c2
+  const size_t numbers = op.getStepAndRow().size();
+  if (numbers != 0 && numbers != 2)
+    return op.emitOpError() << "operands after the seed, expected 0 or 2 but got " << numbers;
+  // random_normal_c3
+  if (numbers != 0 && (typeOf(op.getResult()).getRank() == 0 || op.getKey() > UINT32_MAX))
+    return op.emitOpError("numbers of a step have rank 1 or more, and a 'key' of 0 to 4294967295");
+  return verifyZeros(op, op.getZeros());
+}
+
+LogicalResult RandomNormalOp::verify() { return verifyRandom(*this); }
+LogicalResult RandomUniformOp::verify() { return verifyRandom(*this); }
 
 //===----------------------------------------------------------------------===//
 // Sharding

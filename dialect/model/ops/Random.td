@@ -25,7 +25,7 @@ def Model_DropoutOp : Model_Op<"dropout", [Model_ResultsLike<["x"]>, DeclareOpIn
   }];
   let arguments = (ins Model_FloatTensor:$x, Model_IntegerScalar:$seed, Model_IntegerScalar:$step,
                        Model_IntegerScalar:$row, Model_F64In<"value >= 0 && value < 1", "0 to less than 1">:$rate,
-                       ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<4294967295>]>:$key);
+                       Model_RandomKey:$key);
   let results = (outs Model_FloatTensor:$y);
   let hasFolder = 1;
   // Compare, multiply; per four elements ten rounds of two products, four exclusive ors, two sums.

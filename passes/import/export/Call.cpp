@@ -268,11 +268,15 @@ Value Call::transpose(Value value, llvm::ArrayRef<std::int64_t> permutation) {
 }
 
 Value Call::swap(Value value, std::int64_t a, std::int64_t b) {
-  llvm::SmallVector<std::int64_t> permutation = llvm::to_vector(llvm::seq<std::int64_t>(0, rankOf(value)));
-  if (std::max(a, b) >= rankOf(value)) {
-    refuse("it exchanges dims that the tensor has not");
+  const std::int64_t rank = rankOf(value);
+  // Dim 0 of a scalar, as torch counts.
+  if (rank == 0 && a == 0 && b == 0)
+    return value;
+  if (std::min(a, b) < 0 || std::max(a, b) >= rank) {
+    refuse(concat("it exchanges dims ", a, " and ", b, " of a tensor of rank ", rank));
     return value;
   }
+  llvm::SmallVector<std::int64_t> permutation = llvm::to_vector(llvm::seq<std::int64_t>(0, rank));
   std::swap(permutation[static_cast<std::size_t>(a)], permutation[static_cast<std::size_t>(b)]);
   return transpose(value, permutation);
 }

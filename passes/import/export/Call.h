@@ -29,6 +29,13 @@ struct Tensor {
 /// The element type of a value of the module; booleans are ui8.
 mlir::Type elementTypeOf(mlir::Builder &builder, ScalarType type);
 
+/// By what an op draws random numbers: the inputs of the entry point, the rows of its batch, and a key that no other op
+/// has.
+struct RandomSource {
+  mlir::Value seed, step, row;
+  std::int64_t rows, key;
+};
+
 /// What the builders need of the import around them.
 class Importer {
 public:
@@ -39,8 +46,12 @@ public:
   virtual ConstantPtr constantOf(mlir::Value value) = 0;
   /// classifyMask(), once for each mask.
   std::optional<MaskKind> maskKind(const ConstantPtr &mask, std::int64_t queries, std::int64_t keys);
-  /// The inputs of dropout's random numbers, and a key that no other op has.
+  virtual RandomSource randomSource() = 0;
+  /// The rate of a dropout of the archive, or what replaces it.
+  virtual double dropoutRate(double given) const = 0;
   virtual mlir::Value makeDropout(mlir::Value x, double rate) = 0;
+  /// Dropouts of the model, also those inside of attention.
+  std::int64_t dropouts = 0;
   /// Dropouts that the archive has switched off.
   std::int64_t idleDropouts = 0;
   /// Batch norms in training, and those by their running statistics.
@@ -236,6 +247,7 @@ llvm::ArrayRef<AtenOp> rearrangeOps();
 llvm::ArrayRef<AtenOp> orderOps();
 llvm::ArrayRef<AtenOp> roundingOps();
 llvm::ArrayRef<AtenOp> functionOps();
+llvm::ArrayRef<AtenOp> specialOps();
 llvm::ArrayRef<AtenOp> scatterOps();
 llvm::ArrayRef<AtenOp> resampleOps();
 llvm::ArrayRef<AtenOp> distanceOps();

@@ -131,6 +131,9 @@ Status EntryImport::begin() {
   graphImport.seed = body->getArgument(first);
   graphImport.step = body->getArgument(first + 1);
   graphImport.row = body->getArgument(first + 2);
+  if (first > 0)
+    if (const auto shape = Call::shapeOf(body->getArgument(0)); !shape.empty())
+      graphImport.rows = shape.front();
   return Status::ok();
 }
 
@@ -222,11 +225,11 @@ void EntryImport::warn(ExportReport &report) const {
                                      " batch norms use their running statistics: the module was exported in eval "
                                      "mode, and training does not change the statistics"));
   if (graphImport.separateAttentions > 0)
-    report.warnings.push_back(
-        concat(graphImport.separateAttentions,
-               " attentions are separate ops, because they have dropout or values of another size than the keys: "
-               "their weights take ",
-               graphImport.separateBytes, " bytes for a micro-batch"));
+    report.warnings.push_back(concat(graphImport.separateAttentions,
+                                     " attentions are separate ops, because their values have another size than the "
+                                     "keys, or their mask or bias another shape than the scores: "
+                                     "their weights take ",
+                                     graphImport.separateBytes, " bytes for a micro-batch"));
   for (const std::string &guard : program.uncheckedGuards)
     report.warnings.push_back(concat("a condition of the program is not checked: ", guard));
 }

@@ -40,6 +40,11 @@ ConstantPtr range(Call &call, double start, double step) {
 ConstantPtr rangeToEnd(Call &call) { return range(call, 0, 1); }
 ConstantPtr rangeFrom(Call &call) { return range(call, call.number("start"), 1); }
 ConstantPtr rangeBySteps(Call &call) { return range(call, call.number("start"), call.number("step")); }
+ConstantPtr evenlySpaced(Call &call) {
+  const double start = call.number("start"), end = call.number("end");
+  const std::int64_t steps = call.integer("steps");
+  return range(call, start, steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0);
+}
 ConstantPtr filled(Call &call, double value) { return makeSplat(value, call.result().sizes, call.result().type); }
 ConstantPtr zeros(Call &call) { return filled(call, 0); }
 ConstantPtr ones(Call &call) { return filled(call, 1); }
@@ -599,6 +604,7 @@ constexpr Entry table[] = {
     {"le.Scalar", binary<isAtMost>},
     {"le.Tensor", binary<isAtMost>},
     {"lift_fresh_copy.default", same},
+    {"linspace.default", evenlySpaced},
     {"log.default", unary<logarithm>},
     {"logical_and.default", binary<both>},
     {"logical_not.default", unary<opposite>},

@@ -43,11 +43,13 @@ ConstantPtr GraphImport::constantOf(Value value) {
 }
 
 Value GraphImport::makeDropout(Value x, double rate) {
-  rate = dropout.value_or(rate);
+  rate = dropoutRate(rate);
   if (rate == 0)
     return x;
-  return model::DropoutOp::create(builder, x, seed, step, row, builder.getF64FloatAttr(rate),
-                                  builder.getI64IntegerAttr(dropouts++));
+  ++dropouts;
+  const RandomSource source = randomSource();
+  return model::DropoutOp::create(builder, x, source.seed, source.step, source.row, builder.getF64FloatAttr(rate),
+                                  builder.getI64IntegerAttr(source.key));
 }
 
 Location GraphImport::locationOf(const Node &node) {
@@ -227,10 +229,12 @@ void GraphImport::runNode(const Graph &graph, const Node &node, Scope &scope) {
   if (!op) {
     // "mul_.Tensor" is "mul.Tensor" in place.
     const auto [packet, overload] = name.split('.');
+    const std::string functional = name == "bernoulli_.float"  ? "bernoulli.p"
+                                   : name == "normal_.default" ? "normal_functional.default"
+                                                               : (packet.drop_back() + "." + overload).str();
     if (packet.ends_with("_") && !packet.starts_with("__"))
-      if (const AtenOp *functional =
-              findAtenOp(name == "bernoulli_.float" ? "bernoulli.p" : (packet.drop_back() + "." + overload).str()))
-        return runInPlace(graph, node, *functional, scope);
+      if (const AtenOp *entry = findAtenOp(functional))
+        return runInPlace(graph, node, *entry, scope);
   }
   std::set<std::size_t> problems;
   const llvm::StringMap<Tensor> operands = operandsOf(node, scope, problems);

@@ -67,17 +67,21 @@ public:
 
   mlir::Value materialize(const Tensor &tensor) override;
   ConstantPtr constantOf(mlir::Value value) override;
+  RandomSource randomSource() override { return {seed, step, row, rows, nextKey++}; }
+  double dropoutRate(double given) const override { return dropout.value_or(given); }
   mlir::Value makeDropout(mlir::Value x, double rate) override;
 
-  /// Seed, step and row, set by the caller; `drops` tells whether they are read.
+  /// Seed, step and row, and the rows of the batch, set by the caller.
   mlir::Value seed, step, row;
-  std::int64_t dropouts = 0;
+  std::int64_t rows = 0;
   /// Problems that matter whatever is read.
   std::set<std::size_t> alwaysBlocking;
 
 private:
   mlir::ImplicitLocOpBuilder &builder;
   std::optional<double> dropout;
+  /// Of the ops that draw random numbers.
+  std::int64_t nextKey = 0;
   std::vector<Problem> found;
   std::vector<ConstantPtr> constants;
   /// Constants by the op, its operands and arguments, and its result: layers compute the same tables again.

@@ -42,6 +42,43 @@ static Value makeConstant(OpBuilder &builder, Location location, const Constant 
   return {};
 }
 
+/// The elements f(j - i) of a table [i, j] of integers, for j - i from 1 - rows to columns - 1: relative positions.
+/// Empty for another table, or one that is as small.
+static std::vector<double> diagonalsOf(const Constant &constant) {
+  if (constant.shape.size() != 2 || (constant.type != ScalarType::i32 && constant.type != ScalarType::i64))
+    return {};
+  const auto rows = static_cast<std::size_t>(constant.shape[0]), columns = static_cast<std::size_t>(constant.shape[1]);
+  if (rows * columns <= 2 * (rows + columns))
+    return {};
+  std::vector<double> diagonals(rows + columns - 1);
+  bool isFirst = true, areEqual = true;
+  constant.forEachRow([&](Index index, llvm::ArrayRef<double> row) {
+    const std::size_t first = rows - 1 - static_cast<std::size_t>(index[0]);
+    for (auto [j, value] : llvm::enumerate(row)) {
+      // A row adds one diagonal, its first element.
+      if (isFirst || j == 0)
+        diagonals[first + j] = value;
+      areEqual &= diagonals[first + j] == value;
+    }
+    isFirst = false;
+    return areEqual;
+  });
+  return areEqual ? diagonals : std::vector<double>();
+}
+
+/// The table of the diagonals at j - i + rows - 1.
+static Value gatherDiagonals(OpBuilder &builder, Location location, Value diagonals, RankedTensorType type) {
+  const auto indices = RankedTensorType::get(type.getShape(), builder.getI32Type());
+  const auto index = [&](std::int64_t dim) -> Value {
+    return model::IotaOp::create(builder, location, indices, builder.getI64IntegerAttr(dim));
+  };
+  Value offset = model::ConstantOp::create(builder, location, RankedTensorType::get({}, builder.getI32Type()),
+                                           builder.getF64FloatAttr(static_cast<double>(type.getDimSize(0) - 1)));
+  Value shifted = model::AddOp::create(builder, location, index(1), offset);
+  Value at = model::SubtractOp::create(builder, location, shifted, index(0));
+  return model::GatherOp::create(builder, location, diagonals, at);
+}
+
 static DenseElementsAttr elementsOf(RankedTensorType type, ScalarType scalar, llvm::ArrayRef<double> values) {
   const auto as = [&]<typename T>(T) {
     return DenseElementsAttr::get(type, llvm::ArrayRef(std::vector<T>(values.begin(), values.end())));
@@ -83,11 +120,17 @@ Status exported::placeConstants(func::FuncOp function, Importer &importer) {
     }
     OpBuilder builder(cast);
     const ConstantPtr constant = importer.constantOf(placeholder);
-    const auto type = llvm::cast<RankedTensorType>(placeholder.getType());
+    auto type = llvm::cast<RankedTensorType>(placeholder.getType());
     Value made = makeConstant(builder, cast.getLoc(), *constant, type);
     if (!made) {
-      const std::int64_t own = constant->elements() * (type.getElementTypeBitWidth() / 8);
-      const std::vector<double> *values = own <= model::mostConstantBytes ? constant->dense() : nullptr;
+      const std::vector<double> diagonals = diagonalsOf(*constant);
+      const RankedTensorType table = type;
+      if (!diagonals.empty())
+        type = RankedTensorType::get({static_cast<std::int64_t>(diagonals.size())}, type.getElementType());
+      const std::int64_t own = type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+      const std::vector<double> *values = !diagonals.empty()                ? &diagonals
+                                          : own <= model::mostConstantBytes ? constant->dense()
+                                                                            : nullptr;
       const DenseElementsAttr attribute = values ? elementsOf(type, constant->type, *values) : DenseElementsAttr();
       Value &input = inputs[attribute];
       bytes += input ? 0 : own;
@@ -103,7 +146,7 @@ Status exported::placeConstants(func::FuncOp function, Importer &importer) {
         function.setArgAttr(index, model::valuesName, attribute);
         input = function.getArgument(index);
       }
-      made = input;
+      made = diagonals.empty() ? input : gatherDiagonals(builder, cast.getLoc(), input, table);
     }
     placeholder.replaceAllUsesWith(made);
     cast.erase();

@@ -9,8 +9,9 @@
 
 namespace sluice::exported {
 
-/// Replaces placeholders of constants: one whose elements are equal, or a range along a dim, by ops, others by inputs
-/// with values. More bytes than an entry point may have are an error.
+/// Replaces placeholders of constants: one whose elements are equal, or a range along a dim, by ops, a table of
+/// relative positions by its diagonals and a gather, others by inputs with values. More bytes than an entry point may
+/// have are an error.
 Status placeConstants(mlir::func::FuncOp function, Importer &importer);
 
 } // namespace sluice::exported

@@ -37,7 +37,7 @@ Value transposed(OpBuilder &builder, Location location, Value value, llvm::Array
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// softmax(scale q k^T + bias where a mask allows it) v ==> attention
+/// dropout(softmax(scale q k^T + bias where a mask allows it)) v ==> attention
 struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
   RecognizeAttention(MLIRContext *context, Importer &importer) : OpRewritePattern(context), importer(importer) {}
 
@@ -154,7 +154,11 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
   }
 
   LogicalResult matchAndRewrite(model::MatmulOp outer, PatternRewriter &rewriter) const override {
-    auto softmax = outer.getLhs().getDefiningOp<model::SoftmaxOp>();
+    auto dropout = outer.getLhs().getDefiningOp<model::DropoutOp>();
+    // Another reader of the weights would draw them a second time.
+    if (dropout && !dropout->hasOneUse())
+      return failure();
+    auto softmax = (dropout ? dropout.getX() : outer.getLhs()).getDefiningOp<model::SoftmaxOp>();
     if (!softmax || shapeOf(outer.getLhs()).size() != 4 || outer.getTransposeLhs() || outer.getTransposeRhs() ||
         outer.getBias() || outer.getResidual())
       return failure();
@@ -176,15 +180,15 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
         shapeOf(q)[1] != keys[1])
       return failure();
     const auto scores = shapeOf(softmax.getX());
-    llvm::SmallVector<Value> maskAndBias;
+    llvm::SmallVector<Value> options;
     for (Value each : {pieces->mask, pieces->bias})
       if (each) {
-        maskAndBias.push_back(inFourDims(rewriter, each, scores));
-        if (!maskAndBias.back())
+        options.push_back(inFourDims(rewriter, each, scores));
+        if (!options.back())
           return failure();
       }
     if (pieces->mask && pieces->isInverse) {
-      Value &mask = maskAndBias.front();
+      Value &mask = options.front();
       Value zero = model::ConstantOp::create(
           rewriter, location, RankedTensorType::get({}, cast<RankedTensorType>(mask.getType()).getElementType()),
           rewriter.getF64FloatAttr(0));
@@ -195,10 +199,14 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
     const auto sequenceFirst = [&](Value value) { return transposed(rewriter, location, value, {0, 2, 1, 3}); };
     const auto flag = [&](bool isSet) { return isSet ? rewriter.getUnitAttr() : UnitAttr(); };
     const MaskKind &kind = pieces->kind;
+    if (dropout)
+      options.append({dropout.getSeed(), dropout.getStep(), dropout.getRow()});
     Value out = model::AttentionOp::create(rewriter, location, sequenceFirst(q), sequenceFirst(k), sequenceFirst(v),
-                                           maskAndBias, rewriter.getF64FloatAttr(pieces->scale), flag(kind.causal),
+                                           options, rewriter.getF64FloatAttr(pieces->scale), flag(kind.causal),
                                            kind.window > 0 ? rewriter.getI64IntegerAttr(kind.window) : IntegerAttr(),
-                                           flag(pieces->mask != nullptr), flag(pieces->bias != nullptr))
+                                           flag(pieces->mask != nullptr), flag(pieces->bias != nullptr),
+                                           dropout ? dropout.getRateAttr() : FloatAttr(),
+                                           dropout ? dropout.getKeyAttr() : IntegerAttr())
                     .getOut();
     rewriter.replaceOp(outer, sequenceFirst(out));
     return success();

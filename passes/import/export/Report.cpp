@@ -45,6 +45,7 @@ void ExportReport::describe(ModuleOp module) {
       name += attention.getWindow() ? " with a window" : attention.getCausal() ? ", causal" : " to all keys";
       name += attention.getMasked() ? ", mask" : "";
       name += attention.getBiased() ? ", bias" : "";
+      name += attention.getDropout() ? ", dropout" : "";
     }
     if (auto function = dyn_cast<func::FuncOp>(op)) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i)

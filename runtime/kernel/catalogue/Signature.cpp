@@ -104,6 +104,9 @@ private:
     if (take("-"))
       dim.without = attribute(name());
     dim.isPositioned = take("@");
+    if (dim.isPositioned)
+      if (dim.positionedIf = optionalName(); !dim.positionedIf.empty())
+        attribute(dim.positionedIf);
     dim.isFull = take("!");
     if (dim.isFull)
       if (dim.fullIf = optionalName(); !dim.fullIf.empty())
@@ -313,6 +316,10 @@ private:
     return dim.isPack ? value == std::int64_t(number) : value != 0;
   }
 
+  bool isPositioned(const SignatureDim &dim) const {
+    return dim.isPositioned && (dim.positionedIf.empty() || attributes.number(dim.positionedIf, 0) != 0);
+  }
+
   int newFactor(std::int64_t size) {
     dims.factors.push_back({size});
     return int(dims.factors.size()) - 1;
@@ -353,7 +360,7 @@ private:
       if (size != 1)
         return true;
     }
-    own.isPositioned = dim.isPositioned;
+    own.isPositioned = isPositioned(dim);
     std::int64_t expected = 1;
     for (int name : {dim.name, dim.inner}) {
       if (name < 0)
@@ -368,6 +375,9 @@ private:
       own.factors.push_back(factors[0]);
       setFull(dim, 0, factors[0]);
     }
+    // A part of the inner factor is at several positions.
+    if (own.isPositioned && dim.inner >= 0 && sizeOf(own.factors[0]) != 1)
+      dims.factors[std::size_t(own.factors[1])].isFull = true;
     return expected == extent;
   }
 
@@ -409,7 +419,7 @@ private:
         return false;
       own.factors = {factors[k]};
       setFull(dim, k, factors[k]);
-      own.isPositioned = dim.isPositioned && !(dim.isFull && isFull(dim, k));
+      own.isPositioned = isPositioned(dim) && !(dim.isFull && isFull(dim, k));
     }
     return true;
   }

@@ -12,6 +12,7 @@
 //   c!a          the same if attribute `a` is not 0; `c!a=b`: if it has the choice `b`
 //   rows..!dim   the same of the dim whose number is attribute `dim`
 //   c@           the kernel takes the position of its part from the valid extent of this operand
+//   c@a          the same if attribute `a` is not 0
 //   ~rows..      broadcast: trailing dims align; a dim that is missing or has one element repeats
 //   ~c           one element repeats; an operand before decides the factor
 //   rows..-a     without the dims that attribute `a` names, or with one element there
@@ -44,6 +45,8 @@ struct SignatureDim {
   bool isPack = false, isBroadcast = false, isPositioned = false, isFull = false;
   /// The condition of `isFull`: an attribute, and its choice; empty: always.
   std::string_view fullIf = {}, choice = {};
+  /// The attribute that is not 0 if `isPositioned` holds; empty: always.
+  std::string_view positionedIf = {};
   /// The attribute with the dims that the pack does not have here.
   std::string_view without = {};
 };

@@ -162,11 +162,26 @@ template <typename T> struct Forward {
                         rows.x + r * wideKeyTile + seen.begin);
     }
     l.scoreRows(rows);
+    // The sums are those of all probabilities.
+    if (s.dropout)
+      drop(tile, group, rows, j0);
     for (int r = 0; r < rows.rows; ++r)
       if (rows.factor[r] != 1) {
         float *out = tile.out + (group.first + r) * tile.wide;
         l.f32.scaleTo(out, rows.factor[r], out, tile.wide);
       }
+  }
+
+  void drop(const Tile &tile, const Group &group, const ScoreRows &rows, std::int64_t j0) const {
+    const ProbabilityDropout dropout(s, call, call.outputs[1]);
+    float factors[wideKeyTile];
+    for (int r = 0; r < rows.rows; ++r) {
+      const std::int64_t begin = rows.begin[r], count = rows.end[r] - begin;
+      if (count <= 0)
+        continue;
+      dropout.fill(tile.b, tile.h, tile.t0 + group.first + r, j0 + begin, count, factors);
+      multiplyBy(rows.x + r * wideKeyTile + begin, factors, count);
+    }
   }
 };
 

@@ -7,7 +7,7 @@ namespace sluice::cpu {
 
 namespace {
 
-/// `first`: the input that is the mask or the bias, if there is one.
+/// `first`: the first input after the others that is a mask, a bias or a seed, if there is one.
 Result<AttentionShape> shapeOf(const KernelRequest &request, const Operand &q, const Operand &k, std::size_t first) {
   Check check(request);
   AttentionShape shape;
@@ -28,7 +28,10 @@ Result<AttentionShape> shapeOf(const KernelRequest &request, const Operand &q, c
     return check.refuse("window, expected 0, or a positive number with causal, but got ", window);
   shape.window = window == 0 ? shape.keys : std::min(window, shape.keys);
   shape.mask = request.attributes->integer("masked") != 0 ? first++ : 0;
-  shape.bias = request.attributes->integer("biased") != 0 ? first : 0;
+  shape.bias = request.attributes->integer("biased") != 0 ? first++ : 0;
+  if (request.attributes->number("dropout") != 0) {
+    SLUICE_ASSIGN_OR_RETURN(shape.dropout, DropoutMask::of(request, "dropout", first));
+  }
   shape.hasBiasGrad = request.outputs.size() > 3;
   return shape;
 }

@@ -3,15 +3,17 @@
 // q [B, T, H, D]; k, v [B, S, G, D] with G dividing H: query head h reads key head h / (H / G). Causal: query t reads
 // keys up to t + S - T, under a window the last `window` of them. Row statistics [B, H, T] are the logarithm of the sum
 // of exponentials of the scaled scores, to which a bias is added and from which a mask hides keys. A row without keys
-// has results and gradients of 0.
+// has results and gradients of 0. Dropout keeps a probability by its index in [B, H, T, S].
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
 #define SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
 
 #include "runtime/kernel/cpu/Bound.h"
+#include "runtime/kernel/cpu/DropoutMask.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace sluice::cpu {
 
@@ -28,6 +30,7 @@ struct AttentionShape {
   std::size_t mask = 0, bias = 0;
   /// The output 3 is the gradient of the bias.
   bool hasBiasGrad = false;
+  std::optional<DropoutMask> dropout;
 
   bool changesScores() const { return mask != 0 || bias != 0; }
   std::int64_t headsPerKey() const { return heads / keyHeads; }
@@ -43,6 +46,36 @@ struct AttentionShape {
   /// Of a request of `attention` or of `attention_grad`.
   static Result<AttentionShape> ofForward(const KernelRequest &request);
   static Result<AttentionShape> ofGradient(const KernelRequest &request);
+};
+
+/// The dropout of the probabilities in one call. `statistics`: the operand lse, whose position is that of the shard.
+class ProbabilityDropout {
+public:
+  ProbabilityDropout(const AttentionShape &s, const Call &call, const Operand &statistics)
+      : keys(static_cast<std::uint64_t>(s.keys)), factor(s.dropout->factor), draws(s.dropout->draws(call)),
+        rows(statistics, s.dropout->row(call)) {}
+
+  /// The factor of one probability: 0 if it is dropped.
+  double at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) const {
+    const std::uint64_t index = indexOf(b, h, t, j);
+    return draws.keeps(draws.block(index / 4), index) ? factor : 0;
+  }
+  /// Those of the keys [first, first + count) of a query.
+  void fill(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t first, std::int64_t count,
+            float *factors) const {
+    fillDropoutFactors(draws, static_cast<float>(factor), indexOf(b, h, t, first), factors, count);
+  }
+
+private:
+  std::uint64_t indexOf(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) const {
+    const std::int64_t row = b * rows.strides[0] + h * rows.strides[1] + t * rows.strides[2];
+    return (rows.first + static_cast<std::uint64_t>(row)) * keys + static_cast<std::uint64_t>(j);
+  }
+
+  std::uint64_t keys;
+  double factor;
+  DropoutMask::Draws draws;
+  GlobalIndex rows;
 };
 
 /// The offset of a query's row of a mask or a bias.

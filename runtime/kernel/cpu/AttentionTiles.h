@@ -146,8 +146,13 @@ struct GradTile {
   float *scores, *slopes;
 };
 
-/// p in place of scores, and ds, times the scale if `isScaled`, in place of slopes, zero where queries do not read.
-/// Returns the columns that any query reads.
+inline void multiplyBy(float *row, const float *factors, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    row[i] *= factors[i];
+}
+
+/// p, after dropout, in place of scores, and ds, times the scale if `isScaled`, in place of slopes, zero where queries
+/// do not read. Returns the columns that any query reads.
 template <typename T>
 Columns gradTile(const AttentionShape &s, const Call &call, const Operand &lse, const GradTile &tile, bool isScaled) {
   const Loops &l = loops();
@@ -179,7 +184,14 @@ Columns gradTile(const AttentionShape &s, const Call &call, const Operand &lse, 
         logSum = 0;
       scale = 1;
     }
+    float factors[keyTile];
+    if (s.dropout) {
+      ProbabilityDropout(s, call, lse).fill(tile.b, tile.h, t, tile.j0 + seen.begin, count, factors);
+      multiplyBy(ds + seen.begin, factors, count);
+    }
     l.scoreGradRow(p + seen.begin, ds + seen.begin, count, tile.width - seen.begin, scale, logSum, tile.delta[r]);
+    if (s.dropout)
+      multiplyBy(p + seen.begin, factors, count);
     if (s.changesScores() && isScaled)
       for (std::int64_t i = seen.begin; i < seen.end; ++i)
         ds[i] *= static_cast<float>(s.scale);
@@ -196,7 +208,8 @@ inline bool fits(const KernelRequest &request, const AttentionShape &s, const Op
     const bool isOfType = isMask || operand.dtype == dtype || (isBias && operand.dtype == DType::f32);
     return &operand == &statistics ? operand.dtype == DType::f32 : isOfType && contiguousRows(operand);
   };
-  for (std::size_t i = 0; i < request.inputs.size(); ++i)
+  const std::size_t inputs = s.dropout ? s.dropout->seed : request.inputs.size();
+  for (std::size_t i = 0; i < inputs; ++i)
     if (!isRow(request.inputs[i], i != 0 && i == s.mask, i != 0 && i == s.bias))
       return false;
   for (std::size_t i = 0; i < request.outputs.size(); ++i)

@@ -54,16 +54,16 @@ template <typename Deviates> Bound random(const KernelRequest &request, double o
   ZeroElements zeros(request);
   return makeKernel(request, [=](Call &call) {
     const Operand &y = call.outputs[0];
-    auto seed = static_cast<std::uint64_t>(call.inputs[0].as<std::int64_t>()[0]);
+    const RandomStream stream(call, key);
     Rows rows(y);
-    const GlobalIndex global(y);
+    const GlobalIndex &global = stream.index;
     // An operand whose offsets are the indices.
     Operand indices = y;
     indices.strides = global.strides;
     forEach(call.threads, rows.rows, [&](std::int64_t row) {
       std::uint64_t index = global.first + static_cast<std::uint64_t>(offsetOf(indices, 0, y.rank - 1, row));
       std::int64_t to = rows.offset(row);
-      Deviates::draw(Words{seed, key}, index, rows.columns,
+      Deviates::draw(Words{stream.seed, stream.key}, index, rows.columns,
                      [&](std::int64_t i, double deviate) { store(y, to + i, offset + spread * deviate); });
       zeros.forEachIn(static_cast<std::int64_t>(index), rows.columns, [&](std::int64_t i) { store(y, to + i, 0); });
     });

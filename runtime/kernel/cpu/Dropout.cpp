@@ -68,7 +68,7 @@ template <typename T> Bound dropoutOf(const KernelRequest &request, const Dropou
   return makeKernel(request, [mask](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     DropoutMask::Draws draws = mask.draws(call);
-    GlobalIndex index(y, static_cast<std::uint64_t>(call.inputs[3].as<std::int64_t>()[0]));
+    GlobalIndex index(y, mask.row(call));
     auto factor = static_cast<float>(mask.factor);
     // An operand whose offsets are the indices.
     Operand place = y;
@@ -82,6 +82,20 @@ template <typename T> Bound dropoutOf(const KernelRequest &request, const Dropou
 }
 
 } // namespace
+
+void fillDropoutFactors(const DropoutMask::Draws &draws, float factor, std::uint64_t index, float *factors,
+                        std::int64_t count) {
+  std::uint32_t words[4 * together];
+  std::uint32_t threshold = draws.threshold << 8;
+  for (std::int64_t i = 0; i < count;) {
+    drawBlocks(draws, index / 4, words);
+    auto skip = static_cast<std::int64_t>(index % 4), part = std::min<std::int64_t>(count - i, 4 * together - skip);
+    for (std::int64_t j = 0; j < part; ++j)
+      factors[i + j] = words[skip + j] >= threshold ? factor : 0.f;
+    i += part;
+    index += static_cast<std::uint64_t>(part);
+  }
+}
 
 Bound fast::dropout(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(DropoutMask mask, DropoutMask::of(request));

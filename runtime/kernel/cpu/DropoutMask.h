@@ -20,17 +20,22 @@ struct DropoutMask {
   std::uint64_t key = 0;
   /// The factor of kept elements.
   double factor = 1;
+  /// The input that is the seed; step and row are after it.
+  std::size_t seed = 1;
 
-  static Result<DropoutMask> of(const KernelRequest &request) {
+  /// `attribute`: that of the rate.
+  static Result<DropoutMask> of(const KernelRequest &request, std::string_view attribute = "rate",
+                                std::size_t seed = 1) {
     Check check(request);
     SLUICE_RETURN_IF_ERROR(check.dtype(request.outputs[0], request.inputs[0].dtype));
-    for (int i = 1; i < 4; ++i) {
+    for (std::size_t i = seed; i < seed + 3; ++i) {
       SLUICE_RETURN_IF_ERROR(check.dtype(request.inputs[i], DType::i64));
     }
-    double rate = request.attributes->number("rate");
+    double rate = request.attributes->number(attribute);
     if (!(rate >= 0 && rate < 1))
-      return check.refuse("rate, expected at least 0 and less than 1 but got ", rate);
+      return check.refuse(attribute, ", expected at least 0 and less than 1 but got ", rate);
     DropoutMask mask;
+    mask.seed = seed;
     mask.threshold = static_cast<std::uint32_t>(std::ceil(rate * 0x1p24));
     mask.key = static_cast<std::uint32_t>(request.attributes->integer("key"));
     mask.factor = 1 / (1 - rate);
@@ -44,11 +49,19 @@ struct DropoutMask {
     PhiloxBlock block(std::uint64_t number) const { return philox(seed, stream, number); }
     bool keeps(const PhiloxBlock &block, std::uint64_t index) const { return block[index % 4] >> 8 >= threshold; }
   };
-  Draws draws(const Call &call) const {
-    auto scalar = [&](int i) { return static_cast<std::uint64_t>(call.inputs[i].as<std::int64_t>()[0]); };
-    return {scalar(1), scalar(2) << 32 | key, threshold};
+  Draws draws(const Call &call) const { return {scalar(call, 0), scalar(call, 1) << 32 | key, threshold}; }
+  /// The number of the micro-batch's first row in the step.
+  std::uint64_t row(const Call &call) const { return scalar(call, 2); }
+
+private:
+  std::uint64_t scalar(const Call &call, std::size_t i) const {
+    return static_cast<std::uint64_t>(call.inputs[seed + i].as<std::int64_t>()[0]);
   }
 };
+
+/// factors[i] = `factor` if the mask keeps element `index + i` of the step, else 0.
+void fillDropoutFactors(const DropoutMask::Draws &draws, float factor, std::uint64_t index, float *factors,
+                        std::int64_t count);
 
 } // namespace sluice::cpu
 

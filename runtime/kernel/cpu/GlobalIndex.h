@@ -28,6 +28,22 @@ struct GlobalIndex {
   }
 };
 
+/// Seed, key and index of the random kernels: of initial values, or, with the inputs step and row, of a step, as
+/// dropout has them (DropoutMask.h).
+struct RandomStream {
+  std::uint64_t seed, key;
+  GlobalIndex index;
+  RandomStream(const Call &call, std::uint64_t attribute)
+      : seed(scalar(call, 0)), key(isOfStep(call) ? scalar(call, 1) << 32 | attribute : attribute),
+        index(call.outputs[0], isOfStep(call) ? scalar(call, 2) : 0) {}
+
+private:
+  static bool isOfStep(const Call &call) { return call.inputs.size() > 1; }
+  static std::uint64_t scalar(const Call &call, std::size_t i) {
+    return static_cast<std::uint64_t>(call.inputs[i].as<std::int64_t>()[0]);
+  }
+};
+
 /// The attribute `zeros` of the random kernels: global indices from the first up to the second are 0.
 struct ZeroElements {
   std::int64_t begin = 0, end = 0;

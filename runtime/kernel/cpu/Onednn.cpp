@@ -8,15 +8,14 @@ dnnl::memory::data_type typeOf(DType dtype) {
   return dtype == DType::bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 
-/// A matrix with one stride of 1; if a dim is 1, its stride is chosen so that the library sees a plain layout.
+/// A matrix with one stride of 1; if a dim is 1, its stride, which no element has, is chosen so that the library sees a
+/// plain layout.
 dnnl::memory::desc matrix(std::int64_t rows, std::int64_t columns, std::int64_t rowStride, std::int64_t columnStride,
                           DType dtype) {
-  if (columns == 1 && rowStride != 1)
-    columnStride = 1;
-  if (rows == 1 && columnStride == 1)
-    rowStride = columns;
-  if (rows == 1 && columnStride != 1)
-    rowStride = 1;
+  if (columns == 1)
+    columnStride = rowStride == 1 ? rows : 1;
+  if (rows == 1)
+    rowStride = columnStride == 1 ? columns : 1;
   return {{rows, columns}, typeOf(dtype), dnnl::memory::dims{rowStride, columnStride}};
 }
 

@@ -2,7 +2,7 @@
 //
 // cuDNN computes the launches for which the plan states it (DnnKernels.h). Sluice's kernels compute the others: on
 // tensor cores if q, k, v and the results are all bf16 or all f16, heads have at most 256 elements, and there are no
-// mask and no bias, else on plain cores.
+// mask, no bias and no dropout, else on plain cores.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/catalogue/CudaWorkspace.h"
@@ -20,7 +20,8 @@ namespace {
 /// Shared memory that a block may have on every architecture from sm_80 on.
 constexpr int sharedMemory = 163 << 10;
 
-AttentionArgs argsOf(const cpu::AttentionShape &shape) {
+/// `lse`: the operand whose position is that of the shard.
+AttentionArgs argsOf(const cpu::AttentionShape &shape, const Operand &lse) {
   AttentionArgs args;
   args.batch = shape.batch;
   args.queries = shape.queries;
@@ -33,11 +34,19 @@ AttentionArgs argsOf(const cpu::AttentionShape &shape) {
   args.window = shape.window;
   args.masked = shape.mask != 0;
   args.biased = shape.bias != 0;
+  if (shape.dropout) {
+    const cpu::GlobalIndex index(lse);
+    std::copy_n(index.strides.begin(), 3, args.global);
+    args.first = index.first;
+    args.key = shape.dropout->key;
+    args.threshold = shape.dropout->threshold;
+    args.kept = shape.dropout->factor;
+  }
   return args;
 }
 
-/// As bindViews, with mask, bias and the gradient of the bias after the others.
-Bind<AttentionArgs> bindAll(AttentionArgs &args, const KernelRequest &request,
+/// As bindViews, with mask, bias, the numbers of dropout and the gradient of the bias after the others.
+Bind<AttentionArgs> bindAll(AttentionArgs &args, const cpu::AttentionShape &shape, const KernelRequest &request,
                             std::vector<View AttentionArgs::*> inputs, std::vector<View AttentionArgs::*> outputs,
                             void *AttentionArgs::*workspace = nullptr) {
   using A = AttentionArgs;
@@ -52,7 +61,14 @@ Bind<AttentionArgs> bindAll(AttentionArgs &args, const KernelRequest &request,
     for (int d = 0; d < view->rank; ++d)
       if (view->extent[d] == 1)
         view->strides[d] = 0;
-  return bind;
+  if (!shape.dropout)
+    return bind;
+  return [bind, seed = shape.dropout->seed](AttentionArgs &args, const RunAddresses &run) {
+    bind(args, run);
+    args.seed = static_cast<const Index *>(run.inputs[seed]);
+    args.step = static_cast<const Index *>(run.inputs[seed + 1]);
+    args.row = static_cast<const Index *>(run.inputs[seed + 2]);
+  };
 }
 
 /// The suffix of a function (size and policy), and a block's memory.
@@ -74,12 +90,13 @@ std::uint64_t blocksOf(Index rows, Index heads) {
 
 /// "_bf16" or "_f16" if tensor cores take the operands, else empty. Bits do not depend on addresses: the kernel decides
 /// which rows it copies by chunks.
-std::string tensorType(const AttentionArgs &args, std::initializer_list<const Operand *> rows, const Operand &lse) {
+std::string tensorType(const AttentionArgs &args, bool drops, std::initializer_list<const Operand *> rows,
+                       const Operand &lse) {
   const DType type = (*rows.begin())->dtype;
   constexpr Index most = Index(1) << 30;
   const bool alike = std::ranges::all_of(rows, [&](const Operand *o) { return o->dtype == type; });
   if (!alike || (type != DType::bf16 && type != DType::f16) || lse.dtype != DType::f32 || args.size > 256 ||
-      args.queries > most || args.keys > most || args.masked != 0 || args.biased != 0 || !(args.scale > 0) ||
+      args.queries > most || args.keys > most || drops || args.masked != 0 || args.biased != 0 || !(args.scale > 0) ||
       !std::isfinite(args.scale))
     return {};
   return type == DType::bf16 ? "_bf16" : "_f16";
@@ -105,9 +122,11 @@ Bound kernels::attention(const KernelRequest &request) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofForward(request));
-  AttentionArgs args = argsOf(resolved);
-  const auto bind = bindAll(args, request, {&A::q, &A::k, &A::v}, {&A::out, &A::lse});
-  if (const std::string type = tensorType(args, {&in[0], &in[1], &in[2], &out[0]}, out[1]); !type.empty()) {
+  AttentionArgs args = argsOf(resolved, out[1]);
+  const auto bind = bindAll(args, resolved, request, {&A::q, &A::k, &A::v}, {&A::out, &A::lse});
+  if (const std::string type =
+          tensorType(args, resolved.dropout.has_value(), {&in[0], &in[1], &in[2], &out[0]}, out[1]);
+      !type.empty()) {
     const HeadForm &form = formOf(headForms, args.size);
     return oneLaunch(request, "sluice_attentionTensor" + std::to_string(form.D) + type,
                      tensorShape(form, args.queries, args.batch * args.heads, attentionTensorShared(form)), args, bind);
@@ -128,14 +147,14 @@ Bound kernels::attention_grad(const KernelRequest &request) {
   const auto &in = request.inputs;
   const auto &out = request.outputs;
   SLUICE_ASSIGN_OR_RETURN(cpu::AttentionShape resolved, cpu::AttentionShape::ofGradient(request));
-  AttentionArgs args = argsOf(resolved);
-  const auto bind =
-      bindAll(args, request, {&A::dout, &A::q, &A::k, &A::v, &A::out, &A::lse}, {&A::dq, &A::dk, &A::dv}, &A::delta);
+  AttentionArgs args = argsOf(resolved, in[5]);
+  const auto bind = bindAll(args, resolved, request, {&A::dout, &A::q, &A::k, &A::v, &A::out, &A::lse},
+                            {&A::dq, &A::dk, &A::dv}, &A::delta);
   const cpu::Check check(request);
   SLUICE_RETURN_IF_ERROR(check.workspace(attentionGradWorkspace(args.batch, args.heads, args.queries)));
   const auto rows = {&in[0], &in[1], &in[2], &in[3], &in[4], &out[0], &out[1], &out[2]};
   LaunchList list(*request.cuda);
-  if (const std::string type = tensorType(args, rows, in[5]); !type.empty()) {
+  if (const std::string type = tensorType(args, resolved.dropout.has_value(), rows, in[5]); !type.empty()) {
     const HeadForm &queries = formOf(queryForms, args.size), &keys = formOf(keyForms, args.size);
     const std::string size = std::to_string(queries.D) + type;
     list.add("sluice_attentionTensorQueries" + size,

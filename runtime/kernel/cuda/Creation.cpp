@@ -26,9 +26,15 @@ Bound randomOf(const KernelRequest &request, bool normal, double offset, double 
   const cpu::ZeroElements zeros(request);
   args.zeroBegin = static_cast<Key>(std::max<std::int64_t>(zeros.begin, 0));
   args.zeroEnd = static_cast<Key>(std::max<std::int64_t>(zeros.end, 0));
+  args.rowElements = static_cast<Key>(cpu::GlobalIndex(y).strides[0]);
   return oneLaunch(request, "sluice_random", gridFor(*request.cuda, y.elements()), args,
                    [](NumberedArgs &args, const RunAddresses &run) {
                      args.seed = static_cast<const Index *>(run.inputs[0]);
+                     // Of a step.
+                     if (run.inputs.size() > 1) {
+                       args.step = static_cast<const Index *>(run.inputs[1]);
+                       args.row = static_cast<const Index *>(run.inputs[2]);
+                     }
                      args.y.data = run.outputs[0];
                    });
 }

@@ -11,6 +11,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/plan/LaunchAttributes.h"
+#include "runtime/plan/check/proof/KernelRules.h"
 #include "runtime/plan/check/proof/Numbering.h"
 
 #include <algorithm>
@@ -111,18 +112,26 @@ private:
 };
 
 /// Two ops of a function that draw the same values: of the forward, because a derivative draws those of its op again.
+/// Ops of one kind with equal operands and types of results are the same op, such as one that is computed again.
 void findSharedKeys(const plan::ProgramT &program, Finding &finding) {
   std::uint32_t op = 0;
   for (const auto &function : program.functions) {
-    std::map<std::int64_t, std::uint32_t> operandByKey;
+    std::map<std::int64_t, std::vector<std::uint32_t>> valuesByKey;
     for (; op < function->ops_end; ++op) {
       const plan::ProgramKindT &kind = *program.kinds[program.op_kinds[op]];
-      if (kind.op != "model.dropout" || kind.phase != plan::Phase::forward)
+      const KernelRecord *record = proof::recordOfOp(kind.op);
+      // Attention without dropout has no key.
+      if (!record || !draws(*record) || !attributeOf(kind, "key") || kind.phase != plan::Phase::forward)
         continue;
-      const std::uint32_t operand = program.operands[op == 0 ? 0 : program.operand_ends[op - 1]];
-      const auto [found, isNew] = operandByKey.emplace(keyOf(kind), operand);
-      if (!isNew && found->second != operand && finding.notProved.empty())
-        finding.notProved = concat("two dropouts of '", program.names[function->name], "' have the key ", keyOf(kind));
+      const std::uint32_t first = op == 0 ? 0 : program.operand_ends[op - 1],
+                          result = program.results[op == 0 ? 0 : program.result_ends[op - 1]];
+      std::vector<std::uint32_t> values(program.operands.begin() + first,
+                                        program.operands.begin() + program.operand_ends[op]);
+      values.insert(values.end(), {program.op_kinds[op], result == 0 ? 0 : program.values[result - 1]});
+      const auto [found, isNew] = valuesByKey.emplace(keyOf(kind), values);
+      if (!isNew && found->second != values && finding.notProved.empty())
+        finding.notProved =
+            concat("two ops of '", program.names[function->name], "' draw random values with the key ", keyOf(kind));
     }
   }
 }

@@ -111,7 +111,7 @@ func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x
 
 // attention_c6: a bias that no attribute states
 func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x4x2x2xf32>) {
-  // expected-error @below {{'model.attention' op operands of 'masked' and 'biased', expected 0 but got 1}}
+  // expected-error @below {{'model.attention' op operands of 'masked', 'biased' and 'dropout', expected 0 but got 1}}
   %0:2 = model.attention %q, %q, %q, %b {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -120,7 +120,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x4x2x2xf32>) {
 
 // attention_c6: no mask
 func.func @f(%q: tensor<1x2x4x8xf32>) {
-  // expected-error @below {{'model.attention' op operands of 'masked' and 'biased', expected 1 but got 0}}
+  // expected-error @below {{'model.attention' op operands of 'masked', 'biased' and 'dropout', expected 1 but got 0}}
   %0:2 = model.attention %q, %q, %q {masked, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -174,7 +174,34 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
 
 // attention_grad_c1: two biases
 func.func @f(%q: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>, %b: tensor<1x1x2x2xf32>) {
-  // expected-error @below {{'model.attention_grad' op operands of 'masked' and 'biased', expected 1 but got 2}}
+  // expected-error @below {{'model.attention_grad' op operands of 'masked', 'biased' and 'dropout', expected 1 but got 2}}
   %0:3 = model.attention_grad %q, %q, %q, %q, %q, %l, %b, %b {biased, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
+  return
+}
+
+// -----
+
+// attention_c9: a seed that is a mask
+func.func @f(%q: tensor<1x2x4x8xf32>, %s: tensor<1x4x2x2xui8>, %t: tensor<i64>) {
+  // expected-error @below {{'model.attention' op seed, step and row are i64 scalars, not of element type 'ui8'}}
+  %0:2 = model.attention %q, %q, %q, %s, %t, %t {dropout = 0.5 : f64, key = 0 : i64, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2x2xui8>, tensor<i64>, tensor<i64>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c10: dropout of every probability
+func.func @f(%q: tensor<1x2x4x8xf32>, %t: tensor<i64>) {
+  // expected-error @below {{'model.attention' op attribute 'dropout' failed to satisfy constraint: 64-bit float attribute whose value is above 0 and less than 1}}
+  %0:2 = model.attention %q, %q, %q, %t, %t, %t {dropout = 1.0 : f64, key = 0 : i64, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c10: dropout without a key
+func.func @f(%q: tensor<1x2x4x8xf32>, %t: tensor<i64>) {
+  // expected-error @below {{'model.attention' op 'dropout' requires 'key', and 'key' requires 'dropout'}}
+  %0:2 = model.attention %q, %q, %q, %t, %t, %t {dropout = 0.5 : f64, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }

@@ -104,6 +104,8 @@ module attributes {model.name = "all"} {
     %2 = model.random_normal %seed {key = 3 : i64, mean = 0.0 : f64, stddev = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
     // CHECK: model.random_uniform %{{.*}} {high = 1.000000e+00 : f64, key = 3 : i64, low = 0.000000e+00 : f64} : (tensor<i64>) -> tensor<4xf32>
     %3 = model.random_uniform %seed {key = 3 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+    // CHECK: model.random_uniform %{{.*}}, %{{.*}}, %{{.*}} {high = 1.000000e+00 : f64, key = 4 : i64, low = 0.000000e+00 : f64} : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
+    model.random_uniform %seed, %seed, %seed {key = 4 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
     return
   }
 

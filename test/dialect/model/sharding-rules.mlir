@@ -81,6 +81,8 @@ module attributes {model.name = "all"} {
     %2 = model.random_normal %seed {key = 3 : i64, mean = 0.0 : f64, stddev = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
     // CHECK: model.random_uniform {{.*}}model.sharding_rule = "([]) -> ([i]) {i=4 positioned}"
     %3 = model.random_uniform %seed {key = 3 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>) -> tensor<4xf32>
+    // CHECK: model.random_uniform {{.*}}model.sharding_rule = "([], [], []) -> ([i]) {i=4 positioned}"
+    model.random_uniform %seed, %seed, %seed {key = 3 : i64, low = 0.0 : f64, high = 1.0 : f64} : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
     return
   }
 

@@ -1,7 +1,12 @@
 // RUN: sluice-opt %s -model-flatten-blocks -model-differentiate | FileCheck %s
 // What the source computes without gradient adds none, also where an op there has no derivative; then the mark is gone.
+// A parameter without any gradient is frozen.
+// RUN: sluice-opt %s -model-flatten-blocks -model-differentiate 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: remark: 'v' gets no gradient: the loss depends on it only through values whose derivative is stopped, or not at all; it is frozen
 
 module attributes {model.batch = 2 : i64, model.name = "stop"} {
+  // CHECK: model.parameter @w : tensor<3xf32> ones{{$}}
+  // CHECK: model.parameter @v : tensor<3xf32> ones {{.*}}frozen
   model.parameter @w : tensor<3xf32> ones
   model.parameter @v : tensor<3xf32> ones
   // CHECK-LABEL: func.func @train_step

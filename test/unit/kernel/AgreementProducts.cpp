@@ -190,6 +190,34 @@ TEST(Agreement, Matmul) {
         }
 }
 
+/// The stride of a dim of one element has no meaning: views have any.
+TEST(Agreement, MatmulOfOneRowOrColumn) {
+  const std::vector<Product> products = {{{7, 1}, {1, 5}, {7, 5}},
+                                         {{1, 7}, {1, 5}, {7, 5}, true, false},
+                                         {{7, 1}, {5, 1}, {7, 5}, false, true},
+                                         {{1, 7}, {5, 1}, {7, 5}, true, true},
+                                         {{1, 7}, {7, 5}, {1, 5}},
+                                         {{7, 1}, {5, 7}, {1, 5}, true, true},
+                                         {{6, 7}, {7, 1}, {6, 1}},
+                                         {{7, 6}, {1, 7}, {6, 1}, true, true},
+                                         {{1, 1}, {1, 1}, {1, 1}}};
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (const Product &c : products)
+      for (Layout layout : {Layout::dense, Layout::permuted})
+        for (std::int64_t first : {0, 1, 3, 64})
+          for (std::int64_t second : {0, 1, 3, 64}) {
+            std::vector<Tensor> inputs = {Tensor(dtype, c.a, layout).normal(33), Tensor(dtype, c.b, layout).normal(34)};
+            for (Tensor &input : inputs)
+              for (int d : {0, 1})
+                if (input.operand.extent[d] == 1)
+                  input.operand.strides[d] = &input == &inputs[0] ? first : second;
+            compare({"matmul", {}, 1, {integer("transpose_a", c.transposeA), integer("transpose_b", c.transposeB)}},
+                    inputs, {Tensor(dtype, c.c)}, 8,
+                    label(dtype, c.a, layout) + " by " + label(dtype, c.b, layout) + " strides " +
+                        std::to_string(first) + " and " + std::to_string(second));
+          }
+}
+
 /// An operand that is broadcast by strides of 0, as the gradient of a sum is, has a fast form.
 TEST(Agreement, MatmulOfBroadcast) {
   struct Case {

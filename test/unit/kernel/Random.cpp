@@ -42,6 +42,46 @@ TEST(Random, AnyShardingGivesTheSameTensor) {
   }
 }
 
+/// Numbers of a step, by index in the step.
+Tensor drawStep(const std::string &kernel, Tensor tensor, std::int64_t row, double step = 1, std::int64_t key = 4,
+                KernelFlavour flavour = KernelFlavour::fast) {
+  Tensor seed = scalar(DType::i64, 5), stepAt = scalar(DType::i64, step),
+         rowAt = scalar(DType::i64, static_cast<double>(row));
+  mustRun({kernel, flavour, 1, {integer("key", key)}}, {&seed, &stepAt, &rowAt}, {&tensor});
+  return tensor;
+}
+
+TEST(Random, NumbersOfAStep) {
+  for (const char *kernel : {"random_normal", "random_uniform"}) {
+    const Tensor whole = drawStep(kernel, Tensor(DType::f64, {8, 3, 5}), 16);
+    EXPECT_EQ(whole.values(),
+              drawStep(kernel, Tensor(DType::f64, {8, 3, 5}), 16, 1, 4, KernelFlavour::reference).values());
+    // Rows of other ranks and micro-batches, and columns of other ranks.
+    for (std::int64_t begin = 0; begin < 8; begin += 2) {
+      const Tensor part = drawStep(kernel, Tensor(DType::f64, {2, 3, 5}), 16 + begin);
+      for (std::int64_t i = 0; i < part.size(); ++i)
+        EXPECT_EQ(part.at(i), whole.at(begin * 15 + i));
+    }
+    Tensor shard(DType::f64, {8, 1, 5});
+    shard.operand.global = whole.operand.global;
+    shard.operand.origin[1] = 2;
+    shard = drawStep(kernel, shard, 16);
+    for (std::int64_t i = 0; i < shard.size(); ++i)
+      EXPECT_EQ(shard.at(i), whole.at(i / 5 * 15 + 10 + i % 5));
+    // Other steps and keys, and the initial values with the key, are different.
+    for (const Tensor &other :
+         {drawStep(kernel, Tensor(DType::f64, {8, 3, 5}), 16, 2),
+          drawStep(kernel, Tensor(DType::f64, {8, 3, 5}), 16, 1, 5), draw(kernel, Tensor(DType::f64, {8, 3, 5}), 5, 4)})
+      EXPECT_NE(whole.values(), other.values());
+  }
+  const Tensor uniform = drawStep("random_uniform", Tensor(DType::f64, {3, 5}), 7, 11);
+  for (std::int64_t i = 0; i < uniform.size(); ++i) {
+    const std::uint64_t index = 7 * 5 + static_cast<std::uint64_t>(i);
+    EXPECT_EQ(uniform.at(i),
+              cpu::philoxUniform(cpu::philox(5, 11ull << 32 | 4, index / 4), static_cast<int>(index % 4)));
+  }
+}
+
 TEST(Random, PaddingIsNotDrawn) {
   Tensor shard(DType::f32, {4, 5});
   shard.operand.extent[0] = 2;

@@ -70,6 +70,15 @@ std::string factorsOf(KernelId kernel, const Shapes &inputs, const Shapes &outpu
   return text;
 }
 
+TEST(Signatures, PositionsUnderAnAttribute) {
+  const Shapes q = {{2, 3, 4, 8}, {2, 5, 4, 8}, {2, 5, 4, 8}}, results = {{2, 3, 4, 8}, {2, 4, 3}};
+  EXPECT_EQ(factorsOf(KernelId::attention, q, results).find('@'), std::string::npos);
+  Shapes drawn = q;
+  drawn.insert(drawn.end(), 3, {});
+  const std::string factors = factorsOf(KernelId::attention, drawn, results, {number("dropout", 0.5)});
+  EXPECT_EQ(factors.substr(factors.rfind("|", factors.size() - 2)), "|0@ 25!@ 4! |");
+}
+
 TEST(Signatures, RelateDims) {
   EXPECT_EQ(factorsOf(KernelId::rms_norm, {{2, 3}, {3}}, {{2, 3}, {2}}), "0 1! |1! |->0 1! |0 |");
   EXPECT_EQ(factorsOf(KernelId::add, {{2, 1}, {3}}, {{2, 3}}), "0 . |1 |->0 1 |");

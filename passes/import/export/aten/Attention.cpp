@@ -1,7 +1,7 @@
 //===- Attention.cpp - scaled dot-product attention of ATen ------------------------------===//
 //
 // A mask that depends on no input is evaluated and classified row by row, whatever computed it. Another mask is an
-// operand of `model.attention`. Attention with dropout is separate ops.
+// operand of `model.attention`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ void attention(Call &call) {
   const std::int64_t queries = Call::shapeOf(q)[2], keys = Call::shapeOf(k)[2], heads = Call::shapeOf(q)[1],
                      groups = Call::shapeOf(k)[1];
   const std::int64_t size = Call::shapeOf(q)[3];
-  const double rate = call.number("dropout_p"),
+  const double rate = call.importer.dropoutRate(call.number("dropout_p")),
                scale = call.optionalNumber("scale").value_or(1 / std::sqrt(static_cast<double>(size)));
   bool isCausal = call.flag("is_causal");
 
@@ -82,7 +82,7 @@ void attention(Call &call) {
 
   // The mask or the bias, [B or 1, H or 1, T or 1, S]; null without one, or if the op has no such operand.
   Value changed;
-  if (!kind && rate == 0) {
+  if (!kind) {
     changed = mask ? call.importer.materialize(mask) : causalMask(call, queries, keys);
     llvm::SmallVector<std::int64_t> shape(Call::shapeOf(changed));
     if (shape.size() <= 4) {
@@ -102,8 +102,7 @@ void attention(Call &call) {
   }
   const bool isBias = changed && isa<FloatType>(cast<RankedTensorType>(changed.getType()).getElementType());
 
-  const bool isWhole =
-      rate == 0 && (kind || changed) && Call::shapeOf(v)[3] == size && groups != 0 && heads % groups == 0;
+  const bool isWhole = (kind || changed) && Call::shapeOf(v)[3] == size && groups != 0 && heads % groups == 0;
   if (isWhole) {
     if (isBias)
       changed = call.cast(changed, cast<RankedTensorType>(q.getType()).getElementType());
@@ -111,6 +110,13 @@ void attention(Call &call) {
     llvm::SmallVector<Value> operands{sequenceFirst(q), sequenceFirst(k), sequenceFirst(v)};
     if (changed)
       operands.push_back(changed);
+    IntegerAttr key;
+    if (rate > 0) {
+      const RandomSource source = call.importer.randomSource();
+      ++call.importer.dropouts;
+      operands.append({source.seed, source.step, source.row});
+      key = call.builder.getI64IntegerAttr(source.key);
+    }
     const auto flag = [&](bool isSet) { return isSet ? call.builder.getUnitAttr() : UnitAttr(); };
     const bool hasWindow = kind && kind->window > 0;
     Value out = call.make<model::AttentionOp>(
@@ -118,7 +124,9 @@ void attention(Call &call) {
                    {"causal", flag(kind && kind->causal)},
                    {"window", hasWindow ? call.builder.getI64IntegerAttr(kind->window) : IntegerAttr()},
                    {"masked", flag(changed && !isBias)},
-                   {"biased", flag(isBias)}});
+                   {"biased", flag(isBias)},
+                   {"dropout", key ? call.builder.getF64FloatAttr(rate) : FloatAttr()},
+                   {"key", key}});
     return call.set(call.reshape(call.transpose(out, {0, 2, 1, 3}), resultShape));
   }
 
@@ -164,8 +172,7 @@ void attention(Call &call) {
   ++call.importer.separateAttentions;
   const auto type = cast<RankedTensorType>(weights.getType());
   call.importer.separateBytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  if (rate > 0)
-    weights = call.importer.makeDropout(weights, rate);
+  weights = call.importer.makeDropout(weights, rate);
   call.set(call.reshape(call.product(weights, v, false), resultShape));
 }
 

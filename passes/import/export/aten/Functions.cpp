@@ -14,13 +14,13 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
 
-namespace sluice::exported::functions {
-
-void setNarrow(Call &call, Value value) {
+void exported::setNarrow(Call &call, Value value) {
   if (!isFloat(call.result().type) || call.result().type == ScalarType::f64)
     return call.refuse("a function that is not of float32 or a narrower type", "cast its operand to float32");
   call.set(call.broadcast(call.cast(value, call.elementType(call.result().type)), call.result().sizes));
 }
+
+namespace sluice::exported::functions {
 
 Value constant(Call &call, double value, Value like) { return call.scalar(value, like); }
 Value plus(Call &call, Value x, double value) { return add(call, x, constant(call, value, x)); }

@@ -69,6 +69,8 @@ inline mlir::Value flat(Call &call, mlir::Value value, mlir::Value of) {
 }
 /// The root, with the derivative 0 at 0.
 mlir::Value safeRoot(Call &call, mlir::Value square);
+/// Sets the result of a function that is computed in f64, of float32 or a narrower type.
+void setNarrow(Call &call, mlir::Value value);
 /// By the call's argument `reduction`.
 mlir::Value reducedLoss(Call &call, mlir::Value each);
 

@@ -13,6 +13,7 @@ using namespace sluice::exported;
 llvm::ArrayRef<AtenFamily> exported::atenFamilies() {
   static const AtenFamily families[] = {{"elementwise", pointwiseOps()},
                                         {"functions in f64", functionOps()},
+                                        {"special functions", specialOps()},
                                         {"rounding", roundingOps()},
                                         {"activations", activationOps()},
                                         {"movement", shapeOps()},
@@ -55,11 +56,9 @@ llvm::StringRef exported::remedyOf(llvm::StringRef name) {
   // By the name of the op without its overload, and without the underscore of an op in place.
   static const llvm::StringMap<llvm::StringRef> remedies = {
       {"alpha_dropout", "use torch.nn.functional.dropout"},
-      {"bernoulli", "use torch.nn.functional.dropout"},
       {"conv3d", "use conv2d on slices of the depth"},
       {"conv_transpose3d", "use conv_transpose2d on slices of the depth"},
       {"embedding_bag", "use torch.nn.functional.embedding and a sum or mean"},
-      {"erfc", "write 1 - torch.erf(x)"},
       {"feature_alpha_dropout", "use torch.nn.functional.dropout"},
       {"feature_dropout", "use torch.nn.functional.dropout"},
       {"histc", "compute it outside of the module"},
@@ -67,12 +66,6 @@ llvm::StringRef exported::remedyOf(llvm::StringRef name) {
       {"linalg_matrix_norm", "use torch.linalg.vector_norm"},
       {"masked_select", "use torch.where, which keeps the number of elements"},
       {"multinomial", "compute it outside of the module"},
-      {"normal", "pass the numbers as an input"},
-      {"rand", "pass the numbers as an input"},
-      {"rand_like", "pass the numbers as an input"},
-      {"randn", "pass the numbers as an input"},
-      {"randn_like", "pass the numbers as an input"},
-      {"randint", "pass the numbers as an input"},
       {"segment_reduce", "use torch.Tensor.index_add"},
       {"to_sparse", "use a dense tensor"},
       {"unique_consecutive", "compute it outside of the module"},

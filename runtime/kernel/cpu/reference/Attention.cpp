@@ -1,8 +1,10 @@
 //===- Attention.cpp - attention row by row -----------------------------------===//
 //
-//   p[t, s] = exp(scale q[t].k[s] + bias[t, s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
-//   ds[t, s] = p[t, s] (dout[t].v[s] - dout[t].out[t]),   dbias[t, s] = ds[t, s]
-//   dq[t] = scale sum_s ds k[s],   dk[s] = scale sum_t ds q[t],   dv[s] = sum_t p dout[t]
+//   p[t, s] = exp(scale q[t].k[s] + bias[t, s] - lse[t]),   out[t] = sum_s p d v[s]
+//   ds[t, s] = p (d dout[t].v[s] - dout[t].out[t]),   dbias[t, s] = ds[t, s]
+//   dq[t] = scale sum_s ds k[s],   dk[s] = scale sum_t ds q[t],   dv[s] = sum_t p d dout[t]
+//
+// with d[t, s] the factor of dropout, 1 without dropout.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/AttentionShape.h"
@@ -49,6 +51,12 @@ double scoreOf(const AttentionShape &s, Call &call, const Row &q, const Row &k, 
   return score;
 }
 
+/// The factor of a probability.
+double droppedTo(const AttentionShape &s, const Call &call, const Operand &statistics, std::int64_t b, std::int64_t h,
+                 std::int64_t t, std::int64_t j) {
+  return s.dropout ? ProbabilityDropout(s, call, statistics).at(b, h, t, j) : 1;
+}
+
 /// The number that is subtracted from the scores of a row before exp; 0 for a row without keys.
 double shiftOf(double largest) { return largest == -std::numeric_limits<double>::infinity() ? 0 : largest; }
 
@@ -62,6 +70,7 @@ void forwardRow(const AttentionShape &s, Call &call, std::int64_t b, std::int64_
   for (std::int64_t j = first; j < visible; ++j) {
     double p = std::exp(scoreOf(s, call, q, Row(k, b, j, g), b, h, t, j) - shiftOf(largest));
     sum += p;
+    p *= droppedTo(s, call, call.outputs[1], b, h, t, j);
     Row value(v, b, j, g);
     for (std::int64_t d = 0; d < s.size; ++d)
       row[d] += p * value[d];
@@ -71,7 +80,7 @@ void forwardRow(const AttentionShape &s, Call &call, std::int64_t b, std::int64_
   store(call.outputs[1], statisticAt(call.outputs[1], b, h, t), largest + std::log(sum));
 }
 
-/// p and ds of one query and key; 0 for a hidden key.
+/// p after dropout, and ds, of one query and key; 0 for a hidden key.
 struct Pair {
   double p = 0, ds = 0;
   Pair(const AttentionShape &s, Call &call, std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) {
@@ -82,7 +91,9 @@ struct Pair {
     if (score == -std::numeric_limits<double>::infinity())
       return;
     p = std::exp(score - shiftOf(lse));
-    ds = p * (dot(dout, Row(call.inputs[3], b, j, g), s.size) - dot(dout, out, s.size));
+    const double factor = droppedTo(s, call, call.inputs[5], b, h, t, j);
+    ds = p * (factor * dot(dout, Row(call.inputs[3], b, j, g), s.size) - dot(dout, out, s.size));
+    p *= factor;
   }
 };
 

@@ -14,14 +14,14 @@ template <typename Deviate> Bound random(const KernelRequest &request, double of
   ZeroElements zeros(request);
   return makeKernel(request, [=](Call &call) {
     const Operand &y = call.outputs[0];
-    auto seed = static_cast<std::uint64_t>(call.inputs[0].as<std::int64_t>()[0]);
-    GlobalIndex global(y);
+    const RandomStream stream(call, key);
+    const GlobalIndex &global = stream.index;
     std::uint64_t current = ~std::uint64_t(0);
     PhiloxBlock block{};
     walk<2>(y.rank, y.extent, {y.strides, global.strides}, [&](auto &at) {
       std::uint64_t index = global.first + static_cast<std::uint64_t>(at[1]);
       if (index / 4 != current)
-        block = philox(seed, key, current = index / 4);
+        block = philox(stream.seed, stream.key, current = index / 4);
       store(y, at[0], zeros.has(index) ? 0 : offset + spread * deviate(block, static_cast<int>(index % 4)));
     });
     return Status::ok();

@@ -4,14 +4,16 @@
 // queries and output gradients) pass through shared memory; lane j has the score of row j of the tile, and lane d the
 // elements d, d + 32, ... of the result. Sums run over tiles upwards, within a tile in order: no sum uses atomics.
 //
-//   p[t, s] = exp(scale q[t].k[s] + bias[t, s] - lse[t]),   out[t] = sum_s p[t, s] v[s]
-//   ds[t, s] = p[t, s] (dout[t].v[s] - dout[t].out[t]),   dq[t] = scale sum_s ds k[s],   dk[s] = scale sum_t ds q[t]
+//   p[t, s] = exp(scale q[t].k[s] + bias[t, s] - lse[t]),   out[t] = sum_s p d v[s]
+//   ds[t, s] = p (d dout[t].v[s] - dout[t].out[t]),   dq[t] = scale sum_s ds k[s],   dk[s] = scale sum_t ds q[t]
+//
+// with d[t, s] the factor of dropout, 1 without dropout.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_ATTENTION_H
 
-#include "runtime/base/cuda/Element.h"
+#include "runtime/kernel/cuda/device/Philox.h"
 
 namespace sluice::cuda {
 
@@ -31,6 +33,14 @@ struct AttentionArgs {
   Index window = 0;
   /// dout.out of each query, [B, H, T].
   void *delta = nullptr;
+  /// Dropout: seed, step and row, i64 scalars, null without dropout; the key; numbers below the threshold are dropped;
+  /// the factor of the others. Strides of a query's index in [B, H, T] of all ranks, and the index of the first.
+  const Index *seed = nullptr, *step = nullptr, *row = nullptr;
+  Key key = 0;
+  Word threshold = 0;
+  double kept = 1;
+  Index global[3] = {};
+  Key first = 0;
 
   /// Keys that query t reads: [firstKey(t), endKey(t)).
   SLUICE_DEVICE Index endKey(Index t) const { return causal ? t + 1 + keys - queries : keys; }
@@ -72,6 +82,17 @@ template <typename T>
 SLUICE_DEVICE T scoreOf(const AttentionArgs &args, T product, Index b, Index h, Index t, Index s) {
   const T score = product * static_cast<T>(args.scale);
   return args.biased == 0 ? score : score + static_cast<T>(readAny(args.bias, scoreAt(args.bias, b, h, t, s)));
+}
+/// The factor of a probability.
+template <typename T> SLUICE_DEVICE T dropoutOf(const AttentionArgs &args, Index b, Index h, Index t, Index s) {
+  if (!args.seed)
+    return T(1);
+  const Index query = (*args.row + b) * args.global[0] + h * args.global[1] + t * args.global[2];
+  const Key index = (args.first + static_cast<Key>(query)) * static_cast<Key>(args.keys) + static_cast<Key>(s);
+  const Key stream = static_cast<Key>(*args.step) << 32 | args.key;
+  const bool isKept =
+      philoxWords(static_cast<Key>(*args.seed), stream, index / 4).words[index % 4] >> 8 >= args.threshold;
+  return isKept ? static_cast<T>(args.kept) : T(0);
 }
 /// The saved statistic of a row; 0 for a row without keys, whose scores are -infinity.
 template <typename T> SLUICE_DEVICE T readLse(const AttentionArgs &args, Index b, Index h, Index t) {
@@ -184,7 +205,7 @@ template <typename E, int N> SLUICE_DEVICE void attentionForward(const Attention
     const T keep = largest == next ? T(1) : expOf(largest - next);
     sum = sum * keep + lane.warpReduce(weight, Add());
     largest = next;
-    memory.weights[at] = weight;
+    memory.weights[at] = seen ? weight * dropoutOf<T>(args, query.b, query.h, query.t, key) : T(0);
     lane.syncWarp();
     for (int n = 0; n < N; ++n) {
       const int d = n * warpSize + at;
@@ -233,8 +254,8 @@ template <typename E, int N> SLUICE_DEVICE void attentionQueries(const Attention
     if (seen) {
       const T product = dot(memory.firstRow, memory.firstTile + at * (size + 1), size);
       const T p = expOf(scoreOf(args, product, query.b, query.h, query.t, key) - lse);
-      weight =
-          static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
+      const T dp = dot(memory.secondRow, memory.secondTile + at * (size + 1), size);
+      weight = static_cast<T>(args.scale) * p * (dp * dropoutOf<T>(args, query.b, query.h, query.t, key) - delta);
     }
     memory.weights[at] = weight;
     lane.syncWarp();
@@ -280,8 +301,10 @@ template <typename E, int N> SLUICE_DEVICE void attentionKeys(const AttentionArg
         const T delta = static_cast<const T *>(args.delta)[(b * args.heads + h) * args.queries + t];
         const T product = dot(memory.firstRow, memory.firstTile + at * (size + 1), size);
         p = expOf(scoreOf(args, product, b, h, t, s) - lse);
-        ds =
-            static_cast<T>(args.scale) * p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
+        const T dp = dot(memory.secondRow, memory.secondTile + at * (size + 1), size);
+        const T factor = dropoutOf<T>(args, b, h, t, s);
+        ds = static_cast<T>(args.scale) * p * (dp * factor - delta);
+        p *= factor;
       }
       ofKey[at] = ds;
       ofValue[at] = p;
@@ -330,7 +353,8 @@ template <typename E> SLUICE_DEVICE void attentionBias(const AttentionArgs &args
         const T product = dot(memory.firstRow, memory.firstTile + at * (size + 1), size);
         const T p = expOf(scoreOf(args, product, b, h, t, key) - readLse<T>(args, b, h, t));
         const T delta = static_cast<const T *>(args.delta)[(b * args.heads + h) * args.queries + t];
-        sum += p * (dot(memory.secondRow, memory.secondTile + at * (size + 1), size) - delta);
+        const T dp = dot(memory.secondRow, memory.secondTile + at * (size + 1), size);
+        sum += p * (dp * dropoutOf<T>(args, b, h, t, key) - delta);
       }
   if (isOneRow) {
     memory.weights[at] = sum;

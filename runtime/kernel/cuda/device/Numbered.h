@@ -1,48 +1,26 @@
 //===- Numbered.h - kernels keyed by an element's global index -----------------------------------===//
 //
-// Random numbers and dropout draw Philox 4x32-10 by counter, the same words as the CPU's (kernel/cpu/Philox.h);
-// deviates are computed in double. Rope rotates pairs by an angle of their position.
+// Random numbers and dropout draw by counter (Philox.h); deviates are computed in double. Rope rotates pairs by an
+// angle of their position.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_NUMBERED_H
 #define SLUICE_RUNTIME_KERNEL_CUDA_DEVICE_NUMBERED_H
 
 #include "runtime/base/cuda/Element.h"
+#include "runtime/kernel/cuda/device/Philox.h"
 
 namespace sluice::cuda {
-
-using Word = unsigned;
-using Key = unsigned long long;
-
-struct PhiloxWords {
-  Word words[4];
-};
-
-SLUICE_DEVICE PhiloxWords philoxWords(Key seed, Key key, Key block) {
-  Word x[4] = {static_cast<Word>(block), static_cast<Word>(block >> 32), static_cast<Word>(key),
-               static_cast<Word>(key >> 32)};
-  Word k0 = static_cast<Word>(seed), k1 = static_cast<Word>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const Key a = Key(0xD2511F53u) * x[0], b = Key(0xCD9E8D57u) * x[2];
-    const Word next[4] = {static_cast<Word>(b >> 32) ^ x[1] ^ k0, static_cast<Word>(b),
-                          static_cast<Word>(a >> 32) ^ x[3] ^ k1, static_cast<Word>(a)};
-    for (int i = 0; i < 4; ++i)
-      x[i] = next[i];
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  return {{x[0], x[1], x[2], x[3]}};
-}
 
 struct NumberedArgs {
   View x, y;
   /// Strides of the global index, and that of the first element.
   Index global[viewRank] = {};
   Key first = 0;
-  /// i64 scalars: seed, and for dropout step and row.
+  /// i64 scalars: seed, and for dropout and random numbers of a step also step and row.
   const Index *seed = nullptr, *step = nullptr, *row = nullptr;
   Key key = 0;
-  /// Elements of a row, for dropout.
+  /// Elements of a row, with `row`.
   Key rowElements = 0;
   Word threshold = 0;
   double offset = 0, spread = 1;
@@ -55,9 +33,11 @@ struct NumberedArgs {
 
 SLUICE_DEVICE void random(const NumberedArgs &args, Lane lane) {
   const Index count = countOf(args.y), step = lane.blocks() * lane.threads();
+  const Key stream = args.step ? static_cast<Key>(*args.step) << 32 | args.key : args.key;
+  const Key first = args.first + (args.row ? static_cast<Key>(*args.row) * args.rowElements : 0);
   for (Index i = lane.block() * lane.threads() + lane.thread(); i < count; i += step) {
-    const Key index = args.first + static_cast<Key>(offsetOver(args.global, args.y, i));
-    const PhiloxWords block = philoxWords(static_cast<Key>(*args.seed), args.key, index / 4);
+    const Key index = first + static_cast<Key>(offsetOver(args.global, args.y, i));
+    const PhiloxWords block = philoxWords(static_cast<Key>(*args.seed), stream, index / 4);
     const int word = static_cast<int>(index % 4);
     double deviate;
     if (args.normal) {

@@ -86,9 +86,9 @@ bool Forms::number(std::uint32_t number) {
     form = ofMatmulGelu();
   else if (kind->op == "model.matmul_gelu_grad" && operands.size() == 3 && results.size() == 1)
     form = ofMatmulGeluGrad();
-  else if (kind->op == "model.attention" && operands.size() >= 3 && operands.size() <= 5 && results.size() == 2)
+  else if (kind->op == "model.attention" && operands.size() >= 3 && operands.size() <= 8 && results.size() == 2)
     form = ofAttention();
-  else if (kind->op == "model.attention_grad" && operands.size() >= 6 && operands.size() <= 8 &&
+  else if (kind->op == "model.attention_grad" && operands.size() >= 6 && operands.size() <= 11 &&
            (results.size() == 3 || results.size() == 4))
     form = ofAttentionGrad();
   else if (kind->op == "model.cross_entropy" && operands.size() == 2 && results.size() == 2)
@@ -235,7 +235,7 @@ Forms::Ids Forms::ofAttention() {
   if (!haveGroupedHeads(q, k, v))
     return {};
   Ids own{operands[0], repeatHeads(operands[1], q[2]), repeatHeads(operands[2], q[2])};
-  // Mask and bias.
+  // Mask, bias, and the numbers of dropout.
   own.insert(own.end(), operands.begin() + 3, operands.end());
   return addLike(kind->op, copiedAttributes(*kind), own, results);
 }

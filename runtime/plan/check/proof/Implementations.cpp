@@ -97,11 +97,14 @@ public:
     for (std::size_t d = 0; d < dims.size() && d < view.shape.size(); ++d) {
       if (!dims[d].isPositioned)
         continue;
-      DividedFactor &own = divided[std::size_t(dims[d].factor)];
       const bool isStated = d < stated.size() && stated[d].isSharded();
-      if (own.sharding && own.sharding->isSharded() && !isStated)
+      if (const std::optional<DimSharding> own = ofDim(dims[d]); own && own->isSharded() && !isStated)
         return fail("the result has no valid extent, which gives the position of its shard");
-      if (isStated && (stated[d].extent != shape[d] || !add(own, stated[d])))
+      if (!isStated)
+        continue;
+      int number = dims[d].factor;
+      const std::optional<DimSharding> own = inFactor(stated[d], dims[d], number);
+      if (stated[d].extent != shape[d] || !own || !add(divided[std::size_t(number)], *own))
         return fail("the valid extent of the result is not that of its operands");
     }
     return true;
@@ -138,11 +141,13 @@ public:
 private:
   /// The sharding of a dim as that of its factor, or of its inner one.
   static std::optional<DimSharding> inFactor(DimSharding dim, const FactorDim &factor, int &number) {
-    if (factor.innerFactor < 0)
+    if (factor.inner == 1)
       return dim;
     if (!dim.isSharded())
       dim.segments = 1;
     if (dim.isSharded() && dim.segments % factor.outer == 0) {
+      if (factor.innerFactor < 0)
+        return std::nullopt;
       // A chunk of each of the outer values.
       number = factor.innerFactor;
       dim.segments /= factor.outer;
@@ -158,9 +163,10 @@ private:
   /// The sharding of the factors as that of a dim; nullopt if no operand has them.
   std::optional<DimSharding> ofDim(const FactorDim &dim) const {
     std::optional<DimSharding> own = divided[std::size_t(dim.factor)].sharding;
-    if (dim.innerFactor < 0)
+    if (dim.inner == 1)
       return own;
-    const std::optional<DimSharding> &inner = divided[std::size_t(dim.innerFactor)].sharding;
+    const std::optional<DimSharding> inner =
+        dim.innerFactor < 0 ? std::nullopt : divided[std::size_t(dim.innerFactor)].sharding;
     // Only a sharding is that of the inner factor.
     if (inner && own && own->isSharded())
       return std::nullopt;

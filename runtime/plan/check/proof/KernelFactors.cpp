@@ -114,7 +114,7 @@ private:
       } else {
         own.push_back({numberOf(dim.factors[0]), dim.isPositioned});
         if (dim.factors.size() > 1 && factorAt(1).size != 1) {
-          own.back().innerFactor = numberOf(dim.factors[1]);
+          own.back().innerFactor = factorAt(1).isFull ? -1 : numberOf(dim.factors[1]);
           own.back().outer = factorAt(0).size;
           own.back().inner = factorAt(1).size;
         }

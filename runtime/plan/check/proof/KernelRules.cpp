@@ -46,9 +46,6 @@ constexpr OpRule opRules[] = {
     {"step_mean"},
     {"transpose"},
     {"write"},
-    // No op of a training step.
-    {"random_normal"},
-    {"random_uniform"},
 };
 
 /// The row of the op; null if the kernel has its name.

@@ -44,6 +44,7 @@ struct FactorDim {
   int factor = -1;
   /// The kernel takes the position of its chunk from the valid extent of this view.
   bool isPositioned = false;
+  /// -1: none, or each rank needs all of it.
   int innerFactor = -1;
   std::int64_t outer = 1, inner = 1;
 };

@@ -83,7 +83,8 @@ Verdict EntryProof::launch(const plan::LaunchT &launch, std::uint32_t i) {
     write(*launch.outputs[0], std::move(reading));
     return {};
   }
-  if (kernel == "random_normal" || kernel == "random_uniform") {
+  // Initial values: those of a step are ops of the program.
+  if ((kernel == "random_normal" || kernel == "random_uniform") && !function) {
     draw(launch);
     return {};
   }

@@ -137,8 +137,6 @@ const std::map<std::string, std::string> withoutProofRule = {
     {"all_reduce", "a sum over ranks"},
     {"constant", "a number"},
     {"scale", "a multiple of its operand"},
-    {"random_normal", "an initial value, which the runtime computes"},
-    {"random_uniform", "an initial value, which the runtime computes"},
 };
 
 TEST_F(OpCoverage, ARuleOfTheProof) {

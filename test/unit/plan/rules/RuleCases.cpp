@@ -40,6 +40,8 @@ void addPointwise(std::vector<RuleCase> &cases) {
 
 void addMovement(std::vector<RuleCase> &cases) {
   cases.push_back({"model.iota", ".->abc", "", "i", 0, {integer("dim", 1)}});
+  for (const char *op : {"model.random_normal", "model.random_uniform"})
+    cases.push_back({op, ",,->abc", "ttt", "", 0, {integer("key", 11)}});
   cases.push_back({"model.pad",
                    "6ab->9ab",
                    "",
@@ -116,6 +118,21 @@ void addProducts(std::vector<RuleCase> &cases) {
   }
   cases.push_back(
       {"model.attention", "bthd,bsgd,bsgd->bthd,bht", "", "", 0, {number("scale", 0.5)}, {}, {}, {{'h', 'g', 3}}});
+  // Dropout counts the probabilities of all shards.
+  for (std::int64_t heads : {1, 2}) {
+    const std::vector<Attributes::Item> dropout = {number("scale", 0.5), number("dropout", 0.3), integer("key", 11)};
+    cases.push_back(
+        {"model.attention", "bthd,bsgd,bsgd,,,->bthd,bht", "nnnttt", "", 0, dropout, {}, {}, {{'h', 'g', heads}}});
+    cases.push_back({"model.attention_grad",
+                     "bthd,bthd,bsgd,bsgd,bthd,bht,,,->bthd,bsgd,bsgd",
+                     "nnnnnnttt",
+                     "",
+                     0,
+                     dropout,
+                     {},
+                     {},
+                     {{'h', 'g', heads}}});
+  }
   // Masks and biases of all and of shared rows and heads.
   const auto changed = [](bool isMasked, std::vector<Attributes::Item> attributes) {
     attributes.push_back(number("scale", 0.5));
