@@ -135,6 +135,8 @@ int main(int argc, char **argv) {
   hf->add_flag("--allow-longer", options.allowLonger,
                "accepts a sequence longer than max_position_embeddings, if positions are rotary");
   hf->add_flag("--verbose", verbose, "lists the fields of the config that do not change the computation");
+  hf->add_flag("--packed", options.packed,
+               "rows of several documents: 'train_step' has the input 'documents', and a token sees its own document");
   hf->add_flag("--train-only", options.trainOnly,
                "leaves out the entry point that gives logits, which --generate needs");
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();

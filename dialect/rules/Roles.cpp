@@ -24,7 +24,7 @@ llvm::StringRef sluice::nameOf(PortRole role) {
 PortRole sluice::impliedPortRole(PortDirection direction, llvm::StringRef name) {
   for (std::uint32_t value = 0; value <= getMaxEnumValForPortRole(); ++value)
     if (auto role = static_cast<PortRole>(value); nameOf(role) == name && role != PortRole::constant) {
-      const bool isOutput = role >= PortRole::loss;
+      const bool isOutput = role >= PortRole::loss && role < PortRole::constant;
       return isOutput == (direction == PortDirection::output) ? role : PortRole::data;
     }
   return PortRole::data;

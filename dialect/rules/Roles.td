@@ -18,12 +18,12 @@ class Roles_Enum<string name, string text, list<string> words>
 /// What the ranks along an axis of the mesh divide.
 def Rules_AxisRole : Roles_Enum<"AxisRole", "a role of a mesh axis", ["replicate", "shard", "tensor", "expert"]>;
 
-/// The meaning of a port; `data`: no other. First the inputs, then the outputs, then an input whose values are in the
-/// plan.
+/// The meaning of a port; `data`: no other. First the inputs, then the outputs, then inputs of later versions: one
+/// whose values are in the plan, and the documents of a row's tokens.
 def Rules_PortRole : Roles_Enum<"PortRole", "a role of a port",
   ["data", "tokens", "targets", "learning_rate", "step", "seed", "row", "loss_scale",
    "loss", "rank_loss", "gradient_norm", "guard", "logits", "counted",
-   "constant"]>;
+   "constant", "documents"]>;
 
 /// The work of a section: the micro-batches and the update of a training step, a step without an update, the computation
 /// of the initial weights.

@@ -2,6 +2,7 @@
 #include "passes/driver/CompileRecipe.h"
 
 #include "passes/Pipeline.h"
+#include "passes/model/Common.h"
 #include "passes/recipe/RecipeAttr.h"
 #include "passes/recipe/RecipeKeys.h"
 
@@ -22,6 +23,9 @@ Status readRecipe(Recipe &recipe, const CompileOptions &options) {
 Result<Recipe> mergeRecipe(mlir::ModuleOp module, const CompileOptions &options) {
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
   Recipe carried = recipe;
+  // Packed rows have different numbers of targets.
+  if (constexpr std::string_view key = "loss.mean"; hasInput(module, PortRole::documents) && !recipe.isAdded(key))
+    SLUICE_RETURN_IF_ERROR(recipe.add(key, std::string("tokens"), "default of packed rows"));
   SLUICE_RETURN_IF_ERROR(readRecipe(recipe, options));
   if (llvm::StringRef done = compiledTo(module); !done.empty()) {
     SLUICE_RETURN_IF_ERROR(carried.resolve());

@@ -57,6 +57,7 @@ Result<ImportedModule> importConfig(mlir::MLIRContext &context, const std::strin
   options.read("dropout", hf.dropout);
   options.read("allow_longer", hf.allowLonger);
   options.read("train_only", hf.trainOnly);
+  options.read("packed", hf.packed);
   SLUICE_RETURN_IF_ERROR(options.finish());
   for (const auto &[name, value] : {std::pair("batch", batch), std::pair("sequence", sequence)}) {
     if (!value)

@@ -7,6 +7,7 @@
 #include "passes/driver/CompileRecipe.h"
 #include "passes/driver/Diagnostics.h"
 #include "passes/driver/Verify.h"
+#include "passes/model/Common.h"
 #include "runtime/base/Text.h"
 #include "runtime/plan/Profile.h"
 
@@ -47,6 +48,7 @@ Status VariantCompiler::findImport(const std::string &key) {
   candidate.batch = extent("batch");
   candidate.sequence = extent("sequence");
   candidate.trainOnly = !module.lookupSymbol("logits");
+  candidate.packed = hasInput(module, PortRole::documents);
   // The module does not state these two options of sluice-import.
   for (const std::optional<double> dropout : {std::optional<double>(), std::optional<double>(0)})
     for (const bool allowLonger : {false, true}) {

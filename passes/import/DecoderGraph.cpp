@@ -19,6 +19,8 @@ public:
 private:
   const DecoderConfig &config;
   const DecoderNames &names = config.names;
+  /// Of the entry point that is being built; null: rows are not packed.
+  Value documents;
   std::int64_t queries = config.heads * config.headSize, keys = config.keyHeads * config.headSize;
 
   bool drops() const override {
@@ -227,11 +229,11 @@ private:
     llvm::SmallVector<std::int64_t> divisors;
     for (double divisor : rope.divisors)
       divisors.push_back(std::llround(divisor * model::RopeOp::divisorUnit));
-    return model::RopeOp::create(builder, x, number(rope.theta), builder.getI64IntegerAttr(0),
+    return model::RopeOp::create(builder, x, documents, number(rope.theta), builder.getI64IntegerAttr(0),
                                  builder.getAttr<model::RopeScalingAttr>(*symbolizeRopeScaling(rope.scaling)),
                                  number(rope.factor), number(rope.low), number(rope.high), number(rope.original),
                                  divisors.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(divisors),
-                                 UnitAttr());
+                                 UnitAttr(), documents ? builder.getUnitAttr() : UnitAttr());
   }
 
   bool rotatesAll() const { return config.rope.size == config.headSize; }
@@ -258,8 +260,8 @@ private:
     if (rotatesAll())
       scale *= config.rope.attentionFactor * config.rope.attentionFactor;
     Value rotatedQ = rotated(q), rotatedK = rotated(k);
-    Value out = attendCausally(rotatedQ, rotatedK, v, scale, config.windows[layer], config.attentionDropout,
-                               config.attentionCap);
+    Value out = attendCausally(rotatedQ, rotatedK, v, scale, config.windows[layer], documents,
+                               config.attentionDropout, config.attentionCap);
     out = projection(name + "." + names.output, reshape(out, {batch(), sequence, queries}), config.outputBias);
     return dropout(out, config.attentionOutputDropout);
   }
@@ -315,14 +317,28 @@ private:
     });
   }
 
-  Value forward(Value tokens) override {
+  /// The rows of the table of learned positions: [sequence, width], or [batch, sequence, width] of packed rows.
+  Value positionRows() {
+    Value table = read(names.positions + ".weight");
+    if (!documents)
+      return sliceRows(table, config.firstPosition, sequence);
+    const auto type = RankedTensorType::get({batch(), sequence}, builder.getI32Type());
+    Value index = model::IotaOp::create(builder, type, builder.getI64IntegerAttr(1));
+    Value first = model::ConstantOp::create(builder, RankedTensorType::get({}, builder.getI32Type()),
+                                            builder.getF64FloatAttr(static_cast<double>(config.firstPosition)));
+    Value position = add(model::SubtractOp::create(builder, index, documents), first);
+    return model::EmbeddingOp::create(builder, table, position, IntegerAttr());
+  }
+
+  Value forward(Value tokens, Value documentsOfTokens) override {
+    documents = documentsOfTokens;
     Value x = embedding(names.embedding, tokens, config.vocabulary, config.wordWidth, config.padding);
     x = scaled(x, config.embeddingScale);
     if (config.wordWidth != config.width)
       x = projection(names.projectIn, x, false);
     if (!names.positions.empty()) {
       at(names.positions);
-      x = add(x, sliceRows(read(names.positions + ".weight"), config.firstPosition, sequence));
+      x = add(x, positionRows());
     }
     x = dropout(x, config.embeddingDropout);
     for (std::int64_t index = 0; index < config.layers; ++index)

@@ -1,6 +1,7 @@
 //===- GraphBuilder.h - builds the models of a family ------------------------------------===//
 //
-// The entry points `train_step` (tokens, targets to loss) and `logits` (tokens to logits, without dropout). A family
+// The entry points `train_step` (tokens, targets and, for packed rows, documents to loss) and `logits` (tokens to logits,
+// without dropout, of rows of one document). A family
 // defines the parameters and `forward`, from tokens to logits.
 //
 //===----------------------------------------------------------------------===//
@@ -22,20 +23,21 @@ public:
 
 protected:
   virtual void declareParameters() = 0;
-  /// [batch, sequence] tokens to [batch, sequence, vocabulary] logits.
-  virtual mlir::Value forward(mlir::Value tokens) = 0;
+  /// [batch, sequence] tokens to [batch, sequence, vocabulary] logits. `documents` [batch, sequence]: the index of the
+  /// first token of each token's document; null: a row is one document.
+  virtual mlir::Value forward(mlir::Value tokens, mlir::Value documents) = 0;
   /// True if `forward` has dropout in training: `train_step` then has the inputs of its random numbers.
   virtual bool drops() const = 0;
 
   std::int64_t sequence, vocabulary;
 
   /// Causal attention of heads [batch, sequence, H, D] and [batch, sequence, G, D]; `window` 0: every previous token;
-  /// `cap` as for attend.
+  /// `documents` as for forward, `cap` as for attend.
   mlir::Value attendCausally(mlir::Value q, mlir::Value k, mlir::Value v, double scale, std::int64_t window,
-                             double dropoutRate, double cap);
+                             mlir::Value documents, double dropoutRate, double cap);
 
 private:
-  bool trainOnly;
+  bool trainOnly, packed;
 };
 
 } // namespace sluice

@@ -31,6 +31,8 @@ struct ImportOptions {
   bool allowLonger = false;
   /// Omits the entry point `logits`, whose result is the largest buffer of a plan with a chunked loss.
   bool trainOnly = false;
+  /// `train_step` has the input `documents`: rows have several documents, and a token sees its own.
+  bool packed = false;
 };
 
 struct ImportedModel {

@@ -207,10 +207,16 @@ Value ModelBuilder::attend(Value q, Value k, Value v, double scale, AttentionMas
   if (cap != 0)
     return attendByParts(q, k, v, scale, mask, dropoutRate, cap);
   const bool drops = row && dropoutRate != 0;
-  return model::AttentionOp::create(builder, q, k, v, drops ? ValueRange{seed, step, row} : ValueRange(),
+  llvm::SmallVector<Value> options;
+  if (mask.documents)
+    options.push_back(mask.documents);
+  if (drops)
+    options.append({seed, step, row});
+  return model::AttentionOp::create(builder, q, k, v, options,
                                     builder.getF64FloatAttr(scale), mask.causal ? builder.getUnitAttr() : UnitAttr(),
                                     mask.window > 0 ? builder.getI64IntegerAttr(mask.window) : IntegerAttr(),
                                     /*masked=*/UnitAttr(), /*biased=*/UnitAttr(),
+                                    mask.documents ? builder.getUnitAttr() : UnitAttr(),
                                     drops ? builder.getF64FloatAttr(dropoutRate) : FloatAttr(),
                                     drops ? builder.getI64IntegerAttr(nextKey++) : IntegerAttr())
       .getOut();
@@ -248,6 +254,15 @@ Value ModelBuilder::attendByParts(Value q, Value k, Value v, double scale, Atten
                                               builder.getF64FloatAttr(static_cast<double>(mask.window)));
       keep(model::SubtractOp::create(builder, row, width), ComparePredicate::lt);
     }
+  }
+  if (mask.documents) {
+    // Scores have a dim of the groups' heads, if heads share keys.
+    const Shape ofRows = heads == groups ? Shape{rows, 1, queries, 1} : Shape{rows, 1, 1, queries, 1},
+                ofColumns = heads == groups ? Shape{rows, 1, 1, keys} : Shape{rows, 1, 1, 1, keys};
+    Value isSame = model::CompareOp::create(builder, reshape(mask.documents, ofRows),
+                                            reshape(mask.documents, ofColumns), ComparePredicate::eq);
+    scores = model::SelectOp::create(builder, isSame, scores,
+                                     constant(-std::numeric_limits<double>::infinity(), {}));
   }
   Value weights = dropout(model::SoftmaxOp::create(builder, scores), dropoutRate);
   Value out = matmul(weights, v, false);

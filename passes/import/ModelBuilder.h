@@ -24,10 +24,12 @@ struct Initial {
   double a = 0, b = 0;
 };
 
-/// The mask of attention: none, causal, or causal with the last `window` keys (0: all).
+/// The mask of attention: none, causal, or causal with the last `window` keys (0: all); with documents [B, T] (null:
+/// none) also those of other documents.
 struct AttentionMask {
   bool causal = true;
   std::int64_t window = 0;
+  mlir::Value documents = {};
 };
 
 class ModelBuilder {

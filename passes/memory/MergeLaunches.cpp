@@ -84,7 +84,7 @@ struct MergeLaunches : sluice::impl::MergeLaunchesBase<MergeLaunches> {
   /// True for a launch of a kernel over a list whose input stays live after it: its buffer persists, or has the output.
   static bool isMergeable(LaunchOp launch, SymbolTable &symbols) {
     const KernelRecord *record = findKernelRecord(launch.getKernel());
-    if (!record || !computesEach(*record))
+    if (!record || !computesEach(*record) || launch.getInputs().size() != 1)
       return false;
     auto input = cast<ViewAttr>(launch.getInputs()[0]), output = cast<ViewAttr>(launch.getOutputs()[0]);
     auto buffer = symbols.lookup<BufferOp>(input.getBuffer().getAttr());

@@ -63,6 +63,11 @@ Value sluice::findInput(func::FuncOp function, PortRole role) {
   return {};
 }
 
+bool sluice::hasInput(ModuleOp module, PortRole role) {
+  return llvm::any_of(module.getOps<func::FuncOp>(),
+                      [&](func::FuncOp function) { return static_cast<bool>(findInput(function, role)); });
+}
+
 Value sluice::addInput(func::FuncOp function, Type type, PortRole role) {
   Builder builder(function.getContext());
   unsigned index = function.getNumArguments();

@@ -32,6 +32,8 @@ inline constexpr llvm::StringLiteral evaluationName = "eval_step";
 PortRole inputRole(mlir::func::FuncOp function, unsigned index);
 /// The argument of the input with the role, or null.
 mlir::Value findInput(mlir::func::FuncOp function, PortRole role);
+/// True if a function of the module has an input of that role.
+bool hasInput(mlir::ModuleOp module, PortRole role);
 /// Appends an input.
 mlir::Value addInput(mlir::func::FuncOp function, mlir::Type type, PortRole role);
 /// Appends an output.

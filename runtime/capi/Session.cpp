@@ -4,6 +4,7 @@
 #include "runtime/base/JsonOptions.h"
 #include "runtime/base/Text.h"
 #include "runtime/train/Generate.h"
+#include "runtime/train/InputData.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/Ports.h"
 #include "runtime/train/Weights.h"
@@ -158,8 +159,19 @@ Status Session::setInput(std::string_view entryName, std::string_view inputName,
   }
   found->rows.resize(found->type.bytes());
   found->isSet = false;
-  SLUICE_RETURN_IF_ERROR(copyTensor(tensor, found->type, concat("input '", inputName, "'"), found->rows));
+  const std::string what = concat("input '", inputName, "'");
+  SLUICE_RETURN_IF_ERROR(copyTensor(tensor, found->type, what, found->rows));
+  if (found->port->role == plan::PortRole::documents)
+    SLUICE_RETURN_IF_ERROR(checkRows(*found, what));
   found->isSet = true;
+  return Status::ok();
+}
+
+Status Session::checkRows(const Input &input, const std::string &what) {
+  const std::uint64_t bytes = rowElements(*input.port) * dtypeBytes(input.type.dtype);
+  for (std::uint64_t begin = 0; bytes != 0 && begin < input.rows.size(); begin += bytes)
+    if (Status status = checkDocuments(std::span(input.rows).subspan(begin, bytes), input.type.dtype); !status.isOk())
+      return inputError(concat(what, ", row ", begin / bytes, ": ", status.message())).withNote(status.notes().front());
   return Status::ok();
 }
 

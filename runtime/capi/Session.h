@@ -65,6 +65,8 @@ private:
 
   Result<Entry *> findEntry(std::string_view name);
   Result<const PlanTensor *> findTensor(std::string_view name) const;
+  /// An error if a row of the input `documents` is not valid.
+  static Status checkRows(const Input &input, const std::string &what);
   Status writeInputs(Entry &entry, const StepScalars &scalars);
   Result<sluice_step> train(Entry &entry, double learningRate);
   Result<sluice_step> evaluate(Entry &entry);

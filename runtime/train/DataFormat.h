@@ -3,6 +3,7 @@
 #define SLUICE_RUNTIME_TRAIN_DATAFORMAT_H
 
 #include "runtime/base/File.h"
+#include "runtime/train/Packing.h"
 
 #include <map>
 #include <optional>
@@ -44,6 +45,22 @@ struct ConversationOptions {
   std::vector<std::string> ignoredFields;
 };
 
+/// The token that divides token ids into documents.
+struct DocumentDelimiter {
+  std::int32_t token = 0;
+  /// It is the first token of a document; otherwise the last one.
+  bool begins = false;
+};
+
+/// How documents are packed into rows (PackedData).
+struct PackingOptions {
+  LongDocuments longDocuments = LongDocuments::split;
+  /// Of files of token ids; nullopt: unknown.
+  std::optional<DocumentDelimiter> delimiter = {};
+  /// Key of the order in which documents are packed.
+  std::uint64_t seed = 0;
+};
+
 /// How the files of data are read.
 struct DataFiles {
   /// Of all files.
@@ -51,6 +68,8 @@ struct DataFiles {
   /// The files that are read for texts, by the path of the text (TextCache.h).
   std::map<std::string, std::string> tokenized;
   ConversationOptions conversations = {};
+  /// nullopt: rows are cut from the data, or are those of the files.
+  std::optional<PackingOptions> packing = {};
 };
 
 /// "auto", "bytes", "u16", "u32", "llmc", "npy", "safetensors", "text", "messages", "sharegpt", "alpaca", in the order

@@ -36,6 +36,8 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   Feeder feeder;
   feeder.entry = &entry;
   feeder.options = options;
+  if (feeder.options.files.packing)
+    feeder.options.files.packing->seed = options.seed;
   SLUICE_ASSIGN_OR_RETURN(feeder.inputs, StepInputs::make(ranks, entry, options.seed));
   feeder.order = feeder.inputs.order();
   feeder.ports = feeder.inputs.dataPorts();
@@ -102,8 +104,14 @@ Result<std::optional<DataReport>> Feeder::describe() {
   if (!totalRows())
     return std::optional<DataReport>();
   DataReport report;
-  for (const auto &source : data)
+  for (const auto &source : data) {
     report.sources.push_back({source->formats(), source->samples()});
+    if (const std::optional<PackedContent> packed = source->packed(0, source->samples())) {
+      report.packed.documents += packed->documents;
+      report.packed.tokens += packed->tokens;
+      report.packedRows += source->samples();
+    }
+  }
   report.stepRows = rowsPerStep();
   const auto port =
       std::ranges::find(ports, plan::PortRole::tokens, [](const plan::PortT *port) { return port->role; });
@@ -129,6 +137,17 @@ Result<std::optional<DataReport>> Feeder::describe() {
     }
   }
   return std::optional(std::move(report));
+}
+
+std::optional<PackedContent> Feeder::packed(std::uint64_t step) const {
+  std::optional<PackedContent> sum;
+  for (std::uint64_t position = 0; position < rowsPerStep() && !data.empty(); ++position) {
+    const auto [source, row] = rowAt(order.position(options.overfit ? 0 : step, 0, 0, 0) + position);
+    if (const std::optional<PackedContent> content = source->packed(row, 1))
+      sum = {sum ? sum->documents + content->documents : content->documents,
+             sum ? sum->tokens + content->tokens : content->tokens};
+  }
+  return sum;
 }
 
 /// The number of an ignored target, if the entry point has the mean of a loss over the targets that are not ignored.
@@ -232,10 +251,15 @@ Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars
   return Status::ok();
 }
 
-Status Feeder::read(std::uint64_t position) {
+std::pair<InputData *, std::uint64_t> Feeder::rowAt(std::uint64_t position) const {
   const DataMixture::Row row = mixture.at(position);
   InputData &source = *data[row.source];
-  return source.read(order.sequence(row.index, source.samples()), windows);
+  return {&source, order.sequence(row.index, source.samples())};
+}
+
+Status Feeder::read(std::uint64_t position) {
+  const auto [source, row] = rowAt(position);
+  return source->read(row, windows);
 }
 
 Status Feeder::feedRow(Ranks &ranks, int rank, std::uint64_t step, std::uint64_t place, std::uint64_t repetition,

@@ -56,11 +56,15 @@ public:
   std::optional<double> epoch(std::uint64_t steps) const;
   /// The same for each source; empty without weights.
   std::vector<double> sourceEpochs(std::uint64_t steps) const;
+  /// The documents in all rows of a step, counted from 0; nullopt if rows are not packed.
+  std::optional<PackedContent> packed(std::uint64_t step) const;
   /// Reads the rows of the first step, also of ranks of other processes; nullopt if the data are unbounded or empty.
   Result<std::optional<DataReport>> describe();
 
 private:
   Status open();
+  /// The source and the row that are read at a position.
+  std::pair<InputData *, std::uint64_t> rowAt(std::uint64_t position) const;
   /// Reads the row at a position into `windows`.
   Status read(std::uint64_t position);
   /// True if a row that was read has a counted target.

@@ -53,6 +53,9 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
   TokenShape shape;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const plan::PortT &port = *ports[i];
+    if (port.role == plan::PortRole::documents)
+      return inputError(fmt::format("the model has an input '{}', which these data have no values for", port.name))
+          .withNote("--pack puts several documents into a row; without it import the model without --packed");
     if (port.role != plan::PortRole::tokens && port.role != plan::PortRole::targets)
       return inputError(fmt::format("the model has an input '{}', expected only tokens and targets with these data",
                                     port.name))
@@ -81,6 +84,8 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
   for (const std::string &source : sources) {
     if (!source.starts_with(prefix))
       continue;
+    if (files.packing)
+      return inputError(fmt::format("data '{}' have no documents, which --pack needs", source));
     std::uint64_t seed = 0;
     const char *begin = source.data() + prefix.size(), *end = source.data() + source.size();
     auto [rest, error] = std::from_chars(begin, end, seed);
@@ -92,6 +97,8 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
     return openRandomData(seed, ports);
   }
   std::vector<std::string> paths = expandGlobs(sources);
+  if (files.packing)
+    return openPackedData(paths, files, ports, minimum);
   DataFormat format = files.format;
   for (std::string &path : paths)
     if (const auto text = files.tokenized.find(path); text != files.tokenized.end()) {

@@ -14,6 +14,7 @@ namespace {
 class RandomData : public InputData {
 public:
   struct Port {
+    plan::PortRole role;
     plan::DType dtype;
     std::uint64_t limit;
     std::uint64_t key;
@@ -37,6 +38,8 @@ private:
 
   static void fill(const Port &port, std::uint64_t key, std::span<std::byte> row) {
     std::uint64_t count = row.size() / dtypeBytes(baseType(port.dtype));
+    if (port.role == plan::PortRole::documents)
+      return writeDocuments(randomBegins(key, count), baseType(port.dtype), row);
     for (std::uint64_t j = 0; j < count; ++j) {
       std::uint64_t bits = mixBits(key ^ mixBits(2 * j));
       switch (port.dtype) {
@@ -53,6 +56,16 @@ private:
         store(row, j, static_cast<std::int64_t>(bits % port.limit));
       }
     }
+  }
+
+  /// Documents of 1 to `length` tokens; each token but the first begins one with a probability of 4 / length.
+  static std::vector<std::uint64_t> randomBegins(std::uint64_t key, std::uint64_t length) {
+    constexpr std::uint64_t perRow = 4;
+    std::vector<std::uint64_t> begins = {0};
+    for (std::uint64_t at = 1; at < length; ++at)
+      if (mixBits(key ^ mixBits(2 * at)) % length < perRow)
+        begins.push_back(at);
+    return begins;
   }
 
   /// Box and Muller's transform of two uniform draws; the first is never 0.
@@ -74,13 +87,13 @@ Result<std::unique_ptr<InputData>> openRandomData(std::uint64_t seed, const std:
     if (!isInteger && dtype != plan::DType::f32 && dtype != plan::DType::f64)
       return inputError(fmt::format("input '{}' of the plan, expected f32, f64, i32 or i64 for random data but got {}",
                                     port->name, dtypeName(baseType(dtype))));
-    if (isInteger && port->limit == 0)
+    if (isInteger && port->limit == 0 && port->role != plan::PortRole::documents)
       return inputError(
           fmt::format("input '{}' of the plan has no upper bound, which random integers need", port->name));
     std::uint64_t key = mixBits(seed);
     for (unsigned char c : port->name)
       key = mixBits(key ^ c);
-    drawn.push_back({dtype, port->limit, key});
+    drawn.push_back({port->role, dtype, port->limit, key});
   }
   return std::unique_ptr<InputData>(std::make_unique<RandomData>(std::move(drawn)));
 }

@@ -18,12 +18,20 @@ static std::string exact(double value, DType dtype) {
   return dtype == DType::f64 ? fmt::format("{:.17g}", value) : fmt::format("{:.9g}", value);
 }
 
+/// The part of the tokens of rows that are tokens of documents.
+static double fill(const PackedContent &packed, std::uint64_t tokens) {
+  return static_cast<double>(packed.tokens) / static_cast<double>(tokens);
+}
+
 std::string jsonLine(const StepReport &report) {
   std::string more;
   if (report.epoch)
     more += fmt::format(R"(, "epoch": {:.9g})", *report.epoch);
   if (!report.sourceEpochs.empty())
     more += fmt::format(R"(, "source_epochs": [{:.9g}])", fmt::join(report.sourceEpochs, ", "));
+  if (report.packed)
+    more += fmt::format(R"(, "documents": {}, "fill": {:.9g})", report.packed->documents,
+                        fill(*report.packed, report.tokens));
   if (report.evaluationLoss)
     more += fmt::format(R"(, "eval_loss": {})", exact(*report.evaluationLoss, report.dtype));
   if (!report.rankLosses.empty()) {
@@ -97,6 +105,9 @@ std::string dataLine(const DataReport &report) {
         fmt::format(" of {} tokens, first batch: {} distinct ids in {} tokens ({:.1f}%), largest id {}",
                     report.rowTokens, report.distinct, report.tokens,
                     100 * static_cast<double>(report.distinct) / static_cast<double>(report.tokens), report.largest);
+  if (report.packedRows)
+    text += fmt::format("\npacked: {} documents in {} rows, {:.1f}% of their tokens are filled", report.packed.documents,
+                        report.packedRows, 100 * fill(report.packed, report.packedRows * report.rowTokens));
   if (report.epochs > 0)
     text += fmt::format("\nepochs: {} with {} steps of {} rows", formatNumber(report.epochs), report.steps,
                         report.stepRows);

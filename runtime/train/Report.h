@@ -18,6 +18,14 @@
 
 namespace sluice {
 
+/// What packed rows contain.
+struct PackedContent {
+  /// Documents and parts of documents.
+  std::uint64_t documents = 0;
+  /// Their tokens; the rest of the rows is padding.
+  std::uint64_t tokens = 0;
+};
+
 /// The training data, before the first step.
 struct DataReport {
   struct Source {
@@ -27,6 +35,9 @@ struct DataReport {
     std::uint64_t rows = 0;
   };
   std::vector<Source> sources;
+  /// Of the rows that are packed.
+  PackedContent packed;
+  std::uint64_t packedRows = 0;
   /// Tokens of a row; 0 if the model has no input "tokens".
   std::uint64_t rowTokens = 0;
   /// Tokens of the first step over all ranks, how many different ids they have, and the largest id.
@@ -58,6 +69,8 @@ struct StepReport {
   std::optional<double> epoch;
   /// The same for each source of a weighted mixture; empty without weights.
   std::vector<double> sourceEpochs;
+  /// Documents and their tokens in the rows of the step, if these are packed.
+  std::optional<PackedContent> packed;
   /// If the step was evaluated.
   std::optional<double> evaluationLoss;
   /// The scale of this step, if it is dynamic.
@@ -106,8 +119,9 @@ std::vector<std::pair<std::string_view, double>> scalars(const StepReport &repor
 std::string jsonLine(const EvaluationReport &report);
 std::string jsonLine(const RunSummary &summary);
 
-/// "data: 549 rows (text) of 64 tokens, first batch: 58 distinct ids in 1024 tokens (5.7%), largest id 121"; a second
-/// line has the number of steps of the epochs.
+/// "data: 549 rows (text) of 64 tokens, first batch: 58 distinct ids in 1024 tokens (5.7%), largest id 121"; a line
+/// about packed rows, "packed: 812 documents in 549 rows, 98.7% of their tokens are filled"; a line with the number of
+/// steps of the epochs.
 std::string dataLine(const DataReport &report);
 
 /// "eval data: 16 of 23 rows, the other 7 do not fill a batch of 16 rows".

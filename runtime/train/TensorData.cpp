@@ -109,6 +109,11 @@ private:
                                       source.file.path(), port.name, sample, limit, value));
       cpu::storeInteger(out.data(), dtype, at, value);
     }
+    if (port.role == plan::PortRole::documents)
+      if (Status status = checkDocuments(out, dtype); !status.isOk())
+        return inputError(fmt::format("'{}': tensor '{}' of sequence {}: {}", source.file.path(), port.name, sample,
+                                      status.message()))
+            .withNote(status.notes().front());
     return Status::ok();
   }
 

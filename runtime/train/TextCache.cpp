@@ -95,6 +95,7 @@ struct Source {
   DataFormat format;
   const ConversationOptions &options;
   Tokenizer &tokenizer;
+  /// Of the rows of conversations; 0: these are kept as documents.
   std::uint64_t length;
 };
 
@@ -137,19 +138,20 @@ static Result<std::vector<std::int32_t>> tokenizeDocument(const std::string &pat
 }
 
 /// The lines about conversations that are left out.
-static std::string leftOut(const Source &source, const ChatRows &rows) {
+static std::string leftOut(const Source &source, const ChatDocuments &chat) {
   constexpr std::size_t shown = 10;
   std::string text;
-  if (rows.dropped != 0)
-    text += fmt::format("'{}' has {} conversations without an answer in their first {} tokens, which are left out\n",
-                        source.path, rows.dropped, source.length);
-  if (!rows.invalid.empty())
+  if (chat.dropped != 0)
+    text += fmt::format("'{}' has {} conversations without an answer{}, which are left out\n", source.path,
+                        chat.dropped,
+                        source.length != 0 ? fmt::format(" in their first {} tokens", source.length) : "");
+  if (!chat.invalid.empty())
     text += fmt::format("'{}' has {} invalid conversations of {}, which are left out\n", source.path,
-                        rows.invalid.size(), rows.invalid.size() + rows.count + rows.dropped);
-  for (std::size_t i = 0; i < std::min(shown, rows.invalid.size()); ++i)
-    text += fmt::format("left out: {}\n", rows.invalid[i]);
-  if (rows.invalid.size() > shown)
-    text += fmt::format("left out: {} more\n", rows.invalid.size() - shown);
+                        chat.invalid.size(), chat.invalid.size() + chat.ends.size() + chat.dropped);
+  for (std::size_t i = 0; i < std::min(shown, chat.invalid.size()); ++i)
+    text += fmt::format("left out: {}\n", chat.invalid[i]);
+  if (chat.invalid.size() > shown)
+    text += fmt::format("left out: {} more\n", chat.invalid.size() - shown);
   return text;
 }
 
@@ -157,16 +159,21 @@ static std::string leftOut(const Source &source, const ChatRows &rows) {
 /// user.
 static Result<std::string> tokenizeFile(const Source &source, const std::string &cached) {
   if (isConversations(source.format)) {
-    SLUICE_ASSIGN_OR_RETURN(const ChatRows rows,
+    SLUICE_ASSIGN_OR_RETURN(const ChatDocuments chat,
                             readChat(source.path, source.format, source.tokenizer, source.length, source.options));
-    if (const std::string text = leftOut(source, rows); !text.empty()) {
+    if (const std::string text = leftOut(source, chat); !text.empty()) {
       SLUICE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(cached + notesSuffix));
       SLUICE_RETURN_IF_ERROR(file.write(text));
       SLUICE_RETURN_IF_ERROR(file.commit());
     }
-    SLUICE_RETURN_IF_ERROR(writeChatRows(cached, rows, source.length));
+    if (source.length == 0) {
+      SLUICE_RETURN_IF_ERROR(writeChatDocuments(cached, chat));
+      return fmt::format("'{}' has {} conversations of {} tokens, which are kept in '{}'", source.path,
+                         chat.ends.size(), chat.tokens.size(), cached);
+    }
+    SLUICE_RETURN_IF_ERROR(writeChatRows(cached, chat, source.length, source.tokenizer.eos.value_or(0)));
     return fmt::format("'{}' has {} conversations, which are kept as rows of {} tokens in '{}'", source.path,
-                       rows.count, source.length, cached);
+                       chat.ends.size(), source.length, cached);
   }
   SLUICE_ASSIGN_OR_RETURN(const std::vector<std::int32_t> ids, tokenizeDocument(source.path, source.tokenizer));
   SLUICE_RETURN_IF_ERROR(writeTokenFile(cached, ids));
@@ -198,7 +205,7 @@ Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::
     const std::optional<DataFormat> format = textFormat(path, given.format);
     if (!format)
       continue;
-    const Source source{path, *format, given.conversations, tokenizer, length};
+    const Source source{path, *format, given.conversations, tokenizer, given.packing ? 0 : length};
     SLUICE_ASSIGN_OR_RETURN(const std::string name, cachedName(source));
     const std::string &cached = files[path] = fmt::format("{}/{}", folder, name);
     SLUICE_RETURN_IF_ERROR(completeCache(source, folder, cached, note));

@@ -26,12 +26,6 @@ struct TokenShape {
 /// Replaces each glob by the paths that it matches, sorted; a glob without a match is not replaced.
 std::vector<std::string> expandGlobs(const std::vector<std::string> &sources);
 
-/// True for the first number of a token file's header.
-bool isTokenFileMagic(std::int32_t number);
-
-/// Writes a token file, with uint16 tokens if all ids fit.
-Status writeTokenFile(const std::string &path, std::span<const std::int32_t> ids);
-
 class TokenData {
 public:
   /// `sources`: paths and quoted globs.

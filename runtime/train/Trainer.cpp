@@ -216,6 +216,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     report.steps = options.steps;
     report.epoch = feeders.front().epoch(step + 1);
     report.sourceEpochs = feeders.front().sourceEpochs(step + 1);
+    report.packed = feeders.front().packed(step);
     report.tokens = stepTokens;
     // Decided before the step, so that it is complete if a different entry point follows.
     const bool isCheckpointDue = session.isCheckpointDue(step + 1),

@@ -324,6 +324,32 @@ TEST_F(CudaAttention, WithDropout) {
       }
 }
 
+TEST_F(CudaAttention, OfDocuments) {
+  for (const Heads &c : {Heads{2, 40, 40, 4, 2, 8}, Heads{1, 70, 70, 1, 1, 64}})
+    for (DType dtype : {DType::f32, DType::bf16, DType::f64})
+      for (std::int64_t causal : {0, 1}) {
+        const Shape q = {c.batch, c.queries, c.heads, c.size}, k = {c.batch, c.keys, c.keyHeads, c.size};
+        const std::vector<Attributes::Item> attributes = {number("scale", 0.3), integer("causal", causal),
+                                                          integer("packed", 1)};
+        Tensor query = Tensor(dtype, q).normal(25), key = Tensor(dtype, k).normal(26),
+               value = Tensor(dtype, k).normal(27), out(dtype, q),
+               lse(statisticsOf(dtype), {c.batch, c.heads, c.queries}), documents(DType::i32, {c.batch, c.queries});
+        for (std::int64_t i = 0; i < documents.size(); ++i) {
+          const std::int64_t t = i % c.queries;
+          documents.set(i, t < 33 ? 0 : t < 34 ? 33 : 34);
+        }
+        const std::string what = std::string(dtypeName(dtype)) + " of " + std::to_string(c.size);
+        compare({"attention", {}, 1, attributes}, {query, key, value, documents}, {out, lse}, 400, what);
+        mustRun({"attention", KernelFlavour::reference, 1, attributes}, {&query, &key, &value, &documents},
+                {&out, &lse});
+        compare({"attention_grad", {}, 1, attributes},
+                {Tensor(dtype, q).normal(28), query, key, value, out, lse, documents},
+                {Tensor(dtype, q), Tensor(dtype, k), Tensor(dtype, k)}, 1600, what);
+        compare({"rope", {}, 1, {number("theta", 100), integer("packed", 1)}}, {query, documents}, {Tensor(dtype, q)},
+                8, what);
+      }
+}
+
 TEST_F(CudaAttention, OnPlainCores) {
   for (const Heads &c : {Heads{2, 7, 7, 3, 3, 5}, Heads{1, 50, 50, 4, 2, 33}, Heads{1, 20, 70, 2, 1, 8},
                          Heads{1, 70, 20, 2, 2, 8}, Heads{1, 40, 40, 1, 1, 130}, Heads{1, 9, 9, 0, 1, 8}})

@@ -116,6 +116,35 @@ VjpCase attentionWithDropout(const std::string &name, const std::string &attribu
           names, true};
 }
 
+/// The documents of two rows of four tokens.
+std::string givenDocuments(Function &f, TensorMap &inputs) {
+  inputs["documents"] = {"i32", {2, 4}, {0, 1, 1, 1, 0, 0, 2, 3}};
+  return f.input("documents", {2, 4}, "i32");
+}
+
+VjpCase packedAttention(const std::string &name, const std::string &attributes) {
+  return {name,
+          [=](Function &f, TensorMap &inputs) {
+            const std::vector<std::string> operands{given(f, inputs, "q", {2, 4, 4, 3}),
+                                                    given(f, inputs, "k", {2, 4, 2, 3}),
+                                                    given(f, inputs, "v", {2, 4, 2, 3}), givenDocuments(f, inputs)};
+            f.output("out", f.ops("attention", operands, attributes,
+                                  {tensorType({2, 4, 4, 3}, "f64"), tensorType({2, 4, 4}, "f64")})[0]);
+          },
+          {"q", "k", "v"},
+          true};
+}
+
+VjpCase packedRope() {
+  return {"rope_packed",
+          [=](Function &f, TensorMap &inputs) {
+            const std::string x = given(f, inputs, "x", {2, 4, 2, 8});
+            f.output("y", f.op("rope", {x, givenDocuments(f, inputs)}, "{theta = 100.0, packed, position = 1 : i64}",
+                               "tensor<2x4x2x8xf64>"));
+          },
+          {"x"}};
+}
+
 /// Under a bias and, if `isMasked`, under a mask that hides all keys of the first row of the batch.
 VjpCase biasedAttention(const std::string &name, std::vector<std::int64_t> bias, bool isMasked,
                         const std::string &attributes) {
@@ -241,6 +270,9 @@ std::vector<VjpCase> vjpCases() {
       biasedAttention("attention_bias", {1, 4, 4, 4}, false, "{scale = 0.7, biased}"),
       biasedAttention("attention_bias_of_keys", {2, 1, 1, 4}, true, "{scale = 0.7, biased, masked}"),
       biasedAttention("attention_bias_causal", {1, 1, 4, 4}, true, "{scale = 0.7, biased, causal, masked}"),
+      packedAttention("attention_packed", "{scale = 0.7, packed}"),
+      packedAttention("attention_packed_causal", "{scale = 0.7, causal, packed, window = 2 : i64}"),
+      packedRope(),
       attentionWithDropout("attention_dropout", "{scale = 0.7, causal, dropout = 0.4, key = 1 : i64}", false),
       attentionWithDropout("attention_dropout_bias", "{scale = 0.7, biased, dropout = 0.4, key = 1 : i64}", true),
       unary("sin", 3, 0),

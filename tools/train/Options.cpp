@@ -27,13 +27,46 @@ static CLI::Validator number(bool included) {
       "");
 }
 
+static void declarePacking(CLI::App &app, TrainCommand &command) {
+  const auto packing = [&train = command.train]() -> PackingOptions & {
+    if (!train.files.packing)
+      train.files.packing.emplace();
+    return *train.files.packing;
+  };
+  auto *pack = app.add_flag_callback(
+      "--pack", [packing] { packing(); }, "put several documents into each row: texts, parts of token files, or conversations");
+  app.add_option_function<std::string>(
+         "--long-documents",
+         [packing](const std::string &name) {
+           packing().longDocuments = name == "split"      ? LongDocuments::split
+                                     : name == "truncate" ? LongDocuments::truncate
+                                                          : LongDocuments::error;
+         },
+         "what becomes of a document longer than a row (default: split, into several documents)")
+      ->check(CLI::IsMember({"split", "truncate", "error"}))
+      ->needs(pack);
+  const auto delimiter = [packing](bool begins) {
+    return [packing, begins](const std::int32_t &token) { packing().delimiter = DocumentDelimiter{token, begins}; };
+  };
+  auto *end = app.add_option_function<std::int32_t>(
+                     "--document-end", delimiter(false),
+                     "the last token of each document in token files (default: the tokenizer's end-of-text token)")
+                  ->check(integerFrom(0))
+                  ->needs(pack);
+  app.add_option_function<std::int32_t>("--document-begin", delimiter(true),
+                                        "the first token of each document in token files")
+      ->check(integerFrom(0))
+      ->needs(pack)
+      ->excludes(end);
+}
+
 static void declareData(CLI::App &app, TrainCommand &command, std::string &order) {
   TrainOptions &train = command.train;
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
   app.add_option_function<std::string>(
          "--data-format",
          [&train](const std::string &name) {
-           train.files.format = train.evaluation.files.format = *dataFormatOf(name);
+           train.files.format = *dataFormatOf(name);
          },
          "format of the files of --data and --eval-data (default: auto, by name and content of each file)")
       ->check(CLI::IsMember(dataFormatNames()));
@@ -43,6 +76,7 @@ static void declareData(CLI::App &app, TrainCommand &command, std::string &order
                  "members of conversations and messages, separated by commas, that are left out")
       ->delimiter(',')
       ->allow_extra_args(false);
+  declarePacking(app, command);
   app.add_option(
          "--tokenizer", command.tokenizer,
          "tokenizer of text data, prompt and generated text: tokenizer.json, a .model file, or a folder with one "

@@ -217,6 +217,7 @@ Status Run::setTime() {
 
 Status Run::readText() {
   TrainOptions &train = command.train;
+  train.evaluation.files = train.files;
   std::string path = command.tokenizer;
   if (path.empty() && !train.init.empty())
     path = findTokenizer(train.init);
@@ -233,6 +234,8 @@ Status Run::readText() {
   if (path.empty() || (command.tokenizer.empty() && !isText && command.generate.count == 0))
     return Status::ok();
   SLUICE_ASSIGN_OR_RETURN(tokenizer, openTokenizer(path));
+  if (train.files.packing && !train.files.packing->delimiter && tokenizer->eos)
+    train.files.packing->delimiter = DocumentDelimiter{*tokenizer->eos, /*begins=*/false};
   command.generate.tokenizer = tokenizer.get();
   if (command.generate.stopTokens.empty() && tokenizer->eos)
     command.generate.stopTokens = {*tokenizer->eos};

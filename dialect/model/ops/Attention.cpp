@@ -59,6 +59,10 @@ template <typename OpT> static Value maskOf(OpT op) { return op.getMasked() ? op
 template <typename OpT> static Value biasOf(OpT op) {
   return op.getBiased() ? op.getOptions()[op.getMasked()] : Value();
 }
+/// The documents of packed rows; null without them.
+template <typename OpT> static Value documentsOf(OpT op) {
+  return op.getPacked() ? op.getOptions()[op.getMasked() + op.getBiased()] : Value();
+}
 /// Seed, step and row of dropout; empty without dropout.
 template <typename OpT> static ValueRange drawnBy(OpT op) {
   return op.getDropout() ? ValueRange(op.getOptions().take_back(3)) : ValueRange();
@@ -69,10 +73,10 @@ template <typename OpT> static LogicalResult verifyOptions(OpT op) {
   if (op.getDropout().has_value() != op.getKey().has_value())
     return op.emitOpError("'dropout' requires 'key', and 'key' requires 'dropout'");
   // attention_c6
-  const size_t expected = static_cast<size_t>(op.getMasked()) + op.getBiased() + (op.getDropout() ? 3 : 0),
+  const size_t expected = static_cast<size_t>(op.getMasked()) + op.getBiased() + op.getPacked() + (op.getDropout() ? 3 : 0),
                actual = op.getOptions().size();
   if (actual != expected)
-    return op.emitOpError() << "operands of 'masked', 'biased' and 'dropout', expected " << expected << " but got "
+    return op.emitOpError() << "operands of 'masked', 'biased', 'packed' and 'dropout', expected " << expected << " but got "
                             << actual;
   // attention_c9
   for (Value number : drawnBy(op))
@@ -84,6 +88,16 @@ template <typename OpT> static LogicalResult verifyOptions(OpT op) {
   if (Value bias = biasOf(op); bias && !hasGradientOf(bias, op.getQ()))
     return op.emitOpError() << "bias has the wrong element type, expected that of q or its statistics type but got "
                             << elementOf(bias);
+  // attention_c12
+  if (Value documents = documentsOf(op); documents && !isa<IntegerType>(elementOf(documents)))
+    return op.emitOpError() << "documents have the wrong element type, expected i32 or i64 but got "
+                            << elementOf(documents);
+  // attention_c11
+  if (op.getPacked() && (op.getMasked() || op.getBiased()))
+    return op.emitOpError("'packed' cannot be combined with 'masked' or 'biased'");
+  AttentionExtents e(op.getQ(), op.getK());
+  if (op.getPacked() && e.S != e.T)
+    return op.emitOpError() << "columns of packed attention, expected " << e.T << " but got " << e.S;
   return success();
 }
 
@@ -129,12 +143,14 @@ FailureOrValues AttentionOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Va
     return emitOpError("has no derivative through its lse, expected a use of out only");
   auto grad = AttentionGradOp::create(builder, cotangents[0], getQ(), getK(), getV(), getOut(), getLse(), getOptions(),
                                       getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(),
-                                      getBiasedAttr(), getBiasedAttr(), getDropoutAttr(), getKeyAttr());
+                                      getBiasedAttr(), getBiasedAttr(), getPackedAttr(), getDropoutAttr(), getKeyAttr());
   SmallVector<Value> gradients{grad.getDq(), grad.getDk(), grad.getDv()};
   if (getMasked())
     gradients.push_back(Value());
   if (getBiased())
     gradients.push_back(grad.getDbias());
+  if (getPacked())
+    gradients.push_back(Value());
   gradients.append(drawnBy(*this).size(), Value());
   return gradients;
 }
@@ -169,7 +185,7 @@ void populateAttentionFusionPatterns(RewritePatternSet &patterns) {
 FailureOrValues AttentionOp::evaluate(ImplicitLocOpBuilder &builder) {
   auto op = AttentionOp::create(builder, getQ(), getK(), getV(), getOptions().drop_back(drawnBy(*this).size()),
                                 getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(), getBiasedAttr(),
-                                /*dropout=*/FloatAttr(), /*key=*/IntegerAttr());
+                                getPackedAttr(), /*dropout=*/FloatAttr(), /*key=*/IntegerAttr());
   return SmallVector<Value>(op->getResults());
 }
 
@@ -219,6 +235,12 @@ FailureOrValues AttentionOp::decompose(ImplicitLocOpBuilder &builder) {
       scores = SelectOp::create(builder, near, scores, nothing);
     }
   }
+  if (Value documents = documentsOf(*this)) {
+    Value ofRows = makeReshape(builder, documents, {e.B, 1, 1, e.T, 1}),
+          ofColumns = makeReshape(builder, documents, {e.B, 1, 1, 1, e.S});
+    Value isSame = CompareOp::create(builder, ofRows, ofColumns, ComparePredicate::eq);
+    scores = SelectOp::create(builder, isSame, scores, hidden());
+  }
   const bool mayBeHidden = getMasked() || getBiased();
   RowExponentials columns(builder, scores, mayBeHidden);
   Value sum = columns.sum;
@@ -255,7 +277,7 @@ FailureOrValues AttentionOp::buildShardableForm(ImplicitLocOpBuilder &builder) {
     return failure();
   auto op = AttentionOp::create(builder, getQ(), repeatHeads(builder, getK(), e), repeatHeads(builder, getV(), e),
                                 getOptions(), getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(),
-                                getBiasedAttr(), getDropoutAttr(), getKeyAttr());
+                                getBiasedAttr(), getPackedAttr(), getDropoutAttr(), getKeyAttr());
   return SmallVector<Value>(op->getResults());
 }
 
@@ -267,7 +289,7 @@ FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builde
   auto op = AttentionGradOp::create(builder, getDout(), getQ(), repeatHeads(builder, getK(), e),
                                     repeatHeads(builder, getV(), e), getOut(), getLse(), getOptions(), getScaleAttr(),
                                     getCausalAttr(), getWindowAttr(), getMaskedAttr(), getBiasedAttr(),
-                                    getBiasGradAttr(), getDropoutAttr(), getKeyAttr());
+                                    getBiasGradAttr(), getPackedAttr(), getDropoutAttr(), getKeyAttr());
   auto sumOfShared = [&](Value value) -> Value {
     Value groups = makeReshape(builder, value, {e.B, e.S, e.G, e.H / e.G, e.D});
     return ReduceSumOp::create(builder, groups, builder.getDenseI64ArrayAttr({3}), UnitAttr());
@@ -286,7 +308,7 @@ FailureOrValues AttentionGradOp::buildShardableForm(ImplicitLocOpBuilder &builde
 constexpr uint64_t dropoutFlops = 22;
 
 // Two products, and five operations of softmax for each unmasked pair of a row and a column; one of the bias, and those
-// of dropout.
+// of dropout. The pairs of one document are an upper bound for a packed row.
 OpCost AttentionOp::getCost() {
   AttentionExtents e(getQ(), getK());
   return streamingCost(*this, e.pairs(getCausal(), getWindow()) *

@@ -18,6 +18,12 @@ namespace sluice::model {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RopeOp::verify() {
+  // rope_c7
+  if (getPacked() != static_cast<bool>(getDocuments()))
+    return emitOpError("'packed' requires documents, and documents require 'packed'");
+  // rope_c8
+  if (failed(verifyExtents(*this)))
+    return failure();
   // rope_c2
   if (int64_t size = shapeOf(getX()).back(); size == 0 || size % 2 != 0)
     return emitOpError() << "head size, expected an even number above 0 but got " << size;
@@ -50,9 +56,13 @@ LogicalResult RopeOp::verify() {
 //===----------------------------------------------------------------------===//
 
 FailureOrValues RopeOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
-  return SmallVector<Value>{RopeOp::create(builder, cotangents[0], getThetaAttr(), getPositionAttr(), getScalingAttr(),
-                                           getFactorAttr(), getLowAttr(), getHighAttr(), getOriginalAttr(),
-                                           getDivisorsAttr(), getInverse() ? UnitAttr() : builder.getUnitAttr())};
+  SmallVector<Value> gradients{RopeOp::create(builder, cotangents[0], getDocuments(), getThetaAttr(), getPositionAttr(),
+                                              getScalingAttr(), getFactorAttr(), getLowAttr(), getHighAttr(),
+                                              getOriginalAttr(), getDivisorsAttr(),
+                                              getInverse() ? UnitAttr() : builder.getUnitAttr(), getPackedAttr())};
+  if (getPacked())
+    gradients.push_back(Value());
+  return gradients;
 }
 
 //===----------------------------------------------------------------------===//
@@ -106,6 +116,9 @@ FailureOrValues RopeOp::decompose(ImplicitLocOpBuilder &builder) {
   Value rows = IotaOp::create(builder, tensorOf({shape[1], 1, 1}, element), builder.getI64IntegerAttr(0));
   Value first = makeConstant(builder, static_cast<double>(getPosition()), tensorOf({}, element));
   Value positions = AddOp::create(builder, rows, first);
+  if (Value documents = getDocuments())
+    positions = SubtractOp::create(
+        builder, positions, makeReshape(builder, makeCast(builder, documents, element), {shape[0], shape[1], 1, 1}));
   Value angles = MultiplyOp::create(builder, positions, makeFrequencies(builder, *this, half, element));
   Value cosine = CosOp::create(builder, angles), sine = SinOp::create(builder, angles);
   if (getInverse())
@@ -126,21 +139,25 @@ FailureOrValues RopeOp::decompose(ImplicitLocOpBuilder &builder) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-// Two multiplications and an addition for each element, and for each row the angles with their cosines and sines.
+// Two multiplications and an addition for each element, and for each row, of each sample if it is packed, the angles with
+// their cosines and sines.
 OpCost RopeOp::getCost() {
   ArrayRef<int64_t> shape = shapeOf(getX());
-  return streamingCost(*this, 3 * elementsOf(getX()) + static_cast<uint64_t>(shape[1]) * (shape[3] / 2) * 3);
+  const auto rows = static_cast<uint64_t>(getPacked() ? shape[0] * shape[1] : shape[1]);
+  return streamingCost(*this, 3 * elementsOf(getX()) + rows * (shape[3] / 2) * 3);
 }
 
 //===----------------------------------------------------------------------===//
 // Kernel
 //===----------------------------------------------------------------------===//
 
-// A kernel scales frequencies by the attributes that it has.
+// A kernel scales frequencies by the attributes that it has. Launches without documents have no attribute for them.
 KernelCall RopeOp::getKernelCall() {
   KernelCall call = recordedCall(*this, KernelId::rope);
   llvm::erase_if(call.attributes, [&](NamedAttribute attribute) {
     StringRef name = attribute.getName();
+    if (name == "packed")
+      return !getPacked();
     return name == "factor"
                ? getScaling() == RopeScaling::unscaled
                : getScaling() != RopeScaling::llama3 && (name == "low" || name == "high" || name == "original");

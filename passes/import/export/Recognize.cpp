@@ -205,6 +205,7 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
                                            options, rewriter.getF64FloatAttr(pieces->scale), flag(kind.causal),
                                            kind.window > 0 ? rewriter.getI64IntegerAttr(kind.window) : IntegerAttr(),
                                            flag(pieces->mask != nullptr), flag(pieces->bias != nullptr),
+                                           /*packed=*/UnitAttr(),
                                            dropout ? dropout.getRateAttr() : FloatAttr(),
                                            dropout ? dropout.getKeyAttr() : IntegerAttr())
                     .getOut();
@@ -405,9 +406,10 @@ struct RecognizeRope : OpRewritePattern<model::AddOp> {
                           whole);
       const auto number = [&](double value) { return rewriter.getF64FloatAttr(value); };
       Value y = model::RopeOp::create(
-          rewriter, location, source, number(tables->theta), rewriter.getI64IntegerAttr(0),
+          rewriter, location, source, /*documents=*/Value(), number(tables->theta), rewriter.getI64IntegerAttr(0),
           rewriter.getAttr<model::RopeScalingAttr>(RopeScaling::unscaled), number(1), number(1), number(1), number(1),
-          tables->divisors.empty() ? DenseI64ArrayAttr() : rewriter.getDenseI64ArrayAttr(tables->divisors), UnitAttr());
+          tables->divisors.empty() ? DenseI64ArrayAttr() : rewriter.getDenseI64ArrayAttr(tables->divisors), UnitAttr(),
+          UnitAttr());
       if (std::fabs(tables->factor - 1) > 1e-7)
         y = model::ScaleOp::create(rewriter, location, y, number(tables->factor));
       if (isOfPairs)

@@ -38,7 +38,8 @@ std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, cons
 std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, const Attributes &attributes,
                                                  std::size_t outputs);
 
-/// True for a kernel that computes one output from one input, for each tensor of a list.
+/// True for a kernel that computes one output from one input, for each tensor of a list. A launch with inputs that an
+/// attribute gives is not of a list.
 bool computesEach(const KernelRecord &record);
 
 /// (input, output) indices of a launch's operands by the record's alias pairs.

@@ -23,7 +23,7 @@ constexpr std::uint64_t roundedUp(std::uint64_t value, std::uint64_t multiple) {
 std::string dnnAttentionProblem(std::span<const Operand> inputs, std::span<const Operand> outputs) {
   // The results of attention are out and lse.
   if (inputs.size() != (outputs.size() == 2 ? 3 : 6))
-    return "a mask, a bias or dropout of attention";
+    return "a mask, a bias, documents or dropout of attention";
   const DType type = inputs[0].dtype;
   const std::int64_t size = inputs[0].extent[3], keys = inputs[inputs.size() == 3 ? 1 : 2].extent[1];
   bool areAlike = type == DType::bf16 || type == DType::f16, areRows = true;

@@ -111,11 +111,20 @@ std::string valueProblem(const KernelRecord &record, const Attributes &attribute
 
 } // namespace
 
+bool computesEach(const KernelRecord &record) {
+  const auto isList = [](const OperandRecord &input) { return input.count == OperandCount::each; };
+  return std::ranges::count_if(record.inputs, isList) == 1 && record.outputs.size() == 1 &&
+         std::ranges::all_of(record.inputs,
+                             [&](const OperandRecord &input) { return isList(input) || !input.given.empty(); });
+}
+
 OperandCounts expectedOperands(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,
                                std::size_t outputs) {
   const auto in = present(record.inputs, attributes), out = present(record.outputs, attributes);
   const std::size_t groupIn = countOf(in, OperandCount::each), groupOut = countOf(out, OperandCount::each);
-  const std::size_t parameters = groupOut == 0 ? 1 : std::max<std::size_t>(outputs / groupOut, 1);
+  // A list has no inputs that an attribute gives.
+  const bool isOne = groupOut == 0 || (computesEach(record) && in.size() > groupIn);
+  const std::size_t parameters = isOne ? 1 : std::max<std::size_t>(outputs / groupOut, 1);
   OperandCounts counts{groupIn * (parameters - 1) + in.size(), groupOut * (parameters - 1) + out.size(),
                        countOf(in, OperandCount::oneOrMore) > 0};
   for (const OperandRecord *operand : in)
@@ -132,10 +141,6 @@ std::vector<const OperandRecord *> inputRecords(const KernelRecord &record, cons
 std::vector<const OperandRecord *> outputRecords(const KernelRecord &record, const Attributes &attributes,
                                                  std::size_t outputs) {
   return expand(record.outputs, attributes, outputs);
-}
-
-bool computesEach(const KernelRecord &record) {
-  return record.inputs.size() == 1 && record.inputs.begin()->count == OperandCount::each && record.outputs.size() == 1;
 }
 
 AliasPairs mayAliasPairs(const KernelRecord &record, const Attributes &attributes, std::size_t inputs,

@@ -145,9 +145,9 @@ struct KernelRecord {
   bool isLinear = false;
   /// The flag with which the kernel's results are not terms.
   std::string_view termsUnless = {};
-  RecordList<OperandRecord, 11> inputs = {};
+  RecordList<OperandRecord, 12> inputs = {};
   RecordList<OperandRecord, 4> outputs = {};
-  RecordList<AttributeRecord, 10> attributes = {};
+  RecordList<AttributeRecord, 11> attributes = {};
   KernelReduction reduction = KernelReduction::not_a_reduction;
   /// Pairs of one type that may share memory if the input is not read afterwards, in order of preference.
   RecordList<AliasRecord, 6> mayAlias = {};

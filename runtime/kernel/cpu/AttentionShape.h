@@ -3,7 +3,8 @@
 // q [B, T, H, D]; k, v [B, S, G, D] with G dividing H: query head h reads key head h / (H / G). Causal: query t reads
 // keys up to t + S - T, under a window the last `window` of them. Row statistics [B, H, T] are the logarithm of the sum
 // of exponentials of the scaled scores, to which a bias is added and from which a mask hides keys. A row without keys
-// has results and gradients of 0. Dropout keeps a probability by its index in [B, H, T, S].
+// has results and gradients of 0. Dropout keeps a probability by its index in [B, H, T, S]. In packed rows a query reads
+// the keys of its document.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace sluice::cpu {
 
@@ -31,6 +33,10 @@ struct AttentionShape {
   /// The output 3 is the gradient of the bias.
   bool hasBiasGrad = false;
   std::optional<DropoutMask> dropout;
+  /// The input with the index of the first token of each token's document, [B, T]; 0: none.
+  std::size_t documents = 0;
+  /// Of a part of the keys, for the indices of dropout: the number of the first one, and of all.
+  std::int64_t keyOrigin = 0, allKeys = 0;
 
   bool changesScores() const { return mask != 0 || bias != 0; }
   std::int64_t headsPerKey() const { return heads / keyHeads; }
@@ -46,13 +52,27 @@ struct AttentionShape {
   /// Of a request of `attention` or of `attention_grad`.
   static Result<AttentionShape> ofForward(const KernelRequest &request);
   static Result<AttentionShape> ofGradient(const KernelRequest &request);
+
+  /// The document of a token.
+  std::int64_t documentOf(const Call &call, std::int64_t b, std::int64_t t) const {
+    const Operand &o = call.inputs[documents];
+    return loadInteger(o.data, o.dtype, b * o.strides[0] + t * o.strides[1]);
+  }
 };
+
+/// Attention within one document, with the operands' parts.
+struct DocumentAttention {
+  AttentionShape shape;
+  Call call;
+};
+/// Of all rows of a call with documents, in their order.
+std::vector<DocumentAttention> documentsOf(const AttentionShape &shape, const Call &call);
 
 /// The dropout of the probabilities in one call. `statistics`: the operand lse, whose position is that of the shard.
 class ProbabilityDropout {
 public:
   ProbabilityDropout(const AttentionShape &s, const Call &call, const Operand &statistics)
-      : keys(static_cast<std::uint64_t>(s.keys)), factor(s.dropout->factor), draws(s.dropout->draws(call)),
+      : keys(static_cast<std::uint64_t>(s.allKeys)), keyOrigin(static_cast<std::uint64_t>(s.keyOrigin)), factor(s.dropout->factor), draws(s.dropout->draws(call)),
         rows(statistics, s.dropout->row(call)) {}
 
   /// The factor of one probability: 0 if it is dropped.
@@ -69,10 +89,10 @@ public:
 private:
   std::uint64_t indexOf(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) const {
     const std::int64_t row = b * rows.strides[0] + h * rows.strides[1] + t * rows.strides[2];
-    return (rows.first + static_cast<std::uint64_t>(row)) * keys + static_cast<std::uint64_t>(j);
+    return (rows.first + static_cast<std::uint64_t>(row)) * keys + keyOrigin + static_cast<std::uint64_t>(j);
   }
 
-  std::uint64_t keys;
+  std::uint64_t keys, keyOrigin;
   double factor;
   DropoutMask::Draws draws;
   GlobalIndex rows;

@@ -100,6 +100,15 @@ Bound attentionOf(const KernelRequest &request, const AttentionShape &shape, std
   return makeKernel(request, [s = shape, floats](Call &call) {
     Pass pass{s, call};
     float *memory = static_cast<float *>(call.workspace);
+    if (s.documents != 0) {
+      // Tiles begin at the first token of a document, so that its bits do not depend on its place in the row.
+      std::vector<DocumentAttention> documents = documentsOf(s, call);
+      forEach(call.threads, std::ssize(documents) * s.keyHeads, [&](std::int64_t item) {
+        DocumentAttention &one = documents[static_cast<std::size_t>(item / s.keyHeads)];
+        Pass{one.shape, one.call}.head(0, item % s.keyHeads, memory + omp_get_thread_num() * floats);
+      });
+      return Status::ok();
+    }
     forEach(call.threads, s.batch * s.keyHeads, [&](std::int64_t item) {
       pass.head(item / s.keyHeads, item % s.keyHeads, memory + omp_get_thread_num() * floats);
     });
@@ -208,7 +217,9 @@ inline bool fits(const KernelRequest &request, const AttentionShape &s, const Op
     const bool isOfType = isMask || operand.dtype == dtype || (isBias && operand.dtype == DType::f32);
     return &operand == &statistics ? operand.dtype == DType::f32 : isOfType && contiguousRows(operand);
   };
-  const std::size_t inputs = s.dropout ? s.dropout->seed : request.inputs.size();
+  const std::size_t inputs = s.documents != 0 ? s.documents
+                             : s.dropout      ? s.dropout->seed
+                                              : request.inputs.size();
   for (std::size_t i = 0; i < inputs; ++i)
     if (!isRow(request.inputs[i], i != 0 && i == s.mask, i != 0 && i == s.bias))
       return false;

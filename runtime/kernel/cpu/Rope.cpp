@@ -1,6 +1,6 @@
 //===- Rope.cpp - rotary position embedding, a position's heads at once --------===//
 //
-// A position's cosines and sines are computed once and used by every batch row and head.
+// A token's cosines and sines are computed once and used by every head, and by every batch row unless rows are packed.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/CpuKernels.h"
@@ -18,11 +18,13 @@ template <typename T> Bound ropeOf(const KernelRequest &request, RopeShape shape
   return makeKernel(request, [&l = loops(), s = std::move(shape)](Call &call) {
     const Operand &x = call.inputs[0], &y = call.outputs[0];
     std::int64_t half = s.size / 2;
-    forEach(call.threads, s.rows, [&](std::int64_t t) {
+    const std::int64_t groups = s.packed ? s.batch : 1, together = s.packed ? 1 : s.batch;
+    forEach(call.threads, groups * s.rows, [&](std::int64_t item) {
+      const std::int64_t first = item / s.rows, t = item % s.rows;
       float cosines[maxSize / 2], sines[maxSize / 2];
-      l.rotations(s.frequencies.data(), static_cast<double>(s.position + t), s.inverse ? -1.f : 1.f, cosines, sines,
-                  half);
-      for (std::int64_t b = 0; b < s.batch; ++b)
+      l.rotations(s.frequencies.data(), static_cast<double>(s.positionOf(call, first, t)), s.inverse ? -1.f : 1.f,
+                  cosines, sines, half);
+      for (std::int64_t b = first; b < first + together; ++b)
         for (std::int64_t h = 0; h < s.heads; ++h)
           l.of<T>().rotateRow(x.as<T>() + b * x.strides[0] + t * x.strides[1] + h * x.strides[2],
                               y.as<T>() + b * y.strides[0] + t * y.strides[1] + h * y.strides[2], cosines, sines, half);
@@ -36,7 +38,8 @@ template <typename T> Bound ropeOf(const KernelRequest &request, RopeShape shape
 Bound fast::rope(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(RopeShape shape, RopeShape::of(request));
   DType type = request.inputs[0].dtype;
-  if (!allContiguousRows(request) || shape.size > maxSize || !hasLoops(type) || !allOf(type, request.outputs[0]))
+  if (!contiguousRows(request.inputs[0]) || !contiguousRows(request.outputs[0]) || shape.size > maxSize ||
+      !hasLoops(type) || request.outputs[0].dtype != type)
     return useReference();
   return withLoops(type, [&]<typename T>() { return ropeOf<T>(request, std::move(shape)); });
 }

@@ -40,6 +40,7 @@ Result<RopeShape> RopeShape::of(const KernelRequest &request) {
     return check.refuse("head size, expected an even number above 0 but got ", shape.size);
   shape.position = request.attributes->integer("position");
   shape.inverse = request.attributes->integer("inverse") != 0;
+  shape.packed = request.attributes->integer("packed") != 0;
   double theta = request.attributes->number("theta");
   Scaling scaling{request.attributes->number("factor"), request.attributes->number("low"),
                   request.attributes->number("high"), request.attributes->number("original")};

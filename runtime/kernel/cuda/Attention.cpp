@@ -34,6 +34,7 @@ AttentionArgs argsOf(const cpu::AttentionShape &shape, const Operand &lse) {
   args.window = shape.window;
   args.masked = shape.mask != 0;
   args.biased = shape.bias != 0;
+  args.packed = shape.documents != 0;
   if (shape.dropout) {
     const cpu::GlobalIndex index(lse);
     std::copy_n(index.strides.begin(), 3, args.global);
@@ -45,7 +46,7 @@ AttentionArgs argsOf(const cpu::AttentionShape &shape, const Operand &lse) {
   return args;
 }
 
-/// As bindViews, with mask, bias, the numbers of dropout and the gradient of the bias after the others.
+/// As bindViews, with mask, bias, documents, the numbers of dropout and the gradient of the bias after the others.
 Bind<AttentionArgs> bindAll(AttentionArgs &args, const cpu::AttentionShape &shape, const KernelRequest &request,
                             std::vector<View AttentionArgs::*> inputs, std::vector<View AttentionArgs::*> outputs,
                             void *AttentionArgs::*workspace = nullptr) {
@@ -54,6 +55,8 @@ Bind<AttentionArgs> bindAll(AttentionArgs &args, const cpu::AttentionShape &shap
     inputs.push_back(&A::mask);
   if (args.biased != 0)
     inputs.push_back(&A::bias);
+  if (args.packed != 0)
+    inputs.push_back(&A::documents);
   if (request.outputs.size() > outputs.size())
     outputs.push_back(&A::dbias);
   auto bind = bindViews(args, request, std::move(inputs), std::move(outputs), workspace);
@@ -96,7 +99,8 @@ std::string tensorType(const AttentionArgs &args, bool drops, std::initializer_l
   constexpr Index most = Index(1) << 30;
   const bool alike = std::ranges::all_of(rows, [&](const Operand *o) { return o->dtype == type; });
   if (!alike || (type != DType::bf16 && type != DType::f16) || lse.dtype != DType::f32 || args.size > 256 ||
-      args.queries > most || args.keys > most || drops || args.masked != 0 || args.biased != 0 || !(args.scale > 0) ||
+      args.queries > most || args.keys > most || drops || args.masked != 0 || args.biased != 0 ||
+      args.packed != 0 || !(args.scale > 0) ||
       !std::isfinite(args.scale))
     return {};
   return type == DType::bf16 ? "_bf16" : "_f16";

@@ -60,7 +60,7 @@ std::optional<RotatedHeads> rotatedHeads(const Operand &x, const Operand &y, std
 /// By the kernel of dense heads, a block for each position; null if the operands do not fit it.
 Bound ropeOfVectors(const KernelRequest &request, const cpu::RopeShape &shape) {
   const DType type = request.inputs[0].dtype;
-  const bool stored = type == DType::f32 || type == DType::bf16 || type == DType::f16;
+  const bool stored = !shape.packed && (type == DType::f32 || type == DType::bf16 || type == DType::f16);
   const auto width = static_cast<std::int64_t>(vectorBytes / dtypeBytes(type));
   if (!stored || shape.size / 2 % width != 0 || shape.position < 0 ||
       shape.position + shape.rows > std::int64_t(denseRopePositions) || request.outputs.size() > listedRopes)
@@ -96,7 +96,11 @@ Bound ropeOfVectors(const KernelRequest &request, const cpu::RopeShape &shape) {
 Bound generalRope(const KernelRequest &request) {
   SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
   RopeArgs args;
-  const auto bind = bindViews(args, request, {&RopeArgs::x}, {&RopeArgs::y});
+  std::vector<View RopeArgs::*> inputs = {&RopeArgs::x};
+  if (shape.packed)
+    inputs.push_back(&RopeArgs::documents);
+  const auto bind = bindViews(args, request, inputs, {&RopeArgs::y});
+  args.packed = shape.packed;
   args.position = shape.position;
   args.inverse = shape.inverse;
   std::copy(shape.frequencies.begin(), shape.frequencies.end(), args.frequencies);
@@ -141,10 +145,10 @@ Bound kernels::dropout(const KernelRequest &request) {
 }
 
 Bound kernels::rope(const KernelRequest &request) {
-  for (const Operand &x : request.inputs)
-    if (x.extent[3] / 2 > ropeFrequencies)
+  for (const Operand &y : request.outputs)
+    if (y.extent[3] / 2 > ropeFrequencies)
       return cpu::Check(request).refuse("head size, expected at most " + std::to_string(2 * ropeFrequencies) +
-                                        " on cuda but got " + std::to_string(x.extent[3]));
+                                        " on cuda but got " + std::to_string(y.extent[3]));
   SLUICE_ASSIGN_OR_RETURN(cpu::RopeShape shape, cpu::RopeShape::of(request));
   return whereAligned(ropeOfVectors(request, shape), prepareEach(generalRope, request));
 }

@@ -129,7 +129,8 @@ private:
   Verdict visit(const plan::InstructionT &instruction, std::uint32_t i) {
     if (const plan::LaunchT *launch = instruction.operation.AsLaunch()) {
       SLUICE_CHECK(checkScalars(*launch, i));
-      if (computesEach(*findKernelRecord(plan.kernels[launch->kernel]))) {
+      if (computesEach(*findKernelRecord(plan.kernels[launch->kernel])) &&
+          launch->inputs.size() == launch->outputs.size()) {
         for (std::size_t k = 0; k < launch->outputs.size(); ++k)
           SLUICE_CHECK(write(*launch->outputs[k], read(*launch->inputs[k]) | validAxes(*launch->outputs[k]), i));
         return {};

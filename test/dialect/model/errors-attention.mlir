@@ -111,7 +111,7 @@ func.func @f(%d: tensor<1x2x4x8xf32>, %q: tensor<1x2x4x8xf32>, %k: tensor<1x2x4x
 
 // attention_c6: a bias that no attribute states
 func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x4x2x2xf32>) {
-  // expected-error @below {{'model.attention' op operands of 'masked', 'biased' and 'dropout', expected 0 but got 1}}
+  // expected-error @below {{'model.attention' op operands of 'masked', 'biased', 'packed' and 'dropout', expected 0 but got 1}}
   %0:2 = model.attention %q, %q, %q, %b {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -120,7 +120,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %b: tensor<1x4x2x2xf32>) {
 
 // attention_c6: no mask
 func.func @f(%q: tensor<1x2x4x8xf32>) {
-  // expected-error @below {{'model.attention' op operands of 'masked', 'biased' and 'dropout', expected 1 but got 0}}
+  // expected-error @below {{'model.attention' op operands of 'masked', 'biased', 'packed' and 'dropout', expected 1 but got 0}}
   %0:2 = model.attention %q, %q, %q {masked, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -174,7 +174,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>) {
 
 // attention_grad_c1: two biases
 func.func @f(%q: tensor<1x2x4x8xf32>, %l: tensor<1x4x2xf32>, %b: tensor<1x1x2x2xf32>) {
-  // expected-error @below {{'model.attention_grad' op operands of 'masked', 'biased' and 'dropout', expected 1 but got 2}}
+  // expected-error @below {{'model.attention_grad' op operands of 'masked', 'biased', 'packed' and 'dropout', expected 1 but got 2}}
   %0:3 = model.attention_grad %q, %q, %q, %q, %q, %l, %b, %b {biased, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x4x2xf32>, tensor<1x1x2x2xf32>, tensor<1x1x2x2xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>)
   return
 }
@@ -203,5 +203,50 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %t: tensor<i64>) {
 func.func @f(%q: tensor<1x2x4x8xf32>, %t: tensor<i64>) {
   // expected-error @below {{'model.attention' op 'dropout' requires 'key', and 'key' requires 'dropout'}}
   %0:2 = model.attention %q, %q, %q, %t, %t, %t {dropout = 0.5 : f64, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c6: documents that no attribute states
+func.func @f(%q: tensor<1x2x4x8xf32>, %d: tensor<1x2xi32>) {
+  // expected-error @below {{'model.attention' op operands of 'masked', 'biased', 'packed' and 'dropout', expected 0 but got 1}}
+  %0:2 = model.attention %q, %q, %q, %d {scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2xi32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c11: documents and a mask
+func.func @f(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x2x2xui8>, %d: tensor<1x2xi32>) {
+  // expected-error @below {{'model.attention' op 'packed' cannot be combined with 'masked' or 'biased'}}
+  %0:2 = model.attention %q, %q, %q, %m, %d {masked, packed, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x2x2xui8>, tensor<1x2xi32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c11: more keys than queries
+func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x3x4x8xf32>, %d: tensor<1x2xi32>) {
+  // expected-error @below {{'model.attention' op columns of packed attention, expected 2 but got 3}}
+  %0:2 = model.attention %q, %k, %k, %d {packed, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x3x4x8xf32>, tensor<1x3x4x8xf32>, tensor<1x2xi32>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c12: documents that are a mask
+func.func @f(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x2x2xui8>) {
+  // expected-error @below {{'model.attention' op documents have the wrong element type, expected i32 or i64 but got 'ui8'}}
+  %0:2 = model.attention %q, %q, %q, %m {packed, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x2x2xui8>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
+  return
+}
+
+// -----
+
+// attention_c12: documents of one row for two
+func.func @f(%q: tensor<2x2x4x8xf32>, %d: tensor<1x2xi32>) {
+  // expected-error @below {{'model.attention' op operand #3 extents, expected [2, 2] but got [1, 2]}}
+  %0:2 = model.attention %q, %q, %q, %d {packed, scale = 1.0 : f64} : (tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<1x2xi32>) -> (tensor<2x2x4x8xf32>, tensor<2x4x2xf32>)
   return
 }

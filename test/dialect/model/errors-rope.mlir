@@ -71,3 +71,21 @@ func.func @f(%x: tensor<1x2x3x4xf32>) {
   %0 = model.rope %x {theta = 1.0e4 : f64, divisors = array<i64: 1, 0>} : (tensor<1x2x3x4xf32>) -> tensor<1x2x3x4xf32>
   return
 }
+
+// -----
+
+// rope_c7: documents that no attribute states
+func.func @f(%x: tensor<1x2x3x4xf32>, %d: tensor<1x2xi32>) {
+  // expected-error @below {{'model.rope' op 'packed' requires documents, and documents require 'packed'}}
+  %0 = model.rope %x, %d {theta = 1.0e4 : f64} : (tensor<1x2x3x4xf32>, tensor<1x2xi32>) -> tensor<1x2x3x4xf32>
+  return
+}
+
+// -----
+
+// rope_c8: documents of other rows
+func.func @f(%x: tensor<1x2x3x4xf32>, %d: tensor<1x3xi32>) {
+  // expected-error @below {{'model.rope' op operand #1 extents, expected [1, 2] but got [1, 3]}}
+  %0 = model.rope %x, %d {packed, theta = 1.0e4 : f64} : (tensor<1x2x3x4xf32>, tensor<1x3xi32>) -> tensor<1x2x3x4xf32>
+  return
+}

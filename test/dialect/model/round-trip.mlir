@@ -146,7 +146,7 @@ module attributes {model.name = "all"} {
   }
 
   // CHECK-LABEL: func.func @gated
-  func.func @gated(%x: tensor<2x3x4xf32>, %u: tensor<2x3x4xf32>, %g: tensor<4xf32>, %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>) {
+  func.func @gated(%x: tensor<2x3x4xf32>, %u: tensor<2x3x4xf32>, %g: tensor<4xf32>, %q: tensor<2x3x4x8xf32>, %kv: tensor<2x5x2x8xf32>, %d: tensor<2x3xi32>) {
     // CHECK: model.silu %{{.*}} : tensor<2x3x4xf32>
     %0 = model.silu %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.silu_grad %{{.*}}, %{{.*}}
@@ -165,6 +165,10 @@ module attributes {model.name = "all"} {
     %7 = model.rope %q {factor = 8.0 : f64, high = 4.0 : f64, inverse, low = 1.0 : f64, original = 32.0 : f64, position = 5 : i64, scaling = #model.scaling<llama3>, theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
     // CHECK: model.attention %{{.*}} {causal, scale = 5.000000e-01 : f64, window = 2 : i64}
     %8:2 = model.attention %q, %kv, %kv {causal, scale = 0.5 : f64, window = 2 : i64} : (tensor<2x3x4x8xf32>, tensor<2x5x2x8xf32>, tensor<2x5x2x8xf32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
+    // CHECK: model.rope %{{.*}}, %{{.*}} {packed, theta = 1.000000e+04 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3xi32>)
+    model.rope %q, %d {packed, theta = 1.0e4 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3xi32>) -> tensor<2x3x4x8xf32>
+    // CHECK: model.attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {causal, packed, scale = 5.000000e-01 : f64}
+    model.attention %q, %q, %q, %d {causal, packed, scale = 0.5 : f64} : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3xi32>) -> (tensor<2x3x4x8xf32>, tensor<2x4x3xf32>)
     // CHECK: model.sin
     %9 = model.sin %x : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     // CHECK: model.cos

@@ -1,4 +1,4 @@
-//===- ChatDataTest.cpp - conversations as rows, compared with transformers -----------------===//
+//===- ChatDataTest.cpp - conversations as tokens and targets, compared with transformers ------===//
 #include "runtime/train/ChatData.h"
 #include "test/unit/train/Fixture.h"
 
@@ -28,10 +28,18 @@ protected:
       if (entry["name"] == name)
         tokenizer->settings.chatTemplate = entry["template"];
   }
+  /// The conversations as rows of one length.
+  struct ChatRows {
+    std::vector<std::int32_t> tokens, targets;
+    std::size_t count = 0, dropped = 0;
+    std::vector<std::string> invalid;
+  };
   /// Of these lines.
   Result<ChatRows> read(const std::string &lines, std::uint64_t length = 64) {
     std::ofstream(path) << lines;
-    return readChat(path, format, *tokenizer, length, options);
+    SLUICE_ASSIGN_OR_RETURN(const ChatDocuments chat, readChat(path, format, *tokenizer, length, options));
+    return ChatRows{paddedRows(chat, chat.tokens, length, tokenizer->eos.value_or(0)),
+                    paddedRows(chat, chat.targets, length, -100), chat.ends.size(), chat.dropped, chat.invalid};
   }
   std::string errorOf(const std::string &lines) {
     const Result<ChatRows> rows = read(lines);
@@ -114,6 +122,24 @@ TEST_F(ChatData, ConversationsThatAreCutOffBeforeAnAnswerHaveNoRow) {
   ASSERT_TRUE(rows.isOk());
   EXPECT_EQ(rows->count, 1u);
   EXPECT_EQ(rows->dropped, 1u);
+}
+
+TEST_F(ChatData, DocumentsAreComplete) {
+  const std::string other = R"({"messages": [{"role": "user", "content": "c d e"}, {"role": "assistant", "content": "f"}]})";
+  std::ofstream(path) << question << "\n" << other;
+  const Result<ChatDocuments> chat = readChat(path, format, *tokenizer, /*length=*/0);
+  ASSERT_TRUE(chat.isOk()) << chat.status().message();
+  ASSERT_EQ(chat->ends.size(), 2u);
+  EXPECT_EQ(chat->ends[1], std::ssize(chat->tokens));
+  EXPECT_EQ(chat->targets.size(), chat->tokens.size());
+  std::ofstream(path) << other;
+  const Result<ChatDocuments> second = readChat(path, format, *tokenizer, 0);
+  ASSERT_TRUE(second.isOk());
+  EXPECT_EQ(second->tokens, std::vector(chat->tokens.begin() + chat->ends[0], chat->tokens.end()));
+  EXPECT_EQ(second->targets, std::vector(chat->targets.begin() + chat->ends[0], chat->targets.end()));
+  std::ofstream(path) << R"({"messages": [{"role": "user", "content": "a"}]})";
+  EXPECT_EQ(readChat(path, format, *tokenizer, 0).status().message(),
+            "'" + path + "' has no conversation with an answer");
 }
 
 TEST_F(ChatData, MembersAreReadAsByTransformers) {

@@ -55,6 +55,22 @@ TEST(Report, DataLine) {
   EXPECT_TRUE(dataLine(given).ends_with("\nepochs: 1.5 with 54 steps of 16 rows"));
 }
 
+TEST(Report, PackedRows) {
+  DataReport data;
+  data.sources = {{"messages", 10}};
+  data.rowTokens = 64;
+  data.tokens = 128;
+  data.packed = {31, 600};
+  data.packedRows = 10;
+  EXPECT_TRUE(dataLine(data).ends_with("\npacked: 31 documents in 10 rows, 93.8% of their tokens are filled"));
+  StepReport given = report();
+  EXPECT_FALSE(nlohmann::json::parse(jsonLine(given)).contains("fill"));
+  given.packed = {12, 750};
+  const nlohmann::json line = nlohmann::json::parse(jsonLine(given));
+  EXPECT_EQ(line["documents"], 12);
+  EXPECT_EQ(line["fill"], 0.75);
+}
+
 TEST(Report, OptionalFields) {
   StepReport given = report();
   EXPECT_EQ(jsonLine(given).find("eval_loss"), std::string::npos);

@@ -37,9 +37,11 @@ std::int64_t statisticAt(const Operand &o, std::int64_t b, std::int64_t h, std::
   return b * o.strides[0] + h * o.strides[1] + t * o.strides[2];
 }
 
-/// The score of a query and a key; -infinity if the mask hides the key.
+/// The score of a query and a key; -infinity if the mask hides the key, or it is of another document.
 double scoreOf(const AttentionShape &s, Call &call, const Row &q, const Row &k, std::int64_t b, std::int64_t h,
                std::int64_t t, std::int64_t j) {
+  if (s.documents != 0 && s.documentOf(call, b, t) != s.documentOf(call, b, j))
+    return -std::numeric_limits<double>::infinity();
   if (s.mask != 0)
     if (const Operand &mask = call.inputs[s.mask]; load(mask, scoreRowAt(mask, b, h, t) + j * mask.strides[3]) == 0)
       return -std::numeric_limits<double>::infinity();

@@ -18,17 +18,17 @@ Bound rope(const KernelRequest &request) {
     auto at = [](const Operand &o, std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t d) {
       return b * o.strides[0] + t * o.strides[1] + h * o.strides[2] + d * o.strides[3];
     };
-    for (std::int64_t t = 0; t < s.rows; ++t)
-      for (std::int64_t i = 0; i < half; ++i) {
-        double angle = static_cast<double>(s.position + t) * s.frequencies[static_cast<std::size_t>(i)];
-        double cosine = std::cos(angle), sine = s.inverse ? -std::sin(angle) : std::sin(angle);
-        for (std::int64_t b = 0; b < s.batch; ++b)
+    for (std::int64_t b = 0; b < s.batch; ++b)
+      for (std::int64_t t = 0; t < s.rows; ++t)
+        for (std::int64_t i = 0; i < half; ++i) {
+          double angle = static_cast<double>(s.positionOf(call, b, t)) * s.frequencies[static_cast<std::size_t>(i)];
+          double cosine = std::cos(angle), sine = s.inverse ? -std::sin(angle) : std::sin(angle);
           for (std::int64_t h = 0; h < s.heads; ++h) {
             double low = load(x, at(x, b, t, h, i)), high = load(x, at(x, b, t, h, i + half));
             store(y, at(y, b, t, h, i), low * cosine - high * sine);
             store(y, at(y, b, t, h, i + half), high * cosine + low * sine);
           }
-      }
+        }
     return Status::ok();
   });
 }

@@ -26,10 +26,12 @@ struct AttentionArgs {
   View dout, dq, dk, dv;
   /// Of the scores, [B, H, T, S]; a dim of one position has stride 0.
   View mask, bias, dbias;
+  /// The document of each token, [B, T].
+  View documents;
   Index batch = 0, queries = 0, keys = 0, heads = 0, keyHeads = 0;
   int size = 0;
   double scale = 1;
-  int causal = 0, masked = 0, biased = 0;
+  int causal = 0, masked = 0, biased = 0, packed = 0;
   Index window = 0;
   /// dout.out of each query, [B, H, T].
   void *delta = nullptr;
@@ -74,8 +76,11 @@ SLUICE_DEVICE Index statisticAt(const View &view, Index b, Index h, Index t) {
 SLUICE_DEVICE Index scoreAt(const View &view, Index b, Index h, Index t, Index s) {
   return b * view.strides[0] + h * view.strides[1] + t * view.strides[2] + s * view.strides[3];
 }
-/// True if the mask does not hide the key.
+/// True if the mask does not hide the key, and it is of the query's document.
 SLUICE_DEVICE bool isVisible(const AttentionArgs &args, Index b, Index h, Index t, Index s) {
+  if (args.packed != 0 && readInteger(args.documents, b * args.documents.strides[0] + t * args.documents.strides[1]) !=
+                              readInteger(args.documents, b * args.documents.strides[0] + s * args.documents.strides[1]))
+    return false;
   return args.masked == 0 || static_cast<const unsigned char *>(args.mask.data)[scoreAt(args.mask, b, h, t, s)] != 0;
 }
 template <typename T>

@@ -76,9 +76,9 @@ SLUICE_DEVICE void dropout(const NumberedArgs &args, Lane lane) {
 /// Of D/2 elements of a head.
 inline constexpr int ropeFrequencies = 256;
 struct RopeArgs {
-  View x, y;
+  View x, documents, y;
   Index position = 0;
-  int inverse = 0;
+  int inverse = 0, packed = 0;
   double frequencies[ropeFrequencies] = {};
 };
 SLUICE_DEVICE void rope(const RopeArgs &args, Lane lane) {
@@ -86,7 +86,9 @@ SLUICE_DEVICE void rope(const RopeArgs &args, Lane lane) {
   const Index count = args.x.extent[0] * rows * heads * half, step = lane.blocks() * lane.threads();
   for (Index n = lane.block() * lane.threads() + lane.thread(); n < count; n += step) {
     const Index i = n % half, h = n / half % heads, t = n / half / heads % rows, b = n / half / heads / rows;
-    const double angle = static_cast<double>(args.position + t) * args.frequencies[i];
+    const Index first =
+        args.packed ? readInteger(args.documents, b * args.documents.strides[0] + t * args.documents.strides[1]) : 0;
+    const double angle = static_cast<double>(args.position + t - first) * args.frequencies[i];
     const double cosine = cos(angle), sine = args.inverse ? -sin(angle) : sin(angle);
     const Index from = b * args.x.strides[0] + t * args.x.strides[1] + h * args.x.strides[2];
     const Index to = b * args.y.strides[0] + t * args.y.strides[1] + h * args.y.strides[2];

@@ -118,6 +118,18 @@ void addProducts(std::vector<RuleCase> &cases) {
   }
   cases.push_back(
       {"model.attention", "bthd,bsgd,bsgd->bthd,bht", "", "", 0, {number("scale", 0.5)}, {}, {}, {{'h', 'g', 3}}});
+  const std::vector<Attributes::Item> packed = {number("scale", 0.5), integer("causal", 1), integer("packed", 1)};
+  cases.push_back(
+      {"model.attention", "bthd,btgd,btgd,bt->bthd,bht", "nnni", "", 't', packed, {}, {}, {{'h', 'g', 2}}});
+  cases.push_back({"model.attention_grad",
+                   "bthd,bthd,btgd,btgd,bthd,bht,bt->bthd,btgd,btgd",
+                   "nnnnnni",
+                   "",
+                   't',
+                   packed,
+                   {},
+                   {},
+                   {{'h', 'g', 2}}});
   // Dropout counts the probabilities of all shards.
   for (std::int64_t heads : {1, 2}) {
     const std::vector<Attributes::Item> dropout = {number("scale", 0.5), number("dropout", 0.3), integer("key", 11)};
@@ -194,6 +206,7 @@ void addNorms(std::vector<RuleCase> &cases) {
   cases.push_back({"model.rms_norm_grad", "abc,abc,c,ab->abc,c", "nnnp"});
   cases.push_back({"model.rms_norm_grad", "abc,abc,c,ab,abc->abc,c", "nnnp"});
   cases.push_back({"model.rope", "bth4->bth4", "", "", 0, {number("theta", 100)}});
+  cases.push_back({"model.rope", "bth4,bt->bth4", "ni", "", 't', {number("theta", 100), integer("packed", 1)}});
 }
 
 void addLosses(std::vector<RuleCase> &cases) {
