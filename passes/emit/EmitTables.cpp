@@ -94,6 +94,7 @@ void emitUnits(EmitContext &context) {
   forEach<spmd::UnitOp>(context, [&](spmd::UnitOp op) {
     auto unit = std::make_unique<plan::UnitT>();
     unit->name = op.getName().str();
+    unit->root = op.getRoot();
     unit->reshard_after_forward = op.getReshardAfterForward();
     if (auto divisor = op.getDivideAttr())
       unit->gradient_divisor = divisor.getValueAsDouble();

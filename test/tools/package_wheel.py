@@ -89,11 +89,7 @@ def use_in_a_new_environment():
 
 @test
 def pip_builds_it():
-    """`pip install .` without a network, from a build in which nothing is to do."""
-    state = run("ninja", "-C", BUILD, "-n", *TARGETS).stdout
-    if "no work to do" not in state:
-        print(f"skipped: the libraries of {BUILD} are older than their sources")
-        return
+    """`pip install .` without a network. In a build that is complete nothing is compiled."""
     folder = SCRATCH / "built"
     run(sys.executable, "-m", "venv", folder)
     done = try_run(folder / "bin" / "python", "-m", "pip", "install", "--no-index", "--disable-pip-version-check", ROOT, env={**os.environ, "SLUICE_BUILD": str(BUILD)})

@@ -31,8 +31,10 @@ install(EXPORT SluiceTrainTargets NAMESPACE Sluice:: DESTINATION ${package})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/ DESTINATION ${headers}/runtime
         FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.fbs")
 install(FILES ${CMAKE_BINARY_DIR}/runtime/plan/plan_generated.h DESTINATION ${headers}/runtime/plan)
+# By name for sluice-fit (runtime/report/machine/MachineFolder.h).
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/tools/machines/ DESTINATION share/sluice/machines FILES_MATCHING PATTERN "*.toml")
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-foreach(tool sluice-plan sluice-steps sluice-calibrate sluice-train sluice-checkpoint sluice-import sluice-opt sluice-compile)
+foreach(tool sluice-plan sluice-steps sluice-calibrate sluice-train sluice-checkpoint sluice-import sluice-opt sluice-compile sluice-fit)
   if(TARGET ${tool})
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()

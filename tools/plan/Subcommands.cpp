@@ -51,6 +51,10 @@ Run addMemory(CLI::App &parser) {
       ->excludes("--machine")
       ->excludes("--at");
   parser
+      .add_flag("--loss-in-model", command->hasLossInModel,
+                "with --account fsdp2: the model computes the loss, as one of torch.export does")
+      ->needs("--account");
+  parser
       .add_flag("--checkpoint", command->checkpoint,
                 "include the host memory that a run with --checkpoint needs in addition")
       ->excludes("--at")

@@ -138,6 +138,10 @@ Json accountJson(const EagerAccount &account) {
   Json json = {{"account", account.name}, {"peak", account.peak}, {"points", points}};
   for (const auto &[purpose, bytes] : account.peakByPurpose)
     json["peak_by_purpose"][purpose] = bytes;
+  if (account.reserved) {
+    json["reserved"] = *account.reserved;
+    json["reserved_expandable_segments"] = *account.reservedExpandable;
+  }
   return json;
 }
 
@@ -153,6 +157,9 @@ std::string accountText(const EagerAccount &account) {
   for (const auto &[purpose, bytes] : account.peakByPurpose)
     if (bytes > 0)
       out += "  " + padRight(purpose, 27) + bytesText(bytes);
+  if (account.reserved)
+    out += "reserved: " + formatBytesExact(*account.reserved) + ", with expandable segments " +
+           formatBytesExact(*account.reservedExpandable) + "\n";
   return out;
 }
 

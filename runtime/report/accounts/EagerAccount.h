@@ -12,6 +12,7 @@
 #include "runtime/plan/Plan.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,20 @@ struct EagerAccount {
   std::vector<std::pair<std::string, std::uint64_t>> peakByPurpose;
   /// Six points for each of four iterations.
   std::vector<AccountPoint> points;
+  /// Bytes that the caching allocator reserves in three iterations, by its default settings and with expandable
+  /// segments. Of FSDP2 on GPUs only.
+  std::optional<std::uint64_t> reserved, reservedExpandable;
+};
+
+/// What a plan does not state about a job of FSDP2.
+struct Fsdp2Options {
+  /// Ranks over which parameters are sharded; 0: those of the plan.
+  std::uint64_t shardRanks = 0;
+  /// CPUOffloadPolicy(): parameters, gradients and optimizer states are in host memory.
+  bool offloads = false;
+  /// The loss is computed by the module that is the root, as in an archive of torch.export, and not by the training
+  /// loop: the loop does not hold the results of the model, and the backward of the root begins with that of the loss.
+  bool hasLossInModel = false;
 };
 
 /// FSDP1 with the units, mesh, precision, recompute and resharding policy of the plan: flat parameters, forward values
@@ -44,7 +59,7 @@ Result<EagerAccount> accountFsdp1(const plan::PlanT &plan);
 /// FSDP2 likewise: parameters sharded one by one, buffers and copies of gathers, inputs of reduce-scatters, tensors
 /// that PyTorch's ops save where Sluice's do not, temporaries of the optimizer. Errors: those of readEagerProgram, and
 /// several micro-batches.
-Result<EagerAccount> accountFsdp2(const plan::PlanT &plan);
+Result<EagerAccount> accountFsdp2(const plan::PlanT &plan, const Fsdp2Options &options = {});
 
 Json accountJson(const EagerAccount &account);
 std::string accountText(const EagerAccount &account);

@@ -173,16 +173,19 @@ private:
 } // namespace
 
 void BytesOverTime::add(std::size_t begin, std::size_t end, std::uint64_t bytes) {
-  if (begin > end)
-    return;
-  change[std::min(begin, change.size() - 1)] += std::int64_t(bytes);
-  change[std::min(end + 1, change.size() - 1)] -= std::int64_t(bytes);
+  if (begin <= end && begin < instants && bytes > 0)
+    added.push_back({begin, std::min(end, instants - 1), bytes});
 }
 
 std::vector<std::uint64_t> BytesOverTime::values() const {
+  std::vector<std::int64_t> change(instants + 1, 0);
+  for (const Tensor &tensor : added) {
+    change[tensor.begin] += std::int64_t(tensor.bytes);
+    change[tensor.end + 1] -= std::int64_t(tensor.bytes);
+  }
   std::vector<std::uint64_t> values;
   std::int64_t now = 0;
-  for (std::size_t i = 0; i + 1 < change.size(); ++i)
+  for (std::size_t i = 0; i < instants; ++i)
     values.push_back(std::uint64_t(now += change[i]));
   return values;
 }

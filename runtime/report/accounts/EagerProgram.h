@@ -86,16 +86,24 @@ struct EagerProgram {
   const EagerStorage &storage(std::uint32_t value) const { return storages[storageOf[value]]; }
 };
 
-/// Bytes that are live over instants, which the caller numbers.
+/// Tensors that are live over instants, which the caller numbers.
 class BytesOverTime {
 public:
-  explicit BytesOverTime(std::size_t instants) : change(instants + 1, 0) {}
-  /// Both instants included.
+  explicit BytesOverTime(std::size_t instants) : instants(instants) {}
+  struct Tensor {
+    /// Both instants included.
+    std::size_t begin = 0, end = 0;
+    std::uint64_t bytes = 0;
+  };
   void add(std::size_t begin, std::size_t end, std::uint64_t bytes);
+  /// Live bytes at each instant.
   std::vector<std::uint64_t> values() const;
+  /// In the order in which they were added.
+  const std::vector<Tensor> &tensors() const { return added; }
 
 private:
-  std::vector<std::int64_t> change;
+  std::size_t instants;
+  std::vector<Tensor> added;
 };
 
 /// The program of the only entry point that trains, or of `train_step` if there are several. `plan` outlives the

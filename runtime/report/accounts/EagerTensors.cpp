@@ -15,8 +15,11 @@ std::uint64_t wideBytes(const EagerStorage &storage) { return std::max(storage.b
 
 class TensorReader {
 public:
-  explicit TensorReader(const EagerProgram &program)
-      : program(program), tensors{BytesOverTime(before(count())), BytesOverTime(before(count()))} {
+  TensorReader(const EagerProgram &program, bool hasLossInModel)
+      : program(program), hasLossInModel(hasLossInModel),
+        tensors{BytesOverTime(before(count())), BytesOverTime(before(count()))} {
+    if (program.isCuda)
+      findAttentionWeights();
     addValues();
     for (std::uint32_t i = 0; i < count(); ++i)
       addHiddenTensors(i);
@@ -51,17 +54,60 @@ private:
     return results;
   }
 
+  /// The program has several ops for an attention with dropout: products, softmax, dropout. PyTorch on CUDA has one, of
+  /// which neither scores nor weights nor their cotangents are tensors: the values between the products.
+  void findAttentionWeights() {
+    std::map<const EagerStorage *, std::vector<std::uint32_t>> uses;
+    std::vector<const EagerStorage *> pending;
+    const auto mark = [&](std::uint32_t value, std::uint64_t elements) {
+      const EagerStorage *storage = value == 0 ? nullptr : &program.storage(value);
+      if (storage && storage->elements == elements && attentionWeights.insert(storage).second)
+        pending.push_back(storage);
+    };
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      const EagerOp &op = program.ops[i];
+      for (const auto values : {op.operands, op.results})
+        for (const std::uint32_t value : values)
+          if (value != 0 && !op.name.starts_with("matmul"))
+            uses[&program.storage(value)].push_back(i);
+      if (op.name == "dropout" && op.readsFirst())
+        if (const EagerStorage &weights = program.storage(op.operands[0]); program.ops[weights.begin].name == "softmax")
+          mark(op.operands[0], weights.elements);
+    }
+    while (!pending.empty()) {
+      const EagerStorage *storage = pending.back();
+      pending.pop_back();
+      for (const std::uint32_t i : uses[storage])
+        for (const auto values : {program.ops[i].operands, program.ops[i].results})
+          for (const std::uint32_t value : values)
+            mark(value, storage->elements);
+    }
+  }
+
   void addValues() {
     const std::set<const EagerStorage *> results = modelResults();
     for (const EagerStorage &storage : program.storages) {
-      if (!storage.bytes || storage.isGradient || storage.phase > Phase::backward)
+      if (!storage.bytes || storage.isGradient || storage.phase > Phase::backward ||
+          attentionWeights.contains(&storage))
         continue;
       const bool isResult = results.contains(&storage), isWide = storage.bytes == wideBytes(storage);
-      if (!isResult || !isWide)
-        tensors.activations.add(during(storage.begin), during(isResult ? storage.begin : storage.last), storage.bytes);
+      // A loop holds the results until the end of the step, a model that computes the loss until it returns.
+      const std::size_t held = hasLossInModel ? after(forwardEnd()) : after(count() - 1);
+      if (!isResult)
+        tensors.activations.add(during(storage.begin), during(storage.last), storage.bytes);
+      else if (!isWide)
+        tensors.activations.add(during(storage.begin), hasLossInModel ? held : during(storage.begin), storage.bytes);
       if (isResult)
-        tensors.outputs.add(during(storage.begin), after(count() - 1), wideBytes(storage));
+        tensors.outputs.add(during(storage.begin), held, wideBytes(storage));
     }
+  }
+
+  std::uint32_t forwardEnd() const {
+    std::uint32_t last = 0;
+    for (std::uint32_t i = 0; i < count(); ++i)
+      if (program.ops[i].phase == Phase::forward)
+        last = i;
+    return last;
   }
 
   void addHiddenTensors(std::uint32_t i) {
@@ -75,6 +121,9 @@ private:
     };
     if (op.name == "rms_norm" && !program.isCuda && op.results.size() > 1 && op.results[1] != 0)
       add(program.storage(op.results[1]).last, first.bytes); // x / rms(x): one op only on CUDA.
+    else if (op.name == "attention" && !program.isCuda && op.operands.size() > 2 && op.operands[1] != 0 &&
+             program.storage(op.operands[1]).elements < first.elements)
+      add(program.storage(op.operands[1]).last, 2 * first.bytes); // Keys and values, repeated for all heads.
     else if (op.name == "swiglu")
       add(first.last, first.bytes); // silu(gate), which the product saves.
     else if (op.name == "matmul" && hasResidual(op))
@@ -95,7 +144,8 @@ private:
   void addDropoutMasks() {
     std::map<std::int64_t, std::vector<std::uint32_t>> byKey;
     for (std::uint32_t i = 0; i < count(); ++i)
-      if (program.ops[i].name == "dropout" && program.ops[i].readsFirst())
+      if (program.ops[i].name == "dropout" && program.ops[i].readsFirst() &&
+          !attentionWeights.contains(&program.storage(program.ops[i].operands[0])))
         for (const auto &attribute : program.ops[i].kind->attributes)
           if (attribute->name == "key")
             byKey[attribute->integer].push_back(i);
@@ -109,7 +159,9 @@ private:
   }
 
   const EagerProgram &program;
+  const bool hasLossInModel;
   EagerTensors tensors;
+  std::set<const EagerStorage *> attentionWeights;
 };
 
 } // namespace
@@ -120,6 +172,8 @@ std::size_t instantAfter(const EagerProgram &program, Phase phase) {
                                    : before(std::uint32_t(next - program.ops.begin()));
 }
 
-EagerTensors eagerTensors(const EagerProgram &program) { return TensorReader(program).take(); }
+EagerTensors eagerTensors(const EagerProgram &program, bool hasLossInModel) {
+  return TensorReader(program, hasLossInModel).take();
+}
 
 } // namespace sluice

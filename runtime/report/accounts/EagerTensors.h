@@ -27,7 +27,8 @@ struct EagerTensors {
   BytesOverTime activations, outputs;
 };
 
-EagerTensors eagerTensors(const EagerProgram &program);
+/// `hasLossInModel`: the loss is computed within the model, whose results no variable of the loop holds.
+EagerTensors eagerTensors(const EagerProgram &program, bool hasLossInModel = false);
 
 } // namespace sluice
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/Text.h"
 #include "runtime/report/Describe.h"
+#include "runtime/report/accounts/CachingAllocator.h"
 #include "runtime/report/accounts/EagerTensors.h"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ enum Purpose : std::size_t {
   parameters,
   optimizerStates,
   inputs,
+  stagedShards,
   gatherBuffers,
   gatheredCopies,
   gradients,
@@ -35,13 +37,20 @@ enum Purpose : std::size_t {
   purposes
 };
 constexpr std::array<const char *, purposes> purposeNames = {
-    "parameter",      "optimizer",  "input",  "all_gather_output",  "gathered", "gradient", "reduce_scatter_input",
-    "gradient_shard", "activation", "output", "optimizer_temporary"};
+    "parameter",         "optimizer",  "input",    "staged_shard",
+    "all_gather_output", "gathered",   "gradient", "reduce_scatter_input",
+    "gradient_shard",    "activation", "output",   "optimizer_temporary"};
+
+/// The stream in whose pool of the allocator tensors are: the current one, or one of the two of FSDP2.
+std::uint32_t streamOf(std::size_t purpose) {
+  return purpose == gatherBuffers || purpose == stagedShards ? 1 : purpose == gradientShards ? 2 : 0;
+}
 
 class Fsdp2Step {
 public:
-  Fsdp2Step(const EagerProgram &program) : program(program), live(purposes, BytesOverTime(before(opCount()))) {
-    const EagerTensors tensors = eagerTensors(program);
+  Fsdp2Step(const EagerProgram &program, const Fsdp2Options &options)
+      : program(program), offloads(options.offloads), live(purposes, BytesOverTime(before(opCount()))) {
+    const EagerTensors tensors = eagerTensors(program, options.hasLossInModel);
     for (const EagerUnit &unit : program.units)
       measure(unit);
     findOrder();
@@ -57,6 +66,8 @@ public:
     std::uint64_t shards = 0, gradientShards = 0, states = 0, temporaries = 0;
   };
   const Sums &sums() const { return total; }
+  /// Bytes of the shard of each parameter.
+  const std::vector<std::uint64_t> &shards() const { return shardBytes; }
 
   /// Live bytes by purpose between the last op of `phase` and the next op; without shards, states and the batch.
   std::array<std::uint64_t, purposes> savedAfter(Phase phase) const { return at(instantAfter(program, phase)); }
@@ -70,15 +81,77 @@ public:
 
   std::size_t instants() const { return values[0].size(); }
 
+  /// Bytes that the allocator has reserved after three iterations. `persistent`: tensors that exist throughout.
+  std::uint64_t reserved(bool hasExpandableSegments, const std::vector<std::uint64_t> &persistent) const {
+    CachingAllocator allocator(hasExpandableSegments);
+    for (const std::uint64_t bytes : persistent)
+      allocator.allocate(0, bytes);
+    // By instant: tensors that begin, in the order of the purposes, and those that end.
+    struct Allocation {
+      std::uint32_t stream = 0;
+      std::uint64_t bytes = 0, block = 0;
+    };
+    std::vector<Allocation> allocations;
+    std::vector<std::vector<std::size_t>> begins(instants()), ends(instants());
+    for (std::size_t p = 0; p < purposes; ++p)
+      for (const BytesOverTime::Tensor &tensor : live[p].tensors()) {
+        begins[tensor.begin].push_back(allocations.size());
+        ends[tensor.end].push_back(allocations.size());
+        allocations.push_back({streamOf(p), tensor.bytes});
+      }
+    const std::size_t update = instantAfter(program, Phase::backward);
+    for (int iteration = 0; iteration < 3; ++iteration)
+      for (std::size_t instant = 0; instant < instants(); ++instant) {
+        if (instant == update)
+          addUpdate(allocator, iteration == 0);
+        for (const std::size_t a : begins[instant])
+          allocations[a].block = allocator.allocate(allocations[a].stream, allocations[a].bytes);
+        for (const std::size_t a : ends[instant])
+          allocator.free(allocations[a].block);
+      }
+    return allocator.reserved();
+  }
+
 private:
+  /// States and temporaries of the optimizer.
+  void addUpdate(CachingAllocator &allocator, bool isFirst) const {
+    if (offloads)
+      return;
+    std::vector<std::uint64_t> blocks;
+    for (const auto &[bytes, states] : updated) {
+      for (std::uint64_t s = 0; isFirst && s < states; ++s)
+        allocator.allocate(0, bytes);
+      if (states > 1)
+        blocks.push_back(allocator.allocate(0, bytes));
+      // One parameter after another on the CPU.
+      if (!program.isCuda && states > 1)
+        allocator.free(blocks.back());
+    }
+    for (const std::uint64_t block : blocks)
+      if (program.isCuda)
+        allocator.free(block);
+  }
+
   std::uint32_t opCount() const { return std::uint32_t(program.ops.size()); }
   std::size_t end() const { return after(opCount() - 1); }
 
   struct Unit {
     /// Bytes of the output of an all-gather and as many of copies, of the input and output of a reduce-scatter, of the
     /// gradient shards, and, if they have a different type, of the output again.
-    std::uint64_t gathered = 0, reduced = 0, gradientShard = 0, castShard = 0;
+    std::uint64_t shards = 0, gathered = 0, reduced = 0, gradientShard = 0, castShard = 0;
+    /// By parameter.
+    std::vector<std::uint64_t> copies;
   };
+
+  void addCopies(std::size_t begin, std::size_t end, std::size_t u) {
+    for (const std::uint64_t bytes : units[u].copies)
+      live[gatheredCopies].add(begin, end, bytes);
+  }
+  /// With offload the shards of a unit are on the GPU from before its gather to the end of it.
+  void addStaged(std::size_t begin, std::size_t end, std::size_t u) {
+    if (offloads)
+      live[stagedShards].add(begin, end, units[u].shards);
+  }
 
   /// FSDP2 shards each parameter on its dim, padded to equal shards.
   void measure(const EagerUnit &unit) {
@@ -94,11 +167,15 @@ private:
       const std::uint64_t shard = extent == 0 ? 0 : (extent + ranks - 1) / ranks * (elements / extent);
       const std::uint64_t stored = shard * dtypeBytes(baseType(parameter.dtype));
       total.shards += stored;
+      shardBytes.push_back(stored);
       total.states += parameter.states.size() * stored;
+      bytes.shards += stored;
       bytes.gathered += shard * ranks * dtypeBytes(own.compute);
+      bytes.copies.push_back(shard * ranks * dtypeBytes(own.compute));
       if (own.gradient == noOp)
         continue;
       total.gradientShards += stored;
+      updated.emplace_back(stored, parameter.states.size());
       // Adam: the root of the second moment, of all parameters at once on CUDA (foreach), else of one and its
       // quotient.
       if (parameter.states.size() > 1)
@@ -139,7 +216,8 @@ private:
       const std::size_t released = staysGathered(order[k]) && unit.hasBackward() ? during(endOfBackward(order[k]))
                                    : isRoot(order[k])                            ? during(forwardEnd)
                                                                                  : during(unit.end);
-      live[gatheredCopies].add(hooks(unit.begin), released, units[order[k]].gathered);
+      addStaged(hooks(unit.begin), next, order[k]);
+      addCopies(hooks(unit.begin), released, order[k]);
     }
   }
 
@@ -157,7 +235,8 @@ private:
       const EagerUnit &unit = program.units[u];
       if (!staysGathered(u)) {
         live[gatherBuffers].add(prefetchedAt(u), hooks(unit.backwardBegin), units[u].gathered);
-        live[gatheredCopies].add(hooks(unit.backwardBegin), during(endOfBackward(u)), units[u].gathered);
+        addStaged(prefetchedAt(u), hooks(unit.backwardBegin), u);
+        addCopies(hooks(unit.backwardBegin), during(endOfBackward(u)), u);
       }
       for (std::uint32_t p : unit.parameters)
         if (const EagerParameter &own = program.parameters[p]; own.gradient != noOp)
@@ -170,7 +249,8 @@ private:
                                    : after(backwardEnd);
       live[reduceBuffers].add(reduced, std::max(next, reduced), units[u].reduced);
       live[reduceBuffers].add(reduced, reduced, units[u].castShard);
-      live[gradientShards].add(reduced, end(), units[u].gradientShard);
+      // With offload it is copied to the host, until the next unit's is reduced.
+      live[gradientShards].add(reduced, offloads ? std::max(next, reduced) : end(), units[u].gradientShard);
     }
   }
 
@@ -185,7 +265,11 @@ private:
   }
 
   const EagerProgram &program;
+  const bool offloads;
   std::vector<Unit> units;
+  /// Bytes of a shard that is updated, and the number of its states.
+  std::vector<std::pair<std::uint64_t, std::size_t>> updated;
+  std::vector<std::uint64_t> shardBytes;
   /// Units in the order of their forward.
   std::vector<std::size_t> order;
   std::uint32_t forwardEnd = 0, backwardEnd = 0;
@@ -194,24 +278,44 @@ private:
   std::vector<std::vector<std::uint64_t>> values;
 };
 
+/// The loss belongs to the forward of the root, and its derivative to the backward.
+void addLossToRoot(EagerProgram &program) {
+  const auto loss = std::ranges::find(program.ops, Phase::loss, &EagerOp::phase);
+  const auto derivative = std::find_if(loss, program.ops.end(), [](const EagerOp &op) {
+    return op.phase >= Phase::backward || op.name.ends_with("_grad");
+  });
+  if (loss == derivative)
+    return;
+  for (auto op = loss; op != derivative; ++op)
+    op->phase = Phase::forward;
+  const auto begin = std::uint32_t(derivative - program.ops.begin());
+  for (EagerUnit &unit : program.units)
+    if (unit.unit->root && unit.hasBackward())
+      unit.backwardBegin = std::min(unit.backwardBegin, begin);
+}
+
 } // namespace
 
-Result<EagerAccount> accountFsdp2(const plan::PlanT &plan) {
-  SLUICE_ASSIGN_OR_RETURN(const EagerProgram program, readEagerProgram(plan, "FSDP2"));
+Result<EagerAccount> accountFsdp2(const plan::PlanT &plan, const Fsdp2Options &options) {
+  SLUICE_ASSIGN_OR_RETURN(EagerProgram program, readEagerProgram(plan, "FSDP2"));
+  if (options.shardRanks > 0)
+    program.shardRanks = options.shardRanks;
+  if (options.hasLossInModel)
+    addLossToRoot(program);
   if (plan.microbatches != 1)
     return inputError(concat("the account of FSDP2 is of one micro-batch, but the plan has ", plan.microbatches))
         .withNote("compile with 'gradient.microbatches' = 1");
   using Bytes = std::array<std::uint64_t, purposes>;
-  const Fsdp2Step step(program);
+  const Fsdp2Step step(program, options);
   Bytes constant = {};
-  constant[parameters] = step.sums().shards;
+  constant[parameters] = options.offloads ? 0 : step.sums().shards;
   constant[inputs] = program.batchBytes;
   for (const auto &variable : plan.variables)
     constant[parameters] += plan.buffers[variable->buffer]->bytes;
   const auto withConstant = [&](bool hasStates, Bytes bytes) {
     for (std::size_t p = 0; p < purposes; ++p)
       bytes[p] += constant[p];
-    bytes[optimizerStates] += hasStates ? step.sums().states : 0;
+    bytes[optimizerStates] += hasStates && !options.offloads ? step.sums().states : 0;
     return bytes;
   };
   const auto sum = [](const Bytes &bytes) { return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t(0)); };
@@ -231,13 +335,22 @@ Result<EagerAccount> accountFsdp2(const plan::PlanT &plan) {
     add("end", true, {});
   }
   Bytes largest = withConstant(true, updated);
-  largest[optimizerTemporaries] = step.sums().temporaries;
+  largest[optimizerTemporaries] = options.offloads ? 0 : step.sums().temporaries;
   for (std::size_t instant = 0; instant < step.instants(); ++instant)
     if (const Bytes bytes = withConstant(true, step.at(instant)); sum(bytes) > sum(largest))
       largest = bytes;
   account.peak = sum(largest);
   for (std::size_t p = 0; p < purposes; ++p)
     account.peakByPurpose.emplace_back(purposeNames[p], largest[p]);
+  if (program.isCuda) {
+    std::vector<std::uint64_t> persistent = {program.batchBytes};
+    for (const auto &variable : plan.variables)
+      persistent.push_back(plan.buffers[variable->buffer]->bytes);
+    if (!options.offloads)
+      persistent.insert(persistent.end(), step.shards().begin(), step.shards().end());
+    account.reserved = step.reserved(false, persistent);
+    account.reservedExpandable = step.reserved(true, persistent);
+  }
   return account;
 }
 

@@ -40,7 +40,9 @@ PlanCommandResult runCheck(const plan::PlanT &plan, bool asJson) {
 PlanCommandResult runMemory(const plan::PlanT &plan, const PlanCommand &command) {
   PlanCommandResult result;
   if (!command.account.empty()) {
-    Result<EagerAccount> account = command.account == "fsdp2" ? accountFsdp2(plan) : accountFsdp1(plan);
+    Result<EagerAccount> account = command.account == "fsdp2"
+                                       ? accountFsdp2(plan, {.hasLossInModel = command.hasLossInModel})
+                                       : accountFsdp1(plan);
     if (!account.isOk())
       return {{}, account.takeStatus()};
     return {command.json ? jsonText(accountJson(*account)) : accountText(*account), {}};

@@ -26,6 +26,8 @@ struct PlanCommand {
   std::optional<std::uint32_t> at = {};
   /// For `memory`: print only what this framework would hold; empty: none.
   std::string account = {};
+  /// Of the account of FSDP2: the model computes the loss (Fsdp2Options).
+  bool hasLossInModel = false;
   /// For `memory`: include what a run with --checkpoint needs.
   bool checkpoint = false;
 };

@@ -122,10 +122,14 @@ def _marking(torch: Any, module: Any, marks: Set[str]) -> Iterator[None]:
                 marks.add(names[id(called)])
             frame = frame.f_back  # type: ignore[assignment]
 
-    # The reentrant form runs its function without gradients, which torch.export would write.
+    def apply(function: Any, _: Any, *args: Any) -> Any:
+        with torch.set_grad_enabled(torch.is_grad_enabled() and any(isinstance(each, torch.Tensor) and each.requires_grad for each in args)):
+            return function(*args)
+
+    # The reentrant form runs its function without gradients, which torch.export would write. It has gradients if an argument has.
     module_of, kept = torch.utils.checkpoint, torch.utils.checkpoint.CheckpointFunction
     hook = torch.nn.modules.module.register_module_forward_pre_hook(enter)
-    module_of.CheckpointFunction = type("Called", (), {"apply": staticmethod(lambda function, _, *args: function(*args))})
+    module_of.CheckpointFunction = type("Called", (), {"apply": staticmethod(apply)})
     try:
         yield
     finally:

@@ -1,0 +1,192 @@
+//===- FitSetting.cpp - the settings of a job that are compared ---------------------------------===//
+#include "passes/driver/fit/FitSetting.h"
+
+#include "passes/recipe/Recipe.h"
+#include "runtime/base/Text.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace sluice {
+namespace {
+
+struct Value {
+  FitDimension dimension;
+  std::string_view name;
+  /// Of Sluice only: FSDP2 has no argument for it.
+  bool isSluiceOnly;
+  /// key=value.
+  std::array<std::string_view, 2> recipe;
+};
+
+/// In the order of the table: less recomputation and transfer first.
+constexpr Value values[] = {
+    {FitDimension::recompute, "none", false, {"recompute.policy=none"}},
+    {FitDimension::recompute,
+     "selective",
+     false,
+     {"recompute.policy=selective", R"(recompute.save=["matmul*", "attention"])"}},
+    {FitDimension::recompute, "block", false, {"recompute.policy=block"}},
+    {FitDimension::offload, "none", false, {"memory.offload=[]"}},
+    {FitDimension::offload, "activations", true, {R"(memory.offload=["activations"])"}},
+    {FitDimension::offload, "optimizer", true, {R"(memory.offload=["optimizer"])"}},
+    {FitDimension::offload, "parameters", false, {R"(memory.offload=["parameters", "optimizer"])"}},
+    {FitDimension::precision, "bf16", false, {"precision.compute=bf16"}},
+    {FitDimension::precision, "f16", false, {"precision.compute=f16", "precision.loss_scale=dynamic"}},
+    {FitDimension::precision, "f32", false, {"precision.compute=f32"}},
+};
+
+const Value *findValue(FitDimension dimension, std::string_view name) {
+  for (const Value &value : values)
+    if (value.dimension == dimension && value.name == name)
+      return &value;
+  return nullptr;
+}
+
+/// Adds the recipe of a value; an empty name has none.
+void addValue(FitDimension dimension, std::string_view name, std::vector<std::string> &recipe) {
+  if (const Value *value = findValue(dimension, name))
+    for (const std::string_view setting : value->recipe)
+      if (!setting.empty())
+        recipe.emplace_back(setting);
+}
+
+std::string_view keyOf(std::string_view setting) { return setting.substr(0, setting.find('=')); }
+
+/// True if the user gives a key of the dimension.
+bool isGiven(const FitRequest &request, FitDimension dimension) {
+  for (const std::string &setting : request.settings)
+    for (const Value &value : values)
+      if (value.dimension == dimension)
+        for (const std::string_view own : value.recipe)
+          if (!own.empty() && keyOf(own) == keyOf(setting))
+            return true;
+  return false;
+}
+
+/// The values of a dimension to compare, of those that the user gives or `defaults`.
+Result<std::vector<std::string>> chosen(const FitRequest &request, FitDimension dimension,
+                                        const std::vector<std::string> &given,
+                                        const std::vector<std::string> &defaults) {
+  if (isGiven(request, dimension)) {
+    if (!given.empty())
+      return Status(StatusCode::usage,
+                    concat("--", nameOf(dimension), " cannot be combined with --set of one of its keys"));
+    return std::vector<std::string>{""};
+  }
+  const std::vector<std::string> known = valuesOf(dimension, request.framework);
+  for (const std::string &name : given)
+    if (!std::ranges::count(known, name))
+      return Status(StatusCode::usage,
+                    concat("--", nameOf(dimension), ", expected one of ", join(known, ", "), " but got '", name, "'"));
+  return given.empty() ? defaults : given;
+}
+
+/// The mesh of the user's settings, whose ranks are those of the job; nullopt if they have none.
+Result<std::optional<FitMesh>> givenMesh(const FitRequest &request, const Gpus &gpus) {
+  Recipe recipe;
+  for (const std::string &setting : request.settings)
+    SLUICE_RETURN_IF_ERROR(recipe.addSetting(setting));
+  if (std::ranges::none_of(request.settings, [](const std::string &setting) { return setting.starts_with("mesh."); }))
+    return std::optional<FitMesh>();
+  const Recipe::Mesh &mesh = recipe.mesh;
+  const std::int64_t ranks = mesh.replicate * mesh.shard * mesh.tensor * mesh.expert;
+  if (ranks != gpus.world)
+    return Status(StatusCode::usage,
+                  concat("the mesh of --set has ", ranks, " ranks, but the job has ", gpus.world, " GPUs"));
+  return std::optional(FitMesh{mesh.replicate, mesh.shard, mesh.tensor});
+}
+
+/// The meshes that shard over all ranks, and within each host; in the last resort also one of tensor parallelism within
+/// each host.
+Result<std::vector<FitMesh>> meshesOf(const FitRequest &request, const Gpus &gpus, bool isLast) {
+  SLUICE_ASSIGN_OR_RETURN(const std::optional<FitMesh> given, givenMesh(request, gpus));
+  if (given)
+    return std::vector{*given};
+  const std::int64_t host = gpus.hostDevices;
+  std::vector<FitMesh> meshes = {{1, gpus.world, 1}};
+  if (gpus.world > host && gpus.world % host == 0 && host > 1)
+    meshes.push_back({gpus.world / host, host, 1});
+  if (isLast && request.framework == FitFramework::sluice && host > 1 && gpus.world % host == 0)
+    meshes.push_back({1, gpus.world / host, host});
+  return meshes;
+}
+
+} // namespace
+
+std::string FitMesh::text() const {
+  std::string text;
+  for (const auto &[name, size] : {std::pair("replicate", replicate), {"shard", shard}, {"tensor", tensor}})
+    if (size > 1)
+      text += concat(text.empty() ? "" : " x ", name, "=", size);
+  return text.empty() ? "shard=1" : text;
+}
+
+std::vector<std::string> FitSetting::recipe() const {
+  std::vector<std::string> recipe;
+  for (const auto &[name, size] :
+       {std::pair("replicate", mesh.replicate), {"shard", mesh.shard}, {"tensor", mesh.tensor}})
+    if (size > 1 || (size == 1 && std::string_view(name) == "shard"))
+      recipe.push_back(concat("mesh.", name, "=", size));
+  if (mesh.tensor > 1) {
+    recipe.push_back("sharding.tensor=megatron");
+    recipe.push_back("sharding.sequence=true");
+  }
+  addValue(FitDimension::recompute, recompute, recipe);
+  addValue(FitDimension::offload, offload, recipe);
+  addValue(FitDimension::precision, precision, recipe);
+  return recipe;
+}
+
+std::vector<std::string> FitSetting::precisionRecipe() const {
+  std::vector<std::string> recipe;
+  addValue(FitDimension::precision, precision, recipe);
+  return recipe;
+}
+
+std::string FitSetting::text() const {
+  std::string text = concat("mesh ", mesh.text(), ", ", rows, rows == 1 ? " row" : " rows");
+  if (!recompute.empty())
+    text += ", recompute " + recompute;
+  if (!offload.empty())
+    text += ", offload " + offload;
+  return precision.empty() ? text : text + ", precision " + precision;
+}
+
+std::string nameOf(FitDimension dimension) {
+  constexpr std::array names = {"recompute", "offload", "precision"};
+  return names[std::size_t(dimension)];
+}
+
+std::vector<std::string> valuesOf(FitDimension dimension, FitFramework framework) {
+  std::vector<std::string> names;
+  for (const Value &value : values)
+    if (value.dimension == dimension && !(value.isSluiceOnly && framework == FitFramework::pytorch))
+      names.emplace_back(value.name);
+  return names;
+}
+
+Result<std::vector<FitSetting>> settingsOf(const FitRequest &request, const Gpus &gpus, bool isLast) {
+  const bool isTorch = request.framework == FitFramework::pytorch;
+  const std::vector<std::string> offloads =
+      isTorch ? std::vector<std::string>{"parameters"} : std::vector<std::string>{"none", "optimizer", "parameters"};
+  using Names = std::vector<std::string>;
+  SLUICE_ASSIGN_OR_RETURN(const Names recompute,
+                          chosen(request, FitDimension::recompute, request.recompute,
+                                 isLast ? Names{"block"} : valuesOf(FitDimension::recompute, request.framework)));
+  SLUICE_ASSIGN_OR_RETURN(const Names offload,
+                          chosen(request, FitDimension::offload, request.offload, isLast ? offloads : Names{"none"}));
+  SLUICE_ASSIGN_OR_RETURN(const Names precision,
+                          chosen(request, FitDimension::precision, request.precision, Names{"bf16"}));
+  std::vector<FitSetting> settings;
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<FitMesh> meshes, meshesOf(request, gpus, isLast));
+  for (const FitMesh &mesh : meshes)
+    for (const std::string &compute : precision)
+      for (const std::string &host : offload)
+        for (const std::string &policy : recompute)
+          settings.push_back({mesh, 1, policy, host, compute});
+  return settings;
+}
+
+} // namespace sluice
