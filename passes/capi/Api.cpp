@@ -6,9 +6,11 @@
 #include "passes/driver/ImportModel.h"
 #include "passes/driver/ModelFile.h"
 #include "passes/driver/WhatIf.h"
+#include "passes/driver/fit/FitSearch.h"
 #include "passes/import/WriteOutput.h"
 #include "passes/solver/simulate/StepReport.h"
 #include "runtime/base/JsonOptions.h"
+#include "runtime/base/Text.h"
 #include "runtime/capi/Call.h"
 #include "runtime/plan/Checker.h"
 
@@ -81,6 +83,37 @@ Result<std::string> compareJson(const sluice_model &model, const char *recipe, s
   const DiagnosticList diagnostics(model.context.get());
   SLUICE_ASSIGN_OR_RETURN(const VariantReport report, compareVariants(compile, module));
   return dumpJson(report.toJson(), 2) + "\n";
+}
+
+Result<FitRequest> fitRequest(std::string_view text) {
+  FitRequest request;
+  std::string framework = "sluice";
+  std::optional<std::int64_t> world, sequence;
+  JsonOptions options(text, "fit options");
+  options.read("model", request.model);
+  options.read("gpus", request.gpus);
+  options.read("world", world, 1);
+  options.read("sequence", sequence, 1);
+  options.read("batch", request.batches);
+  options.read("size", request.sizes, 1);
+  options.readChoice("for", framework, {"sluice", "pytorch"});
+  options.read("recompute", request.recompute);
+  options.read("offload", request.offload);
+  options.read("precision", request.precision);
+  options.read("set", request.settings);
+  options.read("assert", request.assertions);
+  options.read("machines", request.machines);
+  SLUICE_RETURN_IF_ERROR(options.finish());
+  for (const auto &[name, value] : {std::pair("model", &request.model), {"gpus", &request.gpus}})
+    if (value->empty())
+      return Status(StatusCode::usage, concat("fit options: '", name, "' is missing"));
+  for (const std::int64_t rows : request.batches)
+    if (rows < 1)
+      return Status(StatusCode::usage, concat("fit options: 'batch', expected integers above 0 but got ", rows));
+  request.world = world.value_or(0);
+  request.sequence = sequence.value_or(0);
+  request.framework = framework == "pytorch" ? FitFramework::pytorch : FitFramework::sluice;
+  return request;
 }
 
 } // namespace
@@ -187,5 +220,15 @@ sluice_compiler_status *sluice_simulate(const void *plan, size_t size, const cha
     SLUICE_ASSIGN_OR_RETURN(const std::uint32_t index, entryIndex(file.plan, entry ? entry : "train_step"));
     SLUICE_ASSIGN_OR_RETURN(const PredictedStep step, predictStep(file.plan, read, index));
     return copyText(dumpJson(stepJson(file.plan, read, step), 2) + "\n", json);
+  });
+}
+
+sluice_compiler_status *sluice_fit(const char *options, char **json) {
+  return guard([&]() -> Status {
+    SLUICE_RETURN_IF_ERROR(checkArguments({{options, "options"}, {json, "json"}}));
+    SLUICE_ASSIGN_OR_RETURN(const FitRequest request, fitRequest(options));
+    SLUICE_ASSIGN_OR_RETURN(const FitResult result, findFit(request));
+    SLUICE_RETURN_IF_ERROR(result.status());
+    return copyText(dumpJson(result.toJson(), 2) + "\n", json);
   });
 }

@@ -74,6 +74,12 @@ SLUICE_API sluice_compiler_status *sluice_what_if(const sluice_model *model, con
  * prints. */
 SLUICE_API sluice_compiler_status *sluice_simulate(const void *plan, size_t size, const char *machine,
                                                    const char *entry, char **json);
+/* Finds the settings with which a job fits its GPUs, as `sluice-fit` does. `options`, with the names of its options:
+ * {"model": PATH, "gpus": "8xh100-sxm-80gb", "world": 64, "sequence": 8192, "batch": [1, 2], "size": {"SYMBOL": n},
+ * "for": "sluice"|"pytorch", "recompute": [names], "offload": [names], "precision": [names], "set": ["key=value"],
+ * "assert": ["peak<=76GiB"], "machines": FOLDER (of machine files)}; the first two are required. `json`: what
+ * `sluice-fit --json` prints. No setting that fits, or an assertion that no setting meets, is an error of code 3. */
+SLUICE_API sluice_compiler_status *sluice_fit(const char *options, char **json);
 
 #ifdef __cplusplus
 }

@@ -260,8 +260,8 @@ private:
     if (rotatesAll())
       scale *= config.rope.attentionFactor * config.rope.attentionFactor;
     Value rotatedQ = rotated(q), rotatedK = rotated(k);
-    Value out = attendCausally(rotatedQ, rotatedK, v, scale, config.windows[layer], documents,
-                               config.attentionDropout, config.attentionCap);
+    Value out = attendCausally(rotatedQ, rotatedK, v, scale, config.windows[layer], documents, config.attentionDropout,
+                               config.attentionCap);
     out = projection(name + "." + names.output, reshape(out, {batch(), sequence, queries}), config.outputBias);
     return dropout(out, config.attentionOutputDropout);
   }

@@ -1,8 +1,8 @@
 //===- GraphBuilder.h - builds the models of a family ------------------------------------===//
 //
-// The entry points `train_step` (tokens, targets and, for packed rows, documents to loss) and `logits` (tokens to logits,
-// without dropout, of rows of one document). A family
-// defines the parameters and `forward`, from tokens to logits.
+// The entry points `train_step` (tokens, targets and, for packed rows, documents to loss) and `logits` (tokens to
+// logits, without dropout, of rows of one document). A family defines the parameters and `forward`, from tokens to
+// logits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_GRAPHBUILDER_H

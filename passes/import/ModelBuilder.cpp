@@ -212,8 +212,8 @@ Value ModelBuilder::attend(Value q, Value k, Value v, double scale, AttentionMas
     options.push_back(mask.documents);
   if (drops)
     options.append({seed, step, row});
-  return model::AttentionOp::create(builder, q, k, v, options,
-                                    builder.getF64FloatAttr(scale), mask.causal ? builder.getUnitAttr() : UnitAttr(),
+  return model::AttentionOp::create(builder, q, k, v, options, builder.getF64FloatAttr(scale),
+                                    mask.causal ? builder.getUnitAttr() : UnitAttr(),
                                     mask.window > 0 ? builder.getI64IntegerAttr(mask.window) : IntegerAttr(),
                                     /*masked=*/UnitAttr(), /*biased=*/UnitAttr(),
                                     mask.documents ? builder.getUnitAttr() : UnitAttr(),
@@ -257,12 +257,15 @@ Value ModelBuilder::attendByParts(Value q, Value k, Value v, double scale, Atten
   }
   if (mask.documents) {
     // Scores have a dim of the groups' heads, if heads share keys.
-    const Shape ofRows = heads == groups ? Shape{rows, 1, queries, 1} : Shape{rows, 1, 1, queries, 1},
-                ofColumns = heads == groups ? Shape{rows, 1, 1, keys} : Shape{rows, 1, 1, 1, keys};
-    Value isSame = model::CompareOp::create(builder, reshape(mask.documents, ofRows),
-                                            reshape(mask.documents, ofColumns), ComparePredicate::eq);
-    scores = model::SelectOp::create(builder, isSame, scores,
-                                     constant(-std::numeric_limits<double>::infinity(), {}));
+    const auto along = [&](Shape shape) -> Value {
+      if (heads != groups)
+        shape.insert(shape.begin() + 1, 1);
+      const Type type = RankedTensorType::get(shape, cast<RankedTensorType>(mask.documents.getType()).getElementType());
+      return model::ReshapeOp::create(builder, type, mask.documents);
+    };
+    Value isSame = model::CompareOp::create(builder, along({rows, 1, queries, 1}), along({rows, 1, 1, keys}),
+                                            ComparePredicate::eq);
+    scores = model::SelectOp::create(builder, isSame, scores, constant(-std::numeric_limits<double>::infinity(), {}));
   }
   Value weights = dropout(model::SoftmaxOp::create(builder, scores), dropoutRate);
   Value out = matmul(weights, v, false);

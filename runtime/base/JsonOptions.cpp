@@ -33,12 +33,6 @@ JsonOptions::JsonOptions(std::string_view text, std::string what)
     fail("expected a JSON object");
 }
 
-JsonOptions::JsonOptions(const Json &given, std::string what)
-    : object(std::make_unique<Json>(given.is_null() ? Json::object() : given)), what(std::move(what)) {
-  if (!object->is_object())
-    fail("expected a JSON object");
-}
-
 JsonOptions::~JsonOptions() = default;
 
 void JsonOptions::fail(std::string message) {

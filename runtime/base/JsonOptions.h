@@ -21,7 +21,6 @@ class JsonOptions {
 public:
   /// `text` is a JSON object; empty: one without members. `what` is for messages: "session options".
   JsonOptions(std::string_view text, std::string what);
-  JsonOptions(const Json &object, std::string what);
   ~JsonOptions();
 
   void read(std::string_view name, bool &value);

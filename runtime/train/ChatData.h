@@ -24,8 +24,8 @@ struct ChatDocuments {
 
 /// The conversations of a file (Conversations.h). The text is that of the tokenizer's chat template. The target of a
 /// position is the next token if the assistant has written it and the answer is not ignored, else ignoredTarget. A
-/// conversation is cut off after `length` tokens; 0: it is complete. A conversation that cannot be used is an error that
-/// names its line, unless `options` state otherwise.
+/// conversation is cut off after `length` tokens; 0: it is complete. A conversation that cannot be used is an error
+/// that names its line, unless `options` state otherwise.
 Result<ChatDocuments> readChat(const std::string &path, DataFormat format, Tokenizer &tokenizer, std::uint64_t length,
                                const ConversationOptions &options = {});
 

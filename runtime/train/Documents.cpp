@@ -97,8 +97,8 @@ public:
     std::int64_t begin = 0;
     for (const std::int64_t end : read) {
       if (end <= begin || end > tokens->shape[0])
-        return refusedError(fmt::format("'{}' has a conversation that ends at {} of {} tokens", path, end,
-                                        tokens->shape[0]))
+        return refusedError(
+                   fmt::format("'{}' has a conversation that ends at {} of {} tokens", path, end, tokens->shape[0]))
             .withNote("remove the file: it is written again");
       documents->begins.push_back(static_cast<std::uint64_t>(begin));
       documents->counts.push_back(static_cast<std::uint64_t>(end - begin));
@@ -148,8 +148,9 @@ Result<std::unique_ptr<DocumentFile>> openDocuments(const std::string &path, con
   const bool isText = file.format == DataFormat::text || file.format == DataFormat::bytes;
   if (!files.packing->delimiter && !isText)
     return inputError(fmt::format("'{}' has token ids, and no token is known that divides documents", path))
-        .withNote("--document-end ID or --document-begin ID states it: llm.c's and nanoGPT's files of GPT-2 tokens have "
-                  "50256, the former at the begin of each document, the latter at its end");
+        .withNote(
+            "--document-end ID or --document-begin ID states it: llm.c's and nanoGPT's files of GPT-2 tokens have "
+            "50256, the former at the begin of each document, the latter at its end");
   return TokenDocuments::open(path, files.format, vocabulary, files.packing->delimiter);
 }
 

@@ -15,6 +15,13 @@ std::uint64_t rowElements(const plan::PortT &port) {
   return elements;
 }
 
+Status checkTokenPort(const plan::PortT &port, const plan::PortT &first) {
+  if (port.view->dtype == plan::DType::i32 && port.view->shape.size() == 2 && port.view->shape == first.view->shape)
+    return Status::ok();
+  return refusedError(fmt::format("input '{}' of the plan, expected i32 rows of one length but got {} of {} dims",
+                                  port.name, dtypeName(baseType(port.view->dtype)), port.view->shape.size()));
+}
+
 namespace {
 
 /// Tokens for a port "tokens", and for "targets" the same one token later.
@@ -61,10 +68,7 @@ static Result<std::unique_ptr<InputData>> openTokens(const std::vector<std::stri
                                     port.name))
           .withNote("random:SEED fills all inputs; a safetensors file fills the inputs of its tensors' names");
     (port.role == plan::PortRole::tokens ? tokens : targets) = i;
-    if (port.view->dtype != plan::DType::i32 || port.view->shape.size() != 2 ||
-        port.view->shape != ports[0]->view->shape)
-      return refusedError(fmt::format("input '{}' of the plan, expected i32 rows of one length but got {} of {} dims",
-                                      port.name, dtypeName(baseType(port.view->dtype)), port.view->shape.size()));
+    SLUICE_RETURN_IF_ERROR(checkTokenPort(port, *ports[0]));
     if (port.limit && (!shape.vocabulary || port.limit < shape.vocabulary))
       shape.vocabulary = port.limit;
   }

@@ -39,7 +39,8 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
                                                  const std::vector<const plan::PortT *> &ports, std::uint64_t minimum);
 
 /// Every element depends on the seed, its port's name, its sample and its position in the row, and on nothing else:
-/// floats are standard normal, integers uniform below the port's limit, documents of random lengths. The number of samples is unbounded.
+/// floats are standard normal, integers uniform below the port's limit, documents of random lengths. The number of
+/// samples is unbounded.
 Result<std::unique_ptr<InputData>> openRandomData(std::uint64_t seed, const std::vector<const plan::PortT *> &ports);
 
 /// Files with a tensor for each port, by its name; index i along the first dim is sample i, and files follow one
@@ -52,6 +53,9 @@ Result<std::unique_ptr<InputData>> openTensorData(const std::vector<std::string>
 /// the last document of a row is a document of tokens 0 without targets.
 Result<std::unique_ptr<InputData>> openPackedData(const std::vector<std::string> &paths, const DataFiles &files,
                                                   const std::vector<const plan::PortT *> &ports, std::uint64_t minimum);
+
+/// An error unless a port has i32 rows of the same length as the first one.
+Status checkTokenPort(const plan::PortT &port, const plan::PortT &first);
 
 /// Writes the document of each token of a row for the input `documents`, the index of the document's first token:
 /// tokens from `begins[i]` to before `begins[i + 1]`, or to the end of the row, are one document. `begins` is ascending

@@ -60,7 +60,9 @@ public:
                                       document - firsts[file], rowLength, *longest))
             .withNote("--long-documents split makes several documents of it, truncate keeps its begin");
       }
-    rows = packRows(lengths, rowLength, data.packing->longDocuments, data.packing->seed);
+    // A row without tokens has room for none.
+    if (rowLength != 0)
+      rows = packRows(lengths, rowLength, data.packing->longDocuments, data.packing->seed);
     return Status::ok();
   }
 
@@ -142,15 +144,13 @@ Result<std::unique_ptr<InputData>> openPackedData(const std::vector<std::string>
       return inputError(fmt::format("the model has an input '{}', expected only tokens, targets and documents with "
                                     "--pack",
                                     port.name));
-    if (port.view->dtype != plan::DType::i32 || port.view->shape.size() != 2 ||
-        port.view->shape != ports[0]->view->shape || port.view->shape[1] == 0)
-      return refusedError(fmt::format("input '{}' of the plan, expected i32 rows of one length but got {} of shape {}",
-                                      port.name, dtypeName(baseType(port.view->dtype)), formatShape(port.view->shape)));
+    SLUICE_RETURN_IF_ERROR(checkTokenPort(port, *ports[0]));
     if (port.limit && port.role != plan::PortRole::documents && (!vocabulary || port.limit < vocabulary))
       vocabulary = port.limit;
   }
   if (columns.documents == PackedData::none)
-    return inputError("--pack needs a model with an input 'documents', so that attention and positions see one document")
+    return inputError(
+               "--pack needs a model with an input 'documents', so that attention and positions see one document")
         .withNote("import the model with --packed");
   auto data = std::make_unique<PackedData>(columns, rowElements(*ports[0]));
   SLUICE_RETURN_IF_ERROR(data->open(paths, files, vocabulary));

@@ -10,8 +10,8 @@ namespace sluice {
 
 namespace {
 
-/// The free tokens of rows: a binary tree of the largest number below each node, so that the first row with room is found
-/// from the root. Rows are added as they are needed.
+/// The free tokens of rows: a binary tree of the largest number below each node, so that the first row with room is
+/// found from the root. Rows are added as they are needed.
 class FreeTokens {
 public:
   FreeTokens(std::uint64_t mostRows, std::uint64_t rowLength)

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-/// What becomes of a document longer than a row.
+/// The treatment of a document longer than a row.
 enum class LongDocuments : std::uint8_t {
   /// It becomes several documents of the length of a row, and a shorter one.
   split,

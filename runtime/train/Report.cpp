@@ -106,8 +106,9 @@ std::string dataLine(const DataReport &report) {
                     report.rowTokens, report.distinct, report.tokens,
                     100 * static_cast<double>(report.distinct) / static_cast<double>(report.tokens), report.largest);
   if (report.packedRows)
-    text += fmt::format("\npacked: {} documents in {} rows, {:.1f}% of their tokens are filled", report.packed.documents,
-                        report.packedRows, 100 * fill(report.packed, report.packedRows * report.rowTokens));
+    text +=
+        fmt::format("\npacked: {} documents in {} rows, {:.1f}% of their tokens are filled", report.packed.documents,
+                    report.packedRows, 100 * fill(report.packed, report.packedRows * report.rowTokens));
   if (report.epochs > 0)
     text += fmt::format("\nepochs: {} with {} steps of {} rows", formatNumber(report.epochs), report.steps,
                         report.stepRows);

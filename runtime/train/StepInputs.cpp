@@ -23,8 +23,7 @@ Result<StepInputs> StepInputs::make(const Ranks &ranks, const plan::EntryT &entr
   for (int rank = 0; rank < ranks.size(); ++rank)
     inputs.places.push_back(coordinateAlong(plan, static_cast<std::uint32_t>(rank), plan.data_axes));
   inputs.dataOrder.ranks = groupSize(plan, plan.data_axes);
-  const plan::PortT *repeated =
-      inputs.ports.empty() ? findInput(entry, plan::PortRole::row) : inputs.ports.front();
+  const plan::PortT *repeated = inputs.ports.empty() ? findInput(entry, plan::PortRole::row) : inputs.ports.front();
   if (repeated && repeated->per_repetition && !entry.sections.empty())
     inputs.dataOrder.microbatches = entry.sections[0]->repeat;
   if (!inputs.ports.empty() && !inputs.ports.front()->view->shape.empty())

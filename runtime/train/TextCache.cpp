@@ -142,9 +142,9 @@ static std::string leftOut(const Source &source, const ChatDocuments &chat) {
   constexpr std::size_t shown = 10;
   std::string text;
   if (chat.dropped != 0)
-    text += fmt::format("'{}' has {} conversations without an answer{}, which are left out\n", source.path,
-                        chat.dropped,
-                        source.length != 0 ? fmt::format(" in their first {} tokens", source.length) : "");
+    text +=
+        fmt::format("'{}' has {} conversations without an answer{}, which are left out\n", source.path, chat.dropped,
+                    source.length != 0 ? fmt::format(" in their first {} tokens", source.length) : "");
   if (!chat.invalid.empty())
     text += fmt::format("'{}' has {} invalid conversations of {}, which are left out\n", source.path,
                         chat.invalid.size(), chat.invalid.size() + chat.ends.size() + chat.dropped);

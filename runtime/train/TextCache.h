@@ -28,8 +28,9 @@ std::optional<DataFormat> textFormat(const std::string &path, DataFormat format)
 /// `folder`, which is created. A text is one document: its ids with the special tokens that the tokenizer adds to a
 /// text, then EOS, if the tokenizer has one and it is not the last id already. `note` receives a line about each text
 /// that was tokenized, and in each run lines about conversations that are left out. For conversations it is a file of
-/// rows of `length` tokens, or of documents with DataFiles::packing (ChatData.h), which depends on the times that the chat template reads too. Errors: a text of
-/// more than 2 GiB, a text that is not UTF-8, a folder that cannot be written, those of conversations.
+/// rows of `length` tokens, or of documents with DataFiles::packing (ChatData.h), which depends on the times that the
+/// chat template reads too. Errors: a text of more than 2 GiB, a text that is not UTF-8, a folder that cannot be
+/// written, those of conversations.
 Result<std::map<std::string, std::string>> tokenizeTexts(const std::vector<std::string> &paths, const DataFiles &files,
                                                          Tokenizer &tokenizer, std::uint64_t length,
                                                          const std::string &folder,

@@ -23,6 +23,7 @@ OTHER = {
     "runtime/plan/check/Randomness.cpp": {"seed", "step", "row"},  # operands of kernels
     "runtime/report/machine/MachineTables.cpp": {"host"},  # an algorithm of collectives
     "tools/train/Start.cpp": {"init"},  # an option
+    "runtime/train/Documents.cpp": {"tokens", "targets"},  # tensors of a file
     "runtime/train/RunLog.cpp": {"step"},  # a key of the log
 }
 

@@ -142,7 +142,8 @@ VjpCase packedRope() {
             f.output("y", f.op("rope", {x, givenDocuments(f, inputs)}, "{theta = 100.0, packed, position = 1 : i64}",
                                "tensor<2x4x2x8xf64>"));
           },
-          {"x"}};
+          {"x"},
+          true};
 }
 
 /// Under a bias and, if `isMasked`, under a mask that hides all keys of the first row of the batch.

@@ -100,6 +100,17 @@ def published_active_memory():
 
 
 @test
+def attention_with_dropout_is_one_op_on_a_gpu():
+    """Dropout adds its masks, one of the embedding and two of each block, and no weights of attention, which would be 402 MB in each block."""
+    rows, width, layers = 8 * 1024, 768, 4
+    sizes = [f"layers={layers}", "heads=12", f"dim={width}", "vocab=8192", "max_sequence=1024", "sequence=1024", "batch=8"]
+    plain, dropped = (account(Plan(zoo("transformer", *sizes, f"dropout={rate}"), ["optimizer.name=adam", "target.device=cuda"]).path, "fsdp2")["peak"]
+                      for rate in (0, 0.1))
+    masks = (1 + 2 * layers) * rows * width
+    expect(masks <= dropped - plain <= 2 * masks, f"expected {masks} bytes of masks, at most as many of their products, but got {dropped - plain}")
+
+
+@test
 def other_memory_is_refused():
     tensor = Plan(gpt2_tiny(), ["mesh.tensor=2", "sharding.tensor=megatron"])
     batches = Plan(gpt2_tiny(), ["mesh.shard=2", "gradient.microbatches=2"])

@@ -149,7 +149,7 @@ def memory_of_the_machine_is_a_limit():
 @test
 def gathered_units_are_worth_their_memory():
     """Without a budget, units stay gathered only if they save as large a part of the step as they take of the GPU's memory."""
-    model, settings = gpt2(), ["mesh.shard=32", "gradient.microbatches=4", "sharding.reshard_after_backward=auto"] + GPU
+    model, settings = gpt2(), ["mesh.shard=32", "gradient.microbatches=3", "sharding.reshard_after_backward=auto"] + GPU
     most = machine_bytes(Plan(model, settings, "--machine", MACHINE))
     machine = SCRATCH / "full.toml"
     machine.write_text(f'base = "{MACHINE}"\nname = "full"\n[figures]\nmemory_bytes = {{ value = {most}, from = "datasheet" }}\n')

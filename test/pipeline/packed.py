@@ -76,7 +76,8 @@ def losses_and_gradients_of_transformers():
             header, bytes_of = split_safetensors(run.weights)
             compared = 0
             for key in (key for key in tensors if key.startswith("after.")):
-                entry = header.get(key.removeprefix("after."))
+                name_of_weight = key.removeprefix("after.")
+                entry = header.get(name_of_weight) or header.get(name_of_weight.removeprefix("transformer."))
                 if entry is None:
                     continue
                 a, b = entry["data_offsets"]

@@ -88,12 +88,65 @@ def dropout():
 def recurrent():
     """A scan over time is a loop of StableHLO."""
     expect("stablehlo.while" in (STABLEHLO / "recurrent" / "model.mlir").read_text(), "no loop")
-    check_model("recurrent")
+    _, report = check_model("recurrent")
+    expect_lines(report, "1 layer_norm")
 
 
 @test
 def convolution():
     check_model("convolution")
+
+
+def text_of(lines, result, kind="tensor<4x4xf32>"):
+    """The loss is the sum of `result`, of x and w of 4 x 4 elements."""
+    return f'''"builtin.module"() ({{
+  "func.func"() <{{arg_attrs = [{{sluice.input = "x"}}, {{sluice.parameter = "w"}}], function_type = (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<f32>, sym_name = "main"}}> ({{
+  ^bb0(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>):
+    %zero = "stablehlo.constant"() <{{value = dense<0.0> : tensor<f32>}}> : () -> tensor<f32>
+    %least = "stablehlo.constant"() <{{value = dense<0xFF800000> : tensor<f32>}}> : () -> tensor<f32>
+    %y = "stablehlo.multiply"(%x, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    {lines}
+    %loss = "stablehlo.reduce"({result}, %zero) <{{dimensions = array<i64: 0, 1>}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %t = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%t) : (tensor<f32>) -> ()
+    }}) : ({kind}, tensor<f32>) -> tensor<f32>
+    "func.return"(%loss) : (tensor<f32>) -> ()
+  }}) : () -> ()
+}}) {{sluice.jax = "test"}} : () -> ()
+'''
+
+
+@test
+def softmax_of_a_square_matrix():
+    """A sum of each row that divides each column is no softmax."""
+    def reduce(op, value, first):
+        return (f'"stablehlo.reduce"({value}, {first}) <{{dimensions = array<i64: 1>}}> ({{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%t = "stablehlo.{op}"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n'
+                '"stablehlo.return"(%t) : (tensor<f32>) -> ()\n}) : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>')
+
+    of_two = "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>"
+    repeated = lambda value, dim: f'"stablehlo.broadcast_in_dim"({value}) <{{broadcast_dimensions = array<i64: {dim}>}}> : (tensor<4xf32>) -> tensor<4x4xf32>'
+    for first, second in ((0, 0), (0, 1), (1, 0)):
+        lines = "\n".join([f"%most = {reduce('maximum', '%y', '%least')}", f"%r = {repeated('%most', first)}", f'%d = "stablehlo.subtract"(%y, %r) : {of_two}',
+                           '%e = "stablehlo.exponential"(%d) : (tensor<4x4xf32>) -> tensor<4x4xf32>', f"%sum = {reduce('add', '%e', '%zero')}", f"%q = {repeated('%sum', second)}",
+                           f'%z = "stablehlo.divide"(%e, %q) : {of_two}'])
+        path = SCRATCH / f"square-{first}{second}.mlir"
+        path.write_text(text_of(lines, "%z"))
+        model = path.with_suffix(".model.mlir")
+        run("sluice-import", "stablehlo", path, "-o", model)
+        expect_equal("model.softmax" in model.read_text(), (first, second) == (0, 0), f"softmax along {first} and {second}")
+
+
+@test
+def scopes_of_flax():
+    """Numbers of modules with modules in them are layers; those that Flax gives each class are not."""
+    line = lambda name, value, scope: f'%{name} = "stablehlo.tanh"({value}) : (tensor<4x4xf32>) -> tensor<4x4xf32> loc("jit(f)/Model/{scope}/tanh"("model.py":1:0))'
+    for names, wanted in ((("Block_0/Dense_0", "Block_0/Dense_1", "Block_1/Dense_0", "Block_1/Dense_1"), "blocks 2: Model.Block.0 to Model.Block.1"),
+                          (("layers_0", "layers_0", "layers_1", "layers_1"), "blocks 2: Model.layers.0 to Model.layers.1")):
+        path = SCRATCH / "flax.mlir"
+        path.write_text(text_of("\n".join(line(f"z{i}", f"%z{i - 1}" if i else "%y", scope) for i, scope in enumerate(names)), "%z3"))
+        done = run("sluice-import", "stablehlo", path, "-o", path.with_suffix(".model.mlir"), "--report")
+        expect_lines(done.stderr, wanted)
 
 
 main()

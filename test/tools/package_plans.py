@@ -57,6 +57,18 @@ def variants_and_predicted_time():
 
 
 @test
+def settings_that_fit():
+    config = SCRATCH / "fit.json"
+    config.write_text(json.dumps(CONFIG))
+    found = sluice.fit(config, "2x1GiB", sequence=SEQUENCE, batch=2, recompute=["none"], offload=["none"], asserts="peak<=1GiB")
+    expect(found["rows"] and found["best"], f"settings: {found}")
+    expect_error(lambda: sluice.fit(config, "2x1GiB", sequence=SEQUENCE, batch=2, recompute=["none"], asserts="peak<=1B"), 3, "peak")
+    expect_error(lambda: sluice.fit(config, "2xnone", sequence=SEQUENCE), 2, "none")
+    timed = sluice.fit(config, "2xh100-sxm-80gb", sequence=SEQUENCE, batch=2, recompute=["none"], offload=["none"], settings={"optimizer.lr": 0.1})
+    expect(all(row.get("step_s") for row in timed["rows"]), f"times: {timed['rows'][0]}")
+
+
+@test
 def models_of_each_kind():
     expect("model.name" in sluice.load("mlp", kind="zoo").text, "a model of the zoo")
     archive = sluice.load(REFERENCE / "export" / "nanogpt" / "model.pt2")

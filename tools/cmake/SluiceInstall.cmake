@@ -33,7 +33,6 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/runtime/ DESTINATION ${headers}/runtime
 install(FILES ${CMAKE_BINARY_DIR}/runtime/plan/plan_generated.h DESTINATION ${headers}/runtime/plan)
 # By name for sluice-fit (runtime/report/machine/MachineFolder.h).
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/tools/machines/ DESTINATION share/sluice/machines FILES_MATCHING PATTERN "*.toml")
-install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 foreach(tool sluice-plan sluice-steps sluice-calibrate sluice-train sluice-checkpoint sluice-import sluice-opt sluice-compile sluice-fit)
   if(TARGET ${tool})
     install(TARGETS ${tool} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -86,10 +85,9 @@ check_required_components(Sluice)
 configure_package_config_file(${CMAKE_BINARY_DIR}/SluiceConfig.cmake.in ${CMAKE_BINARY_DIR}/SluiceConfig.cmake
                               INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/SluiceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-foreach(component sluice capi)
-  install(FILES ${CMAKE_BINARY_DIR}/SluiceConfig.cmake ${CMAKE_BINARY_DIR}/SluiceConfigVersion.cmake
-          DESTINATION ${package} COMPONENT ${component})
-endforeach()
+# The other component needs this one: two packages may not have one file.
+install(FILES ${CMAKE_BINARY_DIR}/SluiceConfig.cmake ${CMAKE_BINARY_DIR}/SluiceConfigVersion.cmake
+        DESTINATION ${package} COMPONENT capi)
 
 set(CPACK_PACKAGE_NAME sluice)
 set(CPACK_PACKAGE_VENDOR Sluice)
@@ -100,6 +98,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL sluice capi)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENT_SLUICE_DEPENDS capi)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_SLUICE_PACKAGE_NAME sluice)
 set(CPACK_DEBIAN_CAPI_PACKAGE_NAME libsluice)

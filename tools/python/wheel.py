@@ -149,6 +149,8 @@ def write(build, folder):
         package = ROOT / "tools" / "python" / "sluice"
         for source in sorted([*package.rglob("*.py"), package / "py.typed"]):
             wheel.add(f"sluice/{source.relative_to(package)}", source.read_bytes())
+        for machine in sorted((ROOT / "tools" / "machines").glob("*.toml")):
+            wheel.add(f"sluice/machines/{machine.name}", machine.read_bytes())
         for library in libraries:
             wheel.add(f"sluice/lib/{library.name}", library.read_bytes(), 0o755)
         wheel.add(f"{info}/METADATA", metadata().encode())

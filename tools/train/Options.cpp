@@ -34,7 +34,8 @@ static void declarePacking(CLI::App &app, TrainCommand &command) {
     return *train.files.packing;
   };
   auto *pack = app.add_flag_callback(
-      "--pack", [packing] { packing(); }, "put several documents into each row: texts, parts of token files, or conversations");
+      "--pack", [packing] { packing(); },
+      "put several documents into each row: texts, parts of token files, or conversations");
   app.add_option_function<std::string>(
          "--long-documents",
          [packing](const std::string &name) {
@@ -42,7 +43,7 @@ static void declarePacking(CLI::App &app, TrainCommand &command) {
                                      : name == "truncate" ? LongDocuments::truncate
                                                           : LongDocuments::error;
          },
-         "what becomes of a document longer than a row (default: split, into several documents)")
+         "how a document longer than a row is read (default: split, into several documents)")
       ->check(CLI::IsMember({"split", "truncate", "error"}))
       ->needs(pack);
   const auto delimiter = [packing](bool begins) {
@@ -64,10 +65,7 @@ static void declareData(CLI::App &app, TrainCommand &command, std::string &order
   TrainOptions &train = command.train;
   app.add_option("--data", train.data, "token files, text files, safetensors, quoted globs, or random:SEED");
   app.add_option_function<std::string>(
-         "--data-format",
-         [&train](const std::string &name) {
-           train.files.format = *dataFormatOf(name);
-         },
+         "--data-format", [&train](const std::string &name) { train.files.format = *dataFormatOf(name); },
          "format of the files of --data and --eval-data (default: auto, by name and content of each file)")
       ->check(CLI::IsMember(dataFormatNames()));
   app.add_flag("--skip-invalid", train.files.conversations.skipsInvalid,

@@ -41,7 +41,7 @@ struct AttentionExtents {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyHeads(Operation *op, Value q, Value k, bool causal, std::optional<uint64_t> window) {
-  // attention_c2, attention_c3
+  // attention_c2, attention_c3, attention_c12
   if (failed(verifyExtents(op)))
     return failure();
   // attention_c4
@@ -73,11 +73,12 @@ template <typename OpT> static LogicalResult verifyOptions(OpT op) {
   if (op.getDropout().has_value() != op.getKey().has_value())
     return op.emitOpError("'dropout' requires 'key', and 'key' requires 'dropout'");
   // attention_c6
-  const size_t expected = static_cast<size_t>(op.getMasked()) + op.getBiased() + op.getPacked() + (op.getDropout() ? 3 : 0),
+  const size_t expected =
+                   static_cast<size_t>(op.getMasked()) + op.getBiased() + op.getPacked() + (op.getDropout() ? 3 : 0),
                actual = op.getOptions().size();
   if (actual != expected)
-    return op.emitOpError() << "operands of 'masked', 'biased', 'packed' and 'dropout', expected " << expected << " but got "
-                            << actual;
+    return op.emitOpError() << "operands of 'masked', 'biased', 'packed' and 'dropout', expected " << expected
+                            << " but got " << actual;
   // attention_c9
   for (Value number : drawnBy(op))
     if (!elementOf(number).isInteger(64))
@@ -88,10 +89,6 @@ template <typename OpT> static LogicalResult verifyOptions(OpT op) {
   if (Value bias = biasOf(op); bias && !hasGradientOf(bias, op.getQ()))
     return op.emitOpError() << "bias has the wrong element type, expected that of q or its statistics type but got "
                             << elementOf(bias);
-  // attention_c12
-  if (Value documents = documentsOf(op); documents && !isa<IntegerType>(elementOf(documents)))
-    return op.emitOpError() << "documents have the wrong element type, expected i32 or i64 but got "
-                            << elementOf(documents);
   // attention_c11
   if (op.getPacked() && (op.getMasked() || op.getBiased()))
     return op.emitOpError("'packed' cannot be combined with 'masked' or 'biased'");
@@ -141,9 +138,10 @@ KernelCall AttentionGradOp::getKernelCall() { return callOf(*this, KernelId::att
 FailureOrValues AttentionOp::buildVjp(ImplicitLocOpBuilder &builder, ArrayRef<Value> cotangents) {
   if (cotangents[1])
     return emitOpError("has no derivative through its lse, expected a use of out only");
-  auto grad = AttentionGradOp::create(builder, cotangents[0], getQ(), getK(), getV(), getOut(), getLse(), getOptions(),
-                                      getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(),
-                                      getBiasedAttr(), getBiasedAttr(), getPackedAttr(), getDropoutAttr(), getKeyAttr());
+  auto grad =
+      AttentionGradOp::create(builder, cotangents[0], getQ(), getK(), getV(), getOut(), getLse(), getOptions(),
+                              getScaleAttr(), getCausalAttr(), getWindowAttr(), getMaskedAttr(), getBiasedAttr(),
+                              getBiasedAttr(), getPackedAttr(), getDropoutAttr(), getKeyAttr());
   SmallVector<Value> gradients{grad.getDq(), grad.getDk(), grad.getDv()};
   if (getMasked())
     gradients.push_back(Value());

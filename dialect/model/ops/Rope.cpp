@@ -139,8 +139,8 @@ FailureOrValues RopeOp::decompose(ImplicitLocOpBuilder &builder) {
 // Cost
 //===----------------------------------------------------------------------===//
 
-// Two multiplications and an addition for each element, and for each row, of each sample if it is packed, the angles with
-// their cosines and sines.
+// Two multiplications and an addition for each element, and for each row, of each sample if it is packed, the angles
+// with their cosines and sines.
 OpCost RopeOp::getCost() {
   ArrayRef<int64_t> shape = shapeOf(getX());
   const auto rows = static_cast<uint64_t>(getPacked() ? shape[0] * shape[1] : shape[1]);

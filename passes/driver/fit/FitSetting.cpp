@@ -124,10 +124,9 @@ std::string FitMesh::text() const {
 }
 
 std::vector<std::string> FitSetting::recipe() const {
-  std::vector<std::string> recipe;
-  for (const auto &[name, size] :
-       {std::pair("replicate", mesh.replicate), {"shard", mesh.shard}, {"tensor", mesh.tensor}})
-    if (size > 1 || (size == 1 && std::string_view(name) == "shard"))
+  std::vector<std::string> recipe = {concat("mesh.shard=", mesh.shard)};
+  for (const auto &[name, size] : {std::pair("replicate", mesh.replicate), {"tensor", mesh.tensor}})
+    if (size > 1)
       recipe.push_back(concat("mesh.", name, "=", size));
   if (mesh.tensor > 1) {
     recipe.push_back("sharding.tensor=megatron");

@@ -7,7 +7,7 @@
 namespace sluice::exported {
 
 /// Adds inputs, "NAME=tokens:VOCABULARY", and dynamic sizes, "SYMBOL=SIZE", to the options. A usage error names the
-/// option. Defined in Import.cpp.
+/// option.
 Status readInputOptions(const std::vector<std::string> &inputs, const std::vector<std::string> &symbols,
                         ExportOptions &options);
 

@@ -205,8 +205,7 @@ struct RecognizeAttention : OpRewritePattern<model::MatmulOp> {
                                            options, rewriter.getF64FloatAttr(pieces->scale), flag(kind.causal),
                                            kind.window > 0 ? rewriter.getI64IntegerAttr(kind.window) : IntegerAttr(),
                                            flag(pieces->mask != nullptr), flag(pieces->bias != nullptr),
-                                           /*packed=*/UnitAttr(),
-                                           dropout ? dropout.getRateAttr() : FloatAttr(),
+                                           /*packed=*/UnitAttr(), dropout ? dropout.getRateAttr() : FloatAttr(),
                                            dropout ? dropout.getKeyAttr() : IntegerAttr())
                     .getOut();
     rewriter.replaceOp(outer, sequenceFirst(out));

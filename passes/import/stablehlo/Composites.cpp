@@ -51,12 +51,7 @@ static std::optional<Shifted> shiftedOf(const Translation &graph, const std::str
     return std::nullopt;
   shifted.dim = most->find("dim")->integers.front();
   // The maxima are repeated along their own dim.
-  Sizes kept(graph.sizes(shifted.x));
-  kept[static_cast<std::size_t>(shifted.dim)] = 1;
-  const Node *repeated = graph.maker(shifted.most, "expand.default");
-  const bool isAlong = kept == graph.meta(shifted.x).sizes ||
-                       (repeated && graph.sizes(Translation::operandOf(*repeated, "self")) == llvm::ArrayRef(kept));
-  return isAlong ? std::optional(shifted) : std::nullopt;
+  return graph.beforeRepetition(shifted.most, shifted.dim).empty() ? std::nullopt : std::optional(shifted);
 }
 
 /// The x of sum(exp(x - max(x))) over one dim.
@@ -80,7 +75,7 @@ std::optional<std::string> stablehlo::softmaxOf(Translation &graph, const std::s
   if (!exponential || !sum)
     return std::nullopt;
   const std::optional<Shifted> shifted = shiftedOf(graph, Translation::operandOf(*exponential, "self"));
-  if (!shifted || shifted->x != sum->x || shifted->dim != sum->dim)
+  if (!shifted || shifted->x != sum->x || shifted->dim != sum->dim || graph.beforeRepetition(divisor, sum->dim).empty())
     return std::nullopt;
   return graph.emit("softmax.int", alongDim(sum->x, sum->dim), graph.meta(sum->x));
 }
@@ -117,7 +112,7 @@ std::optional<std::string> stablehlo::logSoftmaxOf(Translation &graph, const std
   const Node *logarithm = shifted ? graph.maker(graph.withoutViews(b), "log.default") : nullptr;
   const std::optional<Shifted> sum =
       logarithm ? sumOfExponentials(graph, Translation::operandOf(*logarithm, "self")) : std::nullopt;
-  if (!sum || sum->x != shifted->x || sum->dim != shifted->dim)
+  if (!sum || sum->x != shifted->x || sum->dim != shifted->dim || graph.beforeRepetition(b, sum->dim).empty())
     return std::nullopt;
   return graph.emit("log_softmax.int", alongDim(sum->x, sum->dim), graph.meta(sum->x));
 }
@@ -229,7 +224,7 @@ std::optional<std::string> stablehlo::meanOf(Translation &graph, const std::stri
 }
 
 //===----------------------------------------------------------------------===//
-// GELU
+// Sigmoid and GELU
 //===----------------------------------------------------------------------===//
 
 static bool isNear(double value, double expected) { return std::fabs(value - expected) <= 1e-6 * std::fabs(expected); }
@@ -247,6 +242,13 @@ static std::string besideNumber(const Translation &graph, const std::string &val
 static std::string operandOfUnary(const Translation &graph, const std::string &value, llvm::StringRef target) {
   const Node *node = graph.maker(value, target);
   return node ? Translation::operandOf(*node, "self") : std::string();
+}
+
+std::optional<std::string> stablehlo::sigmoidOf(Translation &graph, const std::string &divisor) {
+  const std::string exponential = besideNumber(graph, divisor, "add.Tensor", 1),
+                    negative = operandOfUnary(graph, exponential, "exp.default"),
+                    x = operandOfUnary(graph, negative, "neg.default");
+  return x.empty() ? std::nullopt : std::optional(graph.unary("sigmoid.default", x));
 }
 
 /// x + 0.044715 x^3

@@ -21,8 +21,12 @@ std::optional<std::string> logSoftmaxOf(Translation &graph, const std::string &a
 /// log_softmax(x)[target] ==> x[target] - logsumexp(x)
 std::optional<std::string> logProbabilityOf(Translation &graph, const std::string &x, std::int64_t dim,
                                             const std::string &index);
+/// 1 / (1 + exp(-x)) ==> sigmoid
+std::optional<std::string> sigmoidOf(Translation &graph, const std::string &divisor);
 /// x 0.5 (1 + erf(x / sqrt 2)), or with tanh(sqrt(2 / pi) (x + 0.044715 x^3)) ==> gelu
 std::optional<std::string> geluOf(Translation &graph, const std::string &a, const std::string &b);
+/// (x - mean(x)) rsqrt(variance(x) + epsilon) weight + bias over the last dim ==> layer_norm
+std::optional<std::string> layerNormOf(Translation &graph, const std::string &a, const std::string &b);
 /// The mask of dropout scales the elements that it keeps: where(bernoulli(p), x / p, 0) ==> dropout
 std::optional<std::string> dropoutOf(Translation &graph, const std::string &mask, const std::string &kept,
                                      const std::string &other);

@@ -6,18 +6,20 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <set>
+
 using namespace mlir;
 using namespace sluice;
 using namespace sluice::stablehlo;
 using exported::Origin;
 
-/// `layers_0` as `layers.0`, with its type `layers`.
-static std::pair<std::string, std::string> moduleOf(llvm::StringRef scope) {
+/// `layers` and `0` of `layers_0` and `layers.0`; nullopt for a scope without a number.
+static std::optional<std::pair<llvm::StringRef, llvm::StringRef>> numberedOf(llvm::StringRef scope) {
   const std::size_t digits = scope.size() - scope.rtrim("0123456789").size();
   const llvm::StringRef name = scope.drop_back(digits);
   if (digits == 0 || name.size() < 2 || (name.back() != '_' && name.back() != '.'))
-    return {scope.str(), scope.str()};
-  return {(name.drop_back() + "." + scope.take_back(digits)).str(), name.drop_back().str()};
+    return std::nullopt;
+  return std::pair(name.drop_back(), scope.take_back(digits));
 }
 
 /// Scopes that JAX adds: calls, such as `jit(f)`, equations of einsum, and parts of control flow.
@@ -48,10 +50,9 @@ Origin stablehlo::originOf(Location location, const Origin &call) {
     for (llvm::StringRef scope : llvm::ArrayRef(scopes).drop_back()) {
       if (isOfJax(scope))
         continue;
-      const auto [module, type] = moduleOf(scope);
-      path += (path.empty() ? "" : ".") + module;
+      path += (path.empty() ? "" : ".") + scope.str();
       origin.modules.push_back(path);
-      origin.types.push_back(type);
+      origin.types.push_back(scope.str());
     }
   }
   if (call.modules.empty() ||
@@ -64,6 +65,28 @@ Origin stablehlo::originOf(Location location, const Origin &call) {
     nested.types.push_back(type);
   }
   return nested;
+}
+
+void stablehlo::numberScopes(exported::Program &program) {
+  std::set<std::string> withChildren;
+  for (const exported::Node &node : program.graph.nodes)
+    for (const std::string &path : llvm::ArrayRef(node.origin.modules).drop_back(node.origin.modules.empty() ? 0 : 1))
+      withChildren.insert(path);
+  for (exported::Node &node : program.graph.nodes) {
+    std::string path;
+    for (auto [module, type] : llvm::zip_equal(node.origin.modules, node.origin.types)) {
+      std::string scope = type;
+      const auto numbered = numberedOf(scope);
+      // Flax numbers the modules of each class: `Dense_0` is a layer of its own, `Block_0` with modules in it one of
+      // many.
+      if (numbered && (!llvm::isUpper(scope.front()) || withChildren.contains(module))) {
+        type = numbered->first.str();
+        scope = (numbered->first + "." + numbered->second).str();
+      }
+      path += (path.empty() ? "" : ".") + scope;
+      module = path;
+    }
+  }
 }
 
 /// "h.1" and "w" of "h.1.w"; the layer is empty for a name without a number.

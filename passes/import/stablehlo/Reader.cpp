@@ -343,6 +343,7 @@ Result<exported::Program> stablehlo::readModule(ModuleOp module, const ArgumentN
   SLUICE_RETURN_IF_ERROR(reader.arguments(main, names));
   SLUICE_RETURN_IF_ERROR(reader.body(main));
   exported::Program program = reader.take();
+  numberScopes(program);
   placeByParameters(program);
   return program;
 }

@@ -61,6 +61,8 @@ public:
   static std::string operandOf(const Node &node, llvm::StringRef argument);
   /// The value before ops that change the shape or repeat elements.
   std::string withoutViews(std::string name) const;
+  /// A value of one element along the dim, from whose repetition along it `value` is; empty for another value.
+  std::string beforeRepetition(const std::string &value, std::int64_t dim) const;
   /// Whether it is an input of the user.
   bool isInput(llvm::StringRef name) const;
 

@@ -127,9 +127,10 @@ OperandCounts expectedOperands(const KernelRecord &record, const Attributes &att
   const std::size_t parameters = isOne ? 1 : std::max<std::size_t>(outputs / groupOut, 1);
   OperandCounts counts{groupIn * (parameters - 1) + in.size(), groupOut * (parameters - 1) + out.size(),
                        countOf(in, OperandCount::oneOrMore) > 0};
-  for (const OperandRecord *operand : in)
-    if (isByCount(*operand) && inputs < counts.inputs)
-      --counts.inputs;
+  // All of them or none.
+  if (inputs < counts.inputs)
+    counts.inputs -= static_cast<std::size_t>(
+        std::ranges::count_if(in, [](const OperandRecord *operand) { return isByCount(*operand); }));
   return counts;
 }
 

@@ -54,7 +54,7 @@ private:
 /// Number of operands of a launch that one operand of a record describes.
 enum class OperandCount : std::uint8_t {
   one,
-  /// Present by the attribute `given`, else by the number of inputs.
+  /// Present by the attribute `given`, else by the number of inputs: all such operands of a record, or none.
   optional,
   oneOrMore,
   /// One per parameter of an update, or per tensor of a list; the operands of one are neighbours, before all others.

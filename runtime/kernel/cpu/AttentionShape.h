@@ -3,8 +3,8 @@
 // q [B, T, H, D]; k, v [B, S, G, D] with G dividing H: query head h reads key head h / (H / G). Causal: query t reads
 // keys up to t + S - T, under a window the last `window` of them. Row statistics [B, H, T] are the logarithm of the sum
 // of exponentials of the scaled scores, to which a bias is added and from which a mask hides keys. A row without keys
-// has results and gradients of 0. Dropout keeps a probability by its index in [B, H, T, S]. In packed rows a query reads
-// the keys of its document.
+// has results and gradients of 0. Dropout keeps a probability by its index in [B, H, T, S]. In packed rows a query
+// reads the keys of its document.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_KERNEL_CPU_ATTENTIONSHAPE_H
@@ -72,8 +72,8 @@ std::vector<DocumentAttention> documentsOf(const AttentionShape &shape, const Ca
 class ProbabilityDropout {
 public:
   ProbabilityDropout(const AttentionShape &s, const Call &call, const Operand &statistics)
-      : keys(static_cast<std::uint64_t>(s.allKeys)), keyOrigin(static_cast<std::uint64_t>(s.keyOrigin)), factor(s.dropout->factor), draws(s.dropout->draws(call)),
-        rows(statistics, s.dropout->row(call)) {}
+      : keys(static_cast<std::uint64_t>(s.allKeys)), keyOrigin(static_cast<std::uint64_t>(s.keyOrigin)),
+        factor(s.dropout->factor), draws(s.dropout->draws(call)), rows(statistics, s.dropout->row(call)) {}
 
   /// The factor of one probability: 0 if it is dropped.
   double at(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t j) const {

@@ -217,9 +217,7 @@ inline bool fits(const KernelRequest &request, const AttentionShape &s, const Op
     const bool isOfType = isMask || operand.dtype == dtype || (isBias && operand.dtype == DType::f32);
     return &operand == &statistics ? operand.dtype == DType::f32 : isOfType && contiguousRows(operand);
   };
-  const std::size_t inputs = s.documents != 0 ? s.documents
-                             : s.dropout      ? s.dropout->seed
-                                              : request.inputs.size();
+  const std::size_t inputs = s.documents != 0 ? s.documents : s.dropout ? s.dropout->seed : request.inputs.size();
   for (std::size_t i = 0; i < inputs; ++i)
     if (!isRow(request.inputs[i], i != 0 && i == s.mask, i != 0 && i == s.bias))
       return false;

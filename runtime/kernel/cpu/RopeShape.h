@@ -27,8 +27,8 @@ struct RopeShape {
     if (!packed)
       return position + t;
     const Operand &documents = call.inputs[1];
-    return position + t - loadInteger(documents.data, documents.dtype,
-                                          b * documents.strides[0] + t * documents.strides[1]);
+    return position + t -
+           loadInteger(documents.data, documents.dtype, b * documents.strides[0] + t * documents.strides[1]);
   }
 };
 

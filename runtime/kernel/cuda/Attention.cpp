@@ -99,9 +99,8 @@ std::string tensorType(const AttentionArgs &args, bool drops, std::initializer_l
   constexpr Index most = Index(1) << 30;
   const bool alike = std::ranges::all_of(rows, [&](const Operand *o) { return o->dtype == type; });
   if (!alike || (type != DType::bf16 && type != DType::f16) || lse.dtype != DType::f32 || args.size > 256 ||
-      args.queries > most || args.keys > most || drops || args.masked != 0 || args.biased != 0 ||
-      args.packed != 0 || !(args.scale > 0) ||
-      !std::isfinite(args.scale))
+      args.queries > most || args.keys > most || drops || args.masked != 0 || args.biased != 0 || args.packed != 0 ||
+      !(args.scale > 0) || !std::isfinite(args.scale))
     return {};
   return type == DType::bf16 ? "_bf16" : "_f16";
 }

@@ -155,7 +155,7 @@ private:
   /// The learning rate, the clip coefficient and the guard of an update are those of all ranks.
   Verdict checkScalars(const plan::LaunchT &launch, std::uint32_t i) {
     const KernelRecord &record = *findKernelRecord(plan.kernels[launch.kernel]);
-    if (record.outputs.empty() || record.outputs.begin()->count != OperandCount::each)
+    if (record.outputs.empty() || record.outputs.begin()->count != OperandCount::each || computesEach(record))
       return {};
     const auto operands = inputRecords(record, attributesOf(launch), launch.inputs.size());
     for (std::size_t k = 0; k < operands.size(); ++k)

@@ -237,7 +237,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %k: tensor<1x3x4x8xf32>, %d: tensor<1x2xi3
 
 // attention_c12: documents that are a mask
 func.func @f(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x2x2xui8>) {
-  // expected-error @below {{'model.attention' op documents have the wrong element type, expected i32 or i64 but got 'ui8'}}
+  // expected-error @below {{'model.attention' op operand #3 has the wrong extents, expected [1, 1] but got [1, 1, 2, 2]}}
   %0:2 = model.attention %q, %q, %q, %m {packed, scale = 1.0 : f64} : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x1x2x2xui8>) -> (tensor<1x2x4x8xf32>, tensor<1x4x2xf32>)
   return
 }
@@ -246,7 +246,7 @@ func.func @f(%q: tensor<1x2x4x8xf32>, %m: tensor<1x1x2x2xui8>) {
 
 // attention_c12: documents of one row for two
 func.func @f(%q: tensor<2x2x4x8xf32>, %d: tensor<1x2xi32>) {
-  // expected-error @below {{'model.attention' op operand #3 extents, expected [2, 2] but got [1, 2]}}
+  // expected-error @below {{'model.attention' op operand #3 has the wrong extents, expected [2, t] but got [1, 2]}}
   %0:2 = model.attention %q, %q, %q, %d {packed, scale = 1.0 : f64} : (tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<2x2x4x8xf32>, tensor<1x2xi32>) -> (tensor<2x2x4x8xf32>, tensor<2x4x2xf32>)
   return
 }

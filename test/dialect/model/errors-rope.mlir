@@ -85,7 +85,7 @@ func.func @f(%x: tensor<1x2x3x4xf32>, %d: tensor<1x2xi32>) {
 
 // rope_c8: documents of other rows
 func.func @f(%x: tensor<1x2x3x4xf32>, %d: tensor<1x3xi32>) {
-  // expected-error @below {{'model.rope' op operand #1 extents, expected [1, 2] but got [1, 3]}}
+  // expected-error @below {{'model.rope' op operand #1 has the wrong extents, expected [1, 2] but got [1, 3]}}
   %0 = model.rope %x, %d {packed, theta = 1.0e4 : f64} : (tensor<1x2x3x4xf32>, tensor<1x3xi32>) -> tensor<1x2x3x4xf32>
   return
 }

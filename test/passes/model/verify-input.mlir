@@ -154,7 +154,7 @@ module {
 // Otherwise attention would read later tokens.
 module {
   func.func @f(%x: tensor<1x4x2x8xf32> {model.input = "x"}) -> (tensor<1x4x2x8xf32> {model.output = "y"}) attributes {model.entry = #model.entry<forward>} {
-    // expected-error@+1 {{'model.attention' op unknown attribute, expected 'biased', 'causal', 'dropout', 'key', 'masked', 'scale' or 'window' but got 'casual'}}
+    // expected-error@+1 {{'model.attention' op unknown attribute, expected 'biased', 'causal', 'dropout', 'key', 'masked', 'packed', 'scale' or 'window' but got 'casual'}}
     %y, %lse = model.attention %x, %x, %x {casual, scale = 0.5 : f64} : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>, tensor<1x4x2x8xf32>) -> (tensor<1x4x2x8xf32>, tensor<1x2x4xf32>)
     return %y : tensor<1x4x2x8xf32>
   }

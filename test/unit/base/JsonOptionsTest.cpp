@@ -51,7 +51,7 @@ TEST(JsonOptions, MembersReplaceDefaults) {
 }
 
 TEST(JsonOptions, ErrorsNameTheMember) {
-  EXPECT_EQ(errorOf("{"), "options: they are not JSON: byte 1 is not expected there");
+  EXPECT_EQ(errorOf("{"), "options: they are not JSON: it ends within a value");
   EXPECT_EQ(errorOf("[]"), "options: expected a JSON object");
   EXPECT_EQ(errorOf(R"({"flag": 1})"), "options: 'flag', expected true or false but got 1");
   EXPECT_EQ(errorOf(R"({"text": 1})"), "options: 'text', expected a text but got 1");

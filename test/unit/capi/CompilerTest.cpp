@@ -101,6 +101,24 @@ TEST(CapiCompiler, APlanOverTheBudgetHasRemedies) {
   EXPECT_NE(notes.find("mesh.shard = 2"), std::string::npos) << notes;
 }
 
+TEST(CapiCompiler, FindsSettingsThatFit) {
+  char *json = nullptr;
+  const std::string model = std::string(SLUICE_SOURCE_DIR) + "/test/reference/gpt2-tiny/config.json";
+  const auto fit = [&](const std::string &more) {
+    return sluice_fit((R"({"model": ")" + model + R"(", "sequence": 16)" + more + "}").c_str(), &json);
+  };
+  expectOk(fit(R"(, "gpus": "2x1GiB", "batch": [2], "recompute": ["none"], "offload": ["none"])"));
+  EXPECT_FALSE(nlohmann::json::parse(json)["rows"].empty());
+  sluice_compiler_text_free(json);
+  expectError(fit(R"(, "gpus": "2x1GiB", "batch": [2], "recompute": ["none"], "assert": "x")"), 2, "fit options");
+  expectError(fit(R"(, "gpus": "2x1GiB", "batch": [2], "recompute": ["none"], "assert": ["peak<=1B"])"), 3, "peak");
+  expectError(fit(R"(, "gpus": "2x1GiB", "batch": [0])"), 2,
+              "fit options: 'batch', expected integers above 0 but got 0");
+  expectError(fit(""), 2, "fit options: 'gpus' is missing");
+  expectError(sluice_fit("{}", &json), 2, "fit options: 'model' is missing");
+  expectError(sluice_fit(nullptr, &json), 2, "argument 'options' is NULL");
+}
+
 TEST(CapiCompiler, ReportsDecisionsWhatIfAndSimulation) {
   const Model model = smallModel();
   void *bytes = nullptr;

@@ -52,6 +52,13 @@ inline void compare(Run run, const std::vector<Tensor> &inputs, const std::vecto
     }
 }
 
+inline std::vector<Tensor *> pointers(std::vector<Tensor> &tensors) {
+  std::vector<Tensor *> all;
+  for (Tensor &tensor : tensors)
+    all.push_back(&tensor);
+  return all;
+}
+
 inline std::string label(DType dtype, const Shape &shape, Layout layout) {
   std::string text(dtypeName(dtype));
   for (std::int64_t extent : shape)

@@ -11,12 +11,6 @@ struct Problem {
 };
 
 std::vector<Tensor> randomSource() { return {scalar(DType::i64, 42), scalar(DType::i64, 3), scalar(DType::i64, 12)}; }
-std::vector<Tensor *> pointers(std::vector<Tensor> &tensors) {
-  std::vector<Tensor *> all;
-  for (Tensor &tensor : tensors)
-    all.push_back(&tensor);
-  return all;
-}
 
 TEST(AttentionDropout, FastFormsAgree) {
   for (const Problem &c : {Problem{3, 7, 7, 4, 2, 5}, Problem{2, 18, 70, 2, 1, 16}, Problem{1, 1, 3, 1, 1, 4},

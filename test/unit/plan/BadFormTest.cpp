@@ -72,7 +72,7 @@ const Bad wellFormed[] = {
        attributes[1]->integer = 0;
      }},
     {"AttributeOfAnOpInAnotherField", 1,
-     "op 'model.random_normal', attribute 'axis' has a value in a field of another kind",
+     "op 'model.accumulate', attribute 'axis' has a value in a field of another kind",
      [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->number = 0.5; }},
     {"AttributeOfAnOpTwice", 1, "attribute 'axis', expected attributes with separate names, in their order",
      [](HandPlan &h) {
@@ -186,9 +186,9 @@ const Bad wellFormed[] = {
      [](HandPlan &h) { h.plan.program->kinds[0]->op = "model.random"; }},
     {"ProgramOpOfAnotherDialect", 1, "unsharded program, unknown op 'spmd_.reshape'",
      [](HandPlan &h) { h.plan.program->kinds[0]->op = "spmd_.reshape"; }},
-    {"ProgramUnknownPhase", 1, "unsharded program, op 'model.random_normal' is of unknown phase",
+    {"ProgramUnknownPhase", 1, "unsharded program, op 'model.accumulate' is of unknown phase",
      [](HandPlan &h) { h.plan.program->kinds[0]->phase = plan::Phase(9); }},
-    {"ProgramUnknownAttribute", 1, "unsharded program, op 'model.random_normal', attribute 'axis' is of unknown kind",
+    {"ProgramUnknownAttribute", 1, "unsharded program, op 'model.accumulate', attribute 'axis' is of unknown kind",
      [](HandPlan &h) { h.plan.program->kinds[0]->attributes[0]->kind = 3; }},
     {"ProgramNoType", 1, "unsharded program, type 7 does not exist",
      [](HandPlan &h) { h.plan.program->values[2] = 7; }},

@@ -114,7 +114,7 @@ void HandPlan::addProgram() {
   program.types.back()->dtype = plan::DType::i64;
   // The checker has no rule for the first, so it leaves open what the plan computes.
   for (const char *op :
-       {"model.random_normal", "model.read", "model.reduce_sum", "model.read", "model.write", "model.write"}) {
+       {"model.accumulate", "model.read", "model.reduce_sum", "model.read", "model.write", "model.write"}) {
     program.kinds.push_back(std::make_unique<plan::ProgramKindT>());
     program.kinds.back()->op = op;
   }

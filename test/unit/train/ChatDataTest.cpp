@@ -125,7 +125,8 @@ TEST_F(ChatData, ConversationsThatAreCutOffBeforeAnAnswerHaveNoRow) {
 }
 
 TEST_F(ChatData, DocumentsAreComplete) {
-  const std::string other = R"({"messages": [{"role": "user", "content": "c d e"}, {"role": "assistant", "content": "f"}]})";
+  const std::string other =
+      R"({"messages": [{"role": "user", "content": "c d e"}, {"role": "assistant", "content": "f"}]})";
   std::ofstream(path) << question << "\n" << other;
   const Result<ChatDocuments> chat = readChat(path, format, *tokenizer, /*length=*/0);
   ASSERT_TRUE(chat.isOk()) << chat.status().message();

@@ -96,8 +96,7 @@ TEST_F(PackedData, TokenFilesAreDivided) {
     return all;
   };
   using Documents = std::vector<std::pair<std::vector<std::int32_t>, std::vector<std::int32_t>>>;
-  EXPECT_EQ(documents(true),
-            (Documents{{{9, 1, 2}, {1, 2, -100}}, {{9}, {-100}}, {{9, 3, 4, 5}, {3, 4, 5, -100}}}));
+  EXPECT_EQ(documents(true), (Documents{{{9, 1, 2}, {1, 2, -100}}, {{9}, {-100}}, {{9, 3, 4, 5}, {3, 4, 5, -100}}}));
   EXPECT_EQ(documents(false),
             (Documents{{{9}, {-100}}, {{1, 2, 9}, {2, 9, -100}}, {{9}, {-100}}, {{3, 4, 5}, {4, 5, -100}}}));
 }
@@ -211,8 +210,8 @@ TEST_F(PackedData, RandomDocumentsAreValid) {
     ASSERT_TRUE((*data)->read(sample, views).isOk());
     EXPECT_TRUE(checkDocuments(views[2], DType::i32).isOk());
     std::ranges::sort(row.documents);
-    most = std::max<std::size_t>(most, static_cast<std::size_t>(std::ranges::unique(row.documents).begin() -
-                                                                row.documents.begin()));
+    most = std::max<std::size_t>(
+        most, static_cast<std::size_t>(std::ranges::unique(row.documents).begin() - row.documents.begin()));
   }
   EXPECT_GT(most, 2u);
 }

@@ -11,12 +11,13 @@ import importlib
 from typing import Any
 
 from .errors import Error
+from .fitting import fit
 from .model import Model, load
 from .plan import Plan, compile
 from .tensor import Tensor
 from .trainer import Result, Trainer
 
-__all__ = ["Error", "Model", "Plan", "Result", "Tensor", "Trainer", "compile", "load"]
+__all__ = ["Error", "Model", "Plan", "Result", "Tensor", "Trainer", "compile", "fit", "load"]
 
 
 def __getattr__(name: str) -> Any:

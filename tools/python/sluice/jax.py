@@ -426,7 +426,7 @@ def _write_safetensors(path, tensors):
         at += len(data)
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
+    pathlib.Path(path).write_bytes(len(text).to_bytes(8, "little") + text + b"".join(parts))
 
 
 def _read_safetensors(path):

@@ -70,6 +70,7 @@ _COMPILER: _Functions = {
     "sluice_compile": (_Status, (c_void_p, _Text, _Text, _Out, POINTER(c_size_t), _Out)),
     "sluice_what_if": (_Status, (c_void_p, _Text, _Text, _Out)),
     "sluice_simulate": (_Status, (_Text, c_size_t, _Text, _Text, _Out)),
+    "sluice_fit": (_Status, (_Text, _Out)),
 }
 
 

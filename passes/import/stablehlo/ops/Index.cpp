@@ -85,7 +85,7 @@ public:
     lists = *given;
     if (!readDims())
       return call.refuseShapes();
-    if (asTakeAlong() || asEmbedding())
+    if (asPart() || asTakeAlong() || asEmbedding())
       return;
     asIndex();
   }
@@ -159,6 +159,26 @@ private:
   std::int64_t batchDimOfShape(std::int64_t number) {
     const std::int64_t dim = lists["start_indices_batching_dims"][static_cast<std::size_t>(number)];
     return dim > vectorDim ? dim - 1 : dim;
+  }
+
+  /// One element of each indexed dim, at a known place.
+  bool asPart() {
+    if (countOf(shape) != 1 || llvm::any_of(numberOfBatch, [](std::int64_t number) { return number >= 0; }))
+      return false;
+    std::string part = x;
+    for (std::size_t dim = 0; dim < numberOfIndex.size(); ++dim) {
+      if (numberOfIndex[dim] < 0)
+        continue;
+      const std::optional<double> place = graph.splat(indexOf(numberOfIndex[dim]));
+      if (!place || *place < 0 || *place >= static_cast<double>(graph.sizes(x)[dim]))
+        return false;
+      const auto start = static_cast<std::int64_t>(*place);
+      part = graph.slice(part, static_cast<std::int64_t>(dim), start, start + 1);
+    }
+    if (countOf(graph.sizes(part)) != countOf(call.result().sizes))
+      return false;
+    call.set(graph.view(part, call.result().sizes));
+    return true;
   }
 
   /// One index, of a dim, in the shape of the operand in the other dims.

@@ -78,10 +78,11 @@ void logicalNot(OpCall &call) {
 }
 
 using Fold = double (*)(double, double);
-/// Sets the value of an op of integers whose operands are known, as the counter of a loop is.
+/// Sets the value of an op whose operands are known, as the counter of a loop and the divisor of a mean are. Floats of
+/// 32 bits are rounded once, because f64 has more than twice their digits.
 void fold(OpCall &call, Fold function) {
   const std::optional<double> a = call.graph.splat(call.operand(0)), b = call.graph.splat(call.operand(1));
-  if (a && b && !exported::isFloat(call.graph.type(call.operand(0))))
+  if (a && b)
     call.graph.setSplat(call.results().front(), exported::roundTo(function(*a, *b), call.result().type));
 }
 
@@ -102,6 +103,8 @@ void add(OpCall &call) {
   if (call.result().type == ScalarType::boolean)
     return call.set(call.graph.binary("logical_or.default", call.operand(0), call.operand(1), call.result()));
   if (std::optional<std::string> composite = logSumExpOf(call.graph, call.operand(0), call.operand(1)))
+    return call.set(*composite);
+  if (std::optional<std::string> composite = layerNormOf(call.graph, call.operand(0), call.operand(1)))
     return call.set(*composite);
   commutative(call, "add.Tensor", [](double a, double b) { return a + b; });
 }
@@ -153,9 +156,13 @@ void divide(OpCall &call) {
       return call.set(*mean);
   if (std::optional<std::string> composite = softmaxOf(call.graph, a, b))
     return call.set(*composite);
+  if (ofA == 1)
+    if (std::optional<std::string> composite = sigmoidOf(call.graph, b))
+      return call.set(*composite);
   call.set(ofB                ? call.graph.binary("div.Tensor", a, *ofB, call.result())
            : ofA && *ofA == 1 ? call.graph.unary("reciprocal.default", b)
                               : call.graph.binary("div.Tensor", a, b, call.result()));
+  fold(call, [](double a, double b) { return a / b; });
 }
 
 void maximum(OpCall &call) {

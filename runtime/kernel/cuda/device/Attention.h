@@ -78,8 +78,9 @@ SLUICE_DEVICE Index scoreAt(const View &view, Index b, Index h, Index t, Index s
 }
 /// True if the mask does not hide the key, and it is of the query's document.
 SLUICE_DEVICE bool isVisible(const AttentionArgs &args, Index b, Index h, Index t, Index s) {
-  if (args.packed != 0 && readInteger(args.documents, b * args.documents.strides[0] + t * args.documents.strides[1]) !=
-                              readInteger(args.documents, b * args.documents.strides[0] + s * args.documents.strides[1]))
+  if (args.packed != 0 &&
+      readInteger(args.documents, b * args.documents.strides[0] + t * args.documents.strides[1]) !=
+          readInteger(args.documents, b * args.documents.strides[0] + s * args.documents.strides[1]))
     return false;
   return args.masked == 0 || static_cast<const unsigned char *>(args.mask.data)[scoreAt(args.mask, b, h, t, s)] != 0;
 }

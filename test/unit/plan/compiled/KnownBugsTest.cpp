@@ -260,7 +260,7 @@ const Bug bugs[] = {
     {"ScoresAreScaledDifferently",
      "Data",
      {9},
-     [](plan::PlanT &plan) { attributeOf(findKernel(plan, "scale", plan::Phase::forward), "factor").number *= 2; }},
+     [](plan::PlanT &plan) { attributeOf(findKernel(plan, "attention", plan::Phase::forward), "scale").number *= 2; }},
     // Computation.
     {"OtherConstant",
      "Data",
@@ -314,10 +314,10 @@ const Bug bugs[] = {
      {1, 2, 9},
      [](plan::PlanT &plan) {
        const Located at = require(plan, [&](const Located &one) {
-         return isKernel(plan, one, "matmul") && !one.launch()->inputs[0]->strides.empty();
+         return isKernel(plan, one, "attention") && !one.launch()->inputs[0]->strides.empty();
        });
        auto &strides = at.launch()->inputs[0]->strides;
-       std::swap(strides[0], strides[1]);
+       std::swap(strides[1], strides[2]);
      }},
     {"ShardOfAnotherDim",
      "Data",

@@ -13,7 +13,7 @@ namespace {
 std::string withUnknownOp(const char *kernel, bool isRead, bool isOutput) {
   ProofPlan p({{"shard", 2}});
   const std::uint32_t x = p.input("x", {4}), y = p.op("model.relu", {x}, {4}),
-                      open = p.op("model.random_normal", {isRead ? y : x}, {4}),
+                      open = p.op("model.accumulate", {isRead ? y : x}, {4}),
                       after = p.op("model.relu", {open}, {4});
   p.end(isOutput ? Ids{y, after} : Ids{y});
   plan::EntryT &entry = p.step();
@@ -41,7 +41,7 @@ TEST(OpenProof, AnUnknownWriteOfAnotherValue) {
   // Nothing writes the output, and an op without a rule is not read.
   ProofPlan p({{"shard", 2}});
   const std::uint32_t x = p.input("x", {4}), y = p.op("model.relu", {x}, {4});
-  p.op("model.random_normal", {x}, {4});
+  p.op("model.accumulate", {x}, {4});
   p.end({y});
   plan::EntryT &entry = p.step();
   p.port(entry.inputs, "x", p.view(p.buffer("x", {4}, f32, host)));

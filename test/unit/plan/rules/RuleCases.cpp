@@ -119,8 +119,7 @@ void addProducts(std::vector<RuleCase> &cases) {
   cases.push_back(
       {"model.attention", "bthd,bsgd,bsgd->bthd,bht", "", "", 0, {number("scale", 0.5)}, {}, {}, {{'h', 'g', 3}}});
   const std::vector<Attributes::Item> packed = {number("scale", 0.5), integer("causal", 1), integer("packed", 1)};
-  cases.push_back(
-      {"model.attention", "bthd,btgd,btgd,bt->bthd,bht", "nnni", "", 't', packed, {}, {}, {{'h', 'g', 2}}});
+  cases.push_back({"model.attention", "bthd,btgd,btgd,bt->bthd,bht", "nnni", "", 't', packed, {}, {}, {{'h', 'g', 2}}});
   cases.push_back({"model.attention_grad",
                    "bthd,bthd,btgd,btgd,bthd,bht,bt->bthd,btgd,btgd",
                    "nnnnnni",
