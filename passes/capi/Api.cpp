@@ -182,6 +182,12 @@ sluice_compiler_status *sluice_compile(const sluice_model *model, const char *re
     if (!compilation.status.isOk())
       return diagnostics.explain(std::move(compilation.status), compilation.isEmitted);
     SLUICE_RETURN_IF_ERROR(checkEmitted(compilation.plan, compilation.isDump ? model->path : ""));
+    const auto plan = compilation.plan.span();
+    // Without memory, no output is set.
+    std::unique_ptr<void, decltype(&std::free)> copy(std::malloc(plan.size()), &std::free);
+    if (!copy)
+      throw std::bad_alloc();
+    std::memcpy(copy.get(), plan.data(), plan.size());
     if (json) {
       const Json decisions = compilation.decisions.empty() ? Json() : parseJson<Json>(compilation.decisions);
       const Json report = {{"warnings", textsOf(diagnostics.warnings)},
@@ -189,12 +195,7 @@ sluice_compiler_status *sluice_compile(const sluice_model *model, const char *re
                            {"decisions", decisions}};
       SLUICE_RETURN_IF_ERROR(copyText(dumpJson(report, 2) + "\n", json));
     }
-    const auto plan = compilation.plan.span();
-    void *copy = std::malloc(plan.size());
-    if (!copy)
-      throw std::bad_alloc();
-    std::memcpy(copy, plan.data(), plan.size());
-    *bytes = copy;
+    *bytes = copy.release();
     *size = plan.size();
     return Status::ok();
   });

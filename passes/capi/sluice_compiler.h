@@ -55,7 +55,7 @@ SLUICE_API sluice_compiler_status *sluice_model_import(const char *kind, const c
 SLUICE_API void sluice_model_free(sluice_model *model);
 /* The module as text, as sluice-import writes it. */
 SLUICE_API sluice_compiler_status *sluice_model_text(const sluice_model *model, char **text);
-/* JSON: what `sluice-import export --json` prints, or an object without its members for another kind; "warnings" has
+/* JSON: the output of `sluice-import export --json`, or an object without its members for another kind; "warnings" has
  * the warnings of the import. */
 SLUICE_API sluice_compiler_status *sluice_model_report(const sluice_model *model, char **json);
 

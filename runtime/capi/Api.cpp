@@ -97,13 +97,17 @@ sluice_status *sluice_session_open(const sluice_plan *plan, const char *options,
   return guard([&]() -> Status {
     SLUICE_RETURN_IF_ERROR(checkArguments({{plan, "plan"}, {session, "session"}}));
     SLUICE_ASSIGN_OR_RETURN(SessionSettings settings, readSessionOptions(textOf(options)));
-    // The ranks own a plan of their own: this one may be freed.
+    // The ranks have a separate copy of the plan: the caller may free this one.
     SLUICE_ASSIGN_OR_RETURN(PlanFile file, parsePlan(plan->plan.bytes, plan->plan.name));
     auto opened = std::make_unique<sluice_session>();
     SLUICE_ASSIGN_OR_RETURN(opened->session, Session::open(std::move(file), plan->plan.name, std::move(settings)));
     *session = opened.release();
     return Status::ok();
   });
+}
+
+sluice_status *sluice_session_close(sluice_session *session) {
+  return with(session, [](Session &open) { return open.close(); });
 }
 
 void sluice_session_free(sluice_session *session) {
@@ -138,10 +142,7 @@ sluice_status *sluice_session_set_input(sluice_session *session, const char *ent
 sluice_status *sluice_session_run(sluice_session *session, const char *entry, double lr, sluice_step *result) {
   return with(session, [&](Session &open) -> Status {
     SLUICE_RETURN_IF_ERROR(checkArgument(entry, "entry"));
-    SLUICE_ASSIGN_OR_RETURN(const sluice_step step, open.run(entry, lr));
-    if (result)
-      *result = step;
-    return Status::ok();
+    return open.run(entry, lr, result);
   });
 }
 

@@ -25,11 +25,10 @@ struct StatusHandle {
   Status status;
 };
 
-/// The one for which there is no memory; not freed.
-template <typename Handle> Handle *outOfMemory() {
-  static Handle handle(failedError("there is not enough memory"));
-  return &handle;
-}
+/// The status for which there is no memory; not freed. Constructed when the library is loaded, because its text needs
+/// memory.
+template <typename Handle> inline Handle outOfMemoryHandle{failedError("there is not enough memory")};
+template <typename Handle> Handle *outOfMemory() { return &outOfMemoryHandle<Handle>; }
 
 /// Null for an ok status.
 template <typename Handle> Handle *toHandle(Status status) {

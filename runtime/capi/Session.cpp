@@ -12,16 +12,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 namespace sluice::capi {
 
 Session::Session(SessionSettings given) : settings(std::move(given)) {}
 
 Session::~Session() {
-  if (dead.isOk() && training) {
-    if (Status finished = training->finish(); finished.isOk())
-      (void)training->finishCheckpoint();
-  }
+  (void)close();
   training.reset();
   checkpoints.reset();
   ranks.reset();
@@ -121,6 +119,20 @@ Status Session::finish() {
   return finished.isOk() ? finished : end(std::move(finished));
 }
 
+Status Session::close() {
+  if (std::exchange(isClosed, true))
+    return Status::ok();
+  Status status;
+  // The error that ended the session was returned by its call.
+  if (dead.isOk() && training) {
+    status = finish();
+    if (status.isOk())
+      status = checkpoints->finishLast(*ranks);
+  }
+  dead = inputError("the session is closed");
+  return status;
+}
+
 Result<Session::Entry *> Session::findEntry(std::string_view name) {
   const auto found = entries.find(name);
   if (found != entries.end())
@@ -193,7 +205,7 @@ Status Session::writeInputs(Entry &entry, const StepScalars &scalars) {
   return Status::ok();
 }
 
-Result<sluice_step> Session::run(std::string_view name, double learningRate) {
+Status Session::run(std::string_view name, double learningRate, sluice_step *result) {
   SLUICE_RETURN_IF_ERROR(checkAlive());
   SLUICE_ASSIGN_OR_RETURN(Entry * entry, findEntry(name));
   for (const Input &input : entry->inputs)
@@ -203,10 +215,10 @@ Result<sluice_step> Session::run(std::string_view name, double learningRate) {
   if (lastRun != name)
     SLUICE_RETURN_IF_ERROR(finish());
   lastRun = name;
-  return hasUpdate(*entry->entry) ? train(*entry, learningRate) : evaluate(*entry);
+  return hasUpdate(*entry->entry) ? train(*entry, learningRate, result) : evaluate(*entry, result);
 }
 
-Result<sluice_step> Session::train(Entry &entry, double learningRate) {
+Status Session::train(Entry &entry, double learningRate, sluice_step *result) {
   if (entry.step.empty())
     entry.step.emplace_back(*entry.entry,
                             [this, &entry](const StepScalars &scalars) { return writeInputs(entry, scalars); });
@@ -224,19 +236,19 @@ Result<sluice_step> Session::train(Entry &entry, double learningRate) {
   isUpdating = !request.isComplete;
   if (!outcome->status.isOk())
     return std::move(outcome->status);
-  if (isCheckpointDue)
-    SLUICE_RETURN_IF_ERROR(training->save(/*isFinal=*/false));
-  sluice_step result{};
-  result.step = report.step;
-  result.loss = findOutput(*entry.entry, plan::PortRole::loss) ? report.loss : NAN;
-  result.grad_norm = findOutput(*entry.entry, plan::PortRole::gradient_norm) ? report.gradientNorm : NAN;
-  result.lr = request.learningRate;
-  result.loss_scale = report.lossScale.value_or(1);
-  result.applied = report.guard;
-  return result;
+  if (result) {
+    *result = {};
+    result->step = report.step;
+    result->loss = findOutput(*entry.entry, plan::PortRole::loss) ? report.loss : NAN;
+    result->grad_norm = findOutput(*entry.entry, plan::PortRole::gradient_norm) ? report.gradientNorm : NAN;
+    result->lr = request.learningRate;
+    result->loss_scale = report.lossScale.value_or(1);
+    result->applied = report.guard;
+  }
+  return isCheckpointDue ? training->save(/*isFinal=*/false) : Status::ok();
 }
 
-Result<sluice_step> Session::evaluate(Entry &entry) {
+Status Session::evaluate(Entry &entry, sluice_step *result) {
   StepScalars scalars;
   scalars.update = training->progress().updates;
   Status ran = writeInputs(entry, scalars);
@@ -244,16 +256,18 @@ Result<sluice_step> Session::evaluate(Entry &entry) {
     ran = ranks->run(entry.entry->name);
   if (!ran.isOk())
     return end(std::move(ran));
-  sluice_step result{};
-  result.step = training->progress().step;
   SLUICE_ASSIGN_OR_RETURN(const std::optional<double> loss, readScalar(*ranks, *entry.entry, plan::PortRole::loss));
   SLUICE_ASSIGN_OR_RETURN(const std::optional<double> norm,
                           readScalar(*ranks, *entry.entry, plan::PortRole::gradient_norm));
-  result.loss = loss.value_or(NAN);
-  result.grad_norm = norm.value_or(NAN);
-  result.lr = NAN;
-  result.loss_scale = 1;
-  return result;
+  if (result) {
+    *result = {};
+    result->step = training->progress().step;
+    result->loss = loss.value_or(NAN);
+    result->grad_norm = norm.value_or(NAN);
+    result->lr = NAN;
+    result->loss_scale = 1;
+  }
+  return Status::ok();
 }
 
 Status Session::load(const std::string &path) {

@@ -24,7 +24,8 @@ public:
 
   Result<std::string> describe();
   Status setInput(std::string_view entry, std::string_view input, const DLTensor &tensor);
-  Result<sluice_step> run(std::string_view entry, double learningRate);
+  /// Writes `result`, if it is not null, when the step is complete: before an error of the checkpoint that follows it.
+  Status run(std::string_view entry, double learningRate, sluice_step *result);
   Result<OwnedTensor> output(std::string_view entry, std::string_view output);
   Result<OwnedTensor> read(std::string_view name);
   Status write(std::string_view name, const DLTensor &tensor);
@@ -32,6 +33,8 @@ public:
   Status load(const std::string &path);
   Status save(const std::string &folder, std::string_view options);
   Status checkpoint();
+  /// Completes the last update and the checkpoint that is being written. Every later call but describe() is an error.
+  Status close();
   Result<std::vector<std::int64_t>> generate(std::span<const std::int64_t> prompt, std::size_t count,
                                              std::string_view options);
 
@@ -68,8 +71,8 @@ private:
   /// An error if a row of the input `documents` is not valid.
   static Status checkRows(const Input &input, const std::string &what);
   Status writeInputs(Entry &entry, const StepScalars &scalars);
-  Result<sluice_step> train(Entry &entry, double learningRate);
-  Result<sluice_step> evaluate(Entry &entry);
+  Status train(Entry &entry, double learningRate, sluice_step *result);
+  Status evaluate(Entry &entry, sluice_step *result);
 
   SessionSettings settings;
   std::optional<Launch> launched;
@@ -88,6 +91,7 @@ private:
   /// The entry point that ran last, and whether its update may still run.
   std::string lastRun;
   bool isUpdating = false;
+  bool isClosed = false;
   const std::shared_ptr<std::atomic<int>> views = std::make_shared<std::atomic<int>>(0);
   Status dead;
 };

@@ -21,7 +21,7 @@ struct SessionSettings {
   bool hasCheckpoints() const { return !checkpoint.folder.empty() || resumesFromPath(); }
   /// True if a checkpoint to continue from is named.
   bool resumesFromPath() const { return checkpoint.resume != "auto" && checkpoint.resume != "none"; }
-  /// What all processes of a job must have alike.
+  /// Values that must be equal on all processes of a job.
   std::vector<StartValue> startValues() const;
 };
 

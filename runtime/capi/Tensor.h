@@ -13,7 +13,7 @@
 
 namespace sluice::capi {
 
-/// What a tensor of the caller must have.
+/// The element type and shape that a tensor of the caller must have.
 struct TensorType {
   DType dtype = DType::f32;
   std::vector<std::int64_t> shape;
@@ -39,7 +39,7 @@ DLManagedTensorVersioned *wrapTensor(std::shared_ptr<void> owner, void *data, DT
 DLManagedTensor *shareUnversioned(const DLManagedTensorVersioned &tensor);
 DLManagedTensorVersioned *shareTensor(const DLManagedTensorVersioned &tensor);
 
-/// A dense tensor with a copy of its own, and the memory to fill.
+/// A dense tensor with separate memory, and the memory to fill.
 struct NewTensor {
   DLManagedTensorVersioned *tensor = nullptr;
   std::span<std::byte> bytes;

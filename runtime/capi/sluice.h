@@ -5,9 +5,9 @@
 //
 // Ownership: the caller frees what a function returns through a pointer to a pointer, with the function named at the
 // type; NULL is accepted there. A tensor has its deleter. Texts are UTF-8 that ends with a zero byte. Errors: each
-// function that can fail returns a status, NULL after success; outputs are then set, otherwise untouched. No function
-// prints, ends the process or throws. Threads: a plan may be used by all threads; a session by one thread at a time,
-// and a call while another thread is in one of its functions is an error of code 1.
+// function that can fail returns a status, NULL after success; outputs are then set, otherwise untouched (but see
+// sluice_session_run). No function prints, ends the process or throws. Threads: a plan may be used by all threads; a
+// session by one thread at a time, and a call while another thread is in one of its functions is an error of code 1.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_CAPI_SLUICE_H
@@ -139,7 +139,7 @@ SLUICE_API sluice_status *sluice_plan_from_bytes(const void *data, size_t size, 
 SLUICE_API void sluice_plan_free(sluice_plan *plan);
 /* The bytes of the file; valid while the plan is. */
 SLUICE_API void sluice_plan_bytes(const sluice_plan *plan, const void **data, size_t *size);
-/* What `sluice-plan REPORT --json` prints, with the same names: "check", "describe", "memory", "schedule", "explain";
+/* The output of `sluice-plan REPORT --json`, with the same names: "check", "describe", "memory", "schedule", "explain";
  * "memory.html" is the page of `memory --html`; "account:fsdp1", "account:fsdp2" of `memory --account`. `check` of a
  * plan with a violated property is an error of code 4. */
 SLUICE_API sluice_status *sluice_plan_report(const sluice_plan *plan, const char *report, char **text);
@@ -151,13 +151,17 @@ typedef struct sluice_session sluice_session;
  *   "seed": 0, "threads": 0 (of a rank; 0: the plan's), "entries": [] (those whose memory is allocated; []: all),
  *   "init": "" (weights: safetensors, folder or .pt2), "require_proof": false,
  *   "checkpoint": "" (folder), "every": 500, "keep": 0, "resume": "auto"|"none"|PATH,
- *   "steps": 0 (of the whole run, for a learning-rate schedule without total_steps),
+ *   "steps": 0 (of the complete run, for a learning-rate schedule without total_steps),
  *   "launch": "auto" (under torchrun, mpirun or srun this process is one rank)|"local"|"mpi"|"socket",
  *   "join_seconds": 60, "watchdog_seconds": 25
  * The plan may be freed before the session. */
 SLUICE_API sluice_status *sluice_session_open(const sluice_plan *plan, const char *options, sluice_session **session);
-/* Ends the ranks; waits for a checkpoint that is being written, and frees the session. Memory of views remains until
- * the last is released. */
+/* Completes the update of the last step and the checkpoint that is being written, and returns their error. After it,
+ * only sluice_session_describe, which then has the last notes, and sluice_session_free are used; other functions are
+ * errors of code 1, and a second call has no effect. */
+SLUICE_API sluice_status *sluice_session_close(sluice_session *session);
+/* Closes the session, without an error, if sluice_session_close was not called; ends the ranks and frees the session.
+ * Memory of views remains until the last is released. */
 SLUICE_API void sluice_session_free(sluice_session *session);
 /* JSON: {"world", "ranks": [those of this process], "data_ranks" (number of data-parallel ranks whose rows this process
  * gives), "step", "updates", "entries": [{"name", "trains", "inputs": [{"name", "role", "dtype", "shape" (as
@@ -184,13 +188,15 @@ typedef struct sluice_step {
 } sluice_step;
 /* Runs an entry point on all ranks, after each of its inputs was set once; the inputs must be set again for the next
  * run. `lr`: the learning rate; NaN: that of the plan's schedule. An entry point that trains counts as a step, and a
- * checkpoint follows where it is due. A loss or norm of it that is not finite is an error of code
- * 5; then the weights are those before the step, if the plan has a guard, and the session remains usable. With ranks as
- * processes, all call this function in the same order. */
+ * checkpoint follows where it is due: if it cannot be written, the step is complete, `result` is set, and the error is
+ * that of the checkpoint. A loss or norm that is not finite is an error of code 5; then the step is not counted, and
+ * the session remains usable. The weights are those before the step if the plan has a guard; without one
+ * (optimizer.in_backward) they are not, as a note states. With ranks as processes, all call this function in the same
+ * order. */
 SLUICE_API sluice_status *sluice_session_run(sluice_session *session, const char *entry, double lr,
                                              sluice_step *result);
 /* Copies an output of the entry point that ran last, of the data-parallel ranks of this process, concatenated as inputs
- * are. An output with one value for all ranks, such as the loss, has its own shape. */
+ * are. An output with one value for all ranks, such as the loss, is not concatenated. */
 SLUICE_API sluice_status *sluice_session_get_output(sluice_session *session, const char *entry, const char *output,
                                                     DLManagedTensorVersioned **tensor);
 
@@ -208,6 +214,9 @@ SLUICE_API sluice_status *sluice_session_view(sluice_session *session, const cha
 /* A further reference to the memory of a tensor that this library returned: a DLManagedTensorVersioned, or a
  * DLManagedTensor if `versioned` is 0. The caller calls the deleter of each. NULL without memory. Thread-safe. */
 SLUICE_API void *sluice_tensor_share(const DLManagedTensorVersioned *tensor, int versioned);
+/* The destructor of a capsule of Python that is named "dltensor" or "dltensor_versioned": calls the deleter of its
+ * tensor. Needs no code of Python, so that a set exception remains. No effect without Python in the process. */
+SLUICE_API void sluice_capsule_free(void *capsule);
 
 /* Reads weights as `--init` does; writes model.safetensors and config.json as `--save` does (options: {"dtype":
  * "f32"|"bf16"} or NULL). */

@@ -54,6 +54,8 @@ public:
   }
   Status save(const Ranks &ranks, const TrainProgress &progress, bool isFinal) override;
   Status finish(const Ranks &ranks) override { return collect(ranks, endSilence, /*isFinal=*/false); }
+  /// The same where no later checkpoint can replace it: a failed write is an error.
+  Status finishLast(const Ranks &ranks) { return collect(ranks, endSilence, /*isFinal=*/true); }
 
 private:
   struct Written {

@@ -55,8 +55,10 @@ struct DocumentDelimiter {
 /// How documents are packed into rows (PackedData).
 struct PackingOptions {
   LongDocuments longDocuments = LongDocuments::split;
-  /// Of files of token ids; nullopt: unknown.
+  /// Of all files but conversations; nullopt: a text is one document, and a file of token ids has `end`.
   std::optional<DocumentDelimiter> delimiter = {};
+  /// The tokenizer's end-of-text token; nullopt: unknown.
+  std::optional<std::int32_t> end = {};
   /// Key of the order in which documents are packed.
   std::uint64_t seed = 0;
 };

@@ -11,14 +11,12 @@ namespace sluice {
 
 namespace {
 
-/// Of a token file.
+/// The documents of a token file.
 class TokenDocuments final : public DocumentFile {
 public:
   /// Divides the file; nullopt: it is one document.
-  static Result<std::unique_ptr<DocumentFile>> open(const std::string &path, DataFormat format,
-                                                    std::uint64_t vocabulary,
+  static Result<std::unique_ptr<DocumentFile>> make(TokenFile file, std::uint64_t vocabulary,
                                                     const std::optional<DocumentDelimiter> &delimiter) {
-    SLUICE_ASSIGN_OR_RETURN(TokenFile file, TokenFile::open(path, format, vocabulary));
     auto documents = std::make_unique<TokenDocuments>(std::move(file), vocabulary);
     SLUICE_RETURN_IF_ERROR(documents->divide(delimiter));
     return std::unique_ptr<DocumentFile>(std::move(documents));
@@ -78,7 +76,7 @@ private:
   std::vector<std::int32_t> row;
 };
 
-/// Of a file that writeChatDocuments() wrote.
+/// The documents of a file that writeChatDocuments() wrote.
 class ChatFile final : public DocumentFile {
 public:
   static Result<std::unique_ptr<DocumentFile>> open(const std::string &path, std::uint64_t vocabulary) {
@@ -137,21 +135,25 @@ Result<std::unique_ptr<DocumentFile>> openDocuments(const std::string &path, con
   if (const auto text = files.tokenized.find(path); text != files.tokenized.end()) {
     if (hasSafetensorsName(text->second))
       return ChatFile::open(text->second, vocabulary);
-    return TokenDocuments::open(text->second, DataFormat::automatic, vocabulary, std::nullopt);
+    SLUICE_ASSIGN_OR_RETURN(TokenFile file, TokenFile::open(text->second, DataFormat::automatic, vocabulary));
+    return TokenDocuments::make(std::move(file), vocabulary, files.packing->delimiter);
   }
   if (files.format == DataFormat::safetensors || (files.format == DataFormat::automatic && hasSafetensorsName(path)))
     return inputError(fmt::format("'{}' has rows, which --pack cannot divide into documents", path))
         .withNote("a tensor 'documents' with the index of the first token of each token's document makes packed rows; "
                   "leave out --pack then");
-  SLUICE_ASSIGN_OR_RETURN(const TokenFile file, TokenFile::open(path, files.format, vocabulary));
+  SLUICE_ASSIGN_OR_RETURN(TokenFile file, TokenFile::open(path, files.format, vocabulary));
   // Without a tokenizer each byte of a text is a token.
   const bool isText = file.format == DataFormat::text || file.format == DataFormat::bytes;
-  if (!files.packing->delimiter && !isText)
+  std::optional<DocumentDelimiter> delimiter = files.packing->delimiter;
+  if (!delimiter && files.packing->end)
+    delimiter = DocumentDelimiter{*files.packing->end, /*begins=*/false};
+  if (!delimiter && !isText)
     return inputError(fmt::format("'{}' has token ids, and no token is known that divides documents", path))
         .withNote(
             "--document-end ID or --document-begin ID states it: llm.c's and nanoGPT's files of GPT-2 tokens have "
             "50256, the former at the begin of each document, the latter at its end");
-  return TokenDocuments::open(path, files.format, vocabulary, files.packing->delimiter);
+  return TokenDocuments::make(std::move(file), vocabulary, delimiter);
 }
 
 } // namespace sluice

@@ -1,7 +1,7 @@
 //===- Documents.h - data as documents of any length --------------------------------===//
 //
-// Token files, which are divided at the tokens that begin or end a document; texts, each of which is one document;
-// conversations. The target of a token is the next one of its document, or none: -100.
+// Token files, which are divided at the tokens that begin or end a document; texts, each of which is one document
+// unless such a token is given; conversations. The target of a token is the next one of its document, or none: -100.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_DOCUMENTS_H

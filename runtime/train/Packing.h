@@ -45,7 +45,8 @@ private:
 
 /// First fit: in an order keyed by `seed`, each document of these lengths is put in the first row that has room for it.
 /// The result depends on nothing else. Empty documents have no part. With LongDocuments::error documents are at most as
-/// long as a row, which is at least 1. Time is O(n log n), memory 24 bytes for each document.
+/// long as a row, which is at least 1. Time is O(n log n) for n parts; memory is 24 bytes for each part and 8 for each
+/// row in the result, and up to 104 bytes for each part until it returns.
 PackedRows packRows(std::span<const std::uint64_t> lengths, std::uint64_t rowLength, LongDocuments policy,
                     std::uint64_t seed);
 

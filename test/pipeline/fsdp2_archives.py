@@ -34,14 +34,17 @@ def account(model, case):
 
 @test
 def peaks_are_those_of_the_tracker():
-    expect(len(MEASURED) >= 8, f"expected at least 8 models but got {len(MEASURED)}")
+    expect_equal((len(MEASURED), sum(len(model["cases"]) for model in MEASURED)), (10, 19), "models and cases")
+    unused = set(DIFFERENT)
     for model in MEASURED:
         for case in model["cases"]:
             found = account(model, case)
             error = found["peak"] / case["peak"] - 1
             print(f"{model['name']:14} shard {case['shard']} checkpoint {case['checkpoint']!s:5} {case['compute'] or 'f32':9} {case['peak']:>11} {found['peak']:>11} {error:+.2%}")
+            unused.discard((model["name"], case["checkpoint"]))
             least, most = DIFFERENT.get((model["name"], case["checkpoint"]), (-TOLERANCE, TOLERANCE))
             expect(least <= error <= most, f"{model['name']}, {case}: expected a peak of {case['peak']} from {least:+.0%} to {most:+.0%} but got {found['peak']}")
+    expect(not unused, f"cases with a known difference that were not measured: {sorted(unused)}")
 
 
 main(no_empty_loops=True)

@@ -127,7 +127,7 @@ def a_budget_chooses_blocks_to_offload():
     model = hugging_face(config, 2, 1024)
     settings = ["target.device=cuda", "precision.compute=bf16", "target.arch=sm_90"]
     none = Plan(model, settings)
-    budgets = [none.arena()["bytes"] + none.arena()["workspace"] - size * 1000 * 1000 for size in (50, 150)]
+    budgets = [none.arena()["bytes"] + none.arena()["workspace"] - size * 1000 * 1000 for size in (25, 75)]
     for budget in budgets:
         found = {}
         for offload in ("memory.offload=[]", ACTIVATIONS):

@@ -55,33 +55,89 @@ def stop_gradient():
     check_model("stop-gradient")
 
 
+def gradients_of(model, folder, batch):
+    """By the names of the parameters, of one step from the weights of the folder."""
+    weights = folder / "model.safetensors"
+    done = train(Plan(model, ["optimizer.name=sgd", f"optimizer.lr={RATE}"]).check(), "--init", weights, "--order", "sequential", steps=1, data=batch)
+    after = tensors(done.weights)
+    return {name: [(a - b) / RATE for a, b in zip(values, after[name])] for name, values in tensors(weights.read_bytes()).items()}, done.loss[0]
+
+
 @test
 def gradients_depend_on_the_marker():
-    """A text without it has another first gradient, so the test above can fail."""
-    text = (STABLEHLO / "stop-gradient" / "model.mlir").read_text()
-    expect_equal(text.count('call_target_name = "sluice.stop_gradient"'), 2, "markers")
-    path, plain = imported("stop-gradient")[0], SCRATCH / "plain.mlir"
-    plain.write_text(text.replace("sluice.stop_gradient", "sluice.relu"))
-    other = SCRATCH / "plain.model.mlir"
-    run("sluice-import", "stablehlo", plain, "-o", other)
-    counts = [each.read_text().count("model.stop_gradient") for each in (path, other)]
-    expect_equal(counts, [2, 0], "stops of the gradient")
+    """A text without it has other gradients, so the test above can fail."""
+    folder = STABLEHLO / "stop-gradient"
+    text = (folder / "model.mlir").read_text()
+    plain, model = SCRATCH / "plain.mlir", SCRATCH / "plain.model.mlir"
+    changed, count = re.subn(r'"stablehlo.custom_call"(\(%\w+\)) <\{[^}]*call_target_name = "sluice.stop_gradient"[^}]*\}>', r'"stablehlo.convert"\1', text)
+    expect_equal(count, 2, "markers")
+    plain.write_text(changed)
+    run("sluice-import", "stablehlo", plain, "-o", model)
+    wanted = tensors((folder / "expected.safetensors").read_bytes())
+    for name in ("online", "target"):
+        differences = []
+        for each in (imported("stop-gradient")[0], model):
+            found = gradients_of(each, folder, folder / "inputs.0.safetensors")[0][name]
+            differences.append(max(abs(a - b) for a, b in zip(found, wanted[f"grad.{name}"])))
+        expect(differences[0] < 1e-5 and differences[1] > 1e-3, f"{name}: differences {differences} with the markers and without")
+
+
+def check_gradients(name):
+    """The loss and the gradients of one batch are those of JAX. The report."""
+    folder = STABLEHLO / name
+    model, report = imported(name)
+    gradients, loss = gradients_of(model, folder, folder / "inputs.0.safetensors")
+    expect(abs(loss - json.loads((folder / "expected.json").read_text())["loss"]) < 1e-5 * max(1, abs(loss)), f"{name}: the loss {loss}")
+    wanted = tensors((folder / "expected.safetensors").read_bytes())
+    for key, found in gradients.items():
+        expect_tensor(found, wanted[f"grad.{key}"], 1e-4, 1e-5, 1e-6, f"{name}: gradient of '{key}'")
+    return report
+
+
+@test
+def shifts_with_one_stopped_gradient():
+    """They are no logsumexp, softmax or log_softmax."""
+    report = check_gradients("shifts")
+    expect("softmax" not in report and "logsumexp" not in report, report)
+
+
+@test
+def points_of_convention():
+    check_gradients("conventions")
+
+
+def keys_of(text):
+    return re.findall(r"model.dropout .*?key = (\d+)", text)
 
 
 @test
 def dropout():
-    """Masks of jax.random.bernoulli are dropouts with keys of their own; eval_step has none."""
+    """Masks of jax.random.bernoulli are dropouts with separate keys."""
     model, _ = imported("dropout")
     text = model.read_text()
     dropouts = re.findall(r"model.dropout .*?rate = ([\d.e+-]+)", text)
     expect_equal([round(float(rate), 6) for rate in dropouts], [0.1, 0.25, 0.5], "rates")
-    expect_equal(len(set(re.findall(r"model.dropout .*?key = (\d+)", text))), 3, "keys")
+    expect_equal(len(set(keys_of(text))), 3, "keys")
     # The first two are of the value itself, the third one of ones.
-    expect_equal(text.count("model.compare"), 1, "masks that are compared")
+    expect_equal(text.count("model.constant 1."), 1, "masks that multiply")
     data = SCRATCH / "dropout-data.safetensors"
     data.write_bytes((STABLEHLO / "stop-gradient" / "inputs.0.safetensors").read_bytes())
     losses = [train(Plan(model, []).check(), "--init", STABLEHLO / "dropout" / "model.safetensors", "--seed", seed, steps=1, data=data).loss for seed in (1, 2)]
     expect(losses[0] != losses[1], f"the losses of two seeds are equal: {losses}")
+
+
+@test
+def masks():
+    """One mask has one key, also in all steps of a scan, and a mask is its mean in an evaluation, in any spelling."""
+    folder = STABLEHLO / "masks"
+    model, _ = imported("masks")
+    keys = keys_of(model.read_text())
+    expect_equal((len(keys), len(set(keys))), (6, 6), "dropouts and keys")
+    log, batch = SCRATCH / "masks.jsonl", folder / "inputs.0.safetensors"
+    run("sluice-train", Plan(model).check().path, "--init", folder / "model.safetensors", "--eval-data", batch, "--steps", 0, "--log", log)
+    found = [json.loads(line)["eval_loss"] for line in log.read_text().splitlines() if "eval_loss" in line]
+    wanted = json.loads((folder / "expected.json").read_text())["evaluation"]
+    expect(len(found) == 1 and abs(found[0] - wanted) < 1e-5 * wanted, f"expected the loss {wanted} of an evaluation but got {found}")
 
 
 @test
@@ -95,6 +151,19 @@ def recurrent():
 @test
 def convolution():
     check_model("convolution")
+
+
+@test
+def targets_outside_of_the_classes():
+    """They end the run: -100 is no target that the loss does not count."""
+    model, _ = imported("mlp")
+    header, data = split_safetensors((STABLEHLO / "mlp" / "inputs.0.safetensors").read_bytes())
+    begin, end = header["target"]["data_offsets"]
+    for target in (-100, -1, 5):
+        batch = SCRATCH / f"targets{target}.safetensors"
+        batch.write_bytes(join_safetensors(header, data[:begin] + struct.pack("<i", target) + data[begin + 4:end] + data[end:]))
+        done = try_run("sluice-train", Plan(model).path, "--init", STABLEHLO / "mlp" / "model.safetensors", "--data", batch, "--steps", 1)
+        expect(done.returncode in (1, 5) and str(target) in done.stderr, f"{target}: exit code {done.returncode} and {done.stderr}")
 
 
 def text_of(lines, result, kind="tensor<4x4xf32>"):

@@ -12,7 +12,7 @@ ONE = '%one = "stablehlo.constant"() <{value = dense<1> : tensor<i32>}> : () -> 
 
 
 def text_of(op=GOOD, before="", functions="", names='[{sluice.input = "x"}, {sluice.parameter = "w"}]', types=("tensor<4x3xf32>", "tensor<3x2xf32>"),
-            marker='{sluice.jax = "0.10.2"}', extra=""):
+            marker='{sluice.jax = "0.10.2"}'):
     """The loss is the sum of %z, the result of `op`; %y is x w. Of `types` that are not floats only x may be one."""
     attributes = f"arg_attrs = {names}, " if names else ""
     return f'''"builtin.module"() ({{
@@ -170,6 +170,54 @@ def calls():
            "a region or function has another number of arguments than its op has operands")
     doubling = "".join(function(f"f{i}", f'%r = {call(f"f{i + 1}", "%a0")}\n%q = {call(f"f{i + 1}", "%r")}\n"func.return"(%q) : (tensor<4x2xf32>) -> ()') for i in range(25))
     refuse(text_of(call("f0"), functions=doubling + function("f25", f'%r = {square}\n"func.return"(%r) : (tensor<4x2xf32>) -> ()')), "more than 1048576 ops after calls are inlined and loops are unrolled")
+    # Functions without ops are calls too.
+    doubling = "".join(function(f"f{i}", f'%r = {call(f"f{i + 1}", "%a0")}\n%q = {call(f"f{i + 1}", "%r")}\n"func.return"(%q) : (tensor<4x2xf32>) -> ()') for i in range(60))
+    refuse(text_of(call("f0"), functions=doubling + function("f60", '"func.return"(%a0) : (tensor<4x2xf32>) -> ()')), "more than 1048576 ops after calls are inlined and loops are unrolled")
+
+
+@test
+def deep_texts():
+    """Nesting does not exhaust the stack."""
+    for opening, closing in ("[]", "{}", "()"):
+        refuse(text_of(marker=f'{{sluice.jax = "1", sluice.a = {opening * 100000}{closing * 100000}}}'), "text.mlir: brackets nest deeper than 256")
+    refuse(text_of(marker=f'{{sluice.jax = "1", sluice.a = {"tuple<" * 100000}{">" * 100000}}}'), "text.mlir: brackets nest deeper than 256")
+    done, _ = try_text(text_of(marker=f'{{sluice.jax = "([{{\\"([{{", sluice.a = {"[" * 200}{"]" * 200}}}') + "// " + "(" * 1000)
+    expect_equal((done.returncode, done.stderr), (0, ""), "brackets in strings and comments")
+    locations = '#l0 = loc("model.py":7:0)\n' + "".join(f'#l{i + 1} = loc("s/op"(#l{i}))\n' for i in range(100000))
+    done, _ = try_text(locations + text_of().replace('loc("loss/layer/op"("model.py":7:0))', "loc(#l100000)"))
+    expect_equal((done.returncode, done.stderr), (0, ""), "a deep location")
+
+
+@test
+def masks():
+    drawn = '%m = "stablehlo.custom_call"() <{call_target_name = "sluice.bernoulli"}> {mhlo.backend_config = {probability = 5.000000e-01 : f64}} : () -> tensor<4x2xi1>\n'
+    place = ' loc("loss/layer/op"("model.py":7:0))'
+    chosen = '"stablehlo.select"(%n, %y, %y) : (tensor<4x2xi1>, tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>'
+    of_masks = "(tensor<4x2xi1>, tensor<4x2xi1>) -> tensor<4x2xi1>"
+    done, _ = try_text(text_of(chosen.replace("%n", "%m"), drawn))
+    expect_equal((done.returncode, done.stderr), (0, ""), "a choice by a mask")
+    for line in (f'"stablehlo.and"(%m, %m) : {of_masks}', '"stablehlo.select"(%m, %m, %m) : (tensor<4x2xi1>, tensor<4x2xi1>, tensor<4x2xi1>) -> tensor<4x2xi1>',
+                 f'"stablehlo.compare"(%m, %m) <{{comparison_direction = #stablehlo<comparison_direction EQ>}}> : {of_masks}'):
+        refuse_op(chosen, "it reads a mask of jax.random.bernoulli as a truth value", "choose floats by each mask with jnp.where, or multiply them by it", before=f"{drawn}%n = {line}{place}")
+    refuse_op('"stablehlo.convert"(%n) : (tensor<4x2xi32>) -> tensor<4x2xf32>', "it reads a mask of jax.random.bernoulli as a truth value",
+              before=f'{drawn}%n = "stablehlo.convert"(%m) : (tensor<4x2xi1>) -> tensor<4x2xi32>{place}')
+
+
+@test
+def negative_indices():
+    """Only the sum with the size of the indexed dim is left out."""
+    def text(size):
+        before = (f'%k = "stablehlo.constant"() <{{value = dense<{size}> : tensor<4x3xi32>}}> : () -> tensor<4x3xi32>\n%o = "stablehlo.constant"() <{{value = dense<0> : tensor<4x3xi32>}}> : () -> tensor<4x3xi32>\n'
+                  '%n = "stablehlo.compare"(%x, %o) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<4x3xi32>, tensor<4x3xi32>) -> tensor<4x3xi1>\n'
+                  '%p = "stablehlo.add"(%x, %k) : (tensor<4x3xi32>, tensor<4x3xi32>) -> tensor<4x3xi32>\n%i = "stablehlo.select"(%n, %p, %x) : (tensor<4x3xi1>, tensor<4x3xi32>, tensor<4x3xi32>) -> tensor<4x3xi32>\n'
+                  '%g = "stablehlo.gather"(%w, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 2>}> : (tensor<3x2xf32>, tensor<4x3xi32>) -> tensor<4x3x2xf32>')
+        op = '"stablehlo.reduce"(%g, %zero) <{dimensions = array<i64: 1>}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%t = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"stablehlo.return"(%t) : (tensor<f32>) -> ()\n}) : (tensor<4x3x2xf32>, tensor<f32>) -> tensor<4x2xf32>'
+        return text_of(op, before, types=("tensor<4x3xi32>", "tensor<3x2xf32>"))
+
+    for size, is_kept in ((3, False), (2, True), (4, True)):
+        done, model = try_text(text(size))
+        expect_equal((done.returncode, done.stderr), (0, ""), "a gather")
+        expect_equal("model.select" in model.read_text(), is_kept, f"a choice with the size {size}")
 
 
 @test
@@ -196,6 +244,9 @@ def shapes_and_bounds():
     refuse_op(f'"stablehlo.reverse"(%y) <{{dimensions = array<i64: 0, 0>}}> : {OF_ONE}', "[0, 0] are no dims of a tensor of rank 2")
     refuse_op(f'"stablehlo.concatenate"(%y, %y) <{{dimension = "a"}}> : {OF_TWO}', "attribute 'dimension' is no integer")
     refuse_op('"stablehlo.constant"() <{value = dense<1.0> : tensor<3xf32>}> : () -> tensor<4x2xf32>', "expected 'value' as 'dense' in the shape of the result")
+    for amounts in ("edge_padding_low = array<i64: 0, 0>, edge_padding_high = array<i64: 0, 0>, interior_padding = array<i64: 4611686018427387904, 0>",
+                    "edge_padding_low = array<i64: 9223372036854775807, 0>, edge_padding_high = array<i64: 9223372036854775807, 0>, interior_padding = array<i64: 0, 0>"):
+        refuse_op(f'"stablehlo.pad"(%y, %zero) <{{{amounts}}}> : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>', bounds)
     refuse_op('"stablehlo.pad"(%y, %v) <{edge_padding_low = array<i64: 0, 0>, edge_padding_high = array<i64: 0, 0>, interior_padding = array<i64: 0, 0>}> : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x2xf32>',
               "its padding value depends on data", before='%q = "stablehlo.slice"(%y) <{start_indices = array<i64: 0, 0>, limit_indices = array<i64: 1, 1>, strides = array<i64: 1, 1>}> : (tensor<4x2xf32>) -> tensor<1x1xf32>\n%v = "stablehlo.reshape"(%q) : (tensor<1x1xf32>) -> tensor<f32>')
     refuse_op('"stablehlo.slice"(%k) <{start_indices = array<i64: 0, 0>, limit_indices = array<i64: 4, 2>, strides = array<i64: 1, 1>}> : (tensor<2097152x8xf32>) -> tensor<4x2xf32>', "a constant of 16777216 elements", "make it a parameter",
@@ -219,10 +270,10 @@ def reductions():
 
 @test
 def windows():
-    def window(op="maximum", neutral="0xFF800000", settings="", shape="4x1x2"):
+    def window(op="maximum", neutral="0xFF800000", settings="", shape="4x1x2", size=2):
         kept = shape.replace("4x1x2", "4x1x1")
         rank = shape.count("x") + 1
-        sizes = ", ".join(["1"] * (rank - 1) + ["2"])
+        sizes = ", ".join(["1"] * (rank - 1) + [str(size)])
         return (f'%n = "stablehlo.constant"() <{{value = dense<{neutral}> : tensor<f32>}}> : () -> tensor<f32>\n%i = "stablehlo.reshape"(%y) : (tensor<4x2xf32>) -> tensor<{shape}xf32>\n'
                 f'%v = "stablehlo.reduce_window"(%i, %n) <{{window_dimensions = array<i64: {sizes}>{settings}}}> ({{\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n'
                 f'%t = "stablehlo.{op}"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"stablehlo.return"(%t) : (tensor<f32>) -> ()\n}}) : (tensor<{shape}xf32>, tensor<f32>) -> tensor<{kept}xf32> loc("loss/layer/op"("model.py":7:0))\n'
@@ -235,6 +286,9 @@ def windows():
     refuse_op(back, "windows of other ops than sum, maximum and minimum of floats, or with an initial value", before=window(neutral="0.0"))
     for settings in ("window_dilations = array<i64: 1, 1, 2>", "window_strides = array<i64: 1>", "padding = dense<[[0, 0], [0, 0], [-1, 1]]> : tensor<3x2xi64>"):
         refuse_op(back, "windows with negative padding or with dilation", before=window(settings=", " + settings))
+    refuse_op(back, "a window longer than its dim", before=window(size=4611686018427387904))
+    for settings in ("padding = dense<[[0, 0], [0, 0], [4611686018427387904, 4611686018427387904]]> : tensor<3x2xi64>", "base_dilations = array<i64: 1, 1, 4611686018427387904>"):
+        refuse_op(back, "its bounds are outside its operand, or not one for each dim", before=window(settings=", " + settings))
     refuse_op(back, "windows over more than two dims", before=window(settings=", window_strides = array<i64: 2, 2, 2>"))
 
 
@@ -272,6 +326,9 @@ def products():
     refuse_op(back, "a convolution of another number of spatial dims than 1 or 2", before=convolution("", "[b, f]x[o, i]->[b, f]"))
     refuse_op(back, "a convolution with groups of rows", before=convolution(", batch_group_count = 2 : i64"))
     refuse_op(back, "a convolution with a reversed kernel", "reverse the kernel before", before=convolution(", window_reversal = array<i1: true>"))
+    for settings in ("lhs_dilation = array<i64: 4611686018427387904>", "rhs_dilation = array<i64: 4611686018427387904>", "window_strides = array<i64: 0>",
+                     "padding = dense<[[0, 4611686018427387904]]> : tensor<1x2xi64>"):
+        refuse_op(back, "its bounds are outside its operand, or not one for each dim", before=convolution(", " + settings))
     refuse_op(back, "a convolution with negative padding", before=convolution(", padding = dense<[[-1, 1]]> : tensor<1x2xi64>"))
 
 
@@ -284,6 +341,8 @@ def indices():
     expect_equal((done.returncode, done.stderr), (0, ""), "a gather")
     refuse_op(GOOD.replace("%y", "%v"), "attribute 'dimension_numbers' is not as StableHLO prints it", before=gather("1"))
     refuse_op(GOOD.replace("%y", "%v"), "its shapes do not fit each other", before=gather(good.replace("[0]", "[1]")))
+    for batch in ("operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 0", "operand_batching_dims = [1], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 1"):
+        refuse_op(GOOD.replace("%y", "%v"), "its shapes do not fit each other", before=gather(f"#stablehlo.gather<offset_dims = [1], {batch}>"))
     data = '%q = "stablehlo.convert"(%y) : (tensor<4x2xf32>) -> tensor<4x2xi32>\n%p = "stablehlo.slice"(%q) <{start_indices = array<i64: 0, 0>, limit_indices = array<i64: 1, 1>, strides = array<i64: 1, 1>}> : (tensor<4x2xi32>) -> tensor<1x1xi32>\n%k = "stablehlo.reshape"(%p) : (tensor<1x1xi32>) -> tensor<i32>\n'
     part = '%v = "stablehlo.dynamic_slice"(%y, %k, %k) <{slice_sizes = array<i64: 1, 2>}> : (tensor<4x2xf32>, tensor<i32>, tensor<i32>) -> tensor<1x2xf32> loc("loss/layer/op"("model.py":7:0))\n%u = "stablehlo.broadcast_in_dim"(%v) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<1x2xf32>) -> tensor<4x2xf32>'
     refuse_op(GOOD.replace("%y", "%u"), "its place depends on data", before=data + part)
@@ -295,12 +354,11 @@ def indices():
 @test
 def markers():
     marker = lambda name, config="{}": f'"stablehlo.custom_call"(%y) <{{call_target_name = "sluice.{name}"}}> {{mhlo.backend_config = {config}}} : {OF_ONE}'
-    for name in ("relu", "silu", "stop_gradient"):
+    for name in ("relu", "stop_gradient"):
         done, model = try_text(text_of(marker(name)))
         expect(done.returncode == 0 and f"model.{name}" in model.read_text(), f"{name}: {done.stderr}")
-    refuse_op(marker("softmax"), "its 'mhlo.backend_config' has no 'axis'")
-    refuse_op(marker("softmax", "{axis = 2 : i64}"), "[2] are no dims of a tensor of rank 2")
-    refuse_op(marker("gelu"), "its 'mhlo.backend_config' has no 'approximate'")
+    refuse_op(marker("cumsum"), "its 'mhlo.backend_config' has no 'axis'")
+    refuse_op(marker("cumsum", "{axis = 2 : i64}"), "[2] are no dims of a tensor of rank 2")
     refuse_op(marker("unknown"), "'@sluice.unknown': it is not supported")
 
 

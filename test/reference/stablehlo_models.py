@@ -2,7 +2,7 @@
 
 usage: python test/reference/stablehlo_models.py [NAME...]       (JAX 0.10.2)
 
-The files are those of export/NAME, with `model.mlir` and `model.safetensors` in the place of `model.pt2`. The f64 reference is the same function of JAX on
+The files are those of export/NAME, with `model.mlir` and `model.safetensors` instead of `model.pt2`. The f64 reference is the same function of JAX on
 parameters and inputs in f64.
 """
 
@@ -136,7 +136,7 @@ MODELS = {"mlp": mlp, "transformer": transformer, "stop-gradient": stop_gradient
 
 
 def dropout(numbers):
-    """Masks by jax.random.bernoulli, as Flax and user code write them; a third mask does not scale what it keeps."""
+    """Masks by jax.random.bernoulli, as Flax and user code write them; a third mask does not scale the kept elements."""
     params = {"w": numbers.floats(6, 8), "head": numbers.floats(8, 1)}
 
     def loss(params, x, key):
@@ -150,16 +150,107 @@ def dropout(numbers):
     return loss, params, lambda: (numbers.floats(ROWS, 6, scale=1), jax.random.key(0))
 
 
-# Without numbers: the random numbers are those of Sluice.
-STRUCTURES = {"dropout": dropout}
+def masks(numbers):
+    """Dropout in other spellings, and one mask for all steps of a scan. The mean over all masks of each value is the value without masks, apart from the two functions that are not linear."""
+    params = {"w": numbers.floats(6, 8), "u": numbers.floats(8, 8), "head": numbers.floats(8, 1)}
+    draw = lambda key, p, x: jax.random.bernoulli(key, p, x.shape)
+    spellings = [
+        lambda key, x: x * draw(key, 0.9, x) / 0.9,
+        lambda key, x: jnp.where(draw(key, 0.25, x), 0, x / 0.75),
+        lambda key, x: jnp.where(~draw(key, 0.25, x), x, 0) / 0.75,
+        lambda key, x: jnp.where(jax.random.bernoulli(key, 0.5, (ROWS, 1)), x / 0.5, 0),
+        lambda key, x: jnp.where(draw(key, 0.5, x), 1.0, 3.0) * x / 2,
+    ]
+
+    def network(params, x, functions, step):
+        x = jnp.tanh(x @ params["w"])
+        for function in functions:
+            x = function(x)
+        x, _ = jax.lax.scan(lambda x, _: (jnp.tanh(step(x) @ params["u"]), None), x, length=3)
+        return jnp.mean((x @ params["head"])**2)
+
+    def loss(params, x, key):
+        keys = jax.random.split(key, len(spellings) + 1)
+        mask = jax.random.bernoulli(keys[-1], 0.8, (ROWS, 8))
+        functions = [lambda x, key=key, function=function: function(key, x) for key, function in zip(keys, spellings)]
+        return network(params, x, functions, lambda x: jnp.where(mask, x / 0.8, 0))
+
+    loss.evaluation = lambda params, x, key: network(params, x, [], lambda x: x)
+    return loss, params, lambda: (numbers.floats(ROWS, 6, scale=1), jax.random.key(0))
+
+
+# The random numbers are those of Sluice. Of a function with `evaluation`, the loss of the first batch without them.
+STRUCTURES = {"dropout": dropout, "masks": masks}
+
+
+def write_text(folder, loss, params, inputs):
+    """The export, with the places of ops without the path of the machine."""
+    folder.mkdir(parents=True, exist_ok=True)
+    exported = sluice.jax.export(loss, params, *inputs, path=folder / "model.mlir")
+    exported.text.write_text(exported.text.read_text().replace(str(HERE) + "/", ""))
+    return exported
 
 
 def write_structure(name):
     folder = HERE / "stablehlo" / name
-    folder.mkdir(parents=True, exist_ok=True)
     loss, params, batch = STRUCTURES[name](Numbers(len(name)))
-    exported = sluice.jax.export(loss, params, *batch(), path=folder / "model.mlir")
-    exported.text.write_text(exported.text.read_text().replace(str(HERE) + "/", ""))
+    inputs = batch()
+    exported = write_text(folder, loss, params, inputs)
+    if hasattr(loss, "evaluation"):
+        sluice.jax._write_safetensors(folder / "inputs.0.safetensors", dict(zip(exported.inputs, inputs)))
+        (folder / "expected.json").write_text(json.dumps({"evaluation": float(loss.evaluation(params, *inputs)), "versions": {"jax": jax.__version__}}) + "\n")
+
+
+def shifts(numbers):
+    """log(sum(exp)), softmax and log_softmax with a maximum whose gradient is stopped in one of its two uses: they are not those of jax.nn."""
+    params = {"first": numbers.floats(6, 5), "second": numbers.floats(6, 5), "third": numbers.floats(6, 5), "last": numbers.floats(6, 5)}
+
+    def loss(params, x):
+        stop = jax.lax.stop_gradient
+        a, b, c, d = (x @ params[name] for name in ("first", "second", "third", "last"))
+        most = lambda y: y.max(-1, keepdims=True)
+        sum_of = lambda y: jnp.exp(y).sum(-1, keepdims=True)
+        lse = a.max(-1) + jnp.log(jnp.exp(a - stop(most(a))).sum(-1))
+        softmax = jnp.exp(b - most(b)) / sum_of(b - stop(most(b)))
+        logs = (c - stop(most(c))) - jnp.log(sum_of(c - most(c)))
+        # A choice that is no guard against infinity.
+        bound = jnp.where(most(d) < 1, most(d), 0)
+        guarded = most(d) + jnp.log(sum_of(d - bound))
+        weights = jnp.arange(5.0, dtype=x.dtype)
+        return jnp.mean(lse**2) + jnp.mean((softmax * weights)**2) + jnp.mean((logs * weights)**2) + jnp.mean(guarded**2)
+
+    return loss, params, lambda: (numbers.floats(ROWS, 6, scale=1),)
+
+
+def conventions(numbers):
+    """Parameters at the points where a derivative is a convention: 0 of relu, equal operands of maximum, bounds of clip."""
+    values = lambda *given: np.asarray(given, np.float32)
+    params = {"a": values(-1, 0, 1, 0, 2, -1, 1, 0), "b": values(-1, 0, 0, 1, 2, -2, 1, 0), "rows": values([1, 1, 0], [2, -1, 2], [0, 0, 0])}
+    functions = [lambda a, b: jax.nn.relu(a), jnp.maximum, jnp.minimum, lambda a, b: jnp.clip(a, -1, 1), lambda a, b: jax.lax.clamp(-1.0, b, 1.0), jnp.logaddexp,
+                 lambda a, b: jax.nn.softplus(a), lambda a, b: jnp.where(a > b, a, b), lambda a, b: jnp.minimum(jax.nn.relu(a), 2)]
+
+    def loss(params, x):
+        terms = [function(params["a"], params["b"]) for function in functions]
+        parts = [params["rows"].max(-1), params["rows"].min(-1), params["rows"].max(0)]
+        return sum(jnp.mean(x[:, i] @ term) for i, term in enumerate(terms)) + sum(jnp.mean(x[:, i, :3] @ part) for i, part in enumerate(parts))
+
+    return loss, params, lambda: (numbers.floats(ROWS, len(functions), 8, scale=1),)
+
+
+# The loss and the gradients of the first batch alone.
+GRADIENTS = {"shifts": shifts, "conventions": conventions}
+
+
+def write_gradients(name):
+    folder = HERE / "stablehlo" / name
+    loss, params, batch = GRADIENTS[name](Numbers(len(name)))
+    inputs = batch()
+    exported = write_text(folder, loss, params, inputs)
+    sluice.jax._write_safetensors(folder / "inputs.0.safetensors", dict(zip(exported.inputs, inputs)))
+    with jax.enable_x64(True):
+        value, gradients = jax.value_and_grad(loss)(wide(params), *wide(inputs))
+    sluice.jax._write_safetensors(folder / "expected.safetensors", {f"grad.{key}": np.asarray(each) for key, each in flat(gradients, {}).items()})
+    (folder / "expected.json").write_text(json.dumps({"loss": float(value), "versions": {"jax": jax.__version__}}) + "\n")
 
 
 def scalar(loss):
@@ -200,13 +291,9 @@ def flat(tree, layers):
 
 def write(name):
     folder = HERE / "stablehlo" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    numbers = Numbers(len(name))
-    loss, params, batch = MODELS[name](numbers)
+    loss, params, batch = MODELS[name](Numbers(len(name)))
     batches = [batch() for _ in range(BATCHES)]
-    exported = sluice.jax.export(loss, params, *batches[0], path=folder / "model.mlir")
-    # The places of ops without the path of the machine.
-    exported.text.write_text(exported.text.read_text().replace(str(HERE) + "/", ""))
+    exported = write_text(folder, loss, params, batches[0])
     for i, inputs in enumerate(batches):
         sluice.jax._write_safetensors(folder / f"inputs.{i}.safetensors", dict(zip(exported.inputs, inputs)))
     with jax.enable_x64(True):
@@ -244,5 +331,5 @@ def write(name):
 
 
 if __name__ == "__main__":
-    for each in sys.argv[1:] or [*MODELS, *STRUCTURES]:
-        write(each) if each in MODELS else write_structure(each)
+    for each in sys.argv[1:] or [*MODELS, *STRUCTURES, *GRADIENTS]:
+        (write if each in MODELS else write_structure if each in STRUCTURES else write_gradients)(each)

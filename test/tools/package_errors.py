@@ -2,8 +2,11 @@
 
 # REQUIRES: compiler
 
+import ctypes
+import gc
 import threading
 import time
+import weakref
 
 from package import *
 
@@ -51,17 +54,6 @@ class Consumed(Refusing):
         return object()
 
 
-class Format:
-    """A buffer whose format is changed."""
-
-    def __init__(self, text):
-        import ctypes
-        self.kind = {">i": ctypes.c_int32.__ctype_be__}[text]
-
-    def array(self):
-        return (self.kind * 4)()
-
-
 @test
 def objects_that_are_no_tensors():
     targets = rows(4)["targets"]
@@ -74,7 +66,7 @@ def objects_that_are_no_tensors():
         expect_error(step_with(Foreign()), 1, "memory of a device", "note: pass tensor.cpu()")
         expect_error(step_with(Refusing()), 1, "require gradient", "note: pass tensor.detach()")
         expect_error(step_with(Consumed()), 1, "returned no tensor that can still be read")
-        expect_error(step_with(Format(">i").array()), 1, "elements of the format '>i'", "little-endian")
+        expect_error(step_with((ctypes.c_int32.__ctype_be__ * 4)()), 1, "elements of the format '>i'", "little-endian")
         expect_error(step_with(memoryview(bytearray(16)).cast("P")), 1, "elements of the format")
         unaligned = memoryview(bytearray(4 * 24)).cast("B", (4, 24))
         expect_error(step_with(unaligned), 1, "'tokens'")
@@ -88,6 +80,10 @@ def names_ranks_and_options():
         expect_error(lambda: trainer.state("wte.weigth"), 1, "wte.weigth")
         expect_error(lambda: trainer.shard("wte.weight", rank=2), 1, "rank")
         expect_error(lambda: trainer.shard("wte.weight", rank=-1), 1, "rank")
+        expect_error(lambda: trainer.shard("wte.weight", rank=2**32), 1, "rank 4294967296, expected one of this process, 0, 1")
+        for rate in (float("nan"), float("inf"), -float("inf")):
+            expect_error(lambda: trainer.step(rows(4), lr=rate), 1, f"lr, expected a finite number but got {rate}", "note: without lr=")
+        expect_equal(trainer.step_count, 0, "steps")
         expect_error(lambda: trainer.set("wte.weight", tensor([0.0] * 4, (2, 2), "f")), 1, "'wte.weight'")
         expect_error(lambda: trainer.set("wte.weight", tensor([0] * VOCABULARY * 16, (VOCABULARY, 16))), 1, "'wte.weight'")
         expect_error(lambda: trainer.checkpoint(), 2, "checkpoint")
@@ -139,6 +135,145 @@ def two_threads():
         expect(0 < trainer.step(inputs) < 10, "no step after the error")
 
 
+class Acting((ctypes.c_int32 * SEQUENCE) * 4):
+    """Rows that call a function when the trainer reads them."""
+
+    @classmethod
+    def of(cls, rows, function):
+        acting = cls.from_buffer_copy(rows.tobytes())
+        acting.function = function
+        return acting
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **_):
+        self.function()
+        raise BufferError("the rows are a buffer")
+
+
+@test
+def closed_within_a_call():
+    """By code of an input: the ranks end after the call, and not under it."""
+    inputs, refused = rows(4), []
+    with sluice.Trainer(small_plan()) as trainer:
+        wanted = trainer.step(inputs)
+    trainer = sluice.Trainer(small_plan())
+
+    def act():
+        trainer.close()
+        try:
+            trainer.parameter("wte.weight")
+        except sluice.Error as error:
+            refused.append(error.message)
+    expect_equal(trainer.step(tokens=Acting.of(inputs["tokens"], act), targets=inputs["targets"]), wanted, "loss")
+    expect_equal(refused, ["the trainer is closed"], "refused within the call")
+    expect(trainer._handle is None, "the ranks remain after the call")
+    expect_error(lambda: trainer.step(inputs), 1, "the trainer is closed")
+
+
+@test
+def closed_by_another_thread():
+    """During a call of one thread the others are refused, also between the reads of its inputs, where no function of the library runs."""
+    inputs, found = rows(4), []
+    with sluice.Trainer(small_plan()) as trainer:
+        def act():
+            for call in (trainer.close, lambda: trainer.step(inputs), lambda: trainer.step_count):
+                try:
+                    call()
+                except sluice.Error as error:
+                    found.append((error.code, error.message))
+
+        def run_act():
+            thread = threading.Thread(target=act)
+            thread.start()
+            thread.join()
+        trainer.step(tokens=Acting.of(inputs["tokens"], run_act), targets=inputs["targets"])
+        expect_equal(found, [(1, "another thread is in a function of this trainer")] * 3, "refused")
+        expect(0 < trainer.step(inputs) < 10, "no step after the refused calls")
+
+
+@test
+def a_trainer_that_nothing_refers_to_is_closed():
+    """At once: neither its last result nor a view keeps it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        trainer = sluice.Trainer(small_plan())
+        trainer.step(rows(4))
+        view, alive = trainer.shard("wte.weight"), weakref.ref(trainer)
+        expect_equal((trainer.last.step, trainer.last.loss), (1, float(trainer.last)), "last result")
+        del trainer
+        expect(alive() is None, "the trainer is kept")
+        expect_equal(len(view.tolist()), VOCABULARY // 2, "rows of the view")
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@test
+def a_forked_process_has_no_trainer():
+    inputs = rows(4)
+    with sluice.Trainer(small_plan()) as trainer:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                try:
+                    trainer.step(inputs)
+                except sluice.Error as error:
+                    status = 0 if "before this process was forked" in error.message else 2
+                trainer.close()
+            finally:
+                os._exit(status)
+        expect_equal(os.waitpid(child, 0)[1], 0, "status of the child")
+        expect(0 < trainer.step(inputs) < 10, "no step in the parent")
+
+
+@test
+def a_failed_checkpoint_is_an_error():
+    """After the step where it is the third, and at the end of the block where it is the last."""
+    inputs, folder = rows(4), SCRATCH / "lost"
+
+    def lose(trainer):
+        shutil.rmtree(folder)
+        folder.write_text("no folder")
+        return trainer
+    trainer = lose(sluice.Trainer(small_plan(), checkpoint=folder, every=1))
+    trainer.step(inputs)
+    expect_error(trainer.close, 1, "lost", "note: the checkpoint of step 1 could not be written")
+    expect_error(lambda: trainer.step(inputs), 1, "the trainer is closed")
+    trainer.close()
+    folder.unlink()
+    trainer = lose(sluice.Trainer(small_plan(), checkpoint=folder, every=1))
+    for _ in range(3):
+        trainer.step(inputs)
+    expect_error(lambda: trainer.step(inputs), 1, "lost", "note: the checkpoint of step 3 could not be written, and 2 before it")
+    expect_equal((trainer.last.step, trainer.step_count), (4, 4), "the step counts")
+    trainer.step(inputs)
+    expect_error(trainer.close, 1, "lost", "the checkpoint of step 5")
+    expect_equal(sum("could not be written" in note for note in trainer.description["notes"]), 2, f"notes {trainer.description['notes']}")
+
+
+@test
+def trainers_are_closed_at_the_end_of_a_script():
+    folder, path = SCRATCH / "end", SCRATCH / "end.plan"
+    small_plan().save(path)
+    script = f"""
+import shutil, sys
+sys.path.insert(0, {os.fspath(ROOT / 'test' / 'python')!r})
+sys.argv[1:] = [{os.fspath(SCRATCH)!r}]
+from package import *
+trainer = sluice.Trainer({os.fspath(path)!r}, checkpoint={os.fspath(folder)!r}, every=1)
+cycle = [trainer]
+cycle.append(cycle)
+shutil.rmtree({os.fspath(folder)!r})
+trainer.step(rows(4))
+"""
+    done = try_run(sys.executable, "-c", script)
+    expect("error: " in done.stderr and "note: the checkpoint of step 1 could not be written" in done.stderr, f"messages: {done.stderr}")
+
+
 @test
 def loss_that_is_not_finite():
     inputs = rows(4)
@@ -159,7 +294,7 @@ def damaged_files():
     for name, data in (("empty", b""), ("cut", plan[:len(plan) // 2]), ("text", b"no plan"), ("changed", plan[:200] + bytes([plan[200] ^ 255]) + plan[201:])):
         path = SCRATCH / f"{name}.plan"
         path.write_bytes(data)
-        expect_error(lambda: sluice.Plan(path), 4 if name != "none" else 1)
+        expect_error(lambda: sluice.Plan(path), 4)
         expect_error(lambda: sluice.Plan.from_bytes(data, name), 4)
     expect_error(lambda: sluice.Plan(SCRATCH / "none.plan"), 1, "none.plan")
     expect_error(lambda: sluice.Plan.load(SCRATCH), 1)
@@ -193,6 +328,7 @@ def models_and_recipes():
     expect_error(lambda: sluice.Plan(SCRATCH / "saved.plan").what_if({"mesh.shard": [1, 2]}), 1, "a plan from a file has no model",
                  "note: use the plan that sluice.compile returns")
     expect_error(lambda: small_plan().what_if(fit="rows"), 2, "fit")
+    expect_error(lambda: small_plan().simulate(), 2, "a prediction needs a machine file", "note: pass its path as machine=")
 
 
 @test

@@ -3,6 +3,8 @@
 # REQUIRES: compiler
 
 import signal
+import threading
+import time
 
 from package import *
 
@@ -130,27 +132,48 @@ def views_show_each_step_and_outlive_the_trainer():
 
 
 class DuringRun:
-    """The library, with a function that is called while an entry point runs."""
+    """The library, with a function that a second thread calls while sluice_session_run is in native code."""
 
     def __init__(self, library, function):
         self.library, self.function = library, function
+        #: Calls of the function that ended before the run did.
+        self.within = 0
 
     def __getattr__(self, name):
         entry = getattr(self.library, name)
         if name != "sluice_session_run":
             return entry
 
-        def run_and_call(*arguments):
-            status = entry(*arguments)
-            self.function()
-            return status
-        return run_and_call
+        def run_with_thread(*arguments):
+            begun, ended = threading.Event(), threading.Event()
+
+            def act():
+                begun.wait()
+                time.sleep(0.02)  # Until the other thread is in native code.
+                self.function()
+                self.within += not ended.is_set()
+            thread = threading.Thread(target=act)
+            thread.start()
+            begun.set()
+            try:
+                return entry(*arguments)
+            finally:
+                ended.set()
+        return run_with_thread
+
+
+MICROBATCHES = 400
+
+
+def long_run():
+    """A plan whose step takes much longer than DuringRun waits, and its inputs."""
+    return small_plan(2, MICROBATCHES), rows(4 * MICROBATCHES)
 
 
 @test
 def views_during_a_step_are_refused():
-    inputs, refused = rows(4), []
-    with sluice.Trainer(small_plan()) as trainer:
+    (plan, inputs), refused = long_run(), []
+    with sluice.Trainer(plan) as trainer:
         view = trainer.shard("wte.weight")
 
         def look():
@@ -159,8 +182,9 @@ def views_during_a_step_are_refused():
                     function()
                 except BufferError as error:
                     refused.append(str(error))
-        trainer._library = DuringRun(trainer._library, look)
+        during = trainer._library = DuringRun(trainer._library, look)
         trainer.step(inputs)
+        expect_equal(during.within, 1, "looks within the step")
         expect_equal(refused, ["a step is running: its memory can be viewed before and after it"] * 5, "refused")
         look()
         expect_equal(len(refused), 5, "refused after the step")
@@ -188,21 +212,68 @@ def checkpoints_continue_the_run():
 @test
 def interrupt_loses_nothing():
     """SIGINT within a step: the step counts, and the end of the block writes a checkpoint."""
-    plan, inputs, folder = small_plan(), rows(4 * 3), SCRATCH / "interrupted"
+    (plan, inputs), folder = long_run(), SCRATCH / "interrupted"
     with sluice.Trainer(plan) as trainer:
-        wanted = run_steps(trainer, inputs, 3, 4)
+        wanted = [trainer.step(inputs) for _ in range(3)]
     was_interrupted = False
     try:
         with sluice.Trainer(plan, checkpoint=folder) as trainer:
-            trainer.step(part(inputs, 0, 4))
-            trainer._library = DuringRun(trainer._library, lambda: os.kill(os.getpid(), signal.SIGINT))
-            trainer.step(part(inputs, 4, 8))
+            trainer.step(inputs)
+            during = trainer._library = DuringRun(trainer._library, lambda: os.kill(os.getpid(), signal.SIGINT))
+            trainer.step(inputs)
     except KeyboardInterrupt:
         was_interrupted = True
     expect(was_interrupted, "no KeyboardInterrupt")
+    expect_equal(during.within, 1, "signals within the step")
     with sluice.Trainer(plan, checkpoint=folder, resume="auto") as trainer:
         expect_equal(trainer.step_count, 2, "steps after the resume")
-        expect_equal(trainer.step(part(inputs, 8, 12)), wanted[2], "the third loss")
+        expect_equal(trainer.step(inputs), wanted[2], "the third loss")
+
+
+MASKED = """
+module attributes {model.batch = 2 : i64, model.name = "masked"} {
+  model.parameter @w : tensor<8xf32> uniform(0.5, 1.0)
+  func.func @train_step(%x: tensor<2x8xf32> {model.input = "x"}, %m: tensor<2x8xui8> {model.input = "mask"}) -> (tensor<f32> {model.output = "loss"}) attributes {model.entry = #model.entry<train>} {
+    %w = model.read @w : tensor<8xf32>
+    %zero = model.constant 0.0 : tensor<f32>
+    %seen = model.select %m, %x, %zero : (tensor<2x8xui8>, tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+    %y = model.multiply %seen, %w : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+    %loss = model.reduce_mean %y {dims = array<i64: 0, 1>} : (tensor<2x8xf32>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+}
+"""
+
+
+@test
+def inputs_that_are_converted():
+    """Doubles become floats, and booleans bytes."""
+    path = SCRATCH / "masked.mlir"
+    path.write_text(MASKED)
+    numbers, mask = [i / 7 for i in range(16)], [i % 3 == 0 for i in range(16)]
+    as_bytes, as_booleans = (memoryview(bytearray(mask)).cast("B").cast(letter, (2, 8)) for letter in "B?")
+    with sluice.Trainer(sluice.compile(sluice.load(path))) as trainer:
+        def loss_of(letter, given):
+            return trainer.step(x=tensor(numbers, (2, 8), letter), mask=given, lr=0.0)
+        losses = [loss_of("f", as_bytes), loss_of("d", as_bytes), loss_of("f", as_booleans)]
+        expect(losses[0] > 0 and losses == losses[:1] * 3, f"losses {losses}")
+        expect(loss_of("f", memoryview(bytes(16)).cast("B", (2, 8))) == 0.0, "a mask of zeros")
+        expect_error(lambda: trainer.step(x=tensor(range(16), (2, 8)), mask=as_bytes), 1, "'x'", "f32")
+
+
+@test
+def outputs_of_bfloat16():
+    """Have the upper halves of floats."""
+    inputs, logits = {"tokens": rows(4)["tokens"]}, []
+    for recipe in ({}, {"precision.output": {"root": "bf16"}}):
+        with sluice.Trainer(sluice.compile(small_model(), {"mesh.shard": 2, **recipe})) as trainer:
+            logits.append(trainer.run("logits", inputs)["logits"])
+    full, half = logits
+    expect_equal((full.dtype, half.dtype, half.shape), ("f32", "bf16", full.shape), "types")
+    flat = [[number for row in each.tolist() for token in row for number in token] for each in logits]
+    expect(any(flat[1]), "all numbers are 0")
+    expect_near(flat[1], flat[0], 1e-2, "numbers of bf16")
+    expect_equal(half.memoryview().format, "H", "format")
 
 
 @test

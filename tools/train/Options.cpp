@@ -49,13 +49,13 @@ static void declarePacking(CLI::App &app, TrainCommand &command) {
   const auto delimiter = [packing](bool begins) {
     return [packing, begins](const std::int32_t &token) { packing().delimiter = DocumentDelimiter{token, begins}; };
   };
-  auto *end = app.add_option_function<std::int32_t>(
-                     "--document-end", delimiter(false),
-                     "the last token of each document in token files (default: the tokenizer's end-of-text token)")
+  auto *end = app.add_option_function<std::int32_t>("--document-end", delimiter(false),
+                                                    "the last token of each document in token files and texts "
+                                                    "(default: the tokenizer's end-of-text token, in token files)")
                   ->check(integerFrom(0))
                   ->needs(pack);
   app.add_option_function<std::int32_t>("--document-begin", delimiter(true),
-                                        "the first token of each document in token files")
+                                        "the first token of each document in token files and texts")
       ->check(integerFrom(0))
       ->needs(pack)
       ->excludes(end);

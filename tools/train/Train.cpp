@@ -234,8 +234,9 @@ Status Run::readText() {
   if (path.empty() || (command.tokenizer.empty() && !isText && command.generate.count == 0))
     return Status::ok();
   SLUICE_ASSIGN_OR_RETURN(tokenizer, openTokenizer(path));
-  if (train.files.packing && !train.files.packing->delimiter && tokenizer->eos)
-    train.files.packing->delimiter = DocumentDelimiter{*tokenizer->eos, /*begins=*/false};
+  for (DataFiles *files : {&train.files, &train.evaluation.files})
+    if (files->packing)
+      files->packing->end = tokenizer->eos;
   command.generate.tokenizer = tokenizer.get();
   if (command.generate.stopTokens.empty() && tokenizer->eos)
     command.generate.stopTokens = {*tokenizer->eos};

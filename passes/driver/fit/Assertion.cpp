@@ -90,6 +90,14 @@ Result<Assertion> parseAssertion(const std::string &given) {
         continue;
       assertion.figure = known.figure;
       assertion.comparison = text.substr(at, at + 1 < text.size() && text[at + 1] == '=' ? 2 : 1);
+      std::string_view unit;
+      if (known.figure == FitFigure::mfu)
+        if (const std::optional<double> part =
+                numberOf(std::string_view(text).substr(at + assertion.comparison.size()), unit);
+            part && unit.empty() && *part > 1)
+          return Status(StatusCode::usage,
+                        "--assert '" + given + "', expected an mfu of at most 1 but got " + formatNumber(*part))
+              .withNote("a number with '%' is a percentage, as in 'mfu>=40%'");
       if (const std::optional<double> bound = valueOf(known.figure, text.substr(at + assertion.comparison.size()))) {
         assertion.bound = *bound;
         return assertion;

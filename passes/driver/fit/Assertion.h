@@ -25,7 +25,7 @@ struct Assertion {
 };
 
 /// "FIGURE COMPARISON VALUE", as "peak<=76GiB", "step<1.5s", "tokens_per_s>=50000" or "mfu>40%". A usage error for
-/// another form.
+/// another form, and for an mfu above 1 without "%".
 Result<Assertion> parseAssertion(const std::string &text);
 
 /// The name in an assertion.

@@ -21,9 +21,12 @@ namespace {
 
 constexpr std::size_t mostThreads = 4;
 
-/// Adds settings to the recipe of the module.
-Status addSettings(mlir::ModuleOp module, const std::vector<std::string> &settings) {
+/// Adds settings to the recipe of the module. `given`: if not null, the user's recipe: other keys
+/// of dimensions, which a model can carry, are unset.
+Status addSettings(mlir::ModuleOp module, const std::vector<std::string> &settings, const Recipe *given = nullptr) {
   SLUICE_ASSIGN_OR_RETURN(Recipe recipe, attachedRecipe(module));
+  if (given)
+    SLUICE_RETURN_IF_ERROR(unsetVariedKeys(recipe, *given));
   for (const std::string &setting : settings)
     SLUICE_RETURN_IF_ERROR(recipe.addSetting(setting));
   attachRecipe(module, recipe);
@@ -44,10 +47,8 @@ std::vector<std::string> commonSettings(const FitRequest &request, const Gpus &g
 
 /// The setting of the plan of which settings of PyTorch have an account: one that differs in recomputation only.
 FitSetting programSetting(FitSetting setting) {
-  if (setting.mesh.tensor == 1)
-    setting.mesh = {1, setting.mesh.replicate * setting.mesh.shard, 1};
-  if (!setting.offload.empty())
-    setting.offload = "none";
+  setting.mesh = {1, setting.mesh.replicate * setting.mesh.shard, 1};
+  setting.offload = "none";
   return setting;
 }
 
@@ -86,10 +87,9 @@ void Evaluator::evaluateTask(const FitModel &model, std::span<const FitSetting> 
                              const std::vector<std::size_t> &task, std::vector<FitRow> &rows,
                              std::set<std::string> &unknown) {
   const std::unique_ptr<mlir::MLIRContext> context = createContext();
-  const DiagnosticList diagnostics(context.get());
   const auto fail = [&](std::size_t s, const Status &status) {
     rows[s].setting = settings[s];
-    rows[s].status = diagnostics.explain(status);
+    rows[s].status = status;
   };
   const auto prepare = [&]() -> Result<mlir::OwningOpRef<mlir::ModuleOp>> {
     SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module,
@@ -98,8 +98,11 @@ void Evaluator::evaluateTask(const FitModel &model, std::span<const FitSetting> 
     std::vector<std::string> common = settings[task.front()].precisionRecipe();
     const std::vector<std::string> others = commonSettings(request, gpus, limit);
     common.insert(common.end(), others.begin(), others.end());
-    SLUICE_RETURN_IF_ERROR(addSettings(*module, common));
-    SLUICE_RETURN_IF_ERROR(runPhases(*module, findPhase("optimize"), {}, /*verifiesEachPhase=*/false));
+    SLUICE_ASSIGN_OR_RETURN(const Recipe given, givenRecipe(request));
+    SLUICE_RETURN_IF_ERROR(addSettings(*module, common, &given));
+    const DiagnosticList diagnostics(context.get());
+    SLUICE_RETURN_IF_ERROR(
+        diagnostics.explain(runPhases(*module, findPhase("optimize"), {}, /*verifiesEachPhase=*/false)));
     return module;
   };
   Result<mlir::OwningOpRef<mlir::ModuleOp>> prepared = prepare();
@@ -132,12 +135,20 @@ void Evaluator::evaluateTask(const FitModel &model, std::span<const FitSetting> 
 Result<CompiledPlan> Evaluator::compile(mlir::ModuleOp prepared, const FitSetting &setting) {
   ++compiled;
   mlir::OwningOpRef<mlir::ModuleOp> copy(prepared.clone());
-  SLUICE_RETURN_IF_ERROR(addSettings(*copy, setting.recipe()));
+  SLUICE_ASSIGN_OR_RETURN(const Recipe given, givenRecipe(request));
+  SLUICE_RETURN_IF_ERROR(addSettings(*copy, setting.recipe(given)));
   const Machine *machine = gpus.machine ? &*gpus.machine : nullptr;
-  SLUICE_ASSIGN_OR_RETURN(std::optional<PlanChoice> choice, makeChoices(*copy, machine));
-  if (choice)
-    return std::move(choice->plan);
-  return compilePlan(*copy, /*isQuiet=*/true);
+  // Of this plan alone: the context is that of several.
+  const DiagnosticList diagnostics(copy->getContext());
+  Result<std::optional<PlanChoice>> choice = makeChoices(*copy, machine);
+  if (!choice.isOk())
+    return diagnostics.explain(choice.takeStatus());
+  if (*choice)
+    return std::move((*choice)->plan);
+  Result<CompiledPlan> plan = compilePlan(*copy, /*isQuiet=*/true);
+  if (!plan.isOk())
+    return diagnostics.explain(plan.takeStatus());
+  return plan;
 }
 
 FitRow Evaluator::measure(const CompiledPlan &compiledPlan, const FitSetting &setting,
@@ -157,8 +168,7 @@ FitRow Evaluator::measure(const CompiledPlan &compiledPlan, const FitSetting &se
   const int entry = std::max(0, findEntry(plan, "train_step"));
   Result<PredictedStep> step = predictStep(plan, *gpus.machine, static_cast<std::uint32_t>(entry));
   if (!step.isOk()) {
-    row.status = step.takeStatus();
-    row.fits = false;
+    row.timeStatus = step.takeStatus();
     return row;
   }
   for (const auto &[name, count] : step->unknown)

@@ -2,13 +2,12 @@
 #include "passes/driver/fit/FitModel.h"
 
 #include "dialect/model/Attributes.h"
-#include "passes/driver/ModelFile.h"
-#include "passes/import/HuggingFace.h"
-#include "passes/import/export/Import.h"
+#include "passes/driver/ImportModel.h"
+#include "passes/import/export/Archive.h"
+#include "passes/import/export/BindSymbols.h"
 #include "runtime/base/Text.h"
 
-#include "mlir/Parser/Parser.h"
-#include "llvm/Support/SourceMgr.h"
+#include <nlohmann/json.hpp>
 
 namespace sluice {
 namespace {
@@ -18,16 +17,6 @@ using Module = mlir::OwningOpRef<mlir::ModuleOp>;
 std::int64_t integerOf(mlir::ModuleOp module, llvm::StringRef name) {
   auto value = module->getAttrOfType<mlir::IntegerAttr>(name);
   return value ? value.getInt() : 0;
-}
-
-Result<Module> parseModel(mlir::MLIRContext *context, const std::string &path) {
-  SLUICE_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> file, readModelFile(path));
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  Module module = mlir::parseSourceFile<mlir::ModuleOp>(sources, context);
-  if (!module)
-    return inputError(path + ": the model does not parse");
-  return module;
 }
 
 } // namespace
@@ -43,36 +32,41 @@ std::uint64_t parametersOf(mlir::ModuleOp module) {
 }
 
 Result<Module> FitModel::read(mlir::MLIRContext *context, std::int64_t rows) const {
-  if (!isArchive())
-    return parseModel(context, path);
-  exported::ExportOptions options;
-  options.trainOnly = true;
-  options.symbols.insert(sizes.begin(), sizes.end());
-  if (rows != 0)
-    options.batch = rows;
-  SLUICE_ASSIGN_OR_RETURN(exported::ImportedArchive imported, exported::importArchive(context, path, options));
+  Json options = Json::object();
+  if (isConfig() || isArchive())
+    options["train_only"] = true;
+  if (isConfig())
+    options["sequence"] = sequence;
+  if (isArchive())
+    options["set"] = sizes;
+  if (rows != 0 && (isConfig() || isArchive()))
+    options["batch"] = rows;
+  SLUICE_ASSIGN_OR_RETURN(ImportedModule imported, importModel(*context,
+                                                               isConfig()    ? "hf"
+                                                               : isArchive() ? "export"
+                                                                             : "mlir",
+                                                               path, dumpJson(options)));
   return std::move(imported.module);
 }
 
-Result<std::optional<std::int64_t>> FitModel::fixedRows(mlir::MLIRContext *context) {
+Result<RowRange> FitModel::readRows(mlir::MLIRContext *context) {
   if (isConfig())
-    return std::optional<std::int64_t>();
-  if (isArchive() && read(context, 1).isOk())
-    return std::optional<std::int64_t>();
+    return RowRange{};
+  if (isArchive()) {
+    SLUICE_ASSIGN_OR_RETURN(const Pt2Archive archive, Pt2Archive::open(path, StatusCode::input));
+    SLUICE_ASSIGN_OR_RETURN(const nlohmann::json program, exported::readProgramJson(archive));
+    if (const std::optional<exported::SizeRange> range =
+            exported::rowRangeOf(program, exported::SymbolValues(sizes.begin(), sizes.end())))
+      return RowRange{std::max<std::int64_t>(range->least, 1), range->most, false};
+  }
   isStatic = true;
   SLUICE_ASSIGN_OR_RETURN(const Module module, read(context, 0));
-  return std::optional(rowsOf(*module));
+  return RowRange{rowsOf(*module), rowsOf(*module), true};
 }
 
 Result<Module> FitModel::build(mlir::MLIRContext *context, std::int64_t rows) const {
-  if (isConfig()) {
-    ImportOptions options;
-    options.batch = std::max<std::int64_t>(rows, 1);
-    options.sequence = sequence;
-    options.trainOnly = true;
-    SLUICE_ASSIGN_OR_RETURN(ImportedModel imported, importHuggingFace(context, path, options));
-    return std::move(imported.module);
-  }
+  if (isConfig())
+    return read(context, std::max<std::int64_t>(rows, 1));
   SLUICE_ASSIGN_OR_RETURN(Module module, read(context, isStatic ? 0 : rows));
   if (sequence != 0 && sequence != sequenceOf(*module))
     return inputError(

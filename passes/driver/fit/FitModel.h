@@ -14,6 +14,15 @@
 
 namespace sluice {
 
+/// Rows that a micro-batch of a model can have.
+struct RowRange {
+  std::int64_t least = 1;
+  /// nullopt: no bound.
+  std::optional<std::int64_t> most;
+  /// The model has `least` rows and no other; 0: it does not state them.
+  bool isFixed = false;
+};
+
 /// A file: the config.json of a model family (`.json`), an archive of torch.export (`.pt2`), or a module of the model
 /// dialect (any other).
 class FitModel {
@@ -24,11 +33,12 @@ public:
       : path(std::move(path)), sequence(sequence), sizes(std::move(sizes)) {}
 
   /// The model for micro-batches of `rows`; of a file whose rows are not dynamic with its own rows, if 0 or the same
-  /// number is given. Errors have been reported to nobody: the status has the text. Thread-safe for different contexts.
+  /// number is given. No diagnostic is printed: the status has the first error. Thread-safe for different contexts.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> build(mlir::MLIRContext *context, std::int64_t rows) const;
 
-  /// The rows that the file fixes; nullopt: any number can be built. To be called before build().
-  Result<std::optional<std::int64_t>> fixedRows(mlir::MLIRContext *context);
+  /// The rows with which the model can be built; of an archive those of the dynamic first dim of its inputs. To be
+  /// called before build().
+  Result<RowRange> readRows(mlir::MLIRContext *context);
 
   /// True for a config.json.
   bool isConfig() const { return llvm::StringRef(path).ends_with(".json"); }
@@ -39,7 +49,7 @@ public:
   const std::string path;
 
 private:
-  /// The model as its file is, an archive with `rows` unless they are 0.
+  /// The model as its file is, a config.json or an archive with `rows` unless they are 0.
   Result<mlir::OwningOpRef<mlir::ModuleOp>> read(mlir::MLIRContext *context, std::int64_t rows) const;
 
   /// Of an archive: the rows are not dynamic.

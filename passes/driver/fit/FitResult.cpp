@@ -2,6 +2,7 @@
 #include "passes/driver/fit/FitResult.h"
 
 #include "passes/driver/fit/TorchCalls.h"
+#include "passes/recipe/RecipeKeys.h"
 #include "runtime/base/Text.h"
 
 #include <algorithm>
@@ -45,6 +46,25 @@ std::string tableOf(const std::vector<std::vector<std::string>> &lines) {
   return text;
 }
 
+/// The recipe of a row: its own keys, and those of the user.
+Json recipeJson(const FitRequest &request, const FitSetting &setting) {
+  // The settings have been read before.
+  Result<Recipe> recipe = givenRecipe(request);
+  if (!recipe.isOk())
+    return Json();
+  for (const std::string &own : setting.recipe(*recipe))
+    if (const Status status = recipe->addSetting(own); !status.isOk())
+      return Json();
+  Json json = Json::object();
+  for (const RecipeKey &key : recipeKeys())
+    if (recipe->isAdded(key.name)) {
+      const std::string text = printRecipeValue(recipe->value(key.name));
+      Json value = parseJson<Json>(text);
+      json[key.name] = value.is_discarded() ? Json(text) : std::move(value);
+    }
+  return json;
+}
+
 const char *nameOf(FitFramework framework) { return framework == FitFramework::sluice ? "sluice" : "pytorch"; }
 
 } // namespace
@@ -85,19 +105,30 @@ void FitResult::chooseBest() {
     return of == b.setting && a.setting.rows > b.setting.rows;
   };
   const Order isSmaller = [](const FitRow &a, const FitRow &b) { return a.requested() < b.requested(); };
-  const auto add = [&](const Order &isBetter, double share) {
+  const auto add = [&](const char *role, const Order &isBetter, double share) {
     std::optional<std::size_t> found;
     for (std::size_t r = 0; r < rows.size(); ++r)
       if (isAccepted(rows[r]) && double(rows[r].requested()) <= share * double(limit) &&
           (!found || isBetter(rows[r], rows[*found])))
         found = r;
-    if (found && !std::ranges::count(best, *found))
-      best.push_back(*found);
+    if (!found)
+      return;
+    const auto known = std::ranges::find(best, *found, &BestRow::row);
+    known == best.end() ? best.push_back({*found, {role}}) : known->roles.push_back(role);
   };
   best.clear();
-  add(isFaster, 1);
-  add(isFaster, headroom);
-  add(isSmaller, 1);
+  add("fastest", isFaster, 1);
+  add("headroom", isFaster, headroom);
+  add("smallest", isSmaller, 1);
+}
+
+std::string FitResult::whyNoTime() const {
+  if (!unknown.empty())
+    return ": the machine file has no " + join(unknown, ", ");
+  for (const FitRow &row : rows)
+    if (!row.timeStatus.isOk())
+      return ": " + errorText(row.timeStatus);
+  return "";
 }
 
 Status FitResult::status() const {
@@ -127,11 +158,11 @@ Status FitResult::status() const {
             (!nearestRow || (wantsLess ? *value < *nearestRow->figure(assertion.figure)
                                        : *value > *nearestRow->figure(assertion.figure))))
           nearestRow = &row;
-      failed.addNote(nearestRow ? concat("the ", wantsLess ? "least" : "largest", " ", sluice::nameOf(assertion.figure),
-                                         " is ", figureText(assertion.figure, *nearestRow->figure(assertion.figure)),
-                                         ": ", nearestRow->setting.text())
-                                : "the machine file has not all rates of a step, so that its time is not known: " +
-                                      join(unknown, ", "));
+      failed.addNote(
+          nearestRow ? concat("the ", wantsLess ? "least" : "largest", " ", sluice::nameOf(assertion.figure), " is ",
+                              figureText(assertion.figure, *nearestRow->figure(assertion.figure)), ": ",
+                              nearestRow->setting.text())
+                     : concat("no row that fits has a value of '", sluice::nameOf(assertion.figure), "'", whyNoTime()));
     }
     return failed;
   }
@@ -143,27 +174,29 @@ Status FitResult::status() const {
   return failed;
 }
 
+std::vector<std::string> FitResult::rolesOf(std::size_t row) const {
+  const auto found = std::ranges::find(best, row, &BestRow::row);
+  return found == best.end() ? std::vector<std::string>() : found->roles;
+}
+
 Json FitResult::toJson() const {
   Json list = Json::array();
-  for (const FitRow &row : rows) {
-    Json classes = Json::object(), recipe = Json::object();
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const FitRow &row = rows[r];
+    Json classes = Json::object();
     for (const auto &[name, bytes] : row.classes)
       classes[name] = bytes;
-    for (const std::string &setting : row.setting.recipe()) {
-      const std::size_t equals = setting.find('=');
-      Json value = parseJson<Json>(setting.substr(equals + 1));
-      recipe[setting.substr(0, equals)] = value.is_discarded() ? Json(setting.substr(equals + 1)) : std::move(value);
-    }
     const FitMesh &mesh = row.setting.mesh;
     Json json = {{"mesh", {{"replicate", mesh.replicate}, {"shard", mesh.shard}, {"tensor", mesh.tensor}}},
-                 {"rows", row.setting.rows}};
+                 {"rows", row.setting.rows == 0 ? Json() : Json(row.setting.rows)}};
     for (const auto &[name, value] : {std::pair("recompute", row.setting.recompute),
                                       {"offload", row.setting.offload},
                                       {"precision", row.setting.precision}})
       json[name] = value.empty() ? Json() : Json(value);
-    json["recipe"] = std::move(recipe);
+    json["recipe"] = recipeJson(request, row.setting);
     json["fits"] = row.fits;
     json["accepted"] = isAccepted(row);
+    json["roles"] = rolesOf(r);
     json["peak"] = jsonOf(row.peak);
     json["by_class"] = std::move(classes);
     if (request.framework == FitFramework::pytorch)
@@ -172,6 +205,7 @@ Json FitResult::toJson() const {
     json["tokens_per_s"] = jsonOf(row.tokensPerSecond);
     json["mfu"] = jsonOf(row.mfu);
     json["error"] = row.status.isOk() ? Json() : Json(errorText(row.status));
+    json["time_error"] = row.timeStatus.isOk() ? Json() : Json(errorText(row.timeStatus));
     if (request.framework == FitFramework::pytorch && !row.units.empty())
       json["calls"] = torchCalls(row);
     list.push_back(std::move(json));
@@ -182,6 +216,9 @@ Json FitResult::toJson() const {
                                                    const std::optional<double> value = row.figure(assertion.figure);
                                                    return row.fits && value && assertion.holds(*value);
                                                  })}});
+  Json positions = Json::array();
+  for (const BestRow &each : best)
+    positions.push_back(each.row);
   return {{"model", {{"file", request.model}, {"parameters", parameters}}},
           {"gpus",
            {{"type", gpus.type},
@@ -189,10 +226,11 @@ Json FitResult::toJson() const {
             {"world", gpus.world},
             {"host", gpus.hostDevices},
             {"memory", gpus.memory},
-            {"limit", limit}}},
+            {"limit", limit},
+            {"unknown", gpus.unknownProcessBytes()}}},
           {"for", nameOf(request.framework)},
           {"rows", std::move(list)},
-          {"best", best},
+          {"best", std::move(positions)},
           {"assertions", std::move(checks)},
           {"nearest", nearest},
           {"unknown", unknown},
@@ -204,6 +242,9 @@ std::string FitResult::toText() const {
              hasTimes = std::ranges::any_of(rows, [](const FitRow &row) { return row.tokensPerSecond.has_value(); });
   std::string text = concat(gpus.world, " x ", gpus.name, ", ", formatBytes(limit), " for ",
                             isTorch ? "PyTorch" : "Sluice", " on each, ", parameters, " parameters\n");
+  if (const std::vector<std::string> figures = gpus.unknownProcessBytes(); gpus.machine && !figures.empty())
+    text += concat("the limit is without ", join(figures, " and "), ": the machine file does not have ",
+                   figures.size() == 1 ? "it" : "them", "\n");
   std::vector<std::vector<std::string>> lines = {
       {"", "mesh", "rows", "recompute", "offload", "precision", isTorch ? "allocated" : "peak"}};
   if (isTorch)
@@ -217,14 +258,15 @@ std::string FitResult::toText() const {
     const FitRow &row = rows[r];
     tooLarge += row.status.isOk() && !row.fits;
     if (!row.status.isOk())
-      errors.push_back(row.setting.text() + ": " + errorText(row.status));
+      errors.push_back("not compiled: " + row.setting.text() + ": " + errorText(row.status));
+    if (!row.timeStatus.isOk())
+      errors.push_back("no time: " + row.setting.text() + ": " + errorText(row.timeStatus));
     if (!row.fits)
       continue;
-    const auto place = std::ranges::find(best, r);
     const auto orSet = [](const std::string &name) { return name.empty() ? "set" : name; };
-    std::vector<std::string> line = {place == best.end() ? "" : concat("best ", place - best.begin() + 1),
+    std::vector<std::string> line = {join(rolesOf(r), ", "),
                                      row.setting.mesh.text(),
-                                     std::to_string(row.setting.rows),
+                                     row.setting.rows == 0 ? "-" : std::to_string(row.setting.rows),
                                      orSet(row.setting.recompute),
                                      orSet(row.setting.offload),
                                      orSet(row.setting.precision),
@@ -242,13 +284,15 @@ std::string FitResult::toText() const {
   if (lines.size() > 1)
     text += tableOf(lines);
   if (tooLarge > 0)
-    text += concat(tooLarge, lines.size() > 1 ? " more" : "", " settings do not fit\n");
+    text += concat(tooLarge, lines.size() > 1 ? " more" : "", tooLarge == 1 ? " setting does" : " settings do",
+                   " not fit\n");
   for (const std::string &error : errors)
-    text += "not compiled: " + error + "\n";
+    text += error + "\n";
   if (!unknown.empty())
     text += "no times: the machine file has no " + join(unknown, ", ") + "\n";
-  for (std::size_t b = 0; b < best.size() && isTorch; ++b)
-    text += concat("\n# best ", b + 1, ": ", rows[best[b]].setting.text(), "\n", torchCalls(rows[best[b]]));
+  for (const BestRow &each : best)
+    if (const FitRow &row = rows[each.row]; isTorch)
+      text += concat("\n# ", join(each.roles, ", "), ": ", row.setting.text(), "\n", torchCalls(row));
   return text;
 }
 

@@ -1,10 +1,10 @@
 //===- FitSearch.h - finds the settings of a job that fit ---------------------------------------===//
 //
-// For each combination of mesh, recomputation, offload and precision, plans of one and of two rows are compiled; by
-// their bytes the largest power of two of rows is found that fits, and its plan is compiled too. The memory of a
-// framework grows at least as fast from larger micro-batches on: a line through two plans is a bound from below, so no
-// larger power of two fits. Plans of equal rows and precision share the phases before recomputation. The order of the
-// rows and every number do not depend on the number of threads.
+// For each combination of mesh, recomputation, offload and precision, plans of one and of two rows are compiled, or of
+// the two smallest powers of two that the model can have. The line through their bytes estimates the largest power of
+// two of rows that fits, up to 256; plans of it and of its double confirm it. Its half is compiled too, and with
+// assertions all smaller powers of two. Plans of equal rows and precision share the phases before recomputation. The
+// order of the rows and every number do not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_DRIVER_FIT_FITSEARCH_H

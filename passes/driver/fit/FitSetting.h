@@ -8,6 +8,7 @@
 #define SLUICE_PASSES_DRIVER_FIT_FITSETTING_H
 
 #include "passes/driver/fit/Gpus.h"
+#include "passes/recipe/Recipe.h"
 
 #include <map>
 #include <string>
@@ -33,7 +34,8 @@ struct FitRequest {
   /// Rows of a micro-batch; empty: powers of two as far as they fit.
   std::vector<std::int64_t> batches;
   FitFramework framework = FitFramework::sluice;
-  /// key=value of the recipe, for every setting.
+  /// key=value of the recipe, for every setting. Keys that the calls of FSDP2 would have to state are refused for
+  /// PyTorch.
   std::vector<std::string> settings;
   /// Values of the dimensions by their names; empty: the default ones.
   std::vector<std::string> recompute, offload, precision;
@@ -55,11 +57,12 @@ struct FitSetting {
 
   bool operator==(const FitSetting &) const = default;
 
-  /// The recipe as key=value, without target, and without keys of a dimension that is not varied.
-  std::vector<std::string> recipe() const;
+  /// The recipe as key=value, without target, and without keys of a dimension that is not varied. All axes of the mesh
+  /// are in it, since a model may carry a recipe too. `given`: the user's recipe, whose `sharding` keys are left out.
+  std::vector<std::string> recipe(const Recipe &given) const;
   /// The part of it that the precision gives.
   std::vector<std::string> precisionRecipe() const;
-  /// "mesh shard=8, 2 rows, recompute block, ..." for messages.
+  /// "mesh shard=8, 2 rows, recompute block, ..." for messages; without rows if the model states none.
   std::string text() const;
 };
 
@@ -70,9 +73,20 @@ enum class FitDimension { recompute, offload, precision };
 std::string nameOf(FitDimension dimension);
 std::vector<std::string> valuesOf(FitDimension dimension, FitFramework framework);
 
+/// The keys of the request's settings as a recipe, not resolved. Errors: those of Recipe::addSetting.
+Result<Recipe> givenRecipe(const FitRequest &request);
+
+/// Unsets the keys of dimensions in the recipe that a model carries, unless `given` has them: a dimension that is
+/// varied replaces all of its keys.
+Status unsetVariedKeys(Recipe &recipe, const Recipe &given);
+
+/// An error if the recipe that `model` carries has keys that the comparison does not: mesh axes, and for PyTorch keys
+/// that the account of FSDP2 would have to state.
+Status checkModelRecipe(const FitRequest &request, const Recipe &carried);
+
 /// The settings, with one row, in the order of the table: with the first stage all that change neither the speed of
 /// the host nor ops; `isLast`: those of the last resort, which are compared if none of the first fits. A usage error
-/// for an unknown value of a dimension.
+/// for an unknown value of a dimension, a mesh that is not of the job, and a key that the framework does not have.
 Result<std::vector<FitSetting>> settingsOf(const FitRequest &request, const Gpus &gpus, bool isLast);
 
 } // namespace sluice

@@ -6,12 +6,15 @@
 #include "runtime/report/machine/MachineFolder.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace sluice {
 namespace {
 
 constexpr std::int64_t mostGpus = std::int64_t(1) << 20;
+/// Figures of a machine file: memory of a process that is not for tensors.
+constexpr std::array processFigures = {"context_bytes", "library_bytes"};
 
 Status formError(const std::string &text) {
   return {StatusCode::usage, "--gpus, expected COUNTxTYPE, as 8xh100-sxm-80gb or 8x24GiB, but got '" + text + "'"};
@@ -28,15 +31,16 @@ Result<Machine> machineOf(const std::string &type, const std::string &folder) {
                                          join(names, ", ") + ", or the path of a machine file")
         .withNote("the machine files are those of '" + folder + "'");
   SLUICE_ASSIGN_OR_RETURN(Machine machine, readMachine(machinePath(folder, type)));
-  if (machine.times.hostDevices)
-    return machine;
-  const std::string name = machine.name;
-  SLUICE_ASSIGN_OR_RETURN(const std::optional<std::string> hosts, machineOfHosts(folder, type));
-  if (hosts) {
-    SLUICE_ASSIGN_OR_RETURN(machine, readMachine(*hosts));
-    machine.name = name;
-    machine.times.hosts.reset();
+  if (!machine.times.hostDevices) {
+    const std::string name = machine.name;
+    SLUICE_ASSIGN_OR_RETURN(const std::optional<std::string> hosts, machineOfHosts(folder, type));
+    if (hosts) {
+      SLUICE_ASSIGN_OR_RETURN(machine, readMachine(*hosts));
+      machine.name = name;
+    }
   }
+  // As many hosts as the ranks need.
+  machine.times.hosts.reset();
   return machine;
 }
 
@@ -45,10 +49,18 @@ Result<Machine> machineOf(const std::string &type, const std::string &folder) {
 std::uint64_t Gpus::processBytes() const {
   std::uint64_t bytes = 0;
   if (machine)
-    for (const char *figure : {"context_bytes", "library_bytes"})
+    for (const char *figure : processFigures)
       if (const std::optional<Machine::Value> &value = machine->figure(figure))
         bytes += value->value;
   return bytes;
+}
+
+std::vector<std::string> Gpus::unknownProcessBytes() const {
+  std::vector<std::string> unknown;
+  for (const char *figure : processFigures)
+    if (!machine || !machine->figure(figure))
+      unknown.emplace_back(figure);
+  return unknown;
 }
 
 Result<Gpus> readGpus(const std::string &text, std::int64_t world, const std::string &folder) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sluice {
 
@@ -24,12 +25,15 @@ struct Gpus {
 
   /// Bytes that the process of a rank takes on a GPU in addition to tensors, as far as the machine file has them.
   std::uint64_t processBytes() const;
+  /// Names of the figures of these bytes that are not known: all of them without a machine.
+  std::vector<std::string> unknownProcessBytes() const;
 };
 
 /// Reads "8xTYPE", where TYPE is a machine file of `folder` by its name, the path of one, or bytes ("24GiB"). The 8
 /// GPUs are the job, or, if `world` (0: not given) is larger, one of its hosts. The rates of collectives of a type come
-/// from the file of the folder that describes hosts of that type. Usage errors for another form, an unknown type, a
-/// file that is not for GPUs or has no bytes of memory, and a world that is no multiple of the GPUs.
+/// from the file of the folder that describes hosts of that type, for any number of hosts. Usage errors for another
+/// form, an unknown type, a file that is not for GPUs or has no bytes of memory, and a world that is no multiple of the
+/// GPUs.
 Result<Gpus> readGpus(const std::string &text, std::int64_t world, const std::string &folder);
 
 } // namespace sluice

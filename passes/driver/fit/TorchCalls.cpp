@@ -27,9 +27,8 @@ std::string unitList(const FitRow &row) {
   return parts.empty() ? "[]" : join(parts, " + ");
 }
 
-std::string torchType(const std::string &precision) {
-  return precision == "bf16" ? "torch.bfloat16" : precision == "f16" ? "torch.float16" : "torch.float32";
-}
+/// Of a precision other than f32.
+std::string torchType(const std::string &precision) { return precision == "bf16" ? "torch.bfloat16" : "torch.float16"; }
 
 } // namespace
 
@@ -58,10 +57,8 @@ std::string torchCalls(const FitRow &row) {
   text += mesh.replicate > 1 ? concat("\nmesh = init_device_mesh(\"cuda\", (", mesh.replicate, ", ", mesh.shard,
                                       "), mesh_dim_names=(\"replicate\", \"shard\"))\n")
                              : concat("\nmesh = init_device_mesh(\"cuda\", (", mesh.shard, ",))\n");
-  // A precision that the user sets is not repeated.
   text += concat("mp_policy = MixedPrecisionPolicy(param_dtype=",
-                 setting.precision.empty() || setting.precision == "f32" ? "None" : torchType(setting.precision),
-                 ", reduce_dtype=torch.float32)\n");
+                 setting.precision == "f32" ? "None" : torchType(setting.precision), ", reduce_dtype=torch.float32)\n");
   text += concat("options = dict(mesh=mesh, mp_policy=mp_policy, offload_policy=",
                  isOffloaded ? "CPUOffloadPolicy()" : "OffloadPolicy()", ")\n");
   text += "for path in " + unitList(row) + ":\n    module = model.get_submodule(path)\n";

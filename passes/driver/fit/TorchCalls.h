@@ -7,7 +7,8 @@
 namespace sluice {
 
 /// Lines of Python that wrap `model` as the account of the row assumes: the mesh, MixedPrecisionPolicy, OffloadPolicy,
-/// checkpoint wrappers, and fully_shard of each unit and of the root.
+/// checkpoint wrappers, and fully_shard of each unit and of the root. The row's setting names a value of each
+/// dimension.
 std::string torchCalls(const FitRow &row);
 
 } // namespace sluice

@@ -61,6 +61,29 @@ public:
     return values;
   }
 
+  std::optional<SizeRange> rowRange() const {
+    std::optional<SizeRange> range;
+    const auto add = [&](std::int64_t least, std::optional<std::int64_t> most) {
+      if (!range)
+        range = SizeRange{};
+      range->least = std::max(range->least, least);
+      if (most)
+        range->most = std::min(*most, range->most.value_or(*most));
+    };
+    for (const std::string &name : firstDims)
+      if (const Symbol &symbol = symbols.find(name)->second; !values.contains(name))
+        add(symbol.least.value_or(1), symbol.most);
+    // An expression grows with its symbols.
+    SymbolValues smallest = values;
+    for (const auto &[name, symbol] : symbols)
+      smallest.emplace(name, std::max<std::int64_t>(symbol.least.value_or(1), 1));
+    for (const std::string &expression : firstExpressions)
+      if (const Result<std::int64_t> rows = evaluateSize(expression, smallest);
+          rows.isOk() && !evaluateSize(expression, values).isOk())
+        add(*rows, std::nullopt);
+    return range;
+  }
+
 private:
   SymbolValues values;
   std::optional<std::int64_t> batch;
@@ -165,4 +188,8 @@ private:
 Result<SymbolValues> exported::bindSymbols(const nlohmann::json &model, const SymbolValues &given,
                                            std::optional<std::int64_t> batch) {
   return Binding(model, given, batch).run();
+}
+
+std::optional<SizeRange> exported::rowRangeOf(const nlohmann::json &model, const SymbolValues &given) {
+  return Binding(model, given, std::nullopt).rowRange();
 }

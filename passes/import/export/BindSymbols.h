@@ -15,6 +15,16 @@ namespace sluice::exported {
 Result<SymbolValues> bindSymbols(const nlohmann::json &model, const SymbolValues &given,
                                  std::optional<std::int64_t> batch);
 
+/// Values that a size can have; `most`: nullopt if it has no bound.
+struct SizeRange {
+  std::int64_t least = 1;
+  std::optional<std::int64_t> most;
+};
+
+/// The rows that a micro-batch can have: the range of the dynamic first dim of inputs, with these values of other
+/// sizes. nullopt if no first dim is dynamic, or if `given` has its size.
+std::optional<SizeRange> rowRangeOf(const nlohmann::json &model, const SymbolValues &given);
+
 } // namespace sluice::exported
 
 #endif // SLUICE_PASSES_IMPORT_EXPORT_BINDSYMBOLS_H

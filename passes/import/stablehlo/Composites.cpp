@@ -3,6 +3,7 @@
 #include "passes/import/stablehlo/Composites.h"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 using namespace sluice;
@@ -20,25 +21,33 @@ struct Shifted {
 };
 } // namespace
 
+/// |x| < infinity
+static bool isFiniteness(const Translation &graph, const std::string &condition, const std::string &x) {
+  const Node *less = graph.maker(graph.withoutViews(condition), "lt.Scalar");
+  const Node *size = less ? graph.maker(Translation::operandOf(*less, "self"), "abs.default") : nullptr;
+  const Argument *bound = less ? less->find("other") : nullptr;
+  return size && bound->kind == Argument::Kind::number && bound->numbers.front() == INFINITY &&
+         graph.withoutViews(Translation::operandOf(*size, "self")) == graph.withoutViews(x);
+}
+
 /// The value before a stop of the gradient, and before the choice of 0 where the largest value is infinite.
 static std::string withoutGuards(const Translation &graph, std::string name) {
   for (;;) {
     name = graph.withoutViews(name);
     const Node *node = graph.maker(name);
-    if (node && node->target == "aten.detach.default") {
-      name = Translation::operandOf(*node, "self");
-      continue;
-    }
-    if (node && node->target == "aten.where.self") {
-      const std::string kept = Translation::operandOf(*node, "self");
-      const Node *isFinite = graph.maker(graph.withoutViews(Translation::operandOf(*node, "condition")), "lt.Scalar");
-      if (isFinite && graph.splat(Translation::operandOf(*node, "other")) == 0) {
-        name = kept;
-        continue;
-      }
-    }
-    return name;
+    const bool isStopped = node && node->target == "aten.detach.default";
+    if (!isStopped &&
+        !(node && node->target == "aten.where.self" && graph.splat(Translation::operandOf(*node, "other")) == 0 &&
+          isFiniteness(graph, Translation::operandOf(*node, "condition"), Translation::operandOf(*node, "self"))))
+      return name;
+    name = Translation::operandOf(*node, "self");
   }
+}
+
+/// Whether two shifts are one value. Then they have no influence on the result, nor on its gradient; a shift whose
+/// gradient is stopped next to one whose gradient is not would have.
+static bool areOneShift(const Translation &graph, const std::string &a, const std::string &b) {
+  return graph.withoutViews(a) == graph.withoutViews(b);
 }
 
 static std::optional<Shifted> shiftedOf(const Translation &graph, const std::string &difference) {
@@ -75,7 +84,8 @@ std::optional<std::string> stablehlo::softmaxOf(Translation &graph, const std::s
   if (!exponential || !sum)
     return std::nullopt;
   const std::optional<Shifted> shifted = shiftedOf(graph, Translation::operandOf(*exponential, "self"));
-  if (!shifted || shifted->x != sum->x || shifted->dim != sum->dim || graph.beforeRepetition(divisor, sum->dim).empty())
+  if (!shifted || shifted->x != sum->x || shifted->dim != sum->dim || !areOneShift(graph, shifted->most, sum->most) ||
+      graph.beforeRepetition(divisor, sum->dim).empty())
     return std::nullopt;
   return graph.emit("softmax.int", alongDim(sum->x, sum->dim), graph.meta(sum->x));
 }
@@ -97,7 +107,7 @@ std::optional<std::string> stablehlo::logSumExpOf(Translation &graph, const std:
     if (const Node *magnitude = graph.maker(total, "abs.default"))
       total = Translation::operandOf(*magnitude, "self");
     const std::optional<Shifted> sum = sumOfExponentials(graph, total);
-    if (!sum || withoutGuards(graph, most) != withoutGuards(graph, sum->most))
+    if (!sum || !areOneShift(graph, most, sum->most))
       continue;
     const Sizes shape(graph.sizes(a));
     if (countOf(shape) * graph.sizes(sum->x)[static_cast<std::size_t>(sum->dim)] != countOf(graph.sizes(sum->x)))
@@ -112,7 +122,8 @@ std::optional<std::string> stablehlo::logSoftmaxOf(Translation &graph, const std
   const Node *logarithm = shifted ? graph.maker(graph.withoutViews(b), "log.default") : nullptr;
   const std::optional<Shifted> sum =
       logarithm ? sumOfExponentials(graph, Translation::operandOf(*logarithm, "self")) : std::nullopt;
-  if (!sum || sum->x != shifted->x || sum->dim != shifted->dim || graph.beforeRepetition(b, sum->dim).empty())
+  if (!sum || sum->x != shifted->x || sum->dim != shifted->dim || !areOneShift(graph, shifted->most, sum->most) ||
+      graph.beforeRepetition(b, sum->dim).empty())
     return std::nullopt;
   return graph.emit("log_softmax.int", alongDim(sum->x, sum->dim), graph.meta(sum->x));
 }
@@ -177,6 +188,9 @@ static std::optional<RowLosses> rowLossesOf(const Translation &graph, std::strin
   return isOfOne ? std::optional(found) : std::nullopt;
 }
 
+/// JAX counts every row, also with a target of -100, which ends the run as other numbers outside of the classes do.
+constexpr std::int64_t noTarget = std::numeric_limits<std::int32_t>::min();
+
 /// The mean over all rows.
 static std::optional<std::string> crossEntropyOf(Translation &graph, const std::string &losses) {
   const std::optional<RowLosses> found = rowLossesOf(graph, losses);
@@ -191,7 +205,8 @@ static std::optional<std::string> crossEntropyOf(Translation &graph, const std::
   const std::string loss = graph.emit("cross_entropy_loss.default",
                                       {{"self", tensor(graph.permute(found->logits, order))},
                                        {"target", tensor(graph.view(found->targets, targets))},
-                                       {"reduction", integer(1)}},
+                                       {"reduction", integer(1)},
+                                       {"ignore_index", integer(noTarget)}},
                                       withSizes(graph.meta(found->logits), {}));
   return found->isNegative ? graph.unary("neg.default", loss) : loss;
 }
@@ -295,33 +310,10 @@ std::optional<std::string> stablehlo::geluOf(Translation &graph, const std::stri
 }
 
 //===----------------------------------------------------------------------===//
-// Dropout and indices
+// Indices
 //===----------------------------------------------------------------------===//
 
-std::optional<std::string> stablehlo::dropoutOf(Translation &graph, const std::string &mask, const std::string &kept,
-                                                const std::string &other) {
-  const Node *isDrawn = graph.maker(mask, "ne.Scalar");
-  const Node *drawn = isDrawn ? graph.maker(Translation::operandOf(*isDrawn, "self"), "bernoulli.p") : nullptr;
-  if (!drawn || graph.splat(other) != 0)
-    return std::nullopt;
-  const double probability = drawn->find("p")->numbers.front();
-  const Node *scaled = graph.maker(kept, "div.Tensor");
-  const bool isQuotient = scaled != nullptr;
-  if (!scaled)
-    scaled = graph.maker(kept, "mul.Tensor");
-  const Argument *factor = scaled ? scaled->find("other") : nullptr;
-  if (!factor || factor->kind != Argument::Kind::number)
-    return std::nullopt;
-  // The factor is a number of f32.
-  const double divisor = isQuotient ? factor->numbers.front() : 1 / factor->numbers.front();
-  if (std::fabs(divisor - probability) > 1e-6)
-    return std::nullopt;
-  const std::string x = Translation::operandOf(*scaled, "self");
-  return graph.emit("dropout.default", {{"input", tensor(x)}, {"p", number(1 - probability)}, {"train", flag(true)}},
-                    graph.meta(x));
-}
-
-std::string stablehlo::withoutNegativeIndices(Translation &graph, const std::string &index) {
+std::string stablehlo::withoutNegativeIndices(Translation &graph, const std::string &index, std::int64_t size) {
   const Sizes sizes(graph.sizes(index));
   const Node *choice = graph.maker(graph.withoutViews(index), "where.self");
   if (!choice)
@@ -331,7 +323,8 @@ std::string stablehlo::withoutNegativeIndices(Translation &graph, const std::str
   const Node *sum = graph.maker(Translation::operandOf(*choice, "self"), "add.Tensor");
   if (!isNegative || !sum || Translation::operandOf(*isNegative, "self") != x ||
       Translation::operandOf(*sum, "self") != x ||
-      isNegative->find("other")->integers != std::vector<std::int64_t>{0} || countOf(graph.sizes(x)) != countOf(sizes))
+      isNegative->find("other")->integers != std::vector<std::int64_t>{0} ||
+      sum->find("other")->integers != std::vector<std::int64_t>{size} || countOf(graph.sizes(x)) != countOf(sizes))
     return index;
   const std::string base = graph.withoutViews(x);
   return graph.isInput(base) && countOf(graph.sizes(base)) == countOf(sizes) ? graph.view(x, sizes) : index;

@@ -27,11 +27,8 @@ std::optional<std::string> sigmoidOf(Translation &graph, const std::string &divi
 std::optional<std::string> geluOf(Translation &graph, const std::string &a, const std::string &b);
 /// (x - mean(x)) rsqrt(variance(x) + epsilon) weight + bias over the last dim ==> layer_norm
 std::optional<std::string> layerNormOf(Translation &graph, const std::string &a, const std::string &b);
-/// The mask of dropout scales the elements that it keeps: where(bernoulli(p), x / p, 0) ==> dropout
-std::optional<std::string> dropoutOf(Translation &graph, const std::string &mask, const std::string &kept,
-                                     const std::string &other);
-/// where(i < 0, i + size, i) ==> i for an input i, whose values the trainer checks
-std::string withoutNegativeIndices(Translation &graph, const std::string &index);
+/// where(i < 0, i + size, i) ==> i for an input i that indexes a dim of this size. The trainer checks its values.
+std::string withoutNegativeIndices(Translation &graph, const std::string &index, std::int64_t size);
 
 } // namespace sluice::stablehlo
 

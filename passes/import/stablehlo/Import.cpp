@@ -40,8 +40,37 @@ static Result<ArgumentNames> readNames(const std::string &path) {
   return names;
 }
 
+/// Whether brackets outside of strings and comments nest deeper than those of a text of JAX. The parser of MLIR calls
+/// itself for each.
+static bool bracketsNestTooDeep(llvm::StringRef text) {
+  constexpr std::int64_t most = 256;
+  std::int64_t depth = 0;
+  bool isString = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (isString) {
+      if (c == '\\')
+        ++i;
+      else
+        isString = c != '"';
+    } else if (c == '"') {
+      isString = true;
+    } else if (text.substr(i).starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (llvm::StringRef("([{<").contains(c)) {
+      if (++depth > most)
+        return true;
+    } else if (llvm::StringRef(")]}").contains(c) || (c == '>' && i > 0 && text[i - 1] != '-')) {
+      --depth;
+    }
+  }
+  return false;
+}
+
 static Result<OwningOpRef<ModuleOp>> parse(MLIRContext &context, const std::string &path) {
   SLUICE_ASSIGN_OR_RETURN(const std::string text, readFile(path));
+  if (bracketsNestTooDeep(text))
+    return inputError(concat(path, ": brackets nest deeper than 256"));
   context.loadDialect<func::FuncDialect>();
   context.allowUnregisteredDialects();
   context.printOpOnDiagnostic(false);

@@ -30,16 +30,28 @@ static bool isOfJax(llvm::StringRef scope) {
   return scope.empty() || !isName || llvm::is_contained(names, scope);
 }
 
+/// The innermost place of a location: aliases in a text may nest without a limit.
+static FileLineColLoc placeOf(Location location) {
+  for (;;) {
+    if (auto place = llvm::dyn_cast<FileLineColLoc>(location))
+      return place;
+    if (auto name = llvm::dyn_cast<NameLoc>(location))
+      location = name.getChildLoc();
+    else if (auto site = llvm::dyn_cast<CallSiteLoc>(location))
+      location = site.getCallee();
+    else if (auto fused = llvm::dyn_cast<FusedLoc>(location); fused && !fused.getLocations().empty())
+      location = fused.getLocations().front();
+    else
+      return {};
+  }
+}
+
 Origin stablehlo::originOf(Location location, const Origin &call) {
   Origin origin;
-  location->walk([&](Location inner) {
-    if (auto place = llvm::dyn_cast<FileLineColLoc>(inner)) {
-      origin.file = place.getFilename().str();
-      origin.line = place.getLine();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
+  if (FileLineColLoc place = placeOf(location)) {
+    origin.file = place.getFilename().str();
+    origin.line = place.getLine();
+  }
   if (origin.line == 0)
     origin.file = call.file, origin.line = call.line;
   if (auto name = llvm::dyn_cast<NameLoc>(location)) {
@@ -77,8 +89,7 @@ void stablehlo::numberScopes(exported::Program &program) {
     for (auto [module, type] : llvm::zip_equal(node.origin.modules, node.origin.types)) {
       std::string scope = type;
       const auto numbered = numberedOf(scope);
-      // Flax numbers the modules of each class: `Dense_0` is a layer of its own, `Block_0` with modules in it one of
-      // many.
+      // Flax numbers the modules of each class: `Dense_0` is a single layer, `Block_0` with modules in it one of many.
       if (numbered && (!llvm::isUpper(scope.front()) || withChildren.contains(module))) {
         type = numbered->first.str();
         scope = (numbered->first + "." + numbered->second).str();

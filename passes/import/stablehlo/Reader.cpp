@@ -2,6 +2,7 @@
 
 #include "passes/import/stablehlo/Reader.h"
 
+#include "passes/import/stablehlo/Masks.h"
 #include "passes/import/stablehlo/Origins.h"
 #include "passes/import/stablehlo/Translation.h"
 
@@ -20,8 +21,12 @@ using exported::InputSpec;
 
 namespace {
 
-/// Steps of a loop, calls within calls, and calls of ATen of a program.
-constexpr std::int64_t mostSteps = 512, deepestCalls = 64, mostNodes = 1 << 20;
+/// Steps of a loop, calls within calls, and ops that are read, each as often as its function is called.
+constexpr std::int64_t mostSteps = 512, deepestCalls = 64, mostOps = 1 << 20;
+
+/// Ops that may read a mask of random numbers.
+constexpr llvm::StringLiteral readersOfMasks[] = {"broadcast_in_dim", "convert", "dynamic_slice", "not",
+                                                  "reshape",          "select",  "slice",         "transpose"};
 
 struct TypeOrReason {
   TensorMeta meta;
@@ -78,7 +83,7 @@ private:
   const std::string &file;
   Translation graph;
   llvm::DenseMap<Value, std::string> names;
-  std::int64_t depth = 0;
+  std::int64_t depth = 0, opsRead = 0;
   /// Names of values that could not be translated, or follow from one.
   llvm::StringSet<> refused;
 
@@ -160,11 +165,11 @@ Result<std::vector<std::string>> Reader::block(Block &block, const std::vector<s
   for (auto [argument, name] : llvm::zip_equal(block.getArguments(), arguments))
     names[argument] = name;
   for (Operation &op : block.getOperations()) {
+    if (++opsRead > mostOps || static_cast<std::int64_t>(graph.program.graph.nodes.size()) > mostOps)
+      return failed(concat("more than ", mostOps, " ops after calls are inlined and loops are unrolled"));
     if (&op == &block.back())
       break;
     SLUICE_RETURN_IF_ERROR(operation(op, call));
-    if (static_cast<std::int64_t>(graph.program.graph.nodes.size()) > mostNodes)
-      return failed(concat("more than ", mostNodes, " ops after calls are inlined and loops are unrolled"));
   }
   std::vector<std::string> results;
   for (Value value : block.back().getOperands()) {
@@ -319,6 +324,11 @@ Status Reader::operation(Operation &op, const exported::Origin &call) {
                : "");
     return Status::ok();
   }
+  if (!llvm::is_contained(readersOfMasks, key) &&
+      llvm::any_of(read.allOperands(), [&](const std::string &operand) { return isMask(graph, operand); })) {
+    refuse(op, maskUse.str(), maskRemedy.str());
+    return Status::ok();
+  }
   entry->translate(read);
   const bool fits =
       read.results().size() == op.getNumResults() &&
@@ -343,6 +353,7 @@ Result<exported::Program> stablehlo::readModule(ModuleOp module, const ArgumentN
   SLUICE_RETURN_IF_ERROR(reader.arguments(main, names));
   SLUICE_RETURN_IF_ERROR(reader.body(main));
   exported::Program program = reader.take();
+  formDropouts(program);
   numberScopes(program);
   placeByParameters(program);
   return program;

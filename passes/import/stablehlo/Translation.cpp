@@ -6,6 +6,9 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace sluice;
@@ -72,7 +75,8 @@ TensorMeta stablehlo::metaOf(ScalarType type, llvm::ArrayRef<std::int64_t> sizes
 std::int64_t stablehlo::countOf(llvm::ArrayRef<std::int64_t> sizes) {
   std::int64_t count = 1;
   for (std::int64_t size : sizes)
-    count *= size;
+    if (llvm::MulOverflow(count, size, count))
+      return std::numeric_limits<std::int64_t>::max();
   return count;
 }
 
@@ -238,6 +242,19 @@ std::string Translation::slice(const std::string &x, std::int64_t dim, std::int6
       if (input.value == x && input.constant && input.constant->dense())
         setSplat(name, (*input.constant->dense())[static_cast<std::size_t>(start)]);
   return name;
+}
+
+bool Translation::fitsPadded(const std::string &x, std::int64_t dim, std::int64_t before, std::int64_t after,
+                             std::int64_t between) const {
+  constexpr std::int64_t most = std::int64_t(1) << 48;
+  const auto isAmount = [](std::int64_t amount) { return amount >= 0 && amount < most; };
+  if (!isAmount(before) || !isAmount(after) || !isAmount(between))
+    return false;
+  Sizes padded(sizes(x));
+  std::int64_t &size = padded[static_cast<std::size_t>(dim)];
+  if (llvm::MulOverflow(size, between + 1, size))
+    return false;
+  return !llvm::AddOverflow(size, before + after, size) && countOf(padded) <= most;
 }
 
 std::string Translation::pad(const std::string &x, std::int64_t dim, std::int64_t before, std::int64_t after,

@@ -36,6 +36,7 @@ TensorMeta metaOf(ScalarType type, llvm::ArrayRef<std::int64_t> sizes);
 inline TensorMeta withSizes(const TensorMeta &meta, llvm::ArrayRef<std::int64_t> sizes) {
   return metaOf(meta.type, sizes);
 }
+/// Not more than the largest number.
 std::int64_t countOf(llvm::ArrayRef<std::int64_t> sizes);
 
 /// The graph under construction. Values have names.
@@ -79,7 +80,11 @@ public:
   std::string permute(const std::string &x, llvm::ArrayRef<std::int64_t> permutation);
   std::string slice(const std::string &x, std::int64_t dim, std::int64_t start, std::int64_t limit,
                     std::int64_t step = 1);
+  /// Whether no amount is negative and the padded value has at most 2^48 elements.
+  bool fitsPadded(const std::string &x, std::int64_t dim, std::int64_t before, std::int64_t after,
+                  std::int64_t between) const;
   /// With `fill` before and after the elements of a dim, and `between` times between each two of them.
+  /// Requires fitsPadded().
   std::string pad(const std::string &x, std::int64_t dim, std::int64_t before, std::int64_t after, std::int64_t between,
                   double fill);
   std::string cast(const std::string &x, ScalarType type);
@@ -134,7 +139,7 @@ public:
   void set(std::vector<std::string> names) { made = std::move(names); }
   const std::vector<std::string> &results() const { return made; }
   void refuse(std::string why, std::string remedy = "");
-  /// What a text that StableHLO accepts does not have.
+  /// Refuse texts that StableHLO does not accept.
   void refuseShapes() { refuse("its shapes do not fit each other"); }
   void refuseBounds() { refuse("its bounds are outside its operand, or not one for each dim"); }
   bool isRefused() const { return !why.empty(); }

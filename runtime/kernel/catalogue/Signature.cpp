@@ -231,8 +231,10 @@ private:
       const SignatureOperand &operand = operands[std::size_t(expanded[k] - records.begin())];
       if (operand.isAddend && !isOutput)
         dims.firstAddend = std::min(dims.firstAddend, k);
+      // An operand that an attribute gives belongs to the only tensor of the list.
+      const bool isInScope = isOfList || expanded[k]->count == OperandCount::optional;
       opens.push_back(
-          {&operand, extents[k], &(isOutput ? dims.outputs : dims.inputs)[k], isOutput, k, isOfList ? scope : 0});
+          {&operand, extents[k], &(isOutput ? dims.outputs : dims.inputs)[k], isOutput, k, isInScope ? scope : 0});
     }
   }
 

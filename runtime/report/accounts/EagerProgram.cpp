@@ -89,6 +89,7 @@ private:
         read(result.storages[result.storageOf[operand]], i);
     if (op.name == "gradient" && op.readsFirst())
       addGradient(op);
+    result.ops[i].scores = scoresOf(op);
     for (std::uint32_t value : op.results) {
       if (value == 0)
         continue;
@@ -107,6 +108,16 @@ private:
       else
         result.parameters[std::size_t(storage.parameter)].compute = baseType(typeOf(value).dtype);
     }
+  }
+
+  /// From the queries [B, T, H, D] and the keys [B, S, Hk, D].
+  std::uint64_t scoresOf(const EagerOp &op) const {
+    const std::size_t queries = op.name == "attention_grad" ? 1 : 0;
+    if (!op.name.starts_with("attention") || op.operands.size() < queries + 2 || op.operands[queries] == 0 ||
+        op.operands[queries + 1] == 0)
+      return 0;
+    const auto &q = typeOf(op.operands[queries]).shape, &k = typeOf(op.operands[queries + 1]).shape;
+    return q.size() == 4 && k.size() == 4 ? elementCount(std::vector{q[0], q[2], q[1], k[1]}).value_or(0) : 0;
   }
 
   /// The parameter that the op reads, or of whose value the result is a cast; -1: none.

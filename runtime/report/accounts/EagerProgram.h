@@ -30,6 +30,8 @@ struct EagerOp {
   /// Value ids; 0: none.
   std::span<const std::uint32_t> operands, results;
   const plan::ProgramKindT *kind;
+  /// Elements of the scores [B, H, T, S] of an attention or of its gradient; 0: another op.
+  std::uint64_t scores = 0;
 
   /// A plan may have any ops and operands.
   bool readsFirst() const { return !operands.empty() && operands[0] != 0; }

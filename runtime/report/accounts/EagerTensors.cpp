@@ -119,6 +119,11 @@ private:
     const auto add = [&](std::uint32_t last, std::uint64_t bytes) {
       tensors.activations.add(during(i), during(last), bytes);
     };
+    if (op.name == "attention" && hasDropoutByOps(op) && op.results.size() > 1 && op.results[1] != 0)
+      // The weights, the factors of dropout and their product.
+      add(program.storage(op.results[1]).last, 3 * op.scores * dtypeBytesOf(first));
+    if (op.name == "attention_grad" && hasDropoutByOps(op))
+      add(i, 2 * op.scores * dtypeBytesOf(first)); // The cotangents of that product and of the weights.
     if (op.name == "rms_norm" && !program.isCuda && op.results.size() > 1 && op.results[1] != 0)
       add(program.storage(op.results[1]).last, first.bytes); // x / rms(x): one op only on CUDA.
     else if (op.name == "attention" && !program.isCuda && op.operands.size() > 2 && op.operands[1] != 0 &&
@@ -133,6 +138,16 @@ private:
     else if (op.name == "cross_entropy_grad" && op.operands.size() > 1 && op.operands[1] != 0)
       // The gradients of the log-probabilities and of the logits.
       add(i, 2 * wideBytes(program.storage(op.operands[1])) - result);
+  }
+
+  /// PyTorch has attention with dropout as one op only on CUDA.
+  bool hasDropoutByOps(const EagerOp &op) const {
+    return !program.isCuda &&
+           std::ranges::any_of(op.kind->attributes, [](const auto &one) { return one->name == "dropout"; });
+  }
+
+  static std::uint64_t dtypeBytesOf(const EagerStorage &storage) {
+    return storage.elements == 0 ? 0 : storage.bytes / storage.elements;
   }
 
   bool hasResidual(const EagerOp &op) const {

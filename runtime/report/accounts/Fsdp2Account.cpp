@@ -113,7 +113,7 @@ public:
   }
 
 private:
-  /// States and temporaries of the optimizer.
+  /// States and temporaries of the optimizer of a GPU, which updates all parameters at once (foreach).
   void addUpdate(CachingAllocator &allocator, bool isFirst) const {
     if (offloads)
       return;
@@ -123,13 +123,9 @@ private:
         allocator.allocate(0, bytes);
       if (states > 1)
         blocks.push_back(allocator.allocate(0, bytes));
-      // One parameter after another on the CPU.
-      if (!program.isCuda && states > 1)
-        allocator.free(blocks.back());
     }
     for (const std::uint64_t block : blocks)
-      if (program.isCuda)
-        allocator.free(block);
+      allocator.free(block);
   }
 
   std::uint32_t opCount() const { return std::uint32_t(program.ops.size()); }

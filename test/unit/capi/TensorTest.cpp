@@ -175,5 +175,7 @@ TEST(CapiTensor, ViewsOutliveTheSession) {
   versioned->deleter(versioned);
 }
 
+TEST(CapiTensor, ACapsuleHasNoEffectWithoutPython) { sluice_capsule_free(nullptr); }
+
 } // namespace
 } // namespace sluice::test

@@ -60,9 +60,6 @@ _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = c_int, [py_object, c_char_p]
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = c_void_p, [py_object, c_char_p]
-# The destructor of a capsule has the capsule as an address: the object has no references left.
-_is_valid_address = ctypes.PYFUNCTYPE(c_int, c_void_p, c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
-_pointer_address = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 
 
 class _Buffer(ctypes.Structure):
@@ -113,7 +110,7 @@ class Argument:
                 capsule = value.__dlpack__()
         except Error:
             raise
-        except Exception as problem:  # What a foreign object raises.
+        except Exception as problem:  # Of any class, from a foreign object.
             # NumPy before 2.1 exports no read-only arrays, but they have a buffer.
             if _has_buffer(value):
                 self._take_buffer(name, value)
@@ -171,20 +168,7 @@ def _dtype_of(name: str, memory: memoryview) -> str:
     return dtype
 
 
-def _destroy_capsule(capsule: int) -> None:
-    # A consumer that has taken the tensor has renamed the capsule.
-    for name, kind in ((b"dltensor_versioned", ManagedVersioned), (b"dltensor", Managed)):
-        if _is_valid_address(capsule, name):
-            address = _pointer_address(capsule, name)
-            ctypes.cast(address, POINTER(kind)).contents.deleter(address)
-            return
-
-
-_destroy = ctypes.PYFUNCTYPE(None, c_void_p)(_destroy_capsule)
-# A capsule may be freed after this module's variables.
-ctypes.pythonapi.Py_IncRef(py_object(_destroy))
-
-
-def capsule_of(address: int, versioned: bool) -> Any:
-    """A capsule that owns the managed tensor at the address."""
-    return _new(address, b"dltensor_versioned" if versioned else b"dltensor", ctypes.cast(_destroy, c_void_p))
+def capsule_of(address: int, versioned: bool, destructor: Any) -> Any:
+    """A capsule that owns the managed tensor at the address. destructor: a function in C, because a capsule may be freed while an exception is set, and
+    after Python's modules."""
+    return _new(address, b"dltensor_versioned" if versioned else b"dltensor", ctypes.cast(destructor, c_void_p))

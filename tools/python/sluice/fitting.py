@@ -29,7 +29,7 @@ def fit(model: PathLike, gpus: str, *, sequence: Optional[int] = None, world: Op
         "batch": [batch] if isinstance(batch, int) else batch, "recompute": recompute, "offload": offload, "precision": precision,
         "set": [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in (settings or {}).items()],
         "assert": [asserts] if isinstance(asserts, str) else list(asserts)}
-    # Of an installed package; the library itself finds those of its sources.
+    # An installed package has the files; from its sources the library finds them itself.
     if MACHINES.is_dir() and "SLUICE_MACHINES" not in os.environ:
         given["machines"] = os.fspath(MACHINES)
     raw = library.encode_json({name: value for name, value in given.items() if value is not None})

@@ -8,6 +8,7 @@ error. This file needs JAX, and no other part of the package.
 import dataclasses
 import inspect
 import json
+import os
 import pathlib
 
 import jax
@@ -34,7 +35,7 @@ STORED = {"float32": "F32", "float64": "F64", "float16": "F16", "bfloat16": "BF1
 
 @dataclasses.dataclass
 class Export:
-    """What `export` wrote. `weights` is None where the parameters have no values; `layers` has the paths of stacked parameters, with the names of their layers."""
+    """The files and names of an export. `weights` is None where the parameters have no values; `layers` has the paths of stacked parameters, with the names of their layers."""
 
     text: pathlib.Path
     weights: pathlib.Path | None
@@ -103,7 +104,7 @@ def export(loss, params, *inputs, path):
         return _Interpreter(prefixes).run(jaxpr, closed.consts, [*arguments, *values])
 
     again = jax.make_jaxpr(traced)(*flat_types, *[leaf for _, leaf in read_inputs])
-    # The keys of random numbers, and what follows from them alone, are not read any more.
+    # The keys of random numbers, and the values that depend on them alone, are not read any more.
     final, is_read = partial_eval.dce_jaxpr(again.jaxpr, [True] * len(again.jaxpr.outvars))
     all_names = [("sluice.parameter", name) for name in flat_names] + [("sluice.input", name) for name, _ in read_inputs]
     read = [entry for entry, kept in zip(all_names, is_read) if kept]
@@ -123,18 +124,32 @@ def export(loss, params, *inputs, path):
 
 
 def restore(params, weights, exported):
-    """`params` with the values of a file of weights, such as `trained/model.safetensors`; layers become stacked arrays again. Parameters that the loss does not read keep their values."""
-    tensors = _read_safetensors(weights)
+    """`params` with the values of a file of weights, such as `trained/model.safetensors`; layers become stacked arrays again.
+
+    Parameters and layers that the loss does not read keep their values. ValueError: the file lacks a parameter of the model, or has it in another shape.
+    """
+    tensors, read = _read_safetensors(weights), set(exported.parameters)
+
+    def value_of(name, shape, initial):
+        if name not in read:
+            return initial()
+        if name not in tensors:
+            raise ValueError(f"{weights}: missing '{name}', a parameter of {exported.text}; use the weights that a plan of this model saved")
+        if tensors[name].shape != shape:
+            raise ValueError(f"{weights}: expected the shape {shape} of '{name}' but got {tensors[name].shape}; use the weights that a plan of this model saved")
+        return tensors[name]
+
     leaves, tree = jax.tree_util.tree_flatten_with_path(params)
     values = []
     for keys, leaf in leaves:
         name = _join(keys)
-        names = exported.layers.get(name)
-        if names:
-            value = np.stack([tensors[each] for each in names])
+        names = exported.layers.get(name, [name])
+        if not read.intersection(names):
+            values.append(leaf)
+        elif name in exported.layers:
+            values.append(jnp.asarray(np.stack([value_of(each, leaf.shape[1:], lambda: np.asarray(leaf)[i]) for i, each in enumerate(names)]), leaf.dtype))
         else:
-            value = tensors.get(name, leaf)
-        values.append(jnp.asarray(value, leaf.dtype))
+            values.append(jnp.asarray(value_of(name, leaf.shape, lambda: leaf), leaf.dtype))
     return jax.tree_util.tree_unflatten(tree, values)
 
 
@@ -178,13 +193,20 @@ def _names_of_inputs(loss, inputs):
 def _names_of_outputs(result):
     leaves = jax.tree_util.tree_flatten_with_path(result)[0]
     names = [_join(keys) for keys, _ in leaves]
-    if isinstance(result, tuple) and leaves:
+    # The first leaf is the loss only if the first element is an array.
+    if isinstance(result, tuple) and result and hasattr(result[0], "shape"):
         names = ["loss"] + [f"output{name}" if name.isdigit() else name.split(".", 1)[-1] for name in names[1:]]
     if len(leaves) == 1 and not names[0]:
         names = ["loss"]
-    if "loss" not in names or leaves[names.index("loss")][1].shape != ():
+    if (isinstance(result, tuple) and names[:1] != ["loss"]) or "loss" not in names or leaves[names.index("loss")][1].shape != ():
         raise ValueError("no output is the loss; return a scalar, {\"loss\": scalar, ...} or (scalar, ...)")
+    _check_unique(names, "outputs")
     return names
+
+
+def _is_of_jax(debug_info):
+    """Whether a function of a jaxpr is in the folder of JAX. `func_src_info` is "name at file:line"."""
+    return debug_info.func_src_info.rsplit(" at ", 1)[-1].startswith(str(pathlib.Path(jax.__file__).parent) + os.sep)
 
 
 def _line_of(traceback):
@@ -208,38 +230,48 @@ def _inner(eqn):
 
 
 def _scans_of(jaxpr, names):
-    """For the scans, by the identity of their equation: the length, and the parameters that the scan reads as `xs` where each use of them is such a scan."""
-    scans, others, lengths = {}, set(), {}
+    """For the scans: the length, and the parameters that the scan reads as `xs` where each use of them is such a scan.
 
-    def visit(jaxpr, bound):
+    The key of a scan is the identities of the equations of the calls around it and of its own, because a jitted function that is called twice is one jaxpr.
+    """
+    scans, others = {}, set()
+
+    def visit(jaxpr, bound, path):
         others.update(bound[variable] for variable in jaxpr.outvars if not hasattr(variable, "val") and variable in bound)
         for eqn in jaxpr.eqns:
             operands = [bound.get(variable) if not hasattr(variable, "val") else None for variable in eqn.invars]
             if eqn.primitive.name in CALLS:
-                visit(_inner(eqn), {variable: name for variable, name in zip(_inner(eqn).invars, operands) if name is not None})
+                visit(_inner(eqn), {variable: name for variable, name in zip(_inner(eqn).invars, operands) if name is not None}, (*path, id(eqn)))
                 continue
             first = eqn.params["num_consts"] + eqn.params["num_carry"] if eqn.primitive.name == "scan" else len(operands)
             others.update(name for name in operands[:first] if name is not None)
             stacked = [name for name in operands[first:] if name is not None]
             if stacked:
-                # Several scans of different lengths cannot read one array.
-                scans.setdefault(id(eqn), (eqn.params["length"], []))[1].extend(stacked)
-                lengths.update({name: eqn.params["length"] for name in stacked})
+                scans[*path, id(eqn)] = (eqn.params["length"], stacked)
 
-    visit(jaxpr, dict(names))
+    visit(jaxpr, dict(names), ())
     return {scan: (length, [name for name in stacked if name not in others], None)
             for scan, (length, stacked) in scans.items() if any(name not in others for name in stacked)}
 
 
 def _name_layers(parameters, scans):
     """Gives the scans a prefix and the stacked parameters the names of their layers: the number follows the path that they, and no others, have in common."""
+    taken = {}
     for scan, (length, stacked, _) in list(scans.items()):
         paths = [name.split(".") for name in stacked]
         prefix = paths[0][:-1]
         for other in paths[1:]:
             prefix = prefix[:next((i for i, (a, b) in enumerate(zip(prefix, other[:-1])) if a != b), min(len(prefix), len(other) - 1))]
         under = [parameter[0] for parameter in parameters if parameter[0].split(".")[:len(prefix)] == prefix]
-        shared = ".".join(prefix) if prefix and set(under) == set(stacked) else ".".join([*prefix, LAYERS])
+        if prefix and set(under) == set(stacked):
+            shared = ".".join(prefix)
+        else:
+            # A path that no other stack or parameter has.
+            path = ".".join([*prefix, LAYERS])
+            others = {parameter[0] for parameter in parameters} - set(stacked)
+            is_free = lambda name: taken.get(name, stacked) == stacked and not any((other + ".").startswith(name + ".") for other in others)
+            shared = next(name for name in (path, *(f"{path}{i}" for i in range(2, len(scans) + len(others) + 3))) if is_free(name))
+        taken[shared] = stacked
         scans[scan] = (length, stacked, shared)
         for parameter in parameters:
             if parameter[0] in stacked and parameter[3] is None:
@@ -257,10 +289,11 @@ def _marker(name, x, shape=None, dtype=None, **attributes):
 
 
 class _Interpreter:
-    """Evaluates a jaxpr while JAX traces it again. `prefixes` are the scopes of scans over layers, by the identity of their equation."""
+    """Evaluates a jaxpr while JAX traces it again. `prefixes` are the scopes of scans over layers, by the keys of _scans_of()."""
 
     def __init__(self, prefixes):
         self.prefixes = prefixes
+        self.path = ()
         self.traceback = None
 
     def run(self, jaxpr, consts, arguments):
@@ -281,6 +314,12 @@ class _Interpreter:
     def closed(self, closed, arguments):
         return self.run(closed.jaxpr, closed.consts, arguments)
 
+    def call(self, eqn, values):
+        path, self.path = self.path, (*self.path, id(eqn))
+        results = self.run(_inner(eqn), getattr(eqn.params[CALLS[eqn.primitive.name]], "consts", ()), values)
+        self.path = path
+        return results
+
     def equation(self, eqn, values):
         name = eqn.primitive.name
         handler = getattr(self, "on_" + name, None)
@@ -289,8 +328,7 @@ class _Interpreter:
         if name in IDENTITIES:
             return values
         if name in CALLS:
-            inner = eqn.params[CALLS[name]]
-            return self.run(_inner(eqn), getattr(inner, "consts", ()), values)
+            return self.call(eqn, values)
         if any(isinstance(value, Stacked) for value in values):
             raise AssertionError(f"a stacked parameter is read by '{name}'")
         results = eqn.primitive.bind(*values, **eqn.primitive.get_bind_params(eqn.params))
@@ -305,16 +343,16 @@ class _Interpreter:
     def on_custom_jvp_call(self, eqn, values):
         closed = eqn.params["call_jaxpr"]
         name = closed.jaxpr.debug_info.func_name
-        is_of_jax = str(pathlib.Path(jax.__file__).parent) in closed.jaxpr.debug_info.func_src_info
+        is_of_jax = _is_of_jax(closed.jaxpr.debug_info)
         if is_of_jax and name in KNOWN_OPS:
             return [_marker(KNOWN_OPS[name], *values)]
         if is_of_jax and name in KNOWN_DERIVATIVES:
             return self.closed(closed, values)
-        _refuse(self.traceback, f"'{name}' has a derivative of its own (jax.custom_jvp), which Sluice does not read", "write the function without it")
+        _refuse(self.traceback, f"'{name}' has a custom derivative (jax.custom_jvp), which Sluice does not read", "write the function without it")
 
     def on_custom_vjp_call(self, eqn, values):
         name = eqn.params["call_jaxpr"].jaxpr.debug_info.func_name
-        _refuse(self.traceback, f"'{name}' has a derivative of its own (jax.custom_vjp), which Sluice does not read", "write the function without it")
+        _refuse(self.traceback, f"'{name}' has a custom derivative (jax.custom_vjp), which Sluice does not read", "write the function without it")
 
     on_custom_vjp_call_jaxpr = on_custom_vjp_call
 
@@ -322,14 +360,16 @@ class _Interpreter:
 
     def on_jit(self, eqn, values):
         closed = eqn.params["jaxpr"]
-        if eqn.params["name"] == "_bernoulli" and "random" in closed.jaxpr.debug_info.func_src_info:
+        if eqn.params["name"] == "_bernoulli" and _is_of_jax(closed.jaxpr.debug_info):
             aval = eqn.outvars[0].aval
             probability = values[-1]
             if isinstance(probability, jax.core.Tracer):
                 _refuse(self.traceback, "the probability of jax.random.bernoulli depends on data", "give it a number")
+            if np.ndim(probability) > 0:
+                _refuse(self.traceback, "the probability of jax.random.bernoulli is an array", "give it a number")
             # The operand has no influence: a marker without operands would be evaluated once for equal shapes.
             return [jax.ffi.ffi_call("sluice.bernoulli", jax.ShapeDtypeStruct(aval.shape, aval.dtype))(probability=np.float64(np.asarray(probability)))]
-        return self.closed(closed, values)
+        return self.call(eqn, values)
 
     on_pjit = on_jit
 
@@ -352,7 +392,7 @@ class _Interpreter:
 
             state, ys = jax.lax.scan(body, tuple(state), tuple(xs), length, reverse=parameters["reverse"], unroll=parameters["unroll"])
             return [*state, *ys]
-        prefix = self.prefixes[id(eqn)]
+        prefix = self.prefixes[*self.path, id(eqn)]
         steps = [None] * length
         for step in reversed(range(length)) if parameters["reverse"] else range(length):
             with jax.named_scope(f"{prefix}.{step}"):

@@ -34,12 +34,14 @@ _RUNTIME: _Functions = {
     "sluice_status_free": (None, (_Status,)),
     "sluice_text_free": (None, (c_void_p,)),
     "sluice_tensor_share": (c_void_p, (c_void_p, c_int)),
+    "sluice_capsule_free": (None, (c_void_p,)),
     "sluice_plan_open": (_Status, (_Text, _Out)),
     "sluice_plan_from_bytes": (_Status, (_Text, c_size_t, _Text, _Out)),
     "sluice_plan_free": (None, (c_void_p,)),
     "sluice_plan_bytes": (None, (c_void_p, _Out, POINTER(c_size_t))),
     "sluice_plan_report": (_Status, (c_void_p, _Text, _Out)),
     "sluice_session_open": (_Status, (c_void_p, _Text, _Out)),
+    "sluice_session_close": (_Status, (c_void_p,)),
     "sluice_session_free": (None, (c_void_p,)),
     "sluice_session_describe": (_Status, (c_void_p, _Out)),
     "sluice_session_set_input": (_Status, (c_void_p, _Text, _Text, POINTER(DLTensor))),
@@ -126,7 +128,7 @@ def _decode(raw: Optional[bytes]) -> str:
 
 
 class _Library:
-    """What both libraries have, by their prefixes."""
+    """Functions that both libraries have, by their prefixes."""
 
     def __init__(self, load: Any, prefix: str):
         self._load, self._prefix = load, prefix

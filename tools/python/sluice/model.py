@@ -38,7 +38,7 @@ class Model:
 
     @property
     def report(self) -> Dict[str, Any]:
-        """What the import of an archive found: blocks, parameters, composite ops, as `sluice-import export --json` prints them."""
+        """The results of the import of an archive: blocks, parameters, composite ops, as `sluice-import export --json` prints them."""
         with self._lock:
             return dict(json.loads(library.COMPILER.text_of("sluice_model_report", self._handle)))
 

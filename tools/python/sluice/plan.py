@@ -88,6 +88,8 @@ class Plan:
     def simulate(self, machine: Optional[PathLike] = None, entry: Optional[str] = None) -> Dict[str, Any]:
         """The predicted time of a step. machine: the path of a machine file; that of `compile` without it."""
         data, where = self.bytes, self._machine if machine is None else library.encode(os.fspath(machine))
+        if where is None:
+            raise Error(2, "a prediction needs a machine file", ["pass its path as machine= to simulate or to sluice.compile"])
         return dict(json.loads(library.COMPILER.text_of("sluice_simulate", data, len(data), where, library.encode(entry))))
 
     def what_if(self, settings: Optional[Mapping[str, Sequence[Any]]] = None, *, pareto: bool = False, fit: Optional[str] = None,
@@ -135,7 +137,7 @@ def compile(model: Union[Model, PathLike, Mapping[str, Any]], recipe: Recipe = N
 
     recipe: a dict, nested or with dotted keys; TOML text; or the path of a `.toml` file. Without one, the defaults.
     machine: the path of a machine file, by which the compiler predicts times where the recipe has a memory budget.
-    Raises Error. Ctrl-C ends the wait."""
+    Raises Error. Ctrl-C ends the wait (`interruptible`)."""
     source = as_model(model)
     text = recipe_text(recipe)
     where = None if machine is None else library.encode(os.fspath(machine))

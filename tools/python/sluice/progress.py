@@ -81,7 +81,8 @@ class Waiting:
 
 
 def interruptible(text: str, function: Callable[[], T]) -> T:
-    """The result of the function, which runs in a thread: Ctrl-C raises KeyboardInterrupt at once, and the function's result is dropped when it ends."""
+    """The result of the function, which runs in a thread: Ctrl-C raises KeyboardInterrupt at once. The function continues, because native code cannot be
+    stopped: its result is dropped when it ends, and an interpreter that ends waits for it."""
     results: List[T] = []
     problems: List[BaseException] = []
     ended = threading.Event()
@@ -93,6 +94,7 @@ def interruptible(text: str, function: Callable[[], T]) -> T:
             problems.append(problem)
         ended.set()
 
+    # Not a daemon: a thread within native code while the process frees its memory would crash.
     threading.Thread(target=run).start()
     with Waiting(text):
         # A wait with a limit ends for a signal on every platform.

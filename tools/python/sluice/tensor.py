@@ -63,7 +63,11 @@ class Tensor:
         versioned = max_version is not None and max_version[0] >= 1
         if self.readonly and not versioned:
             raise BufferError("the tensor is read-only, which only DLPack 1.0 can state")
-        return capsule_of(library.runtime().sluice_tensor_share(self._address, int(versioned)), versioned)
+        runtime = library.runtime()
+        shared = runtime.sluice_tensor_share(self._address, int(versioned))
+        if not shared:
+            raise MemoryError("there is not enough memory")
+        return capsule_of(shared, versioned, runtime.sluice_capsule_free)
 
     @property
     def __array_interface__(self) -> Dict[str, Any]:
@@ -74,10 +78,14 @@ class Tensor:
                 "data": (self._data(), self.readonly), "strides": tuple(stride * width for stride in self.strides)}
 
     def __buffer__(self, flags: int) -> memoryview:
+        # From Python 3.12 on, NumPy reads this before __array_interface__, which states these types and shapes.
+        if self.dtype in ("f16", "bf16") or not self.size or not self.shape:
+            raise BufferError(f"{self!r} has no buffer with its type and shape: use numpy.asarray, torch.from_dlpack or memoryview()")
         return self.memoryview()
 
     def memoryview(self) -> memoryview:
-        """The elements as a `memoryview`, of tensors in row-major order. Floats of 16 bits are integers of 16 bits."""
+        """The elements as a `memoryview`, of tensors in row-major order. Floats of 16 bits are integers of 16 bits; a tensor without dims has the shape (1,),
+        and one without elements is empty bytes."""
         if self.strides != _row_major(self.shape):
             raise BufferError("the tensor is not in row-major order: use numpy.asarray")
         width = CODES[self.dtype][1] // 8

@@ -44,7 +44,7 @@ def export(module: Any, args: Sequence[Any], kwargs: Optional[Mapping[str, Any]]
                 programs["eval"] = _decompose(torch, _export(torch, module, inputs, kwargs, dynamic_batch), decompose)
             finally:
                 module.train()
-    # Of the module and not of the archive: tensors on the device `meta` have no bytes to compare.
+    # From the module and not from the archive: tensors on the device `meta` have no bytes to compare.
     additions: Dict[str, Any] = {"version": 1, "ties": _ties(module), "checkpoints": sorted(marks), "detached": bool(decompose)}
     rows = _rows(torch, program)
     if rows is not None:

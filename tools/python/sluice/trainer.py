@@ -1,15 +1,19 @@
 """Training: a plan, its ranks and their memory."""
 
 import array
+import atexit
 import ctypes
+import functools
 import itertools
 import json
 import math
 import os
+import sys
 import threading
 import time
+import weakref
 from ctypes import byref, c_size_t, c_void_p
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from . import library
 from .dlpack import Argument
@@ -50,6 +54,24 @@ class Result:
         return f"sluice.Result(step={self.step}, loss={self.loss:.6g}, grad_norm={self.grad_norm:.6g}, lr={self.lr:.6g})"
 
 
+def _refuse_during_step(running: Set[int]) -> None:
+    if running:
+        raise BufferError("a step is running: its memory can be viewed before and after it")
+
+
+# Closed when the interpreter ends, before its modules are.
+_open_trainers: "weakref.WeakSet[Trainer]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_trainers() -> None:
+    for trainer in list(_open_trainers):
+        try:
+            trainer.close()
+        except Error as error:  # The other trainers are closed too.
+            print(f"error: {error}", file=sys.stderr)
+
+
 class Trainer:
     """A run: the ranks of a plan, with parameters and optimizer states. A context manager; one thread uses it at a time.
 
@@ -60,12 +82,17 @@ class Trainer:
     launch: "auto" (a process of torchrun, mpirun or srun is one rank), "local" (ranks are threads of this process), "mpi" or "socket".
     progress: a line about each step, on standard error; by default on a terminal and in a notebook.
 
-    Ctrl-C within a step raises KeyboardInterrupt after the step; leaving the `with` block then writes a checkpoint, if there is a folder for it."""
+    Ctrl-C within a step raises KeyboardInterrupt after the step; leaving the `with` block then writes a checkpoint, if there is a folder for it and all ranks
+    are in this process. Processes are interrupted at different steps, so no common checkpoint can be written: the run continues from the last of `every`."""
 
     def __init__(self, plan: Union[Plan, PathLike], *, init: Union[None, Model, PathLike] = None, checkpoint: Optional[PathLike] = None, every: int = 500, keep: int = 0,
                  resume: PathLike = "auto", seed: int = 0, threads: int = 0, entries: Sequence[str] = (), require_proof: bool = False, steps: int = 0,
                  launch: str = "auto", join_seconds: Optional[float] = None, watchdog_seconds: Optional[float] = None, progress: Optional[bool] = None):
         self._handle: Optional[int] = None
+        # Held by the thread that is in a call, whose depth is 2 and more where Python code of an input or a signal handler calls the trainer again.
+        self._lock, self._depth, self._closes = threading.RLock(), 0, False
+        self._process = os.getpid()
+        self.description: Dict[str, Any] = {}
         self._line = Line(progress)
         options: Dict[str, Any] = {"every": every, "keep": keep, "seed": seed, "threads": threads, "entries": list(entries), "require_proof": require_proof,
                                    "steps": steps, "launch": launch}
@@ -82,14 +109,16 @@ class Trainer:
         with Waiting("starting the ranks"):
             library.RUNTIME.check(self._library.sluice_session_open(opened._handle, library.encode_json(options), byref(handle)))
         self._handle = handle.value
-        self._has_checkpoints = checkpoint is not None
-        #: What the library states about the run: "world", "ranks" (those of this process), "entries" with inputs and outputs, "parameters", "states", "notes".
-        self.description: Dict[str, Any] = self._describe()
+        _open_trainers.add(self)
+        #: What the library states about the run: "world", "ranks" (those of this process), "entries" with inputs and outputs, "parameters", "states", "notes",
+        #: which close() reads again.
+        self.description = self._describe()
+        self._saves_at_interrupt = checkpoint is not None and len(self.description["ranks"]) == self.description["world"]
         self._names = {name: name.encode() for entry in self.description["entries"]
                        for name in (entry["name"], *(port["name"] for port in entry["inputs"]))}
         self._training = {entry["name"] for entry in self.description["entries"] if entry.get("trains", True)}
-        #: The result of the last run.
-        self.last: Optional[Result] = None
+        # The last run: no Result, which has a reference on the trainer.
+        self._last_run: Optional[Tuple[str, int, library.Step]] = None
         self._last: Dict[str, int] = {}
         self._runs = itertools.count(1)
         # Threads that are within a run: views are refused.
@@ -101,7 +130,7 @@ class Trainer:
 
     def __exit__(self, kind: Any, *_: Any) -> None:
         try:
-            if kind is not None and issubclass(kind, KeyboardInterrupt) and self._has_checkpoints and self._handle:
+            if kind is not None and issubclass(kind, KeyboardInterrupt) and self._saves_at_interrupt and self._handle:
                 self.checkpoint()
         finally:
             self.close()
@@ -111,24 +140,69 @@ class Trainer:
             self.close()
 
     def close(self) -> None:
-        """Ends the ranks, after a checkpoint that is being written. Views remain valid. A second call has no effect."""
-        handle, self._handle = self._handle, None
-        if handle:
-            self._library.sluice_session_free(handle)
-            self._line.end()
+        """Ends the ranks, after a checkpoint that is being written; raises the error of that checkpoint or of the last update. Views remain valid. A second
+        call has no effect. Within a call of the same thread the ranks end after that call; in a process that was forked after the start, none end."""
+        if not self._handle or self._closes:
+            return
+        if self._process != os.getpid():
+            self._handle = None  # The threads of its ranks are in the other process.
+            return
+        self._enter()
+        self._closes = True
+        self._leave()
 
-    def _open(self) -> int:
-        if not self._handle:
+    def _enter(self) -> int:
+        """The handle, which exists until the _leave() of the outermost call."""
+        if not self._handle or self._closes:
             raise Error(1, "the trainer is closed", ["views remain valid; open another trainer, from a checkpoint or with init="])
+        if self._process != os.getpid():
+            raise Error(1, "the trainer was started before this process was forked", ["start a trainer in the process that uses it"])
+        if not self._lock.acquire(blocking=False):
+            raise Error(1, "another thread is in a function of this trainer", ["a trainer is used by one thread at a time"])
+        if not self._handle:
+            self._lock.release()
+            return self._enter()
+        self._depth += 1
         return self._handle
 
+    def _leave(self) -> None:
+        self._depth -= 1
+        try:
+            if self._closes and not self._depth and self._handle:
+                handle, self._handle = self._handle, None
+                self._end(handle)
+        finally:
+            self._lock.release()
+
+    def _end(self, handle: int) -> None:
+        _open_trainers.discard(self)
+        try:
+            status = self._library.sluice_session_close(handle)
+            described = json.loads(library.RUNTIME.text_of("sluice_session_describe", handle))
+            self.description["notes"] = described["notes"]
+        finally:
+            self._library.sluice_session_free(handle)
+            self._line.end()
+        library.RUNTIME.check(status)
+
     def _call(self, function: str, *arguments: Any) -> None:
-        status = getattr(self._library, function)(self._open(), *arguments)
-        if status:
-            library.RUNTIME.check(status)
+        handle = self._enter()
+        try:
+            library.RUNTIME.check(getattr(self._library, function)(handle, *arguments))
+        finally:
+            self._leave()
 
     def _describe(self) -> Dict[str, Any]:
-        return dict(json.loads(library.RUNTIME.text_of("sluice_session_describe", self._open())))
+        handle = self._enter()
+        try:
+            return dict(json.loads(library.RUNTIME.text_of("sluice_session_describe", handle)))
+        finally:
+            self._leave()
+
+    @property
+    def last(self) -> Optional[Result]:
+        """The result of the last run."""
+        return Result(self, *self._last_run) if self._last_run else None
 
     def _tensor(self, function: str, *arguments: Any, check: Any = None) -> Tensor:
         address = c_void_p()
@@ -154,31 +228,42 @@ class Trainer:
         """A step of training with these inputs, by name: tensors in CPU memory with `__dlpack__` or the buffer protocol. The first dim is micro-batches times
         data-parallel ranks of this process times rows of a micro-batch. `inputs` is a mapping for names that are no keywords.
 
-        lr: the learning rate; without it, that of the plan's schedule. Returns the loss; `last` has the other results. A loss that is not finite raises Error
-        with code 5, and the weights are those before the step."""
+        lr: the learning rate, a finite number; without it, that of the plan's schedule. Returns the loss; `last` has the other results. A loss that is not
+        finite raises Error with code 5; then the weights are those before the step if the plan has a guard, which `optimizer.in_backward` excludes. A checkpoint
+        that cannot be written raises Error after the step, which counts."""
         return self.run(entry, inputs, lr=lr, **named).loss
 
     def run(self, entry: str, inputs: Optional[Mapping[str, Any]] = None, /, *, lr: Optional[float] = None, **named: Any) -> Result:
         """Runs an entry point, such as "eval_step". Outputs are in the result."""
-        handle = self._open()
+        # NaN is the rate of the schedule.
+        rate = math.nan if lr is None else float(lr)
+        if lr is not None and not math.isfinite(rate):
+            raise Error(1, f"lr, expected a finite number but got {rate}", ["without lr= the rate is that of the plan's schedule"])
         if inputs:
             named = {**inputs, **named}
         where = self._names.get(entry) or library.encode(entry)
-        for name, value in named.items():
-            with Argument(name, value) as argument:
-                status = self._library.sluice_session_set_input(handle, where, self._names.get(name) or library.encode(name), argument.tensor)
+        step, thread = library.Step(), threading.get_ident()
+        handle = self._enter()
+        try:
+            for name, value in named.items():
+                with Argument(name, value) as argument:
+                    status = self._library.sluice_session_set_input(handle, where, self._names.get(name) or library.encode(name), argument.tensor)
+                if status:
+                    library.RUNTIME.check(status)
+            try:
+                self._running.add(thread)
+                status = self._library.sluice_session_run(handle, where, rate, step)
+            finally:
+                self._running.discard(thread)
+            # The step is complete also where its checkpoint failed.
+            if not status or step.step:
+                self._last[entry] = number = next(self._runs)
+                self._last_run = (entry, number, step)
             if status:
                 library.RUNTIME.check(status)
-        step, thread = library.Step(), threading.get_ident()
-        self._running.add(thread)
-        try:
-            status = self._library.sluice_session_run(handle, where, math.nan if lr is None else lr, step)
         finally:
-            self._running.discard(thread)
-        if status:
-            library.RUNTIME.check(status)
-        number = self._last[entry] = next(self._runs)
-        result = self.last = Result(self, entry, number, step)
+            self._leave()
+        result = Result(self, entry, number, step)
         if self._line.enabled and entry in self._training:
             self._show(result)
         return result
@@ -204,12 +289,12 @@ class Trainer:
 
     def shard(self, name: str, rank: int = 0) -> Tensor:
         """A view of the shard of a rank of this process, without padding: current after each step, and writable between steps. Raises BufferError during a step."""
-        self._refuse_during_step()
-        return self._tensor("sluice_session_view", library.encode(name), int(rank), check=self._refuse_during_step)
-
-    def _refuse_during_step(self) -> None:
-        if self._running:
-            raise BufferError("a step is running: its memory can be viewed before and after it")
+        # The view has no reference on the trainer.
+        check = functools.partial(_refuse_during_step, self._running)
+        check()
+        if rank not in self.description["ranks"]:
+            raise Error(1, f"rank {rank}, expected one of this process, {', '.join(map(str, self.description['ranks']))}")
+        return self._tensor("sluice_session_view", library.encode(name), int(rank), check=check)
 
     def load(self, path: PathLike) -> None:
         """Reads weights as `init` does."""

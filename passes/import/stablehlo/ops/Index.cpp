@@ -108,7 +108,7 @@ private:
     const Sizes &vector = lists["index_vector_dim"];
     vectorDim = vector.empty() ? 0 : vector.front();
     if (call.isRefused() || static_cast<std::int64_t>(sizes.size()) != rank || vectorDim < 0 ||
-        vectorDim > graph.rank(starts) ||
+        vectorDim > graph.rank(starts) || llvm::is_contained(lists["start_indices_batching_dims"], vectorDim) ||
         lists["operand_batching_dims"].size() != lists["start_indices_batching_dims"].size())
       return false;
     for (llvm::StringRef name : {"start_index_map", "operand_batching_dims", "collapsed_slice_dims"})
@@ -143,17 +143,18 @@ private:
   }
 
   /// The indices of a dim, in `shape`.
-  std::string indexOf(std::int64_t number) {
+  std::string indexOf(std::size_t dim) {
+    const std::int64_t number = numberOfIndex[dim], size = graph.sizes(x)[dim];
     // Of indices that were joined, the part.
     if (const Node *node = graph.maker(starts, "cat.default"))
       if (const std::vector<std::string> parts = node->find("tensors")->names;
           node->find("dim")->integers.front() == vectorDim && llvm::all_of(parts, [&](const std::string &part) {
             return graph.sizes(part)[static_cast<std::size_t>(vectorDim)] == 1;
           }))
-        return withoutNegativeIndices(graph, graph.view(parts[static_cast<std::size_t>(number)], shape));
+        return withoutNegativeIndices(graph, graph.view(parts[static_cast<std::size_t>(number)], shape), size);
     if (vectorDim == graph.rank(starts))
-      return withoutNegativeIndices(graph, starts);
-    return withoutNegativeIndices(graph, graph.view(graph.slice(starts, vectorDim, number, number + 1), shape));
+      return withoutNegativeIndices(graph, starts, size);
+    return withoutNegativeIndices(graph, graph.view(graph.slice(starts, vectorDim, number, number + 1), shape), size);
   }
 
   std::int64_t batchDimOfShape(std::int64_t number) {
@@ -169,7 +170,7 @@ private:
     for (std::size_t dim = 0; dim < numberOfIndex.size(); ++dim) {
       if (numberOfIndex[dim] < 0)
         continue;
-      const std::optional<double> place = graph.splat(indexOf(numberOfIndex[dim]));
+      const std::optional<double> place = graph.splat(indexOf(dim));
       if (!place || *place < 0 || *place >= static_cast<double>(graph.sizes(x)[dim]))
         return false;
       const auto start = static_cast<std::int64_t>(*place);
@@ -183,6 +184,8 @@ private:
 
   /// One index, of a dim, in the shape of the operand in the other dims.
   bool asTakeAlong() {
+    if (static_cast<std::int64_t>(shape.size()) != graph.rank(x))
+      return false;
     std::int64_t indexed = -1;
     for (auto [dim, numbers] : llvm::enumerate(llvm::zip_equal(numberOfIndex, numberOfBatch))) {
       const auto [index, batch] = numbers;
@@ -192,10 +195,9 @@ private:
       if (batch < 0)
         indexed = at;
     }
-    if (indexed < 0 || static_cast<std::int64_t>(shape.size()) != graph.rank(x) || graph.rank(x) < 2 ||
-        call.result().sizes != shape)
+    if (indexed < 0 || graph.rank(x) < 2 || call.result().sizes != shape)
       return false;
-    const std::string indices = indexOf(numberOfIndex[static_cast<std::size_t>(indexed)]);
+    const std::string indices = indexOf(static_cast<std::size_t>(indexed));
     if (std::optional<std::string> composite = logProbabilityOf(graph, x, indexed, indices)) {
       call.set(*composite);
       return true;
@@ -229,7 +231,7 @@ private:
           return call.refuseShapes();
         names[dim] = graph.iota(metaOf(ScalarType::i64, shape), along);
       } else if (numberOfIndex[dim] >= 0) {
-        names[dim] = indexOf(numberOfIndex[dim]);
+        names[dim] = indexOf(dim);
       }
       (names[dim].empty() ? others : indexed).push_back(static_cast<std::int64_t>(dim));
     }

@@ -1,7 +1,7 @@
 //===- Marker.cpp - markers of the Python helper --------------------------------------------===//
 //
-// `stablehlo.custom_call @sluice.NAME`, where a primitive of JAX has more than its StableHLO: a gradient, a key of
-// random numbers, or a function of jax.nn that is one op. tools/python/sluice/jax.py writes them.
+// `stablehlo.custom_call @sluice.NAME`, where a primitive of JAX has more than its StableHLO, a gradient or a key of
+// random numbers, or is a loop or a reduction of pairs there. tools/python/sluice/jax.py writes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,28 +44,12 @@ void relu(OpCall &call) {
     call.set(call.graph.unary("relu.default", call.operand(0)));
 }
 
-void silu(OpCall &call) {
-  if (isElementwise(call))
-    call.set(call.graph.unary("silu.default", call.operand(0)));
-}
-
-void gelu(OpCall &call) {
-  const std::int64_t isByTanh = integerOf(call, "approximate");
-  if (isElementwise(call))
-    call.set(call.graph.emit("gelu.default",
-                             {{"self", tensor(call.operand(0))}, {"approximate", text(isByTanh ? "tanh" : "none")}},
-                             call.result()));
-}
-
-/// Over a dim.
-void along(OpCall &call, llvm::StringRef target) {
+void cumulativeSum(OpCall &call) {
   const std::int64_t axis = integerOf(call, "axis");
   if (isElementwise(call) && call.areDims({axis}, call.graph.rank(call.operand(0))))
-    call.set(call.graph.emit(target, {{"self", tensor(call.operand(0))}, {"dim", integer(axis)}}, call.result()));
+    call.set(
+        call.graph.emit("cumsum.default", {{"self", tensor(call.operand(0))}, {"dim", integer(axis)}}, call.result()));
 }
-void softmax(OpCall &call) { along(call, "softmax.int"); }
-void logSoftmax(OpCall &call) { along(call, "log_softmax.int"); }
-void cumulativeSum(OpCall &call) { along(call, "cumsum.default"); }
 
 template <bool isLeast> void argmax(OpCall &call) {
   const std::string x = call.operand(0);
@@ -79,7 +63,7 @@ template <bool isLeast> void argmax(OpCall &call) {
                            call.result().type));
 }
 
-/// Truth values, each true with a probability. The key is not read: each marker has random numbers of its own.
+/// Truth values, each true with a probability. The key is not read: each marker has separate random numbers.
 void bernoulli(OpCall &call) {
   auto probability = configOf<FloatAttr>(call, "probability");
   if (!probability)
@@ -91,16 +75,8 @@ void bernoulli(OpCall &call) {
 }
 
 constexpr TableEntry table[] = {
-    {"@sluice.argmax", argmax<false>},
-    {"@sluice.argmin", argmax<true>},
-    {"@sluice.bernoulli", bernoulli},
-    {"@sluice.cumsum", cumulativeSum},
-    {"@sluice.gelu", gelu},
-    {"@sluice.log_softmax", logSoftmax},
-    {"@sluice.relu", relu},
-    {"@sluice.silu", silu},
-    {"@sluice.softmax", softmax},
-    {"@sluice.stop_gradient", stopGradient},
+    {"@sluice.argmax", argmax<false>}, {"@sluice.argmin", argmax<true>}, {"@sluice.bernoulli", bernoulli},
+    {"@sluice.cumsum", cumulativeSum}, {"@sluice.relu", relu},           {"@sluice.stop_gradient", stopGradient},
 };
 
 } // namespace sluice::stablehlo::marker

@@ -1,6 +1,7 @@
 //===- Pointwise.cpp - elementwise ops of StableHLO -----------------------------------------===//
 
 #include "passes/import/stablehlo/Composites.h"
+#include "passes/import/stablehlo/Masks.h"
 #include "passes/import/stablehlo/OpaqueAttributes.h"
 
 #include <algorithm>
@@ -253,8 +254,10 @@ void select(OpCall &call) {
     return call.refuseShapes();
   if (const std::optional<double> known = call.graph.splat(mask))
     return call.set(*known != 0 ? a : b);
-  if (std::optional<std::string> composite = dropoutOf(call.graph, mask, a, b))
-    return call.set(*composite);
+  if (isMask(call.graph, a) || isMask(call.graph, b))
+    return call.refuse(maskUse.str(), maskRemedy.str());
+  if (std::optional<std::string> numbers = chosenByMask(call.graph, mask, a, b))
+    return call.set(*numbers);
   call.set(call.graph.emit("where.self", {{"condition", tensor(mask)}, {"self", tensor(a)}, {"other", tensor(b)}},
                            call.result()));
 }
@@ -292,7 +295,12 @@ void convert(OpCall &call) {
   if (!haveOneShape(call, 1))
     return;
   const std::string x = call.operand(0);
-  call.set(call.graph.cast(x, call.result().type));
+  const ScalarType type = call.result().type;
+  if (!isMask(call.graph, x))
+    return call.set(call.graph.cast(x, type));
+  if (!exported::isFloat(type))
+    return call.refuse(maskUse.str(), maskRemedy.str());
+  call.set(numbersOfMask(call.graph, x, type));
 }
 
 constexpr TableEntry table[] = {

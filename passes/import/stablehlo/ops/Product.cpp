@@ -117,14 +117,17 @@ void convolution(OpCall &call) {
   if (strides.size() != spatial || dilation.size() != spatial || padding.size() != 2 * spatial ||
       spread.size() != spatial)
     return call.refuseBounds();
-  constexpr std::int64_t most = std::int64_t(1) << 40;
-  if (llvm::any_of(padding, [](std::int64_t each) { return std::abs(each) > most; }) ||
-      llvm::any_of(spread, [](std::int64_t each) { return each < 1 || each > most; }))
-    return call.refuseBounds();
   std::string x = graph.permute(image, orderOf(dims->image));
   // Of a transposed convolution.
-  for (std::size_t dim = 0; dim < spatial; ++dim)
-    x = graph.pad(x, static_cast<std::int64_t>(dim) + 2, 0, 0, spread[dim] - 1, 0);
+  for (std::size_t dim = 0; dim < spatial; ++dim) {
+    const auto at = static_cast<std::int64_t>(dim) + 2;
+    // Limits of amounts that are multiplied and added later.
+    constexpr std::int64_t most = std::int64_t(1) << 31;
+    if (spread[dim] < 1 || !graph.fitsPadded(x, at, 0, 0, spread[dim] - 1) || strides[dim] < 1 || strides[dim] > most ||
+        dilation[dim] < 1 || dilation[dim] > most || std::max(padding[2 * dim], padding[2 * dim + 1]) > most)
+      return call.refuseBounds();
+    x = graph.pad(x, at, 0, 0, spread[dim] - 1, 0);
+  }
   const std::string w = graph.permute(kernel, orderOf(dims->kernel));
   Sizes symmetric(spatial, 0);
   const bool isSymmetric = llvm::all_of(llvm::seq<std::size_t>(0, spatial), [&](std::size_t dim) {
@@ -135,8 +138,12 @@ void convolution(OpCall &call) {
     if (llvm::any_of(padding, [](std::int64_t amount) { return amount < 0; }))
       return call.refuse("a convolution with negative padding");
     symmetric.assign(spatial, 0);
-    for (std::size_t dim = 0; dim < spatial; ++dim)
-      x = graph.pad(x, static_cast<std::int64_t>(dim) + 2, padding[2 * dim], padding[2 * dim + 1], 0, 0);
+    for (std::size_t dim = 0; dim < spatial; ++dim) {
+      const auto at = static_cast<std::int64_t>(dim) + 2;
+      if (!graph.fitsPadded(x, at, padding[2 * dim], padding[2 * dim + 1], 0))
+        return call.refuseBounds();
+      x = graph.pad(x, at, padding[2 * dim], padding[2 * dim + 1], 0, 0);
+    }
   }
   const Sizes order = orderOf(dims->result);
   Sizes sizes, back(order.size());

@@ -103,13 +103,11 @@ void reduceWindow(OpCall &call) {
   const Combiner *found = llvm::find_if(combiners, [&](const Combiner &each) { return each.name == combiner; });
   if (found == std::end(combiners) || first != found->neutral || !exported::isFloat(graph.type(x)))
     return call.refuse("windows of other ops than sum, maximum and minimum of floats, or with an initial value");
-  constexpr std::int64_t most = std::int64_t(1) << 40;
-  const auto isSmall = [](std::int64_t each) { return each >= 1 && each <= most; };
+  const auto isPositive = [](std::int64_t each) { return each >= 1; };
   if (window.size() != rank || strides.size() != rank || dilation.size() != rank || spread.size() != rank ||
       padding.size() != 2 * rank || call.result().sizes.size() != rank ||
-      !llvm::all_of(padding, [](std::int64_t each) { return each >= 0 && each <= most; }) ||
-      !llvm::all_of(window, isSmall) || !llvm::all_of(strides, isSmall) || !llvm::all_of(spread, isSmall) ||
-      dilation != ones)
+      !llvm::all_of(padding, [](std::int64_t each) { return each >= 0; }) || !llvm::all_of(window, isPositive) ||
+      !llvm::all_of(strides, isPositive) || !llvm::all_of(spread, isPositive) || dilation != ones)
     return call.refuse("windows with negative padding or with dilation");
   const bool isLeast = combiner == "minimum", isSum = combiner == "add";
   if (isLeast)
@@ -117,8 +115,12 @@ void reduceWindow(OpCall &call) {
   Sizes order, pooled;
   for (std::size_t dim = 0; dim < rank; ++dim) {
     const auto at = static_cast<std::int64_t>(dim);
+    if (!graph.fitsPadded(x, at, padding[2 * dim], padding[2 * dim + 1], spread[dim] - 1))
+      return call.refuseBounds();
     // The neutral element takes part in no window's result.
     x = graph.pad(x, at, padding[2 * dim], padding[2 * dim + 1], spread[dim] - 1, isSum ? 0 : -INFINITY);
+    if (window[dim] > graph.sizes(x)[dim])
+      return call.refuse("a window longer than its dim");
     (window[dim] == 1 && strides[dim] == 1 ? order : pooled).push_back(at);
   }
   if (pooled.size() > 2)
@@ -137,7 +139,7 @@ void reduceWindow(OpCall &call) {
   for (std::int64_t dim : pooled) {
     const auto at = static_cast<std::size_t>(dim);
     image.push_back(graph.sizes(x)[at]), result.push_back(call.result().sizes[at]);
-    kernel.push_back(window[at]), step.push_back(strides[at]);
+    kernel.push_back(window[at]), step.push_back(std::min(strides[at], image.back()));
   }
   if (countOf(after) != countOf(result))
     return call.refuseShapes();

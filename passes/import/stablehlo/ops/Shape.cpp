@@ -102,7 +102,8 @@ void slice(OpCall &call) {
     if (starts[dim] < 0 || limits[dim] < starts[dim] || limits[dim] > call.graph.sizes(x)[dim] || steps[dim] < 1)
       return call.refuseBounds();
   for (std::size_t dim = 0; dim < rank; ++dim)
-    x = call.graph.slice(x, static_cast<std::int64_t>(dim), starts[dim], limits[dim], steps[dim]);
+    x = call.graph.slice(x, static_cast<std::int64_t>(dim), starts[dim], limits[dim],
+                         std::min(steps[dim], std::max<std::int64_t>(limits[dim] - starts[dim], 1)));
   call.set(x);
 }
 
@@ -141,9 +142,12 @@ void pad(OpCall &call) {
     return call.refuseBounds();
   constexpr std::int64_t most = std::int64_t(1) << 40;
   for (std::size_t dim = 0; dim < rank; ++dim)
-    if (std::max(std::abs(low[dim]), std::abs(high[dim])) > most || inner[dim] < 0 || inner[dim] > most)
+    if (low[dim] < -most || high[dim] < -most)
       return call.refuseBounds();
   for (std::size_t dim = 0; dim < rank; ++dim) {
+    if (!call.graph.fitsPadded(x, static_cast<std::int64_t>(dim), std::max<std::int64_t>(low[dim], 0),
+                               std::max<std::int64_t>(high[dim], 0), inner[dim]))
+      return call.refuseBounds();
     x = call.graph.pad(x, static_cast<std::int64_t>(dim), std::max<std::int64_t>(low[dim], 0),
                        std::max<std::int64_t>(high[dim], 0), inner[dim], *fill);
     const std::int64_t size = call.graph.sizes(x)[dim], start = std::max<std::int64_t>(-low[dim], 0),

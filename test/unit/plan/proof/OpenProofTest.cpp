@@ -13,8 +13,7 @@ namespace {
 std::string withUnknownOp(const char *kernel, bool isRead, bool isOutput) {
   ProofPlan p({{"shard", 2}});
   const std::uint32_t x = p.input("x", {4}), y = p.op("model.relu", {x}, {4}),
-                      open = p.op("model.accumulate", {isRead ? y : x}, {4}),
-                      after = p.op("model.relu", {open}, {4});
+                      open = p.op("model.accumulate", {isRead ? y : x}, {4}), after = p.op("model.relu", {open}, {4});
   p.end(isOutput ? Ids{y, after} : Ids{y});
   plan::EntryT &entry = p.step();
   const std::uint32_t in = p.buffer("x", {4}, f32, host), out = p.buffer("y", {4}), other = p.buffer("other", {4});
