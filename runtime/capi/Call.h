@@ -1,4 +1,4 @@
-//===- Call.h - C++ functions behind a C interface -------------------------------------===//
+//===- Call.h - calls from the C interface to C++ ------------------------------------------===//
 //
 // The functions of a C interface return statuses: the status of a function of C++, or of an exception that it throws.
 //

@@ -12,7 +12,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 rounds=${1:-5}
-shift || true
+[ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- resnet18 vit bert nanogpt unet
 steps=${STEPS:-8}
 kept=${KEEP:-}

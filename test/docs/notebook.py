@@ -1,4 +1,4 @@
-"""notebook.py NOTEBOOK [--write]: runs the code cells in order in the current folder, and compares what they print with the notebook's outputs.
+"""notebook.py NOTEBOOK [--write]: runs the code cells in order in the current folder, and compares their output with that of the notebook.
 
 Numbers may differ by 5 percent: they depend on the vector instructions of the machine. A cell that ends with an expression shows it as a notebook does, as HTML or text.
 Cells with the tag "not-compared" depend on the machine otherwise: generated text, and workspace of kernels. --write replaces the outputs. With nbclient the notebook also runs in a kernel."""

@@ -1,7 +1,7 @@
 //===- FitSetting.h - the settings of a job that are compared -----------------------------------===//
 //
 // A setting is a point of five dimensions: mesh, rows of a micro-batch, recomputation, offload and precision. A value
-// of a dimension stands for values of recipe keys; where a user gives one of the keys, the dimension is not varied.
+// of a dimension gives values to recipe keys; if a user gives one of the keys, the dimension is not varied.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_DRIVER_FIT_FITSETTING_H

@@ -51,7 +51,7 @@ CachingAllocator::Blocks::iterator CachingAllocator::grow(std::uint32_t pool, st
   return last;
 }
 
-/// Splits the block behind its first `bytes` where enough remains.
+/// Splits the block after its first `bytes` if enough remains.
 void CachingAllocator::take(Blocks::iterator block, std::uint64_t bytes) {
   Block &taken = block->second;
   taken.isFree = false;

@@ -232,7 +232,7 @@ def _inner(eqn):
 def _scans_of(jaxpr, names):
     """For the scans: the length, and the parameters that the scan reads as `xs` where each use of them is such a scan.
 
-    The key of a scan is the identities of the equations of the calls around it and of its own, because a jitted function that is called twice is one jaxpr.
+    The key of a scan has the identities of its equation and of the equations of the calls around it: a jitted function that is called twice is one jaxpr.
     """
     scans, others = {}, set()
 
