@@ -6,13 +6,7 @@ set(work ${BUILD}/c-interface)
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 
-function(run name)
-  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${work} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
-  if(NOT code EQUAL 0)
-    message(FATAL_ERROR "${name}: exit ${code}\n${out}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${SOURCE}/test/docs/example.cmake)
 
 # Not file(STRINGS), which does not end a line within brackets.
 file(READ ${SOURCE}/docs/examples/c-trainer/train.c source)
@@ -73,11 +67,7 @@ if(NOT COMPILER)
   message(STATUS "built against the installation; not run on a plan: this build has no compiler")
   return()
 endif()
-file(WRITE ${work}/config.json [=[{"model_type": "gpt2", "vocab_size": 256, "n_positions": 32, "n_embd": 32,
-  "n_layer": 2, "n_head": 2, "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0}]=])
-file(WRITE ${work}/recipe.toml "mesh.shard = 2\ngradient.microbatches = 2\n")
-run(import ${BUILD}/bin/sluice-import hf config.json --batch 2 --sequence 16 -o model.mlir)
-run(compile ${BUILD}/bin/sluice-compile model.mlir --recipe recipe.toml -o model.plan)
+compile_small_plan()
 # The text of the example as data: sluice-train gives the same losses and weights.
 if(NOT source MATCHES "text\\[\\] = \"([^\"]*)\"")
   message(FATAL_ERROR "train.c has no text")
