@@ -7,7 +7,7 @@
 #define SLUICE_DIALECT_RULES_KERNELCALL_H
 
 #include "runtime/kernel/catalogue/Catalogue.h"
-#include "runtime/kernel/catalogue/Signature.h"
+#include "runtime/kernel/catalogue/LaunchDims.h"
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinAttributes.h"

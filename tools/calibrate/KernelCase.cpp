@@ -1,7 +1,7 @@
 //===- KernelCase.cpp - the kernels and sizes that are measured ---------------------------------===//
 #include "tools/calibrate/KernelCase.h"
 
-#include "runtime/kernel/catalogue/Signature.h"
+#include "runtime/kernel/catalogue/LaunchDims.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include "runtime/kernel/catalogue/Catalogue.h"
 
 #include "runtime/base/Text.h"
-#include "runtime/kernel/catalogue/Signature.h"
+#include "runtime/kernel/catalogue/LaunchDims.h"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 //===- RequestGenerator.cpp - random requests for kernels ------------------------------===//
 #include "RequestGenerator.h"
 
+#include "runtime/kernel/catalogue/LaunchDims.h"
 #include "runtime/kernel/catalogue/Signature.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 //===- Signatures.cpp - the dims of operands, by the signatures of the records -----------------===//
 #include "Harness.h"
 
+#include "runtime/kernel/catalogue/LaunchDims.h"
 #include "runtime/kernel/catalogue/Signature.h"
 
 using namespace sluice;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
 
+#include "runtime/kernel/catalogue/LaunchDims.h"
 #include "runtime/kernel/catalogue/Signature.h"
 #include "runtime/plan/LaunchAttributes.h"
 

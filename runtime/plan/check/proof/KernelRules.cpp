@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/KernelRules.h"
+#include "runtime/kernel/catalogue/Signature.h"
 
 #include "runtime/base/Text.h"
 #include "runtime/plan/LaunchAttributes.h"

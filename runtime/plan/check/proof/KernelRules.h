@@ -7,7 +7,7 @@
 #ifndef SLUICE_RUNTIME_PLAN_CHECK_PROOF_KERNELRULES_H
 #define SLUICE_RUNTIME_PLAN_CHECK_PROOF_KERNELRULES_H
 
-#include "runtime/kernel/catalogue/Signature.h"
+#include "runtime/kernel/catalogue/LaunchDims.h"
 #include "runtime/plan/Plan.h"
 #include "runtime/plan/check/proof/Contents.h"
 
