@@ -108,10 +108,11 @@ std::string Numbering::typeProblem(std::uint32_t op) const {
       status = checkExtents(*record, operands, results, attributes);
     return status.message();
   }
-  // Sums of values are no views: without a kernel they are open. Digits may be missing of an operand
-  // that is a view, but not of a dense one.
-  const bool isOpen = shapes.size() != 1 || kind.op == "model.accumulate" || viewsOf(op, denseIndexing(shapes[0]));
-  return isOpen ? "" : "its results do not have the extents of the view";
+  // An accumulation is no view, and no rule says what it computes: its results stay open. Digits may be missing of an
+  // operand that is a view, but not of a dense one.
+  const bool isOpen = kind.op == "model.accumulate",
+             isView = shapes.size() == 1 && viewsOf(op, denseIndexing(shapes[0]));
+  return isOpen || isView ? "" : "its results do not have the extents of the view";
 }
 
 bool Numbering::numberRows(const plan::ProgramKindT &kind, std::uint32_t op) {
