@@ -15,6 +15,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 namespace sluice {
@@ -92,7 +93,7 @@ Result<ImportedModule> importArchiveFile(mlir::MLIRContext &context, const std::
   SLUICE_RETURN_IF_ERROR(checkDropout(exported.dropout));
   std::vector<std::string> inputTexts, symbolTexts;
   for (const auto &[name, kind] : inputs)
-    inputTexts.push_back(name + "=" + kind);
+    inputTexts.push_back(concat(name, "=", kind));
   for (const auto &[name, size] : symbols)
     symbolTexts.push_back(name + "=" + std::to_string(size));
   SLUICE_RETURN_IF_ERROR(exported::readInputOptions(inputTexts, symbolTexts, exported));
@@ -126,12 +127,12 @@ Result<ImportedModule> importZooModel(mlir::MLIRContext &context, const std::str
 
 struct ImportKind {
   std::string_view name;
-  /// Of paths; none: only by name.
-  std::vector<std::string_view> suffixes;
+  /// Of paths, or empty; without any the kind has to be named.
+  std::array<std::string_view, 2> suffixes;
   Result<ImportedModule> (*import)(mlir::MLIRContext &context, const std::string &path, JsonOptions &options);
 };
 
-const ImportKind kinds[] = {
+constexpr ImportKind kinds[] = {
     {"mlir", {".mlir", ".mlirbc"}, importText},
     {"hf", {".json"}, importConfig},
     {"export", {".pt2"}, importArchiveFile},
@@ -144,7 +145,7 @@ Result<const ImportKind *> findKind(std::string_view kind, const std::string &pa
     kind = "hf";
   for (const ImportKind &each : kinds)
     if (each.name == kind || (kind == "auto" && llvm::any_of(each.suffixes, [&](std::string_view suffix) {
-                                return path.ends_with(suffix);
+                                return !suffix.empty() && path.ends_with(suffix);
                               })))
       return &each;
   const std::string names = join(kinds, ", ", [](const ImportKind &each) { return each.name; });

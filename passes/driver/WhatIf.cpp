@@ -7,9 +7,10 @@ namespace sluice {
 namespace {
 
 /// The variants of --pareto without --what-if. They change no bit of losses and weights.
-const std::vector<std::string> paretoVariants = {
-    "recompute.policy=none,block", "sharding.strategy=full_shard,shard_grad_op", "schedule.forward_prefetch=0,1",
-    R"(memory.offload=[],["optimizer"],["parameters","optimizer"],["activations"])"};
+std::vector<std::string> paretoVariants() {
+  return {"recompute.policy=none,block", "sharding.strategy=full_shard,shard_grad_op", "schedule.forward_prefetch=0,1",
+          R"(memory.offload=[],["optimizer"],["parameters","optimizer"],["activations"])"};
+}
 
 Result<std::vector<CompiledVariant>> compileAll(const CompileOptions &options, mlir::ModuleOp module) {
   std::optional<Machine> machine;
@@ -18,7 +19,7 @@ Result<std::vector<CompiledVariant>> compileAll(const CompileOptions &options, m
   }
   const bool isDefault = options.pareto && options.whatIf.empty();
   SLUICE_ASSIGN_OR_RETURN(const std::vector<Variant> variants,
-                          combineVariants(isDefault ? paretoVariants : options.whatIf));
+                          combineVariants(isDefault ? paretoVariants() : options.whatIf));
   VariantCompiler compiler(options, module, machine ? &*machine : nullptr);
   std::vector<CompiledVariant> rows;
   for (const Variant &variant : variants) {

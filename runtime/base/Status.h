@@ -96,8 +96,8 @@ private:
 /// Returns from the enclosing function if `expression` is a Status that is not ok.
 #define SLUICE_RETURN_IF_ERROR(expression)                                                                             \
   do {                                                                                                                 \
-    if (::sluice::Status status_ = (expression); !status_.isOk())                                                      \
-      return status_;                                                                                                  \
+    if (::sluice::Status returnedStatus = (expression); !returnedStatus.isOk())                                        \
+      return returnedStatus;                                                                                           \
   } while (false)
 
 /// Declares `declaration` from the Result `expression`, or returns its Status.

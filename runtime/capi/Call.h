@@ -26,7 +26,8 @@ struct StatusHandle {
 };
 
 /// The status for which there is no memory; not freed. Constructed when the library is loaded, because its text needs
-/// memory.
+/// memory; without memory at that time the process ends.
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization)
 template <typename Handle> inline Handle outOfMemoryHandle{failedError("there is not enough memory")};
 template <typename Handle> Handle *outOfMemory() { return &outOfMemoryHandle<Handle>; }
 
@@ -58,7 +59,7 @@ template <typename Handle> void freeStatus(Handle *handle) {
 }
 
 /// A usage error if the argument is null.
-inline Status checkArgument(const void *argument, const char *name) {
+template <typename T> Status checkArgument(const T *argument, const char *name) {
   return argument ? Status::ok() : Status(StatusCode::usage, std::string("argument '") + name + "' is NULL");
 }
 

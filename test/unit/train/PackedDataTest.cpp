@@ -141,7 +141,7 @@ TEST_F(PackedData, Conversations) {
   chat.ends = {3, 3};
   ASSERT_TRUE(writeChatDocuments(path, chat).isOk());
   expectError(open({"chat.jsonl"}).status(), StatusCode::refused, "has a conversation that ends at 3 of 5 tokens");
-  ASSERT_TRUE(writeChatRows(path, ChatDocuments{{1}, {1}, {1}}, 1, 0).isOk());
+  ASSERT_TRUE(writeChatRows(path, ChatDocuments{{1}, {1}, {1}, 0, {}}, 1, 0).isOk());
   expectError(open({"chat.jsonl"}).status(), StatusCode::refused, "has no conversations as this version writes them");
 }
 
@@ -166,7 +166,7 @@ TEST_F(PackedData, Errors) {
   refuses({"random:1"}, "data 'random:1' have no documents, which --pack needs");
   refuses({folder.path("none")}, "cannot read");
   const std::string rows = folder.path("rows.safetensors");
-  ASSERT_TRUE(writeChatRows(rows, ChatDocuments{{1}, {1}, {1}}, 1, 0).isOk());
+  ASSERT_TRUE(writeChatRows(rows, ChatDocuments{{1}, {1}, {1}, 0, {}}, 1, 0).isOk());
   refuses({rows}, "'" + rows + "' has rows, which --pack cannot divide into documents");
   add(plan::PortRole::data, "image");
   refuses({text}, "the model has an input 'image', expected only tokens, targets and documents with --pack");
