@@ -49,7 +49,7 @@ FloatType sluice::elementType(MLIRContext *context, Precision precision) {
   llvm_unreachable("a precision");
 }
 
-PortRole sluice::inputRole(func::FuncOp function, unsigned index) {
+sluice::PortRole sluice::inputRole(func::FuncOp function, unsigned index) {
   if (function.getArgAttr(index, model::valuesName))
     return PortRole::constant;
   auto input = function.getArgAttrOfType<StringAttr>(index, model::inputName);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/File.h"
 #include "runtime/base/Json.h"
+#include "runtime/base/Text.h"
 #include "runtime/base/Toml.h"
 
 #include <algorithm>
@@ -132,8 +133,8 @@ template <typename Add> static Status addJsonValue(const Json &value, const std:
 static Result<toml::array> arrayOf(const Json &list, const std::string &path) {
   toml::array array;
   for (const Json &element : list)
-    SLUICE_RETURN_IF_ERROR(
-        addJsonValue(element, path, [&](auto &&converted) { array.push_back(std::move(converted)); }));
+    SLUICE_RETURN_IF_ERROR(addJsonValue(
+        element, path, [&](auto &&converted) { array.push_back(std::forward<decltype(converted)>(converted)); }));
   return array;
 }
 
@@ -141,8 +142,9 @@ static Result<toml::table> tableOf(const Json &object, const std::string &path) 
   toml::table table;
   for (const auto &[key, value] : object.items())
     SLUICE_RETURN_IF_ERROR(
-        addJsonValue(value, path + (path.empty() ? "" : ".") + key,
-                     [&, &name = key](auto &&converted) { table.insert_or_assign(name, std::move(converted)); }));
+        addJsonValue(value, concat(path, path.empty() ? "" : ".", key), [&, &name = key](auto &&converted) {
+          table.insert_or_assign(name, std::forward<decltype(converted)>(converted));
+        }));
   return table;
 }
 

@@ -220,7 +220,7 @@ Json JsonOptions::take(std::string_view name) {
 Status JsonOptions::finish() {
   for (auto member = object->begin(); failure.isOk() && member != object->end(); ++member)
     if (!std::ranges::count(known, member.key())) {
-      const std::string name = member.key();
+      const std::string &name = member.key();
       fail(concat("'", name, "' is unknown, expected '", nearestName(name, known), "' or another option"));
       break;
     }

@@ -211,16 +211,16 @@ sluice_status *sluice_session_checkpoint(sluice_session *session) {
   return with(session, [](Session &open) { return open.checkpoint(); });
 }
 
-sluice_status *sluice_session_generate(sluice_session *session, const int64_t *prompt, size_t prompt_size, size_t count,
+sluice_status *sluice_session_generate(sluice_session *session, const int64_t *prompt, size_t promptSize, size_t count,
                                        const char *options, int64_t *tokens, size_t *written) {
   return with(session, [&](Session &open) -> Status {
-    if (prompt_size != 0)
+    if (promptSize != 0)
       SLUICE_RETURN_IF_ERROR(checkArgument(prompt, "prompt"));
     if (count != 0)
       SLUICE_RETURN_IF_ERROR(checkArgument(tokens, "tokens"));
     SLUICE_RETURN_IF_ERROR(checkArgument(written, "written"));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<std::int64_t> generated,
-                            open.generate({prompt, prompt_size}, count, textOf(options)));
+                            open.generate({prompt, promptSize}, count, textOf(options)));
     std::copy(generated.begin(), generated.end(), tokens);
     *written = generated.size();
     return Status::ok();

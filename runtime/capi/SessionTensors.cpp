@@ -4,6 +4,7 @@
 #include "runtime/base/Json.h"
 #include "runtime/base/Text.h"
 #include "runtime/checkpoint/TensorValues.h"
+#include "runtime/plan/Roles.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

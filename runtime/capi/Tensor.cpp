@@ -94,9 +94,9 @@ Status copyRow(const Row &row, DType from, const TensorType &type, const std::st
   return Status::ok();
 }
 
-/// The tensor that a deleter destroys.
+/// The tensor that a deleter destroys; make_unique sets it to zeros.
 struct Managed {
-  DLManagedTensorVersioned tensor{};
+  DLManagedTensorVersioned tensor;
   std::shared_ptr<void> owner;
   std::vector<std::int64_t> shape, strides;
 };

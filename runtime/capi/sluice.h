@@ -226,7 +226,7 @@ SLUICE_API sluice_status *sluice_session_save(sluice_session *session, const cha
 SLUICE_API sluice_status *sluice_session_checkpoint(sluice_session *session);
 /* Appends `count` tokens to a prompt of tokens, by the entry point "logits". options: {"temperature": 1, "top_k": 0,
  * "seed": 0, "stop": [ids]} or NULL. `tokens` has room for `count`; `written` receives how many were generated. */
-SLUICE_API sluice_status *sluice_session_generate(sluice_session *session, const int64_t *prompt, size_t prompt_size,
+SLUICE_API sluice_status *sluice_session_generate(sluice_session *session, const int64_t *prompt, size_t promptSize,
                                                   size_t count, const char *options, int64_t *tokens, size_t *written);
 
 #ifdef __cplusplus

@@ -13,6 +13,7 @@
 #include "runtime/train/Trace.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <future>
@@ -37,8 +38,11 @@ int localDevice() {
   if (table.isOk() && (*table)->driver.deviceCount(&visible) == 0 && visible == 1)
     return 0;
   for (const char *name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
-    if (const char *number = std::getenv(name))
-      return std::atoi(number);
+    if (const char *text = std::getenv(name)) {
+      int number = 0;
+      std::from_chars(text, text + std::strlen(text), number);
+      return number;
+    }
   return 0;
 }
 

@@ -138,7 +138,7 @@ std::string consoleLine(const EvaluationReport &report) {
 
 /// "01:05", or "2:01:05" from an hour on.
 static std::string clockText(double seconds) {
-  auto total = static_cast<std::uint64_t>(std::max(seconds, 0.0) + 0.5);
+  auto total = static_cast<std::uint64_t>(std::llround(std::max(seconds, 0.0)));
   if (total >= 3600)
     return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
   return fmt::format("{:02}:{:02}", total / 60, total % 60);

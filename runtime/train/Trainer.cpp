@@ -170,7 +170,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     return Status(StatusCode::usage, fmt::format("entry point '{}' has no output 'rank_loss', which --log-ranks reads",
                                                  entries.front()->name))
         .withNote("compile the plan with --set loss.per_rank=true");
-  const Status searchable = checkSearchable(plan, entries);
+  Status searchable = checkSearchable(plan, entries);
   if (options.findNonFinite && !searchable.isOk())
     return searchable;
   if (ranks.isRoot())

@@ -82,6 +82,7 @@ def interrupted_compilation():
     """Ctrl-C ends the wait; the model remains usable."""
     script = f"""
 import os, signal, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {os.fspath(ROOT / 'tools' / 'python')!r})
 import sluice
 from sluice.progress import interruptible

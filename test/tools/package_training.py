@@ -212,6 +212,8 @@ def checkpoints_continue_the_run():
 @test
 def interrupt_loses_nothing():
     """SIGINT within a step: the step counts, and the end of the block writes a checkpoint."""
+    # A shell starts commands in the background with this signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     (plan, inputs), folder = long_run(), SCRATCH / "interrupted"
     with sluice.Trainer(plan) as trainer:
         wanted = [trainer.step(inputs) for _ in range(3)]

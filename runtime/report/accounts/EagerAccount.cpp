@@ -19,8 +19,6 @@ namespace {
 
 using plan::Phase;
 
-constexpr int iterations = 4;
-
 /// The memory of one iteration.
 class Fsdp1Step {
 public:
@@ -116,7 +114,7 @@ Result<EagerAccount> accountFsdp1(const plan::PlanT &plan) {
     constant += plan.buffers[variable->buffer]->bytes;
   EagerAccount account;
   account.name = "fsdp1";
-  for (int i = 0; i < iterations; ++i) {
+  for (int i = 0; i < accountIterations; ++i) {
     const auto add = [&](const char *name, bool hasStates, std::uint64_t bytes) {
       account.points.push_back({i, name, constant + (hasStates ? step.states() : 0) + bytes});
     };

@@ -25,6 +25,9 @@ struct AccountPoint {
   std::uint64_t bytes = 0;
 };
 
+/// The iterations whose points an account has.
+inline constexpr int accountIterations = 4;
+
 struct EagerAccount {
   /// "fsdp1" or "fsdp2".
   std::string name;
@@ -33,7 +36,7 @@ struct EagerAccount {
   std::uint64_t peak = 0;
   /// Live bytes at the peak by purpose, in a fixed order; their sum is the peak. Empty for FSDP1.
   std::vector<std::pair<std::string, std::uint64_t>> peakByPurpose;
-  /// Six points for each of four iterations.
+  /// Six points for each iteration.
   std::vector<AccountPoint> points;
   /// Bytes that the caching allocator reserves in three iterations, by its default settings and with expandable
   /// segments. Of FSDP2 on GPUs only.

@@ -319,7 +319,7 @@ Result<EagerAccount> accountFsdp2(const plan::PlanT &plan, const Fsdp2Options &o
   EagerAccount account;
   account.name = "fsdp2";
   const Bytes updated = step.savedAfter(Phase::update);
-  for (int i = 0; i < iterations; ++i) {
+  for (int i = 0; i < accountIterations; ++i) {
     const auto add = [&](const char *name, bool hasStates, const Bytes &bytes) {
       account.points.push_back({i, name, sum(withConstant(hasStates, bytes))});
     };
