@@ -57,25 +57,37 @@ bool hasGaps(const plan::ViewT &view) {
   return (along == 1 && rows > 1 && down > columns) || (down == 1 && columns > 1 && along > rows);
 }
 
-/// With AVX-512 the library multiplies matrices of f32 without gaps in the declared workspace. It gets f16 in panels
-/// with gaps. Of bf16 it copies blocks if the processor has AVX-512 but no instructions for bf16, which the plan does
-/// not say.
+/// True if elements repeat along one of the last two dims.
+bool repeats(const plan::ViewT &view) {
+  const std::size_t rank = view.shape.size();
+  if (view.strides.size() < rank || rank < 2)
+    return false;
+  return (view.strides[rank - 2] == 0 && view.shape[rank - 2] > 1) ||
+         (view.strides[rank - 1] == 0 && view.shape[rank - 1] > 1);
+}
+
+/// True if the kernel copies operands to panels, which have gaps.
+bool hasPanels(const plan::LaunchT &launch) {
+  const plan::ViewT &a = *launch.inputs[0], &b = *launch.inputs[1];
+  return a.dtype == plan::DType::bf16 || a.dtype == plan::DType::f16 || repeats(a) || repeats(b);
+}
+
+/// With AVX-512 the library multiplies matrices of f32 without gaps in the declared workspace. Of bf16 it copies blocks
+/// if the processor has AVX-512 but no instructions for bf16, which the plan does not say.
 bool packs(const plan::LaunchT &launch, bool avx512) {
   const plan::ViewT &a = *launch.inputs[0], &b = *launch.inputs[1], &c = *launch.outputs[0];
   if (a.shape.empty() || c.shape.size() < 2 || a.dtype == plan::DType::f64)
     return false;
-  return !avx512 || a.dtype == plan::DType::f16 || a.dtype == plan::DType::bf16 || hasGaps(a) || hasGaps(b) ||
-         hasGaps(c);
+  return !avx512 || hasPanels(launch) || hasGaps(a) || hasGaps(b) || hasGaps(c);
 }
 
 /// oneDNN's f32 product copies blocks of its operands into memory that it allocates for the call: of the operand with
-/// the columns of the result up to 10,000 of them, of the other 384 rows, both over a block of the inner dim. Of two
-/// bytes it is given panels of at most 512 columns.
+/// the columns of the result up to 10,000 of them, of the other 384 rows, both over a block of the inner dim. Panels
+/// have at most 512 columns.
 std::uint64_t packedBytes(const plan::LaunchT &launch, bool avx512, std::uint64_t threads) {
   const std::uint64_t unit = avx512 ? 48 : 24, mostInner = avx512 ? 384 : 192, mostRows = 384, mostColumns = 10000;
-  const bool panels = launch.inputs[0]->dtype == plan::DType::bf16 || launch.inputs[0]->dtype == plan::DType::f16;
   const std::uint64_t columns =
-      roundUp(std::min<std::uint64_t>(launch.outputs[0]->shape.back(), panels ? 512 : mostColumns), unit);
+      roundUp(std::min<std::uint64_t>(launch.outputs[0]->shape.back(), hasPanels(launch) ? 512 : mostColumns), unit);
   return 4 * mostInner * (columns + threads * mostRows);
 }
 
