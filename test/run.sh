@@ -5,7 +5,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export SLUICE_BUILD=${SLUICE_BUILD:-$root/build}
 bash "$root/tools/setup.sh"
-echo "tests: about 15 minutes on 2 cores of a Xeon with AVX-512; logs are in ${SLUICE_RESULTS:-$SLUICE_BUILD/results}"
+echo "tests: about 30 minutes on 2 cores of a Xeon with AVX-512; logs are in ${SLUICE_RESULTS:-$SLUICE_BUILD/results}"
 parts=(all)
 if [[ ${SLUICE_FUZZ:-} == 1 ]]; then
   parts+=(fuzz)

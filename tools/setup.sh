@@ -30,7 +30,7 @@ fi
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 mkdir -p "$build"
 if [[ ! -f $build/build.ninja ]]; then
-  echo "setup: building $build; on 2 cores (AMD EPYC) all targets take about 12 minutes the first time, those of the demo 6, later seconds"
+  echo "setup: building $build; on 2 cores of a server all targets take about 20 minutes the first time, those of the demo 8, later seconds"
   cmake -G Ninja -S "$root" -B "$build" ${SLUICE_WERROR:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} > "$build/configure.log" 2>&1 || { cat "$build/configure.log" >&2; exit 1; }
 fi
 
