@@ -1,17 +1,20 @@
-//===- Reduction.cpp - sums over leading dims ---------------------------------===//
+//===- Reduction.cpp - sums over leading or middle dims -----------------------===//
 //
-// The gradient of a broadcast over rows: the reduced dims come first, the kept ones are contiguous columns. Rows are
-// added in runs of 64, and the runs in order: the formula depends only on the number of rows.
+// The gradient of a broadcast over rows, and the mean of an image's channels: the reduced dims follow each other, and
+// the kept ones after them are contiguous columns. Rows are added in runs of 64, and the runs in order: the formula
+// depends only on the number of rows.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/kernel/cpu/CpuKernels.h"
 #include "runtime/kernel/cpu/Parallel.h"
 #include "runtime/kernel/cpu/vector/Loops.h"
 
+#include <algorithm>
+
 namespace sluice::cpu {
 namespace {
 
-constexpr std::int64_t blockRows = 64, columnBlock = 512;
+constexpr std::int64_t blockRows = 64, columnBlock = 512, leastColumns = 8;
 
 /// Sums of `count` columns of rows at distance `pitch`.
 template <typename T>
@@ -25,17 +28,20 @@ void columnSums(const T *x, std::int64_t rows, std::int64_t pitch, std::int64_t 
   }
 }
 
-template <typename T> Bound leadingOf(const KernelRequest &request, std::int64_t rows, std::int64_t columns) {
+/// x is [batches, rows, columns].
+template <typename T>
+Bound rowSumsOf(const KernelRequest &request, std::int64_t batches, std::int64_t rows, std::int64_t columns) {
   double divisor = request.attributes->integer("mean") ? static_cast<double>(rows) : 1;
-  return makeKernel(request, [rows, columns, divisor, adds = request.adds[0]](Call &call) {
+  return makeKernel(request, [batches, rows, columns, divisor, adds = request.adds[0]](Call &call) {
     const T *x = call.inputs[0].as<T>();
     const Operand &y = call.outputs[0];
-    forEach(call.threads, (columns + columnBlock - 1) / columnBlock, [&](std::int64_t block) {
-      std::int64_t begin = block * columnBlock, count = std::min(columnBlock, columns - begin);
+    const std::int64_t blocks = (columns + columnBlock - 1) / columnBlock;
+    forEach(call.threads, batches * blocks, [&](std::int64_t i) {
+      std::int64_t batch = i / blocks, begin = i % blocks * columnBlock, count = std::min(columnBlock, columns - begin);
       float sums[columnBlock];
-      columnSums(x + begin, rows, columns, count, sums);
+      columnSums(x + batch * rows * columns + begin, rows, columns, count, sums);
       for (std::int64_t c = 0; c < count; ++c)
-        storeResult(y, begin + c, sums[c] / divisor, adds);
+        storeResult(y, batch * columns + begin + c, sums[c] / divisor, adds);
     });
     return Status::ok();
   });
@@ -46,18 +52,18 @@ template <typename T> Bound leadingOf(const KernelRequest &request, std::int64_t
 Bound fast::reduce_sum(const KernelRequest &request) {
   const Operand &x = request.inputs[0], &y = request.outputs[0];
   auto dims = request.attributes->list("dims");
-  // Distinct dims, all below the number of them: the leading ones.
-  auto leading = static_cast<std::int64_t>(dims.size());
-  bool fits = x.isDense() && y.isDense() && leading < x.rank;
-  for (std::int64_t dim : dims)
-    fits = fits && dim < leading;
-  if (!fits)
+  // Distinct dims that follow each other.
+  const auto [least, most] = std::ranges::minmax_element(dims);
+  const auto first = dims.empty() ? 0 : static_cast<int>(*least), end = first + static_cast<int>(dims.size());
+  if (!x.isDense() || !y.isDense() || end >= x.rank || (!dims.empty() && *most >= end))
     return useReference();
-  std::int64_t rows = extentOf(x, 0, static_cast<int>(leading));
-  std::int64_t columns = extentOf(x, static_cast<int>(leading), x.rank);
+  std::int64_t batches = extentOf(x, 0, first), rows = extentOf(x, first, end), columns = extentOf(x, end, x.rank);
+  // Runs of few columns after each other are no faster than the reference.
+  if (first > 0 && columns < leastColumns)
+    return useReference();
   if (!hasLoops(x.dtype) || y.dtype == DType::f64)
     return useReference();
-  return withLoops(x.dtype, [&]<typename T>() { return leadingOf<T>(request, rows, columns); });
+  return withLoops(x.dtype, [&]<typename T>() { return rowSumsOf<T>(request, batches, rows, columns); });
 }
 
 } // namespace sluice::cpu

@@ -67,7 +67,7 @@ TEST(Agreement, Constant) {
 }
 
 TEST(Agreement, ReduceSum) {
-  forCases({{3, 5, 17}, {200, 3}, {130, 700}, {4, 2, 1}},
+  forCases({{3, 5, 17}, {200, 3}, {130, 700}, {4, 2, 1}, {2, 130, 16}, {3, 70, 600}, {2, 3, 8}},
            [](DType dtype, const Shape &shape, Layout layout, const std::string &what) {
              double rows = static_cast<double>(shape[0] * shape[1]);
              std::vector<std::int64_t> leading = {0};
@@ -77,6 +77,10 @@ TEST(Agreement, ReduceSum) {
              if (shape.size() == 3)
                compare({"reduce_sum", {}, 1, {list("dims", {1, 0})}}, {Tensor(dtype, shape, layout).normal(9)},
                        {Tensor(dtype, {shape[2]})}, rows, what);
+             for (std::int64_t mean : {0, 1})
+               if (shape.size() == 3)
+                 compare({"reduce_sum", {}, 1, {list("dims", {1}), integer("mean", mean)}},
+                         {Tensor(dtype, shape, layout).normal(9)}, {Tensor(dtype, {shape[0], shape[2]})}, rows, what);
            });
 }
 

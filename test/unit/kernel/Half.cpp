@@ -110,6 +110,7 @@ TEST(Half, FastKernelsAcceptF16) {
   EXPECT_TRUE(hasLoop("accumulate", {x}, {wide}));
   EXPECT_TRUE(hasLoop("power_sum", {x, wide}, {scalar32}));
   EXPECT_TRUE(hasLoop("reduce_sum", {x}, {row}, {list("dims", {0})}));
+  EXPECT_TRUE(hasLoop("reduce_sum", {Tensor(h, {2, 4, 32})}, {Tensor(h, {2, 32})}, {list("dims", {1})}));
   EXPECT_TRUE(hasLoop("logsumexp", {x}, {Tensor(h, {4})}));
   EXPECT_TRUE(hasLoop("matmul", {x, Tensor(h, {32, 32})}, {x}));
   EXPECT_TRUE(hasLoop("layer_norm", {x, row, row}, {x, statistic, statistic}));
