@@ -8,7 +8,8 @@ namespace sluice {
 namespace {
 
 std::string_view kindName(CallKind kind) {
-  constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce", "broadcast", "barrier"};
+  constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
+                                        "broadcast",  "all_to_all",     "barrier"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -65,6 +66,12 @@ Status checkCall(const Call &call, int members) {
     return failedError("missing reduction of a collective, expected sum, mean, premul_sum or max");
   if (reduces(call.kind) && call.op == Reduction::premulSum && !isFloat(call.dtype))
     return failedError("premul_sum, expected a float type but got " + std::string(dtypeName(call.dtype)));
+  if (call.kind == CallKind::allToAll)
+    for (const SegmentPointers &segment : call.segments) {
+      const std::uint64_t bytes = segment.count * static_cast<std::uint64_t>(members) * dtypeBytes(call.dtype);
+      if (segment.source < segment.destinationAt(bytes) && segment.destination < segment.sourceAt(bytes))
+        return failedError("destination of an all_to_all, expected other memory than that of the source");
+    }
   return {};
 }
 

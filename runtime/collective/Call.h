@@ -15,11 +15,11 @@ namespace sluice {
 /// True for reduce_scatter and all_reduce.
 inline bool reduces(CallKind kind) { return kind == CallKind::reduceScatter || kind == CallKind::allReduce; }
 
-/// First element of the range of a segment that `member` reduces in a reduce_scatter or all_reduce; that of the next
-/// member is its end.
-inline std::uint64_t reducedFrom(const Call &call, std::size_t segment, int member, int members) {
+/// First element of the range of a segment's source that `member` receives in an all_to_all, or reduces in a
+/// reduce_scatter or all_reduce; that of the next member is its end.
+inline std::uint64_t rangeFrom(const Call &call, std::size_t segment, int member, int members) {
   const std::uint64_t elements = call.segments[segment].count * static_cast<std::uint64_t>(member);
-  return call.kind == CallKind::reduceScatter ? elements : elements / static_cast<std::uint64_t>(members);
+  return call.kind == CallKind::allReduce ? elements / static_cast<std::uint64_t>(members) : elements;
 }
 
 /// "rank 1 calls all_gather of 3 segments, 9216 f32 (instruction 12, h.0)".
@@ -28,7 +28,8 @@ std::string describeCall(int worldRank, const Call &call);
 /// Refuses calls that differ. `members` are world ranks, `calls` theirs.
 Status compareCalls(std::string_view channel, std::span<const int> members, std::span<const Call *const> calls);
 
-/// Refuses an invalid call: without a reduction, with a scale of integers, with a root that is not a member.
+/// Refuses an invalid call: without a reduction, with a scale of integers, with a root that is not a member, an
+/// all_to_all in place.
 Status checkCall(const Call &call, int members);
 
 /// Refuses a member list that is not ascending ranks of the world, `rank` included.

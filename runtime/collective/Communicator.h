@@ -27,8 +27,8 @@ namespace sluice {
 /// The values of ReduceOp in runtime/plan/plan.fbs.
 enum class Reduction : std::uint8_t { none, sum, mean, premulSum, max };
 
-/// One tensor of a coalesced call. `count` is in elements: the chunk of each member for all_gather (source) and
-/// reduce_scatter (destination), the full tensor for all_reduce and broadcast.
+/// One tensor of a coalesced call. `count` is in elements: the chunk of each member for all_gather (source),
+/// reduce_scatter (destination) and all_to_all (both), the full tensor for all_reduce and broadcast.
 struct SegmentPointers {
   const void *source = nullptr;
   void *destination = nullptr;
@@ -46,7 +46,8 @@ struct CallLabel {
   std::string_view what;
 };
 
-enum class CallKind : std::uint8_t { allGather, reduceScatter, allReduce, broadcast, barrier };
+/// CollectiveKind in runtime/plan/plan.fbs, in its order, and the calls that no plan has.
+enum class CallKind : std::uint8_t { allGather, reduceScatter, allReduce, broadcast, allToAll, barrier };
 
 /// The call of one member.
 struct Call {
@@ -85,6 +86,11 @@ public:
   Status broadcast(std::span<const SegmentPointers> segments, DType dtype, int root, const CallLabel &label,
                    void *nativeStream) {
     return run({CallKind::broadcast, dtype, Reduction::none, 1, root, segments, label}, nativeStream);
+  }
+  /// Source holds a chunk for each member, in order of rank, and destination a chunk from each; not in-place.
+  /// ncclSend and ncclRecv.
+  Status allToAll(std::span<const SegmentPointers> segments, DType dtype, const CallLabel &label, void *nativeStream) {
+    return run({CallKind::allToAll, dtype, Reduction::none, 1, 0, segments, label}, nativeStream);
   }
   /// Waits for all members.
   Status barrier(const CallLabel &label) { return run({.label = label}, nullptr); }

@@ -265,6 +265,54 @@ TEST_P(CollectiveSuite, Broadcast) {
   });
 }
 
+// Tests that an exchange gives each rank its chunk of every rank, in order of rank, for empty segments, one rank, and
+// segments of several frames.
+TEST_P(CollectiveSuite, AllToAllOrdersChunks) {
+  for (const int ranks : {1, 2, 3}) {
+    SLUICE_NEEDS_RANKS(ranks);
+    auto world = backend().create(ranks);
+    const std::size_t counts[] = {5, 0, 1, 300'000};
+    forRanks(backend(), ranks, [&](int r) {
+      auto communicator = join(*world, r);
+      std::vector<std::unique_ptr<RankArray<std::int32_t>>> sources, destinations;
+      std::vector<SegmentPointers> segments;
+      const auto element = [](int from, int to, std::size_t i) {
+        return from * 10'000'000 + to * 1'000'000 + static_cast<std::int32_t>(i);
+      };
+      const auto all = static_cast<std::size_t>(ranks);
+      for (std::size_t count : counts) {
+        std::vector<std::int32_t> chunks(all * count);
+        for (std::size_t i = 0; i < chunks.size(); ++i)
+          chunks[i] = element(r, static_cast<int>(i / count), i % count);
+        sources.push_back(std::make_unique<RankArray<std::int32_t>>(backend(), chunks));
+        destinations.push_back(
+            std::make_unique<RankArray<std::int32_t>>(backend(), std::vector<std::int32_t>(all * count, -1)));
+        segments.push_back({sources.back()->data(), destinations.back()->data(), count});
+      }
+      Status status = communicator->allToAll(segments, DType::i32, label, nullptr);
+      ASSERT_TRUE(status.isOk()) << status.message();
+      for (std::size_t s = 0; s < std::size(counts); ++s) {
+        const std::vector<std::int32_t> received = destinations[s]->values();
+        for (std::size_t i = 0; i < received.size(); ++i)
+          ASSERT_EQ(received[i], element(static_cast<int>(i / counts[s]), r, i % counts[s])) << s;
+      }
+    });
+  }
+}
+
+// Tests that an exchange in place is refused, since a chunk would be overwritten before it is sent.
+TEST_P(CollectiveSuite, AllToAllIsNotInPlace) {
+  SLUICE_NEEDS_RANKS(2);
+  auto world = backend().create(2);
+  forRanks(backend(), 2, [&](int r) {
+    auto communicator = join(*world, r);
+    RankArray<float> memory(backend(), std::vector<float>(5, 1));
+    const SegmentPointers segment{memory.data(), memory.data() + 1, 2};
+    EXPECT_EQ(communicator->allToAll({&segment, 1}, DType::f32, label, nullptr).message(),
+              "destination of an all_to_all, expected other memory than that of the source");
+  });
+}
+
 // Tests the groups of a (2, 2) mesh, along one axis, the other, and both, on different channels at the same time.
 TEST_P(CollectiveSuite, SubgroupsOfAMesh) {
   SLUICE_NEEDS_RANKS(4);

@@ -45,6 +45,8 @@ struct Group {
   FakeCall call;
   FakeComm *comm = nullptr;
   std::vector<SegmentPointers> segments;
+  /// Of ncclSend (no destination) and ncclRecv (no source): the other member of each segment.
+  std::vector<int> peers;
 };
 thread_local Group group;
 
@@ -87,17 +89,56 @@ DType elementTypeOf(int type) {
   }
 }
 
+/// The sends and receives of a member.
+struct Transfers {
+  std::vector<SegmentPointers> segments;
+  std::vector<int> peers;
+
+  /// The segment of the send (or receive) number `index` to (or from) a peer; null without one.
+  const SegmentPointers *find(int peer, std::size_t index, bool isSend) const {
+    for (std::size_t s = 0; s < segments.size(); ++s)
+      if (peers[s] == peer && (segments[s].source != nullptr) == isSend && index-- == 0)
+        return &segments[s];
+    return nullptr;
+  }
+};
+
+/// As NCCL: the receives from a peer take its sends in order.
+Status transfer(FakeComm &comm, const Transfers &own, DType dtype) {
+  const Transfers *mine = &own;
+  std::vector<const Transfers *> all(comm.members.size());
+  const SegmentPointers shown{&mine, all.data(), sizeof mine};
+  SLUICE_RETURN_IF_ERROR(comm.way->allGather({&shown, 1}, DType::u8, {0, "ncclSend"}, nullptr));
+  Status status;
+  for (int peer = 0; peer < comm.way->size(); ++peer)
+    for (std::size_t index = 0;; ++index) {
+      const SegmentPointers *to = own.find(peer, index, false),
+                            *from = all[static_cast<std::size_t>(peer)]->find(comm.way->rank(), index, true);
+      if (!to && !from)
+        break;
+      if (!to || !from || to->count != from->count) {
+        status = failedError("a send and a receive do not match");
+        break;
+      }
+      std::memcpy(to->destination, from->source, to->count * dtypeBytes(dtype));
+    }
+  SLUICE_RETURN_IF_ERROR(comm.way->barrier({0, "ncclSend"}));
+  return status;
+}
+
 Code flush() {
   if (!group.comm)
     return 0;
   FakeComm *comm = group.comm;
   if (const Code code = connect(*comm))
-    return group.comm = nullptr, group.segments = {}, code;
+    return group.comm = nullptr, group.segments = {}, group.peers = {}, code;
   const FakeCall call = group.call;
-  const auto segments = std::make_shared<std::vector<SegmentPointers>>(std::move(group.segments));
+  const auto transfers = std::make_shared<Transfers>(Transfers{std::move(group.segments), std::move(group.peers)});
+  const auto segments = std::shared_ptr<std::vector<SegmentPointers>>(transfers, &transfers->segments);
   Stream stream = call.stream;
   group.comm = nullptr;
   group.segments = {};
+  group.peers = {};
   ++comm->launches;
   double scale = 1;
   Reduction op = call.op == nccl::sum       ? Reduction::sum
@@ -109,7 +150,7 @@ Code flush() {
   FakeCall noted = call;
   noted.scale = scale;
   const auto ref = std::make_shared<CountRef>(streamOf(stream)->graph ? comm->persistentRefs : comm->running);
-  return fakeEnqueue(stream, noted, [comm, ref, call, segments, op, scale] {
+  return fakeEnqueue(stream, noted, [comm, ref, call, transfers, segments, op, scale] {
     if (!meet(*comm))
       return;
     const DType dtype = elementTypeOf(call.type);
@@ -117,6 +158,7 @@ Code flush() {
     Status status = call.name == "ncclAllGather" ? comm->way->allGather(*segments, dtype, label, nullptr)
                     : call.name == "ncclReduceScatter"
                         ? comm->way->reduceScatter(*segments, dtype, op, scale, label, nullptr)
+                    : call.name == "ncclSend"      ? transfer(*comm, *transfers, dtype)
                     : call.name == "ncclAllReduce" ? comm->way->allReduce(*segments, dtype, op, scale, label, nullptr)
                                                    : comm->way->broadcast(*segments, dtype, call.op, label, nullptr);
     if (!status.isOk())
@@ -125,7 +167,7 @@ Code flush() {
 }
 
 Code collect(const char *name, const void *source, void *destination, std::size_t count, int type, int op,
-             nccl::Comm handle, Stream stream) {
+             nccl::Comm handle, Stream stream, int peer = -1) {
   auto *comm = static_cast<FakeComm *>(handle);
   if (group.comm && (group.comm != comm || group.call.name != name || group.call.type != type || group.call.op != op ||
                      group.call.stream != stream))
@@ -141,6 +183,8 @@ Code collect(const char *name, const void *source, void *destination, std::size_
     group.call.op = op;
     group.call.communicator = comm;
   }
+  if (peer >= 0)
+    group.peers.push_back(peer);
   log("%s: opCount %lx sendbuff %p recvbuff %p count %zu datatype %d op %d root 0 comm %p [nranks=%zu] stream %p",
       name + 4, comm->launches, source, destination, count, type, op, static_cast<void *>(comm), comm->members.size(),
       static_cast<void *>(stream));
@@ -284,6 +328,13 @@ void fillFakeNccl(Nccl &n) {
   n.broadcast = [](const void *source, void *destination, std::size_t count, int type, int root, nccl::Comm comm,
                    Stream stream) -> Code {
     return collect("ncclBroadcast", source, destination, count, type, root, comm, stream);
+  };
+  // One group with the receives.
+  n.send = [](const void *source, std::size_t count, int type, int peer, nccl::Comm comm, Stream stream) -> Code {
+    return collect("ncclSend", source, nullptr, count, type, 0, comm, stream, peer);
+  };
+  n.receive = [](void *destination, std::size_t count, int type, int peer, nccl::Comm comm, Stream stream) -> Code {
+    return collect("ncclSend", nullptr, destination, count, type, 0, comm, stream, peer);
   };
 }
 

@@ -35,6 +35,35 @@ Unit unitOf(int rank, std::uint64_t in, std::uint64_t out, std::uint64_t count) 
   return unit;
 }
 
+TEST(Nccl, AnExchangeIsOneGroupOfSendsAndReceives) {
+  constexpr int ranks = 3;
+  FakeCuda fake(devices(ranks));
+  const auto host = createLocalWorld(ranks);
+  forRanks(ranks, [&](int rank, CudaDevice &device) {
+    auto world = createNcclWorld(host, rank, {});
+    ASSERT_TRUE(world.isOk()) << world.status().message();
+    auto all = (*world)->createForDevice(rank, allRanks(ranks), "tensor");
+    ASSERT_TRUE(all.isOk());
+    Unit unit = unitOf(rank, 6, 6, 2);
+    ASSERT_TRUE((*all)->allToAll(unit.segments, DType::f32, {7, "h.0"}, device.stream(0)).isOk());
+    ASSERT_TRUE(device.synchronize().isOk());
+    for (std::size_t r = 0; r < ranks; ++r)
+      EXPECT_EQ(unit.outB[2 * r + 1], unitOf(static_cast<int>(r), 6, 6, 2).b[2 * static_cast<std::size_t>(rank) + 1]);
+    all->reset();
+  });
+  int groups = 0;
+  for (const FakeCall &call : takeCallsOfSteps()) {
+    if (call.kind != FakeCall::Kind::collective)
+      continue;
+    ++groups;
+    EXPECT_EQ(call.name, "ncclSend");
+    // To and from three members, of two tensors.
+    EXPECT_EQ(call.counts, std::vector<std::uint64_t>(12, 2));
+  }
+  EXPECT_EQ(groups, ranks);
+  EXPECT_EQ(fake.complaint(), "");
+}
+
 TEST(Nccl, OneGroupPerUnit) {
   constexpr int ranks = 4;
   FakeCuda fake(devices(ranks));
@@ -240,9 +269,14 @@ TEST(VirtualRanks, EqualTheLocalCommunicator) {
           ASSERT_TRUE(all.allGather({&gather, 1}, dtype, {2, "a"}, stream).isOk());
           ASSERT_TRUE(all.allReduce({&reduce, 1}, dtype, op, 0.37, {3, "a"}, stream).isOk());
           ASSERT_TRUE(all.broadcast({&cast, 1}, dtype, 1, {4, "a"}, stream).isOk());
+          std::vector<std::byte> exchanged(in.size());
+          const SegmentPointers exchange{gathered.data(), exchanged.data(), chunk};
+          ASSERT_TRUE(all.allToAll({&exchange, 1}, dtype, {5, "a"}, stream).isOk());
           ASSERT_TRUE(device.synchronize().isOk());
-          ASSERT_TRUE(all.barrier({5, "a"}).isOk());
+          ASSERT_TRUE(all.barrier({6, "a"}).isOk());
           results[form][static_cast<std::size_t>(rank)] = gathered;
+          std::vector<std::byte> &own = results[form][static_cast<std::size_t>(rank)];
+          own.insert(own.end(), exchanged.begin(), exchanged.end());
         });
       }
       EXPECT_EQ(results[0], results[1]) << dtypeName(dtype) << " operation " << static_cast<int>(op);

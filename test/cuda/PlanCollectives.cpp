@@ -36,6 +36,7 @@ const char *ncclName(plan::CollectiveKind kind) {
   return kind == plan::CollectiveKind::all_gather       ? "ncclAllGather"
          : kind == plan::CollectiveKind::reduce_scatter ? "ncclReduceScatter"
          : kind == plan::CollectiveKind::all_reduce     ? "ncclAllReduce"
+         : kind == plan::CollectiveKind::all_to_all     ? "ncclSend"
                                                         : "ncclBroadcast";
 }
 
@@ -74,10 +75,21 @@ std::string PlanCalls::compareCollective(const plan::InstructionT &instruction, 
       given *= static_cast<std::uint64_t>(extent);
     for (std::int64_t extent : segment->destination->shape)
       taken *= static_cast<std::uint64_t>(extent);
-    elements.push_back(std::min(given, taken));
     sum += std::max(given, taken);
-    addresses.push_back(static_cast<std::byte *>(source.operand.data) + repetition * source.stride);
-    addresses.push_back(static_cast<std::byte *>(destination.operand.data) + repetition * destination.stride);
+    auto *from = static_cast<std::byte *>(source.operand.data) + repetition * source.stride;
+    auto *to = static_cast<std::byte *>(destination.operand.data) + repetition * destination.stride;
+    if (collective.kind != plan::CollectiveKind::all_to_all) {
+      elements.push_back(std::min(given, taken));
+      addresses.insert(addresses.end(), {from, to});
+      continue;
+    }
+    // A send and a receive for each member.
+    const std::uint64_t chunk = given / members.size();
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      const std::uint64_t offset = m * chunk * dtypeBytes(baseType(collective.dtype));
+      elements.insert(elements.end(), {chunk, chunk});
+      addresses.insert(addresses.end(), {from + offset, nullptr, nullptr, to + offset});
+    }
   }
   if (call->counts != elements)
     return "counts of a group, expected the plan's segments but got others";

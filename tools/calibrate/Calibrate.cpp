@@ -80,7 +80,7 @@ public:
       type.times.assign(type.cases.size(), {.seconds = unknown});
     for (auto [name, kind] :
          {std::pair("all_gather", CallKind::allGather), std::pair("reduce_scatter", CallKind::reduceScatter),
-          std::pair("all_reduce", CallKind::allReduce)})
+          std::pair("all_reduce", CallKind::allReduce), std::pair("all_to_all", CallKind::allToAll)})
       for (int ranks : options.isQuick ? std::vector<int>{2} : std::vector<int>{2, 4, 8})
         collectives.push_back({name, kind, ranks});
   }

@@ -169,7 +169,8 @@ Result<CollectiveTimes> measureCollective(CallKind kind, int ranks, const Measur
       const SegmentPointers segment = kind == CallKind::reduceScatter
                                           ? SegmentPointers{full.data(), chunk.data(), count}
                                           : SegmentPointers{chunk.data(), full.data(), count};
-      const Reduction op = kind == CallKind::allGather ? Reduction::none : Reduction::sum;
+      const bool reduces = kind == CallKind::reduceScatter || kind == CallKind::allReduce;
+      const Reduction op = reduces ? Reduction::sum : Reduction::none;
       return communicator->run({kind, DType::f32, op, 1, 0, std::span(&segment, 1), {0, "calibrate"}}, nullptr);
     };
     Displacement displacement(options.displacedBytes);

@@ -41,6 +41,7 @@ bool isShardAlong(Operation *op, Type type, ArrayAttr axes) {
 std::optional<CollectiveKind> AllGatherStartOp::getKind() { return CollectiveKind::all_gather; }
 std::optional<CollectiveKind> ReduceScatterStartOp::getKind() { return CollectiveKind::reduce_scatter; }
 std::optional<CollectiveKind> AllReduceStartOp::getKind() { return CollectiveKind::all_reduce; }
+std::optional<CollectiveKind> AllToAllStartOp::getKind() { return CollectiveKind::all_to_all; }
 std::optional<CollectiveKind> CopyStartOp::getKind() { return std::nullopt; }
 
 SmallVector<Type> AllGatherStartOp::getValueTypes() {
@@ -90,6 +91,24 @@ LogicalResult AllReduceStartOp::verify() {
     return failure();
   // all_reduce_start_c3
   return verifyScale(*this, getOp(), getScale().convertToDouble());
+}
+
+RankedTensorType AllToAllStartOp::getSourceChunk(unsigned index) {
+  return shardType(cast<RankedTensorType>(getOperands()[index].getType()), 0, getAxes(),
+                   groupSize(meshOf(*this), getAxes()));
+}
+
+LogicalResult AllToAllStartOp::verify() {
+  // all_to_all_start_c2
+  if (failed(verifyAxes(*this, getAxes())))
+    return failure();
+  // all_to_all_start_c3
+  MeshOp mesh = meshOf(*this);
+  const int64_t ranks = mesh ? groupSize(mesh, getAxes()) : 1;
+  for (Type type : getOperands().getTypes())
+    if (auto tensor = cast<RankedTensorType>(type); tensor.getRank() == 0 || tensor.getDimSize(0) % ranks != 0)
+      return emitOpError() << "operand, expected chunks of " << ranks << " ranks along dim 0 but got " << type;
+  return success();
 }
 
 LogicalResult CopyStartOp::verify() {

@@ -102,6 +102,28 @@ def Spmd_AllReduceStartOp : Spmd_StartOp<"all_reduce_start", "starts reducing te
   let hasVerifier = 1;
 }
 
+def Spmd_AllToAllStartOp : Spmd_StartOp<"all_to_all_start", "starts exchanging chunks between the ranks of axes"> {
+  let description = [{
+    ```mlir
+    %t = spmd.all_to_all_start %a over ["tensor"] : tensor<4x8xf32>
+    %b = spmd.wait %t : tensor<4x8xf32>
+    ```
+
+    An operand consists of one chunk for each rank of the group along dim 0, in order of rank: rank r receives chunk r of each rank, and its value
+    has them in order of rank. Transposes before and after it make the shards along one dim those along another.
+
+    **Constraints.** (all_to_all_start_c1) at least one operand. (all_to_all_start_c2) axes are distinct axes of the mesh. (all_to_all_start_c3) extent 0
+    of each operand is a multiple of the ranks of the group.
+  }];
+  let arguments = (ins Variadic<Spmd_Tensor>:$operands, StrArrayAttr:$axes);
+  let assemblyFormat = "$operands `over` $axes attr-dict `:` type($operands)";
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getSourceChunk(unsigned index);
+    ::mlir::RankedTensorType getDestinationChunk(unsigned index) { return getSourceChunk(index); }
+  }];
+  let hasVerifier = 1;
+}
+
 def Spmd_CopyStartOp : Spmd_StartOp<"copy_start", "starts copies between host and device memory"> {
   let description = [{
     ```mlir

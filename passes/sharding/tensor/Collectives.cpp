@@ -79,7 +79,9 @@ public:
   Value run(Value value) {
     if (source.isPartial())
       return destination.isSharded() ? reduceScatter(value) : reduce(value);
-    return destination.isSharded() ? slice(value) : gather(value);
+    if (source.isSharded())
+      return destination.isSharded() ? exchange(value) : gather(value);
+    return slice(value);
   }
 
 private:
@@ -96,7 +98,11 @@ private:
   Value allReduce(Value value, ReductionKind kind);
   Value reduce(Value partial);
   Value reduceScatter(Value partial);
+  /// `byRank` has the shards of the ranks along dim 0: a transpose moves them between the segments and rows of the
+  /// source's dim, of a value of this type.
+  Value join(Value byRank, RankedTensorType type);
   Value gather(Value shard);
+  Value exchange(Value shard);
   Value slice(Value value);
 
   spmd::ReshardOp reshard;
@@ -133,18 +139,15 @@ Value ReshardLowering::reduceScatter(Value partial) {
   return reshape(localType(global, destination), wait(start));
 }
 
-Value ReshardLowering::gather(Value shard) {
-  ChunkedShape chunked(global.getShape(), source);
+Value ReshardLowering::join(Value byRank, RankedTensorType type) {
+  const ChunkedShape chunked(type.getShape(), source);
   const std::int64_t ranks = axis.ranks;
-  if (isPadded(global, source, ranks))
-    shard = clearPadding(builder, shard, global, source, axis, reshard);
-  // The gathered tensor has the ranks as dim 0; a transpose moves them between segments and chunk rows.
-  RankedTensorType all = tensor({ranks, chunked.outer, chunked.segments, chunked.chunk, chunked.inner});
-  Value operand = reshape(spmd::shardType(all, 0, axes(), ranks), shard);
-  Value gathered = wait(create<spmd::AllGatherStartOp>(operand, axes(), StringAttr()));
+  if (RankedTensorType chunks = tensor({ranks, chunked.outer, chunked.segments, chunked.chunk, chunked.inner});
+      byRank.getType() != chunks)
+    byRank = reshape(chunks, byRank);
   Value ordered =
-      create<model::TransposeOp>(tensor({chunked.outer, chunked.segments, ranks, chunked.chunk, chunked.inner}),
-                                 gathered, builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
+      create<model::TransposeOp>(tensor({chunked.outer, chunked.segments, ranks, chunked.chunk, chunked.inner}), byRank,
+                                 builder.getDenseI64ArrayAttr({1, 2, 0, 3, 4}))
           .getResult();
   if (ranks * chunked.chunk != chunked.extent) {
     // The padding is after the last row of each segment.
@@ -155,7 +158,37 @@ Value ReshardLowering::gather(Value shard) {
                   ArrayRef<std::int64_t>{outer, chunked.extent, chunked.inner}, ArrayRef<std::int64_t>{1, 1, 1})
                   .getResult();
   }
-  return reshape(tensor(global.getShape()), ordered);
+  return reshape(tensor(type.getShape()), ordered);
+}
+
+Value ReshardLowering::gather(Value shard) {
+  const ChunkedShape chunked(global.getShape(), source);
+  const std::int64_t ranks = axis.ranks;
+  if (isPadded(global, source, ranks))
+    shard = clearPadding(builder, shard, global, source, axis, reshard);
+  // The gathered tensor has the ranks as dim 0.
+  RankedTensorType all = tensor({ranks, chunked.outer, chunked.segments, chunked.chunk, chunked.inner});
+  Value operand = reshape(spmd::shardType(all, 0, axes(), ranks), shard);
+  return join(wait(create<spmd::AllGatherStartOp>(operand, axes(), StringAttr())), global);
+}
+
+Value ReshardLowering::exchange(Value shard) {
+  if (isPadded(global, source, axis.ranks))
+    shard = clearPadding(builder, shard, global, source, axis, reshard);
+  // The chunks of the destination's dim become dim 0; the last ones are padded.
+  const ChunkedShape chunked(localType(global, source).getShape(), destination);
+  const std::int64_t outer = chunked.outer * chunked.segments, extent = axis.ranks * chunked.chunk;
+  Value rows = reshape(tensor({outer, chunked.extent, chunked.inner}), shard);
+  if (extent != chunked.extent)
+    rows = create<model::PadOp>(tensor({outer, extent, chunked.inner}), rows, ArrayRef<std::int64_t>{0, 0, 0},
+                                ArrayRef<std::int64_t>{0, extent - chunked.extent, 0}, ArrayRef<std::int64_t>{1, 1, 1},
+                                APFloat(0.0))
+               .getResult();
+  Value byRank = create<model::TransposeOp>(tensor({axis.ranks, outer, chunked.chunk, chunked.inner}),
+                                            reshape(tensor({outer, axis.ranks, chunked.chunk, chunked.inner}), rows),
+                                            builder.getDenseI64ArrayAttr({1, 0, 2, 3}))
+                     .getResult();
+  return join(wait(create<spmd::AllToAllStartOp>(byRank, axes())), localType(global, destination));
 }
 
 Value ReshardLowering::slice(Value value) {

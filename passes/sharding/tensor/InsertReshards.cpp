@@ -39,7 +39,7 @@ private:
   AxisSharding of(Value value) const { return shardingOf(value, axis.name); }
   /// Reshards the operands of one op as it requires.
   void reshardOperands(Operation *op);
-  /// Reshards the operand: replicates it if it has another sharding, then each rank slices or computes its shard.
+  /// Reshards the operand: an exchange if it has another sharding, else each rank slices or computes its shard.
   void shard(OpOperand &use, const AxisSharding &sharding);
   /// Replicates the operand; `text` continues the name of the reader, for remarks.
   void replicate(OpOperand &use, Operation *reader, llvm::StringRef text);
@@ -49,6 +49,9 @@ private:
   bool isCheaperToGatherInputs(Value value) const;
   /// The shard of a replicated value, computed by a copy of its op; null where the op must compute all of it.
   Value computeShard(Value value, const AxisSharding &sharding);
+  /// The operand as shards along another dim; null where it is replicated, or its inputs are cheaper to gather. `text`
+  /// continues the name of the reader, for remarks.
+  Value exchange(OpOperand &use, const AxisSharding &sharding, llvm::StringRef text);
   /// The shard of a replicated value, directly before its reader: a parameter may be released in between.
   Value slice(Operation *reader, Value value, const AxisSharding &sharding);
   void noteSlice(Value shard, Value replicated);
@@ -60,6 +63,8 @@ private:
   /// The replicated form of a value. Rows and the sequence are gathered again for the backward (1), since the gathered
   /// value would occupy memory until then.
   llvm::DenseMap<std::pair<Value, unsigned>, Value> gathered;
+  /// Shards of a value along other dims, also for the forward (0) and the backward (1).
+  llvm::DenseMap<std::pair<Value, unsigned>, SmallVector<Value>> exchanged;
   /// Copies of ops on replicated values, which are not computed as shards.
   llvm::DenseSet<Operation *> copies;
   llvm::SetVector<Operation *> replaced;
@@ -197,10 +202,34 @@ Value Resharder::computeShard(Value value, const AxisSharding &sharding) {
   return copy->getResult(0);
 }
 
+Value Resharder::exchange(OpOperand &use, const AxisSharding &sharding, StringRef text) {
+  Value value = use.get();
+  Operation *reader = use.getOwner();
+  const bool isBackward = model::phaseOf(reader) == Phase::backward;
+  if (!of(value).isSharded() || !sharding.isSharded() || of(value).dim == sharding.dim ||
+      gathered.contains({value, isBackward ? 1U : 0U}) || isCheaperToGatherInputs(value))
+    return nullptr;
+  SmallVector<Value> &known = exchanged[{value, isBackward ? 1U : 0U}];
+  for (Value each : known)
+    if (of(each).isSamePlacement(sharding))
+      return each;
+  OpBuilder builder(reader);
+  if (!isBackward)
+    builder.setInsertionPointAfterValue(value);
+  auto reshard = createReshard(builder, value, of(value), sharding, axis.name);
+  copyTags(value.getDefiningOp() && !isBackward ? value.getDefiningOp() : reader, reshard);
+  remarks.add(reader->getLoc(), ("all_to_all over '" + axis.name + "': " + ruleText(reader) + " " + text).str());
+  known.push_back(reshard.getResults()[0]);
+  return known.back();
+}
+
 void Resharder::shard(OpOperand &use, const AxisSharding &sharding) {
   if (of(use.get()).isSamePlacement(sharding))
     return;
-  replicate(use, use.getOwner(), "requires its operands in one sharding");
+  const StringRef text = "requires its operands in one sharding";
+  if (Value exchanged = exchange(use, sharding, text))
+    return use.set(exchanged);
+  replicate(use, use.getOwner(), text);
   Value shard = computeShard(use.get(), sharding);
   use.set(shard ? shard : slice(use.getOwner(), use.get(), sharding));
 }
@@ -236,7 +265,10 @@ void Resharder::reshardOperands(Operation *op) {
       llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return operandSharding(use, axis.name); });
   if (std::optional<ShardingRule> rule = ruleOf(op))
     for (auto [use, reason] : chooseFactor(op, *rule, options).replicated)
-      replicate(*use, op, textOf(reason, axis.role));
+      if (Value exchanged = exchange(*use, required[use->getOperandNumber()], textOf(reason, axis.role)))
+        use->set(exchanged);
+      else
+        replicate(*use, op, textOf(reason, axis.role));
   for (OpOperand &use : op->getOpOperands()) {
     const AxisSharding &sharding = required[use.getOperandNumber()];
     if (sharding.isSharded())

@@ -92,6 +92,7 @@ std::optional<CollectiveTime> collectiveTime(const CollectiveRates &rates, plan:
   const bool isKind = isReduce                                       ? rates.allReduce
                       : kind == plan::CollectiveKind::all_gather     ? rates.allGather
                       : kind == plan::CollectiveKind::reduce_scatter ? rates.reduceScatter
+                      : kind == plan::CollectiveKind::all_to_all     ? rates.allToAll
                                                                      : false;
   const bool isOneHost = rates.algorithm == CollectiveRates::Algorithm::host;
   if (!isKind || isOneHost != (group.hosts == 1))
@@ -107,6 +108,9 @@ std::optional<CollectiveTime> collectiveTime(const CollectiveRates &rates, plan:
     const auto between = [&](double from, double to) { return from + part * (to - from); };
     return CollectiveTime{between(low.latency, high.latency), bytes / between(low.bytesPerSecond, high.bytesPerSecond)};
   }
+  if (rates.algorithm == CollectiveRates::Algorithm::direct)
+    return CollectiveTime{rates.base + (d - 1) * rates.link + rates.network,
+                          (n - d) / n * bytes / rates.bytesPerSecond};
   double bus = d * rates.bytesPerSecond;
   if (rates.limit > 0)
     bus = std::min(bus, rates.limit);

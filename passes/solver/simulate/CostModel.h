@@ -11,11 +11,13 @@
 //     host               latency(n) + B / rate(n)
 //     ring               base + p ((n - h) link + (h - 1) network) + p (n - 1) / n B / bus
 //     tree               base + 2 ((d - 1) link + log2(h) network) + 2 B / bus
+//     direct             base + (d - 1) link + network + (n - d) / n B / bytes_per_second
 //     bus                min(limit, d bytes_per_second) share(B / n)
 //
-// Ring and tree are the formulas of NCCL's tuning (github.com/NVIDIA/nccl, src/graph/tuning.cc). A rate between
-// measured sizes is interpolated: along one size linearly in the logarithms, else as the mean of the logarithms of the
-// four nearest points, weighted by the inverse square of their distance in the logarithms.
+// Ring and tree are the formulas of NCCL's tuning (github.com/NVIDIA/nccl, src/graph/tuning.cc). Direct is for
+// all_to_all, in which each rank sends a chunk to every other rank of other hosts over its own connection. A rate
+// between measured sizes is interpolated: along one size linearly in the logarithms, else as the mean of the logarithms
+// of the four nearest points, weighted by the inverse square of their distance in the logarithms.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_SOLVER_SIMULATE_COSTMODEL_H

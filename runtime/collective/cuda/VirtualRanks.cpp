@@ -135,6 +135,13 @@ private:
       case CallKind::allReduce:
         SLUICE_RETURN_IF_ERROR(reduceRange(call, s, stream));
         break;
+      case CallKind::allToAll: {
+        const std::uint64_t chunk = own.count * bytes, receiver = static_cast<std::uint64_t>(rank());
+        for (int m = 0; m < size(); ++m)
+          SLUICE_RETURN_IF_ERROR(copy(own.destinationAt(static_cast<std::uint64_t>(m) * chunk),
+                                      of(m, s).sourceAt(receiver * chunk), chunk, stream));
+        break;
+      }
       case CallKind::broadcast:
         SLUICE_RETURN_IF_ERROR(copy(own.destination, of(call.root, s).source, own.count * bytes, stream));
         break;
@@ -159,8 +166,8 @@ private:
 
   /// This rank's range of all members' sources, into its destination or into the same range of all destinations.
   Status reduceRange(const Call &call, std::size_t segment, Stream stream) const {
-    const std::uint64_t begin = reducedFrom(call, segment, rank(), size());
-    const std::uint64_t count = reducedFrom(call, segment, rank() + 1, size()) - begin;
+    const std::uint64_t begin = rangeFrom(call, segment, rank(), size());
+    const std::uint64_t count = rangeFrom(call, segment, rank() + 1, size()) - begin;
     if (count == 0)
       return {};
     const std::uint64_t offset = begin * dtypeBytes(call.dtype);

@@ -93,6 +93,10 @@ void LocalGroup::work(int member) const {
           std::memcpy(slot, chunk, bytes);
       }
       break;
+    case CallKind::allToAll:
+      for (int m = 0; m < size() && bytes != 0; ++m)
+        std::memcpy(segment.destinationAt(m * bytes), calls[m]->segments[s].sourceAt(member * bytes), bytes);
+      break;
     case CallKind::broadcast: {
       const void *rootSource = calls[mine.root]->segments[s].source;
       if (segment.destination != rootSource && bytes != 0)
@@ -103,8 +107,8 @@ void LocalGroup::work(int member) const {
     case CallKind::allReduce: {
       // This member's range of every source, into its destination or into the same range of every destination. In place
       // each element has one reader and writer.
-      const std::uint64_t begin = reducedFrom(mine, s, member, size());
-      const std::uint64_t count = reducedFrom(mine, s, member + 1, size()) - begin;
+      const std::uint64_t begin = rangeFrom(mine, s, member, size());
+      const std::uint64_t count = rangeFrom(mine, s, member + 1, size()) - begin;
       const auto sourceOf = [&](int m) { return calls[m]->segments[s].sourceAt(begin * element); };
       const auto destinationOf = [&](int m) { return calls[m]->segments[s].destinationAt(begin * element); };
       if (mine.kind == CallKind::allReduce)

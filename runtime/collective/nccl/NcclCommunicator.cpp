@@ -85,8 +85,10 @@ Status NcclCommunicator::writeMark(std::uint32_t position, cuda::Stream stream) 
 }
 
 Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream stream) const {
-  constexpr std::string_view names[] = {"ncclAllGather", "ncclReduceScatter", "ncclAllReduce", "ncclBroadcast"};
-  for (const auto &[source, destination, count] : call.segments) {
+  constexpr std::string_view names[] = {"ncclAllGather", "ncclReduceScatter", "ncclAllReduce", "ncclBroadcast",
+                                        "ncclSend"};
+  for (const SegmentPointers &segment : call.segments) {
+    const auto &[source, destination, count] = segment;
     cuda::Code code = 0;
     switch (call.kind) {
     case CallKind::allGather:
@@ -101,6 +103,16 @@ Status NcclCommunicator::issue(const Call &call, int type, int op, cuda::Stream 
     case CallKind::broadcast:
       code = table.nccl.broadcast(source, destination, count, type, call.root, comm, stream);
       break;
+    case CallKind::allToAll: {
+      const std::uint64_t bytes = count * dtypeBytes(call.dtype);
+      for (int peer = 0; peer < size() && code == 0; ++peer) {
+        const std::uint64_t chunk = static_cast<std::uint64_t>(peer) * bytes;
+        code = table.nccl.send(segment.sourceAt(chunk), count, type, peer, comm, stream);
+        if (code == 0)
+          code = table.nccl.receive(segment.destinationAt(chunk), count, type, peer, comm, stream);
+      }
+      break;
+    }
     case CallKind::barrier:
       return {};
     }

@@ -1,8 +1,8 @@
-//===- Blocks.h - a reduction in blocks ------------------------------------------===//
+//===- Blocks.h - a collective in blocks -----------------------------------------===//
 //
-// Each member of a group owns a range of every segment and reduces it. The ranges of one owner, one segment after
-// another, are divided into blocks that fit a frame, so the memory for received data is bounded for segments of any
-// length. The division is the same on every member, and no element's sum depends on it.
+// Each member of a group owns a range of every segment, which it reduces or receives. The ranges of one owner, one
+// segment after another, are divided into blocks that fit a frame, so the memory for received data is bounded for
+// segments of any length. The division is the same on every member, and no element's sum depends on it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_COLLECTIVE_PROCESS_BLOCKS_H
@@ -49,8 +49,8 @@ private:
   /// Moves to the next segment in which the owner has elements.
   void skipEmptySegments() {
     for (; segment < call->segments.size(); ++segment) {
-      at = reducedFrom(*call, segment, owner, members);
-      end = reducedFrom(*call, segment, owner + 1, members);
+      at = rangeFrom(*call, segment, owner, members);
+      end = rangeFrom(*call, segment, owner + 1, members);
       if (at != end)
         return;
     }

@@ -137,14 +137,14 @@ void ProcessCommunicator::prepareDestinations(const Call &call) {
     for (std::size_t s = 0; s < call.segments.size(); ++s) {
       const SegmentPointers &segment = call.segments[s];
       const std::uint64_t bytes = segment.count * element;
-      if (call.kind == CallKind::allGather)
+      if (call.kind == CallKind::allGather || call.kind == CallKind::allToAll)
         addDestination(m, segment.destinationAt(static_cast<std::uint64_t>(m) * bytes), bytes);
       else if (call.kind == CallKind::broadcast && m == call.root)
         addDestination(m, segment.destinationAt(0), bytes);
       else if (call.kind == CallKind::allReduce) {
-        const std::uint64_t begin = reducedFrom(call, s, m, size());
+        const std::uint64_t begin = rangeFrom(call, s, m, size());
         addDestination(m, segment.destinationAt(begin * element),
-                       (reducedFrom(call, s, m + 1, size()) - begin) * element);
+                       (rangeFrom(call, s, m + 1, size()) - begin) * element);
       }
     }
   }
@@ -152,18 +152,19 @@ void ProcessCommunicator::prepareDestinations(const Call &call) {
 
 Status ProcessCommunicator::work(const Call &call) {
   const std::uint64_t element = dtypeBytes(call.dtype);
-  const bool sends =
-      call.kind == CallKind::allGather || (call.kind == CallKind::broadcast && call.root == channel->own);
+  const bool exchanges = call.kind == CallKind::allToAll, gathers = call.kind == CallKind::allGather;
+  const bool sends = exchanges || gathers || (call.kind == CallKind::broadcast && call.root == channel->own);
   if (reduces(call.kind))
     SLUICE_RETURN_IF_ERROR(reduceInBlocks(call));
   if (sends) {
     SLUICE_RETURN_IF_ERROR(sendToOthers(call));
-    const std::uint64_t slot = call.kind == CallKind::allGather ? static_cast<std::uint64_t>(channel->own) : 0;
+    const auto own = static_cast<std::uint64_t>(channel->own);
     for (const SegmentPointers &segment : call.segments) {
       const std::uint64_t bytes = segment.count * element;
-      std::byte *to = segment.destinationAt(slot * bytes);
-      if (to != segment.source && bytes != 0)
-        std::memcpy(to, segment.source, bytes);
+      const std::byte *source = segment.sourceAt(exchanges ? own * bytes : 0);
+      std::byte *to = segment.destinationAt(exchanges || gathers ? own * bytes : 0);
+      if (to != source && bytes != 0)
+        std::memcpy(to, source, bytes);
     }
   }
   Lock lock(world.mutex);
@@ -184,12 +185,20 @@ Status ProcessCommunicator::sendRanges(int member, FrameKind kind, const Call &c
 
 Status ProcessCommunicator::sendToOthers(const Call &call) {
   const std::uint64_t elements = maxFrameBytes / dtypeBytes(call.dtype);
-  // The full segments, as if a group of one owned them.
-  BlockCursor cursor(call, 0, 1);
-  while (!cursor.atEnd()) {
+  // The chunk of each member, or the complete segments, as if a group of one owned them.
+  std::vector<BlockCursor> cursors;
+  for (int m = 0; m < size(); ++m)
+    cursors.push_back(call.kind == CallKind::allToAll ? BlockCursor(call, m, size()) : BlockCursor(call, 0, 1));
+  const auto sendNext = [&](int m) {
+    BlockCursor &cursor = cursors[static_cast<std::size_t>(m)];
+    if (cursor.atEnd())
+      return Status::ok();
     cursor.next(elements, ranges);
-    SLUICE_RETURN_IF_ERROR(forOthers([&](int m) { return sendRanges(m, FrameKind::result, call, ranges, true); }));
-  }
+    return sendRanges(m, FrameKind::result, call, ranges, true);
+  };
+  // All chunks have one size.
+  while (!cursors[static_cast<std::size_t>((channel->own + 1) % size())].atEnd() && size() > 1)
+    SLUICE_RETURN_IF_ERROR(forOthers(sendNext));
   return {};
 }
 
@@ -203,7 +212,7 @@ void ProcessCommunicator::reduceRanges(const Call &call, std::span<const BlockRa
                                : from(m).slots[block % slotCount].get() + received;
     };
     const std::uint64_t first =
-        call.kind == CallKind::reduceScatter ? reducedFrom(call, range.segment, channel->own, size()) : 0;
+        call.kind == CallKind::reduceScatter ? rangeFrom(call, range.segment, channel->own, size()) : 0;
     std::byte *const to = segment.destinationAt((range.begin - first) * element);
     local::reduce(call, range.count, size(), std::cref(sourceOf), 1, [to](int) { return to; });
     received += range.count * element;

@@ -140,6 +140,8 @@ private:
   void resolveCollective(const plan::InstructionT &instruction, const plan::CollectiveT &collective) {
     const std::size_t count = collective.segments.size();
     const bool scatters = collective.kind == plan::CollectiveKind::reduce_scatter;
+    // Padding would be in the middle of the destination.
+    const bool movesPadding = collective.kind != plan::CollectiveKind::all_to_all;
     const std::vector<int> bySize = segmentParameters(plan, instruction, collective);
     const auto parameterOf = [&](std::size_t s) -> const plan::ParameterT * {
       // Parameters with chunks of one size may have different padding.
@@ -151,13 +153,13 @@ private:
     };
     for (std::size_t s = 0; s < count; ++s) {
       Access &access = add(*collective.segments[s]->source, false);
-      access.carriesPadding = true;
+      access.carriesPadding = movesPadding;
       if (const plan::ParameterT *parameter = parameterOf(s); parameter && scatters)
         access.neededBytes = wholeBytes(*parameter, collective.dtype, access.neededBytes);
     }
     for (std::size_t s = 0; s < count; ++s) {
       Access &access = add(*collective.segments[s]->destination, true);
-      access.paddingFrom = std::int32_t(s);
+      access.paddingFrom = movesPadding ? std::int32_t(s) : -1;
       const plan::ParameterT *parameter = parameterOf(s);
       if (!parameter || !isPadded(plan, *parameter))
         continue;

@@ -60,9 +60,10 @@ Verdict checkSegment(const Call &call, std::size_t index) {
   const std::uint64_t group = groupSize(call.plan, call.collective.axes);
   const bool gathers = call.collective.kind == plan::CollectiveKind::all_gather;
   const bool scatters = call.collective.kind == plan::CollectiveKind::reduce_scatter;
+  const bool exchanges = call.collective.kind == plan::CollectiveKind::all_to_all;
   const unsigned __int128 left = (unsigned __int128)(source) * (gathers ? group : 1);
   const unsigned __int128 right = (unsigned __int128)(destination) * (scatters ? group : 1);
-  if (left == right)
+  if (left == right && (!exchanges || source % group == 0))
     return {};
   return call.bad(name + "expected counts of a " + plan::EnumNameCollectiveKind(call.collective.kind) + " over " +
                   std::to_string(group) + " ranks but got " + std::to_string(source) + " elements in and " +

@@ -172,7 +172,9 @@ private:
   Verdict visit(const plan::CollectiveT &collective, std::uint32_t i) {
     const Axes along = of(collective.axes);
     const bool adds = collective.op == plan::ReduceOp::sum || collective.op == plan::ReduceOp::premul_sum;
-    const bool scatters = collective.kind == plan::CollectiveKind::reduce_scatter;
+    // Each rank receives chunks of its own.
+    const bool differs =
+        collective.kind == plan::CollectiveKind::reduce_scatter || collective.kind == plan::CollectiveKind::all_to_all;
     std::vector<Axes> sources;
     for (std::size_t s = 0; s < collective.segments.size(); ++s) {
       const Axes source = read(*collective.segments[s]->source);
@@ -184,7 +186,7 @@ private:
       sources.push_back(source);
     }
     for (std::size_t s = 0; s < collective.segments.size(); ++s)
-      SLUICE_CHECK(write(*collective.segments[s]->destination, scatters ? sources[s] | along : sources[s] & ~along, i));
+      SLUICE_CHECK(write(*collective.segments[s]->destination, differs ? sources[s] | along : sources[s] & ~along, i));
     return {};
   }
 

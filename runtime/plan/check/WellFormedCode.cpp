@@ -190,7 +190,7 @@ Verdict checkCollective(const Site &site, const plan::CollectiveT &collective, c
   if (collective.kind > plan::CollectiveKind::MAX || collective.op > plan::ReduceOp::MAX ||
       collective.dtype > plan::DType::MAX)
     return site.bad("unknown kind, reduction or dtype of a collective");
-  if (collective.kind > plan::CollectiveKind::broadcast)
+  if (collective.kind > plan::CollectiveKind::all_to_all)
     return site.bad(std::string("collective kind ") + plan::EnumNameCollectiveKind(collective.kind) +
                     " is reserved and has no meaning in this version");
   if (!std::isfinite(collective.scale) || (collective.op != plan::ReduceOp::premul_sum && collective.scale != 1))

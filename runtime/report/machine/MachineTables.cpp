@@ -201,22 +201,30 @@ Status MachineTables::readCollective(const toml::table &table, CollectiveRates &
     bool *to = kind == "all_gather"       ? &rates.allGather
                : kind == "reduce_scatter" ? &rates.reduceScatter
                : kind == "all_reduce"     ? &rates.allReduce
+               : kind == "all_to_all"     ? &rates.allToAll
                                           : nullptr;
     if (!to)
-      return errorAt((*kinds)[k], "'kinds' in " + where +
-                                      ", expected 'all_gather', 'reduce_scatter' or 'all_reduce' but got " +
-                                      shown((*kinds)[k]));
+      return errorAt((*kinds)[k],
+                     "'kinds' in " + where +
+                         ", expected 'all_gather', 'reduce_scatter', 'all_reduce' or 'all_to_all' but got " +
+                         shown((*kinds)[k]));
     *to = true;
   }
-  if (!rates.allGather && !rates.reduceScatter && !rates.allReduce)
+  const bool isRing = rates.allGather || rates.reduceScatter || rates.allReduce;
+  if (!isRing && !rates.allToAll)
     return errorAt(*table.get("kinds"),
                    "'kinds' in " + where + ", expected a list of kinds but got " + shown(*table.get("kinds")));
   const std::string algorithm = table["algorithm"].value_or(std::string());
-  if (algorithm != "host" && algorithm != "ring" && algorithm != "tree")
-    return errorAt(*table.get("algorithm"), "'algorithm' in " + where + ", expected 'host', 'ring' or 'tree' but got " +
+  const bool isHost = algorithm == "host", isDirect = algorithm == "direct";
+  if (!isHost && !isDirect && algorithm != "ring" && algorithm != "tree")
+    return errorAt(*table.get("algorithm"), "'algorithm' in " + where +
+                                                ", expected 'host', 'ring', 'tree' or 'direct' but got " +
                                                 shown(*table.get("algorithm")));
+  if (!isHost && (isDirect ? isRing : rates.allToAll))
+    return errorAt(*table.get("algorithm"),
+                   "'algorithm' in " + where + ", expected 'direct' for 'all_to_all' over hosts, and for it alone");
   SLUICE_RETURN_IF_ERROR(checkSource(table, table, where));
-  if (algorithm == "host") {
+  if (isHost) {
     SLUICE_RETURN_IF_ERROR(
         checkKeys(table, where + " within a host", {"kinds", "algorithm", "from", "points"}, {"note", "source"}));
     SLUICE_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> rows, readRows(table.get("points"), where, 3, true));
@@ -224,7 +232,9 @@ Status MachineTables::readCollective(const toml::table &table, CollectiveRates &
       rates.points.push_back({row[0], row[1], row[2]});
     return {};
   }
-  rates.algorithm = algorithm == "ring" ? CollectiveRates::Algorithm::ring : CollectiveRates::Algorithm::tree;
+  rates.algorithm = isDirect              ? CollectiveRates::Algorithm::direct
+                    : algorithm == "ring" ? CollectiveRates::Algorithm::ring
+                                          : CollectiveRates::Algorithm::tree;
   SLUICE_RETURN_IF_ERROR(
       checkKeys(table, where + " over hosts",
                 {"kinds", "algorithm", "from", "base_seconds", "link_seconds", "network_seconds", "bytes_per_second"},

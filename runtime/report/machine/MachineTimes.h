@@ -40,15 +40,15 @@ struct KernelRates {
 
 /// A way to run collectives; the fastest one that is known for a group counts.
 struct CollectiveRates {
-  /// `host`: measured within one host. `ring` and `tree`: over several hosts, by the formulas of CostModel.h.
-  enum class Algorithm : std::uint8_t { host, ring, tree } algorithm = Algorithm::host;
-  bool allGather = false, reduceScatter = false, allReduce = false;
+  /// `host`: measured within one host. `ring`, `tree` and `direct`: over several hosts, by the formulas of CostModel.h.
+  enum class Algorithm : std::uint8_t { host, ring, tree, direct } algorithm = Algorithm::host;
+  bool allGather = false, reduceScatter = false, allReduce = false, allToAll = false;
   /// `host`: latency and bytes of the full tensors per second, by the number of ranks.
   struct Point {
     double ranks = 0, latency = 0, bytesPerSecond = 0;
   };
   std::vector<Point> points;
-  /// `ring` and `tree`, in seconds: once, for each step within a host, for each step between hosts.
+  /// `ring`, `tree` and `direct`, in seconds: once, for each step within a host, for each step between hosts.
   double base = 0, link = 0, network = 0;
   /// Bus bandwidth of each rank that a host has in the group, and of all of them together.
   double bytesPerSecond = 0, limit = 0;

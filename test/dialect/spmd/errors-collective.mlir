@@ -65,6 +65,43 @@ func.func @f(%s: !shard, %x: tensor<6x4xf32>) {
 
 // -----
 
+// all_to_all_start_c1: nothing to exchange
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f() {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_to_all_start' op failed to verify that there is at least one operand}}
+    %t = "spmd.all_to_all_start"() {axes = ["shard"]} : () -> !spmd.token
+  }
+  return
+}
+
+// -----
+
+// all_to_all_start_c2: an axis of no mesh
+// expected-note @below {{the mesh is here}}
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%x: tensor<6x4xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_to_all_start' op axis "rows" is not an axis of the mesh}}
+    %t = spmd.all_to_all_start %x over ["rows"] : tensor<6x4xf32>
+  }
+  return
+}
+
+// -----
+
+// all_to_all_start_c3: no chunk for each rank
+spmd.mesh @mesh <replicate = 2, shard = 3>
+func.func @f(%x: tensor<4x6xf32>) {
+  spmd.section "s" repeat 2 {
+    // expected-error @below {{'spmd.all_to_all_start' op operand, expected chunks of 3 ranks along dim 0 but got 'tensor<4x6xf32>'}}
+    %t = spmd.all_to_all_start %x over ["shard"] : tensor<4x6xf32>
+  }
+  return
+}
+
+// -----
+
 // reduce_scatter_start_c1: nothing to reduce
 !shard = tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
 spmd.mesh @mesh <replicate = 2, shard = 3>

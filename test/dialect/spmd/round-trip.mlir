@@ -16,7 +16,7 @@ module {
 spmd.unit @h.0 [@h.0.w] {reshard_after_forward}
 
 // CHECK-LABEL: func.func @step
-func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
+func.func @step(%w: !shard, %x: tensor<6x4xf32>, %ids: tensor<12xi32>) -> !shard {
   // CHECK: %[[R:.*]] = spmd.section "microbatch" repeat 2 -> tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>> {
   %r = spmd.section "microbatch" repeat 2 -> !shard {
     // CHECK: %[[T:.*]] = spmd.all_gather_start %{{.*}} over ["shard"] unit "h.0" {model.phase = #model.phase<forward>} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
@@ -34,6 +34,10 @@ func.func @step(%w: !shard, %x: tensor<6x4xf32>) -> !shard {
     // CHECK: spmd.all_reduce_start %{{.*}} over ["replicate"] <premul_sum> unit "h.0" {scale = 5.000000e-01 : f64, spmd.when = #spmd.when<last>} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
     %v = spmd.all_reduce_start %part over ["replicate"] <premul_sum> unit "h.0" {scale = 0.5 : f64, spmd.when = #spmd.when<last>} : !shard
     %mean = spmd.wait %v {spmd.when = #spmd.when<last>} : !shard
+    // CHECK: spmd.all_to_all_start %{{.*}}, %{{.*}} over ["replicate", "shard"] : tensor<6x4xf32>, tensor<12xi32>
+    %e = spmd.all_to_all_start %x, %ids over ["replicate", "shard"] : tensor<6x4xf32>, tensor<12xi32>
+    // CHECK: spmd.wait %{{.*}} : tensor<6x4xf32>, tensor<12xi32>
+    %f:2 = spmd.wait %e : tensor<6x4xf32>, tensor<12xi32>
     // CHECK: spmd.yield %{{.*}} : tensor<2x4xf32, #spmd.sharding<[{"shard", chunk = 2, total = 6}, {}]>>
     spmd.yield %mean : !shard
   }

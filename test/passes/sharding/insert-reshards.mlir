@@ -34,6 +34,30 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w"
 
 // -----
 
+#column = #spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>
+#row = #spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>
+module attributes {model.recipe = {mesh.tensor = 2 : i64, sharding.tensor = {"w" = "column"}}} {
+  model.parameter @w : tensor<4x8xf32> zeros {spmd.sharding = #column}
+  // Two readers of the same shards along another dim read one exchange.
+  // CHECK-LABEL: func.func @exchanged
+  func.func @exchanged(%x: tensor<8x4xf32>) -> tensor<8x8xf32> attributes {model.entry = #model.entry<forward>} {
+    %w = model.read @w {spmd.shardings = [#column]} : tensor<4x8xf32>
+    %0 = model.matmul %x, %w {spmd.shardings = [#column]} : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+    // CHECK: %[[T:.*]] = model.transpose
+    // CHECK-NEXT: %[[E:.*]] = spmd.reshard %[[T]] from [#spmd.sharding<[{"tensor", chunk = 4, total = 8}, {}]>] to [#spmd.sharding<[{}, {"tensor", chunk = 4, total = 8}]>]
+    %1 = model.transpose %0 {permutation = array<i64: 1, 0>, spmd.shardings = [#row]} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    // CHECK-NEXT: %[[A:.*]] = model.add %{{.*}}, %[[E]]
+    // expected-remark @below {{all_to_all over 'tensor': model.add ([i, j], [i, j]) -> ([i, j]) {i=8, j=8} is sharded along another dim (1 time)}}
+    %2 = model.add %0, %1 {spmd.operand_shardings = [#column, #column], spmd.shardings = [#column]} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    // CHECK-NEXT: model.multiply %[[A]], %[[E]]
+    %3 = model.multiply %2, %1 {spmd.operand_shardings = [#column, #column], spmd.shardings = [#column]} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    // expected-remark @below {{all_gather over 'tensor': func.return}}
+    return {spmd.operand_shardings = [#spmd.sharding<[{}, {}]>]} %3 : tensor<8x8xf32>
+  }
+}
+
+// -----
+
 #rows = #spmd.sharding<[{}, {"tensor", chunk = 3, total = 6}p1, {}]>
 #partial = #spmd.sharding<[{}, {}, {}] partial sum over ["tensor"]>
 #replicated = #spmd.sharding<[{}, {}, {}]>

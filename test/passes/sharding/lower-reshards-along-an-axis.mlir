@@ -4,7 +4,7 @@
 
 // Tests the collectives of reshards along a model-parallel axis: a sum and a maximum in place, a logsumexp relative to the
 // largest, a reduce_scatter; a gather in which a transpose orders the ranks' chunks and a slice removes the padding; a slice;
-// segments.
+// an exchange of the chunks of one dim for those of another; segments.
 
 module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
   // CHECK-LABEL: func.func @reduced
@@ -49,6 +49,36 @@ module attributes {model.recipe = {mesh.tensor = 2 : i64}} {
     // CHECK-NEXT: return %[[R]], %[[S]], %[[G]]
     %2 = spmd.reshard %part from [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>] to [#spmd.sharding<[{}, {}]>] : (tensor<2x3xf32>) -> tensor<2x5xf32>
     return %0, %1, %2 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x5xf32>
+  }
+
+  // The columns of a rank's rows become dim 0, in chunks of three of which the last is padded; the rows of the ranks follow
+  // each other in the result.
+  // CHECK-LABEL: func.func @exchanged
+  func.func @exchanged(%rows: tensor<2x5xf32>) -> tensor<4x3xf32> {
+    // CHECK-NEXT: model.reshape %arg0 : (tensor<2x5xf32>) -> tensor<2x5x1xf32>
+    // CHECK-NEXT: model.pad {{.*}}high = array<i64: 0, 1, 0>{{.*}} -> tensor<2x6x1xf32>
+    // CHECK-NEXT: model.reshape {{.*}} -> tensor<2x2x3x1xf32>
+    // CHECK-NEXT: %[[C:.*]] = model.transpose {{.*}}permutation = array<i64: 1, 0, 2, 3>{{.*}} -> tensor<2x2x3x1xf32>
+    // CHECK-NEXT: %[[T:.*]] = spmd.all_to_all_start %[[C]] over ["tensor"] : tensor<2x2x3x1xf32>
+    // CHECK-NEXT: %[[W:.*]] = spmd.wait %[[T]] : tensor<2x2x3x1xf32>
+    // CHECK-NEXT: model.reshape %[[W]] : (tensor<2x2x3x1xf32>) -> tensor<2x1x1x2x3xf32>
+    // CHECK-NEXT: model.transpose {{.*}} -> tensor<1x1x2x2x3xf32>
+    // CHECK-NEXT: %[[R:.*]] = model.reshape {{.*}} -> tensor<4x3xf32>
+    // CHECK-NEXT: return %[[R]]
+    %0 = spmd.reshard %rows from [#spmd.sharding<[{"tensor", chunk = 2, total = 4}, {}]>] to [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>] : (tensor<2x5xf32>) -> tensor<4x3xf32>
+    return %0 : tensor<4x3xf32>
+  }
+
+  // Padding of the source is cleared before, and removed after the exchange.
+  // CHECK-LABEL: func.func @exchanged_back
+  func.func @exchanged_back(%columns: tensor<4x3xf32>) -> tensor<2x5xf32> {
+    // CHECK-NEXT: model.pad %arg0 {{.*}}spmd.local_shardings
+    // CHECK: spmd.all_to_all_start {{.*}} : tensor<2x1x2x3xf32>
+    // CHECK: model.slice {{.*}} -> tensor<2x5x1xf32>
+    // CHECK-NEXT: %[[R:.*]] = model.reshape {{.*}} -> tensor<2x5xf32>
+    // CHECK-NEXT: return %[[R]]
+    %0 = spmd.reshard %columns from [#spmd.sharding<[{}, {"tensor", chunk = 3, total = 5}]>] to [#spmd.sharding<[{"tensor", chunk = 2, total = 4}, {}]>] : (tensor<4x3xf32>) -> tensor<2x5xf32>
+    return %0 : tensor<2x5xf32>
   }
 
   // Readers of segments read the padding, so a slice of segments is padded.

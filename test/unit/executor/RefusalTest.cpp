@@ -197,7 +197,7 @@ TEST(Refusal, CollectivesThatDoNotFit) {
   const PlanBuilder builder = small();
   const plan::ViewT all = builder.view(0), half = builder.view(0, {2}), strided = builder.view(0, {2}, 0, {2});
   refuse(CollectiveKind::send, {0}, all, all,
-         "collective, expected all_gather, reduce_scatter, all_reduce or broadcast but got send");
+         "collective, expected all_gather, reduce_scatter, all_reduce, broadcast or all_to_all but got send");
   refuse(CollectiveKind::all_gather, {0}, half, all,
          "segment of a collective of 1 ranks, expected sizes that match but got 2 and 4 elements");
   refuse(CollectiveKind::all_gather, {0}, strided, half, "views of a collective, expected dense ones but got strides");

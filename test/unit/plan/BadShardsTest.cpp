@@ -14,6 +14,8 @@ const Bad agree[] = {
      [](HandPlan &h) { h.collective("gather a").segments[0]->destination->shape = {3, 4}; }},
     {"ScatterCountsDisagree", 5, "expected counts of a reduce_scatter",
      [](HandPlan &h) { h.collective("reduce b").segments[0]->source->shape = {3, 4}; }},
+    {"ExchangeCountsDisagree", 5, "expected counts of a all_to_all over 2 ranks but got",
+     [](HandPlan &h) { h.collective("gather a").kind = plan::CollectiveKind::all_to_all; }},
     {"DtypesDisagree", 5, "expected dtype bf16 but got f32",
      [](HandPlan &h) { h.collective("gather a").dtype = plan::DType::bf16; }},
     {"CountDependsOnRank", 5, "its count depends on the rank",

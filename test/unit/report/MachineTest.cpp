@@ -117,7 +117,11 @@ TEST(Machine, RatesAreRead) {
           "library = \"own\"\nranks = 2\npoints = [[1, 2, 3, 4e9]]\n[[streaming]]\nkernel = \"*\"\ndtype = \"bf16\"\n" +
           measured +
           "points = [[10, 20], [30, 40]]\n[[collectives]]\nkinds = [\"all_reduce\"]\nalgorithm = \"tree\"\n" +
-          measured + "base_seconds = 1\nlink_seconds = 2\nnetwork_seconds = 3\nbytes_per_second = 4\n",
+          measured +
+          "base_seconds = 1\nlink_seconds = 2\nnetwork_seconds = 3\nbytes_per_second = 4\n[[collectives]]\nkinds = "
+          "[\"all_to_all\"]\n"
+          "algorithm = \"direct\"\n" +
+          measured + "base_seconds = 1\nlink_seconds = 2\nnetwork_seconds = 3\nbytes_per_second = 5\n",
       "m.toml");
   ASSERT_TRUE(machine.isOk()) << machine.status().message();
   EXPECT_EQ(machine->times.hosts, 4u);
@@ -130,6 +134,8 @@ TEST(Machine, RatesAreRead) {
   EXPECT_EQ(machine->times.streaming[0].points[1].perSecond, 40);
   EXPECT_TRUE(machine->times.collectives[0].allReduce);
   EXPECT_EQ(machine->times.collectives[0].network, 3);
+  EXPECT_TRUE(machine->times.collectives[1].allToAll);
+  EXPECT_EQ(machine->times.collectives[1].algorithm, CollectiveRates::Algorithm::direct);
 }
 
 TEST(Machine, ErrorsOfRatesNameTheirPlace) {
@@ -175,12 +181,17 @@ TEST(Machine, ErrorsOfRatesNameTheirPlace) {
             "m.toml:9: point of [[streaming]] of '*', expected a first number above that of the point before but got "
             "[ 2, 1 ]");
   EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"gather\"]\nalgorithm = \"ring\"\n" + measured),
-            "m.toml:5: 'kinds' in [[collectives]], expected 'all_gather', 'reduce_scatter' or 'all_reduce' but got "
-            "'gather'");
+            "m.toml:5: 'kinds' in [[collectives]], expected 'all_gather', 'reduce_scatter', 'all_reduce' or "
+            "'all_to_all' but got 'gather'");
   EXPECT_EQ(timesError("[[collectives]]\nkinds = []\nalgorithm = \"ring\"\n" + measured),
             "m.toml:5: 'kinds' in [[collectives]], expected a list of kinds but got []");
   EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"all_gather\"]\nalgorithm = \"mesh\"\n" + measured),
-            "m.toml:6: 'algorithm' in [[collectives]], expected 'host', 'ring' or 'tree' but got 'mesh'");
+            "m.toml:6: 'algorithm' in [[collectives]], expected 'host', 'ring', 'tree' or 'direct' but got 'mesh'");
+  for (const auto &[kinds, algorithm] : {std::pair("all_to_all", "ring"), std::pair("all_gather", "direct")})
+    EXPECT_EQ(
+        timesError(std::string("[[collectives]]\nkinds = [\"") + kinds + "\"]\nalgorithm = \"" + algorithm + "\"\n" +
+                   measured),
+        "m.toml:6: 'algorithm' in [[collectives]], expected 'direct' for 'all_to_all' over hosts, and for it alone");
   EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"all_gather\"]\nalgorithm = \"ring\"\n" + measured),
             "m.toml: missing key 'base_seconds' in [[collectives]] over hosts");
   EXPECT_EQ(timesError("[[collectives]]\nkinds = [\"all_gather\"]\nalgorithm = \"host\"\n" + measured +

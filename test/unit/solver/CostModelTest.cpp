@@ -80,6 +80,23 @@ TEST(CostModel, TreesOverHostsHaveTheTimesOfNccl) {
   EXPECT_FALSE(collectiveTime(tree, plan::CollectiveKind::all_gather, {32, 4, 8}, 1e9, false).has_value());
 }
 
+/// Of 16 ranks on two hosts, half of a rank's chunks go to the other host.
+TEST(CostModel, ExchangesOverHostsUseTheConnectionOfEachRank) {
+  CollectiveRates direct;
+  direct.algorithm = CollectiveRates::Algorithm::direct;
+  direct.allToAll = true;
+  direct.base = 8e-6;
+  direct.link = 1e-6;
+  direct.network = 14e-6;
+  direct.bytesPerSecond = 50e9;
+  const auto time = collectiveTime(direct, plan::CollectiveKind::all_to_all, {16, 2, 8}, 1e9, false);
+  ASSERT_TRUE(time.has_value());
+  EXPECT_DOUBLE_EQ(time->latency, 29e-6);
+  EXPECT_DOUBLE_EQ(time->transfer, 0.01);
+  EXPECT_FALSE(collectiveTime(direct, plan::CollectiveKind::all_gather, {16, 2, 8}, 1e9, false).has_value());
+  EXPECT_FALSE(collectiveTime(ring(), plan::CollectiveKind::all_to_all, {16, 2, 8}, 1e9, false).has_value());
+}
+
 TEST(CostModel, CollectivesWithinAHostAreInterpolatedByRanks) {
   CollectiveRates host;
   host.allGather = true;

@@ -1,7 +1,8 @@
 //===- Collectives.cpp - collectives change shardings and complete sums ---------------------===//
 //
 // Sources and destinations are dense: the chunk of the rank at coordinate c of the group is the c-th of the tensor.
-// all_gather removes a shard, reduce_scatter and all_reduce add the terms of the ranks.
+// all_gather removes a shard, reduce_scatter and all_reduce add the terms of the ranks, and all_to_all removes one
+// shard and adds another.
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/plan/check/proof/EntryProof.h"
@@ -22,7 +23,7 @@ Digits digitsOf(const Reading &reading) {
   return joined(all, reading.meaning.bounds);
 }
 
-/// Divides the digits of a dense tensor into `ranks` chunks: the distance of chunks in the root, and the digits of one.
+/// Divides the digits of a dense tensor into `ranks` chunks: their distance in the root, and the digits of one.
 std::optional<std::pair<std::int64_t, Digits>> chunked(Digits digits, std::int64_t ranks) {
   Digits chunk;
   std::int64_t left = ranks;
@@ -132,6 +133,44 @@ RootId EntryProof::rankPartOf(const Reading &reading, const plan::CollectiveT &c
   return 0;
 }
 
+Verdict EntryProof::gatherShards(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i,
+                                 std::size_t segment, Gathered &gathered) {
+  const std::string where = concat(", segment ", segment,
+                                   collective.kind == plan::CollectiveKind::all_to_all ? ", exchanges " : ", gathers ");
+  std::int64_t step = -1, next = -1;
+  for (const std::uint32_t axis : collective.axes | std::views::reverse) {
+    if (sizes[axis] == 1)
+      continue;
+    const auto found = std::ranges::find(meaning.steps, axis, &AxisStep::axis);
+    if (found == meaning.steps.end())
+      return refuseAt(i, numbering.root(meaning.root).varies ? 9 : 8,
+                      concat(where, describe(meaning), ", which is not sharded along '", plan.mesh[axis]->name, "'"));
+    // The distance of chunks along an axis is that of all ranks of the inner axes.
+    if (next >= 0 && found->step != next)
+      return refuseAt(i, 8, concat(where, "shards in another order of ", describe(meaning)));
+    step = step < 0 ? found->step : step;
+    next = found->step * sizes[axis];
+    meaning.steps.erase(found);
+    gathered.hasAllChunks = gatherAxis(meaning.bounds, axis, step) && gathered.hasAllChunks;
+  }
+  gathered.step = step;
+  return {};
+}
+
+void EntryProof::shardAlong(Meaning &meaning, const plan::CollectiveT &collective, const DenseChunk &chunk) const {
+  std::int64_t step = chunk.first;
+  for (const std::uint32_t axis : collective.axes | std::views::reverse) {
+    if (sizes[axis] > 1) {
+      meaning.steps.push_back({axis, step});
+      for (Bound &bound : meaning.bounds)
+        if (!chunk.second.empty() && bound.has(chunk.second.front()))
+          bound.axes |= AxisSet(1) << axis;
+    }
+    step *= sizes[axis];
+  }
+  std::sort(meaning.steps.begin(), meaning.steps.end());
+}
+
 Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_t i) {
   std::vector<std::optional<Reading>> sources;
   for (const auto &segment : collective.segments)
@@ -166,33 +205,12 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
     }
     Reading reading = std::move(*sources[s]);
     Digits digits = digitsOf(reading);
-    std::vector<AxisStep> &steps = reading.meaning.steps;
     switch (collective.kind) {
     case plan::CollectiveKind::all_gather: {
       useRowsOfRanks(reading.meaning, collective);
-      // The distance of the chunks of the innermost axis; that of each outer axis is that of all ranks of the inner
-      // ones.
-      std::int64_t step = -1, next = -1;
-      bool hasAllChunks = true;
-      for (std::size_t a = collective.axes.size(); a-- > 0;) {
-        const std::uint32_t axis = collective.axes[a];
-        if (sizes[axis] == 1)
-          continue;
-        const auto found = std::ranges::find(steps, axis, &AxisStep::axis);
-        if (found == steps.end() || (next >= 0 && found->step != next)) {
-          if (found != steps.end())
-            return refuseAt(
-                i, 8, concat(", segment ", s, ", gathers shards in another order of ", describe(reading.meaning)));
-          return refuseAt(i, numbering.root(reading.meaning.root).varies ? 9 : 8,
-                          concat(", segment ", s, ", gathers ", describe(reading.meaning),
-                                 ", which is not sharded along '", plan.mesh[axis]->name, "'"));
-        }
-        step = step < 0 ? found->step : step;
-        next = found->step * sizes[axis];
-        steps.erase(found);
-        hasAllChunks = gatherAxis(reading.meaning.bounds, axis, step) && hasAllChunks;
-      }
-      if (!hasAllChunks) {
+      Gathered gathered;
+      SLUICE_CHECK(gatherShards(reading.meaning, collective, i, s, gathered));
+      if (!gathered.hasAllChunks) {
         // The first chunk has all elements of the dim, and the others are padding.
         plan::ViewT first(destination);
         first.shape = {elementsOf(destination.shape) / ranks};
@@ -204,7 +222,7 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         continue;
       }
       if (ranks > 1)
-        digits.insert(digits.begin(), {ranks, step});
+        digits.insert(digits.begin(), {ranks, gathered.step});
       break;
     }
     case plan::CollectiveKind::reduce_scatter: {
@@ -228,17 +246,22 @@ Verdict EntryProof::collective(const plan::CollectiveT &collective, std::uint32_
         continue;
       }
       digits = chunk->second;
-      std::int64_t step = chunk->first;
-      for (std::size_t a = collective.axes.size(); a-- > 0;) {
-        if (sizes[collective.axes[a]] > 1) {
-          steps.push_back({collective.axes[a], step});
-          for (Bound &bound : reading.meaning.bounds)
-            if (!digits.empty() && bound.has(digits.front()))
-              bound.axes |= AxisSet(1) << collective.axes[a];
-        }
-        step *= sizes[collective.axes[a]];
+      shardAlong(reading.meaning, collective, *chunk);
+      break;
+    }
+    case plan::CollectiveKind::all_to_all: {
+      // The chunks of the source become shards, and the shards become the chunks of the destination.
+      const auto chunk = chunked(digits, ranks);
+      Gathered gathered;
+      SLUICE_CHECK(gatherShards(reading.meaning, collective, i, s, gathered));
+      if (!chunk || !gathered.hasAllChunks) {
+        leaveOpen(destination, "chunks of '" + plan.buffers[source.buffer]->name + "' that are not digits");
+        continue;
       }
-      std::sort(steps.begin(), steps.end());
+      digits = chunk->second;
+      shardAlong(reading.meaning, collective, *chunk);
+      if (ranks > 1)
+        digits.insert(digits.begin(), {ranks, gathered.step});
       break;
     }
     case plan::CollectiveKind::all_reduce:

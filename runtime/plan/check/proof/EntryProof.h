@@ -188,6 +188,18 @@ private:
   void useRowsOfRanks(Meaning &meaning, const plan::CollectiveT &collective) const;
   /// The root of the rank's part of a sum over data ranks, if the program has it; 0: it does not.
   RootId rankPartOf(const Reading &reading, const plan::CollectiveT &collective) const;
+  /// Of shards that become the chunks of a tensor: their distance in the root, and false if some are padding alone.
+  struct Gathered {
+    std::int64_t step = -1;
+    bool hasAllChunks = true;
+  };
+  /// Removes the shards along the axes of a collective.
+  Verdict gatherShards(Meaning &meaning, const plan::CollectiveT &collective, std::uint32_t i, std::size_t segment,
+                       Gathered &gathered);
+  /// Of the chunks of a dense tensor: their distance in the root, and the digits of one.
+  using DenseChunk = std::pair<std::int64_t, Digits>;
+  /// Makes the chunks shards along the axes of a collective.
+  void shardAlong(Meaning &meaning, const plan::CollectiveT &collective, const DenseChunk &chunk) const;
   Verdict collective(const plan::CollectiveT &collective, std::uint32_t i);
   // PaddedChunks.cpp
   /// The chunk of each rank, from a tensor that every rank has.

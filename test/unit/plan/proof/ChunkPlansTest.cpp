@@ -1,7 +1,8 @@
 //===- ChunkPlansTest.cpp - random plans of chunks with padding, against their numbers (P9) ---===//
 //
-// Ranks gather the chunks of a parameter w, compute relu(w), and reduce or slice it to their chunks. In most plans
-// something is changed: such a plan may be proved only if its numbers are right on every rank.
+// Ranks gather the chunks of a parameter w, compute relu(w), and reduce or slice it to their chunks; or they slice it
+// and gather it again, or exchange chunks of its columns for their rows. In most plans something is changed: such a
+// plan may be proved only if its numbers are right on every rank.
 //
 //===----------------------------------------------------------------------===//
 #include "test/unit/plan/proof/PlanRun.h"
@@ -215,6 +216,47 @@ private:
   }
 };
 
+/// relu(w), which ranks have by rows, exchange to have it by columns, and gather.
+class ExchangePlan : public RandomPlan {
+public:
+  explicit ExchangePlan(std::mt19937 &random)
+      : RandomPlan({{"tensor", std::uint32_t(upTo(random, 2))}, {"shard", std::uint32_t(1 + upTo(random, 2))}}) {
+    const std::vector<std::vector<std::uint32_t>> choices{{1}, {0, 1}, {1, 0}};
+    const std::vector<std::uint32_t> axes = choices[random() % choices.size()];
+    const auto ranks = std::int64_t(groupSize(plan, axes));
+    const std::int64_t rows = upTo(random, 2), columns = upTo(random, 3), inner = upTo(random, 2);
+    const std::int64_t allRows = ranks * rows, row = ranks * columns * inner;
+    const Shape shape{allRows, ranks * columns, inner}, local{rows, ranks * columns, inner};
+    const std::uint32_t w = buffer("w", local), relu = buffer("relu", local),
+                        chunks = buffer("chunks", {ranks, rows, columns, inner}),
+                        own = buffer("own", {allRows, columns, inner}),
+                        gathered = buffer("gathered", {ranks, allRows, columns, inner}),
+                        result = buffer("result", shape);
+    unit("u");
+    plan::ParameterT &parameter = ProofPlan::parameter("w", shape, axes, w);
+    parameter.dim = 0;
+    parameter.chunk = rows;
+    end({op("model.relu", {op("model.read", {}, shape, {}, "w")}, shape)});
+    plan::EntryT &entry = step();
+    launch(0, "relu", {view(w)}, {view(relu)});
+    copy(0, view(relu, {ranks, rows, columns, inner}, 0, {columns * inner, row, inner, 1}), view(chunks));
+    collective(0, all_to_all, axes, plan::ReduceOp::none, {{view(chunks), view(own)}});
+    collective(0, all_gather, axes, plan::ReduceOp::none, {{view(own), view(gathered)}});
+    copy(0, view(gathered, {allRows, ranks, columns, inner}, 0, {columns * inner, allRows * columns * inner, inner, 1}),
+         view(result, {allRows, ranks, columns, inner}));
+    port(entry.outputs, "y", view(result));
+  }
+};
+
+TEST(ExchangePlans, OfAllShapesAreProved) {
+  std::mt19937 random(54);
+  for (int round = 0; round < 500; ++round) {
+    ExchangePlan plan(random);
+    ASSERT_EQ(computesRightNumbers(plan.plan), true) << round;
+    ASSERT_EQ(proofOf(plan), "") << round;
+  }
+}
+
 TEST(ChunkPlans, OfAllShapesAreProved) {
   std::mt19937 random(51);
   int padded = 0;
@@ -255,6 +297,7 @@ template <typename Plan> void expectOnlyRightOnesProved(unsigned seed) {
 
 TEST(ChunkPlans, AreProvedOnlyIfTheirNumbersAreRight) { expectOnlyRightOnesProved<ChunkPlan>(52); }
 TEST(SlicePlans, AreProvedOnlyIfTheirNumbersAreRight) { expectOnlyRightOnesProved<SlicePlan>(53); }
+TEST(ExchangePlans, AreProvedOnlyIfTheirNumbersAreRight) { expectOnlyRightOnesProved<ExchangePlan>(55); }
 
 } // namespace
 } // namespace sluice::test

@@ -331,6 +331,30 @@ TEST(ChunkProof, ElementsOfRanksAreNotReduced) {
   expectText(make(broadcast), "P7", "by that of one rank");
 }
 
+/// Shards of rows become shards of columns, by the chunks of columns that each rank has.
+TEST(ChunkProof, ExchangesShards) {
+  const auto make = [](std::uint32_t axis, bool hasColumns) {
+    ProofPlan p({{"tensor", 2}, {"expert", 2}});
+    const std::uint32_t v = p.buffer("v", {2, 6}), relu = p.buffer("relu", {2, 6}),
+                        chunks = p.buffer("chunks", {2, 2, 3}), own = p.buffer("own", {4, 3}),
+                        columns = p.buffer("columns", {2, 4, 3}), all = p.buffer("all", {4, 6});
+    p.unit("u");
+    p.parameter("v", {4, 6}, {0}, v);
+    p.end({p.op("model.relu", {p.op("model.read", {}, {4, 6}, {}, "v")}, {4, 6})});
+    plan::EntryT &entry = p.step();
+    p.launch(0, "relu", {p.view(v)}, {p.view(relu)});
+    p.copy(0, p.view(relu, {2, 2, 3}, 0, hasColumns ? Shape{3, 6, 1} : Shape{6, 3, 1}), p.view(chunks));
+    p.collective(0, all_to_all, {axis}, plan::ReduceOp::none, {{p.view(chunks), p.view(own)}});
+    p.collective(0, all_gather, {0}, plan::ReduceOp::none, {{p.view(own), p.view(columns)}});
+    p.copy(0, p.view(columns, {4, 2, 3}, 0, {3, 12, 1}), p.view(all, {4, 2, 3}));
+    p.port(entry.outputs, "y", p.view(all));
+    return proofOf(p);
+  };
+  EXPECT_EQ(make(0, true), "");
+  expectText(make(0, false), "P9", "value 2");
+  expectText(make(1, true), "P8", "segment 0, exchanges value 2");
+}
+
 /// Ranks slice their chunks of five elements of a parameter, the first of which is at `start`, and gather them again.
 TEST(ChunkProof, SlicesOfAWindow) {
   for (const std::int64_t start : {0, 1, 5}) {

@@ -181,6 +181,15 @@ private:
       if (own.kind == plan::CollectiveKind::all_gather) {
         for (int member : members)
           result.insert(result.end(), sources[std::size_t(member)].begin(), sources[std::size_t(member)].end());
+      } else if (own.kind == plan::CollectiveKind::all_to_all) {
+        for (int member : members) {
+          const Numbers &from = sources[std::size_t(member)];
+          if (from.size() % members.size() != 0)
+            throw NotKnown("a collective of another count");
+          const std::size_t chunk = from.size() / members.size(), first = chunk * coordinateAlong(plan, rank, own.axes);
+          result.insert(result.end(), from.begin() + std::ptrdiff_t(first),
+                        from.begin() + std::ptrdiff_t(first + chunk));
+        }
       } else {
         result = sources[std::size_t(members[0])];
         for (std::size_t m = 1; m < members.size(); ++m)
