@@ -35,7 +35,7 @@ COLUMN = 'sharding.tensor={"w"="column"}'
 
 @test
 def shards_of_rows_become_shards_of_columns():
-    """Also of fewer columns than ranks, where the last shards are padded or empty."""
+    """Dims that the ranks do not divide are gathered."""
     for size, ranks in ((4, 2), (6, 3), (5, 2), (5, 3), (3, 4), (1, 2)):
         parity(model(2, size), [f"mesh.tensor={ranks}", COLUMN], 1, ([],), data="random:4")
 

@@ -63,14 +63,16 @@ def axes_of_shards_and_reductions():
 
 @test
 def collectives_over_the_expert_axis():
-    # Forward: rows and gates are gathered, rows are reduced. Backward: the opposite; the forward keeps no gathered rows.
+    # Forward: rows are gathered, ranks exchange the gates of their rows for those of their experts, and rows are reduced. Backward: the opposite;
+    # the forward keeps no gathered rows.
     plan = Plan(moe("layers=1"), EXPERT)
     found = collections.Counter((c["phase"], c["kind"]) for c in plan.collectives(axis="expert") if c["unit"] is None)
-    expect_equal(found[("forward", "all_gather")], 2, "gathers forward")
+    expect_equal(found[("forward", "all_gather")], 1, "gathers forward")
+    expect_equal((found[("forward", "all_to_all")], found[("backward", "all_to_all")]), (1, 1), "exchanges")
     expect_equal(found[("forward", "reduce_scatter")], 1, "reductions forward")
     expect_equal(found[("backward", "reduce_scatter")], 1, "reductions backward")
     expect_equal(found[("update", "all_reduce")], 1, "reductions of the norm")
-    # A gather is of rows or of gates, not of a row for each expert.
+    # A gather is of rows, not of a row for each expert.
     rows = 4 * 8 * 4
     largest = max(c["bytes_out"] for c in plan.collectives("all_gather", axis="expert") if c["unit"] is None)
     expect(largest <= rows, f"bytes of a gather, expected at most those of all rows ({rows}) but got {largest}")

@@ -41,6 +41,8 @@ from sluice import *
 # Those of GPT-2's plans for CUDA are newer: the gradient of a layer norm also sums dx over rows, in place of a launch that sums it.
 # Those of gpt2-tensor-uneven are newer: a sweep from the last instant to the first places its buffers, and the arena has 1,792 bytes fewer.
 # That of zoo-vision (describe) is newer: the predicted process has the packing of products whose operands repeat elements.
+# Those of zoo-moe, zoo-moe-tensor, zoo-moe-flat and zoo-moe-four are newer: ranks exchange shards of gates and of their gradients, in place of
+# gathers of which each rank keeps a slice.
 DIGESTS = ROOT / "test" / "pipeline" / "Inputs" / "pinned-plans.json"
 
 # Words of the texts that were renamed or added since the digests were written: pattern of the new word, old word.

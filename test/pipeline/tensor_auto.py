@@ -9,7 +9,8 @@ AUTO = ["sharding.tensor=auto"]
 def volume(plan, ranks=2):
     """Number of the step's collectives over the axis, and the bytes that a rank sends in rings."""
     found = [c for c in plan.collectives() if c["axis"] == "tensor"]
-    shares = {"all_gather": ranks - 1, "reduce_scatter": (ranks - 1) / ranks, "all_reduce": 2 * (ranks - 1) / ranks}
+    shares = {"all_gather": ranks - 1, "reduce_scatter": (ranks - 1) / ranks, "all_reduce": 2 * (ranks - 1) / ranks,
+              "all_to_all": (ranks - 1) / ranks}
     return len(found), sum(shares[c["kind"]] * c["bytes_in"] for c in found)
 
 

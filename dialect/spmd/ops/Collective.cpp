@@ -94,8 +94,9 @@ LogicalResult AllReduceStartOp::verify() {
 }
 
 RankedTensorType AllToAllStartOp::getSourceChunk(unsigned index) {
+  MeshOp mesh = meshOf(*this);
   return shardType(cast<RankedTensorType>(getOperands()[index].getType()), 0, getAxes(),
-                   groupSize(meshOf(*this), getAxes()));
+                   mesh ? groupSize(mesh, getAxes()) : 1);
 }
 
 LogicalResult AllToAllStartOp::verify() {

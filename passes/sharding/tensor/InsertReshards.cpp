@@ -49,8 +49,15 @@ private:
   bool isCheaperToGatherInputs(Value value) const;
   /// The shard of a replicated value, computed by a copy of its op; null where the op must compute all of it.
   Value computeShard(Value value, const AxisSharding &sharding);
-  /// The operand as shards along another dim; null where it is replicated, or its inputs are cheaper to gather. `text`
-  /// continues the name of the reader, for remarks.
+  /// True where the backward reads another reshard of the value than the forward.
+  bool isGatheredAgain(Value value, Operation *reader) const {
+    return of(value).isOfTokens() && model::phaseOf(reader) == Phase::backward;
+  }
+  /// True where another op requires the value replicated, or a view of its rows: it is gathered for this.
+  bool isReadReplicated(Value value, bool isAgain) const;
+  /// The operand as shards along another dim; null where it is replicated, its inputs are cheaper to gather, or a dim
+  /// is padded: of such an exchange the checker cannot follow each element. `text` continues the name of the reader,
+  /// for remarks.
   Value exchange(OpOperand &use, const AxisSharding &sharding, llvm::StringRef text);
   /// The shard of a replicated value, directly before its reader: a parameter may be released in between.
   Value slice(Operation *reader, Value value, const AxisSharding &sharding);
@@ -129,7 +136,7 @@ void Resharder::replicate(OpOperand &use, Operation *reader, StringRef text) {
   const AxisSharding sharding = of(value);
   if (!sharding.isSharded())
     return;
-  bool isAgain = sharding.isOfTokens() && model::phaseOf(reader) == Phase::backward;
+  bool isAgain = isGatheredAgain(value, reader);
   std::pair<Value, unsigned> key(value, isAgain ? 1U : 0U);
   Value known = gathered.lookup(key);
   if (!known) {
@@ -202,22 +209,40 @@ Value Resharder::computeShard(Value value, const AxisSharding &sharding) {
   return copy->getResult(0);
 }
 
+bool Resharder::isReadReplicated(Value value, bool isAgain) const {
+  return llvm::any_of(value.getUses(), [&](OpOperand &use) {
+    Operation *op = use.getOwner();
+    if (isGatheredAgain(value, op) != isAgain)
+      return false;
+    const AxisSharding required = operandSharding(use, axis.name);
+    const bool isView = isa<ViewOpInterface>(op) && op->getNumResults() == 1 && required.isOfTokens();
+    return required.isReplicated() || (isView && isReadReplicated(op->getResult(0), isAgain));
+  });
+}
+
 Value Resharder::exchange(OpOperand &use, const AxisSharding &sharding, StringRef text) {
   Value value = use.get();
   Operation *reader = use.getOwner();
-  const bool isBackward = model::phaseOf(reader) == Phase::backward;
-  if (!of(value).isSharded() || !sharding.isSharded() || of(value).dim == sharding.dim ||
-      gathered.contains({value, isBackward ? 1U : 0U}) || isCheaperToGatherInputs(value))
+  const auto isEven = [&](const AxisSharding &each) {
+    return !isPadded(cast<RankedTensorType>(value.getType()), each, axis.ranks);
+  };
+  if (!of(value).isSharded() || !sharding.isSharded() || of(value).dim == sharding.dim || !isEven(of(value)) ||
+      !isEven(sharding))
     return nullptr;
-  SmallVector<Value> &known = exchanged[{value, isBackward ? 1U : 0U}];
+  const bool isAgain = isGatheredAgain(value, reader);
+  const std::pair<Value, unsigned> key(value, isAgain ? 1U : 0U);
+  // What is gathered for another reader is sliced.
+  if (gathered.contains(key) || isCheaperToGatherInputs(value) || isReadReplicated(value, isAgain))
+    return nullptr;
+  SmallVector<Value> &known = exchanged[key];
   for (Value each : known)
     if (of(each).isSamePlacement(sharding))
       return each;
   OpBuilder builder(reader);
-  if (!isBackward)
+  if (!isAgain)
     builder.setInsertionPointAfterValue(value);
   auto reshard = createReshard(builder, value, of(value), sharding, axis.name);
-  copyTags(value.getDefiningOp() && !isBackward ? value.getDefiningOp() : reader, reshard);
+  copyTags(value.getDefiningOp() && !isAgain ? value.getDefiningOp() : reader, reshard);
   remarks.add(reader->getLoc(), ("all_to_all over '" + axis.name + "': " + ruleText(reader) + " " + text).str());
   known.push_back(reshard.getResults()[0]);
   return known.back();
