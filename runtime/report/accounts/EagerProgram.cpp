@@ -25,6 +25,9 @@ class ProgramReader {
 public:
   ProgramReader(const plan::PlanT &plan, std::string_view entry) : plan(plan), program(*plan.program) {
     result.isCuda = plan.target && plan.target->device == "cuda";
+    result.isSelective = std::ranges::any_of(plan.recipe, [](const std::string &setting) {
+      return setting.starts_with("recompute.policy") && setting.find("\"selective\"") != std::string::npos;
+    });
     result.storages.resize(program.values.size() + 1);
     result.storageOf.resize(program.values.size() + 1);
     std::iota(result.storageOf.begin(), result.storageOf.end(), 0u);

@@ -82,6 +82,8 @@ struct EagerProgram {
   std::uint64_t batchBytes = 0;
   /// Of a plan for GPUs: PyTorch's ops and optimizers differ.
   bool isCuda = false;
+  /// By the plan's recipe, blocks are recomputed except the results of some ops.
+  bool isSelective = false;
   /// Of the mesh axis `shard`.
   std::uint64_t shardRanks = 1;
 

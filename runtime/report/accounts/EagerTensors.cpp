@@ -24,6 +24,7 @@ public:
     for (std::uint32_t i = 0; i < count(); ++i)
       addHiddenTensors(i);
     addDropoutMasks();
+    addCached();
   }
   EagerTensors take() { return std::move(tensors); }
 
@@ -130,8 +131,9 @@ private:
              program.storage(op.operands[1]).elements < first.elements)
       add(program.storage(op.operands[1]).last, 2 * first.bytes); // Keys and values, repeated for all heads.
     else if (op.name == "swiglu")
-      add(first.last, first.bytes); // silu(gate), which the product saves.
-    else if (op.name == "matmul" && hasResidual(op))
+      // silu(gate), which the product saves, unless the op is computed again.
+      add(isReadInBackward(op) ? first.last : i, first.bytes);
+    else if (hasResidual(op))
       add(i, result); // The product, to which the residual is added.
     else if (op.name == "cross_entropy")
       add(first.last, wideBytes(first)); // Log-probabilities, which both ops of the loss save.
@@ -151,8 +153,45 @@ private:
   }
 
   bool hasResidual(const EagerOp &op) const {
-    const std::uint32_t last = op.operands.back();
-    return op.operands.size() > 2 && last != 0 && program.storage(last).parameter < 0;
+    const std::uint32_t last = op.operands.empty() ? 0 : op.operands.back();
+    return op.name == "matmul" && op.operands.size() > 2 && last != 0 && program.storage(last).parameter < 0;
+  }
+
+  bool isReadInBackward(const EagerOp &op) const {
+    return !op.results.empty() && op.results[0] != 0 && program.storage(op.results[0]).lastPhase == Phase::backward;
+  }
+
+  /// Selective checkpoints keep the results of all ops that are not computed again, also those that no op reads: until
+  /// the backward of the block begins.
+  void addCached() {
+    if (!program.isSelective)
+      return;
+    const auto outermost = [](std::string_view block) { return block.substr(0, block.find('/')); };
+    std::map<std::string_view, std::uint32_t> backward;
+    // Kinds of ops whose results the backward of their block reads.
+    std::set<std::pair<std::string_view, std::string_view>> kept;
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      const EagerOp &op = program.ops[i];
+      if (op.phase != Phase::backward || op.block.empty())
+        continue;
+      backward.try_emplace(outermost(op.block), i);
+      for (const std::uint32_t operand : op.operands)
+        if (operand != 0 && program.storage(operand).phase == Phase::forward)
+          if (const EagerOp &source = program.ops[program.storage(operand).begin];
+              outermost(source.block) == outermost(op.block))
+            kept.emplace(source.block, source.name);
+    }
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      const EagerOp &op = program.ops[i];
+      const auto next = backward.find(outermost(op.block));
+      if (op.phase != Phase::forward || next == backward.end() || !kept.contains({op.block, op.name}) ||
+          !op.readsFirst() || op.results.empty() || op.results[0] == 0)
+        continue;
+      // The sum with a residual is another tensor than the product.
+      const EagerStorage &result = program.storage(op.results[0]);
+      if (result.last < next->second || hasResidual(op))
+        tensors.activations.add(during(i), during(next->second), result.bytes);
+    }
   }
 
   /// From the forward op, or the recomputed one, to that of the backward.
