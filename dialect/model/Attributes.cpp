@@ -1,6 +1,7 @@
 //===- Attributes.cpp - verification of the model dialect's discardable attributes -----===//
 
 #include "dialect/model/Attributes.h"
+#include "dialect/model/SavedTensors.h"
 #include "dialect/rules/DiscardableAttributes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -58,9 +59,30 @@ const DiscardableAttribute ofOp[] = {
     {recomputeName, "a unit attribute", isOfClass<UnitAttr>},
     {shardingRuleName, "a string", isOfClass<StringAttr>},
     {costName, "a string", isOfClass<StringAttr>},
+    {savedName, "a list of pairs of integers of at least 0",
+     [](Attribute value) {
+       auto list = dyn_cast<DenseI64ArrayAttr>(value);
+       return list && list.size() % 2 == 0 && llvm::all_of(list.asArrayRef(), [](int64_t each) { return each >= 0; });
+     }},
 };
 
 } // namespace
+
+void addSaved(Operation *op, llvm::ArrayRef<std::int64_t> bytes) {
+  llvm::SmallVector<std::int64_t> all;
+  if (auto before = op->getAttrOfType<DenseI64ArrayAttr>(savedName))
+    llvm::append_range(all, before.asArrayRef());
+  llvm::append_range(all, bytes);
+  op->setAttr(savedName, DenseI64ArrayAttr::get(op->getContext(), all));
+}
+
+void setFusedAttributes(Operation *fused, llvm::ArrayRef<Operation *> replaced) {
+  fused->setDiscardableAttrs(llvm::to_vector(replaced.back()->getDiscardableAttrs()));
+  fused->removeAttr(savedName);
+  for (Operation *op : replaced)
+    if (auto saved = op->getAttrOfType<DenseI64ArrayAttr>(savedName))
+      addSaved(fused, saved.asArrayRef());
+}
 
 LogicalResult ModelDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   llvm::ArrayRef<DiscardableAttribute> list = ofOp;

@@ -6,6 +6,7 @@
 #include "passes/emit/EmitContext.h"
 
 #include "dialect/model/Attributes.h"
+#include "dialect/model/SavedTensors.h"
 #include "dialect/rules/Roles.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -108,6 +109,9 @@ private:
     for (NamedAttribute attribute : op.getDiscardableAttrs())
       if (!isa_and_present<model::ModelDialect>(attribute.getNameDialect()))
         add(attribute.getName(), attribute.getValue());
+    // It is no part of the computation: of the ops that a recompute region repeats, both have it.
+    if (Attribute saved = op.getAttr(model::savedName))
+      settings.append("saved", saved);
     return settings;
   }
 

@@ -1,5 +1,6 @@
 //===- CountLoss.cpp - model-count-loss -----------------------------------------------------===//
 
+#include "dialect/model/SavedTensors.h"
 #include "passes/model/Common.h"
 #include "passes/model/Passes.h"
 #include "passes/recipe/RecipeAttr.h"
@@ -48,6 +49,9 @@ struct CountLossPass : sluice::impl::CountLossBase<CountLossPass> {
     if (failed(parts))
       return failure();
     copyScope(recorder.created, counted);
+    for (Operation *op : recorder.created)
+      if (op->getName() == counted->getName())
+        model::copyAttribute(counted, model::savedName, op);
     terminator->setOperand(0, parts->first);
     addOutput(function, parts->second, nameOf(PortRole::counted));
     if (isOpTriviallyDead(counted))

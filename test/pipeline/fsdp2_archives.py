@@ -4,16 +4,11 @@ from sluice import *
 
 MEASURED = json.loads((REFERENCE / "fsdp2-archives.json").read_text())["models"]
 TOLERANCE = 0.03
-# Cases with another difference, between these bounds: the account has the ops of torch.nn.functional, and a loss in f32.
+# Cases with another difference, between these bounds.
 DIFFERENT = {
-    ("gpt2", False): (-0.30, -0.28),  # A GELU that is written with seven ops, of which six save a tensor.
-    ("gpt2", True): (-0.13, -0.11),
-    ("gpt2-dropout", False): (-0.22, -0.20),  # The same, and attention with dropout by the ops of the CPU.
-    ("gpt2-dropout", True): (-0.22, -0.20),
-    ("gpt-neox", False): (-0.05, -0.04),  # Rotary positions of a quarter of a head.
-    ("llama", True): (-0.04, -0.03),  # Repeated keys and values while a block is computed again.
-    ("mistral", True): (-0.04, -0.03),
-    ("bert", True): (0.22, 0.24),  # Its loss is computed in bf16.
+    ("gpt2", True): (-0.08, -0.05),  # Probably temporaries in the backward of a GELU that is written with seven ops.
+    ("gpt2-dropout", True): (-0.15, -0.12),  # The same, and those of attention with dropout by the ops of the CPU.
+    ("t5", False): (0.03, 0.04),  # Probably masks of attention that the module has in torch.export alone.
 }
 
 

@@ -1,6 +1,7 @@
 //===- Activation.cpp - activations -------------------------------------------------===//
 
 #include "dialect/model/Patterns.h"
+#include "dialect/model/SavedTensors.h"
 #include "dialect/model/ops/Helpers.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -91,7 +92,7 @@ struct FuseGate : OpRewritePattern<MultiplyOp> {
       if (!silu || !silu->hasOneUse() || !sharesScope(silu, product) || !typeAgrees(silu.getType(), up.getType()))
         continue;
       auto fused = SwigluOp::create(rewriter, rewriter.getFusedLoc({silu.getLoc(), product.getLoc()}), silu.getX(), up);
-      fused->setDiscardableAttrs(llvm::to_vector(product->getDiscardableAttrs()));
+      setFusedAttributes(fused, {silu, product});
       rewriter.replaceOp(product, fused);
       rewriter.eraseOp(silu);
       return success();

@@ -1,6 +1,7 @@
 //===- LinearLoss.cpp - the output projection and its loss, in chunks of rows -------===//
 
 #include "dialect/model/Patterns.h"
+#include "dialect/model/SavedTensors.h"
 #include "dialect/model/ops/Helpers.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -99,7 +100,7 @@ struct ChunkLoss : OpRewritePattern<CrossEntropyOp> {
                                               product.getLhs(), product.getRhs(), loss.getTargets(),
                                               rewriter.getI64IntegerAttr(rows), loss.getReductionAttr(),
                                               loss.getIgnoreIndexAttr(), loss.getLabelSmoothingAttr());
-    fused->setDiscardableAttrs(llvm::to_vector(loss->getDiscardableAttrs()));
+    setFusedAttributes(fused, {product, loss});
     rewriter.replaceOp(loss, fused);
     rewriter.eraseOp(product);
     ++fusions;

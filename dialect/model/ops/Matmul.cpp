@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/model/Patterns.h"
+#include "dialect/model/SavedTensors.h"
 #include "dialect/model/ops/ProductRules.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -190,7 +191,7 @@ struct FuseIntoProduct : OpRewritePattern<AddOp> {
       auto fused = MatmulOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), add.getLoc()}), product.getLhs(),
                                     product.getRhs(), bias, residual, product.getTransposeLhs(),
                                     product.getTransposeRhs(), product.getOutputAttr());
-      fused->setDiscardableAttrs(llvm::to_vector(add->getDiscardableAttrs()));
+      setFusedAttributes(fused, {product, add});
       rewriter.replaceOp(add, fused);
       rewriter.eraseOp(product);
       return success();

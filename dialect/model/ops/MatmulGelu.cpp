@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/model/Patterns.h"
+#include "dialect/model/SavedTensors.h"
 #include "dialect/model/ops/ProductRules.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -137,7 +138,7 @@ struct FuseGelu : OpRewritePattern<GeluOp> {
     auto fused =
         MatmulGeluOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), gelu.getLoc()}), product.getLhs(),
                              product.getRhs(), product.getBias(), product.getTransposeLhs(), product.getTransposeRhs());
-    fused->setDiscardableAttrs(llvm::to_vector(gelu->getDiscardableAttrs()));
+    setFusedAttributes(fused, {product, gelu});
     rewriter.replaceOp(gelu, fused.getY());
     rewriter.replaceOp(product, fused.getPre());
     return success();
@@ -158,7 +159,7 @@ struct FuseGeluGrad : OpRewritePattern<GeluGradOp> {
     auto fused =
         MatmulGeluGradOp::create(rewriter, rewriter.getFusedLoc({product.getLoc(), grad.getLoc()}), product.getLhs(),
                                  product.getRhs(), grad.getX(), product.getTransposeLhs(), product.getTransposeRhs());
-    fused->setDiscardableAttrs(llvm::to_vector(grad->getDiscardableAttrs()));
+    setFusedAttributes(fused, {product, grad});
     rewriter.replaceOp(grad, fused.getDpre());
     rewriter.eraseOp(product);
     return success();

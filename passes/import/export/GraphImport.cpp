@@ -2,7 +2,7 @@
 
 #include "passes/import/export/GraphImport.h"
 
-#include "passes/import/export/Modules.h"
+#include "passes/import/export/SavedTensors.h"
 #include "runtime/base/Text.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -56,6 +56,7 @@ Location GraphImport::locationOf(const Node &node) {
   Location place = builder.getUnknownLoc();
   if (node.origin.line > 0)
     place = FileLineColLoc::get(builder.getStringAttr(node.origin.file), static_cast<unsigned>(node.origin.line), 0);
+  place = withNode(place, node);
   const std::string path = Modules::pathOf(node);
   return path.empty() ? place : Location(NameLoc::get(builder.getStringAttr(path), place));
 }

@@ -7,6 +7,7 @@
 #include "passes/import/export/EntryImport.h"
 #include "passes/import/export/Initialize.h"
 #include "passes/import/export/Modules.h"
+#include "passes/import/export/SavedTensors.h"
 
 #include "dialect/model/Attributes.h"
 #include "runtime/base/Text.h"
@@ -79,8 +80,12 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   const Modules modules(program.graph, options.blocks);
   for (const std::string &glob : modules.unmatched)
     report.warnings.push_back(concat("--blocks ", printable(glob), " matches no module"));
-  for (func::FuncOp entry : llvm::to_vector(module.getOps<func::FuncOp>()))
+  for (func::FuncOp entry : llvm::to_vector(module.getOps<func::FuncOp>())) {
     enclose(entry, modules, additions.checkpoints);
+    if (model::entryOf(entry) == EntryKind::train)
+      addSavedTensors(entry, program, modules);
+  }
+  module->walk([](Operation *op) { op->setLoc(withoutNode(op->getLoc())); });
   if (failed(verify(module)))
     return internalError("imported model that does not verify");
   training.warn(report);

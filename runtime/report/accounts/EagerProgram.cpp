@@ -160,6 +160,11 @@ private:
     storage.isGradient = true;
     parameter.gradient = storage.begin;
     parameter.reduce = baseType(typeOf(op.operands[0]).dtype);
+    // Of a tied parameter it is a sum, whose terms have the compute type in PyTorch.
+    if (const EagerOp &sum = result.ops[storage.begin]; sum.name == "add" && sum.phase == Phase::backward)
+      for (const std::uint32_t term : sum.operands)
+        if (EagerStorage &own = result.storages[result.storageOf[term]]; term != 0 && own.elements == storage.elements)
+          own.bytes = own.elements * dtypeBytes(parameter.compute);
     if (const auto unit = unitOf.find(std::uint32_t(found->second)); unit != unitOf.end())
       extend(result.units[unit->second], storage.begin);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace sluice {
@@ -20,6 +21,8 @@ public:
         tensors{BytesOverTime(before(count())), BytesOverTime(before(count()))} {
     if (program.isCuda)
       findAttentionWeights();
+    findLoss();
+    findRepeated();
     addValues();
     for (std::uint32_t i = 0; i < count(); ++i)
       addHiddenTensors(i);
@@ -30,6 +33,59 @@ public:
 
 private:
   std::uint32_t count() const { return std::uint32_t(program.ops.size()); }
+
+  bool isNarrow() const {
+    return std::ranges::any_of(program.parameters, [](const EagerParameter &own) {
+      return own.compute == DType::bf16 || own.compute == DType::f16;
+    });
+  }
+
+  /// Of an imported op: bytes of the tensors that PyTorch saves there and that are no values of the program; nullopt if
+  /// the import does not state them.
+  std::optional<std::vector<std::uint64_t>> savedBytes(const EagerOp &op) const {
+    const auto saved = std::ranges::find(op.kind->attributes, "saved", [](const auto &one) { return one->name; });
+    if (saved == op.kind->attributes.end())
+      return std::nullopt;
+    std::vector<std::uint64_t> bytes;
+    // Pairs: with f32 compute, with 16-bit compute.
+    for (std::size_t i = isNarrow() ? 1 : 0; i < (*saved)->list.size(); i += 2)
+      bytes.push_back(std::uint64_t(std::max<std::int64_t>((*saved)->list[i], 0)));
+    return bytes;
+  }
+
+  /// The loss of a module, in the type of its logits: PyTorch converts them to f32 only if the module does.
+  void findLoss() {
+    for (const EagerOp &op : program.ops)
+      if (op.name == "cross_entropy" && op.readsFirst())
+        if (const auto saved = savedBytes(op); saved && !saved->empty()) {
+          const EagerStorage &logits = program.storage(op.operands[0]);
+          if (saved->back() >= wideBytes(logits))
+            continue;
+          isLossNarrow = true;
+          // The import computes the loss in f32.
+          if (program.ops[logits.begin].name == "cast")
+            casts.insert(&logits);
+        }
+  }
+  std::uint64_t lossBytes(const EagerStorage &storage) const {
+    return isLossNarrow ? 2 * storage.elements : wideBytes(storage);
+  }
+
+  /// Keys and values that are repeated for the heads that share them: PyTorch saves the repeated ones alone.
+  void findRepeated() {
+    for (std::uint32_t i = 0; i < count(); ++i) {
+      const EagerOp &op = program.ops[i];
+      if (op.name == "attention" && repeatsKeys(op))
+        for (const std::uint32_t operand : {op.operands[1], op.operands[2]})
+          if (&program.storage(operand) != &program.storage(op.operands[0]))
+            repeated.emplace(&program.storage(operand), i);
+    }
+  }
+  bool repeatsKeys(const EagerOp &op) const {
+    return op.operands.size() > 2 && op.operands[0] != 0 && op.operands[1] != 0 && op.operands[2] != 0 &&
+           program.storage(op.operands[1]).elements < program.storage(op.operands[0]).elements &&
+           (!program.isCuda || savedBytes(op));
+  }
 
   /// The tensors that the loss reads.
   std::set<const EagerStorage *> modelResults() const {
@@ -91,15 +147,20 @@ private:
       if (!storage.bytes || storage.isGradient || storage.phase > Phase::backward ||
           attentionWeights.contains(&storage))
         continue;
-      const bool isResult = results.contains(&storage), isWide = storage.bytes == wideBytes(storage);
+      if (casts.contains(&storage))
+        continue;
+      const bool isResult = results.contains(&storage), isWide = storage.bytes == lossBytes(storage);
       // A loop holds the results until the end of the step, a model that computes the loss until it returns.
       const std::size_t held = hasLossInModel ? after(forwardEnd()) : after(count() - 1);
-      if (!isResult)
+      const auto repeat = repeated.find(&storage);
+      if (repeat != repeated.end())
+        tensors.activations.add(during(storage.begin), during(repeat->second), storage.bytes);
+      else if (!isResult)
         tensors.activations.add(during(storage.begin), during(storage.last), storage.bytes);
       else if (!isWide)
         tensors.activations.add(during(storage.begin), hasLossInModel ? held : during(storage.begin), storage.bytes);
       if (isResult)
-        tensors.outputs.add(during(storage.begin), held, wideBytes(storage));
+        tensors.outputs.add(during(storage.begin), held, lossBytes(storage));
     }
   }
 
@@ -125,10 +186,20 @@ private:
       add(program.storage(op.results[1]).last, 3 * op.scores * dtypeBytesOf(first));
     if (op.name == "attention_grad" && hasDropoutByOps(op))
       add(i, 2 * op.scores * dtypeBytesOf(first)); // The cotangents of that product and of the weights.
-    if (op.name == "rms_norm" && !program.isCuda && op.results.size() > 1 && op.results[1] != 0)
+    const std::optional<std::vector<std::uint64_t>> saved = savedBytes(op);
+    if (saved && !op.name.ends_with("cross_entropy")) {
+      std::uint32_t last = i;
+      for (const std::uint32_t value : op.results)
+        last = value == 0 ? last : std::max(last, program.storage(value).last);
+      // The copy of a product's operand: the gradient of the weight reads it.
+      if (op.name.starts_with("matmul"))
+        last = std::max(last, first.last);
+      for (const std::uint64_t bytes : *saved)
+        add(last, bytes);
+    }
+    if (op.name == "rms_norm" && !saved && !program.isCuda && op.results.size() > 1 && op.results[1] != 0)
       add(program.storage(op.results[1]).last, first.bytes); // x / rms(x): one op only on CUDA.
-    else if (op.name == "attention" && !program.isCuda && op.operands.size() > 2 && op.operands[1] != 0 &&
-             program.storage(op.operands[1]).elements < first.elements)
+    else if (op.name == "attention" && !saved && repeatsKeys(op))
       add(program.storage(op.operands[1]).last, 2 * first.bytes); // Keys and values, repeated for all heads.
     else if (op.name == "swiglu")
       // silu(gate), which the product saves, unless the op is computed again.
@@ -136,10 +207,12 @@ private:
     else if (hasResidual(op))
       add(i, result); // The product, to which the residual is added.
     else if (op.name == "cross_entropy")
-      add(first.last, wideBytes(first)); // Log-probabilities, which both ops of the loss save.
-    else if (op.name == "cross_entropy_grad" && op.operands.size() > 1 && op.operands[1] != 0)
+      add(first.last, lossBytes(first)); // Log-probabilities, which both ops of the loss save.
+    else if (op.name == "cross_entropy_grad" && op.operands.size() > 1 && op.operands[1] != 0) {
       // The gradients of the log-probabilities and of the logits.
-      add(i, 2 * wideBytes(program.storage(op.operands[1])) - result);
+      const std::uint64_t both = 2 * lossBytes(program.storage(op.operands[1]));
+      add(i, both - std::min(result, both));
+    }
   }
 
   /// PyTorch has attention with dropout as one op only on CUDA.
@@ -216,6 +289,11 @@ private:
   const bool hasLossInModel;
   EagerTensors tensors;
   std::set<const EagerStorage *> attentionWeights;
+  /// Logits in f32 that a narrow loss does not have.
+  std::set<const EagerStorage *> casts;
+  /// With the attention that repeats them.
+  std::map<const EagerStorage *, std::uint32_t> repeated;
+  bool isLossNarrow = false;
 };
 
 } // namespace

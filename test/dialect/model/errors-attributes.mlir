@@ -15,3 +15,11 @@ func.func @f(%x: tensor<2xf32>) {
 func.func @f() attributes {model.entry = #model.entry<test>} {
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2xf32>) {
+  // expected-error @+1 {{'model.saved', expected a list of pairs of integers of at least 0}}
+  %0 = model.exp %x {model.saved = array<i64: 8, 4, 8>} : (tensor<2xf32>) -> tensor<2xf32>
+  return
+}

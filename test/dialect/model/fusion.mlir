@@ -14,6 +14,15 @@ func.func @bias_and_residual(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: ten
   return %2 : tensor<2x3x5xf32>
 }
 
+// The tensors that PyTorch saves are those of both ops.
+// CHECK-LABEL: func.func @saved_tensors
+// CHECK-NEXT: model.matmul {{.*}} residual({{.*}}) {model.saved = array<i64: 8, 4, 16, 8>}
+func.func @saved_tensors(%x: tensor<3x4xf32>, %w: tensor<4x5xf32>, %r: tensor<3x5xf32>) -> tensor<3x5xf32> attributes {model.entry = #model.entry<forward>} {
+  %0 = model.matmul %x, %w {model.saved = array<i64: 8, 4>} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  %1 = model.add %r, %0 {model.saved = array<i64: 16, 8>} : (tensor<3x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %1 : tensor<3x5xf32>
+}
+
 // A transposed product keeps its attributes; the bias may be the first operand.
 // CHECK-LABEL: func.func @transposed
 // CHECK-NEXT: model.matmul %{{.*}}, %{{.*}} bias(%{{.*}}) {transpose_rhs}
