@@ -37,13 +37,14 @@ static Status checkOutput(const std::string &output) {
 }
 
 static Status importZooModel(const std::string &name, const std::vector<std::string> &settings,
-                             const std::string &output) {
+                             const std::vector<std::string> &shapes, const std::string &output) {
   if (name.empty())
     return Status(StatusCode::usage, "missing name of the zoo model")
         .withNote("sluice-import zoo --list prints every model");
   SLUICE_RETURN_IF_ERROR(checkOutput(output));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<RowShape> read, readShapes("--shapes", shapes));
   mlir::MLIRContext context;
-  SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importZoo(&context, name, settings));
+  SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importZoo(&context, name, settings, read));
   return writeOutput(output, printModule(module.get()));
 }
 
@@ -126,11 +127,26 @@ int main(int argc, char **argv) {
   double dropout = 0;
   bool list = false, verbose = false;
 
-  const CLI::Range extent(std::int64_t(1), std::int64_t(1) << 30);
+  std::vector<std::string> shapes;
+  std::string evalShape;
+  const auto addShapes = [&shapes](CLI::App *command) {
+    return command
+        ->add_option("--shapes", shapes,
+                     "rows and tokens of several train entry points over the same parameters, such as 8x512,4x1024")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  };
+
+  const CLI::Range extent(std::int64_t(1), mostExtent);
   CLI::App *hf = app.add_subcommand("hf", "a model family by its Hugging Face config.json: " + familyNames());
   hf->add_option("config", config, "config.json")->required();
-  hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->required()->check(extent);
-  hf->add_option("--sequence", options.sequence, "tokens of a row")->required()->check(extent);
+  const CLI::Option *shapesOption = addShapes(hf);
+  CLI::Option *batchOption =
+      hf->add_option("--batch", options.batch, "rows of one rank's micro-batch")->check(extent)->excludes("--shapes");
+  CLI::Option *sequenceOption =
+      hf->add_option("--sequence", options.sequence, "tokens of a row")->check(extent)->excludes("--shapes");
+  hf->add_option("--eval-shape", evalShape,
+                 "rows and tokens of the entry point of evaluation (default: as in training)");
   const CLI::Option *dropoutOption = hf->add_option("--dropout", dropout, "replaces all dropouts of the config");
   hf->add_flag("--allow-longer", options.allowLonger,
                "accepts a sequence longer than max_position_embeddings, if positions are rotary");
@@ -139,6 +155,9 @@ int main(int argc, char **argv) {
                "rows of several documents: 'train_step' has the input 'documents', and a token sees its own document");
   hf->add_flag("--train-only", options.trainOnly,
                "leaves out the entry point that gives logits, which --generate needs");
+  hf->add_flag("--generation", options.oneRowLogits,
+               "entry points that give logits have one row, of several lengths: sluice-train --generate computes less")
+      ->excludes("--train-only");
   hf->add_option("-o,--output", output, "the file to write, - for standard output")->required();
 
   std::string archive, weights;
@@ -156,6 +175,7 @@ int main(int argc, char **argv) {
   exportCommand->add_option("--loss", exportOptions.loss, "the output that is the loss");
   exportCommand->add_option("--batch", exportOptions.batch, "rows of one rank's micro-batch, where they are dynamic")
       ->check(extent);
+  addShapes(exportCommand)->excludes("--batch");
   exportCommand->add_option("--set", symbols, "SYMBOL=SIZE of another dynamic size");
   exportCommand->add_option("--inputs", inputs, "NAME=tokens:VOCABULARY: the input is a row of tokens")->delimiter(',');
   exportCommand
@@ -190,13 +210,14 @@ int main(int argc, char **argv) {
   CLI::App *zoo = app.add_subcommand("zoo", "a small model of the reference tests");
   zoo->add_option("name", zooName, "name of the model");
   zoo->add_option("--set", settings, "key=value");
+  addShapes(zoo);
   zoo->add_flag("--list", list, "print names, keys and defaults");
   zoo->add_option("-o,--output", output, "the file to write");
 
   if (const std::optional<int> done = parseCommandLine(app, argc, argv))
     return *done;
   if (zoo->parsed())
-    return report(list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, output));
+    return report(list ? writeOutput("-", listZoo()) : importZooModel(zooName, settings, shapes, output));
   if (textCommand->parsed()) {
     if (list)
       return report(writeOutput("-", stablehlo::supportedOps()));
@@ -215,9 +236,18 @@ int main(int argc, char **argv) {
       return report(Status(StatusCode::usage, "--json prints on standard output, expected a file for --output"));
     if (const Status status = readDropout(*exportDropoutOption, exportDropout, exportOptions.dropout); !status.isOk())
       return report(status);
+    Result<std::vector<RowShape>> read = readShapes("--shapes", shapes);
+    if (!read.isOk())
+      return report(read.status());
+    exportOptions.shapes = std::move(*read);
     return report(importExport(archive, exportOptions, inputs, symbols, weights, showReport, showJson, output));
   }
   if (const Status status = readDropout(*dropoutOption, dropout, options.dropout); !status.isOk())
+    return report(status);
+  for (const CLI::Option *option : {batchOption, sequenceOption})
+    if (option->empty() && shapesOption->empty())
+      return report(Status(StatusCode::usage, option->get_name() + " is required, or --shapes"));
+  if (const Status status = setShapes(options, shapes, evalShape); !status.isOk())
     return report(status);
   return report(importModel(config, options, verbose, output));
 }

@@ -33,6 +33,9 @@ const DiscardableAttribute ofModule[] = {
 
 const DiscardableAttribute ofFunction[] = {
     {entryName, "a kind such as #model.entry<train>", isOfClass<EntryKindAttr>},
+    // Where they are not those of the module.
+    {batchName, "an integer of at least 1", isIntegerFrom<1>},
+    {sequenceName, "an integer of at least 1", isIntegerFrom<1>},
 };
 
 const DiscardableAttribute ofArgument[] = {

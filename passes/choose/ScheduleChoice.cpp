@@ -37,7 +37,7 @@ void setEntry(RecipeTable &table, const std::string &name, RecipeValue value) {
 /// Units of gathers in the order of the forward that may stay gathered.
 std::vector<std::string> keepableUnits(const plan::PlanT &plan, const Recipe &recipe) {
   std::vector<std::string> units;
-  if (recipe.gradient.microbatches == 1)
+  if (!recipe.gradient.hasMicrobatches())
     return units;
   forEachCollective(plan, [&](const plan::InstructionT &instruction, const plan::CollectiveT &collective) {
     const std::string &unit = plan.units[static_cast<std::size_t>(instruction.unit)]->name;

@@ -59,7 +59,21 @@ Result<ImportedModule> importConfig(mlir::MLIRContext &context, const std::strin
   options.read("allow_longer", hf.allowLonger);
   options.read("train_only", hf.trainOnly);
   options.read("packed", hf.packed);
+  options.read("generation", hf.oneRowLogits);
+  std::vector<std::string> shapes;
+  std::string evaluation;
+  options.read("shapes", shapes);
+  options.read("eval_shape", evaluation);
   SLUICE_RETURN_IF_ERROR(options.finish());
+  for (const auto &[name, value] : {std::pair("batch", &batch), std::pair("sequence", &sequence)})
+    if (*value && !shapes.empty())
+      return Status(StatusCode::usage,
+                    concat("import options: '", name, "' cannot be combined with 'shapes', which state it"));
+  SLUICE_RETURN_IF_ERROR(setShapes(hf, shapes, evaluation));
+  if (!shapes.empty()) {
+    batch = hf.batch;
+    sequence = hf.sequence;
+  }
   for (const auto &[name, value] : {std::pair("batch", batch), std::pair("sequence", sequence)}) {
     if (!value)
       return Status(StatusCode::usage, concat("import options: '", name, "' is missing"))
@@ -80,6 +94,8 @@ Result<ImportedModule> importArchiveFile(mlir::MLIRContext &context, const std::
   std::map<std::string, std::string> inputs;
   options.read("loss", exported.loss);
   options.read("batch", exported.batch, 1);
+  std::vector<std::string> shapes;
+  options.read("shapes", shapes);
   options.read("set", symbols, 1);
   options.read("inputs", inputs);
   options.read("add_output", exported.outputs);
@@ -90,6 +106,9 @@ Result<ImportedModule> importArchiveFile(mlir::MLIRContext &context, const std::
   options.read("initialize", exported.initialize);
   SLUICE_RETURN_IF_ERROR(options.finish());
   SLUICE_RETURN_IF_ERROR(checkExtent("batch", exported.batch));
+  SLUICE_ASSIGN_OR_RETURN(exported.shapes, readShapes("--shapes", shapes));
+  if (exported.batch && !shapes.empty())
+    return Status(StatusCode::usage, "import options: 'batch' cannot be combined with 'shapes', which state it");
   SLUICE_RETURN_IF_ERROR(checkDropout(exported.dropout));
   std::vector<std::string> inputTexts, symbolTexts;
   for (const auto &[name, kind] : inputs)
@@ -115,13 +134,16 @@ Result<ImportedModule> importStableHlo(mlir::MLIRContext &context, const std::st
 
 Result<ImportedModule> importZooModel(mlir::MLIRContext &context, const std::string &name, JsonOptions &options) {
   std::vector<std::string> settings;
+  std::vector<std::string> shapes;
+  options.read("shapes", shapes);
   const Json set = options.take("set");
   SLUICE_RETURN_IF_ERROR(options.finish());
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<RowShape> read, readShapes("--shapes", shapes));
   for (auto each = set.begin(); set.is_object() && each != set.end(); ++each) {
     const auto *text = each->get_ptr<const Json::string_t *>();
     settings.push_back(each.key() + "=" + (text ? *text : dumpJson(*each)));
   }
-  SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importZoo(&context, name, settings));
+  SLUICE_ASSIGN_OR_RETURN(mlir::OwningOpRef<mlir::ModuleOp> module, importZoo(&context, name, settings, read));
   return ImportedModule{std::move(module), {}, {}};
 }
 

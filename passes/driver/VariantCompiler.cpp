@@ -19,8 +19,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t mostExtent = std::int64_t(1) << 30;
-
 Result<std::int64_t> readExtent(const VariantSetting &setting) {
   std::int64_t value = 0;
   const char *end = setting.value.data() + setting.value.size();

@@ -51,7 +51,7 @@ void emitHead(EmitContext &context, const Recipe &recipe) {
   plan.config = textOf(context.module, model::configName);
   plan.batch = integerOf(context.module, model::batchName);
   plan.sequence = integerOf(context.module, model::sequenceName);
-  plan.microbatches = recipe.gradient.microbatches;
+  plan.microbatches = recipe.gradient.microbatches.at("train_step");
   plan.target = std::make_unique<plan::TargetT>();
   plan.target->device = stringifyEnum(recipe.target.device);
   plan.target->threads = recipe.target.threads;

@@ -10,6 +10,8 @@
 #include "passes/import/HuggingFace.h"
 #include "passes/import/Rope.h"
 
+#include <map>
+
 namespace sluice {
 
 /// Modules by their names in the checkpoint, those of a block without its name. "": the family has no such module.
@@ -79,9 +81,11 @@ struct DecoderConfig {
   bool tied = false;
 };
 
-/// The entry points `train_step` (tokens, targets to loss) and `logits` (tokens to logits). `configText` is kept in
-/// `model.config`.
-Result<mlir::OwningOpRef<mlir::ModuleOp>> buildDecoder(mlir::MLIRContext *context, const DecoderConfig &config,
+/// By the length of a row, on which rotary positions may depend.
+using DecoderConfigs = std::map<std::int64_t, DecoderConfig>;
+
+/// The entry points of GraphBuilder.h; `configs` has the length of each. `configText` is kept in `model.config`.
+Result<mlir::OwningOpRef<mlir::ModuleOp>> buildDecoder(mlir::MLIRContext *context, const DecoderConfigs &configs,
                                                        const ImportOptions &options, llvm::StringRef name,
                                                        llvm::StringRef configText);
 

@@ -13,11 +13,15 @@ namespace {
 
 class DecoderBuilder : public GraphBuilder {
 public:
-  DecoderBuilder(MLIRContext *context, const DecoderConfig &config, const ImportOptions &options, llvm::StringRef name)
-      : GraphBuilder(context, options, name, config.vocabulary), config(config) {}
+  DecoderBuilder(MLIRContext *context, const DecoderConfigs &configs, const ImportOptions &options,
+                 llvm::StringRef name)
+      : GraphBuilder(context, options, name, configs.at(options.sequence).vocabulary), configs(configs),
+        config(configs.at(options.sequence)) {}
 
 private:
-  const DecoderConfig &config;
+  const DecoderConfigs &configs;
+  /// That of the entry point that is being built.
+  DecoderConfig config;
   const DecoderNames &names = config.names;
   /// Of the entry point that is being built; null: rows are not packed.
   Value documents;
@@ -27,6 +31,8 @@ private:
     return config.embeddingDropout != 0 || config.attentionDropout != 0 || config.attentionOutputDropout != 0 ||
            config.mlpOutputDropout != 0;
   }
+
+  void selectSequence() override { config = configs.at(sequence); }
 
   std::string blockName(std::int64_t index) const { return (names.layers + "." + std::to_string(index)).str(); }
 
@@ -356,8 +362,8 @@ private:
 
 } // namespace
 
-Result<OwningOpRef<ModuleOp>> sluice::buildDecoder(MLIRContext *context, const DecoderConfig &config,
+Result<OwningOpRef<ModuleOp>> sluice::buildDecoder(MLIRContext *context, const DecoderConfigs &configs,
                                                    const ImportOptions &options, llvm::StringRef name,
                                                    llvm::StringRef configText) {
-  return DecoderBuilder(context, config, options, name).build(configText);
+  return DecoderBuilder(context, configs, options, name).build(configText);
 }

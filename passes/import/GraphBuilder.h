@@ -1,8 +1,8 @@
 //===- GraphBuilder.h - builds the models of a family ------------------------------------===//
 //
 // The entry points `train_step` (tokens, targets and, for packed rows, documents to loss) and `logits` (tokens to
-// logits, without dropout, of rows of one document). A family defines the parameters and `forward`, from tokens to
-// logits.
+// logits, without dropout, of rows of one document), each in one or more shapes, and `eval_step` in a shape that
+// differs. A family defines the parameters and `forward`, from tokens to logits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_PASSES_IMPORT_GRAPHBUILDER_H
@@ -13,6 +13,14 @@
 
 namespace sluice {
 
+struct ModelEntry {
+  std::string name;
+  EntryKind kind = EntryKind::train;
+  RowShape shape;
+};
+/// Of the options, in the order of the module.
+std::vector<ModelEntry> entriesOf(const ImportOptions &options);
+
 class GraphBuilder : public ModelBuilder {
 public:
   GraphBuilder(mlir::MLIRContext *context, const ImportOptions &options, llvm::StringRef name, std::int64_t vocabulary);
@@ -22,6 +30,8 @@ public:
   Result<mlir::OwningOpRef<mlir::ModuleOp>> build(llvm::StringRef configText);
 
 protected:
+  /// `sequence` is that of the entry point that is built next.
+  virtual void selectSequence() = 0;
   virtual void declareParameters() = 0;
   /// [batch, sequence] tokens to [batch, sequence, vocabulary] logits. `documents` [batch, sequence]: the index of the
   /// first token of each token's document; null: a row is one document.
@@ -37,7 +47,10 @@ protected:
                              mlir::Value documents, double dropoutRate, double cap);
 
 private:
-  bool trainOnly, packed;
+  /// Begins an entry point and returns its inputs.
+  llvm::SmallVector<mlir::Value> begin(const ModelEntry &entry);
+
+  const ImportOptions &options;
 };
 
 } // namespace sluice

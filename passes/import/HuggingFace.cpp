@@ -2,6 +2,7 @@
 
 #include "passes/import/HuggingFace.h"
 #include "passes/import/Families.h"
+#include "passes/import/GraphBuilder.h"
 
 #include "dialect/model/Model.h"
 #include "runtime/base/File.h"
@@ -19,6 +20,21 @@ namespace json = llvm::json;
 
 std::string sluice::familyNames() {
   return llvm::join(llvm::map_range(families(), [](const Family &family) { return family.type.str(); }), ", ");
+}
+
+Status sluice::setShapes(ImportOptions &options, const std::vector<std::string> &shapes,
+                         const std::string &evaluation) {
+  if (!shapes.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(options.moreShapes, readShapes("--shapes", shapes));
+    options.batch = options.moreShapes.front().batch;
+    options.sequence = options.moreShapes.front().sequence;
+    options.moreShapes.erase(options.moreShapes.begin());
+  }
+  if (!evaluation.empty()) {
+    SLUICE_ASSIGN_OR_RETURN(const std::vector<RowShape> shape, readShapes("--eval-shape", {evaluation}));
+    options.evaluation = shape.front();
+  }
+  return Status::ok();
 }
 
 Result<ImportedModel> sluice::importHuggingFace(mlir::MLIRContext *context, const std::string &file,
@@ -53,12 +69,19 @@ Result<ImportedModel> sluice::importHuggingFaceText(mlir::MLIRContext *context, 
   std::optional<llvm::StringRef> given = object->getString("_name_or_path");
   llvm::StringRef name = given && !given->empty() ? llvm::sys::path::filename(*given) : *type;
   context->loadDialect<mlir::func::FuncDialect, model::ModelDialect>();
-  ConfigFields fields(*object, file, family->article.str());
-  FamilyReader reader(fields, options);
-  family->read(reader);
-  SLUICE_RETURN_IF_ERROR(reader.finish());
   ImportedModel model;
-  SLUICE_ASSIGN_OR_RETURN(model.module, buildDecoder(context, reader.config, options, name, text));
-  model.fieldsWithoutEffect = fields.withoutEffect();
+  DecoderConfigs configs;
+  for (const ModelEntry &entry : entriesOf(options)) {
+    ImportOptions ofEntry = options;
+    ofEntry.batch = entry.shape.batch;
+    ofEntry.sequence = entry.shape.sequence;
+    ConfigFields fields(*object, file, family->article.str());
+    FamilyReader reader(fields, ofEntry);
+    family->read(reader);
+    SLUICE_RETURN_IF_ERROR(reader.finish());
+    model.fieldsWithoutEffect = fields.withoutEffect();
+    configs.insert({entry.shape.sequence, std::move(reader.config)});
+  }
+  SLUICE_ASSIGN_OR_RETURN(model.module, buildDecoder(context, configs, options, name, text));
   return model;
 }

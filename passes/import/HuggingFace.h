@@ -7,6 +7,7 @@
 #ifndef SLUICE_PASSES_IMPORT_HUGGINGFACE_H
 #define SLUICE_PASSES_IMPORT_HUGGINGFACE_H
 
+#include "passes/import/Shapes.h"
 #include "runtime/base/Status.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -21,10 +22,16 @@ namespace sluice {
 
 /// Settings of the user that are not in the config.
 struct ImportOptions {
-  /// Rows of one rank's micro-batch.
+  /// Of `train_step`: rows of one rank's micro-batch, and tokens of a row.
   std::int64_t batch = 1;
-  /// Tokens a row.
   std::int64_t sequence = 1;
+  /// Of further train entry points, each different.
+  std::vector<RowShape> moreShapes = {};
+  /// Of `eval_step`, if it is not that of `train_step`.
+  std::optional<RowShape> evaluation;
+  /// Entry points that give logits have one row, for generation: `logits` has `sequence` tokens, and further ones a
+  /// half of it, a quarter, and so on.
+  bool oneRowLogits = false;
   /// Replaces all dropout rates of the config.
   std::optional<double> dropout;
   /// Accepts a sequence longer than the positions of the config, unless they are learned.
@@ -34,6 +41,10 @@ struct ImportOptions {
   /// `train_step` has the input `documents`: rows have several documents, and a token sees its own.
   bool packed = false;
 };
+
+/// Sets the shapes of train entry points, in place of batch and sequence, and that of the evaluation, from texts
+/// (readShapes()). Empty ones change nothing.
+Status setShapes(ImportOptions &options, const std::vector<std::string> &shapes, const std::string &evaluation);
 
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -30,6 +30,8 @@ llvm::SmallVector<Value> ModelBuilder::beginEntry(Location location, llvm::Strin
   function = func::FuncOp::create(static_cast<OpBuilder &>(builder), location, entry,
                                   builder.getFunctionType(types, {result}));
   function->setAttr(model::entryName, builder.getAttr<model::EntryKindAttr>(kind));
+  if (const auto ofModule = module.get()->getAttrOfType<IntegerAttr>(model::batchName); ofModule.getInt() != rows)
+    function->setAttr(model::batchName, builder.getI64IntegerAttr(rows));
   for (auto [index, input] : llvm::enumerate(inputs)) {
     function.setArgAttr(index, model::inputName, builder.getStringAttr(input.name));
     if (input.limit)
@@ -38,6 +40,7 @@ llvm::SmallVector<Value> ModelBuilder::beginEntry(Location location, llvm::Strin
   function.setResultAttr(0, model::outputName, builder.getStringAttr(output));
   builder.setInsertionPointToStart(function.addEntryBlock());
   seed = step = row = Value();
+  nextKey = 0;
   return llvm::SmallVector<Value>(function.getArguments());
 }
 

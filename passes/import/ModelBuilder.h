@@ -42,6 +42,8 @@ public:
   mlir::Location locationOf(const llvm::Twine &path) { return mlir::NameLoc::get(builder.getStringAttr(path)); }
   /// Rows of one rank's micro-batch.
   std::int64_t batch() const { return rows; }
+  /// Those of the entry points that are begun next, if they are not those of the module.
+  void setBatch(std::int64_t batch) { rows = batch; }
   static llvm::ArrayRef<std::int64_t> shapeOf(mlir::Value value) {
     return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
   }
@@ -104,6 +106,8 @@ public:
 
 protected:
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The entry point that was begun last.
+  mlir::func::FuncOp entry() const { return function; }
 
 private:
   mlir::Value attendByParts(mlir::Value q, mlir::Value k, mlir::Value v, double scale, AttentionMask mask,
@@ -118,7 +122,7 @@ private:
   llvm::StringMap<mlir::RankedTensorType> parameters;
   /// Inputs of the entry point for dropout's random numbers; null without dropout.
   mlir::Value seed, step, row;
-  /// Keys of the dropouts, in the order of their creation.
+  /// Keys of the entry point's dropouts, in the order of their creation.
   std::int64_t nextKey = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "dialect/model/ops/Helpers.h"
 #include "passes/model/Passes.h"
+#include "passes/recipe/Keys.h"
 #include "passes/recipe/ModelUnits.h"
 #include "passes/recipe/RecipeAttr.h"
 
@@ -145,7 +146,7 @@ private:
 
   /// The cotangent of a micro-batch's loss: its weight in the step, times the loss scale.
   Value seedOf(Value loss) {
-    double part = 1.0 / static_cast<double>(recipe.gradient.microbatches);
+    double part = 1.0 / static_cast<double>(recipe.gradient.microbatches.at(function.getSymName()));
     if (auto *scale = std::get_if<double>(&recipe.precision.lossScale))
       part *= *scale;
     Value seed = model::ConstantOp::create(builder, loss.getLoc(), loss.getType(), builder.getF64FloatAttr(part));
@@ -247,6 +248,13 @@ struct DifferentiatePass : sluice::impl::DifferentiateBase<DifferentiatePass> {
         recipeFor(getOperation(), microbatches, reducePerPass, reduceType, shardingUnits, lossScale);
     if (failed(recipe))
       return signalPassFailure();
+    Strings names;
+    for (func::FuncOp function : entryFunctions(getOperation(), EntryKind::train))
+      names.push_back(function.getSymName().str());
+    if (const Status checked = recipe->checkNames(keys::microbatches, "train entry point", names); !checked.isOk()) {
+      emitError(UnknownLoc::get(&getContext())) << checked.message();
+      return signalPassFailure();
+    }
     std::optional<ModelUnits> units;
     llvm::SmallVector<func::FuncOp> trained;
     if (recipe->precision.reduce.table)

@@ -181,7 +181,9 @@ struct VerifyInputPass : sluice::impl::VerifyInputBase<VerifyInputPass> {
 
   /// The trainer feeds one row per sample: all inputs of data have the rows of the micro-batch as first dim.
   static LogicalResult verifyRows(func::FuncOp function) {
-    auto batch = function->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(model::batchName);
+    auto batch = function->getAttrOfType<IntegerAttr>(model::batchName);
+    if (!batch)
+      batch = function->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(model::batchName);
     std::int64_t rows = batch ? batch.getInt() : 0;
     std::string origin = "'model.batch'";
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {

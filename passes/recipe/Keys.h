@@ -17,7 +17,8 @@ inline constexpr const char *tensor = "sharding.tensor", *units = "sharding.unit
                             *backwardPrefetch = "schedule.backward_prefetch",
                             *reduceBuffers = "schedule.reduce_buffers", *recomputePolicy = "recompute.policy",
                             *recomputeSave = "recompute.save", *memoryBudget = "memory.budget",
-                            *memoryOffload = "memory.offload", *attentionKernels = "kernels.attention";
+                            *memoryOffload = "memory.offload", *microbatches = "gradient.microbatches",
+                            *attentionKernels = "kernels.attention";
 
 } // namespace sluice::keys
 

@@ -70,7 +70,13 @@ struct Recipe {
   } precision;
 
   struct Gradient {
-    std::int64_t microbatches = 1;
+    /// Of each train entry point.
+    ByName<std::int64_t> microbatches = {1};
+    /// Whether an entry point may have several.
+    bool hasMicrobatches() const {
+      const auto areSeveral = [](const auto &entry) { return entry.second > 1; };
+      return microbatches.table ? llvm::any_of(*microbatches.table, areSeveral) : microbatches.value > 1;
+    }
     ByName<std::variant<GradientSync, std::vector<bool>>> sync = {};
     ByName<std::variant<GradientDivide, double>> divide = {};
     bool reducePerPass = false;

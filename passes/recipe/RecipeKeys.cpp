@@ -190,7 +190,14 @@ std::vector<RecipeKey> makeKeys() {
        .openBelow = true},
       FIELD(precision.lossScale));
 
-  add(size("gradient.microbatches", "micro-batches per step"), FIELD(gradient.microbatches));
+  add({.name = keys::microbatches,
+       .kinds = recipeInteger | recipeTable,
+       .doc = "micro-batches per step; in a table those of each train entry point",
+       .least = 1,
+       .most = 1 << 20,
+       .tableKinds = recipeInteger,
+       .tableOf = "globs of train entry points"},
+      FIELD(gradient.microbatches));
   add(choice<LossMean>("loss.mean",
                        "the mean of the means of ranks and micro-batches, or over all targets that count in the "
                        "step"),

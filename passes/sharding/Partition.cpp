@@ -289,7 +289,7 @@ struct Partition : sluice::impl::PartitionBase<Partition> {
         return signalPassFailure();
     SmallVector<PersistentTensor> tensors = findPersistent(module, placement, recipe->memory);
     for (func::FuncOp entry : entries)
-      EntryPartitioner(entry, placement, tensors, recipe->gradient.microbatches).run();
+      EntryPartitioner(entry, placement, tensors, recipe->gradient.microbatches.at(entry.getSymName())).run();
     // Weights that are loaded have no initial values.
     if (llvm::any_of(tensors,
                      [](PersistentTensor &tensor) { return !tensor.state.empty() || tensor.parameter.getInit(); }))

@@ -43,12 +43,16 @@ bool reshardsAfterForward(const Recipe &recipe, spmd::UnitOp unit) {
 /// Sets the unit's `sync` or `sync_in`; neither where its gradients are reduced in the last micro-batch.
 Status setSync(spmd::UnitOp op, const Recipe &recipe, StringRef unit) {
   const auto &setting = recipe.gradient.sync.at(unit);
-  std::int64_t count = recipe.gradient.microbatches;
   if (auto *mode = std::get_if<GradientSync>(&setting)) {
-    if (*mode != GradientSync::last && count > 1)
+    if (*mode != GradientSync::last && recipe.gradient.hasMicrobatches())
       op.setSync(*mode == GradientSync::every ? SyncMode::every : SyncMode::reduce_scatter_only);
     return Status::ok();
   }
+  if (recipe.gradient.microbatches.table)
+    return recipe.refuse(gradientSync, ownerText(unit),
+                         ": a list by micro-batch cannot be combined with a table '" + std::string(keys::microbatches) +
+                             "'");
+  const std::int64_t count = recipe.gradient.microbatches.value;
   const auto &list = std::get<std::vector<bool>>(setting);
   if (static_cast<std::int64_t>(list.size()) != count)
     return recipe.refuse(gradientSync, ownerText(unit),
@@ -140,7 +144,8 @@ Status sluice::setUnitPolicy(spmd::UnitOp unit, const Recipe &recipe, ArrayRef<s
     unit.setKeptAxesAttr(builder.getArrayAttr(axes));
   }
   unit.setReshardBeforeBackward(recipe.sharding.reshardBeforeBackward);
-  if (recipe.sharding.reshardAfterBackward.at(name) == ReshardAfterBackward::last && recipe.gradient.microbatches > 1) {
+  if (recipe.sharding.reshardAfterBackward.at(name) == ReshardAfterBackward::last &&
+      recipe.gradient.hasMicrobatches()) {
     if (unit.getReshardAfterForward())
       return recipe.refuse(afterBackward, ownerText(name),
                            ": \"last\" requires 'sharding.reshard_after_forward' = false for the unit");
@@ -166,7 +171,7 @@ std::vector<std::string> sluice::ineffectiveSettings(const Recipe &recipe) {
   const Recipe::Gradient &gradient = recipe.gradient;
   const Recipe::Schedule &schedule = recipe.schedule;
   const Recipe::Memory &memory = recipe.memory;
-  const bool isOneBatch = gradient.microbatches == 1;
+  const bool isOneBatch = !gradient.hasMicrobatches();
   remarkIf(isOneBatch && !gradient.sync.isEverywhere(GradientSync::last), gradientSync, "with one micro-batch");
   remarkIf(isOneBatch && !sharding.reshardAfterBackward.isEverywhere(ReshardAfterBackward::always), afterBackward,
            "with one micro-batch");

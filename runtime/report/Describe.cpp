@@ -6,9 +6,11 @@
 #include "runtime/report/Describe.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/EntryShape.h"
 #include "runtime/plan/Issue.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/plan/Profile.h"
+#include "runtime/plan/Roles.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -306,6 +308,10 @@ std::string describePlanText(const plan::PlanT &plan) {
   if (plan.batch != 0)
     out += concat("micro-batches ", plan.microbatches, " of ", plan.batch, " rows of ", plan.sequence,
                   " tokens on each rank\n");
+  for (const auto &entry : plan.entries)
+    if (const EntryShape shape = entryShape(*entry);
+        hasUpdate(*entry) && shape.tokens != 0 && entry->name != "train_step")
+      out += concat("  ", entry->name, ": ", shape.text(), "\n");
   out += "\nmemory of one rank\n";
   for (const auto &arena : plan.arenas)
     out += "  " + padRight(plan::EnumNameSpace(arena->space), 8) + formatBytesExact(arena->bytes) + " arena, " +

@@ -27,8 +27,8 @@ struct Symbol {
 
 class Binding {
 public:
-  Binding(const nlohmann::json &model, const SymbolValues &given, std::optional<std::int64_t> batch)
-      : values(given), batch(batch) {
+  Binding(const nlohmann::json &model, const SymbolValues &given, const RowSizes &rows)
+      : values(given), batch(rows.batch), sequence(rows.sequence) {
     readRanges(model);
     readInputs(model);
   }
@@ -46,6 +46,15 @@ public:
         if (const auto [known, isNew] = values.emplace(name, *batch); !isNew && known->second != *batch)
           return inputError(
               concat("--batch ", *batch, ": --set gives ", symbols[name].place, " the size ", known->second));
+    }
+    if (sequence) {
+      if (secondDims.empty())
+        return inputError("--shapes: no input has a second dim that is a dynamic size")
+            .withNote("export with dynamic_shapes of the sequence, or import one shape with --batch");
+      for (const std::string &name : secondDims)
+        if (const auto [known, isNew] = values.emplace(name, *sequence); !isNew && known->second != *sequence)
+          return inputError(concat("--shapes, rows of ", *sequence, ": --set or the rows give ", symbols[name].place,
+                                   " the size ", known->second));
     }
     if (batch)
       for (const std::string &expression : firstExpressions)
@@ -86,10 +95,10 @@ public:
 
 private:
   SymbolValues values;
-  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> batch, sequence;
   std::map<std::string, Symbol, std::less<>> symbols;
-  /// Symbols that are the first dim of an input.
-  std::vector<std::string> firstDims;
+  /// Symbols that are the first dim of an input, and the second one.
+  std::vector<std::string> firstDims, secondDims;
   /// First dims of inputs that are expressions of symbols.
   std::vector<std::string> firstExpressions;
 
@@ -178,6 +187,8 @@ private:
           found.place = concat("dim ", dim, " of input '", printable(name->str()), "'");
         if (dim == 0 && !llvm::is_contained(firstDims, symbol))
           firstDims.push_back(symbol);
+        if (dim == 1 && !llvm::is_contained(secondDims, symbol))
+          secondDims.push_back(symbol);
       }
     }
   }
@@ -186,10 +197,10 @@ private:
 } // namespace
 
 Result<SymbolValues> exported::bindSymbols(const nlohmann::json &model, const SymbolValues &given,
-                                           std::optional<std::int64_t> batch) {
-  return Binding(model, given, batch).run();
+                                           const RowSizes &rows) {
+  return Binding(model, given, rows).run();
 }
 
 std::optional<SizeRange> exported::rowRangeOf(const nlohmann::json &model, const SymbolValues &given) {
-  return Binding(model, given, std::nullopt).rowRange();
+  return Binding(model, given, {}).rowRange();
 }

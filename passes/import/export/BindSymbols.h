@@ -10,10 +10,9 @@
 namespace sluice::exported {
 
 /// The value of each symbol of the program: those that the user gives, and the one that is the first dim of inputs if
-/// he gives the rows of a batch. Symbols without a value, values outside of the range that torch.export recorded, and
-/// names of no symbol are errors.
-Result<SymbolValues> bindSymbols(const nlohmann::json &model, const SymbolValues &given,
-                                 std::optional<std::int64_t> batch);
+/// he gives the rows of a batch, or the second one if he gives the tokens of a row. Symbols without a value, values
+/// outside of the range that torch.export recorded, and names of no symbol are errors.
+Result<SymbolValues> bindSymbols(const nlohmann::json &model, const SymbolValues &given, const RowSizes &rows);
 
 /// Values that a size can have; `most`: nullopt if it has no bound.
 struct SizeRange {

@@ -110,10 +110,12 @@ Status EntryImport::begin() {
   llvm::SmallVector<Type> all(types);
   const auto scalar = RankedTensorType::get({}, builder.getI64Type());
   all.append(3, scalar);
-  function =
-      func::FuncOp::create(static_cast<OpBuilder &>(builder), builder.getLoc(),
-                           kind == EntryKind::train ? "train_step" : "eval_step", builder.getFunctionType(all, {}));
+  const std::string name = kind == EntryKind::train ? "train_step" : "eval_step";
+  function = func::FuncOp::create(static_cast<OpBuilder &>(builder), builder.getLoc(),
+                                  shape ? entryNameOf(name, *shape) : name, builder.getFunctionType(all, {}));
   function->setAttr(model::entryName, builder.getAttr<model::EntryKindAttr>(kind));
+  if (shape)
+    function->setAttr(model::batchName, builder.getI64IntegerAttr(shape->batch));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   for (auto [index, input] : llvm::enumerate(inputs)) {

@@ -12,10 +12,10 @@ namespace sluice::exported {
 /// Builds `train_step` or `eval_step` from a program, and the entry points of its other outputs.
 class EntryImport {
 public:
-  /// All outlive the import.
+  /// All outlive the import. `shape`: of a further train entry point, whose name has it.
   EntryImport(mlir::ModuleOp module, Parameters &parameters, const Program &program, const ExportOptions &options,
-              EntryKind kind)
-      : module(module), parameters(parameters), program(program), options(options), kind(kind),
+              EntryKind kind, std::optional<RowShape> shape = std::nullopt)
+      : module(module), parameters(parameters), program(program), options(options), kind(kind), shape(shape),
         builder(module.getLoc(), module.getContext()), graphImport(builder, options.dropout) {}
 
   /// `hasOutputs`: outputs other than the loss get entry points. `rows`: of the micro-batch, which all entry points
@@ -30,6 +30,7 @@ private:
   const Program &program;
   const ExportOptions &options;
   EntryKind kind;
+  std::optional<RowShape> shape;
   mlir::ImplicitLocOpBuilder builder;
   GraphImport graphImport;
   GraphImport::Scope scope;

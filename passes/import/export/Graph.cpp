@@ -382,9 +382,8 @@ private:
 
 } // namespace
 
-Result<Program> exported::readProgram(const nlohmann::json &model, const SymbolValues &given,
-                                      std::optional<std::int64_t> batch, bool allowDecomposed,
-                                      const std::string &file) {
+Result<Program> exported::readProgram(const nlohmann::json &model, const SymbolValues &given, const RowSizes &rows,
+                                      bool allowDecomposed, const std::string &file) {
   const auto failed = [&](Status status) {
     Status result = inputError(concat(file, ": ", status.message()));
     for (const std::string &note : status.notes())
@@ -411,7 +410,7 @@ Result<Program> exported::readProgram(const nlohmann::json &model, const SymbolV
   Program program;
   program.file = file;
   program.torchVersion = getString(&model, "torch_version").value_or("").str();
-  Result<SymbolValues> symbols = bindSymbols(model, given, batch);
+  Result<SymbolValues> symbols = bindSymbols(model, given, rows);
   if (!symbols.isOk())
     return failed(symbols.takeStatus());
   Reader reader(std::move(*symbols), file);

@@ -136,7 +136,7 @@ struct Program {
 };
 
 /// Reads `models/model.json` with the given values of dynamic sizes. `file` is for messages.
-Result<Program> readProgram(const nlohmann::json &model, const SymbolValues &given, std::optional<std::int64_t> batch,
+Result<Program> readProgram(const nlohmann::json &model, const SymbolValues &given, const RowSizes &rows,
                             bool allowDecomposed, const std::string &file);
 
 } // namespace sluice::exported

@@ -21,12 +21,15 @@ using namespace mlir;
 using namespace sluice;
 using namespace sluice::exported;
 
+/// `shape`: of ExportOptions::shapes.
 static Result<Program> readProgramOf(const Pt2Archive &archive, const ExportOptions &options,
-                                     const Additions &additions) {
+                                     const Additions &additions, std::size_t shape = 0) {
   // The JSON takes more memory than all that follows, and is not kept.
   SLUICE_ASSIGN_OR_RETURN(const nlohmann::json json, readProgramJson(archive));
-  const std::optional<std::int64_t> batch = options.batch || !options.symbols.empty() ? options.batch : additions.batch;
-  return readProgram(json, options.symbols, batch, options.allowDecomposed || additions.isDetached, archive.path());
+  RowSizes rows = {options.batch || !options.symbols.empty() ? options.batch : additions.batch, std::nullopt};
+  if (!options.shapes.empty())
+    rows = {options.shapes[shape].batch, options.shapes[shape].sequence};
+  return readProgram(json, options.symbols, rows, options.allowDecomposed || additions.isDetached, archive.path());
 }
 
 /// The name of the program that is evaluated; that of `torch.export.save` is trained.
@@ -61,6 +64,13 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   std::optional<std::int64_t> rows;
   EntryImport training(module, parameters, program, options, EntryKind::train);
   SLUICE_RETURN_IF_ERROR(training.run(!options.trainOnly && !hasEvaluation, rows, report));
+  for (std::size_t i = 1; i < options.shapes.size(); ++i) {
+    SLUICE_ASSIGN_OR_RETURN(Program shaped, readProgramOf(archive, options, additions, i));
+    SLUICE_RETURN_IF_ERROR(parameters.readStored(shaped, archive));
+    EntryImport again(module, parameters, shaped, options, EntryKind::train, options.shapes[i]);
+    std::optional<std::int64_t> own;
+    SLUICE_RETURN_IF_ERROR(again.run(/*hasOutputs=*/false, own, report));
+  }
   if (hasEvaluation && !options.trainOnly) {
     SLUICE_ASSIGN_OR_RETURN(const Pt2Archive other,
                             Pt2Archive::open(path, StatusCode::input, std::string_view(evaluated)));

@@ -6,6 +6,7 @@
 #ifndef SLUICE_PASSES_IMPORT_EXPORT_IMPORT_H
 #define SLUICE_PASSES_IMPORT_EXPORT_IMPORT_H
 
+#include "passes/import/Shapes.h"
 #include "passes/import/export/Report.h"
 #include "passes/import/export/Symbols.h"
 #include "runtime/base/Pt2Archive.h"
@@ -26,6 +27,8 @@ struct ExportOptions {
   SymbolValues symbols;
   /// The dynamic first dim of inputs.
   std::optional<std::int64_t> batch;
+  /// Rows and tokens of train entry points over the same parameters, in place of `batch`; empty: one entry point.
+  std::vector<RowShape> shapes;
   /// The output that is the loss; empty: the one named `loss`, else the only scalar.
   std::string loss;
   /// Inputs that are tokens, with the size of their vocabulary: they are read as 32-bit integers below it.

@@ -15,12 +15,18 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace sluice::exported {
 
 /// Values of symbols and of named results that are integers.
 using SymbolValues = std::map<std::string, std::int64_t, std::less<>>;
+
+/// Rows of a micro-batch, and tokens of a row, where they are dynamic; nullopt: not given.
+struct RowSizes {
+  std::optional<std::int64_t> batch, sequence;
+};
 
 /// The value of an expression. A symbol without value, and a function that sizes do not have, are errors.
 Result<std::int64_t> evaluateSize(llvm::StringRef expression, const SymbolValues &values);

@@ -18,7 +18,14 @@ ModuleBuilder::ModuleBuilder(MLIRContext *context, llvm::StringRef name, std::in
 //===----------------------------------------------------------------------===//
 
 llvm::SmallVector<Value> ModuleBuilder::beginTrain(llvm::StringRef entry, llvm::ArrayRef<Input> inputs) {
-  return beginEntry(builder.getLoc(), entry, EntryKind::train, inputs, tensor({}), "loss");
+  return beginEntry(builder.getLoc(), shape ? entryNameOf(entry.str(), *shape) : entry.str(), EntryKind::train, inputs,
+                    tensor({}), "loss");
+}
+
+void ModuleBuilder::beginShape(const RowShape &given) {
+  shape = given;
+  setBatch(given.batch);
+  at(module.get()->getAttrOfType<StringAttr>(model::nameName).getValue());
 }
 
 void ModuleBuilder::finishTrain(llvm::ArrayRef<Value> outputs) {

@@ -8,6 +8,7 @@
 #define SLUICE_PASSES_IMPORT_ZOO_MODULEBUILDER_H
 
 #include "passes/import/ModelBuilder.h"
+#include "passes/import/Shapes.h"
 
 namespace sluice::zoo {
 
@@ -18,8 +19,10 @@ class ModuleBuilder : public ModelBuilder {
 public:
   ModuleBuilder(mlir::MLIRContext *context, llvm::StringRef name, std::int64_t batch, llvm::StringRef loss);
 
-  /// Begins an entry point whose result is a loss.
+  /// Begins an entry point whose result is a loss. Its name is `entry`, or that of the shape that is built.
   llvm::SmallVector<mlir::Value> beginTrain(llvm::StringRef entry, llvm::ArrayRef<Input> inputs);
+  /// The entry points that are begun next have this shape, which their names end with.
+  void beginShape(const RowShape &shape);
   /// Ends it with the selected loss of these outputs.
   void finishTrain(llvm::ArrayRef<mlir::Value> outputs);
   mlir::OwningOpRef<mlir::ModuleOp> take() { return std::move(module); }
@@ -47,6 +50,7 @@ private:
   void write(const llvm::Twine &name, mlir::Value value);
 
   std::string lossName;
+  std::optional<RowShape> shape;
 };
 
 } // namespace sluice::zoo

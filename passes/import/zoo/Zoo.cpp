@@ -4,6 +4,7 @@
 
 #include "passes/import/ConfigFields.h"
 #include "passes/import/zoo/Models.h"
+#include "runtime/base/Text.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -55,7 +56,8 @@ static Status checkSizes(ModuleOp module) {
 }
 
 Result<OwningOpRef<ModuleOp>> sluice::importZoo(MLIRContext *context, const std::string &name,
-                                                const std::vector<std::string> &given) {
+                                                const std::vector<std::string> &given,
+                                                const std::vector<RowShape> &shapes) {
   const auto found = llvm::find_if(models(), [&](const Model &model) { return model.name == name; });
   if (found == models().end()) {
     llvm::SmallVector<llvm::StringRef> names;
@@ -65,10 +67,21 @@ Result<OwningOpRef<ModuleOp>> sluice::importZoo(MLIRContext *context, const std:
                   "unknown zoo model '" + name + "', expected a name such as '" + nearestOf(name, names) + "'")
         .withNote("sluice-import zoo --list prints every model");
   }
-  SLUICE_ASSIGN_OR_RETURN(Settings settings, Settings::read(name, keysOf(*found), given));
+  std::vector<Settings> all;
+  for (std::size_t i = 0; i < std::max<std::size_t>(shapes.size(), 1); ++i) {
+    std::vector<std::string> texts = given;
+    if (!shapes.empty())
+      texts.insert(texts.end(), {concat("batch=", shapes[i].batch), concat("sequence=", shapes[i].sequence)});
+    SLUICE_ASSIGN_OR_RETURN(Settings settings, Settings::read(name, keysOf(*found), texts));
+    all.push_back(std::move(settings));
+  }
   context->loadDialect<func::FuncDialect, model::ModelDialect>();
-  ModuleBuilder builder(context, name, settings.size("batch"), settings.choice("loss"));
-  SLUICE_RETURN_IF_ERROR(found->build(builder, settings));
+  ModuleBuilder builder(context, name, all[0].size("batch"), all[0].choice("loss"));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0)
+      builder.beginShape(shapes[i]);
+    SLUICE_RETURN_IF_ERROR(found->build(builder, all[i]));
+  }
   OwningOpRef<ModuleOp> module = builder.take();
   SLUICE_RETURN_IF_ERROR(checkSizes(module.get()));
   if (failed(verify(module.get())))

@@ -7,6 +7,7 @@
 #ifndef SLUICE_PASSES_IMPORT_ZOO_ZOO_H
 #define SLUICE_PASSES_IMPORT_ZOO_ZOO_H
 
+#include "passes/import/Shapes.h"
 #include "runtime/base/Status.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -18,9 +19,11 @@
 namespace sluice {
 
 /// Builds the model `name`; `settings` are `key=value`, other keys have their defaults. An unknown name is a usage
-/// error with the nearest known name.
+/// error with the nearest known name. With `shapes`, in place of the keys `batch` and `sequence`, the model has a train
+/// entry point for each of them.
 Result<mlir::OwningOpRef<mlir::ModuleOp>> importZoo(mlir::MLIRContext *context, const std::string &name,
-                                                    const std::vector<std::string> &settings);
+                                                    const std::vector<std::string> &settings,
+                                                    const std::vector<RowShape> &shapes = {});
 
 /// Names, descriptions, keys with defaults: one line each.
 std::string listZoo();

@@ -18,11 +18,18 @@ AxisOptions::AxisOptions(ModuleOp module, StringRef axisName, const Recipe &reci
   axis = {axisName.str(), role, isExpert ? recipe.mesh.expert : recipe.mesh.tensor};
   origin = recipe.origin(isExpert && recipe.sharding.expert.empty() ? "mesh.expert" : key);
   bySequence = !isExpert && recipe.sharding.sequence;
-  if (auto extent = module->getAttrOfType<IntegerAttr>(model::sequenceName); extent && !isExpert)
-    sequence = extent.getInt();
   for (auto parameter : module.getOps<model::ParameterOp>())
     if (isSharded(parameter, axisName))
       parameters[parameter.getSymName()] = alongAxis(parameterSharding(parameter), axisName);
+}
+
+std::int64_t AxisOptions::sequenceOf(func::FuncOp entry) const {
+  if (axis.role == AxisRole::expert)
+    return 0;
+  for (Operation *op : {entry.getOperation(), entry->getParentOp()})
+    if (auto extent = op->getAttrOfType<IntegerAttr>(model::sequenceName))
+      return extent.getInt();
+  return 0;
 }
 
 bool isToPartition(ModuleOp module, StringRef axis) {

@@ -27,8 +27,8 @@ struct AxisOptions {
   std::string key, origin;
   /// Sequence parallelism: a completed value with a sequence dim is sharded along it.
   bool bySequence = false;
-  /// The extent of the sequence; 0 where the module does not have it.
-  std::int64_t sequence = 0;
+  /// The extent of the sequence in an entry point; 0 where neither it nor the module states it, and along `expert`.
+  std::int64_t sequenceOf(mlir::func::FuncOp entry) const;
 };
 
 /// True where parameters or inputs are sharded along the axis and types along it are global.

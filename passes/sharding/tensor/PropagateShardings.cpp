@@ -32,7 +32,7 @@ class Propagation {
 public:
   Propagation(func::FuncOp function, const AxisOptions &options, CollectiveRemarks &remarks)
       : function(function), block(function.getBody().front()), options(options), axis(options.axis.name),
-        remarks(remarks), symbols(function->getParentOfType<ModuleOp>()) {}
+        sequence(options.sequenceOf(function)), remarks(remarks), symbols(function->getParentOfType<ModuleOp>()) {}
 
   LogicalResult run();
 
@@ -66,6 +66,7 @@ private:
   Block &block;
   const AxisOptions &options;
   StringRef axis;
+  std::int64_t sequence;
   CollectiveRemarks &remarks;
   /// A lookup in the module for each read would be quadratic in the number of blocks.
   SymbolTable symbols;
@@ -125,7 +126,7 @@ std::optional<std::int64_t> Propagation::dimOfTokens(Value partial) const {
   if (auto found = rows.find(partial); found != rows.end())
     return found->second;
   if (options.bySequence && type.getRank() == 3 && type.getDimSize(1) > 1 &&
-      (!options.sequence || type.getDimSize(1) == options.sequence))
+      (!sequence || type.getDimSize(1) == sequence))
     return 1;
   return std::nullopt;
 }

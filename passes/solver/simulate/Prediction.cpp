@@ -3,6 +3,7 @@
 
 #include "passes/solver/simulate/Exposure.h"
 #include "runtime/base/Text.h"
+#include "runtime/plan/EntryShape.h"
 #include "runtime/plan/Issue.h"
 #include "runtime/plan/Profile.h"
 #include "runtime/report/Schedule.h"
@@ -165,7 +166,7 @@ Result<PredictedStep> predictStep(const plan::PlanT &plan, const Machine &machin
   else if (!isKnown)
     step.assumptions["wait_seconds: 0"] = writer.waits();
   step.isComplete = step.unknown.empty();
-  step.tokens = std::uint64_t(plan.batch) * plan.sequence * plan.microbatches * groupSize(plan, plan.data_axes);
+  step.tokens = tokensOfRun(plan, entry);
   step.flops = entryFlops(entry);
   step.productType = flopsType(entry);
   step.peakFlops = rankPeakFlops(plan, machine, step.productType);

@@ -222,9 +222,9 @@ TEST(RecipeErrors, WrongTypesAndSizes) {
             "r.toml:1: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got 0");
   EXPECT_EQ(errorOf("mesh.shard = -3"),
             "r.toml:1: value of 'mesh.shard', expected an integer of at least 1 and at most 1048576 but got -3");
-  EXPECT_EQ(
-      errorOf("gradient.microbatches = 1.5"),
-      "r.toml:1: value of 'gradient.microbatches', expected an integer of at least 1 and at most 1048576 but got 1.5");
+  EXPECT_EQ(errorOf("gradient.microbatches = 1.5"),
+            "r.toml:1: value of 'gradient.microbatches', expected an integer of at least 1 and at most 1048576 or a "
+            "table from globs of train entry points to these but got 1.5");
   EXPECT_EQ(errorOf("optimizer.betas = [0.9]"),
             "r.toml:1: value of 'optimizer.betas', expected a list of 2 numbers from 0 to 1 (below 1) but got [0.9]");
   EXPECT_EQ(errorOf("optimizer.name = \"lion\""),
