@@ -76,6 +76,12 @@ std::optional<int> readCompileOptions(int argc, char **argv, CompileCommand &com
   app.add_option("--machine", command.machine,
                  "a description of the machine, to predict the step time of variants and of choices within a budget")
       ->check(nonEmptyPath());
+  auto *worlds = app.add_option("--worlds", command.worlds,
+                                "numbers of ranks, separated by commas: -o is a folder with a plan for each, of "
+                                "which sluice-train takes the one for the ranks that start; the axis shard has them")
+                     ->delimiter(',')
+                     ->allow_extra_args(false)
+                     ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
   app.add_flag("--json", command.json, "print the variants as JSON");
   pareto->needs("--machine")->excludes(fit);
   app.add_option("--decisions", command.decisions,
@@ -83,9 +89,11 @@ std::optional<int> readCompileOptions(int argc, char **argv, CompileCommand &com
       ->check(nonEmptyPath());
   app.add_flag("--print-recipe", command.printRecipe, "print every value of the recipe and its origin");
   app.add_flag("--recipe-keys", command.recipeKeys, "print all keys of the recipe as a table in Markdown");
-  for (auto *option : {whatIf, fit, pareto})
+  for (auto *option : {whatIf, fit, pareto, worlds})
     for (const char *other : {"--compile-to", "--dump-phases", "--verify", "--print-recipe", "--decisions"})
       option->excludes(other);
+  for (auto *option : {whatIf, fit, pareto})
+    worlds->excludes(option);
   app.set_version_flag("--version", versionText("sluice-compile"));
   app.footer(footer());
   if (const std::optional<int> done = parseCommandLine(app, argc, argv))

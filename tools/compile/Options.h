@@ -4,7 +4,9 @@
 
 #include "passes/driver/CompileOptions.h"
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace sluice {
 
@@ -13,6 +15,8 @@ struct CompileCommand : CompileOptions {
   std::string output;
   /// A plan to compare with the one that is compiled, which is not written; empty: none.
   std::string verify;
+  /// Numbers of ranks, each of which gets a plan in the folder `output`; empty: one plan.
+  std::vector<std::int64_t> worlds;
   /// Print the variants as JSON.
   bool json = false;
   bool printRecipe = false;

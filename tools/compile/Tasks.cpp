@@ -9,10 +9,13 @@
 #include "passes/import/WriteOutput.h"
 #include "passes/recipe/RecipeKeys.h"
 #include "runtime/base/Message.h"
+#include "runtime/base/Text.h"
+#include "runtime/plan/PlanFolder.h"
 #include "tools/CommandLine.h"
 #include "tools/compile/Model.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -93,12 +96,45 @@ int compileToFile(const CompileCommand &command) {
   return compile(command, [&](const PlanBytes &plan) { return writePlan(command.output, plan); });
 }
 
+/// A command that compiles the plan of a world into the folder of all.
+Result<CompileCommand> commandOf(const CompileCommand &command, const Recipe &recipe, std::int64_t world) {
+  const std::int64_t others = recipe.mesh.replicate * recipe.mesh.tensor * recipe.mesh.expert;
+  if (world % others != 0)
+    return Status(StatusCode::usage, concat("--worlds, expected a multiple of the ", others,
+                                            " ranks of the axes other than shard but got ", world))
+        .withNote("the axis shard has the rest of the ranks");
+  CompileCommand one = command;
+  one.settings.push_back(concat("mesh.shard=", world / others));
+  one.output = planOfWorld(command.output, world);
+  return one;
+}
+
+int compileWorlds(const CompileCommand &command) {
+  Recipe recipe;
+  if (Status status = readRecipe(recipe, command); !status.isOk())
+    return report(status);
+  std::vector<CompileCommand> commands;
+  for (const std::int64_t world : command.worlds) {
+    Result<CompileCommand> one = commandOf(command, recipe, world);
+    if (!one.isOk())
+      return report(one.status());
+    commands.push_back(std::move(*one));
+  }
+  if (const std::error_code error = llvm::sys::fs::create_directories(command.output))
+    return report(inputError(concat("'", command.output, "': cannot create the folder: ", error.message())));
+  for (const CompileCommand &one : commands)
+    if (const int code = compileToFile(one); code != 0)
+      return code;
+  return 0;
+}
+
 constexpr Task rows[] = {
     {[](const CompileCommand &command) { return command.recipeKeys; }, printKeys},
     {[](const CompileCommand &command) { return command.input.empty(); }, printRecipe},
     {[](const CompileCommand &command) { return command.comparesVariants(); }, compare},
     {[](const CompileCommand &command) { return command.printRecipe; }, printModelRecipe},
     {[](const CompileCommand &command) { return !command.verify.empty(); }, verify},
+    {[](const CompileCommand &command) { return !command.worlds.empty(); }, compileWorlds},
     {[](const CompileCommand &) { return true; }, compileToFile},
 };
 
