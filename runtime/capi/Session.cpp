@@ -315,7 +315,8 @@ Result<std::vector<std::int64_t>> Session::generate(std::span<const std::int64_t
   for (const std::int64_t token : prompt)
     tokens.push_back(static_cast<std::int32_t>(std::clamp<std::int64_t>(token, INT32_MIN, INT32_MAX)));
   SLUICE_RETURN_IF_ERROR(finish());
-  lastRun = "logits";
+  // Which of several entry points runs last depends on the number of tokens.
+  lastRun = generatingEntries(ranks->plan()).size() == 1 ? "logits" : "";
   std::vector<std::int64_t> generated;
   Status status =
       generateTokens(*ranks, generation, std::move(tokens), [&](std::int32_t token) { generated.push_back(token); });

@@ -33,6 +33,12 @@ RunCheckpoints::RunCheckpoints(CheckpointOptions given, const TrainOptions &trai
   run.shuffled = train.shuffled;
   run.overfit = train.overfit;
   run.entries = train.entries;
+  // A schedule or buckets choose the entry points.
+  if (!train.shapesAt.empty()) {
+    run.entries = train.shapesAt;
+    run.entries.insert(run.entries.begin(), "--shapes-at");
+  } else if (train.files.packing && train.files.packing->isSeparate)
+    run.entries = {"--bucket"};
   const auto weighted = [&](const std::vector<std::string> &texts) {
     std::vector<std::string> list;
     for (std::size_t i = 0; i < texts.size(); ++i)
@@ -142,6 +148,11 @@ static Status differentRun(const std::string &path, std::string_view what, const
       fmt::format("'{}' is a checkpoint of another run: {}, expected {} but got {}", path, what, expected, got));
 }
 
+/// False if options other than --entries choose the entry points.
+static bool areNamed(const std::vector<std::string> &entries) {
+  return std::ranges::none_of(entries, [](const std::string &entry) { return entry.starts_with("--"); });
+}
+
 static constexpr const char *otherRunNote = "give another folder with --checkpoint, or continue that run with --resume";
 
 /// Compares the content of the data, or their names where a run of an earlier version did not write it.
@@ -191,12 +202,15 @@ Status RunCheckpoints::checkRun(const Ranks &ranks, bool isOwnFolder) {
     if (before.overfit != run.overfit)
       return differs("--overfit-one-batch", before.overfit ? "on" : "off", run.overfit ? "on" : "off");
     if (before.entries != run.entries)
-      return differs("--entries", list(before.entries), list(run.entries));
+      return differs(areNamed(before.entries) && areNamed(run.entries) ? "--entries" : "entry points of the steps",
+                     list(before.entries), list(run.entries));
     SLUICE_RETURN_IF_ERROR(checkData());
   }
   if (before.rowsPerStep != run.rowsPerStep)
     note(fmt::format("'{}' was written with {} rows in a step, and this plan has {}: the data continue at row {}",
-                     reader->path(), before.rowsPerStep, run.rowsPerStep, before.progress.step * run.rowsPerStep));
+                     reader->path(), before.rowsPerStep, run.rowsPerStep,
+                     before.progress.rowsRead.empty() ? before.progress.step * run.rowsPerStep
+                                                      : before.progress.rowsRead.front()));
   return Status::ok();
 }
 

@@ -25,6 +25,15 @@ struct StateReader {
     isComplete = isComplete && value;
   }
   void number(const char *key, std::uint64_t &out) { read<std::uint64_t, std::uint64_t>(key, out); }
+  void numbers(const char *key, std::vector<std::uint64_t> &out) {
+    const auto at = object.find(key);
+    isComplete = isComplete && at->is_array();
+    for (std::size_t i = 0; isComplete && i < at->size(); ++i) {
+      const auto *value = (*at)[i].get_ptr<const std::uint64_t *>();
+      isComplete = value != nullptr;
+      out.push_back(value ? *value : 0);
+    }
+  }
   void text(const char *key, std::string &out) { read<std::string, std::string>(key, out); }
   void truth(const char *key, bool &out) { read<bool, bool>(key, out); }
   void texts(const char *key, std::vector<std::string> &out) {
@@ -54,7 +63,6 @@ std::string formatState(const TrainingState &state) {
       {"overfit", state.overfit},
       {"entries", state.entries},
       {"data", state.data},
-      {"data_position", progress.step * state.rowsPerStep},
       {"rows_per_step", state.rowsPerStep},
       {"model_digest", state.modelDigest},
       {"plan_digest", state.planDigest},
@@ -65,6 +73,8 @@ std::string formatState(const TrainingState &state) {
     json["data_contents"] = state.dataContents;
   if (!state.tokenizer.empty())
     json["tokenizer_digest"] = state.tokenizer;
+  if (!progress.rowsRead.empty())
+    json["rows_read"] = progress.rowsRead;
   if (progress.evaluationLoss)
     json["eval_loss"] = *progress.evaluationLoss;
   return dumpJson(json, 2) + "\n";
@@ -99,6 +109,8 @@ Result<TrainingState> parseState(const std::string &path, std::string_view text)
       reader.texts("data_contents", state.dataContents);
     if (json.contains("tokenizer_digest"))
       reader.text("tokenizer_digest", state.tokenizer);
+    if (json.contains("rows_read"))
+      reader.numbers("rows_read", state.progress.rowsRead);
     if (const auto at = json.find("eval_loss"); at != json.end())
       if (const auto *loss = at->get_ptr<const double *>())
         state.progress.evaluationLoss = *loss;

@@ -10,7 +10,9 @@
 #include "runtime/train/LossScale.h"
 #include "runtime/train/Ranks.h"
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace sluice {
 
@@ -23,6 +25,9 @@ struct TrainProgress {
   LossScale lossScale;
   /// If an evaluation followed the step.
   std::optional<double> evaluationLoss;
+  /// The position in the data (DataOrder.h) of the next row of each entry point or shape (EntrySchedule.h); empty if a
+  /// caller feeds the steps, or a run of an earlier version wrote the checkpoint.
+  std::vector<std::uint64_t> rowsRead;
 };
 
 class Checkpointer {

@@ -52,8 +52,13 @@ struct DocumentDelimiter {
   bool begins = false;
 };
 
-/// How documents are packed into rows (PackedData).
+/// How documents are put into rows (PackedData).
 struct PackingOptions {
+  /// Each row has one document; otherwise as many as fit.
+  bool isSeparate = false;
+  /// Of rows of one document: only documents of more than this number of tokens, and the tokens of the longest rows; 0:
+  /// of these rows.
+  std::uint64_t over = 0, longest = 0;
   LongDocuments longDocuments = LongDocuments::split;
   /// Of all files but conversations; nullopt: a text is one document, and a file of token ids has `end`.
   std::optional<DocumentDelimiter> delimiter = {};

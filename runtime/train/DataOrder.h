@@ -27,11 +27,14 @@ struct DataOrder {
   std::uint64_t rows = 1;
   bool shuffled = false;
   std::uint64_t seed = 0;
+  /// The step that reads the row at position `firstRow`, and the steps after it the following rows.
+  std::uint64_t firstStep = 0, firstRow = 0;
 
-  /// The index before it is wrapped: ((step * microbatches + microbatch) * ranks + rank) * rows + row. Steps count from
-  /// 0.
+  /// The index before it is wrapped: firstRow + (((step - firstStep) * microbatches + microbatch) * ranks + rank) *
+  /// rows
+  /// + row. Steps count from 0.
   std::uint64_t position(std::uint64_t step, std::uint64_t microbatch, std::uint64_t rank, std::uint64_t row) const {
-    return ((step * microbatches + microbatch) * ranks + rank) * rows + row;
+    return firstRow + (((step - firstStep) * microbatches + microbatch) * ranks + rank) * rows + row;
   }
   /// The sequence at that position in data of `sequences` complete sequences (at least 1). Sequential order wraps;
   /// shuffled order is a different permutation in every epoch.

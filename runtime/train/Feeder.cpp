@@ -60,6 +60,11 @@ Result<Feeder> Feeder::make(const Ranks &ranks, const plan::EntryT &entry, const
   return feeder;
 }
 
+void Feeder::beginAt(std::uint64_t step, std::uint64_t row) {
+  order.firstStep = step;
+  order.firstRow = row;
+}
+
 std::optional<std::uint64_t> Feeder::totalRows() const {
   std::uint64_t total = 0;
   for (const auto &source : data) {
@@ -80,9 +85,10 @@ Result<std::uint64_t> Feeder::stepsOfEpochs(double epochs) const {
   if (!total)
     return Status(StatusCode::usage, "--epochs needs data with an end")
         .withNote("random data and a model without data have a number of --steps");
-  const double steps = std::ceil(epochs * static_cast<double>(*total) / static_cast<double>(rowsPerStep()));
+  const double rows = epochs * static_cast<double>(*total) - static_cast<double>(order.firstRow);
+  const double steps = std::ceil(std::max(rows, 0.0) / static_cast<double>(rowsPerStep()));
   // Any larger number of steps takes longer than a machine exists.
-  return static_cast<std::uint64_t>(std::min(steps, 0x1p53));
+  return order.firstStep + static_cast<std::uint64_t>(std::min(steps, 0x1p53));
 }
 
 std::optional<double> Feeder::epoch(std::uint64_t steps) const {
@@ -100,18 +106,26 @@ std::vector<double> Feeder::sourceEpochs(std::uint64_t steps) const {
   return epochs;
 }
 
+PackedContent Feeder::content() const {
+  PackedContent sum;
+  for (const auto &source : data)
+    if (const std::optional<PackedContent> packed = source->packed(0, source->samples())) {
+      sum.documents += packed->documents;
+      sum.tokens += packed->tokens;
+    }
+  return sum;
+}
+
 Result<std::optional<DataReport>> Feeder::describe() {
   if (!totalRows())
     return std::optional<DataReport>();
   DataReport report;
   for (const auto &source : data) {
     report.sources.push_back({source->formats(), source->samples()});
-    if (const std::optional<PackedContent> packed = source->packed(0, source->samples())) {
-      report.packed.documents += packed->documents;
-      report.packed.tokens += packed->tokens;
-      report.packedRows += source->samples();
-    }
+    if (source->packed(0, 0))
+      report.packedPositions += source->samples() * rowTokens();
   }
+  report.packed = content();
   report.stepRows = rowsPerStep();
   const auto port =
       std::ranges::find(ports, plan::PortRole::tokens, [](const plan::PortT *port) { return port->role; });
@@ -142,7 +156,7 @@ Result<std::optional<DataReport>> Feeder::describe() {
 std::optional<PackedContent> Feeder::packed(std::uint64_t step) const {
   std::optional<PackedContent> sum;
   for (std::uint64_t position = 0; position < rowsPerStep() && !data.empty(); ++position) {
-    const auto [source, row] = rowAt(order.position(options.overfit ? 0 : step, 0, 0, 0) + position);
+    const auto [source, row] = rowAt(order.position(options.overfit ? order.firstStep : step, 0, 0, 0) + position);
     if (const std::optional<PackedContent> content = source->packed(row, 1))
       sum = {sum ? sum->documents + content->documents : content->documents,
              sum ? sum->tokens + content->tokens : content->tokens};
@@ -217,19 +231,20 @@ Status Feeder::checkTargets(std::uint64_t first, std::uint64_t last) {
     }
     return found->second;
   };
-  for (std::uint64_t step = first; step < (options.overfit ? std::min(last, first + 1) : last); ++step)
+  for (std::uint64_t step = first; step < (options.overfit ? std::min(last, first + 1) : last); ++step) {
+    const std::uint64_t read = options.overfit ? order.firstStep : step;
     for (std::uint64_t repetition = 0; repetition < order.microbatches; ++repetition)
       for (std::uint64_t place = 0; place < order.ranks; ++place) {
         bool isCounted = false;
         for (std::uint64_t row = 0; row < order.rows && !isCounted; ++row, ++visited) {
-          SLUICE_ASSIGN_OR_RETURN(isCounted,
-                                  rowHasTarget(order.position(options.overfit ? 0 : step, repetition, place, row)));
+          SLUICE_ASSIGN_OR_RETURN(isCounted, rowHasTarget(order.position(read, repetition, place, row)));
         }
         if (!isCounted)
-          return noTarget(options.overfit ? 0 : step, place, repetition);
+          return noTarget(read, place, repetition);
         if (bytes > mostBytes || visited > mostRows)
           return Status::ok();
       }
+  }
   return Status::ok();
 }
 
@@ -239,7 +254,7 @@ Status Feeder::feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars
     return Status::ok();
   for (int rank = 0; rank < ranks.size(); ++rank)
     for (std::uint64_t repetition = 0; ranks.holds(rank) && repetition < order.microbatches; ++repetition) {
-      const std::uint64_t from = options.overfit ? 0 : step;
+      const std::uint64_t from = options.overfit ? order.firstStep : step;
       bool isCounted = !targets;
       for (std::uint64_t row = 0; row < order.rows; ++row) {
         SLUICE_RETURN_IF_ERROR(feedRow(ranks, rank, from, inputs.place(rank), repetition, row));

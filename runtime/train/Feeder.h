@@ -33,6 +33,10 @@ public:
   /// Opens the data and reports all errors in them.
   static Result<Feeder> make(const Ranks &ranks, const plan::EntryT &entry, const FeederOptions &options);
 
+  /// The step, from 0, that reads the row at position `row` (DataOrder.h): later steps follow it. Without a call it is
+  /// step 0, and row 0.
+  void beginAt(std::uint64_t step, std::uint64_t row);
+
   /// Makes a micro-batch without a counted target an error of feed(), if the entry point's loss is the mean over the
   /// targets of a rank's micro-batch.
   void requireTargets();
@@ -43,12 +47,16 @@ public:
   Status feed(Ranks &ranks, std::uint64_t step, const StepScalars &scalars);
   /// Elements of the first data input in one step, over all ranks: tokens, for a language model.
   std::uint64_t tokensPerStep() const { return tokens; }
+  /// The position of the first row that a step reads.
+  std::uint64_t positionOf(std::uint64_t step) const { return order.position(step, 0, 0, 0); }
+  /// Elements of a row of the first data input; 0 without data.
+  std::uint64_t rowTokens() const { return ports.empty() ? 0 : rowElements(*ports[0]); }
   std::uint64_t rowsPerStep() const { return order.microbatches * order.ranks * order.rows; }
   /// All rows of all sources; nullopt if they are unbounded or there are no data.
   std::optional<std::uint64_t> totalRows() const;
   /// Number of steps without a repeated row, unless there are weights; nullopt if the data are unbounded or empty.
   std::optional<std::uint64_t> completeSteps() const;
-  /// Number of steps in which at least `epochs` times all rows are read; a usage error if the data are unbounded or
+  /// The first step before which at least `epochs` times all rows are read; a usage error if the data are unbounded or
   /// empty.
   Result<std::uint64_t> stepsOfEpochs(double epochs) const;
   /// Rows of the first `steps` steps, in units of all rows; nullopt if the data are unbounded or empty, or each step
@@ -58,6 +66,8 @@ public:
   std::vector<double> sourceEpochs(std::uint64_t steps) const;
   /// The documents in all rows of a step, counted from 0; nullopt if rows are not packed.
   std::optional<PackedContent> packed(std::uint64_t step) const;
+  /// The documents of all rows; zeros if rows are not packed.
+  PackedContent content() const;
   /// Reads the rows of the first step, also of ranks of other processes; nullopt if the data are unbounded or empty.
   Result<std::optional<DataReport>> describe();
 

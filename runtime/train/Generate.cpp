@@ -33,30 +33,63 @@ std::size_t sampleToken(std::span<const float> scores, double temperature, std::
   return order[kept - 1];
 }
 
-/// Finds the two ports and checks that they have the form that generate() reads.
-static Status findPorts(const plan::PlanT &plan, const plan::PortT *&tokens, const plan::PortT *&logits) {
-  int index = findEntry(plan, entryName);
-  if (index < 0)
-    return inputError("the plan has no entry point 'logits'")
-        .withNote("models imported by sluice-import hf have one, and modules that return 'logits' besides their loss");
-  const plan::EntryT &entry = *plan.entries[index];
-  tokens = nullptr;
+namespace {
+
+/// An entry point that gives logits.
+struct LogitsEntry {
+  const plan::EntryT *entry = nullptr;
+  const plan::PortT *tokens = nullptr, *logits = nullptr;
+
+  std::size_t rows() const { return static_cast<std::size_t>(tokens->view->shape[0]); }
+  std::size_t length() const { return static_cast<std::size_t>(tokens->view->shape[1]); }
+};
+
+/// The ports of `entry`, which have the form that generate() reads.
+Result<LogitsEntry> portsOf(const plan::EntryT &entry) {
+  LogitsEntry found{&entry, nullptr, findOutput(entry, plan::PortRole::logits)};
   for (const auto &port : entry.inputs) {
     if (port->role == plan::PortRole::constant)
       continue;
-    if (tokens)
-      return refusedError(fmt::format("entry point 'logits' reads '{}' and '{}', expected one input, the tokens",
-                                      tokens->name, port->name));
-    tokens = port.get();
+    if (found.tokens)
+      return refusedError(fmt::format("entry point '{}' reads '{}' and '{}', expected one input, the tokens",
+                                      entry.name, found.tokens->name, port->name));
+    found.tokens = port.get();
   }
-  logits = findOutput(entry, plan::PortRole::logits);
+  const plan::PortT *tokens = found.tokens, *logits = found.logits;
   if (!tokens || !logits || tokens->view->shape.size() != 2 ||
       (tokens->view->dtype != plan::DType::i32 && tokens->view->dtype != plan::DType::i64) ||
       logits->view->dtype != plan::DType::f32 || logits->view->shape.size() != 3 ||
       !std::equal(tokens->view->shape.begin(), tokens->view->shape.end(), logits->view->shape.begin()))
-    return refusedError("entry point 'logits' needs an input of integers [rows, length] and the output 'logits' of f32 "
-                        "[rows, length, vocabulary]");
-  return Status::ok();
+    return refusedError(fmt::format("entry point '{}' needs an input of integers [rows, length] and the output "
+                                    "'logits' of f32 [rows, length, vocabulary]",
+                                    entry.name));
+  return found;
+}
+
+/// Those of the plan, with ascending lengths.
+Result<std::vector<LogitsEntry>> logitsEntries(const plan::PlanT &plan) {
+  std::vector<LogitsEntry> entries;
+  for (const std::string &name : generatingEntries(plan)) {
+    SLUICE_ASSIGN_OR_RETURN(LogitsEntry found, portsOf(*plan.entries[static_cast<std::size_t>(findEntry(plan, name))]));
+    entries.push_back(found);
+  }
+  if (entries.empty())
+    return inputError("the plan has no entry point 'logits'")
+        .withNote("models imported by sluice-import hf have one, and modules that return 'logits' besides their loss");
+  std::ranges::stable_sort(entries, {}, &LogitsEntry::length);
+  return entries;
+}
+
+} // namespace
+
+std::vector<std::string> generatingEntries(const plan::PlanT &plan) {
+  std::vector<std::string> names;
+  if (findEntry(plan, entryName) >= 0)
+    names.emplace_back(entryName);
+  for (const auto &entry : plan.entries)
+    if (entry->name.starts_with(std::string(entryName) + "_"))
+      names.push_back(entry->name);
+  return names;
 }
 
 Status checkVocabulary(const Tokenizer &tokenizer, std::uint64_t vocabulary) {
@@ -67,6 +100,11 @@ Status checkVocabulary(const Tokenizer &tokenizer, std::uint64_t vocabulary) {
                            tokenizer.vocabularySize()))
         .withNote("use the tokenizer of the model, or import a model with a larger vocab_size");
   return Status::ok();
+}
+
+/// Tokens are those of every entry point.
+static std::uint64_t vocabularyOf(const std::vector<LogitsEntry> &entries) {
+  return static_cast<std::uint64_t>(entries.front().logits->view->shape.back());
 }
 
 /// The tokens of the prompt.
@@ -95,13 +133,10 @@ static Status checkTemperature(const GenerateOptions &options) {
 }
 
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options) {
-  const plan::PortT *tokens = nullptr, *logits = nullptr;
-  SLUICE_RETURN_IF_ERROR(findPorts(plan, tokens, logits));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<LogitsEntry> entries, logitsEntries(plan));
   if (options.prompt.empty())
     return Status(StatusCode::usage, "'--prompt' is empty");
-  if (Result<std::vector<std::int32_t>> encoded =
-          encodePrompt(options, static_cast<std::uint64_t>(logits->view->shape.back()));
-      !encoded.isOk())
+  if (Result<std::vector<std::int32_t>> encoded = encodePrompt(options, vocabularyOf(entries)); !encoded.isOk())
     return encoded.takeStatus();
   return checkTemperature(options);
 }
@@ -112,36 +147,38 @@ static std::string tokenText(std::int32_t token) {
 
 Status generateTokens(Ranks &ranks, const GenerateOptions &options, std::vector<std::int32_t> context,
                       const std::function<void(std::int32_t)> &sink) {
-  const plan::PortT *tokens = nullptr, *logits = nullptr;
-  SLUICE_RETURN_IF_ERROR(findPorts(ranks.plan(), tokens, logits));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<LogitsEntry> entries, logitsEntries(ranks.plan()));
   SLUICE_RETURN_IF_ERROR(checkTemperature(options));
-  auto rows = static_cast<std::size_t>(tokens->view->shape[0]),
-       length = static_cast<std::size_t>(tokens->view->shape[1]);
-  std::vector<float> scores(static_cast<std::size_t>(logits->view->shape.back()));
+  std::vector<float> scores(vocabularyOf(entries));
   if (context.empty())
     return inputError("prompt, expected at least one token");
   for (const std::int32_t token : context)
     if (token < 0 || static_cast<std::size_t>(token) >= scores.size())
       return inputError(
           fmt::format("prompt, expected tokens below the vocabulary of {} but got {}", scores.size(), token));
-  // In the width of the input.
-  const bool isWide = tokens->view->dtype == plan::DType::i64;
-  std::vector<std::int32_t> window(rows * length);
-  std::vector<std::int64_t> wide(isWide ? window.size() : 0);
+  std::vector<std::int32_t> window;
+  std::vector<std::int64_t> wide;
   for (std::uint64_t i = 0; i < options.count; ++i) {
     SLUICE_ASSIGN_OR_RETURN(bool stops, ranks.agree(options.stop && options.stop->load()));
     if (stops)
       break;
-    std::size_t used = std::min(context.size(), length);
-    std::copy(context.end() - static_cast<std::ptrdiff_t>(used), context.end(), window.begin());
+    // The shortest rows that have the context, or the longest ones with its end.
+    const auto fits = std::ranges::lower_bound(entries, context.size(), {}, &LogitsEntry::length);
+    const LogitsEntry &used = fits == entries.end() ? entries.back() : *fits;
+    const auto &[entry, tokens, logits] = used;
+    const std::size_t count = std::min(context.size(), used.length());
+    window.assign(used.rows() * used.length(), 0);
+    std::copy(context.end() - static_cast<std::ptrdiff_t>(count), context.end(), window.begin());
+    // In the width of the input.
+    const bool isWide = tokens->view->dtype == plan::DType::i64;
     if (isWide)
-      std::ranges::copy(window, wide.begin());
+      wide.assign(window.begin(), window.end());
     const auto bytes = isWide ? std::as_bytes(std::span(wide)) : std::as_bytes(std::span(window));
     for (int rank = 0; rank < ranks.size(); ++rank)
       SLUICE_RETURN_IF_ERROR(ranks.write(rank, tokens->view->buffer, tokens->view->offset, bytes));
-    SLUICE_RETURN_IF_ERROR(ranks.run(entryName));
+    SLUICE_RETURN_IF_ERROR(ranks.run(entry->name));
     SLUICE_RETURN_IF_ERROR(ranks.read(0, logits->view->buffer,
-                                      logits->view->offset + (used - 1) * scores.size() * sizeof(float),
+                                      logits->view->offset + (count - 1) * scores.size() * sizeof(float),
                                       std::as_writable_bytes(std::span(scores))));
     double draw = static_cast<double>(mixBits(mixBits(options.seed) ^ i) >> 11) * 0x1p-53;
     context.push_back(static_cast<std::int32_t>(sampleToken(scores, options.temperature, options.topK, draw)));
@@ -154,10 +191,8 @@ Status generateTokens(Ranks &ranks, const GenerateOptions &options, std::vector<
 
 Status generate(Ranks &ranks, const GenerateOptions &options, const std::function<void(std::string_view)> &sink) {
   SLUICE_RETURN_IF_ERROR(checkGenerate(ranks.plan(), options));
-  const plan::PortT *tokens = nullptr, *logits = nullptr;
-  SLUICE_RETURN_IF_ERROR(findPorts(ranks.plan(), tokens, logits));
-  SLUICE_ASSIGN_OR_RETURN(std::vector<std::int32_t> prompt,
-                          encodePrompt(options, static_cast<std::uint64_t>(logits->view->shape.back())));
+  SLUICE_ASSIGN_OR_RETURN(const std::vector<LogitsEntry> entries, logitsEntries(ranks.plan()));
+  SLUICE_ASSIGN_OR_RETURN(std::vector<std::int32_t> prompt, encodePrompt(options, vocabularyOf(entries)));
   std::optional<StreamDecoder> decoder;
   if (options.tokenizer) {
     decoder.emplace(*options.tokenizer);

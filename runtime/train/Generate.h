@@ -1,8 +1,9 @@
 //===- Generate.h - text from a trained model ------------------------------------===//
 //
 // Samples tokens one after another from the plan's entry point "logits": one input of i32 or i64 tokens (rows by
-// length), output "logits" (one row of f32 scores per token). The context is aligned left; causal models do not read
-// later positions.
+// length), output "logits" (one row of f32 scores per token). Entry points "logits_BxT" are the same with rows of other
+// lengths: each token is computed by the shortest that has room for the context. The context is aligned left; causal
+// models do not read later positions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef SLUICE_RUNTIME_TRAIN_GENERATE_H
@@ -40,6 +41,9 @@ Status generate(Ranks &ranks, const GenerateOptions &options, const std::functio
 /// read.
 Status generateTokens(Ranks &ranks, const GenerateOptions &options, std::vector<std::int32_t> prompt,
                       const std::function<void(std::int32_t)> &sink);
+
+/// The names of the entry points that generate() may run.
+std::vector<std::string> generatingEntries(const plan::PlanT &plan);
 
 /// The error that generate() would return before its first token; called before training.
 Status checkGenerate(const plan::PlanT &plan, const GenerateOptions &options);

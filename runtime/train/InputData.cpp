@@ -89,7 +89,8 @@ Result<std::unique_ptr<InputData>> openInputData(const std::vector<std::string> 
     if (!source.starts_with(prefix))
       continue;
     if (files.packing)
-      return inputError(fmt::format("data '{}' have no documents, which --pack needs", source));
+      return inputError(fmt::format("data '{}' have no documents, which {} needs", source,
+                                    files.packing->isSeparate ? "--bucket" : "--pack"));
     std::uint64_t seed = 0;
     const char *begin = source.data() + prefix.size(), *end = source.data() + source.size();
     auto [rest, error] = std::from_chars(begin, end, seed);

@@ -52,17 +52,20 @@ public:
       files.push_back(std::move(file));
     }
     const std::uint64_t rowLength = tokens.size();
+    const LengthBucket bucket = {data.packing->over, rowLength, std::max(data.packing->longest, rowLength)};
     if (data.packing->longDocuments == LongDocuments::error)
-      if (const auto longest = std::ranges::max_element(lengths); longest != lengths.end() && *longest > rowLength) {
+      if (const auto longest = std::ranges::max_element(lengths);
+          longest != lengths.end() && *longest > bucket.longest) {
         const auto document = static_cast<std::uint64_t>(longest - lengths.begin());
         const std::size_t file = fileOf(document);
         return inputError(fmt::format("'{}': length of document {}, expected at most {} tokens but got {}", paths[file],
-                                      document - firsts[file], rowLength, *longest))
+                                      document - firsts[file], bucket.longest, *longest))
             .withNote("--long-documents split makes several documents of it, truncate keeps its begin");
       }
     // A row without tokens has room for none.
     if (rowLength != 0)
-      rows = packRows(lengths, rowLength, data.packing->longDocuments, data.packing->seed);
+      rows = data.packing->isSeparate ? separateRows(lengths, bucket, data.packing->longDocuments)
+                                      : packRows(lengths, rowLength, data.packing->longDocuments, data.packing->seed);
     return Status::ok();
   }
 
@@ -106,7 +109,8 @@ public:
     };
     write(columns.tokens, tokens);
     write(columns.targets, targets);
-    writeDocuments(begins, DType::i32, ports[columns.documents]);
+    if (columns.documents != none)
+      writeDocuments(begins, DType::i32, ports[columns.documents]);
     return Status::ok();
   }
 
@@ -142,18 +146,21 @@ Result<std::unique_ptr<InputData>> openPackedData(const std::vector<std::string>
       columns.documents = i;
     else
       return inputError(fmt::format("the model has an input '{}', expected only tokens, targets and documents with "
-                                    "--pack",
-                                    port.name));
+                                    "{}",
+                                    port.name, files.packing->isSeparate ? "--bucket" : "--pack"));
     SLUICE_RETURN_IF_ERROR(checkTokenPort(port, *ports[0]));
     if (port.limit && port.role != plan::PortRole::documents && (!vocabulary || port.limit < vocabulary))
       vocabulary = port.limit;
   }
-  if (columns.documents == PackedData::none)
+  if (columns.documents == PackedData::none && !files.packing->isSeparate)
     return inputError(
                "--pack needs a model with an input 'documents', so that attention and positions see one document")
         .withNote("import the model with --packed");
   auto data = std::make_unique<PackedData>(columns, rowElements(*ports[0]));
   SLUICE_RETURN_IF_ERROR(data->open(paths, files, vocabulary));
+  // A bucket may have no document.
+  if (files.packing->isSeparate && files.packing->longest != 0)
+    return std::unique_ptr<InputData>(std::move(data));
   if (data->samples() < std::max<std::uint64_t>(minimum, 1))
     return inputError(fmt::format("data '{}'{} are too short, expected documents for at least {} rows of {} tokens but "
                                   "they fill {}",

@@ -36,6 +36,15 @@ private:
 
 } // namespace
 
+/// Adds the parts of a document, of which none is longer than a row.
+static void addParts(std::uint64_t document, std::uint64_t length, std::uint64_t rowLength, LongDocuments policy,
+                     std::vector<PackedPart> &parts) {
+  if (policy == LongDocuments::truncate)
+    length = std::min(length, rowLength);
+  for (std::uint64_t first = 0; first < length; first += rowLength)
+    parts.push_back({document, first, std::min(rowLength, length - first)});
+}
+
 /// The parts of the documents, in the order keyed by the seed.
 static std::vector<PackedPart> orderedParts(std::span<const std::uint64_t> lengths, std::uint64_t rowLength,
                                             LongDocuments policy, std::uint64_t seed) {
@@ -46,10 +55,7 @@ static std::vector<PackedPart> orderedParts(std::span<const std::uint64_t> lengt
   parts.reserve(lengths.size());
   for (std::uint64_t position = 0; position < lengths.size(); ++position) {
     const std::uint64_t document = order.sequence(position, lengths.size());
-    const std::uint64_t length =
-        policy == LongDocuments::truncate ? std::min(lengths[document], rowLength) : lengths[document];
-    for (std::uint64_t first = 0; first < length; first += rowLength)
-      parts.push_back({document, first, std::min(rowLength, length - first)});
+    addParts(document, lengths[document], rowLength, policy, parts);
   }
   return parts;
 }
@@ -71,6 +77,17 @@ PackedRows packRows(std::span<const std::uint64_t> lengths, std::uint64_t rowLen
   rows.parts.resize(ordered.size());
   for (std::size_t i = 0; i < ordered.size(); ++i)
     rows.parts[next[rowOf[i]]++] = ordered[i];
+  return rows;
+}
+
+PackedRows separateRows(std::span<const std::uint64_t> lengths, LengthBucket bucket, LongDocuments policy) {
+  PackedRows rows;
+  for (std::uint64_t document = 0; document < lengths.size(); ++document)
+    addParts(document, lengths[document], bucket.longest, policy, rows.parts);
+  std::erase_if(rows.parts,
+                [&](const PackedPart &part) { return part.count <= bucket.over || part.count > bucket.most; });
+  rows.begins.resize(rows.parts.size() + 1);
+  std::iota(rows.begins.begin(), rows.begins.end(), std::uint64_t(0));
   return rows;
 }
 

@@ -27,6 +27,12 @@ struct PackedPart {
   std::uint64_t count = 0;
 };
 
+/// The documents of more than `over` and at most `most` tokens. `longest`: the tokens of the longest rows of all
+/// buckets.
+struct LengthBucket {
+  std::uint64_t over = 0, most = 0, longest = 0;
+};
+
 /// Rows of several parts, which follow one another from the row's first token.
 class PackedRows {
 public:
@@ -38,6 +44,7 @@ public:
 private:
   friend PackedRows packRows(std::span<const std::uint64_t> lengths, std::uint64_t rowLength, LongDocuments policy,
                              std::uint64_t seed);
+  friend PackedRows separateRows(std::span<const std::uint64_t> lengths, LengthBucket bucket, LongDocuments policy);
   std::vector<PackedPart> parts;
   /// Row i has the parts from begins[i] to before begins[i + 1].
   std::vector<std::uint64_t> begins = {0};
@@ -49,6 +56,11 @@ private:
 /// row in the result, and up to 104 bytes for each part until it returns.
 PackedRows packRows(std::span<const std::uint64_t> lengths, std::uint64_t rowLength, LongDocuments policy,
                     std::uint64_t seed);
+
+/// One row for each document of these lengths that the bucket has, in their order. A document longer than the longest
+/// rows is split or cut off first, so that each of its parts is in a bucket; with LongDocuments::error no document is
+/// longer.
+PackedRows separateRows(std::span<const std::uint64_t> lengths, LengthBucket bucket, LongDocuments policy);
 
 } // namespace sluice
 

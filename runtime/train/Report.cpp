@@ -32,6 +32,8 @@ std::string jsonLine(const StepReport &report) {
   if (report.packed)
     more += fmt::format(R"(, "documents": {}, "fill": {:.9g})", report.packed->documents,
                         fill(*report.packed, report.tokens));
+  if (!report.entry.empty())
+    more += fmt::format(R"(, "entry": {})", dumpJson(Json(report.entry)));
   if (report.evaluationLoss)
     more += fmt::format(R"(, "eval_loss": {})", exact(*report.evaluationLoss, report.dtype));
   if (!report.rankLosses.empty()) {
@@ -105,13 +107,20 @@ std::string dataLine(const DataReport &report) {
         fmt::format(" of {} tokens, first batch: {} distinct ids in {} tokens ({:.1f}%), largest id {}",
                     report.rowTokens, report.distinct, report.tokens,
                     100 * static_cast<double>(report.distinct) / static_cast<double>(report.tokens), report.largest);
-  if (report.packedRows)
-    text +=
-        fmt::format("\npacked: {} documents in {} rows, {:.1f}% of their tokens are filled", report.packed.documents,
-                    report.packedRows, 100 * fill(report.packed, report.packedRows * report.rowTokens));
+  std::uint64_t rows = 0;
+  for (const DataReport::Source &source : report.sources)
+    rows += source.rows;
+  if (report.packedPositions)
+    text += fmt::format("\npacked: {} documents in {} rows, {:.1f}% of their tokens are filled",
+                        report.packed.documents, rows, 100 * fill(report.packed, report.packedPositions));
+  for (const DataReport::Shape &shape : report.shapes)
+    text += report.isByLength ? fmt::format("\nbucket: {} rows of {} tokens in {}, {} tokens in a step", shape.number,
+                                            shape.rowTokens, shape.entry, shape.tokens)
+                              : fmt::format("\nfrom step {}: rows of {} tokens in {}, {} tokens in a step",
+                                            shape.number + 1, shape.rowTokens, shape.entry, shape.tokens);
   if (report.epochs > 0)
-    text += fmt::format("\nepochs: {} with {} steps of {} rows", formatNumber(report.epochs), report.steps,
-                        report.stepRows);
+    text += fmt::format("\nepochs: {} with {} steps", formatNumber(report.epochs), report.steps) +
+            (report.stepRows ? fmt::format(" of {} rows", report.stepRows) : "");
   return text;
 }
 

@@ -35,17 +35,27 @@ struct DataReport {
     std::uint64_t rows = 0;
   };
   std::vector<Source> sources;
-  /// Of the rows that are packed.
+  /// Of the rows that are packed, and their number of positions.
   PackedContent packed;
-  std::uint64_t packedRows = 0;
+  std::uint64_t packedPositions = 0;
   /// Tokens of a row; 0 if the model has no input "tokens".
   std::uint64_t rowTokens = 0;
   /// Tokens of the first step over all ranks, how many different ids they have, and the largest id.
   std::uint64_t tokens = 0;
   std::uint64_t distinct = 0;
   std::int64_t largest = 0;
-  /// Rows of a step over all ranks.
+  /// Rows of a step over all ranks; 0: they differ between steps.
   std::uint64_t stepRows = 0;
+  struct Shape {
+    std::string entry;
+    /// Of a row, and of a step over all ranks.
+    std::uint64_t rowTokens = 0, tokens = 0;
+    /// Documents of a bucket, or the steps before the first one.
+    std::uint64_t number = 0;
+  };
+  /// If steps run different entry points: those of a schedule, or of buckets of lengths.
+  std::vector<Shape> shapes;
+  bool isByLength = false;
   /// Epochs and their number of steps, if the run has a number of epochs.
   double epochs = 0;
   std::uint64_t steps = 0;
@@ -77,6 +87,8 @@ struct StepReport {
   std::optional<double> lossScale;
   /// The mean over the rows of each rank, by rank; empty unless TrainOptions::logRanks.
   std::vector<double> rankLosses;
+  /// The entry point, if they differ between steps.
+  std::string entry;
   /// Of each entry point, if a step runs several.
   std::vector<std::pair<std::string, double>> losses;
 
@@ -120,8 +132,9 @@ std::string jsonLine(const EvaluationReport &report);
 std::string jsonLine(const RunSummary &summary);
 
 /// "data: 549 rows (text) of 64 tokens, first batch: 58 distinct ids in 1024 tokens (5.7%), largest id 121"; a line
-/// about packed rows, "packed: 812 documents in 549 rows, 98.7% of their tokens are filled"; a line with the number of
-/// steps of the epochs.
+/// about packed rows, "packed: 812 documents in 549 rows, 98.7% of their tokens are filled"; a line for each shape,
+/// "from step 1: rows of 64 tokens in train_step, 1024 tokens in a step" or "bucket: 549 rows of 64 tokens in
+/// train_step, 1024 tokens in a step"; a line with the number of steps of the epochs.
 std::string dataLine(const DataReport &report);
 
 /// "eval data: 16 of 23 rows, the other 7 do not fill a batch of 16 rows".

@@ -92,6 +92,8 @@ public:
 
   /// After a step: the loss of its evaluation, or none.
   void setEvaluationLoss(std::optional<double> loss) { done.evaluationLoss = loss; }
+  /// TrainProgress::rowsRead, before save().
+  void setRowsRead(std::vector<std::uint64_t> rows) { done.rowsRead = std::move(rows); }
   /// Begins to write a checkpoint; the final one is complete on return.
   Status save(bool isFinal);
   /// Waits for the checkpoint that is being written.

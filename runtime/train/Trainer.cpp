@@ -1,11 +1,9 @@
 //===- Trainer.cpp - the loop over steps --------------------------------------------===//
 #include "runtime/train/Trainer.h"
 #include "runtime/base/File.h"
-#include "runtime/base/Text.h"
 #include "runtime/plan/CheckpointMemory.h"
 #include "runtime/plan/ProcessMemory.h"
 #include "runtime/train/EventFile.h"
-#include "runtime/train/Feeder.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"
 #include "runtime/train/Ports.h"
@@ -16,12 +14,9 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <optional>
+#include <ranges>
 
 namespace sluice {
-
-static std::string entryNames(const plan::PlanT &plan) {
-  return plan.entries.empty() ? "none" : join(plan.entries, ", ", [](const auto &entry) { return entry->name; });
-}
 
 static RunSummary summarize(const Ranks &ranks, const TrainOptions &options) {
   RunSummary summary;
@@ -68,11 +63,11 @@ static std::string searchNote(bool isSearched, const std::string &found) {
 }
 
 /// A search repeats a step that changed nothing.
-static Status checkSearchable(const plan::PlanT &plan, const std::vector<const plan::EntryT *> &entries) {
+static Status checkSearchable(const plan::PlanT &plan, std::span<const EntrySchedule::Source> sources) {
   if (plan.target && plan.target->device != "cpu")
     return {StatusCode::usage,
             fmt::format("'--find-nonfinite' requires a plan for cpu, but this plan is for {}", plan.target->device)};
-  for (const plan::EntryT *entry : entries)
+  for (const plan::EntryT *entry : std::views::transform(sources, &EntrySchedule::Source::entry))
     if (!findOutput(*entry, plan::PortRole::guard))
       return Status(StatusCode::usage,
                     fmt::format("'--find-nonfinite' repeats a step whose update a guard suppressed, and entry point "
@@ -83,8 +78,8 @@ static Status checkSearchable(const plan::PlanT &plan, const std::vector<const p
 }
 
 /// Describes the data to the observer, with the number of steps of its epochs.
-static Status reportData(Feeder &feeder, const TrainOptions &options, TrainObserver &observer) {
-  SLUICE_ASSIGN_OR_RETURN(std::optional<DataReport> report, feeder.describe());
+static Status reportData(EntrySchedule &schedule, const TrainOptions &options, TrainObserver &observer) {
+  SLUICE_ASSIGN_OR_RETURN(std::optional<DataReport> report, schedule.describe());
   if (!report)
     return Status::ok();
   report->epochs = options.epochs;
@@ -150,31 +145,21 @@ private:
 Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   const plan::PlanT &plan = ranks.plan();
   TrainOptions options = given;
-  std::vector<const plan::EntryT *> entries;
-  std::vector<Feeder> feeders;
-  for (const std::string &name : options.entries) {
-    int index = findEntry(plan, name);
-    if (index < 0)
-      return Status(StatusCode::usage,
-                    fmt::format("entry point '{}' is unknown, expected one of {}", name, entryNames(plan)));
-    entries.push_back(plan.entries[index].get());
-    SLUICE_ASSIGN_OR_RETURN(Feeder feeder, Feeder::make(ranks, *entries.back(), options));
-    feeder.requireTargets();
-    feeders.push_back(std::move(feeder));
-  }
+  SLUICE_ASSIGN_OR_RETURN(EntrySchedule schedule, EntrySchedule::make(ranks, options, options));
+  std::vector<EntrySchedule::Source> &sources = schedule.sources();
   if (options.epochs > 0) {
-    SLUICE_ASSIGN_OR_RETURN(options.steps, feeders.front().stepsOfEpochs(options.epochs));
+    SLUICE_ASSIGN_OR_RETURN(options.steps, schedule.stepsOfEpochs(options.epochs));
   }
   SLUICE_ASSIGN_OR_RETURN(Evaluation evaluation, Evaluation::make(ranks, options.evaluation, options.seed));
-  if (options.logRanks && !findOutput(*entries.front(), rankLossRole(ranks)))
+  if (options.logRanks && !findOutput(*sources.front().entry, rankLossRole(ranks)))
     return Status(StatusCode::usage, fmt::format("entry point '{}' has no output 'rank_loss', which --log-ranks reads",
-                                                 entries.front()->name))
+                                                 sources.front().entry->name))
         .withNote("compile the plan with --set loss.per_rank=true");
-  Status searchable = checkSearchable(plan, entries);
+  Status searchable = checkSearchable(plan, sources);
   if (options.findNonFinite && !searchable.isOk())
     return searchable;
   if (ranks.isRoot())
-    SLUICE_RETURN_IF_ERROR(reportData(feeders.front(), options, observer));
+    SLUICE_RETURN_IF_ERROR(reportData(schedule, options, observer));
   reportLeftOut(ranks, evaluation, observer);
   SessionOptions sessionOptions;
   sessionOptions.seed = options.seed;
@@ -185,8 +170,9 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
   SLUICE_RETURN_IF_ERROR(session.open());
   options.saving.loaded = session.loaded();
   const std::uint64_t first = session.progress().step;
-  for (Feeder &feeder : feeders)
-    SLUICE_RETURN_IF_ERROR(feeder.checkTargets(first, options.steps));
+  if (!options.overfit)
+    schedule.continueFrom(first, session.progress().rowsRead);
+  SLUICE_RETURN_IF_ERROR(schedule.checkTargets(first, options.steps));
   SLUICE_ASSIGN_OR_RETURN(Outputs outputs, Outputs::open(ranks, options, first, observer));
 
   if (const std::uint64_t total = plan.learning_rate ? plan.learning_rate->total : 0;
@@ -198,30 +184,32 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
                                   LearningRate(plan, options.steps).at(total), total)));
 
   std::vector<StepEntry> stepEntries;
-  std::uint64_t stepTokens = 0, step = first;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    stepEntries.emplace_back(*entries[i], [&ranks, &step, &feeder = feeders[i]](const StepScalars &scalars) {
-      return feeder.feed(ranks, step, scalars);
+  EntrySchedule::Part part;
+  for (EntrySchedule::Source &source : sources)
+    stepEntries.emplace_back(*source.entry, [&ranks, &part, &source](const StepScalars &scalars) {
+      return source.feeder.feed(ranks, part.step, scalars);
     });
-    stepTokens += feeders[i].tokensPerStep();
-  }
   StepRequest request;
-  request.entries = stepEntries;
   request.findNonFinite = options.findNonFinite;
   request.readsRankLosses = options.logRanks;
   Status outcome, evaluated;
   observer.onBegin();
-  for (const std::uint64_t steps = options.dryRun ? 0 : options.steps; step < steps && outcome.isOk(); ++step) {
+  for (std::uint64_t step = first, steps = options.dryRun ? 0 : options.steps; step < steps && outcome.isOk(); ++step) {
     StepReport report;
     report.steps = options.steps;
-    report.epoch = feeders.front().epoch(step + 1);
-    report.sourceEpochs = feeders.front().sourceEpochs(step + 1);
-    report.packed = feeders.front().packed(step);
-    report.tokens = stepTokens;
+    report.epoch = schedule.epoch(step + 1);
+    report.sourceEpochs = schedule.sourceEpochs(step + 1);
+    report.packed = schedule.packed(step);
+    report.tokens = schedule.tokens(step);
+    part = schedule.at(step);
+    if (schedule.differs())
+      report.entry = sources[part.first].entry->name;
+    request.entries = std::span(stepEntries).subspan(part.first, part.count);
     // Decided before the step, so that it is complete if a different entry point follows.
     const bool isCheckpointDue = session.isCheckpointDue(step + 1),
                isEvaluated = evaluation.isDue(step + 1, options.steps);
-    request.isComplete = step + 1 == options.steps || isCheckpointDue || isEvaluated;
+    request.isComplete = step + 1 == options.steps || isCheckpointDue || isEvaluated ||
+                         sources[schedule.at(step + 1).first].entry != sources[part.first].entry;
     request.learningRate = session.learningRate();
     SLUICE_ASSIGN_OR_RETURN(StepOutcome result, session.step(request, report));
     if (!result.status.isOk()) {
@@ -238,6 +226,7 @@ Status train(Ranks &ranks, const TrainOptions &given, TrainObserver &observer) {
     }
     outputs.write(report);
     session.setEvaluationLoss(report.evaluationLoss);
+    session.setRowsRead(schedule.rowsRead(session.progress().step));
     if (isCheckpointDue && outcome.isOk())
       outcome = session.save(/*isFinal=*/false);
     // A signal reaches processes at different steps; all must stop after the same. They exchange their state

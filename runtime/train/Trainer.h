@@ -9,6 +9,7 @@
 #define SLUICE_RUNTIME_TRAIN_TRAINER_H
 
 #include "runtime/train/Checkpointer.h"
+#include "runtime/train/EntrySchedule.h"
 #include "runtime/train/Evaluation.h"
 #include "runtime/train/Ranks.h"
 #include "runtime/train/Report.h"
@@ -20,12 +21,10 @@
 
 namespace sluice {
 
-struct TrainOptions : FeederOptions {
+struct TrainOptions : FeederOptions, EntryScheduleOptions {
   std::uint64_t steps = 100;
   /// If not 0, determines the number of steps.
   double epochs = 0;
-  /// One per step, in turn.
-  std::vector<std::string> entries = {"train_step"};
   EvaluationOptions evaluation;
   /// Safetensors file or folder; empty: the plan's initializers.
   std::string init;

@@ -50,6 +50,29 @@ def losses_and_weights_of_sluice_train():
 
 
 @test
+def entry_points_of_several_shapes():
+    """A step in each shape, with the numbers of sluice-train."""
+    model = sluice.load(CONFIG, shapes=["2x16", "4x8"])
+    plan = sluice.compile(model, {"mesh": {"shard": 2}, "optimizer.lr": 0.01})
+    path, data = SCRATCH / "shapes.plan", SCRATCH / "tokens.bin"
+    plan.save(path)
+    numbers = [int(n) % VOCABULARY for n in rows(40)["tokens"].cast("B").cast("i")]
+    data.write_bytes(bytes(numbers))
+    run("sluice-train", path, "--data", data, "--data-format", "bytes", "--shapes-at", "0:8,2:16", "--steps", 4, "--log", SCRATCH / "x.jsonl", "--quiet")
+    lines, _ = read_log(SCRATCH / "x.jsonl")
+    with sluice.Trainer(plan) as trainer:
+        losses, at = [], 0
+        for count, length, entry in ((8, 8, "train_step_4x8"), (8, 8, "train_step_4x8"), (4, 16, "train_step"), (4, 16, "train_step")):
+            size = count * length
+            losses.append(trainer.step({name: tensor(numbers[at + shift:at + shift + size], (count, length)) for name, shift in (("tokens", 0), ("targets", 1))}, entry=entry))
+            at += size
+        expect_equal(single(losses), single(line["loss"] for line in lines), "losses")
+        expect_error(lambda: trainer.step({}, entry="train_step_9x9"), 1, "train_step_9x9")
+    expect_error(lambda: sluice.load(CONFIG, shapes=["2x16"], batch=2), 2, "import options: 'batch' cannot be combined with 'shapes', which state it")
+    expect_error(lambda: sluice.load(CONFIG, shapes=["2x16", "2x16"]), 2, "--shapes has the shape 2x16 twice")
+
+
+@test
 def rate_of_the_call_and_of_the_schedule():
     plan, inputs = small_plan(), rows(4)
     with sluice.Trainer(plan) as trainer:

@@ -6,6 +6,7 @@
 #include "runtime/base/Toml.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <sstream>
 
 namespace sluice {
@@ -108,7 +109,10 @@ std::vector<OptionValue> optionValues(const CLI::App &app) {
     value.isList = option->get_items_expected_max() > 1 || option->get_delimiter() != '\0';
     value.values = option->results();
     std::string standard = option->get_default_str();
-    if (!value.values.empty() || standard.empty())
+    // An option that excludes another one replaces its default.
+    const bool isReplaced =
+        std::ranges::any_of(option->get_excludes(), [](const CLI::Option *other) { return !other->empty(); });
+    if (!value.values.empty() || standard.empty() || isReplaced)
       continue;
     // CLI11 writes the default of a list in brackets.
     if (value.isList)

@@ -2,6 +2,7 @@
 #include "tools/train/Description.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/plan/EntryShape.h"
 #include "runtime/plan/ProcessMemory.h"
 
 namespace sluice {
@@ -31,12 +32,18 @@ std::string describeRun(const TrainCommand &command, const plan::PlanT &plan, co
                                ", ", quantity(threads, "compute thread"), " each"));
   text += line("weights", train.init.empty() ? concat("initialized with seed ", train.seed)
                                              : concat("read from '", train.init, "'"));
-  const std::uint64_t tokens =
-      std::uint64_t(plan.batch) * plan.sequence * plan.microbatches * groupSize(plan, plan.data_axes);
+  std::uint64_t tokens = 0;
+  for (const std::string &name : train.entries)
+    if (const int index = findEntry(plan, name); index >= 0)
+      tokens += tokensOfRun(plan, *plan.entries[static_cast<std::size_t>(index)]);
+  const bool isByLength = train.files.packing && train.files.packing->isSeparate;
+  const std::string entries =
+      isByLength               ? "buckets of lengths"
+      : train.shapesAt.empty() ? join(train.entries, ", ") + (tokens != 0 ? " with " + quantity(tokens, "token") : "")
+                               : "the shapes " + join(train.shapesAt, ", ");
   if (!train.data.empty())
-    text += line("training", concat(quantity(train.steps, "step"), " of ", join(train.entries, ", "),
-                                    tokens != 0 ? " with " + quantity(tokens, "token") : "", ", from ",
-                                    join(train.data, ", "), train.shuffled ? ", shuffled" : ""));
+    text += line("training", concat(quantity(train.steps, "step"), " of ", entries, ", from ", join(train.data, ", "),
+                                    train.shuffled ? ", shuffled" : ""));
   if (!train.evaluation.data.empty())
     text += line("evaluation",
                  "on " + join(train.evaluation.data, ", ") +

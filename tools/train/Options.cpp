@@ -33,32 +33,42 @@ static void declarePacking(CLI::App &app, TrainCommand &command) {
       train.files.packing.emplace();
     return *train.files.packing;
   };
-  auto *pack = app.add_flag_callback(
+  const CLI::Option *pack = app.add_flag_callback(
       "--pack", [packing] { packing(); },
       "put several documents into each row: texts, parts of token files, or conversations");
-  app.add_option_function<std::string>(
-         "--long-documents",
-         [packing](const std::string &name) {
-           packing().longDocuments = name == "split"      ? LongDocuments::split
-                                     : name == "truncate" ? LongDocuments::truncate
-                                                          : LongDocuments::error;
-         },
-         "how a document longer than a row is read (default: split, into several documents)")
-      ->check(CLI::IsMember({"split", "truncate", "error"}))
-      ->needs(pack);
+  const CLI::Option *bucket =
+      app.add_flag_callback(
+             "--bucket", [packing] { packing().isSeparate = true; },
+             "each step runs one of the plan's train entry points, with documents that fit into its rows and not into "
+             "shorter ones: one in each row")
+          ->excludes("--pack");
+  const CLI::Option *policy =
+      app.add_option_function<std::string>(
+             "--long-documents",
+             [packing](const std::string &name) {
+               packing().longDocuments = name == "split"      ? LongDocuments::split
+                                         : name == "truncate" ? LongDocuments::truncate
+                                                              : LongDocuments::error;
+             },
+             "how a document longer than a row is read (default: split, into several documents)")
+          ->check(CLI::IsMember({"split", "truncate", "error"}));
   const auto delimiter = [packing](bool begins) {
     return [packing, begins](const std::int32_t &token) { packing().delimiter = DocumentDelimiter{token, begins}; };
   };
   auto *end = app.add_option_function<std::int32_t>("--document-end", delimiter(false),
                                                     "the last token of each document in token files and texts "
                                                     "(default: the tokenizer's end-of-text token, in token files)")
-                  ->check(integerFrom(0))
-                  ->needs(pack);
-  app.add_option_function<std::int32_t>("--document-begin", delimiter(true),
-                                        "the first token of each document in token files and texts")
-      ->check(integerFrom(0))
-      ->needs(pack)
-      ->excludes(end);
+                  ->check(integerFrom(0));
+  const CLI::Option *begin =
+      app.add_option_function<std::int32_t>("--document-begin", delimiter(true),
+                                            "the first token of each document in token files and texts")
+          ->check(integerFrom(0))
+          ->excludes(end);
+  app.final_callback([=] {
+    for (const CLI::Option *option : {policy, static_cast<const CLI::Option *>(end), begin})
+      if (!option->empty() && pack->empty() && bucket->empty())
+        throw CLI::RequiresError(option->get_name(), "--pack or --bucket");
+  });
 }
 
 static void declareData(CLI::App &app, TrainCommand &command, std::string &order) {
@@ -97,17 +107,27 @@ static void declareData(CLI::App &app, TrainCommand &command, std::string &order
                  "weights, separated by commas: the share of the rows of each argument of --data")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(number(false));
+      ->check(number(false))
+      ->excludes("--bucket");
   auto *steps = app.add_option("--steps", train.steps, "steps to train")->check(integerFrom(0))->capture_default_str();
   auto *epochs = app.add_option("--epochs", train.epochs,
                                 "train until all rows were read this many times; may be a "
                                 "fraction")
                      ->check(number(false))
                      ->excludes(steps);
-  app.add_option("--entries", train.entries, "entry points, separated by commas, run in turn at each step")
+  auto *entries =
+      app.add_option("--entries", train.entries, "entry points, separated by commas, run in turn at each step")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->capture_default_str()
+          ->excludes("--bucket");
+  app.add_option("--shapes-at", train.shapesAt,
+                 "STEP:TOKENS, separated by commas: from STEP on, counted from 0, each step runs the train entry point "
+                 "with rows of TOKENS (STEP:ROWSxTOKENS if several have)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->capture_default_str();
+      ->excludes(entries)
+      ->excludes("--bucket");
   app.add_option("--init", train.init,
                  "initial weights: a safetensors file, a folder with one, or a .pt2 archive of torch.export")
       ->check(nonEmptyPath());
@@ -131,7 +151,9 @@ static void declareOutputs(CLI::App &app, TrainCommand &line) {
   app.add_option("--machine", line.machine,
                  "a file of tools/machines: these lines have the utilization of the device's FLOP/s (MFU)")
       ->check(nonEmptyPath())
-      ->needs(every);
+      ->needs(every)
+      ->excludes("--shapes-at")
+      ->excludes("--bucket");
   app.add_option_function<std::string>(
          "--log-ranks", [&line](const std::string &) { line.train.logRanks = true; },
          "all: run.jsonl also has the loss of each rank, which the recipe's loss.per_rank makes an output")

@@ -7,13 +7,14 @@
 #include "runtime/base/Text.h"
 #include "runtime/collective/BroadcastText.h"
 #include "runtime/plan/ChromeTrace.h"
+#include "runtime/plan/EntryShape.h"
+#include "runtime/plan/PlanFolder.h"
 #include "runtime/plan/Profile.h"
 #include "runtime/plan/Reader.h"
 #include "runtime/report/machine/MachineFile.h"
 #include "runtime/text/Tokenizer.h"
 #include "runtime/train/ChatData.h"
 #include "runtime/train/ContentDigest.h"
-#include "runtime/train/InputData.h"
 #include "runtime/train/MachineMemory.h"
 #include "runtime/train/ModelFiles.h"
 #include "runtime/train/StopTokens.h"
@@ -35,6 +36,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
+#include <tuple>
 #include <unistd.h>
 
 namespace sluice {
@@ -112,6 +114,7 @@ Status Run::join(FaultReader readFault) {
 /// Fills in the settings that follow from other options.
 Status Run::complete() {
   TrainOptions &train = command.train;
+  SLUICE_ASSIGN_OR_RETURN(command.plan, choosePlan(command.plan, launched ? launched->size : 0));
   train.stop = command.generate.stop = &stopRequested;
   command.ranks.seed = command.generate.seed = train.seed;
   command.ranks.trace = !command.trace.empty();
@@ -134,8 +137,11 @@ Status Run::complete() {
     command.ranks.entries = {"init"};
     if (evaluates)
       command.ranks.entries.emplace_back("eval_step");
-    if (generates)
-      command.ranks.entries.emplace_back("logits");
+    if (generates) {
+      SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readPlan(command.plan));
+      for (std::string &name : generatingEntries(file.plan))
+        command.ranks.entries.push_back(std::move(name));
+    }
   }
   SLUICE_RETURN_IF_ERROR(readPrompts());
   if (generates && command.generate.stopTokens.empty() && !train.init.empty()) {
@@ -174,25 +180,6 @@ Status Run::checkOutputs() const {
 
 static bool hasText(const std::vector<std::string> &paths, DataFormat format) {
   return std::ranges::any_of(paths, [&](const std::string &path) { return textFormat(path, format).has_value(); });
-}
-
-/// Of the plan's tokens: the exclusive upper bound, 0 if unbounded, and the number in a row.
-struct TokenPorts {
-  std::uint64_t vocabulary = 0;
-  std::uint64_t length = 0;
-};
-
-static TokenPorts tokenPorts(const plan::PlanT &plan) {
-  TokenPorts ports;
-  for (const auto &entry : plan.entries)
-    for (const auto &port : entry->inputs) {
-      if (port->role != plan::PortRole::tokens)
-        continue;
-      if (port->limit && (!ports.vocabulary || port->limit < ports.vocabulary))
-        ports.vocabulary = port->limit;
-      ports.length = rowElements(*port);
-    }
-  return ports;
 }
 
 Status Run::setTime() {
@@ -243,18 +230,24 @@ Status Run::readText() {
   if (!isText)
     return Status::ok();
   SLUICE_ASSIGN_OR_RETURN(const PlanFile file, readPlan(command.plan));
-  const TokenPorts ports = tokenPorts(file.plan);
-  SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, ports.vocabulary));
+  SLUICE_RETURN_IF_ERROR(checkVocabulary(*tokenizer, vocabularyOf(file.plan)));
   SLUICE_ASSIGN_OR_RETURN(const std::string folder, userCacheFolder("tokenized text"));
   const bool hasConversations = std::ranges::any_of(paths, [&](const std::string &data) {
     const std::optional<DataFormat> format = textFormat(data, train.files.format);
     return format && isConversations(*format);
   });
+  if (hasConversations && !train.shapesAt.empty() && !train.files.packing)
+    return Status(StatusCode::usage, "--shapes-at needs rows of several lengths, but each conversation is a row of one")
+        .withNote("--pack puts conversations into rows of any length, and --bucket into those of their length");
   if (hasConversations)
     SLUICE_RETURN_IF_ERROR(setTime());
-  SLUICE_ASSIGN_OR_RETURN(train.files.tokenized,
-                          tokenizeTexts(paths, train.files, *tokenizer, ports.length, folder, command.ranks.note));
-  train.evaluation.files = train.files;
+  // Rows of conversations have the length of the entry point that reads them.
+  for (const auto &[sources, files, entry] :
+       {std::tuple(&train.data, &train.files, train.entries.empty() ? "" : train.entries.front()),
+        std::tuple(&train.evaluation.data, &train.evaluation.files, std::string("eval_step"))}) {
+    SLUICE_ASSIGN_OR_RETURN(files->tokenized, tokenizeTexts(expandGlobs(*sources), *files, *tokenizer,
+                                                            rowTokensOf(file.plan, entry), folder, command.ranks.note));
+  }
   train.tokenizerDigest = tokenizer->digest;
   return Status::ok();
 }

@@ -192,14 +192,17 @@ TEST_F(Damage, OfTheStateIsRefused) {
   for (const auto &[key, value] : good.items()) {
     nlohmann::json bad = good;
     bad.erase(key);
-    if (key == "data_position")
-      continue;
     expectError(parseState("state.json", bad.dump()).status(), StatusCode::refused,
                 "'state.json' is not the state of a training checkpoint of version 1");
     bad[key] = {{"nested", 1}};
     EXPECT_FALSE(parseState("state.json", bad.dump()).isOk()) << key;
   }
   EXPECT_FALSE(parseState("state.json", "[1]").isOk());
+  for (const char *rows : {"7", "[-1]", "[\"7\"]"}) {
+    nlohmann::json bad = good;
+    bad["rows_read"] = nlohmann::json::parse(rows);
+    EXPECT_FALSE(parseState("state.json", bad.dump()).isOk()) << rows;
+  }
 }
 
 } // namespace

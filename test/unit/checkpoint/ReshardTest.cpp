@@ -148,7 +148,9 @@ TEST_F(Reshard, KeepsTheState) {
   EXPECT_EQ(formatState(*read), formatState(state));
   EXPECT_EQ(read->progress.lossScale.value(), 1024);
   EXPECT_EQ(read->progress.lossScale.unchangedSteps(), 7u);
-  EXPECT_EQ(nlohmann::json::parse(formatState(state))["data_position"], 48);
+  EXPECT_TRUE(read->progress.rowsRead.empty());
+  state.progress.rowsRead = {48, 7};
+  EXPECT_EQ(parseState("state.json", formatState(state))->progress.rowsRead, (std::vector<std::uint64_t>{48, 7}));
 }
 
 // Tests that another model or optimizer is refused by its first difference.

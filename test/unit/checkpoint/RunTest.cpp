@@ -78,6 +78,12 @@ TEST_F(Run, RefusesAnotherRun) {
   train.entries = {"train_step", "other"};
   refuses("--entries, expected train_step but got train_step other");
   train.entries = {"train_step"};
+  train.shapesAt = {"0:64", "9:128"};
+  refuses("entry points of the steps, expected train_step but got --shapes-at 0:64 9:128");
+  train.shapesAt.clear();
+  train.files.packing.emplace().isSeparate = true;
+  refuses("entry points of the steps, expected train_step but got --bucket");
+  train.files.packing.reset();
   train.data = {"other"};
   refuses("--data, expected data but got other");
   train.data = {"data"};
@@ -371,6 +377,18 @@ TEST_F(Run, NotesOtherRows) {
   EXPECT_EQ(*resume(), 3u);
   EXPECT_NE(notes.front().find("was written with 8 rows in a step, and this plan has 16: the data continue at row 48"),
             std::string::npos);
+}
+
+// Tests that it continues with the row that follows, if the checkpoint states it.
+TEST_F(Run, NotesTheRowThatFollows) {
+  TrainProgress after = progress(3);
+  after.rowsRead = {24};
+  save({after});
+  PlanBuilder larger = modelPlan(Layout::rows);
+  larger.plan.batch = 4;
+  ranks = FakeRanks(std::move(larger.plan));
+  EXPECT_EQ(*resume(), 3u);
+  EXPECT_NE(notes.front().find("and this plan has 16: the data continue at row 24"), std::string::npos);
 }
 
 // Tests that a folder is one run's until that run has ended, and that this leaves no other lock.

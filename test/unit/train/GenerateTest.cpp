@@ -57,6 +57,47 @@ TEST(Generate, ContinuesThePromptPastTheWindow) {
   EXPECT_EQ(ranks.runs.size(), 6u);
 }
 
+// Each token is computed in the shortest rows that have the context: the same text in fewer rows times positions.
+TEST(Generate, ComputesInTheShortestRows) {
+  std::map<std::string, std::uint64_t> positions;
+  const auto ranksOf = [&](std::initializer_list<std::pair<std::int64_t, std::int64_t>> shapes) {
+    PlanBuilder builder({{"shard", 2}});
+    for (const auto &[rows, length] : shapes) {
+      plan::EntryT &entry = builder.entry(positions.empty() ? "logits" : "logits_" + std::to_string(length));
+      entry.inputs.push_back(builder.port("tokens", plan::DType::i32, {rows, length}, 0, 128));
+      entry.outputs.push_back(builder.port("logits", plan::DType::f32, {rows, length, 128}));
+      positions[entry.name] = static_cast<std::uint64_t>(rows * length);
+    }
+    return FakeRanks(std::move(builder.plan));
+  };
+  const auto sample = [&](FakeRanks ranks) {
+    std::uint64_t computed = 0;
+    ranks.onRun = [&](FakeRanks &self, std::string_view name) {
+      const plan::EntryT &entry = *self.plan().entries[static_cast<std::size_t>(findEntry(self.plan(), name))];
+      const std::vector<std::int32_t> tokens = self.values<std::int32_t>(1, entry.inputs[0]->view->buffer);
+      std::vector<float> logits(tokens.size() * 128);
+      for (std::size_t i = 0; i < tokens.size(); ++i)
+        logits[i * 128 + static_cast<std::size_t>((tokens[i] + 1) % 128)] = 10;
+      computed += positions.at(std::string(name));
+      return self.write(0, entry.outputs[0]->view->buffer, 0, std::as_bytes(std::span(logits)));
+    };
+    GenerateOptions options;
+    options.prompt = "You may";
+    options.count = 150;
+    options.temperature = 0;
+    std::string text;
+    EXPECT_TRUE(generate(ranks, options, [&](std::string_view piece) { text += piece; }).isOk());
+    return std::pair(text, computed);
+  };
+  const auto [expected, full] = sample(ranksOf({{4, 64}}));
+  positions.clear();
+  const auto [text, few] = sample(ranksOf({{1, 64}, {1, 32}, {1, 16}, {1, 8}}));
+  EXPECT_EQ(text, expected);
+  EXPECT_EQ(full, 150u * 4 * 64);
+  // 7 and 8 tokens in rows of 8, 8 in those of 16, 16 in those of 32, and the rest in the longest.
+  EXPECT_EQ(few, 2u * 8 + 8 * 16 + 16 * 32 + 124 * 64);
+}
+
 TEST(Generate, StopsBeforeAStopToken) {
   FakeRanks ranks = counter();
   GenerateOptions options;

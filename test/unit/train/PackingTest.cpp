@@ -1,6 +1,7 @@
 //===- PackingTest.cpp - documents in rows of one length ------------------------------===//
 #include "runtime/train/Packing.h"
 
+#include <array>
 #include <gtest/gtest.h>
 #include <map>
 #include <numeric>
@@ -89,6 +90,26 @@ TEST(Packing, ConversationsFillRows) {
   const PackedRows rows = packRows(lengths, 2048, LongDocuments::split, 1);
   const auto tokens = static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::uint64_t(0)));
   EXPECT_GE(tokens / static_cast<double>(rows.size() * 2048), 0.95);
+}
+
+// Each document is in the bucket of its length, and one that is too long in those of its parts.
+TEST(Packing, BucketsHaveTheDocumentsOfTheirLengths) {
+  const Lengths lengths = {3, 0, 8, 4, 21, 5};
+  const auto counts = [&](LengthBucket bucket, LongDocuments policy) {
+    std::vector<std::array<std::uint64_t, 3>> found;
+    const PackedRows rows = separateRows(lengths, bucket, policy);
+    for (std::uint64_t row = 0; row < rows.size(); ++row) {
+      EXPECT_EQ(rows.row(row).size(), 1u);
+      const PackedPart &part = rows.row(row)[0];
+      found.push_back({part.document, part.first, part.count});
+    }
+    return found;
+  };
+  using Found = std::vector<std::array<std::uint64_t, 3>>;
+  EXPECT_EQ(counts({0, 4, 8}, LongDocuments::split), (Found{{0, 0, 3}, {3, 0, 4}}));
+  EXPECT_EQ(counts({4, 8, 8}, LongDocuments::split), (Found{{2, 0, 8}, {4, 0, 8}, {4, 8, 8}, {4, 16, 5}, {5, 0, 5}}));
+  EXPECT_EQ(counts({4, 8, 8}, LongDocuments::truncate), (Found{{2, 0, 8}, {4, 0, 8}, {5, 0, 5}}));
+  EXPECT_TRUE(counts({8, 16, 16}, LongDocuments::truncate) == (Found{{4, 0, 16}}));
 }
 
 } // namespace

@@ -61,7 +61,7 @@ TEST(Report, PackedRows) {
   data.rowTokens = 64;
   data.tokens = 128;
   data.packed = {31, 600};
-  data.packedRows = 10;
+  data.packedPositions = 640;
   EXPECT_TRUE(dataLine(data).ends_with("\npacked: 31 documents in 10 rows, 93.8% of their tokens are filled"));
   StepReport given = report();
   EXPECT_FALSE(nlohmann::json::parse(jsonLine(given)).contains("fill"));
@@ -69,6 +69,24 @@ TEST(Report, PackedRows) {
   const nlohmann::json line = nlohmann::json::parse(jsonLine(given));
   EXPECT_EQ(line["documents"], 12);
   EXPECT_EQ(line["fill"], 0.75);
+}
+
+TEST(Report, Shapes) {
+  DataReport data;
+  data.sources = {{"text", 10}};
+  data.shapes = {{"train_step", 64, 512, 0}, {"train_step_2x128", 128, 256, 2000}};
+  data.epochs = 2;
+  data.steps = 7;
+  EXPECT_EQ(dataLine(data), "data: 10 rows (text)\nfrom step 1: rows of 64 tokens in train_step, 512 tokens in a step\n"
+                            "from step 2001: rows of 128 tokens in train_step_2x128, 256 tokens in a step\n"
+                            "epochs: 2 with 7 steps");
+  data.isByLength = true;
+  EXPECT_NE(dataLine(data).find("\nbucket: 2000 rows of 128 tokens in train_step_2x128, 256 tokens in a step"),
+            std::string::npos);
+  StepReport given = report();
+  EXPECT_FALSE(nlohmann::json::parse(jsonLine(given)).contains("entry"));
+  given.entry = "train_step_2x128";
+  EXPECT_EQ(nlohmann::json::parse(jsonLine(given))["entry"], "train_step_2x128");
 }
 
 TEST(Report, OptionalFields) {
