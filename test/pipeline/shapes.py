@@ -186,7 +186,7 @@ def a_job_that_lost_a_rank_continues_with_fewer():
     losses = train_once(plans / "world-1.plan", TEXT, 40, ()).loss
     options = ("--data", TEXT, "--checkpoint", runs, "--every", 1, "--quiet", "--log", log)
     log.unlink(missing_ok=True)
-    killed = try_run("python3", script, "torchrun", 4, "sluice-train-faults", plans, "--steps", 12, *options, env=dict(os.environ, SLUICE_FAULT="kill:2:5:4"))
+    killed = try_run("python3", script, "torchrun", 4, "sluice-train-faults", plans, "--steps", 12, *options, env=dict(os.environ, SLUICE_FAULT="kill:2:42:4"))
     done = max(int(name[5:]) for name in os.listdir(runs) if re.fullmatch(r"step-\d+", name))
     if not expect(killed.returncode != 0 and 1 <= done < 12, f"exit code {killed.returncode} after step {done}: {killed.stderr}"):
         return
