@@ -289,11 +289,13 @@ void Resharder::reshardOperands(Operation *op) {
   auto required =
       llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &use) { return operandSharding(use, axis.name); });
   if (std::optional<ShardingRule> rule = ruleOf(op))
-    for (auto [use, reason] : chooseFactor(op, *rule, options).replicated)
-      if (Value exchanged = exchange(*use, required[use->getOperandNumber()], textOf(reason, axis.role)))
+    for (auto [use, reason] : chooseFactor(op, *rule, options).replicated) {
+      const StringRef text = textOf(reason, axis.role);
+      if (Value exchanged = exchange(*use, required[use->getOperandNumber()], text))
         use->set(exchanged);
       else
-        replicate(*use, op, textOf(reason, axis.role));
+        replicate(*use, op, text);
+    }
   for (OpOperand &use : op->getOpOperands()) {
     const AxisSharding &sharding = required[use.getOperandNumber()];
     if (sharding.isSharded())
