@@ -40,7 +40,9 @@ std::uint64_t vocabularyOf(const plan::PlanT &plan) {
 
 std::uint64_t tokensOfRun(const plan::PlanT &plan, const plan::EntryT &entry) {
   const EntryShape shape = entryShape(entry);
-  return shape.microbatches * shape.rows * shape.tokens * groupSize(plan, plan.data_axes);
+  const std::uint64_t tokens = shape.tokens > 0 ? shape.microbatches * shape.rows * shape.tokens
+                                                : std::uint64_t(plan.microbatches) * plan.batch * plan.sequence;
+  return tokens * groupSize(plan, plan.data_axes);
 }
 
 } // namespace sluice

@@ -24,7 +24,7 @@ EntryShape entryShape(const plan::EntryT &entry);
 std::uint64_t rowTokensOf(const plan::PlanT &plan, std::string_view entry);
 /// The exclusive upper bound of the tokens of all entry points; 0: unbounded.
 std::uint64_t vocabularyOf(const plan::PlanT &plan);
-/// Tokens of one run over all ranks.
+/// Tokens of one run over all ranks; those that the plan states, if the entry point has no input `tokens`.
 std::uint64_t tokensOfRun(const plan::PlanT &plan, const plan::EntryT &entry);
 
 } // namespace sluice
