@@ -19,7 +19,7 @@ bool isDigest(Attribute value) {
   return text && text.size() == 64 && llvm::all_of(text.getValue(), llvm::isHexDigit);
 }
 
-const DiscardableAttribute ofModule[] = {
+constexpr DiscardableAttribute ofModule[] = {
     {nameName, "a string", isOfClass<StringAttr>},
     {configName, "a string", isOfClass<StringAttr>},
     {batchName, "an integer of at least 1", isIntegerFrom<1>},
@@ -31,25 +31,25 @@ const DiscardableAttribute ofModule[] = {
     {unshardedName, "a unit attribute", isOfClass<UnitAttr>},
 };
 
-const DiscardableAttribute ofFunction[] = {
+constexpr DiscardableAttribute ofFunction[] = {
     {entryName, "a kind such as #model.entry<train>", isOfClass<EntryKindAttr>},
     // Where they are not those of the module.
     {batchName, "an integer of at least 1", isIntegerFrom<1>},
     {sequenceName, "an integer of at least 1", isIntegerFrom<1>},
 };
 
-const DiscardableAttribute ofArgument[] = {
+constexpr DiscardableAttribute ofArgument[] = {
     {inputName, "a string", isOfClass<StringAttr>},
     {limitName, "an integer of at least 1", isIntegerFrom<1>},
     {valuesName, "the elements of a tensor", isOfClass<DenseElementsAttr>},
     {idName, "an integer of at least 0", isIntegerFrom<0>},
 };
 
-const DiscardableAttribute ofResult[] = {
+constexpr DiscardableAttribute ofResult[] = {
     {outputName, "a string", isOfClass<StringAttr>},
 };
 
-const DiscardableAttribute ofOp[] = {
+constexpr DiscardableAttribute ofOp[] = {
     {blockName, "a string", isOfClass<StringAttr>},
     {checkpointName, "a string", isOfClass<StringAttr>},
     {phaseName, "forward, loss, backward or update",

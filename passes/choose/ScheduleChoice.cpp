@@ -8,9 +8,7 @@
 namespace sluice {
 namespace {
 
-const RecipeValue automatic = stringifyEnum(ReshardAfterBackward::automatic).str(),
-                  always = stringifyEnum(ReshardAfterBackward::always).str(),
-                  last = stringifyEnum(ReshardAfterBackward::last).str();
+RecipeValue valueOf(ReshardAfterBackward mode) { return stringifyEnum(mode).str(); }
 
 /// Calls `visit` for each collective of a unit in the training step of the plan.
 template <typename Visit> void forEachCollective(const plan::PlanT &plan, Visit &&visit) {
@@ -56,9 +54,10 @@ RecipeValue neverGathered(const Recipe &recipe) {
   RecipeValue value = recipe.value(keys::reshardAfterBackward);
   auto *table = std::get_if<RecipeTable>(&value);
   if (!table)
-    return always;
+    return valueOf(ReshardAfterBackward::always);
   for (RecipeTableEntry &entry : table->entries)
-    entry.value = entry.value == automatic ? always : entry.value;
+    if (entry.value == valueOf(ReshardAfterBackward::automatic))
+      entry.value = valueOf(ReshardAfterBackward::always);
   return value;
 }
 
@@ -84,7 +83,7 @@ std::vector<ChosenValues> afterBackwardAlternatives(const PlanChoice &choice, co
     RecipeTable backward = tableOf(neverGathered(recipe)),
                 forward = tableOf(valueOf(choice.values, keys::reshardAfterForward, recipe));
     for (const std::string &unit : std::span(units).first(static_cast<std::size_t>(kept))) {
-      setEntry(backward, unit, last);
+      setEntry(backward, unit, valueOf(ReshardAfterBackward::last));
       setEntry(forward, unit, false);
     }
     alternatives.push_back(

@@ -19,8 +19,8 @@ struct ShapeFrom {
 };
 
 bool readNumber(std::string_view text, std::uint64_t &value) {
-  const char *end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, value);
   return error == std::errc() && rest == end && !text.empty();
 }
 

@@ -79,7 +79,8 @@ Value ModuleBuilder::batchNorm(const llvm::Twine &twine, Value x) {
   at(name);
   constexpr double momentum = 0.1;
   std::int64_t channels = shapeOf(x).back();
-  auto count = static_cast<double>(cast<RankedTensorType>(x.getType()).getNumElements() / channels);
+  const std::int64_t elements = cast<RankedTensorType>(x.getType()).getNumElements() / channels;
+  const auto count = static_cast<double>(elements);
   declare(name + ".weight", {channels}, {"ones"});
   declare(name + ".bias", {channels}, {"zeros"});
   declareState(name + ".running_mean", tensor({channels}), "zeros");
