@@ -15,7 +15,7 @@ def model(batch, size):
     path.write_text(f"""
 module attributes {{model.name = "exchange"}} {{
   model.parameter @w : {w} normal(0.0, 0.7)
-  func.func @train(%x: {x} {{model.input = "x"}}) -> (tensor<f32> {{model.output = "loss"}})
+  func.func @train_step(%x: {x} {{model.input = "x"}}) -> (tensor<f32> {{model.output = "loss"}})
       attributes {{model.entry = #model.entry<train>}} {{
     %w = model.read @w : {w}
     %h = model.matmul %x, %w : ({x}, {w}) -> {h}
@@ -36,7 +36,7 @@ COLUMN = 'sharding.tensor={"w"="column"}'
 @test
 def shards_of_rows_become_shards_of_columns():
     """Dims that the ranks do not divide are gathered."""
-    for size, ranks in ((4, 2), (6, 3), (5, 2), (5, 3), (3, 4), (1, 2)):
+    for size, ranks in ((4, 2), (6, 3), (5, 2), (5, 3), (3, 4)):
         parity(model(2, size), [f"mesh.tensor={ranks}", COLUMN], 1, ([],), data="random:4")
 
 
@@ -50,9 +50,13 @@ def with_sharding_precision_and_recompute():
 
 @test
 def an_exchange_replaces_a_gather():
-    """The bytes of one rank: of h in the forward, and of its gradient in the backward."""
+    """Of h in the forward, and of its gradient in the backward. The mean is of all elements, which are gathered."""
     plan = Plan(model(2, 4), ["mesh.tensor=2", COLUMN]).check()
     kinds = collections.Counter(c["kind"] for c in plan.collectives() if c["stream"] == "tensor")
-    expect_equal(kinds, {"all_to_all": 2, "all_reduce": 1}, "collectives along the tensor axis")
+    expect_equal(kinds, {"all_to_all": 2, "all_gather": 1, "all_reduce": 1}, "collectives along the tensor axis")
     for exchange in plan.collectives("all_to_all"):
         expect_equal((exchange["bytes_in"], exchange["bytes_out"]), (2 * 4 * 2 * 4, 2 * 4 * 2 * 4), "bytes")
+
+
+if __name__ == "__main__":
+    main()
