@@ -8,15 +8,23 @@ WIDTH = HEADS * SIZE
 VALUES = ROWS * LENGTH * WIDTH
 
 
-def saved_by(name, build, loss=None):
-    """The pairs by op. The program is mean(build(x w) v)."""
+def built(build, loss=None, rows=ROWS, length=LENGTH):
+    """mean(build(x w) v)"""
     archive = Archive()
-    x = archive.input("x", [ROWS, LENGTH, WIDTH])
-    y = archive.op("linear.default", [ROWS, LENGTH, WIDTH], input=x, weight=archive.parameter("w", [WIDTH, WIDTH]))
+    x = archive.input("x", [rows, length, WIDTH])
+    y = archive.op("linear.default", [rows, length, WIDTH], input=x, weight=archive.parameter("w", [WIDTH, WIDTH]))
     z = build(archive, y)
-    v = archive.op("linear.default", [ROWS, LENGTH, WIDTH], input=z, weight=archive.parameter("v", [WIDTH, WIDTH]))
+    v = archive.op("linear.default", [rows, length, WIDTH], input=z, weight=archive.parameter("v", [WIDTH, WIDTH]))
     archive.output(archive.op("mean.default", [], self=v) if loss is None else loss(archive, v))
-    text = run("sluice-import", "export", archive.save(SCRATCH / f"{name}.pt2"), "-o", "-").stdout
+    return archive
+
+
+def saved_by(name, build, loss=None):
+    """The pairs by op."""
+    return pairs_in(run("sluice-import", "export", built(build, loss).save(SCRATCH / f"{name}.pt2"), "-o", "-").stdout)
+
+
+def pairs_in(text):
     found = {}
     for op, numbers in re.findall(r"model\.(\w+) .*model\.saved = array<i64: ([0-9, ]+)>", text):
         each = [int(number) for number in numbers.split(", ")]
@@ -25,7 +33,8 @@ def saved_by(name, build, loss=None):
 
 
 def pointwise(archive, op, **arguments):
-    return archive.op(op, [ROWS, LENGTH, WIDTH], **arguments)
+    sizes = max((archive.tensors[each]["sizes"] for each in arguments.values() if isinstance(each, str) and each in archive.tensors), key=len)
+    return archive.op(op, [size["as_int"] for size in sizes], **arguments)
 
 
 def gelu(archive, x):
@@ -41,6 +50,15 @@ def gelu_that_is_written_out():
     """x / 2, the tangent and one more than it: of seven tensors the others are not saved, and x is a value of the model."""
     expect_equal(saved_by("gelu", gelu), {"gelu": [(4 * VALUES, 2 * VALUES)] * 3}, "saved tensors")
     expect_equal(saved_by("plain", lambda archive, x: pointwise(archive, "gelu.default", self=x, approximate="tanh")), {}, "saved tensors of one op")
+
+
+@test
+def each_shape_has_its_own():
+    path = built(gelu, rows=7, length=5).save(SCRATCH / "shapes.pt2", make_dynamic({7: "s0", 5: "s1"}))
+    text = run("sluice-import", "export", path, "--shapes", "2x4,3x6", "-o", "-").stdout
+    entries = {name: pairs_in(body) for name, body in re.findall(r"func\.func @(train_step\w*)(.*?)\n  }", text, re.S)}
+    expect_equal(entries, {name: {"gelu": [(4 * values, 2 * values)] * 3} for name, values in (("train_step", 8 * WIDTH), ("train_step_3x6", 18 * WIDTH))},
+                 "saved tensors by entry point")
 
 
 @test

@@ -15,6 +15,7 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 using namespace mlir;
@@ -64,12 +65,15 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
   std::optional<std::int64_t> rows;
   EntryImport training(module, parameters, program, options, EntryKind::train);
   SLUICE_RETURN_IF_ERROR(training.run(!options.trainOnly && !hasEvaluation, rows, report));
+  // The programs of further shapes, by entry point: the locations of ops refer to their nodes.
+  std::map<std::string, Program> shaped;
   for (std::size_t i = 1; i < options.shapes.size(); ++i) {
-    SLUICE_ASSIGN_OR_RETURN(Program shaped, readProgramOf(archive, options, additions, i));
-    SLUICE_RETURN_IF_ERROR(parameters.readStored(shaped, archive));
-    EntryImport again(module, parameters, shaped, options, EntryKind::train, options.shapes[i]);
-    std::optional<std::int64_t> own;
-    SLUICE_RETURN_IF_ERROR(again.run(/*hasOutputs=*/false, own, report));
+    SLUICE_ASSIGN_OR_RETURN(Program read, readProgramOf(archive, options, additions, i));
+    Program &own = shaped.emplace(entryNameOf("train_step", options.shapes[i]), std::move(read)).first->second;
+    SLUICE_RETURN_IF_ERROR(parameters.readStored(own, archive));
+    EntryImport again(module, parameters, own, options, EntryKind::train, options.shapes[i]);
+    std::optional<std::int64_t> ownRows;
+    SLUICE_RETURN_IF_ERROR(again.run(/*hasOutputs=*/false, ownRows, report));
   }
   if (hasEvaluation && !options.trainOnly) {
     SLUICE_ASSIGN_OR_RETURN(const Pt2Archive other,
@@ -92,8 +96,9 @@ Result<ImportedArchive> exported::importArchive(MLIRContext *context, const std:
     report.warnings.push_back(concat("--blocks ", printable(glob), " matches no module"));
   for (func::FuncOp entry : llvm::to_vector(module.getOps<func::FuncOp>())) {
     enclose(entry, modules, additions.checkpoints);
+    const auto own = shaped.find(entry.getSymName().str());
     if (model::entryOf(entry) == EntryKind::train)
-      addSavedTensors(entry, program, modules);
+      addSavedTensors(entry, own == shaped.end() ? program : own->second, modules);
   }
   module->walk([](Operation *op) { op->setLoc(withoutNode(op->getLoc())); });
   if (failed(verify(module)))
