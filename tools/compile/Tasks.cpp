@@ -120,6 +120,10 @@ int compileWorlds(const CompileCommand &command) {
       return report(one.status());
     commands.push_back(std::move(*one));
   }
+  const bool isFile = llvm::sys::fs::exists(command.output) && !llvm::sys::fs::is_directory(command.output);
+  if (isFile || command.output == "-")
+    return report(Status(StatusCode::usage,
+                         concat("-o, expected a folder for the plans of --worlds but got '", command.output, "'")));
   if (const std::error_code error = llvm::sys::fs::create_directories(command.output))
     return report(inputError(concat("'", command.output, "': cannot create the folder: ", error.message())));
   for (const CompileCommand &one : commands)
