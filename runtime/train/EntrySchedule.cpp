@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <ranges>
 
 namespace sluice {
 
@@ -248,15 +250,7 @@ Result<std::uint64_t> EntrySchedule::stepsOfEpochs(double epochs) const {
     std::uint64_t most = 1;
     while (!isRead(most) && most < (std::uint64_t(1) << 53))
       most *= 2;
-    std::uint64_t least = most / 2;
-    while (least < most) {
-      const std::uint64_t middle = least + (most - least) / 2;
-      if (isRead(middle))
-        most = middle;
-      else
-        least = middle + 1;
-    }
-    return most;
+    return *std::ranges::partition_point(std::views::iota(most / 2, most), std::not_fn(isRead));
   }
   for (std::size_t i = 0;; ++i) {
     SLUICE_ASSIGN_OR_RETURN(const std::uint64_t steps, list[i].feeder.stepsOfEpochs(epochs));

@@ -231,7 +231,7 @@ Value Resharder::exchange(OpOperand &use, const AxisSharding &sharding, StringRe
     return nullptr;
   const bool isAgain = isGatheredAgain(value, reader);
   const std::pair<Value, unsigned> key(value, isAgain ? 1U : 0U);
-  // What is gathered for another reader is sliced.
+  // A value that another reader needs gathered is sliced.
   if (gathered.contains(key) || isCheaperToGatherInputs(value) || isReadReplicated(value, isAgain))
     return nullptr;
   SmallVector<Value> &known = exchanged[key];

@@ -58,7 +58,7 @@ Bound fast::reduce_sum(const KernelRequest &request) {
   if (!x.isDense() || !y.isDense() || end >= x.rank || (!dims.empty() && *most >= end))
     return useReference();
   std::int64_t batches = extentOf(x, 0, first), rows = extentOf(x, first, end), columns = extentOf(x, end, x.rank);
-  // Runs of few columns after each other are no faster than the reference.
+  // Fewer columns do not fill a vector.
   if (first > 0 && columns < leastColumns)
     return useReference();
   if (!hasLoops(x.dtype) || y.dtype == DType::f64)

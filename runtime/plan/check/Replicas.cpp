@@ -172,7 +172,7 @@ private:
   Verdict visit(const plan::CollectiveT &collective, std::uint32_t i) {
     const Axes along = of(collective.axes);
     const bool adds = collective.op == plan::ReduceOp::sum || collective.op == plan::ReduceOp::premul_sum;
-    // Each rank receives chunks of its own.
+    // The ranks receive different chunks.
     const bool differs =
         collective.kind == plan::CollectiveKind::reduce_scatter || collective.kind == plan::CollectiveKind::all_to_all;
     std::vector<Axes> sources;

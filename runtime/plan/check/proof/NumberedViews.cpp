@@ -108,7 +108,7 @@ std::string Numbering::typeProblem(std::uint32_t op) const {
       status = checkExtents(*record, operands, results, attributes);
     return status.message();
   }
-  // An accumulation is no view, and no rule says what it computes: its results stay open. Digits may be missing of an
+  // model.accumulate is not a view, and no rule gives its value: its results are open. Digits may be missing of an
   // operand that is a view, but not of a dense one.
   const bool isOpen = kind.op == "model.accumulate",
              isView = shapes.size() == 1 && viewsOf(op, denseIndexing(shapes[0]));
