@@ -3,7 +3,6 @@
 # REQUIRES: compiler
 
 import os
-import shutil
 
 from sluice import *
 
@@ -16,12 +15,6 @@ TINY = dict(reference_config("gpt2-tiny"), n_layer=2, resid_pdrop=0.1, embd_pdro
 
 def model():
     return hugging_face(TINY, 2, 16)
-
-
-def folder(name):
-    path = SCRATCH / f"{name}-{next(numbers)}"
-    shutil.rmtree(path, ignore_errors=True)
-    return path
 
 
 def run_steps(plan, steps, *options, data=TEXT):

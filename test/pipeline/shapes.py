@@ -3,7 +3,6 @@
 # REQUIRES: compiler
 
 import os
-import shutil
 
 from sluice import *
 
@@ -25,12 +24,6 @@ def shaped(*options, config=json.dumps(CONFIG)):
 
 def arenas(plan):
     return {arena["space"]: arena for arena in described(plan.path)["arenas"]}
-
-
-def folder(name):
-    path = SCRATCH / f"{name}-{next(numbers)}"
-    shutil.rmtree(path, ignore_errors=True)
-    return path
 
 
 def steps_of(plan, steps, *options, data=TEXT):

@@ -13,6 +13,7 @@ import json
 import math
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -187,6 +188,13 @@ def compiled(model, written, settings, options):
 @functools.cache
 def described(path):
     return json.loads(run("sluice-plan", "describe", "--json", path).stdout)
+
+
+def folder(name):
+    """A path in the scratch folder at which nothing is."""
+    path = SCRATCH / f"{name}-{next(numbers)}"
+    shutil.rmtree(path, ignore_errors=True)
+    return path
 
 
 @functools.cache
